@@ -1,7 +1,7 @@
 // `npm run bench`: what this machine makes of Keelson, beside the goals and upstream's figures (ARCHITECTURE.md). One
 // cluster of its own in a temporary directory, started from the bundle, measured part by part and removed.
 //
-//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,api,wrk,watch,list,pods,pods80,kubelet,pods500,stored]
+//   npm run bench -- [--quick] [--json] [--deployment] [--only idle,demo,api,wrk,watch,list,pods,pods80,kubelet,pods500,stored]
 import { join } from 'node:path';
 
 import { build } from '../tools/build.ts';
@@ -11,6 +11,7 @@ import { provideImage } from '../tools/up/demo.ts';
 import { output } from './run/child-output.ts';
 import { criFloor } from './run/cri-floor.ts';
 import { createBenchInstance, type BenchInstance } from './run/instance.ts';
+import { demoByNameMs, removeDemo } from './run/demo.ts';
 import { readOptions, type BenchOptions } from './run/options.ts';
 import { loneKubeletFigures } from './run/lone-kubelet.ts';
 import { listFigures, storedFigures } from './run/many-objects.ts';
@@ -80,6 +81,7 @@ async function measure(bench: Bench): Promise<void> {
   add('freshApiReady', 'start, fresh directory, to API ready', [fresh.apiReadyMs, 'ms']);
   add('freshNodeReady', 'start, fresh directory, to node Ready', [fresh.nodeReadyMs, 'ms']);
   if (wanted('idle')) await measureIdle(bench, 'idle');
+  if (wanted('demo')) await measureDemo(bench, fresh.nodeReadyMs);
   if (wanted('api')) await measureLoad(bench, 'api');
   if (wanted('watch')) await measureLoad(bench, 'watch');
   if (wanted('wrk')) await measureWrk(bench);
@@ -95,6 +97,12 @@ async function measure(bench: Bench): Promise<void> {
   const second = await instance.start();
   add('secondApiReady', 'start, second, to API ready', [second.apiReadyMs, 'ms']);
   add('secondNodeReady', 'start, second, to node Ready', [second.nodeReadyMs, 'ms']);
+}
+
+async function measureDemo({ instance, add }: Bench, nodeReadyMs: number): Promise<void> {
+  const demoMs = await demoByNameMs(instance.client(), instance.dataDir);
+  add('demoByName', "start, fresh directory, to the demo's Service answering by name", [nodeReadyMs + demoMs, 'ms']);
+  await removeDemo(instance.client());
 }
 
 const idleLabels = { idle: 'idle, fresh', worked: 'idle, after work', pods500: 'idle, after 500 pods' };

@@ -21,7 +21,7 @@ const usage = `usage: npm run bench -- [options]
   --json                one JSON object on standard output, nothing else
   --deployment          also a Deployment 0 -> 60 -> 0
   --pods N              pods started at once (30)
-  --only PART,PART      of: idle, api, wrk, watch, list, pods; with --quick only when
+  --only PART,PART      of: idle, demo, api, wrk, watch, list, pods; with --quick only when
                         named: pods80, kubelet; always only when named: pods500, stored;
                         the API server's goals: --only wrk,watch,list,stored
   --node-arg ARG        an argument of Node.js for the measured process; may be repeated

@@ -26,6 +26,7 @@ function verdictOf({ key, value, unit }: Figure): string {
 const targets: Readonly<Record<string, Target>> = {
   freshApiReady: { goal: '500', upstream: '3,100' },
   freshNodeReady: { goal: '2,000', upstream: '19,000' },
+  demoByName: { goal: '5,000', upstream: '' },
   secondApiReady: { goal: '500', upstream: '' },
   secondNodeReady: { goal: '2,000', upstream: '' },
   idleMemory: { goal: '200', upstream: '640' },

@@ -29,6 +29,8 @@ export interface ApiRequest {
   readonly query: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The values of a header apart, one per line it was sent in. Absent where each was sent in one (`headerLines`). */
+  readonly headerLines?: (name: string) => readonly string[];
   readonly remoteAddress: string;
   readonly peerCertificate?: PeerCertificate;
   /** Set by the in-process transport only: authentication is skipped, authorization is not. */
@@ -38,6 +40,12 @@ export interface ApiRequest {
   readonly wantsUpgrade: boolean;
   readonly body: ApiBody;
   readonly signal: AbortSignal;
+}
+
+/** The values of a header, of which some may have commas in them. */
+export function headerLines(request: ApiRequest, name: string): readonly string[] {
+  const value = request.headers[name];
+  return value === undefined ? [] : (request.headerLines?.(name) ?? [value]);
 }
 
 /** An event of an in-process watch. `object` is immutable; for ERROR it is a Status. */

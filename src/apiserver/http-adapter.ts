@@ -27,6 +27,7 @@ export function createHttpHandler(handler: ApiHandler, random: Random, packing?:
       path: request.path,
       query: request.query,
       headers: request.headers,
+      headerLines: (name) => request.headerLines(name),
       remoteAddress: request.remoteAddress,
       ...(request.peerCertificate === undefined ? {} : { peerCertificate: request.peerCertificate }),
       wantsObjects: false,

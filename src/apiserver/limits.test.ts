@@ -87,6 +87,7 @@ function get(accept: Record<string, string>, query: string): HttpRequest {
     path,
     query,
     headers: accept,
+    headerLines: () => [],
     remoteAddress: '127.0.0.1',
     signal,
     wantsUpgrade: false,

@@ -143,7 +143,8 @@ test('impersonation asks the authorizers', async () => {
   });
   assert.match(denied.body.message, /User "bob" cannot list/);
   assert.deepEqual(seen, ['admin impersonate users bob', 'admin impersonate groups dev', 'bob list pods ']);
-  assert.equal((await send('GET', '/api/v1/pods', undefined, { 'impersonate-group': 'dev' })).status, 400);
+  for (const stray of ['impersonate-group', 'impersonate-uid', 'impersonate-extra-a'])
+    assert.equal((await send('GET', '/api/v1/pods', undefined, { [stray]: 'dev' })).status, 400, stray);
 });
 
 test('admission changes, judges and refuses; a bug in it is a 500 with a log line', async () => {

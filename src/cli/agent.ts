@@ -3,9 +3,21 @@ import { Command } from 'commander';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { AgentOptions } from '../cluster/join/agent-options.ts';
-import { DEFAULT_DATA_DIR, parseEndpoint, parseNodeName, parseStubDomains } from './cluster-options.ts';
+import {
+  DEFAULT_DATA_DIR,
+  parseEndpoint,
+  parseNodeName,
+  parseNodePortAddresses,
+  parseStubDomains,
+} from './cluster-options.ts';
 import { parseServers, readJoinToken, withJoinToken, type RawJoinToken } from './join-options.ts';
-import { checkPrivileges, logLevelOption, proxyModeOption, stubDomainOption } from './server-options.ts';
+import {
+  checkPrivileges,
+  logLevelOption,
+  nodePortAddressesOption,
+  proxyModeOption,
+  stubDomainOption,
+} from './server-options.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawAgentOptions extends RawJoinToken {
@@ -15,6 +27,7 @@ interface RawAgentOptions extends RawJoinToken {
   readonly nodeIp?: string;
   readonly containerRuntimeEndpoint?: string;
   readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
+  readonly nodeportAddresses?: readonly string[];
   readonly dnsStubDomain?: readonly string[];
   readonly logLevel: string;
   readonly detach?: boolean;
@@ -35,6 +48,7 @@ export function agentCommand(): Command {
     )
     .addOption(stubDomainOption())
     .addOption(proxyModeOption())
+    .addOption(nodePortAddressesOption())
     .addOption(logLevelOption())
     .option('--detach', 'return when the node is Ready and leave it running')
     .action(async (raw: RawAgentOptions) => {
@@ -59,6 +73,7 @@ async function parseAgentOptions(raw: RawAgentOptions): Promise<AgentOptions> {
     ...(token === undefined ? {} : { token }),
     ...parseStubDomains(raw.dnsStubDomain),
     ...(raw.proxyMode === undefined ? {} : { proxyMode: raw.proxyMode }),
+    ...parseNodePortAddresses(raw.nodeportAddresses),
     ...(raw.nodeIp === undefined ? {} : { nodeIp: raw.nodeIp }),
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
   };

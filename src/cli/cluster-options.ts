@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { cidrsOverlap, parseCidr, parseIp, rangeFamily, rangesOf } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { parseStubDomain } from '../dns/stub-domain.ts';
+import { nodePortAddressesProblem } from '../proxy/node-port-addresses.ts';
 import { endpointsProblem, type StoreChoice } from '../cluster/store-options.ts';
 import { apiServerFlags, parseApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import { OptionsError } from '../apiserver/options/flags.ts';
@@ -60,6 +61,7 @@ export interface RawServerOptions extends RawStoreOptions {
   readonly tlsSan?: string;
   readonly cni?: 'keelson' | 'none';
   readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
+  readonly nodeportAddresses?: readonly string[];
   readonly dns?: 'keelson' | 'none';
   readonly dnsStubDomain?: readonly string[];
   readonly containerRuntimeEndpoint?: string;
@@ -92,6 +94,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     ...(raw.dns === undefined ? {} : { dns: raw.dns }),
     ...parseStubDomains(raw.dnsStubDomain),
     ...(raw.proxyMode === undefined ? {} : { proxyMode: raw.proxyMode }),
+    ...parseNodePortAddresses(raw.nodeportAddresses),
     ...addresses(raw),
     ...apiServer(raw),
   };
@@ -155,6 +158,15 @@ export function parseStubDomains(texts: readonly string[] = []): Pick<ClusterOpt
     }
   }
   return texts.length === 0 ? {} : { dnsStubDomains: texts };
+}
+
+/** Checks where node ports shall answer. Throws `UserError` with exit code 2. */
+export function parseNodePortAddresses(
+  nodePortAddresses: readonly string[] = [],
+): Pick<ClusterOptions, 'nodePortAddresses'> {
+  const problem = nodePortAddressesProblem(nodePortAddresses);
+  if (problem !== '') throw usage(`--nodeport-addresses: ${problem}`);
+  return nodePortAddresses.length === 0 ? {} : { nodePortAddresses };
 }
 
 /** A CRI endpoint. Throws `UserError` with exit code 2. */

@@ -21,6 +21,7 @@ test('options as given', () => {
       clusterCidr: '10.1.0.0/16',
       containerRuntimeEndpoint: 'unix:///run/c.sock',
       runtimeConfig: 'a/v1=true',
+      nodeportAddresses: ['10.0.0.0/8', 'fd00::/8'],
     }),
     {
       dataDir: '/d',
@@ -31,6 +32,7 @@ test('options as given', () => {
       nodeName: 'n',
       containerRuntimeEndpoint: 'unix:///run/c.sock',
       runtimeConfig: 'a/v1=true',
+      nodePortAddresses: ['10.0.0.0/8', 'fd00::/8'],
     },
   );
 });
@@ -53,6 +55,10 @@ test('an etcd cluster as the store', () => {
 });
 
 const wrong: readonly [Partial<RawServerOptions>, RegExp][] = [
+  [
+    { nodeportAddresses: ['primary', '10.0.0.0/8'] },
+    /^--nodeport-addresses: .*\[0\]: Invalid value: "primary": can't use both 'primary' and CIDRs$/,
+  ],
   [{ store: 'etcd' }, /^--store: etcd is none of sqlite, memory and etcd=URL/],
   [{ store: 'etcd=10.0.0.1:2379' }, /^--store: 10.0.0.1:2379 is not a URL such as/],
   [{ store: 'etcd=http://a:1,https://b:1' }, /^--store: http and https cannot be mixed/],

@@ -4,7 +4,8 @@ import { Command } from 'commander';
 import { parseCidr } from '../base/cidr.ts';
 import type { KubeProxyConfiguration } from '../proxy/kube-proxy-configuration.ts';
 import type { ProxyMode } from '../proxy/service-proxy.ts';
-import { checkPrivileges, logLevelOption, proxyModeOption } from './server-options.ts';
+import { parseNodePortAddresses } from './cluster-options.ts';
+import { checkPrivileges, logLevelOption, nodePortAddressesOption, proxyModeOption } from './server-options.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawProxyOptions {
@@ -14,6 +15,7 @@ interface RawProxyOptions {
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly hostnameOverride?: string;
+  readonly nodeportAddresses?: readonly string[];
   readonly cleanup?: boolean;
   readonly logLevel: 'info';
 }
@@ -32,6 +34,7 @@ export function proxyCommand(): Command {
     .option('--cluster-cidr <ranges>', 'addresses of pods; of several families separated by a comma')
     .option('--service-cidr <ranges>', 'addresses of services; of several families separated by a comma')
     .option('--hostname-override <name>', 'name of this node (default: the host name)')
+    .addOption(nodePortAddressesOption())
     .option('--cleanup', 'remove the rules of this mode and exit')
     .addOption(logLevelOption());
   return command.action(async (raw: RawProxyOptions) => {
@@ -46,6 +49,7 @@ type Settled = Omit<RawProxyOptions, 'clusterCidr' | 'serviceCidr'> & {
   readonly mode: ProxyMode;
   readonly clusterCidr: string;
   readonly serviceCidr: string;
+  readonly nodePortAddresses?: readonly string[];
 };
 
 function settled(raw: RawProxyOptions, config: KubeProxyConfiguration): Settled {
@@ -68,6 +72,7 @@ function settled(raw: RawProxyOptions, config: KubeProxyConfiguration): Settled 
     mode: config.mode ?? raw.proxyMode,
     clusterCidr: clusterCidr ?? '',
     serviceCidr: serviceCidr ?? '',
+    ...parseNodePortAddresses(config.nodePortAddresses ?? raw.nodeportAddresses),
   };
 }
 
@@ -87,6 +92,7 @@ async function runProxy({
   mode,
   clusterCidr,
   serviceCidr,
+  nodePortAddresses = [],
   cleanup,
   logLevel,
 }: Settled): Promise<void> {
@@ -95,7 +101,15 @@ async function runProxy({
   const { createKubeconfigClient } = await import('../client/kubeconfig.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const platform = createNodePlatform({ log: { level: logLevel } });
-  const names = { nodeName, nftTable: TABLE, clusterCidr, serviceCidr, masqueradeMark: MASQUERADE_MARK, mode };
+  const names = {
+    nodeName,
+    nftTable: TABLE,
+    clusterCidr,
+    serviceCidr,
+    masqueradeMark: MASQUERADE_MARK,
+    mode,
+    nodePortAddresses,
+  };
   try {
     // Taking rules away reads nothing from the API.
     const client =

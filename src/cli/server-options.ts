@@ -40,6 +40,7 @@ export function withServerOptions(command: Command): Command {
     )
     .addOption(stubDomainOption())
     .addOption(proxyModeOption())
+    .addOption(nodePortAddressesOption())
     .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')
     .option('--advertise-address <address>', 'address under which pods and other machines reach the API server')
     .option('--tls-san <names>', 'more names and addresses for the API server certificate, separated by commas')
@@ -64,6 +65,14 @@ export function proxyModeOption(): Option {
   return new Option('--proxy-mode <mode>', 'how services are served: nftables, iptables or userspace')
     .choices(['nftables', 'iptables', 'userspace'])
     .default('nftables');
+}
+
+/** `--nodeport-addresses`: separated by commas, given once or several times. */
+export function nodePortAddressesOption(): Option {
+  return new Option(
+    '--nodeport-addresses <ranges>',
+    'addresses of this machine that serve node ports: ranges, or primary for the node’s own (default: all)',
+  ).argParser((text: string, before: readonly string[] = []) => [...before, ...text.split(',')]);
 }
 
 /** `--log-level`. */

@@ -60,7 +60,10 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
         settings,
         setup,
         pki: {
-          ca: { certPem: kubeletCaPem ?? clientCaPem ?? '' },
+          ca: { certPem: clientCaPem ?? '' },
+          // As upstream: kubelets mostly have certificates nobody signed.
+          kubeletTrust: kubeletCaPem === undefined ? { insecureSkipVerify: true } : { caPem: kubeletCaPem },
+          ...(await frontProxy(platform, options)),
           kubeletClient: await kubeletClient(platform, options, tls),
           serviceAccount: { privateKeyPem: '', publicKeyPem: '' }, // The keys are in the settings.
         },
@@ -117,7 +120,9 @@ async function settingsOf(
   platform: Platform,
   { serviceAccounts, serving, etcd, shared }: ApiServerOptions,
 ): Promise<ServerSettings> {
-  const { issuers, apiAudiences, signingKeyFile, keyFiles } = serviceAccounts;
+  const { issuers, apiAudiences, signingKeyFile, keyFiles, jwksUri, bootstrapTokens } = serviceAccounts;
+  const { extendsExpiration, lookup, maxExpirationSeconds } = serviceAccounts;
+  const lifetimes = { extendsExpiration, lookup, ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }) };
   const signing = await tokenKeys(platform, signingKeyFile, true);
   const verifying = await Promise.all(keyFiles.map((file) => tokenKeys(platform, file, false)));
   return {
@@ -128,7 +133,15 @@ async function settingsOf(
     eventTtlSeconds: etcd.eventTtlSeconds,
     serviceNodePorts: shared.nodePorts,
     serviceClusterIpRanges: serving.serviceClusterIpRanges,
-    tokens: { issuers, audiences: apiAudiences ?? issuers, keys: [...signing, ...verifying.flat()] },
+    bootstrapTokens,
+    ...(serving.kubeletAddressTypes && { kubeletAddressTypes: serving.kubeletAddressTypes }),
+    tokens: {
+      issuers,
+      audiences: apiAudiences ?? issuers,
+      keys: [...signing, ...verifying.flat()],
+      lifetimes,
+      ...(jwksUri !== undefined && { jwksUri }),
+    },
   };
 }
 
@@ -189,6 +202,20 @@ async function servingPair(
   await files.writeFileAtomic(certFile, pair.certPem, { mode: 0o644 });
   await files.writeFileAtomic(keyFile, pair.keyPem, { mode: 0o600 });
   return pair;
+}
+
+/** How aggregated API servers know us; their authority is the one of `--requestheader-client-ca-file`. */
+async function frontProxy(
+  platform: Platform,
+  { serving }: ApiServerOptions,
+): Promise<{ readonly frontProxy?: KeyPairPem & { readonly caPem: string } }> {
+  const { proxyClientCertificate, proxyClientKey } = serving;
+  if (proxyClientCertificate === undefined || proxyClientKey === undefined) return {};
+  const [certPem, keyPem] = await Promise.all([
+    readText(platform, proxyClientCertificate),
+    readText(platform, proxyClientKey),
+  ]);
+  return { frontProxy: { certPem, keyPem, caPem: '' } };
 }
 
 /** Without a client certificate kubelets are shown the serving one, which they refuse: logs and exec need the flags. */

@@ -1,13 +1,16 @@
 /** The API server's authenticators and authorizers in their order, of what always is there and what options add. */
 import { createAnonymousAuthenticator } from '../apiserver/authn/anonymous.ts';
-import { createBearerTokenAuthenticator, type TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
+import {
+  type BearerTokenDeps,
+  createBearerTokenAuthenticator,
+  type TokenAuthenticator,
+} from '../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../apiserver/authn/client-certificate.ts';
 import type { Authenticator } from '../apiserver/authn/contract.ts';
 import { createRequestHeaderAuthenticator, exceptProxies } from '../apiserver/authn/request-header.ts';
 import { alwaysAllowAuthorizer, alwaysDenyAuthorizer } from '../apiserver/authz/always.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
 import { privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 
 /** Kinds of tokens in the order they are tried. */
@@ -22,14 +25,14 @@ export function tokenKinds(
 export function authenticatorsOf(
   kinds: readonly TokenAuthenticator[],
   setup: ApiServerSetup | undefined,
-  clock: Clock,
+  deps: BearerTokenDeps,
 ): Authenticator[] {
   const proxies = setup?.requestHeader;
   return [
     ...(proxies === undefined
       ? [clientCertificateAuthenticator]
       : [createRequestHeaderAuthenticator(proxies), exceptProxies(clientCertificateAuthenticator, proxies)]),
-    createBearerTokenAuthenticator(kinds, clock),
+    createBearerTokenAuthenticator(kinds, deps),
     ...(setup?.anonymous === false ? [] : [createAnonymousAuthenticator(setup?.anonymousPaths)]),
   ];
 }

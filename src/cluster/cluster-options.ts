@@ -36,6 +36,8 @@ export interface ClusterOptions {
   /** Domains with name servers of their own, each `domain=address[:port],…`. */
   readonly dnsStubDomains?: readonly string[];
   readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
+  /** Where node ports answer: ranges, or `primary`. Absent: on all addresses. */
+  readonly nodePortAddresses?: readonly string[];
   /** A control plane without a node on this machine. */
   readonly disableAgent?: boolean;
 }

@@ -75,8 +75,9 @@ class RunningCluster implements Cluster {
     const { clusterCidr } = instance;
     const nodeIps = nodeAddresses(platform.net.interfaces(), { nodeIp: options.nodeIp, clusterCidr });
     const { containerRuntimeEndpoint } = options;
-    const { proxyMode = 'nftables', dnsStubDomains = [] } = options;
-    const node = { instance, cniBinDirs, kubeletPort, nodeIps, proxyMode, dnsStubDomains, progress };
+    const { proxyMode = 'nftables', nodePortAddresses = [], dnsStubDomains = [] } = options;
+    const network = { nodeIps, proxyMode, nodePortAddresses, dnsStubDomains };
+    const node = { instance, cniBinDirs, kubeletPort, ...network, progress };
     if (options.disableAgent !== true)
       this.#node = createLocalNode(platform, {
         ...node,

@@ -23,7 +23,7 @@ import {
 import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
 import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
 import { COMPACTION_PERIOD_MS } from '../apiserver/compaction.ts';
-import { publishClientAuthorities } from '../apiserver/bootstrap/client-authorities.ts';
+import { type ClientAuthorities, publishClientAuthorities } from '../apiserver/bootstrap/client-authorities.ts';
 import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
 import { bootstrapServerJoin } from '../apiserver/bootstrap/server-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
@@ -79,6 +79,8 @@ export interface ControlPlanePki
   extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'>, Partial<Pick<ClusterPki, 'frontProxy'>> {
   /** With its key the control plane signs certificate requests; without, it leaves them. */
   readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
+  /** What kubelets' certificates are verified against; absent: the authority of the cluster. */
+  readonly kubeletTrust?: TlsOptions;
 }
 
 /** The running control plane. */
@@ -118,6 +120,7 @@ function createTokens(deps: ControlPlaneDeps, objects: () => ObjectStore): Servi
       issuer,
       acceptedIssuers: chosen?.issuers.slice(1) ?? [],
       audiences: chosen?.audiences ?? [issuer],
+      ...chosen?.lifetimes,
       keys: chosen?.keys ?? [{ privateKeyPem, publicKeyPem }],
     },
   );
@@ -142,7 +145,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       storage,
       platform,
       definitions: registry.definitions,
-      authenticators: authenticatorsOf(kinds, setup, clock),
+      authenticators: authenticatorsOf(kinds, setup, { clock, log: platform.log.child('authentication') }),
       authorizers,
       admission: createAdmissionPlugins(
         {
@@ -189,11 +192,24 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
   );
 }
 
-function metricsApi({ platform, pki }: ControlPlaneDeps, objects: ObjectStore): BuiltInApi {
-  const kubeletTls = (): TlsOptions => ({ ...pki.kubeletClient, caPem: pki.ca.certPem });
+/** Towards kubelets: whom we show ourselves as, and what their certificates are verified against. */
+function kubeletTls({ ca, kubeletClient, kubeletTrust }: ControlPlanePki): TlsOptions {
+  const { certPem, keyPem } = kubeletClient;
+  return { certPem, keyPem, ...(kubeletTrust ?? { caPem: ca.certPem }) };
+}
+
+function metricsApi({ platform, pki, settings }: ControlPlaneDeps, objects: ObjectStore): BuiltInApi {
   const { net, clock } = platform;
   const log = platform.log.child('metrics-api');
-  return createMetricsApi({ objects, usage: createUsageSource({ objects, net, clock, log, kubeletTls }) });
+  const usage = createUsageSource({
+    objects,
+    net,
+    clock,
+    log,
+    kubeletTls: () => kubeletTls(pki),
+    ...(settings?.kubeletAddressTypes && { addressTypes: settings.kubeletAddressTypes }),
+  });
+  return createMetricsApi({ objects, usage });
 }
 
 /** Puts the control plane together; nothing runs before `start`. */
@@ -208,7 +224,8 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   let explain: ExplainPod | undefined;
   const authorizers = authorizersOf({ nodes, rbac }, deps.setup);
   const bootstrapTokens = createBootstrapTokenAuthenticator({ objects, clock, crypto: platform.crypto });
-  const kinds = tokenKinds([tokens, bootstrapTokens], deps.setup);
+  const own = deps.settings?.bootstrapTokens === false ? [tokens] : [tokens, bootstrapTokens];
+  const kinds = tokenKinds(own, deps.setup);
   const registry = createRegistry({
     platform,
     store,
@@ -218,9 +235,11 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     rbac,
     authorizers,
     instance,
-    kubeletClient: pki.kubeletClient,
-    caPem: pki.ca.certPem,
-    issuer: issuerOf(deps),
+    kubeletTls: () => kubeletTls(pki),
+    discovery: {
+      issuer: issuerOf(deps),
+      jwksUri: deps.settings?.tokens?.jwksUri ?? `${serverUrl(deps)}/openid/v1/jwks`,
+    },
     settings: deps.settings ?? {},
     explainPod: () => explain ?? deps.explainPod?.(),
   });
@@ -305,14 +324,35 @@ const builtInClients = (): Promise<typeof import('./built-in-clients.ts')> => im
 
 /** All a cluster is born with. A new one is known by what the first of these finds: it looks before the others write. */
 async function bootstrapAll(deps: ControlPlaneDeps, objects: ObjectStore, born: BootstrapConfig): Promise<void> {
-  const { pki, settings, serverJoin } = deps;
-  const { certPem: clientCaPem } = pki.ca;
+  const { settings, serverJoin } = deps;
   await Promise.all([
     bootstrapCluster(objects, born),
-    pki.frontProxy && publishClientAuthorities(objects, { clientCaPem, frontProxyCaPem: pki.frontProxy.caPem }),
+    publishClientAuthorities(objects, clientAuthoritiesOf(deps)),
     settings?.servesJoin === false ? undefined : publishJoin(deps, objects),
     serverJoin && bootstrapServerJoin(objects),
   ]);
+}
+
+/** We are a front proxy ourselves, to aggregated API servers. */
+function clientAuthoritiesOf({ pki, setup }: ControlPlaneDeps): ClientAuthorities {
+  const { certPem: clientCaPem } = pki.ca;
+  const { requestHeader, extraClientCaPem = '' } = setup ?? {};
+  const ownCaPem = pki.frontProxy?.caPem ?? '';
+  const caPem = `${ownCaPem}${extraClientCaPem}`;
+  if (caPem === '') return { clientCaPem };
+  const own = ownCaPem === '' ? [] : ['front-proxy-client'];
+  const proxies = {
+    usernameHeaders: ['X-Remote-User'],
+    uidHeaders: ['X-Remote-Uid'],
+    groupHeaders: ['X-Remote-Group'],
+    extraPrefixes: ['X-Remote-Extra-'],
+    ...requestHeader,
+    ...(requestHeader?.uidHeaders.length === 0 && { uidHeaders: ['X-Remote-Uid'] }),
+    // An empty list is any name.
+    allowedNames: requestHeader?.allowedNames.length === 0 ? [] : [...own, ...(requestHeader?.allowedNames ?? [])],
+  };
+  const { usernameHeaders, uidHeaders, groupHeaders, extraPrefixes, allowedNames } = proxies;
+  return { clientCaPem, proxies: { caPem, usernameHeaders, uidHeaders, groupHeaders, extraPrefixes, allowedNames } };
 }
 
 /** What machines that join look for. */

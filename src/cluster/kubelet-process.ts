@@ -13,6 +13,7 @@ import type { DynamicConfiguration } from '../kubelet/dynamic-configuration/dyna
 import { parseDurationMs } from '../api/duration.ts';
 import { createServiceAccountTokens } from '../kubelet/volumes/service-account-tokens.ts';
 import type { Platform } from '../platform/platform.ts';
+import { cgroupsByDriver } from './cgroup-driver.ts';
 import { createAbsentClient, createKubeletClients, type KubeletClients } from './kubelet-clients.ts';
 import { checkMachine, placeProcess } from './kubelet-checks.ts';
 import { startKubeletServers, type KubeletServers } from './kubelet-servers.ts';
@@ -63,7 +64,7 @@ export async function startKubeletProcess(
   const client = clients?.client ?? createAbsentClient(platform);
   const node = await createClusterNode({
     ...clients,
-    platform,
+    platform: { ...platform, cgroups: await cgroupsByDriver({ platform, cri }, config) },
     client,
     cri,
     ...(credentialProviders && { credentialProviders }),

@@ -25,6 +25,7 @@ export interface LocalNodeConfig {
   readonly kubeletPort: PortReservation;
   readonly nodeIps: readonly string[];
   readonly proxyMode: ProxyMode;
+  readonly nodePortAddresses: readonly string[];
   readonly dnsStubDomains: readonly string[];
   readonly progress: Progress;
 }
@@ -71,12 +72,12 @@ class Machine implements LocalNode {
   }
 
   async join(connection: NodeConnection, signal: AbortSignal): Promise<void> {
-    const { instance, kubeletPort, nodeIps, proxyMode, dnsStubDomains, progress } = this.#config;
+    const { instance, kubeletPort, nodeIps, progress } = this.#config;
     const platform = this.#platform;
     const [port, nodeIp] = [kubeletPort.port, nodeIps[0] ?? ''];
     const { startNodeServices } = await import('./node-services.ts');
     this.#services = startNodeServices(
-      { platform, connection, instance, kubeletPort: port, nodeIp, proxyMode, dnsStubDomains, network: this.#network },
+      { ...this.#config, platform, connection, kubeletPort: port, nodeIp, network: this.#network },
       signal,
     );
     const cri = await this.#runtime;

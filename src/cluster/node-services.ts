@@ -27,6 +27,7 @@ export interface NodeServicesDeps {
   readonly kubeletPort: number;
   readonly nodeIp: string;
   readonly proxyMode: ProxyMode;
+  readonly nodePortAddresses: readonly string[];
   readonly dnsStubDomains: readonly string[];
   readonly network: Pick<PodNetwork, 'keep' | 'setMtu'>;
 }
@@ -44,7 +45,9 @@ export interface NodeServices {
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
   const { platform, instance } = deps;
   const informers = createInformerFactory({ ...platform, client: deps.connection.proxy });
-  const proxy = createServiceProxy({ informers, platform }, proxyConfig(instance, deps.proxyMode));
+  const { proxyMode, nodePortAddresses } = deps;
+  const config = { ...proxyConfig(instance, proxyMode), nodePortAddresses };
+  const proxy = createServiceProxy({ informers, platform }, config);
   const running = Promise.all([
     leaveOtherMode(deps).then(() => proxy.start(signal)),
     ...podNetworkLoops(deps, informers, signal),

@@ -13,8 +13,8 @@ import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import type { ResourceDefinition } from '../apiserver/registry/resource-definition.ts';
 import type { IssueServiceAccountToken, RegistryServices } from '../apiserver/registry/services.ts';
 import { createKubeletConnector } from '../apiserver/streaming/kubelet-connector.ts';
-import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
+import type { TlsOptions } from '../platform/net.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import type { Instance } from './instance.ts';
@@ -33,10 +33,9 @@ export interface RegistryDeps {
   readonly authorizers: readonly Authorizer[];
   readonly instance: Instance;
   /** The API server's identity towards kubelets, and who signed theirs. */
-  readonly kubeletClient: KeyPairPem;
-  readonly caPem: string;
-  /** Of service-account tokens. */
-  readonly issuer: string;
+  readonly kubeletTls: () => TlsOptions;
+  /** Of service-account tokens, and where their keys are read. */
+  readonly discovery: Parameters<typeof tokenRoutes>[1];
   readonly settings: ServerSettings;
   /** The scheduler's answers, while one runs. */
   readonly explainPod: () => ExplainPod | undefined;
@@ -95,12 +94,13 @@ export function createRegistry(deps: RegistryDeps): Registry {
       objects,
       random: platform.random,
       crypto: platform.crypto,
-      kubeletTls: () => ({ ...deps.kubeletClient, caPem: deps.caPem }),
+      kubeletTls: deps.kubeletTls,
+      ...(settings.kubeletAddressTypes && { addressTypes: settings.kubeletAddressTypes }),
     }),
   };
   return {
     definitions: createResourceDefinitions(services),
-    routes: tokenRoutes(tokens, deps.issuer),
+    routes: tokenRoutes(tokens, deps.discovery),
     start: () => serviceAllocator.start(),
   };
 }

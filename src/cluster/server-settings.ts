@@ -1,7 +1,7 @@
 /** What whoever runs the API server alone may decide about it beyond what every cluster has; absent: as in a whole cluster. */
 import type { LimitOptions } from '../apiserver/options/limit-options.ts';
 import type { NodePortOptions } from '../apiserver/options/node-port-options.ts';
-import type { TokenKey } from '../apiserver/authn/service-account-tokens.ts';
+import type { TokenConfig, TokenKey } from '../apiserver/authn/service-account-tokens.ts';
 
 /** The settings. */
 export interface ServerSettings extends Partial<LimitOptions> {
@@ -20,5 +20,12 @@ export interface ServerSettings extends Partial<LimitOptions> {
     readonly issuers: readonly string[];
     readonly audiences: readonly string[];
     readonly keys: readonly TokenKey[];
+    /** Where others find these keys. Default: here. */
+    readonly jwksUri?: string;
+    readonly lifetimes?: Pick<TokenConfig, 'maxExpirationSeconds' | 'extendsExpiration' | 'lookup'>;
   };
+  /** False: tokens of machines that join are nobody's. */
+  readonly bootstrapTokens?: boolean;
+  /** Kinds of node addresses by which kubelets are reached, in the order they are tried. */
+  readonly kubeletAddressTypes?: readonly string[];
 }

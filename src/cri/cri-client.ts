@@ -4,6 +4,7 @@
  */
 import type { CriCallOptions } from './call-options.ts';
 import { createContainerdEvents, eventsTable } from './containerd-events.ts';
+import { endTask, removeWithTasks, tasksTable } from './containerd-tasks.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createSettledEvents } from './settled-events.ts';
 import { isCriCode } from './cri-error.ts';
@@ -66,7 +67,10 @@ export function createCriClient({ clock }: CriClientDeps, config: CriClientConfi
   let caller: Promise<GrpcCaller> | undefined;
   const load = (): Promise<GrpcCaller> =>
     (caller ??= import('../grpc/grpc-caller.ts').then((module) =>
-      module.createGrpcCaller({ clock }, { target: { socketPath }, tables: [criTable, eventsTable], headers }),
+      module.createGrpcCaller(
+        { clock },
+        { target: { socketPath }, tables: [criTable, eventsTable, tasksTable], headers },
+      ),
     ));
 
   const serviceOf = (name: keyof typeof criTable.services): Record<string, unknown> => {
@@ -87,7 +91,7 @@ export function createCriClient({ clock }: CriClientDeps, config: CriClientConfi
     return methods;
   };
 
-  const runtime = serviceOf('RuntimeService') as unknown as CriRuntimeService;
+  const runtime = removingTasks(serviceOf('RuntimeService') as unknown as CriRuntimeService, load);
   const images = serviceOf('ImageService') as unknown as CriImageService;
   return {
     runtime,
@@ -103,6 +107,16 @@ export function createCriClient({ clock }: CriClientDeps, config: CriClientConfi
         }),
         signal,
       }),
+  };
+}
+
+/** The service, whose removals also end tasks that CRI has lost sight of. */
+function removingTasks(service: CriRuntimeService, load: () => Promise<GrpcCaller>): CriRuntimeService {
+  const end = async (containerId: string): Promise<void> => endTask(await load(), containerId);
+  return {
+    ...service,
+    removeContainer: (request, options) => removeWithTasks(() => service.removeContainer(request, options), end),
+    removePodSandbox: (request, options) => removeWithTasks(() => service.removePodSandbox(request, options), end),
   };
 }
 

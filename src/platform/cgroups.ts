@@ -46,3 +46,14 @@ export interface Cgroups {
   /** The value handed to CRI as `cgroup_parent` for this name. */
   criParent(name: string): string;
 }
+
+/**
+ * Upstream's conversion since v1.35: 1024 shares (one core) are weight 100, the default of both versions, unlike the
+ * linear conversion before, which gave 39.
+ */
+export function cpuSharesToWeight(shares: number): number {
+  if (shares <= 2) return 1;
+  if (shares >= 262_144) return 10_000;
+  const log = Math.log2(shares);
+  return Math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34));
+}

@@ -23,6 +23,8 @@ export interface HttpRequest {
   /** The raw query without `?`; '' when there is none. */
   readonly query: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The values of a header (lower-case name) apart, one per line it was sent in; `headers` has them joined. */
+  headerLines(name: string): readonly string[];
   readonly remoteAddress: string;
   /** Present only when the peer's certificate was verified against the server's client CA. */
   readonly peerCertificate?: PeerCertificate;

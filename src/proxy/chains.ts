@@ -7,8 +7,8 @@
 
 /** Which endpoints a chain picks from, and how. */
 export interface Pick {
-  /** By destination address and port, or by port alone (node ports). */
-  readonly scope: 'address' | 'node';
+  /** By destination address and port, or by port alone (node ports of services, host ports of pods). */
+  readonly scope: 'address' | 'node' | 'host';
   readonly list: 'cluster' | 'local';
   readonly count: number;
   /** 0: no session affinity. */
@@ -37,6 +37,13 @@ const LOCAL_SLOT = 0x8000;
 /** Name of the table's dynamic map from client to slot (IPv4). */
 export const AFFINITY_MAP = 'affinity';
 
+/** The map from what a packet asks for, and its slot, to an endpoint. */
+export const ENDPOINT_MAPS = {
+  address: 'endpoints',
+  node: 'nodeport-endpoints',
+  host: 'hostport-endpoints',
+} as const;
+
 /** The mark that stands for a slot (from 0) of a pick. */
 export function slotMark(pick: Pick, slot: number, mark: number): number {
   return (pick.masquerade ? mark : 0) + (pick.list === 'local' ? LOCAL_SLOT : 0) + slot + 1;
@@ -57,7 +64,7 @@ export function pickChain(pick: Pick, context: ChainContext): Chain {
 
 function pickName(pick: Pick): string {
   return [
-    pick.scope === 'node' ? 'node' : 'pick',
+    pick.scope === 'address' ? 'pick' : pick.scope,
     ...(pick.list === 'local' ? ['local'] : []),
     String(pick.count),
     ...(pick.affinitySeconds > 0 ? ['sticky', String(pick.affinitySeconds)] : []),
@@ -82,7 +89,7 @@ function pickRules(pick: Pick, { family, mark }: ChainContext, chain: string): s
   const ip = ipOf(family);
   const client = clientKey(family);
   const affinity = family === 4 ? AFFINITY_MAP : affinityMapOf(chain);
-  const map = pick.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
+  const map = ENDPOINT_MAPS[pick.scope];
   const sticky = [
     `meta mark set ${client} map @${affinity}`,
     `update @${affinity} { ${client} timeout ${pick.affinitySeconds}s : meta mark }`,

@@ -4,31 +4,11 @@ import type { Pod } from '../api/gen/core-v1.ts';
 import { localPolicyChain, pickChain } from './chains.ts';
 import { hostPortElements, NO_SLOTS, servicePortElements, type Element } from './desired-rules.ts';
 import type { ServicePortView } from './service-map.ts';
+import { here, port, there } from './service-port-fixture.ts';
 import { staleFlows } from './stale-flows.ts';
 
 const context = { family: 4, clusterCidr: '10.42.0.0/16', mark: 0x4001_0000 } as const;
-const here = { address: '10.42.0.2', port: 8080, local: true, ready: true };
-const there = { address: '10.42.1.3', port: 8080, local: false, ready: true };
 
-function port(changes: Partial<ServicePortView> = {}): ServicePortView {
-  return {
-    name: 'ns/web',
-    protocol: 'tcp',
-    port: 80,
-    nodePort: 0,
-    clusterIp: '10.43.0.5',
-    externalIps: [],
-    loadBalancerIps: [],
-    sourceRanges: [],
-    affinitySeconds: 0,
-    internalLocal: false,
-    externalLocal: false,
-    cluster: [here, there],
-    local: [here],
-    serving: [],
-    ...changes,
-  };
-}
 const texts = (elements: readonly Element[]): string[] =>
   elements.map((e) => `${e.set}: ${e.key}${e.value === '' ? '' : ` → ${e.value}`}`);
 const slots = (front: string, first: number): string[] =>
@@ -187,12 +167,12 @@ describe('host ports', () => {
   });
   it('lead to the pod, from all addresses or from one', () => {
     assert.deepEqual(texts(hostPortElements(pod(), context)), [
-      'nodeports: tcp . 8000 → goto node-1',
-      'nodeport-endpoints: tcp . 8000 . 0x1 → 10.42.0.9 . 80',
+      'hostports: tcp . 8000 → goto host-1',
+      'hostport-endpoints: tcp . 8000 . 0x1 → 10.42.0.9 . 80',
       'services: 192.0.2.1 . udp . 53 → goto pick-1',
       'endpoints: 192.0.2.1 . udp . 53 . 0x1 → 10.42.0.9 . 53',
-      'nodeports: tcp . 8001 → goto node-1',
-      'nodeport-endpoints: tcp . 8001 . 0x1 → 10.42.0.9 . 81',
+      'hostports: tcp . 8001 → goto host-1',
+      'hostport-endpoints: tcp . 8001 . 0x1 → 10.42.0.9 . 81',
       'hairpin: 10.42.0.9 . 10.42.0.9',
     ]);
   });

@@ -5,7 +5,15 @@
 import type { Pod } from '../api/gen/core-v1.ts';
 import { parseIp } from '../base/cidr.ts';
 import { hostPortsOf } from '../component-helpers/host-ports.ts';
-import { localPolicyChain, pickChain, slotMark, type Chain, type ChainContext, type Pick } from './chains.ts';
+import {
+  ENDPOINT_MAPS,
+  localPolicyChain,
+  pickChain,
+  slotMark,
+  type Chain,
+  type ChainContext,
+  type Pick,
+} from './chains.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Protocol, ServicePortView } from './service-map.ts';
 import { packedSlots, stickySlots, type Slot } from './slots.ts';
@@ -16,6 +24,9 @@ export type SetName =
   | 'nodeports'
   | 'endpoints'
   | 'nodeport-endpoints'
+  | 'nodeport-addresses'
+  | 'hostports'
+  | 'hostport-endpoints'
   | 'no-endpoints'
   | 'no-endpoint-nodeports'
   | 'firewalled'
@@ -140,11 +151,10 @@ function externalElements(frontend: Frontend, context: PortContext, into: Elemen
   pushSlots({ frontend, pick: { ...unmasked, list: 'local' }, context }, slots.local, into);
 }
 
+const VERDICT_MAPS = { address: 'services', node: 'nodeports', host: 'hostports' } as const;
+
 function taken(frontend: Frontend, chain: Chain): Element {
-  return {
-    ...element(frontend.scope === 'address' ? 'services' : 'nodeports', frontend.key, `goto ${chain.name}`),
-    chain,
-  };
+  return { ...element(VERDICT_MAPS[frontend.scope], frontend.key, `goto ${chain.name}`), chain };
 }
 
 function unavailable(frontend: Frontend, verdict: string): Element {
@@ -169,7 +179,7 @@ function pushTargets(
   targets: readonly string[],
   into: Element[],
 ): void {
-  const set = frontend.scope === 'address' ? 'endpoints' : 'nodeport-endpoints';
+  const set = ENDPOINT_MAPS[frontend.scope];
   for (const [i, to] of targets.entries())
     into.push(element(set, `${frontend.key} . 0x${slotMark(pick, i, chains.mark).toString(16)}`, to));
 }
@@ -180,6 +190,11 @@ function firewallElements(port: ServicePortView, into: Element[]): void {
     into.push(element('firewalled', key, ''));
     for (const range of port.sourceRanges) into.push(element('allowed-sources', `${key} . ${range}`, ''));
   }
+}
+
+/** The elements that say in which ranges addresses of this host serve node ports. */
+export function nodePortAddressElements(ranges: readonly string[]): readonly Element[] {
+  return ranges.map((range) => element('nodeport-addresses', range, ''));
 }
 
 /** Whether a pod wants a host port of a loopback address, which no rule can give: such packets do not leave the loopback device. */
@@ -215,7 +230,7 @@ export function hostPortElements(pod: Pod, chains: ChainContext): readonly Eleme
   for (const { hostPort, containerPort, hostIp, protocol, podIp } of views) {
     const frontend: Frontend =
       hostIp === ''
-        ? { scope: 'node', key: `${protocol} . ${hostPort}` }
+        ? { scope: 'host', key: `${protocol} . ${hostPort}` }
         : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
     const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
     elements.push(taken(frontend, pickChain(pick, chains)));

@@ -17,41 +17,63 @@ export interface ServiceHealth {
 export interface HealthCheckServer {
   /** Sets what is answered for the service; undefined closes its port. */
   set(key: string, health: ServiceHealth | undefined): void;
+  /** Looks again where to listen: addresses come and go, and a port that was taken may be free. */
+  refresh(): void;
   /** Closes all ports. */
   close(): Promise<void>;
 }
 
 interface Entry {
   health: ServiceHealth;
-  server: HttpServer | undefined;
+  /** By address. */
+  readonly servers: Map<string, HttpServer>;
+  /** Addresses whose failure has been told. */
+  readonly failed: Set<string>;
 }
 
-/** Makes it; `isProxyHealthy` tells whether the rules are in place; `host` is what to listen at: `::` for both families. */
+/**
+ * Makes it; `isProxyHealthy` tells whether the rules are in place; `hosts` are the addresses to listen at, `::` for all of
+ * both families.
+ */
 export function createHealthCheckServer(
   deps: { readonly listenHttp: ListenHttp; readonly log: Log },
   isProxyHealthy: () => boolean,
-  host: '0.0.0.0' | '::',
+  hosts: () => readonly string[],
 ): HealthCheckServer {
   const entries = new Map<string, Entry>();
+  let before = '';
   /** Ports open and close one after the other, so that one service can take over another's port. */
   let last: Promise<void> = Promise.resolve();
   const then = (work: () => Promise<void>): void => {
     last = last.then(work);
   };
-  async function open(key: string, entry: Entry): Promise<void> {
-    if (entries.get(key) !== entry) return;
+  async function open(entry: Entry, [key, host]: readonly [string, string]): Promise<void> {
+    const { servers, failed } = entry;
     const { port } = entry.health;
     try {
-      entry.server = await deps.listenHttp({ host, port }, () => answer(entry.health, isProxyHealthy()));
+      servers.set(host, await deps.listenHttp({ host, port }, () => answer(entry.health, isProxyHealthy())));
+      failed.delete(host);
     } catch (error) {
-      deps.log.error('health check node port cannot be opened', { service: key, port, err: error });
+      if (failed.has(host)) return;
+      failed.add(host);
+      deps.log.error('health check node port cannot be opened', { service: key, host, port, err: error });
     }
+  }
+  async function listen(key: string, entry: Entry): Promise<void> {
+    if (entries.get(key) !== entry) return;
+    const wanted = new Set(hosts());
+    for (const [host, server] of entry.servers) {
+      if (wanted.has(host)) continue;
+      entry.servers.delete(host);
+      await server.close(0);
+    }
+    for (const host of wanted) if (!entry.servers.has(host)) await open(entry, [key, host]);
   }
   function drop(key: string): void {
     const entry = entries.get(key);
     if (entry === undefined) return;
     entries.delete(key);
-    then(async () => entry.server?.close(0));
+    then(async () => void (await Promise.all([...entry.servers.values()].map((server) => server.close(0)))));
   }
   return {
     set(key, health) {
@@ -62,9 +84,15 @@ export function createHealthCheckServer(
       }
       drop(key);
       if (health === undefined) return;
-      const made: Entry = { health, server: undefined };
+      const made: Entry = { health, servers: new Map(), failed: new Set() };
       entries.set(key, made);
-      then(() => open(key, made));
+      then(() => listen(key, made));
+    },
+    refresh() {
+      const now = hosts().join();
+      if (now === before && [...entries.values()].every(({ failed }) => failed.size === 0)) return;
+      before = now;
+      for (const [key, entry] of entries) then(() => listen(key, entry));
     },
     async close() {
       for (const key of [...entries.keys()]) drop(key);

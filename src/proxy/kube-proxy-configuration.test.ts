@@ -23,9 +23,20 @@ nodePortAddresses: null
   });
 });
 
+test('node port addresses', () => {
+  const read = (list: string) => readKubeProxyConfiguration(`${HEAD}nodePortAddresses: ${list}\n`).nodePortAddresses;
+  assert.deepEqual(read('[10.0.0.0/8, "fd00::/8"]'), ['10.0.0.0/8', 'fd00::/8']);
+  assert.deepEqual(read('[primary]'), ['primary']);
+  assert.equal(read('[]'), undefined);
+});
+
 for (const [field, expected] of [
   ['mode: ipvs', /mode: ipvs is not one of/],
-  ['nodePortAddresses: [10.0.0.0/8]', /nodePortAddresses: .* is not supported/],
+  ['nodePortAddresses: 10.0.0.0/8', /nodePortAddresses: it is no list/],
+  [
+    'nodePortAddresses: [10.0.0.0/8, 10.20.30.40]',
+    /^Error: KubeProxyConfiguration\.NodePortAddresses\[1\]: Invalid value: "10\.20\.30\.40": must be a valid CIDR$/,
+  ],
   ['iptables: {masqueradeAll: true}', /iptables\.masqueradeAll: true/],
   ['conntrack: {maxPerCore: 5}', /conntrack\.maxPerCore is not supported/],
   ['clusterCIDR: 10.0.0.0', /clusterCIDR: 10\.0\.0\.0 is no range/],

@@ -4,6 +4,7 @@
  */
 import { parse } from 'yaml';
 import { parseCidr } from '../base/cidr.ts';
+import { nodePortAddressesProblem } from './node-port-addresses.ts';
 import type { ProxyMode } from './service-proxy.ts';
 
 /** What is honoured. */
@@ -13,6 +14,8 @@ export interface KubeProxyConfiguration {
   readonly clusterCidr?: string;
   readonly nodeName?: string;
   readonly kubeconfig?: string;
+  /** Ranges, or `primary`. */
+  readonly nodePortAddresses?: readonly string[];
 }
 
 /** Values that ask for nothing special, by path. Anything else there is refused. */
@@ -38,7 +41,6 @@ const HARMLESS: Readonly<Record<string, readonly unknown[]>> = {
   'nftables.masqueradeBit': [null, 14],
   'nftables.minSyncPeriod': ['any'],
   'nftables.syncPeriod': ['any'],
-  nodePortAddresses: [null],
   oomScoreAdj: [null],
   portRange: [''],
   showHiddenMetricsForVersion: [''],
@@ -51,6 +53,7 @@ const HONOURED = new Set([
   'clusterCIDR',
   'hostnameOverride',
   'clientConnection.kubeconfig',
+  'nodePortAddresses',
 ]);
 const MODES: readonly string[] = ['nftables', 'iptables', 'userspace'];
 
@@ -74,6 +77,10 @@ export function readKubeProxyConfiguration(text: string): KubeProxyConfiguration
   const clusterCidr = string(root['clusterCIDR']);
   for (const cidr of clusterCidr?.split(',') ?? [])
     if (parseCidr(cidr) === undefined) problems.push(`clusterCIDR: ${cidr} is no range`);
+  const nodePortAddresses: unknown = root['nodePortAddresses'] ?? [];
+  if (!Array.isArray(nodePortAddresses)) problems.push('nodePortAddresses: it is no list');
+  else if (nodePortAddressesProblem(nodePortAddresses) !== '')
+    problems.push(nodePortAddressesProblem(nodePortAddresses));
   if (problems.length > 0) throw new Error(problems.join('; '));
   const nodeName = string(root['hostnameOverride']);
   const connection = root['clientConnection'] as { kubeconfig?: unknown } | null | undefined;
@@ -83,6 +90,9 @@ export function readKubeProxyConfiguration(text: string): KubeProxyConfiguration
     ...(clusterCidr === undefined ? {} : { clusterCidr }),
     ...(nodeName === undefined ? {} : { nodeName }),
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...((nodePortAddresses as readonly string[]).length === 0
+      ? {}
+      : { nodePortAddresses: nodePortAddresses as readonly string[] }),
   };
 }
 

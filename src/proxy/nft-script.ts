@@ -21,6 +21,8 @@ export interface TableConfig {
   readonly clusterCidr: string;
   readonly serviceCidr: string;
   readonly mark: number;
+  /** Node ports answer on this host's addresses in the set `nodeport-addresses` alone. */
+  readonly nodePortsRestricted?: boolean;
 }
 
 /** Elements per statement: keeps nft's messages, and its errors, of bearable size. */
@@ -78,6 +80,9 @@ function setTypes({ family }: TableConfig): Readonly<Record<SetName, string>> {
     nodeports: `type ${port} : verdict`,
     endpoints: `type ${address} . ${port} . mark : ${target}`,
     'nodeport-endpoints': `type ${port} . mark : ${target}`,
+    'nodeport-addresses': `type ${address}\n flags interval`,
+    hostports: `type ${port} : verdict`,
+    'hostport-endpoints': `type ${port} . mark : ${target}`,
     'no-endpoints': `type ${address} . ${port} : verdict`,
     'no-endpoint-nodeports': `type ${port} : verdict`,
     firewalled: `type ${address} . ${port}`,
@@ -86,8 +91,10 @@ function setTypes({ family }: TableConfig): Readonly<Record<SetName, string>> {
   };
 }
 
+const SETS: ReadonlySet<string> = new Set(['firewalled', 'allowed-sources', 'hairpin', 'nodeport-addresses']);
+
 function isMap(set: string): boolean {
-  return set !== 'firewalled' && set !== 'allowed-sources' && set !== 'hairpin';
+  return !SETS.has(set);
 }
 
 function declarations(config: TableConfig): string[] {
@@ -116,11 +123,13 @@ function baseChainDeclarations(): string[] {
   return [...base, ...['refuse', 'check-service', 'pick-service'].map((name) => `chain ${name} {\n}`)];
 }
 
-function fixedRules({ family, clusterCidr, serviceCidr, mark }: TableConfig): string[] {
+function fixedRules({ family, clusterCidr, serviceCidr, mark, nodePortsRestricted }: TableConfig): string[] {
   const ip = family === 4 ? 'ip' : 'ip6';
   const loopback = family === 4 ? '127.0.0.0/8' : '::1';
   const service = `${ip} daddr . meta l4proto . th dport`;
-  const nodePort = `fib daddr type local ${ip} daddr != ${loopback} meta l4proto . th dport`;
+  const local = `fib daddr type local ${ip} daddr != ${loopback}`;
+  const nodePort = `${local}${nodePortsRestricted === true ? ` ${ip} daddr @nodeport-addresses` : ''} meta l4proto . th dport`;
+  const hostPort = `${local} meta l4proto . th dport`;
   const chain = (name: string, ...rules: string[]): string => `chain ${name} {\n ${rules.join('\n ')}\n}`;
   return [
     chain(
@@ -137,7 +146,7 @@ function fixedRules({ family, clusterCidr, serviceCidr, mark }: TableConfig): st
     ),
     chain('check-prerouting', 'ct state new jump check-service'),
     chain('check-output', 'ct state new jump check-service'),
-    chain('pick-service', `${service} vmap @services`, `${nodePort} vmap @nodeports`),
+    chain('pick-service', `${service} vmap @services`, `${nodePort} vmap @nodeports`, `${hostPort} vmap @hostports`),
     chain('nat-prerouting', 'jump pick-service'),
     chain('nat-output', 'jump pick-service'),
     chain('check-forward', `${ip} daddr ${serviceCidr} goto refuse`),

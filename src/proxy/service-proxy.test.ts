@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';
-import type { Service } from '../api/gen/core-v1.ts';
+import type { Node, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
@@ -20,7 +20,10 @@ const slice = (name: string, addresses: readonly string[]): EndpointSlice => ({
   endpoints: addresses.map((a) => ({ addresses: [a], nodeName: 'here' })),
 });
 
-async function setUp(answer: (script: string) => { exitCode?: number; stderr?: string } = () => ({})) {
+async function setUp(
+  answer: (script: string) => { exitCode?: number; stderr?: string } = () => ({}),
+  more: { readonly nodePortAddresses?: readonly string[] } = {},
+) {
   const platform = createSimPlatform();
   const { clock, exec } = platform;
   const scripts: string[] = [];
@@ -46,6 +49,7 @@ async function setUp(answer: (script: string) => { exitCode?: number; stderr?: s
     serviceCidr: '10.43.0.0/16',
     masqueradeMark: 0x4001_0000,
     mode: 'nftables',
+    ...more,
   } as const;
   const proxy = createServiceProxy({ informers, platform }, config);
   const stop = new AbortController();
@@ -143,6 +147,29 @@ describe('the service proxy', () => {
     api.remove(Services, 'ns/lb');
     await clock.advance(20);
     await assert.rejects(ask(), { code: 'ECONNREFUSED' });
+    await end();
+  });
+
+  it('node ports follow the addresses of the node, and stay while it is away', async () => {
+    const { api, clock, scripts, end } = await setUp(undefined, { nodePortAddresses: ['primary'] });
+    assert.match(scripts[0] as string, /ip daddr @nodeport-addresses meta l4proto \. th dport vmap @nodeports/);
+    assert.doesNotMatch(scripts[0] as string, /add element ip kt nodeport-addresses/);
+    const change = async (address: string): Promise<void> => {
+      await clock.advance(20);
+      const addresses = [{ type: 'InternalIP', address }];
+      api.modify<Node>(Nodes, 'here', (node) => ({ ...node, status: { addresses } }));
+      await clock.settle();
+    };
+    await change('192.0.2.1');
+    assert.equal(scripts[1], 'add element ip kt nodeport-addresses { 192.0.2.1/32 }\n');
+    await change('192.0.2.2');
+    assert.equal(
+      scripts[2],
+      'delete element ip kt nodeport-addresses { 192.0.2.1/32 }\nadd element ip kt nodeport-addresses { 192.0.2.2/32 }\n',
+    );
+    api.remove(Nodes, 'here');
+    await clock.advance(61_000);
+    assert.match(scripts.at(-1) as string, /add element ip kt nodeport-addresses \{ 192\.0\.2\.2\/32 \}/);
     await end();
   });
 

@@ -17,6 +17,7 @@ import {
   NO_SLOTS,
   hostPortElements,
   hostPortViews,
+  nodePortAddressElements,
   servicePortElements,
   wantsLoopbackHostPort,
   type Element,
@@ -31,6 +32,7 @@ import { createIptablesApplier } from './iptables/iptables-applier.ts';
 import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
 import { createUserspaceApplier } from './userspace/userspace-applier.ts';
 import { createProxyMetrics } from './proxy-metrics.ts';
+import { nodePortHosts, nodePortRanges, wantsLoopbackNodePorts } from './node-port-addresses.ts';
 import { RuleBook } from './rule-book.ts';
 import { isProxied, servicePorts, type ServicePortView } from './service-map.ts';
 import { createFlowCleaner, staleFlows, type FlowFilter } from './stale-flows.ts';
@@ -57,6 +59,8 @@ export interface ServiceProxyConfig {
   /** Its upper 16 bits are used; the lower ones are the slots of session affinity. */
   readonly masqueradeMark: number;
   readonly mode: ProxyMode;
+  /** Where node ports answer, checked: ranges, or `primary`. Absent or empty: on all addresses. */
+  readonly nodePortAddresses?: readonly string[];
   /** Put before each command, e.g. `ip netns exec NAME`. */
   readonly commandPrefix?: readonly string[];
 }
@@ -88,18 +92,25 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
   const applier = createApplier({ ...platform, log }, config, {
     tables: follower.tables,
     ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
-    prepare: () => cleaner.add(follower.update((key, health) => checks.set(key, health))),
+    prepare() {
+      cleaner.add(follower.update((key, health) => checks.set(key, health)));
+      checks.refresh();
+    },
     onStaleFlows: (filters) => cleaner.add(filters),
     onApplied: () => cleaner.flush(),
   });
   const checks = createHealthCheckServer(
     { listenHttp: platform.listenHttp, log },
     () => applier.healthy(),
-    follower.tables.some(({ config: { family } }) => family === 6) ? '::' : '0.0.0.0',
+    () => nodePortHosts(follower.tables, platform.net),
   );
   follower.onChange(() => applier.kick());
   return {
     async start(signal) {
+      if (config.mode !== 'userspace' && wantsLoopbackNodePorts(config.nodePortAddresses ?? []))
+        log.warn('--nodeport-addresses includes localhost but localhost NodePorts are not supported in this mode', {
+          mode: config.mode,
+        });
       try {
         await follower.waitForSync(signal);
       } catch {
@@ -130,7 +141,8 @@ function createApplier(
 ): RuleApplier {
   const { tables, onStaleFlows, ...rest } = applying;
   if (mode === 'nftables') return createNftablesApplier(deps, applying);
-  const wanted = ({ services, pods }: Table) => ({
+  const wanted = ({ services, pods, nodePortRanges }: Table) => ({
+    nodePortRanges,
     ports: [...services.values()].flatMap(({ ports }) => ports),
     hostPorts: [...pods.values()].flat(),
   });
@@ -148,6 +160,8 @@ function createApplier(
 }
 
 interface Table extends RuleTable {
+  /** As `nodePortRanges` returns it. */
+  nodePortRanges: readonly string[] | undefined;
   /** Host ports of this node's pods by pod (key). Kept by the modes that write all rules at once. */
   readonly pods: Map<string, readonly HostPortView[]>;
   readonly config: TableConfig;
@@ -203,7 +217,9 @@ function createFollower(deps: ServiceProxyDeps, config: ServiceProxyConfig): Fol
     waitForSync: async (signal) =>
       void (await Promise.all(Object.values(sources).map((s: Informer<never>) => s.waitForSync(signal)))),
     update(onHealth) {
-      const node = nodeView(sources.nodes, config.nodeName);
+      const self = sources.nodes.get({ name: config.nodeName });
+      const node = { name: config.nodeName, zone: self?.metadata.labels?.[ZONE_LABEL] };
+      updateNodePortRanges(tables, config, self);
       const stale = [...dirty.services].flatMap((key) =>
         updateService({ key, node, tables, sources, incremental: config.mode === 'nftables' }, onHealth),
       );
@@ -225,10 +241,13 @@ function tablesOf(config: ServiceProxyConfig): Table[] {
     const family = parseCidr(serviceCidr)?.family;
     const clusterCidr = clusterCidrs.find((c) => parseCidr(c)?.family === family);
     if (family === undefined || clusterCidr === undefined) return [];
+    const nodePortsRestricted =
+      nodePortRanges(config.nodePortAddresses ?? [], { family, node: undefined }) !== undefined;
     const mark = (config.masqueradeMark & 0xffff_0000) >>> 0 || 0x4000_0000;
     return [
       {
-        config: { family, name: config.nftTable, clusterCidr, serviceCidr, mark },
+        config: { family, name: config.nftTable, clusterCidr, serviceCidr, mark, nodePortsRestricted },
+        nodePortRanges: undefined,
         book: new RuleBook(),
         services: new Map(),
         pods: new Map(),
@@ -237,8 +256,18 @@ function tablesOf(config: ServiceProxyConfig): Table[] {
   });
 }
 
-function nodeView(nodes: Informer<Node>, name: string): NodeView {
-  return { name, zone: nodes.get({ name })?.metadata.labels?.[ZONE_LABEL] };
+function updateNodePortRanges(
+  tables: readonly Table[],
+  { mode, nodePortAddresses = [] }: ServiceProxyConfig,
+  node: Node | undefined,
+): void {
+  for (const table of tables) {
+    // A node that was deleted comes back when its kubelet registers it anew: meanwhile everything stays.
+    if (node === undefined && table.nodePortRanges !== undefined) continue;
+    const ranges = nodePortRanges(nodePortAddresses, { family: table.config.family, node });
+    table.nodePortRanges = ranges;
+    if (mode === 'nftables') table.book.replace('node', nodePortAddressElements(ranges ?? []));
+  }
 }
 
 interface Watching {
@@ -274,12 +303,16 @@ function watchSources(sources: Sources, { dirty, config, metrics, changed }: Wat
   );
   sources.pods.addHandler(onEach((pod) => touch(dirty.pods, `${pod.metadata.namespace}/${pod.metadata.name}`)));
   sources.nodes.addHandler({
-    onAdd: (node) => void (node.metadata.name === config.nodeName && touchAll()),
+    onAdd: (node) => {
+      if (node.metadata.name !== config.nodeName) return;
+      touchAll();
+      changed();
+    },
     onUpdate: (old, node) => {
-      const isOther =
-        node.metadata.name !== config.nodeName ||
-        old.metadata.labels?.[ZONE_LABEL] === node.metadata.labels?.[ZONE_LABEL];
-      if (!isOther) touchAll();
+      if (node.metadata.name !== config.nodeName) return;
+      if (old.metadata.labels?.[ZONE_LABEL] !== node.metadata.labels?.[ZONE_LABEL]) touchAll();
+      // Node ports may follow them.
+      if (JSON.stringify(old.status?.addresses) !== JSON.stringify(node.status?.addresses)) changed();
     },
   });
 }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { VirtualClock } from '../platform/sim/virtual-clock.ts';
-import { scanStore } from './scan-store.ts';
-import { prefixEnd, type Store, type StoredEntry, StoreError } from './store.ts';
+import { scanTests } from './scan-suite.ts';
+import { prefixEnd, type Store, StoreError } from './store.ts';
 import { record } from './watch-recorder-fixture.ts';
 
 /** A store to test. */
@@ -41,6 +41,7 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>): 
   describe(name, () => {
     writeTests(storeTest);
     rangeTests(storeTest);
+    scanTests(storeTest);
     watchTests(storeTest);
     lifeTests(storeTest);
   });
@@ -144,46 +145,6 @@ function rangeTests(storeTest: StoreTest): void {
     assert.deepEqual([one.entries.map(({ key }) => key), one.count], [['/a'], 1]);
     assert.deepEqual((await store.range({ start: 'x', end: 'a' })).entries, []);
   });
-
-  storeTest(
-    'a scan hands over the newest of every key of its range, as of the revision it resolves to',
-    async ({ store }) => {
-      const large = 'x'.repeat(700_000);
-      await store.put({ key: '/a/gone', value: bytes('1') });
-      await store.put({ key: '/b/other', value: bytes('1') });
-      for (const name of ['1', '2', '3']) await store.put({ key: `/a/${name}`, value: bytes(large) });
-      await store.put({ key: '/a/1', value: bytes('new') });
-      await store.put({ key: '/a/é', value: bytes('') });
-      await store.delete({ key: '/a/gone' });
-      const found: StoredEntry[] = [];
-      const scanning = scanStore(store, { start: '/a/', end: prefixEnd('/a/') }, ({ entries }) =>
-        found.push(...entries),
-      );
-      const [revision, late] = await Promise.all([scanning, store.put({ key: '/a/late', value: bytes('late') })]);
-      const isSeen = late.ok && late.revision <= revision;
-      const brief = found.map((entry) => [
-        entry.key,
-        text(entry.value)?.length,
-        entry.modRevision,
-        entry.createRevision,
-      ]);
-      assert.deepEqual(
-        brief.sort(([a], [b]) => (a! < b! ? -1 : 1)),
-        [
-          ['/a/1', 3, 7, 4],
-          ['/a/2', large.length, 5, 5],
-          ['/a/3', large.length, 6, 6],
-          ...(isSeen ? [['/a/late', 4, 10, 10]] : []),
-          ['/a/é', 0, 8, 8],
-        ],
-      );
-      assert.equal(revision, isSeen ? 10 : 9);
-      const failing = scanStore(store, all, () => {
-        throw new Error('enough');
-      });
-      await assert.rejects(failing, /enough/);
-    },
-  );
 
   storeTest('reads at an earlier revision see the world as it was', async ({ store }) => {
     await store.put({ key: 'a', value: bytes('a2') });

@@ -69,6 +69,14 @@ export interface RangeResult {
   readonly revision: number;
 }
 
+/** What a scan reads. */
+export interface ScanRange {
+  readonly start: string;
+  readonly end: string;
+  /** Most entries of a page where the store does not choose itself. Default 10,000, as upstream. */
+  readonly pageEntries?: number;
+}
+
 /** Some of the entries of a scan. */
 export interface ScanPage {
   readonly entries: readonly StoredEntry[];
@@ -129,7 +137,7 @@ export interface Store {
    * Everything in [start, end) at one revision, which it resolves to, in pages and in any order: for filling caches, with
    * no more than some pages in memory at once. Absent where `range` does as well; `scanStore` serves all stores.
    */
-  scan?(range: { readonly start: string; readonly end: string }, onPage: (page: ScanPage) => void): Promise<number>;
+  scan?(range: ScanRange, onPage: (page: ScanPage) => void): Promise<number>;
   put(request: PutRequest): Promise<WriteResult>;
   delete(request: DeleteRequest): Promise<WriteResult>;
   /** Watches [start, end) for changes after `afterRevision` (those at greater revisions). */

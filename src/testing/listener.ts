@@ -111,6 +111,7 @@ function holding(request: HttpRequest, clock: Clock): HttpRequest {
     path,
     query,
     headers,
+    headerLines: (name) => request.headerLines(name),
     remoteAddress,
     signal,
     wantsUpgrade,

@@ -46,12 +46,30 @@ plugins:
     kind: PodSecurityConfiguration
     defaults: {enforce: baseline, warn: restricted}
     exemptions: {namespaces: [kube-system]}
+- name: ImagePolicyWebhook
+  configuration:
+    imagePolicy: {kubeConfigFile: images.kubeconfig, allowTTL: 50, denyTTL: 50, retryBackoff: 500, defaultAllow: false}
 `,
+  'images.kubeconfig': () => kubeconfig('/images'),
   'audit.yaml': () =>
     `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
+- level: None
+  resources: [{group: "", resources: [configmaps], resourceNames: [unseen]}]
+- level: Metadata
+  users: [kubernetes-admin]
+  resources: [{group: "", resources: [secrets]}]
+- level: Request
+  users: [kubernetes-admin]
+  namespaces: [default]
+  resources: [{group: "", resources: [services, "pods/eviction"]}]
+- level: Metadata
+  omitStages: [ResponseComplete]
+  verbs: [watch]
+  users: [static-ann]
+  resources: [{group: "", resources: [configmaps]}]
 - level: RequestResponse
   users: [kubernetes-admin, static-ann]
   resources: [{group: "", resources: [configmaps, pods]}]
@@ -80,6 +98,11 @@ before(async () => {
     kind: 'SubjectAccessReview',
     status: { allowed: spec.user === 'hook-bob' && spec.resourceAttributes?.verb === 'list', reason: 'asked the hook' },
   }));
+  hooks.on('/images', (spec) => {
+    const evil = (spec.containers as { image: string }[]).find(({ image }) => image.startsWith('evil'));
+    const status = evil === undefined ? { allowed: true } : { allowed: false, reason: `${evil.image} is not signed` };
+    return { apiVersion: 'imagepolicy.k8s.io/v1alpha1', kind: 'ImageReview', status };
+  });
   plane = await startControlPlane({
     flags: {
       'token-auth-file': at('tokens.csv'),
@@ -88,7 +111,7 @@ before(async () => {
       'authorization-webhook-config-file': at('authz.kubeconfig'),
       'requestheader-client-ca-file': at('proxies.pem'),
       'requestheader-allowed-names': 'aggregator',
-      'enable-admission-plugins': ['AlwaysPullImages'],
+      'enable-admission-plugins': ['AlwaysPullImages', 'ImagePolicyWebhook'],
       'disable-admission-plugins': ['DefaultTolerationSeconds'],
       'admission-control-config-file': at('admission.yaml'),
       'audit-policy-file': at('audit.yaml'),
@@ -188,23 +211,82 @@ test('admission plugins: switched on, switched off, configured', async () => {
   assert.equal(exempt.code, 0, exempt.stderr);
 });
 
+test('the image policy webhook says which images may run, over TLS with its own credentials', async () => {
+  const refused = await plane.kubectl(['apply', '-f', '-'], pod('image', { image: 'evil:1' }));
+  assert.match(
+    refused.stderr,
+    /pods "image" is forbidden: image policy webhook backend denied one or more images: evil:1 is not signed/,
+  );
+  const { review, headers } = hooks.seen.findLast(({ path }) => path === '/images')!;
+  assert.deepEqual(review, {
+    apiVersion: 'imagepolicy.k8s.io/v1alpha1',
+    kind: 'ImageReview',
+    metadata: {},
+    spec: { containers: [{ image: 'evil:1' }], namespace: 'default' },
+  });
+  assert.equal(headers.authorization, 'Bearer webhook-secret');
+  assert.equal((await plane.kubectl(['apply', '-f', '-'], pod('image', { image: 'good:1' }))).code, 0);
+});
+
+interface Audited {
+  readonly verb: string;
+  readonly stage: string;
+  readonly level: string;
+  readonly objectRef: { readonly resource: string; readonly name?: string; readonly subresource?: string };
+  readonly user: { readonly username: string };
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly responseStatus: { readonly code: number };
+  readonly requestObject?: { readonly data?: object };
+  readonly responseObject?: { readonly data?: object };
+}
+
+/** Whole lines: the server may be about to write another. */
+async function auditLines(): Promise<Audited[]> {
+  const lines = (await readFile(join(directory, 'audit.log'), 'utf8')).split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Audited);
+}
+
+test('the audit policy decides how much is told of what, and at which stages', async () => {
+  assert.equal((await plane.kubectl(['create', 'configmap', 'unseen'])).code, 0);
+  assert.equal((await plane.kubectl(['delete', 'configmap', 'unseen'])).code, 0);
+  assert.equal((await plane.kubectl(['create', 'secret', 'generic', 'hidden', '--from-literal=a=b'])).code, 0);
+  assert.equal((await plane.kubectl(['create', 'service', 'clusterip', 'half', '--tcp=80'])).code, 0);
+  const path = '/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1';
+  assert.equal((await bearing('static-token', 'get', '--raw', path)).code, 0);
+  const lines = await until('all lines', async () => {
+    const found = await auditLines();
+    const watch = found.find(({ verb, objectRef }) => verb === 'watch' && objectRef.resource === 'configmaps');
+    const service = found.find(({ objectRef }) => objectRef.name === 'half');
+    return watch !== undefined && service !== undefined && found;
+  });
+  const of = (name: string, verb: string): readonly string[] =>
+    lines
+      .filter(({ objectRef, verb: own }) => objectRef.name === name && own === verb)
+      .map(({ level, stage, requestObject, responseObject }) =>
+        [level, stage, requestObject && 'request', responseObject && 'response'].filter(Boolean).join(' '),
+      );
+  assert.deepEqual(of('unseen', 'delete'), []);
+  assert.deepEqual(of('hidden', 'create'), ['Metadata ResponseComplete']);
+  assert.deepEqual(of('half', 'create'), ['Request ResponseComplete request']);
+  const watches = lines.filter(({ verb, objectRef }) => verb === 'watch' && objectRef.resource === 'configmaps');
+  assert.deepEqual([...new Set(watches.map(({ level, stage }) => `${level} ${stage}`))], ['Metadata ResponseStarted']);
+});
+
 test('the audit log tells who did what, with both objects', async () => {
   assert.equal((await bearing('static-token', 'create', 'configmap', 'noted', '--from-literal=a=b')).code, 0);
   const { events, event, refused } = await until('both lines', async () => {
-    // Whole lines: the server may be about to write another.
-    const lines = (await readFile(join(directory, 'audit.log'), 'utf8')).split('\n').slice(0, -1);
-    const events = lines.map((line) => JSON.parse(line));
+    const events = await auditLines();
     const event = events.find(({ verb, objectRef }) => verb === 'create' && objectRef.name === 'noted');
     const refused = events.find(
-      ({ objectRef, responseStatus }) => objectRef.resource === 'pods' && responseStatus.code === 403,
+      ({ objectRef, responseStatus }) => objectRef.name === 'bad' && responseStatus.code === 403,
     );
     return event !== undefined && refused !== undefined && { events, event, refused };
   });
   assert.equal(event.user.username, 'static-ann');
   assert.equal(event.stage, 'ResponseComplete');
   assert.equal(event.responseStatus.code, 201);
-  assert.deepEqual(event.requestObject.data, { a: 'b' });
-  assert.deepEqual(event.responseObject.data, { a: 'b' });
+  assert.deepEqual(event.requestObject?.data, { a: 'b' });
+  assert.deepEqual(event.responseObject?.data, { a: 'b' });
   assert.equal(event.annotations['authorization.k8s.io/decision'], 'allow');
   assert.ok(events.every(({ user }) => ['kubernetes-admin', 'static-ann'].includes(user.username)));
   assert.equal(refused.annotations['pod-security.kubernetes.io/enforce-policy'], 'baseline:latest');

@@ -73,6 +73,13 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
         ...[`--token-auth-file=${folder}/tokens.csv`, `--service-account-key-file=${folder}/rsa.pub`],
         ...[`--audit-policy-file=${folder}/audit.yaml`, `--audit-log-path=${folder}/audit.log`],
         ...[`--encryption-provider-config=${folder}/encryption.yaml`],
+        // As kubeadm writes them.
+        ...['--allow-privileged=true', '--enable-bootstrap-token-auth=true'],
+        ...['--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname'],
+        ...[`--proxy-client-cert-file=${dir}/front-proxy-client.crt`],
+        ...[`--proxy-client-key-file=${dir}/front-proxy-client.key`],
+        ...['--requestheader-allowed-names=front-proxy-client', '--requestheader-username-headers=X-Remote-User'],
+        ...[`--requestheader-client-ca-file=${dir}/front-proxy-ca.crt`, '--requestheader-group-headers=X-Remote-Group'],
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );
@@ -149,6 +156,36 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     const shown = await kubectl(['get', 'secret', 'x', '-o', 'jsonpath={.data.password}']);
     assert.equal(Buffer.from(shown, 'base64').toString(), 'hunter2');
     await store.close();
+  });
+
+  test('takes bootstrap tokens, and tells aggregated servers whom it vouches for', async () => {
+    const token = ['abcdef', '0123456789abcdef'] as const;
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: `bootstrap-token-${token[0]}`, namespace: 'kube-system' },
+      type: 'bootstrap.kubernetes.io/token',
+      stringData: { 'token-id': token[0], 'token-secret': token[1], 'usage-bootstrap-authentication': 'true' },
+    };
+    await writeFile(join(folder, 'bootstrap.json'), JSON.stringify(secret));
+    await kubectl(['create', '-f', join(folder, 'bootstrap.json')]);
+    const said = await kubectl([
+      ...['--kubeconfig=/dev/null', `--server=https://127.0.0.1:${port}`, '--insecure-skip-tls-verify'],
+      ...[`--token=${token.join('.')}`, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'],
+    ]);
+    assert.equal(said, 'system:bootstrap:abcdef');
+    const map = ['get', 'configmap', '-n', 'kube-system', 'extension-apiserver-authentication', '-o', 'json'];
+    const { data } = JSON.parse(await kubectl(map)) as { data: Record<string, string> };
+    const read = (name: string): Promise<string> => readFile(join(folder, 'pki', name), 'utf8');
+    assert.deepEqual(data, {
+      'client-ca-file': await read('ca.crt'),
+      'requestheader-client-ca-file': await read('front-proxy-ca.crt'),
+      'requestheader-allowed-names': '["front-proxy-client"]',
+      'requestheader-username-headers': '["x-remote-user"]',
+      'requestheader-group-headers': '["x-remote-group"]',
+      'requestheader-extra-headers-prefix': '["x-remote-extra-"]',
+      'requestheader-uid-headers': '["X-Remote-Uid"]',
+    });
   });
 
   test('events go by themselves after --event-ttl', async () => {

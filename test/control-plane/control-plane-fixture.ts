@@ -11,6 +11,7 @@ import { loadApiServerSetup } from '../../src/cluster/api-server-setup.ts';
 import { type ControlPlane, createControlPlane } from '../../src/cluster/control-plane.ts';
 import { deriveInstance } from '../../src/cluster/instance.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
+import type { ServerSettings } from '../../src/cluster/server-settings.ts';
 import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts';
 import { type ControllerName, controllers as allControllers } from '../../src/controllers/list.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
@@ -54,6 +55,8 @@ export interface ControlPlaneSetup {
   readonly pkiDir?: string;
   /** Flags of the API server. */
   readonly flags?: FlagValues;
+  /** What only an API server alone has flags for. */
+  readonly settings?: ServerSettings;
 }
 
 /**
@@ -69,6 +72,13 @@ async function namespacesFilled(admin: Client): Promise<void> {
       return Boolean(await admin.resource(ConfigMaps).get({ namespace, name: 'kube-root-ca.crt' }));
     });
   }
+}
+
+/** A store that the control planes of a test use one after the other: their end does not close it. */
+export function surviving(store: Store): Store {
+  const names = ['get', 'range', 'scan', 'put', 'delete', 'watch', 'compact', 'status', 'isStale'] as const;
+  const own = names.flatMap((name) => (store[name] === undefined ? [] : [[name, store[name].bind(store)]]));
+  return { ...(Object.fromEntries(own) as Store), close: async () => undefined };
 }
 
 /** Starts it, with its controllers and its scheduler; resolves when the first namespaces have what every one gets. */
@@ -99,6 +109,7 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
   const controlPlane = createControlPlane({
     platform,
     setup: apiServer,
+    ...(setup.settings && { settings: setup.settings }),
     store,
     pki,
     instance,

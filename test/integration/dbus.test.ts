@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { DbusMessage } from '../../src/kubelet/node-shutdown/dbus-codec.ts';
-import { addMatch, connectDbus } from '../../src/kubelet/node-shutdown/dbus-connection.ts';
+import type { DbusMessage } from '../../src/kubelet/dbus/dbus-codec.ts';
+import { addMatch, connectDbus } from '../../src/kubelet/dbus/dbus-connection.ts';
 import { createNodeNet } from '../../src/platform/node/net.ts';
 import { must, start, type Running } from './fixtures/programs.ts';
 import { until } from './fixtures/until.ts';
@@ -49,6 +49,19 @@ test('calls are answered with what was asked for, or with the error of the bus',
     connection.call({ ...bus, member: 'GetNameOwner', signature: 's', body: ['org.none'] }),
     /^Error: org\.freedesktop\.DBus\.Error\.NameHasNoOwner: /,
   );
+  // The bus ends connections over which it gets what is not well-formed.
+  const properties = [
+    ['Description', ['s', 'text']],
+    ['Wants', ['as', ['a.slice', 'b.slice']]],
+    ['DefaultDependencies', ['b', false]],
+    ['MemoryMax', ['t', 2n ** 64n - 1n]],
+  ] as const;
+  const start = { destination: 'org.none', path: '/none', interface: 'org.none', member: 'Start' };
+  await assert.rejects(
+    connection.call({ ...start, signature: 'ssa(sv)a(sa(sv))', body: ['a', 'b', properties, [['c', properties]]] }),
+    /^Error: org\.freedesktop\.DBus\.Error\.ServiceUnknown: /,
+  );
+  assert.ok((await connection.call({ ...bus, member: 'ListNames' })).length > 0);
   connection.close();
   await connection.closed;
   await assert.rejects(connection.call({ ...bus, member: 'ListNames' }), /closed/);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Container, Pod } from '../../src/api/gen/core-v1.ts';
+import { CriError } from '../../src/cri/cri-error.ts';
 import type { ContainerRuntime, PodStatus, PodSyncResult } from '../../src/kubelet/container/runtime.ts';
 import { createContainerRuntime } from '../../src/kubelet/runtime/container-runtime.ts';
 import {
@@ -17,6 +18,7 @@ import {
   testImageName,
   type ContainerdFixture,
 } from './fixtures/containerd.ts';
+import { hasEnded, must } from './fixtures/programs.ts';
 import { until } from './fixtures/until.ts';
 
 const shell = (script: string): Pick<Container, 'image' | 'command' | 'imagePullPolicy'> => ({
@@ -30,6 +32,8 @@ describe('the runtime manager on a real containerd', () => {
   let containerd: ContainerdFixture;
   let world: FixtureWorld;
   let runtime: ContainerRuntime;
+  /** Starts containers' tasks where CRI does not see it, as a start does that is cut off. */
+  let startsBehindCri: ContainerRuntime;
   let uid = 0;
 
   before(async () => {
@@ -37,9 +41,16 @@ describe('the runtime manager on a real containerd', () => {
     world = createWorld();
     const config = fixtureConfig(containerd.directory);
     const resources = { ...config.resources, cgroupVersion: containerd.platform.cgroups.version };
-    const deps = fixtureDeps(containerd.client, containerd.platform, world);
-    const podContainers = { criParent: (pod: Pod) => `${testCgroup}/${pod.metadata.uid}` } as typeof deps.podContainers;
-    runtime = createContainerRuntime({ ...deps, podContainers }, { ...config, resources });
+    const runtimeOn = (cri: typeof containerd.client): ContainerRuntime => {
+      const deps = fixtureDeps(cri, containerd.platform, world);
+      const podContainers = {
+        criParent: (pod: Pod) => `${testCgroup}/${pod.metadata.uid}`,
+      } as typeof deps.podContainers;
+      return createContainerRuntime({ ...deps, podContainers }, { ...config, resources });
+    };
+    runtime = runtimeOn(containerd.client);
+    const { client } = containerd;
+    startsBehindCri = runtimeOn({ ...client, runtime: { ...client.runtime, startContainer: startTask } });
   });
   after(async () => {
     await containerd.close();
@@ -47,6 +58,17 @@ describe('the runtime manager on a real containerd', () => {
     await removeTestCgroups();
   });
 
+  const ctr = (...args: string[]): Promise<string> =>
+    must('ctr', ['--address', containerd.config.options.socketPath, '--namespace', 'k8s.io', ...args]);
+  async function startTask({ containerId }: { containerId?: string }): Promise<never> {
+    await ctr('tasks', 'start', '--detach', '--null-io', containerId!);
+    throw new CriError('Canceled', 'context canceled');
+  }
+  const pidOf = async (containerId: string): Promise<number> => {
+    const line = (await ctr('tasks', 'list')).split('\n').find((each) => each.startsWith(containerId));
+    assert.match(line ?? '', /RUNNING/);
+    return Number(line!.split(/\s+/)[1]);
+  };
   const newPod = (spec: Parameters<typeof podOf>[0]): Pod => podOf(spec, { name: `pod-${++uid}`, uid: `uid-${uid}` });
   const status = (pod: Pod): Promise<PodStatus> =>
     runtime.getPodStatus(pod.metadata.uid!, pod.metadata.name!, pod.metadata.namespace!);
@@ -252,5 +274,49 @@ describe('the runtime manager on a real containerd', () => {
       /^http/,
     );
     await remove(pod);
+  });
+
+  it('ends what a start that was cut off left running, and counts no restart', async () => {
+    const pod = newPod({ hostNetwork: true, containers: [{ name: 'main', ...shell(waitForTerm) }] });
+    const { steps } = await startsBehindCri.syncPod({
+      pod,
+      podStatus: await status(pod),
+      pullSecrets: [],
+      signal: new AbortController().signal,
+    });
+    assert.equal(steps.at(-1)!.reason, 'RunContainerError');
+    const [lost] = (await status(pod)).containers;
+    assert.equal(lost!.state, 'created');
+    const pid = await pidOf(lost!.id);
+    assert.equal((await sync(pod)).error, undefined);
+    const { containers } = await status(pod);
+    assert.deepEqual(
+      containers.map(({ state, restartCount }) => [state, restartCount]),
+      [['running', 0]],
+    );
+    assert.notEqual(containers[0]!.id, lost!.id);
+    await until('the lost task has ended', async () => hasEnded(pid));
+    await remove(pod);
+  });
+
+  it('removes a sandbox below which CRI lost sight of tasks', async () => {
+    const pod = newPod({
+      hostNetwork: true,
+      containers: ['one', 'two'].map((name) => ({ name, ...shell(waitForTerm) })),
+    });
+    await startsBehindCri.syncPod({
+      pod,
+      podStatus: await status(pod),
+      pullSecrets: [],
+      signal: new AbortController().signal,
+    });
+    const { containers, sandboxes } = await status(pod);
+    const pids = await Promise.all(containers.map(({ id }) => pidOf(id)));
+    assert.equal(pids.length, 2);
+    const podSandboxId = sandboxes[0]!.id;
+    await containerd.client.runtime.stopPodSandbox({ podSandboxId });
+    await containerd.client.runtime.removePodSandbox({ podSandboxId });
+    for (const pid of pids) await until('the lost task has ended', async () => hasEnded(pid));
+    assert.equal((await status(pod)).containers.length, 0);
   });
 });

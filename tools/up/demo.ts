@@ -73,7 +73,8 @@ export async function demoAnswer(client: KubeClient): Promise<{ url: string; tex
   return { url, text: text.trim() };
 }
 
-function fetchText(url: string): Promise<string | undefined> {
+/** The body of a 200; undefined for another answer. Rejects when there is none within a second. */
+export function fetchText(url: string): Promise<string | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const call = get(url, { timeout: 1000, agent: false }, (response) => {
     let text = '';

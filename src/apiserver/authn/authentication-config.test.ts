@@ -17,7 +17,13 @@ test('an authentication configuration', () => {
     configuration({
       jwt: [
         {
-          issuer: { ...issuer, audiences: ['a', 'b'], audienceMatchPolicy: 'MatchAny', certificateAuthority: 'PEM' },
+          issuer: {
+            ...issuer,
+            audiences: ['a', 'b'],
+            audienceMatchPolicy: 'MatchAny',
+            certificateAuthority: 'PEM',
+            discoveryURL: 'https://d/x',
+          },
           claimMappings: { username: { claim: 'email', prefix: 'u:' }, groups },
           claimValidationRules: [{ claim: 'tenant', requiredValue: 't' }],
         },
@@ -28,6 +34,7 @@ test('an authentication configuration', () => {
   const [{ signingAlgorithms, ...first }] = read.issuers as [(typeof read.issuers)[number]];
   assert.deepEqual(first, {
     issuerUrl: 'https://i',
+    discoveryUrl: 'https://d/x',
     clientId: ['a', 'b'],
     usernameClaim: 'email',
     usernamePrefix: 'u:',
@@ -44,6 +51,7 @@ test('an authentication configuration', () => {
 test('what is wrong with an authentication configuration', async (t) => {
   const extra = (key: string, valueExpression: string) =>
     one({ claimMappings: { ...claimMappings, extra: [{ key, valueExpression }] } });
+  const discovery = (discoveryURL: string) => one({ issuer: { ...issuer, discoveryURL } });
   const username = (parts: object) => one({ claimMappings: { username: parts } });
   const cases: readonly (readonly [object, RegExp])[] = [
     [{ kind: 'Other' }, /is not apiserver.config.k8s.io\/v1 AuthenticationConfiguration/],
@@ -57,7 +65,24 @@ test('what is wrong with an authentication configuration', async (t) => {
       one({ issuer: { ...issuer, audiences: ['a', 'b'] } }),
       /audienceMatchPolicy must be MatchAny for multiple audiences$/,
     ],
-    [one({ issuer: { ...issuer, discoveryURL: 'https://d' } }), /discoveryURL is not supported$/],
+    [
+      discovery('https://i/'),
+      /issuer.discoveryURL: Invalid value: "https:\/\/i\/": discoveryURL must be different from URL$/,
+    ],
+    [discovery('http://d'), /issuer.discoveryURL: Invalid value: "http:\/\/d": URL scheme must be https$/],
+    [discovery('https://u@d'), /discoveryURL: .*: URL must not contain a username or password$/],
+    [discovery('https://d?a=b'), /discoveryURL: .*: URL must not contain a query$/],
+    [discovery('https://d#a'), /discoveryURL: .*: URL must not contain a fragment$/],
+    [one({ issuer: { ...issuer, egressSelectorType: 'cluster' } }), /issuer.egressSelectorType is not supported$/],
+    [
+      configuration({
+        jwt: ['https://i', 'https://j'].map((url) => ({
+          issuer: { ...issuer, url, discoveryURL: 'https://d' },
+          claimMappings,
+        })),
+      }),
+      /^jwt\[1\].issuer.discoveryURL: Duplicate value: "https:\/\/d"$/,
+    ],
     [
       configuration({
         jwt: [

@@ -22,10 +22,21 @@ export function readAuthenticationConfig(value: unknown): AuthenticationConfig {
   if (!versions.includes(String(apiVersion)) || kind !== 'AuthenticationConfiguration')
     throw new Error(`${String(apiVersion)} ${String(kind)} is not ${versions[0]} AuthenticationConfiguration`);
   const issuers = listAt(jwt, 'jwt').map((one, index) => issuerOf(objectAt(one, `jwt[${index}]`), `jwt[${index}]`));
-  for (const [index, { issuerUrl }] of issuers.entries())
-    if (issuers.findIndex((other) => other.issuerUrl === issuerUrl) < index)
-      throw new Error(`jwt[${index}].issuer.url: Duplicate value: ${JSON.stringify(issuerUrl)}`);
+  checkUnique(
+    issuers.map(({ issuerUrl }) => issuerUrl),
+    'url',
+  );
+  checkUnique(
+    issuers.map(({ discoveryUrl }) => discoveryUrl),
+    'discoveryURL',
+  );
   return { issuers, ...(anonymous === undefined ? {} : { anonymous: anonymousOf(objectAt(anonymous, 'anonymous')) }) };
+}
+
+function checkUnique(values: readonly (string | undefined)[], field: string): void {
+  for (const [index, value] of values.entries())
+    if (value !== undefined && values.indexOf(value) < index)
+      throw new Error(`jwt[${index}].issuer.${field}: Duplicate value: ${JSON.stringify(value)}`);
 }
 
 function anonymousOf({ enabled, conditions = [] }: JsonObject): NonNullable<AuthenticationConfig['anonymous']> {
@@ -41,11 +52,13 @@ function issuerOf(own: JsonObject, place: string): OidcConfig {
   const { issuer, claimMappings, claimValidationRules = [], userValidationRules = [] } = own;
   listAt(userValidationRules, `${place}.userValidationRules`);
   const at = `${place}.issuer`;
-  const { url, discoveryURL, audiences, audienceMatchPolicy, certificateAuthority } = objectAt(issuer, at);
-  const issuerUrl = textAt(url, `${at}.url`);
-  if (!URL.canParse(issuerUrl) || new URL(issuerUrl).protocol !== 'https:')
-    throw new Error(`${at}.url: Invalid value: ${JSON.stringify(issuerUrl)}: URL scheme must be https`);
-  if (discoveryURL !== undefined && discoveryURL !== '') throw new Error(`${at}.discoveryURL is not supported`);
+  const { url, discoveryURL, audiences, audienceMatchPolicy, certificateAuthority, egressSelectorType } = objectAt(
+    issuer,
+    at,
+  );
+  if ((egressSelectorType ?? '') !== '') throw new Error(`${at}.egressSelectorType is not supported`);
+  const issuerUrl = urlAt(url, `${at}.url`);
+  const discoveryUrl = discoveryUrlOf(discoveryURL ?? '', issuerUrl, `${at}.discoveryURL`);
   const clientIds = listAt(audiences ?? [], `${at}.audiences`).map((one, i) => textAt(one, `${at}.audiences[${i}]`));
   if (clientIds.length === 0) throw new Error(`${at}.audiences: Required value: at least one audiences is required`);
   if (clientIds.length > 1 && audienceMatchPolicy !== 'MatchAny')
@@ -54,6 +67,7 @@ function issuerOf(own: JsonObject, place: string): OidcConfig {
     );
   return {
     issuerUrl,
+    ...(discoveryUrl === undefined ? {} : { discoveryUrl }),
     clientId: clientIds,
     ...mappingsOf(objectAt(claimMappings, `${place}.claimMappings`), `${place}.claimMappings`),
     requiredClaims: requiredOf(claimValidationRules, `${place}.claimValidationRules`),
@@ -61,6 +75,32 @@ function issuerOf(own: JsonObject, place: string): OidcConfig {
     signingAlgorithms: algorithms,
     ...(typeof certificateAuthority === 'string' && certificateAuthority !== '' ? { caPem: certificateAuthority } : {}),
   };
+}
+
+function discoveryUrlOf(value: unknown, issuerUrl: string, place: string): string | undefined {
+  if (value === '') return undefined;
+  const url = urlAt(value, place);
+  const bare = (one: string): string => one.replace(/\/+$/, '');
+  if (bare(url) === bare(issuerUrl))
+    throw new Error(`${place}: Invalid value: ${JSON.stringify(url)}: discoveryURL must be different from URL`);
+  return url;
+}
+
+function urlAt(value: unknown, place: string): string {
+  const text = textAt(value, place);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const problem =
+    url?.protocol !== 'https:'
+      ? 'URL scheme must be https'
+      : url.username !== '' || url.password !== ''
+        ? 'URL must not contain a username or password'
+        : url.search !== ''
+          ? 'URL must not contain a query'
+          : url.hash !== ''
+            ? 'URL must not contain a fragment'
+            : undefined;
+  if (problem !== undefined) throw new Error(`${place}: Invalid value: ${JSON.stringify(text)}: ${problem}`);
+  return text;
 }
 
 type Mappings = Pick<OidcConfig, 'usernameClaim' | 'usernamePrefix' | 'groupsClaim' | 'groupsPrefix' | 'uidClaim'>;

@@ -5,11 +5,13 @@ import type { Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { Pods, ServiceAccounts } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
 import type { ApiRequest } from '../../api/transport.ts';
+import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createTestObjects } from '../authz/testing-objects.ts';
 import { createBearerTokenAuthenticator } from './bearer-token.ts';
 import { clientCertificateAuthenticator } from './client-certificate.ts';
+import { decodeJwt } from './jwt.ts';
 import { createServiceAccountTokens, type TokenKey } from './service-account-tokens.ts';
 
 const key = (): TokenKey & { privateKeyPem: string } => {
@@ -115,6 +117,45 @@ test('keys of every kind sign, and none is taken for another', async () => {
   }
 });
 
+test('tokens of pods outlive the end that is told, up to the longest there is', async () => {
+  const { order, bound, objects, clock } = fixture();
+  const make = (more: object) =>
+    createServiceAccountTokens(
+      { platform: { clock, random: createSeededRandom(1), crypto }, objects: () => objects.store },
+      { issuer: 'https://issuer', audiences: ['api'], keys: [first], ...more },
+    );
+  const nowSeconds = Math.floor(clock.nowMs() / 1000);
+  const own = { ...order, expirationSeconds: 3607, bound };
+  const rows: readonly (readonly [object, typeof own, number, number])[] = [
+    [{}, own, 3607, 31_536_000],
+    [{ maxExpirationSeconds: 7200 }, own, 3607, 7200],
+    [{ extendsExpiration: false }, own, 3607, 3607],
+    [{}, { ...own, expirationSeconds: 3600 }, 3600, 3600],
+    [{}, { ...own, audiences: ['vault'] } as typeof own, 3607, 3607],
+    [{ maxExpirationSeconds: 3600 }, { ...own, expirationSeconds: 9000 }, 3600, 3600],
+  ];
+  for (const [config, input, told, real] of rows) {
+    const { token, expiresAtMs } = await make(config).issue(input);
+    const { claims } = decodeJwt(token)!;
+    assert.deepEqual([expiresAtMs / 1000 - nowSeconds, claims.exp! - nowSeconds], [told, real]);
+    const { warnafter } = claims['kubernetes.io'] as { warnafter?: number };
+    assert.equal(warnafter, real === told ? undefined : nowSeconds + told);
+  }
+});
+
+test('without lookup a token counts though its account is gone', async () => {
+  const { tokens, order, objects, clock } = fixture();
+  const { token } = await tokens.issue(order);
+  const config = { issuer: 'https://issuer', audiences: ['api'], keys: [first], lookup: false };
+  objects.remove(ServiceAccounts, 'ns', 'bot');
+  const careless = createServiceAccountTokens(
+    { platform: { clock, random: createSeededRandom(1), crypto }, objects: () => objects.store },
+    config,
+  );
+  assert.equal((await careless.authenticateToken(token))?.name, 'system:serviceaccount:ns:bot');
+  await assert.rejects(tokens.authenticateToken(token), /gone/);
+});
+
 test('a bound token carries and dies with its pod', async (t) => {
   const { tokens, order, bound } = fixture();
   const { token } = await tokens.issue({ ...order, bound });
@@ -168,11 +209,15 @@ test('bearer tokens', async () => {
   const kind = {
     authenticateToken: async (token: string) => {
       asked++;
-      if (token === 'bad') throw new Error('bad');
+      if (token.startsWith('bad')) throw new Error('bad');
       return token === 'good' ? { name: 'ann', groups: [] } : undefined;
     },
   };
-  const authenticator = createBearerTokenAuthenticator([kind], clock);
+  const last = {
+    authenticateToken: async (token: string) => (token === 'bad-but-known' ? { name: 'bob', groups: [] } : undefined),
+  };
+  const log = createMemoryLog();
+  const authenticator = createBearerTokenAuthenticator([kind, last], { clock, log });
   const ask = (authorization?: string) =>
     authenticator.authenticate({ headers: { authorization } } as unknown as ApiRequest);
   assert.equal(ask(), undefined);
@@ -185,6 +230,11 @@ test('bearer tokens', async () => {
   assert.equal(asked, 2, 'not for long');
   await assert.rejects(async () => ask('Bearer nobody'), { message: 'Unauthorized' });
   await assert.rejects(async () => ask('Bearer bad'), { message: 'Unauthorized' });
+  assert.deepEqual(
+    log.entries.map(({ message, fields }) => [message, String(fields['err'])]),
+    [['unable to authenticate the request', 'Error: bad']],
+  );
+  assert.equal((await ask('Bearer bad-but-known'))?.name, 'bob', 'a kind that refuses it is no word about the others');
 });
 
 test('a certificate names user and groups', () => {

@@ -7,6 +7,7 @@ import { Lru } from '../../base/lru.ts';
 import type { Principal } from '../../api/transport.ts';
 import { unauthorized } from '../../api/status-error.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
 import type { Authenticator } from './contract.ts';
 
 /** Knows one kind of token. Undefined: not mine. Rejects when it is mine and no longer (or not yet) valid. */
@@ -14,11 +15,21 @@ export interface TokenAuthenticator {
   authenticateToken(token: string): Promise<Principal | undefined>;
 }
 
+/** What checking takes. */
+export interface BearerTokenDeps {
+  readonly clock: Clock;
+  /** Told why a token is refused: its bearer is not. */
+  readonly log: Log;
+}
+
 const CACHE_MS = 10_000;
 const CACHE_SIZE = 4096;
 
 /** Authenticates `Authorization: Bearer …` through `kinds`, in order. */
-export function createBearerTokenAuthenticator(kinds: readonly TokenAuthenticator[], clock: Clock): Authenticator {
+export function createBearerTokenAuthenticator(
+  kinds: readonly TokenAuthenticator[],
+  { clock, log }: BearerTokenDeps,
+): Authenticator {
   const cache = new Lru<string, { principal: Principal; untilMs: number }>(CACHE_SIZE);
   return {
     authenticate(request) {
@@ -26,7 +37,7 @@ export function createBearerTokenAuthenticator(kinds: readonly TokenAuthenticato
       if (token === undefined) return undefined;
       const hit = cache.get(token);
       if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.principal;
-      return verify(token, kinds).then((principal) => {
+      return verify(token, kinds, log).then((principal) => {
         cache.set(token, { principal, untilMs: clock.monotonicMs() + CACHE_MS });
         return principal;
       });
@@ -40,10 +51,12 @@ function bearerToken(header: string | undefined): string | undefined {
   return scheme?.toLowerCase() === 'bearer' && token !== undefined && token !== '' ? token : undefined;
 }
 
-async function verify(token: string, kinds: readonly TokenAuthenticator[]): Promise<Principal> {
+/** One kind that refuses a token, or cannot judge it, is no word about the others. */
+async function verify(token: string, kinds: readonly TokenAuthenticator[], log: Log): Promise<Principal> {
   for (const kind of kinds) {
-    const principal = await kind.authenticateToken(token).catch(() => {
-      throw unauthorized();
+    const principal = await kind.authenticateToken(token).catch((err: unknown) => {
+      log.warn('unable to authenticate the request', { err });
+      return undefined;
     });
     if (principal !== undefined) return principal;
   }

@@ -99,13 +99,13 @@ test('front proxies: headers count with their certificate only, and their certif
   const headers = {
     'x-remote-user': 'ann',
     'x-remote-uid': '7',
-    'x-remote-group': 'a, b',
+    'x-remote-group': 'CN=a,OU=b',
     'x-remote-extra-acme.com%2fproject': 'p',
   };
   assert.deepEqual(proxies.authenticate(from('proxy', headers)), {
     name: 'ann',
     uid: '7',
-    groups: ['a', 'b', 'system:authenticated'],
+    groups: ['CN=a,OU=b', 'system:authenticated'],
     extra: { 'acme.com/project': ['p'] },
   });
   assert.equal(proxies.authenticate(from('other', headers)), undefined);
@@ -200,6 +200,19 @@ test('OpenID Connect: a new key of the issuer is fetched when a token needs it, 
   await assert.rejects(oidc.authenticateToken(await renewed()), /no applicable key/);
   await clock.advance(10_000);
   assert.equal((await oidc.authenticateToken(await renewed()))?.name, 'oidc:ann');
+});
+
+test('OpenID Connect: the discovery document may be elsewhere, but names its issuer', async () => {
+  const { sign, ...deps } = await issuer();
+  const discoveryUrl = `${issuerUrl}/inside/discovery`;
+  const oidc = createOidcAuthenticator(deps, { ...oidcConfig, discoveryUrl });
+  let named = discoveryUrl;
+  deps.answers.delete('/.well-known/openid-configuration');
+  deps.answers.set('/inside/discovery', () => ({ issuer: named, jwks_uri: `${issuerUrl}/keys` }));
+  await assert.rejects(oidc.authenticateToken(await sign({})), /issuer did not match the issuer returned by provider/);
+  named = issuerUrl;
+  assert.equal((await oidc.authenticateToken(await sign({})))?.name, 'oidc:ann');
+  assert.equal(await oidc.authenticateToken(await sign({ iss: discoveryUrl })), undefined);
 });
 
 test('webhook authorizer: asks once per question and time, has no opinion when it cannot ask', async () => {

@@ -27,6 +27,8 @@ export type OidcConfig = Omit<OidcOptions, 'caFile' | 'clientId'> & {
   /** A token must be for one of them. */
   readonly clientId: string | readonly string[];
   readonly caPem?: string;
+  /** Where the discovery document is, when it is not below the issuer's own address. */
+  readonly discoveryUrl?: string;
   readonly uidClaim?: string;
   /** What is not told by named claims. */
   readonly expressions?: ClaimExpressions;
@@ -89,7 +91,7 @@ async function verify(token: string, { jose, keys, config, nowMs }: Verifying): 
 }
 
 /** The issuer's keys; `anew`: one was missing. */
-function keySource({ net, clock }: OidcDeps, { issuerUrl, caPem }: OidcConfig): Verifying['keys'] {
+function keySource({ net, clock }: OidcDeps, { issuerUrl, discoveryUrl, caPem }: OidcConfig): Verifying['keys'] {
   let held: { readonly keys: Promise<KeySet>; readonly sinceMs: number } | undefined;
   const get = async (url: string): Promise<Record<string, unknown>> => {
     const answer = await net.http({
@@ -110,7 +112,7 @@ function keySource({ net, clock }: OidcDeps, { issuerUrl, caPem }: OidcConfig): 
     return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>;
   };
   const load = async (jose: Jose): Promise<KeySet> => {
-    const discovered = await get(`${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`);
+    const discovered = await get(discoveryUrl ?? `${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`);
     if (discovered['issuer'] !== issuerUrl)
       throw new Error(
         `issuer did not match the issuer returned by provider, expected ${JSON.stringify(issuerUrl)} got ${JSON.stringify(discovered['issuer'])}`,

@@ -2,7 +2,7 @@
  * Front proxies: whoever shows a certificate of their authority says in headers for whom it asks. Without such a
  * certificate the headers mean nothing. Upstream: authentication/request/headerrequest.
  */
-import type { ApiRequest, Principal } from '../../api/transport.ts';
+import { type ApiRequest, headerLines, type Principal } from '../../api/transport.ts';
 import type { RequestHeaderOptions } from '../options/authentication-options.ts';
 import type { Authenticator } from './contract.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
@@ -20,7 +20,7 @@ export function createRequestHeaderAuthenticator(config: RequestHeaderConfig): A
       const name = first(request, config.usernameHeaders);
       if (name === undefined || !isProxy(request, config)) return undefined;
       const uid = first(request, config.uidHeaders);
-      const groups = config.groupHeaders.flatMap((header) => valuesOf(request.headers[header]));
+      const groups = config.groupHeaders.flatMap((header) => valuesOf(request, header));
       const extra = extraOf(request, config.extraPrefixes);
       return {
         name,
@@ -55,11 +55,8 @@ function isProxy(request: ApiRequest, config: RequestHeaderConfig): boolean {
   return config.allowedNames.length === 0 || config.allowedNames.includes(request.peerCertificate!.commonName);
 }
 
-function valuesOf(header: string | undefined): string[] {
-  return (header ?? '')
-    .split(',')
-    .map((value) => value.trim())
-    .filter((value) => value !== '');
+function valuesOf(request: ApiRequest, header: string): string[] {
+  return headerLines(request, header).filter((value) => value !== '');
 }
 
 function first({ headers }: ApiRequest, names: readonly string[]): string | undefined {
@@ -70,13 +67,13 @@ function first({ headers }: ApiRequest, names: readonly string[]): string | unde
   return undefined;
 }
 
-function extraOf({ headers }: ApiRequest, prefixes: readonly string[]): Record<string, string[]> {
+function extraOf(request: ApiRequest, prefixes: readonly string[]): Record<string, string[]> {
   const extra: Record<string, string[]> = {};
-  for (const [header, value] of Object.entries(headers)) {
+  for (const header of Object.keys(request.headers)) {
     const prefix = prefixes.find((one) => header.startsWith(one));
     if (prefix === undefined) continue;
     const key = unescaped(header.slice(prefix.length));
-    extra[key] = [...(extra[key] ?? []), ...valuesOf(value)];
+    extra[key] = [...(extra[key] ?? []), ...valuesOf(request, header)];
   }
   return extra;
 }

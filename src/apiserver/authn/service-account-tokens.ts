@@ -54,6 +54,12 @@ export interface TokenConfig {
   /** Audiences the API server accepts; the first is granted when none is asked for. */
   readonly audiences: readonly string[];
   readonly keys: readonly TokenKey[];
+  /** No token lasts longer. */
+  readonly maxExpirationSeconds?: number;
+  /** Whether tokens of pods outlive their end by a year, for programs that read them once. Default: yes. */
+  readonly extendsExpiration?: boolean;
+  /** False: a token counts to its end, whatever became of its account. */
+  readonly lookup?: boolean;
 }
 
 /** An object by name and uid. */
@@ -77,6 +83,7 @@ export interface TokenRequestInput {
 
 /** Issues and checks service-account tokens. */
 export interface ServiceAccountTokens extends TokenAuthenticator {
+  /** `expiresAtMs`: when its bearer should have another. */
   issue(input: TokenRequestInput): Promise<{ readonly token: string; readonly expiresAtMs: number }>;
   /** A token without an end, to be kept in this secret and good while it is. */
   issueLegacy(account: ServiceAccount, secret: Secret): Promise<string>;
@@ -86,7 +93,7 @@ export interface ServiceAccountTokens extends TokenAuthenticator {
     audiences: readonly string[],
   ): Promise<{ readonly principal: Principal; readonly audiences: readonly string[] } | undefined>;
   /** The public keys as a JSON Web Key Set, for OIDC discovery. */
-  keySet(): Promise<{ readonly keys: readonly object[] }>;
+  keySet(): Promise<{ readonly keys: readonly { readonly alg: string }[] }>;
 }
 
 interface Claims extends JwtClaims {
@@ -102,6 +109,10 @@ interface Claims extends JwtClaims {
 
 /** How far clocks of servers may be apart, and how long a token outlives the end of what it is bound to. */
 const LEEWAY_SECONDS = 60;
+
+/** What pods' own tokens are asked for: nobody else asks for so long. */
+const POD_TOKEN_SECONDS = 3607;
+const EXTENSION_SECONDS = 365 * 24 * 60 * 60;
 
 /** Creates the issuer and checker. */
 export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig): ServiceAccountTokens {
@@ -120,7 +131,8 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
       throw unauthorized(
         `token audiences ${quoted([claims.aud ?? []].flat())} is invalid for the target audiences ${quoted(audiences)}`,
       );
-    return { principal: await principalOf(claims, living), audiences: granted };
+    const found = config.lookup === false ? undefined : living;
+    return { principal: await principalOf(claims, found), audiences: granted };
   };
   /** A token that names no audience is for the API server alone. */
   const legacyAudiences = (asked: readonly string[]): readonly string[] => {
@@ -195,22 +207,34 @@ async function issueToken(
     ...(bound === undefined ? {} : { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } }),
     ...(bound?.node === undefined ? {} : { node: bound.node }),
   };
-  const expires = using.nowSeconds + input.expirationSeconds;
+  const { maxExpirationSeconds = Infinity } = using.config;
+  const asked = Math.min(input.expirationSeconds, maxExpirationSeconds);
   const audiences =
     input.audiences !== undefined && input.audiences.length > 0
       ? [...input.audiences]
       : [...using.config.audiences.slice(0, 1)];
+  const extended = isExtended(input, { config: using.config, audiences });
   const token = await signJwt(using.crypto.webcrypto.subtle, key, {
-    'kubernetes.io': details,
+    'kubernetes.io': { ...details, ...(extended && { warnafter: using.nowSeconds + asked }) },
     iss: using.config.issuer,
     sub: accountUser(input.namespace, name ?? ''),
     aud: audiences,
     iat: using.nowSeconds,
     nbf: using.nowSeconds,
-    exp: expires,
+    exp: using.nowSeconds + (extended ? Math.min(EXTENSION_SECONDS, maxExpirationSeconds) : asked),
     jti: using.random.uuid(),
   });
-  return { token, expiresAtMs: expires * 1000 };
+  return { token, expiresAtMs: (using.nowSeconds + asked) * 1000 };
+}
+
+/** Pods' own tokens for this API, unless that is turned off. */
+function isExtended(
+  { bound, expirationSeconds }: TokenRequestInput,
+  { config, audiences }: { readonly config: TokenConfig; readonly audiences: readonly string[] },
+): boolean {
+  if (config.extendsExpiration === false || bound?.kind !== 'Pod' || expirationSeconds !== POD_TOKEN_SECONDS)
+    return false;
+  return audiences.every((audience) => config.audiences.includes(audience));
 }
 
 async function verifyClaims(
@@ -237,16 +261,12 @@ interface Living {
   readonly nowMs: number;
 }
 
-async function principalOf(claims: Claims, living: Living): Promise<Principal> {
+async function principalOf(claims: Claims, living: Living | undefined): Promise<Principal> {
   const details = claims['kubernetes.io'];
   const namespace = details?.namespace ?? '';
   const account = details?.serviceaccount;
   if (details === undefined || account === undefined) throw unauthorized('the token names no service account');
-  await requireLiving(living, ServiceAccounts, { namespace, ...account });
-  if (details.pod !== undefined) await requireLiving(living, Pods, { namespace, ...details.pod });
-  if (details.secret !== undefined) await requireLiving(living, Secrets, { namespace, ...details.secret });
-  if (details.pod === undefined && details.node !== undefined)
-    await requireLiving(living, Nodes, { namespace: '', ...details.node });
+  if (living !== undefined) await requireAllLiving(living, details, { namespace, account });
   const extra: Record<string, readonly string[]> = {};
   if (claims.jti !== undefined) extra['authentication.kubernetes.io/credential-id'] = [`JTI=${claims.jti}`];
   for (const kind of ['pod', 'node'] as const) {
@@ -256,6 +276,17 @@ async function principalOf(claims: Claims, living: Living): Promise<Principal> {
     if (reference.uid !== undefined) extra[`authentication.kubernetes.io/${kind}-uid`] = [reference.uid];
   }
   return { ...accountPrincipal(namespace, account.name), uid: account.uid, extra };
+}
+
+async function requireAllLiving(
+  living: Living,
+  { pod, secret, node }: NonNullable<Claims['kubernetes.io']>,
+  { namespace, account }: { readonly namespace: string; readonly account: Reference },
+): Promise<void> {
+  await requireLiving(living, ServiceAccounts, { namespace, ...account });
+  if (pod !== undefined) await requireLiving(living, Pods, { namespace, ...pod });
+  if (secret !== undefined) await requireLiving(living, Secrets, { namespace, ...secret });
+  if (pod === undefined && node !== undefined) await requireLiving(living, Nodes, { namespace: '', ...node });
 }
 
 /** The cache may lag behind another server's writes: only the store's word ends a token. */

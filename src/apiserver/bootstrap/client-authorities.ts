@@ -5,24 +5,35 @@
 import { ConfigMaps } from '../../api/gen/resources.ts';
 import type { ConfigMap } from '../../api/gen/core-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
+import type { RequestHeaderOptions } from '../options/authentication-options.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 
 const NAMESPACE = 'kube-system';
 const NAME = 'extension-apiserver-authentication';
 
+/** Who vouches for users. */
+export interface ClientAuthorities {
+  /** '': no client certificates. */
+  readonly clientCaPem: string;
+  /** Front proxies: this server among them, if it has a certificate for that. */
+  readonly proxies?: Omit<RequestHeaderOptions, 'clientCaFile'> & { readonly caPem: string };
+}
+
 /** Writes the map, and puts right what an earlier start wrote. */
 export async function publishClientAuthorities(
   objects: ObjectStore,
-  { clientCaPem, frontProxyCaPem }: { readonly clientCaPem: string; readonly frontProxyCaPem: string },
+  { clientCaPem, proxies }: ClientAuthorities,
 ): Promise<void> {
   const data: Record<string, string> = {
-    'client-ca-file': clientCaPem,
-    'requestheader-allowed-names': '["front-proxy-client"]',
-    'requestheader-client-ca-file': frontProxyCaPem,
-    'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
-    'requestheader-group-headers': '["X-Remote-Group"]',
-    'requestheader-uid-headers': '["X-Remote-Uid"]',
-    'requestheader-username-headers': '["X-Remote-User"]',
+    ...(clientCaPem !== '' && { 'client-ca-file': clientCaPem }),
+    ...(proxies && {
+      'requestheader-allowed-names': JSON.stringify(proxies.allowedNames),
+      'requestheader-client-ca-file': proxies.caPem,
+      'requestheader-extra-headers-prefix': JSON.stringify(proxies.extraPrefixes),
+      'requestheader-group-headers': JSON.stringify(proxies.groupHeaders),
+      'requestheader-uid-headers': JSON.stringify(proxies.uidHeaders),
+      'requestheader-username-headers': JSON.stringify(proxies.usernameHeaders),
+    }),
   };
   const metadata = { namespace: NAMESPACE, name: NAME };
   const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };

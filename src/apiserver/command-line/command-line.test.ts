@@ -45,6 +45,47 @@ test('without flags upstream has other values than those needed', () => {
   assert.deepEqual(shared.authorization.modes, ['AlwaysAllow']);
 });
 
+test("kubeadm's command line", () => {
+  const pki = '/etc/kubernetes/pki';
+  const { serviceAccounts, serving, shared, warnings } = parseApiServerOptions([
+    '--advertise-address=192.168.0.10',
+    '--allow-privileged=true',
+    '--authorization-mode=Node,RBAC',
+    `--client-ca-file=${pki}/ca.crt`,
+    '--enable-admission-plugins=NodeRestriction',
+    '--enable-bootstrap-token-auth=true',
+    `--etcd-cafile=${pki}/etcd/ca.crt`,
+    `--etcd-certfile=${pki}/apiserver-etcd-client.crt`,
+    `--etcd-keyfile=${pki}/apiserver-etcd-client.key`,
+    '--etcd-servers=https://127.0.0.1:2379',
+    `--kubelet-client-certificate=${pki}/apiserver-kubelet-client.crt`,
+    `--kubelet-client-key=${pki}/apiserver-kubelet-client.key`,
+    '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
+    `--proxy-client-cert-file=${pki}/front-proxy-client.crt`,
+    `--proxy-client-key-file=${pki}/front-proxy-client.key`,
+    '--requestheader-allowed-names=front-proxy-client',
+    `--requestheader-client-ca-file=${pki}/front-proxy-ca.crt`,
+    '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+    '--requestheader-group-headers=X-Remote-Group',
+    '--requestheader-username-headers=X-Remote-User',
+    '--secure-port=6443',
+    '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
+    `--service-account-key-file=${pki}/sa.pub`,
+    `--service-account-signing-key-file=${pki}/sa.key`,
+    '--service-cluster-ip-range=10.96.0.0/12',
+    `--tls-cert-file=${pki}/apiserver.crt`,
+    `--tls-private-key-file=${pki}/apiserver.key`,
+  ]);
+  assert.deepEqual(warnings, []);
+  assert.deepEqual([serviceAccounts.bootstrapTokens, serviceAccounts.lookup], [true, true]);
+  assert.deepEqual(serving.kubeletAddressTypes, ['InternalIP', 'ExternalIP', 'Hostname']);
+  assert.deepEqual(
+    [serving.proxyClientCertificate, serving.proxyClientKey],
+    [`${pki}/front-proxy-client.crt`, `${pki}/front-proxy-client.key`],
+  );
+  assert.deepEqual(shared.authentication.requestHeader?.allowedNames, ['front-proxy-client']);
+});
+
 test('authorization by file, no priority and fairness', () => {
   const { shared } = parseApiServerOptions([
     ...needed,
@@ -78,6 +119,11 @@ describe('wrong usage', () => {
     [['--authorization-mode=ABAC'], /ABAC is not a valid mode; there are Node, RBAC, Webhook/],
     [['--authorization-mode=RBAC,RBAC'], /mode specified more than once/],
     [['--tls-cert-file=a'], /--tls-cert-file and --tls-private-key-file go together/],
+    [['--allow-privileged=false'], /--allow-privileged=false: use Pod Security admission/],
+    [['--proxy-client-cert-file=a'], /--proxy-client-cert-file and --proxy-client-key-file go together/],
+    [['--kubelet-preferred-address-types=Hostname,IP'], /IP is none of Hostname, InternalDNS/],
+    [['--service-account-jwks-uri=http://k'], /requires an https URL, got "http:\/\/k"/],
+    [['--service-account-max-token-expiration=5m'], /must be between 1h0m0s and 2\^32 seconds/],
     [['--event-ttl=soon'], /it is no duration/],
     [['--storage-backend=etcd2'], /allowed values: etcd3/],
     [['--service-cluster-ip-range=10.0.0.0/24,10.1.0.0/24'], /must be of different IP family/],

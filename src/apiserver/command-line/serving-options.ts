@@ -16,6 +16,11 @@ export interface ServingOptions {
   readonly kubeletClientCertificate?: string;
   readonly kubeletClientKey?: string;
   readonly kubeletCertificateAuthority?: string;
+  /** Kinds of node addresses by which kubelets are reached, in the order they are tried. */
+  readonly kubeletAddressTypes?: readonly string[];
+  /** The client certificate for aggregated API servers and webhooks. */
+  readonly proxyClientCertificate?: string;
+  readonly proxyClientKey?: string;
   /** One range, or one of each family. */
   readonly serviceClusterIpRanges: readonly string[];
   readonly runtimeConfig: string;
@@ -44,8 +49,19 @@ export const servingOptions: OptionSet<ServingOptions> = {
     {
       name: 'kubelet-certificate-authority',
       type: 'string',
-      description: "authority of the kubelets' serving certificates",
+      description: "authority of the kubelets' serving certificates (default: they are not verified)",
     },
+    {
+      name: 'kubelet-preferred-address-types',
+      type: 'list',
+      description: 'kinds of node addresses by which kubelets are reached, in this order',
+    },
+    {
+      name: 'proxy-client-cert-file',
+      type: 'string',
+      description: 'client certificate for aggregated API servers, which trust what we say of users',
+    },
+    { name: 'proxy-client-key-file', type: 'string', description: 'its private key' },
     {
       name: 'service-cluster-ip-range',
       type: 'list',
@@ -55,8 +71,7 @@ export const servingOptions: OptionSet<ServingOptions> = {
     {
       name: 'allow-privileged',
       type: 'bool',
-      description: 'whether privileged containers are allowed',
-      deprecated: 'privileged containers are governed by Pod Security admission',
+      description: 'true: whether privileged containers are allowed is a matter of Pod Security admission',
     },
   ],
   read(values) {
@@ -64,7 +79,10 @@ export const servingOptions: OptionSet<ServingOptions> = {
     const pairs = [
       ['tls-cert-file', 'tls-private-key-file'],
       ['kubelet-client-certificate', 'kubelet-client-key'],
+      ['proxy-client-cert-file', 'proxy-client-key-file'],
     ] as const;
+    if (values.bool('allow-privileged') === false)
+      throw new FlagError('--allow-privileged=false: use Pod Security admission');
     for (const [cert, key] of pairs)
       if ((optional(cert) === undefined) !== (optional(key) === undefined))
         throw new FlagError(`--${cert} and --${key} go together`);
@@ -76,8 +94,12 @@ export const servingOptions: OptionSet<ServingOptions> = {
       kubeletClientCertificate: optional('kubelet-client-certificate'),
       kubeletClientKey: optional('kubelet-client-key'),
       kubeletCertificateAuthority: optional('kubelet-certificate-authority'),
+      proxyClientCertificate: optional('proxy-client-cert-file'),
+      proxyClientKey: optional('proxy-client-key-file'),
     };
+    const kubeletAddressTypes = addressTypes(values);
     return {
+      ...(kubeletAddressTypes !== undefined && { kubeletAddressTypes }),
       ...(Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined)) as Partial<typeof texts> &
         Record<never, never>),
       bindAddress: address(values, 'bind-address') ?? '0.0.0.0',
@@ -88,6 +110,16 @@ export const servingOptions: OptionSet<ServingOptions> = {
     } as ServingOptions;
   },
 };
+
+const NODE_ADDRESS_TYPES = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'];
+
+function addressTypes(values: FlagValues): readonly string[] | undefined {
+  const list = values.list('kubelet-preferred-address-types');
+  const unknown = list?.find((one) => !NODE_ADDRESS_TYPES.includes(one));
+  if (unknown !== undefined)
+    throw new FlagError(`--kubelet-preferred-address-types: ${unknown} is none of ${NODE_ADDRESS_TYPES.join(', ')}`);
+  return list;
+}
 
 function address(values: FlagValues, name: string): string | undefined {
   const text = values.text(name);

@@ -1,10 +1,12 @@
 /** Acting as somebody else, where the authorizers allow it. Upstream: endpoints/filters.WithImpersonation. */
 import { badRequest } from '../../api/status-error.ts';
-import type { ApiRequest, Principal } from '../../api/transport.ts';
+import { type ApiRequest, headerLines, type Principal } from '../../api/transport.ts';
 import type { AuthorizationAttributes, Authorizer } from '../authz/contract.ts';
 import { decide, forbiddenError } from './authorization.ts';
 
+const prefix = 'impersonate-';
 const extraPrefix = 'impersonate-extra-';
+const traits = new Set(['impersonate-user', 'impersonate-group', 'impersonate-uid']);
 const accountPrefix = 'system:serviceaccount:';
 
 interface Wanted {
@@ -17,16 +19,9 @@ interface Wanted {
 
 /** Whether the request carries impersonation headers. */
 export function wantsImpersonation(request: ApiRequest): boolean {
-  const { headers } = request;
-  return (
-    headers['impersonate-user'] !== undefined ||
-    headers['impersonate-group'] !== undefined ||
-    headers['impersonate-uid'] !== undefined
-  );
-}
-
-function list(value: string | undefined): string[] {
-  return value === undefined ? [] : value.split(',').map((part) => part.trim());
+  for (const name in request.headers)
+    if (name.startsWith(prefix) && (traits.has(name) || name.startsWith(extraPrefix))) return true;
+  return false;
 }
 
 /** A key that is no valid percent encoding stands for itself, as upstream. */
@@ -71,16 +66,16 @@ export async function impersonate(
 ): Promise<Principal> {
   const { headers } = request;
   const name = headers['impersonate-user'] ?? '';
-  const groups = list(headers['impersonate-group']);
+  const groups = headerLines(request, 'impersonate-group');
   const uid = headers['impersonate-uid'];
-  if (name === '') throw badRequest('requested [{Group  } {UID  }] without impersonating a user');
+  if (name === '') throw badRequest('requested groups, a uid or extra values without impersonating a user');
   const wanted: Wanted[] = [userWanted(name), ...groups.map((group) => core('groups', group))];
   if (uid !== undefined) wanted.push(authentication('uids', uid));
-  const extra: Record<string, string[]> = {};
+  const extra: Record<string, readonly string[]> = {};
   for (const header of Object.keys(headers)) {
     if (!header.startsWith(extraPrefix)) continue;
     const key = extraKey(header.slice(extraPrefix.length));
-    extra[key] = list(headers[header]);
+    extra[key] = headerLines(request, header);
     for (const value of extra[key]) wanted.push(authentication('userextras', value, key));
   }
   for (const one of wanted) await check(one, user, authorizers);

@@ -31,6 +31,8 @@ export interface UsageSourceDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly kubeletTls: () => TlsOptions;
+  /** Kinds of node addresses in the order they are tried; absent: as for logs. */
+  readonly addressTypes?: readonly string[];
 }
 
 /** Readings of all nodes. */
@@ -107,10 +109,11 @@ async function readNodes(deps: UsageSourceDeps, names: readonly string[]): Promi
   return found;
 }
 
-async function readSummary({ objects, net, kubeletTls }: UsageSourceDeps, node: string): Promise<Summary> {
+async function readSummary(deps: UsageSourceDeps, node: string): Promise<Summary> {
+  const { objects, net, kubeletTls, addressTypes } = deps;
   const answer = await net.http({
     method: 'GET',
-    url: `${kubeletBaseUrl(objects, node)}/stats/summary?only_cpu_and_memory=true`,
+    url: `${kubeletBaseUrl(objects, node, addressTypes)}/stats/summary?only_cpu_and_memory=true`,
     tls: kubeletTls(),
     timeoutMs: TIMEOUT_MS,
   });

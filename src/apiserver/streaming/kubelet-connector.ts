@@ -29,6 +29,8 @@ export interface KubeletConnectorDeps {
   readonly crypto: CryptoPort;
   /** The certificate kubelets know the API server by, and what their own is verified against. Asked for at every call. */
   readonly kubeletTls: () => TlsOptions;
+  /** Kinds of node addresses in the order they are tried; absent: what is reached best from here first. */
+  readonly addressTypes?: readonly string[];
 }
 
 /** Makes the connector. */
@@ -47,7 +49,7 @@ export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConne
     proxyPod: async (pod, target, call) => proxy(podLocation(pod, target), call),
     proxyService: async (service, target, call) =>
       proxy(serviceLocation({ objects: deps.objects, random }, service, target), call),
-    proxyNode: async (node, target, call) => proxy(nodeLocation(node, target), call),
+    proxyNode: async (node, target, call) => proxy(nodeLocation(node, target, deps.addressTypes), call),
   };
 }
 
@@ -63,7 +65,7 @@ async function podLogs(deps: KubeletConnectorDeps, pod: Pod, { request }: Kubele
   const nodeName = pod.spec?.nodeName ?? '';
   // Nothing has run yet, so there is nothing to show.
   if (nodeName === '') return { kind: 'bytes', status: 200, headers: { 'content-type': 'text/plain' }, chunks: [] };
-  const url = `${kubeletBaseUrl(deps.objects, nodeName)}/containerLogs/${podPath(pod, container)}?${kubeletQuery}`;
+  const url = `${kubeletBaseUrl(deps.objects, nodeName, deps.addressTypes)}/containerLogs/${podPath(pod, container)}?${kubeletQuery}`;
   const tls = {
     ...deps.kubeletTls(),
     ...(query.get('insecureSkipTLSVerifyBackend') === 'true' ? { insecureSkipVerify: true } : {}),
@@ -102,7 +104,7 @@ async function podStream(deps: KubeletConnectorDeps, { pod, subresource, call }:
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
   if (!isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
-  const url = `${kubeletBaseUrl(deps.objects, nodeName)}/${path}`;
+  const url = `${kubeletBaseUrl(deps.objects, nodeName, deps.addressTypes)}/${path}`;
   try {
     const order = {
       method: request.method,

@@ -4,8 +4,8 @@ import { Nodes } from '../../api/gen/resources.ts';
 import { notFound, statusFailure } from '../../api/status-error.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 
-/** Kinds of addresses in the order they are tried. */
-const preferredTypes = ['InternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS', 'ExternalIP'];
+/** Kinds of addresses in the order they are tried, unless told otherwise. */
+const PREFERRED_TYPES: readonly string[] = ['InternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS', 'ExternalIP'];
 const defaultKubeletPort = 10_250;
 
 /** An address as the host part of a URL. */
@@ -14,9 +14,12 @@ export function urlHost(address: string): string {
 }
 
 /** The node's address and its kubelet's port. Throws 500 when it has told none. */
-export function kubeletAddress(node: Node): { readonly address: string; readonly port: number } {
+export function kubeletAddress(
+  node: Node,
+  types = PREFERRED_TYPES,
+): { readonly address: string; readonly port: number } {
   const addresses = node.status?.addresses ?? [];
-  const found = preferredTypes
+  const found = types
     .map((type) => addresses.find((candidate) => candidate.type === type)?.address)
     .find((address) => address !== undefined && address !== '');
   if (found === undefined) {
@@ -27,9 +30,9 @@ export function kubeletAddress(node: Node): { readonly address: string; readonly
 }
 
 /** `https://address:port` of the kubelet of a node by its name. Throws 404 when there is no such node. */
-export function kubeletBaseUrl(objects: ObjectStore, nodeName: string): string {
+export function kubeletBaseUrl(objects: ObjectStore, nodeName: string, types?: readonly string[]): string {
   const node = objects.get(Nodes, '', nodeName);
   if (node === undefined) throw notFound(Nodes, nodeName);
-  const { address, port } = kubeletAddress(node);
+  const { address, port } = kubeletAddress(node, types);
   return `https://${urlHost(address)}:${port}`;
 }

@@ -70,8 +70,8 @@ function readyAddresses(slice: EndpointSlice, portName: string): { readonly addr
 }
 
 /** The node's kubelet, or another port of the node. */
-export function nodeLocation(node: Node, target: ProxyTarget): ProxyLocation {
-  const { address, port } = kubeletAddress(node);
+export function nodeLocation(node: Node, target: ProxyTarget, types?: readonly string[]): ProxyLocation {
+  const { address, port } = kubeletAddress(node, types);
   if (target.port === '' || target.port === String(port))
     return { base: `https://${urlHost(address)}:${port}`, isKubelet: true };
   if (!/^\d+$/.test(target.port)) throw badRequest(`invalid port ${JSON.stringify(target.port)}`);

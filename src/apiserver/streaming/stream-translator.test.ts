@@ -1,12 +1,13 @@
 /** WebSocket and SPDY framing, and the translation between them, over in-memory connections. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { acceptHead } from '../../base/websocket-frames.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createDuplexPair } from '../../platform/sim/streams.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { createSpdyClient } from './spdy-client.ts';
 import { translateStreams, wantsTranslation } from './stream-translator.ts';
-import { acceptHead, readMessages, sendClose, sendMessage } from './websocket-server.ts';
+import { readMessages, sendClose, sendMessage } from './websocket-server.ts';
 
 /** A client's frame, masked as clients must. */
 function masked(opcode: number, payload: Uint8Array, final = true): Buffer {

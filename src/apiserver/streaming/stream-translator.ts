@@ -7,12 +7,13 @@
  */
 import type { ApiResponse } from '../../api/transport.ts';
 import { badRequest } from '../../api/status-error.ts';
+import { acceptHead } from '../../base/websocket-frames.ts';
 import { dialUpgrade, type TunnelRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Net } from '../../platform/net.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { createSpdyClient, type SpdyClient, type SpdyStream } from './spdy-client.ts';
-import { acceptHead, readMessages, sendClose, sendMessage } from './websocket-server.ts';
+import { readMessages, sendClose, sendMessage } from './websocket-server.ts';
 
 /** The protocol that is translated. */
 export const translatedProtocol = 'v5.channel.k8s.io';

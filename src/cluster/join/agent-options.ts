@@ -11,5 +11,7 @@ export interface AgentOptions {
   readonly nodeIp?: string;
   readonly dnsStubDomains?: readonly string[];
   readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
+  /** Where node ports answer: ranges, or `primary`. Absent: on all addresses. */
+  readonly nodePortAddresses?: readonly string[];
   readonly containerRuntimeEndpoint?: string;
 }

@@ -52,6 +52,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
     ...config,
     nodeIps,
     proxyMode: options.proxyMode ?? 'nftables',
+    nodePortAddresses: options.nodePortAddresses ?? [],
     dnsStubDomains: options.dnsStubDomains ?? [],
     ...(containerRuntimeEndpoint && { containerRuntimeEndpoint }),
   });

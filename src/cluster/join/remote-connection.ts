@@ -60,8 +60,11 @@ export function createRemoteConnection(platform: Platform, config: RemoteConnect
     server,
     caPem,
     async open(signal) {
-      if (stranger === undefined && !(await platform.files.exists(clientCertificate.file)))
-        throw new PreflightError('this machine has not joined yet; --token is needed (keelson token create)');
+      if (stranger === undefined && !(await clientCertificate.load())) {
+        const joined = await platform.files.exists(clientCertificate.file);
+        const why = joined ? 'this machine’s certificate is over' : 'this machine has not joined yet';
+        throw new PreflightError(`${why}; --token is needed (keelson token create)`);
+      }
       await clientCertificate.ensure(signal);
     },
     keep: async (signal) => void (await Promise.all([clientCertificate.keep(signal), keepServing(serving, signal)])),

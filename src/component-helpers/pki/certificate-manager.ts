@@ -115,6 +115,7 @@ class Manager implements CertificateManager {
         if (waitMs > 0) await this.#deps.clock.sleep(Math.min(waitMs, WALL_CHECK_MS), signal);
         else await this.#renew(signal);
       } catch (error) {
+        if (signal.aborted) return;
         this.#failed(error, signal);
         await this.#deps.clock.sleep(RETRY_MS, signal).catch(() => undefined);
       }

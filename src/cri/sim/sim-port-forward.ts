@@ -4,12 +4,13 @@
  * connection, as everywhere on the simulated network. Upstream: the CRI streaming server's port-forward.
  */
 import { Channel } from '../../base/channel.ts';
+import { acceptHead } from '../../base/websocket-frames.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { createHeaderReader } from './spdy-headers.ts';
 import { readFrames, streamData, synReply } from './sim-spdy.ts';
-import { acceptKey, binaryMessage, channelMessage, closeMessage, readMessages, switchHead } from './sim-websocket.ts';
+import { binaryMessage, channelMessage, closeMessage, readMessages } from './sim-websocket.ts';
 
 /** A port-forward that was asked for and not yet fetched. */
 export interface PendingForward {
@@ -38,7 +39,7 @@ export async function acceptForward(
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
   const protocol = [tunnelProtocol, ...channelProtocols].find((name) => offered.includes(name));
   if (key === undefined || protocol === undefined) return undefined;
-  const head = switchHead(await acceptKey(key, crypto), protocol);
+  const head = await acceptHead({ key, protocol }, crypto.webcrypto);
   const work = protocol === tunnelProtocol ? serveTunnel : serveChannels;
   return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => work(socket, pending)) };
 }

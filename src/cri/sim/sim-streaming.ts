@@ -3,12 +3,13 @@
  * command v4 and v5, binary). What a command does, the image says; attached clients see the lines logged from then on. Input
  * is read and dropped. Port-forward has a file of its own. Upstream: the CRI streaming server.
  */
-import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
+import { acceptHead } from '../../base/websocket-frames.ts';
+import type { HttpHandler, HttpResponse } from '../../platform/http.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { acceptForward, type PendingForward } from './sim-port-forward.ts';
 import { serveSpdy, type RequestedStreams } from './sim-spdy.ts';
-import { acceptKey, channelMessage, closeMessage, switchHead } from './sim-websocket.ts';
+import { channelMessage, closeMessage } from './sim-websocket.ts';
 
 /** Takes what a command or container writes. */
 export type WriteOutput = (stream: 'stdout' | 'stderr', text: string) => Promise<void>;
@@ -42,8 +43,8 @@ export function createSimStreaming(
     const key = request.headers['sec-websocket-key'];
     if (protocol === undefined || key === undefined || !request.wantsUpgrade)
       return text(400, 'simulated containers speak SPDY/3.1 and WebSockets (v5.channel.k8s.io) alone\n');
-    const accept = await acceptKey(key, crypto);
-    return { kind: 'upgrade', accept: (socket) => serve(socket, { pending, protocol, accept, request }) };
+    const head = await acceptHead({ key, protocol }, crypto.webcrypto);
+    return { kind: 'upgrade', accept: (socket) => serve(socket, { pending, head }) };
   };
 }
 
@@ -68,13 +69,12 @@ async function serveOverSpdy(socket: Duplex, pending: PendingStream): Promise<vo
 
 interface Session {
   readonly pending: PendingStream;
-  readonly protocol: string;
-  readonly accept: string;
-  readonly request: HttpRequest;
+  /** Of the answer that switches. */
+  readonly head: string;
 }
 
-async function serve(socket: Duplex, { pending, protocol, accept }: Session): Promise<void> {
-  await socket.write(switchHead(accept, protocol));
+async function serve(socket: Duplex, { pending, head }: Session): Promise<void> {
+  await socket.write(head);
   const reading = drain(socket);
   const exitCode = await pending.run(async (stream, data) => {
     if (pending[stream] && data !== '') await socket.write(channelMessage(CHANNEL[stream], Buffer.from(data)));

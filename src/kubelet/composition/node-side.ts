@@ -36,6 +36,7 @@ function createPodProbes(foundations: Foundations, statusManager: StatusManager)
   return createProbeManager({
     platform,
     prober: createProber({ clock: platform.clock, net: platform.net, runtime, recorder }),
+    recorder,
     results,
     podStatus: statusManager.getPodStatus,
     podByUid: podManager.getPodByUid,

@@ -178,10 +178,7 @@ describe('validation', () => {
     ],
     [{ featureGates: { NoSuchGate: true } }, 'unrecognized feature gate: NoSuchGate'],
     [{ featureGates: { NodeSwap: false } }, 'cannot set feature gate NodeSwap to false, feature is locked to true'],
-    [
-      { cgroupDriver: 'systemd' },
-      'cgroupDriver: "systemd" is not supported by Keelson: cgroups are made through the file system; set SystemdCgroup = false in containerd',
-    ],
+    [{ cgroupDriver: 'other' }, 'cgroupDriver (--cgroup-driver) "other" is not known: it must be cgroupfs or systemd'],
   ];
   for (const [given, complaint] of cases)
     it(`refuses ${JSON.stringify(given)}`, () =>

@@ -18,8 +18,8 @@ export const RESOURCE_FIELDS = {
     type: 'string',
     default: 'cgroupfs',
     flag: 'cgroup-driver',
-    state: 'refused',
-    note: 'cgroups are made through the file system; set SystemdCgroup = false in containerd',
+    state: 'honoured',
+    note: '`cgroupfs` or `systemd` (over the system bus); a runtime that says which it has (containerd 2) is believed',
   },
   kubeletCgroups: { type: 'string', flag: 'kubelet-cgroups', state: 'honoured', note: '' },
   systemCgroups: {

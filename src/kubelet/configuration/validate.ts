@@ -116,6 +116,8 @@ const resources: Check = (c) => {
       !(/^\d{1,3}%$/.test(share) && Number.parseInt(share, 10) <= 100) &&
         `qosReserved (--qos-reserved): ${quoted(share)} is no percentage from 0% to 100%`,
     ]),
+    !['cgroupfs', 'systemd'].includes(c.cgroupDriver) &&
+      `cgroupDriver (--cgroup-driver) ${quoted(c.cgroupDriver)} is not known: it must be cgroupfs or systemd`,
     c.systemCgroups !== '' &&
       c.cgroupRoot === '' &&
       'systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified',

@@ -4,7 +4,8 @@ import { describe, it } from 'node:test';
 import { createDuplexPair } from '../../platform/sim/streams.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { Duplex } from '../../platform/streams.ts';
-import { decodeMessage, encodeMessage, MESSAGE_TYPES, type DbusMessage, type DbusValue } from './dbus-codec.ts';
+import { serveBus } from '../dbus/bus-fixture.ts';
+import { encodeMessage, MESSAGE_TYPES, type DbusMessage, type DbusValue } from '../dbus/dbus-codec.ts';
 import { createLogindSource } from './logind.ts';
 
 /** A message bus with logind and systemd on it. */
@@ -46,7 +47,7 @@ function machine(): Machine {
     const [ours, theirs] = createDuplexPair();
     bus = theirs;
     // Its end is the end of the connection.
-    serve(theirs, (message) => answer(made, message)).catch(() => undefined);
+    serveBus(theirs, (message) => answer(made, message)).catch(() => undefined);
     return ours;
   };
   platform.exec.program('systemd-inhibit', ({ args, options }) => {
@@ -62,82 +63,10 @@ function machine(): Machine {
 function answer(made: Machine, { member = '', body }: DbusMessage): readonly [string, readonly DbusValue[]] {
   made.calls.push([member, ...body].join(' '));
   if (member === 'KillUnit') made.delaySeconds = made.reloadedSeconds;
-  if (member === 'Get') return ['t', [BigInt(made.delaySeconds) * 1_000_000n]];
-  if (member === 'ListInhibitors') return ['a(ssssuu)', made.inhibitors];
+  if (member === 'Get') return ['v', [['t', BigInt(made.delaySeconds) * 1_000_000n]]];
+  if (member === 'ListInhibitors')
+    return ['a(ssssuu)', [made.inhibitors.map((who) => ['shutdown', who, 'why', 'delay', 0, 0])]];
   return ['', []];
-}
-
-/** Says yes to who authenticates, then answers calls. */
-async function serve(stream: Duplex, handle: (message: DbusMessage) => readonly [string, readonly DbusValue[]]) {
-  let rest = Buffer.alloc(0);
-  let begun = false;
-  for await (const part of stream.incoming) {
-    rest = Buffer.concat([rest, part]);
-    if (!begun) {
-      const text = rest.toString('latin1');
-      if (text === '\0AUTH EXTERNAL 30\r\n') await stream.write('OK 1234\r\n');
-      const at = text.indexOf('BEGIN\r\n');
-      if (at < 0) continue;
-      begun = true;
-      rest = rest.subarray(at + 7);
-    }
-    for (let next = decodeMessage(rest); next !== undefined; next = decodeMessage(rest)) {
-      rest = rest.subarray(next.bytes);
-      const [signature, body] = handle(next.message);
-      await stream.write(reply(next.message.serial, signature, body));
-    }
-  }
-}
-
-/** Answers with types the encoder does not write are put together here: a number of 64 bits in a variant, and a list. */
-function reply(replySerial: number, signature: string, body: readonly DbusValue[]): Buffer {
-  const head = { type: MESSAGE_TYPES.answer, serial: replySerial, replySerial };
-  if (signature === '') return encodeMessage({ ...head, body: [] });
-  const bytes = signature === 't' ? variantOf(body[0] as bigint) : inhibitorsOf(body.map(String));
-  const whole = encodeMessage({ ...head, signature: 's', body: ['x'] });
-  const at = whole.length - 6; // Replace the body of one text: its length, one letter, a zero byte.
-  whole.writeUInt32LE(bytes.length, 4);
-  const typed = signature === 't' ? 'v' : signature;
-  return Buffer.concat([withSignature(whole.subarray(0, at), typed), bytes]);
-}
-
-function withSignature(head: Buffer, signature: string): Buffer {
-  // The signature is the last header field: code 8, type g, then a length, the text and a zero byte.
-  const field = head.lastIndexOf(Buffer.from([8, 1, 'g'.charCodeAt(0), 0]));
-  const text = Buffer.from([8, 1, 'g'.charCodeAt(0), 0, signature.length, ...Buffer.from(signature), 0]);
-  const fields = Buffer.concat([head.subarray(0, field), text]);
-  fields.writeUInt32LE(fields.length - 16, 12);
-  return Buffer.concat([fields, Buffer.alloc((8 - (fields.length % 8)) % 8)]);
-}
-
-function variantOf(value: bigint): Buffer {
-  const bytes = Buffer.alloc(16);
-  bytes.set([1, 't'.charCodeAt(0), 0]);
-  bytes.writeBigUInt64LE(value, 8);
-  return bytes;
-}
-
-function inhibitorsOf(names: readonly string[]): Buffer {
-  const structs: Buffer[] = [];
-  for (const who of names) {
-    const parts: Buffer[] = [];
-    let length = 0;
-    const add = (part: Buffer): void => void (parts.push(part), (length += part.length));
-    for (const text of ['shutdown', who, 'why', 'delay']) {
-      add(Buffer.alloc((4 - (length % 4)) % 4));
-      const size = Buffer.alloc(4);
-      size.writeUInt32LE(text.length);
-      add(Buffer.concat([size, Buffer.from(text), Buffer.alloc(1)]));
-    }
-    add(Buffer.alloc((4 - (length % 4)) % 4));
-    add(Buffer.alloc(8));
-    add(Buffer.alloc((8 - (length % 8)) % 8));
-    structs.push(Buffer.concat(parts));
-  }
-  const all = Buffer.concat(structs);
-  const size = Buffer.alloc(8);
-  size.writeUInt32LE(all.length);
-  return Buffer.concat([size, all]);
 }
 
 function listen(made: Machine, graceMs = 30_000) {

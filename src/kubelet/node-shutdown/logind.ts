@@ -13,8 +13,9 @@ import type { Exec } from '../../platform/exec.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Net } from '../../platform/net.ts';
-import type { DbusMessage, DbusValue } from './dbus-codec.ts';
-import { addMatch, connectDbus, type DbusConnection } from './dbus-connection.ts';
+import type { DbusMessage, DbusValue } from '../dbus/dbus-codec.ts';
+import { addMatch, connectDbus, type DbusConnection } from '../dbus/dbus-connection.ts';
+import { SYSTEM_BUS } from '../dbus/system-bus.ts';
 import type { ShutdownSource } from './node-shutdown-manager.ts';
 
 /** What it works with. */
@@ -35,7 +36,6 @@ export interface LogindConfig {
   readonly busSocket?: string;
 }
 
-const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 const LOGIND = 'org.freedesktop.login1';
 const LOGIND_PATH = '/org/freedesktop/login1';
 const MANAGER = 'org.freedesktop.login1.Manager';

@@ -1,6 +1,9 @@
 /** Fields of containers, of init and ephemeral ones too, and what becomes of them. */
 import type { FieldRows } from './field-rows.ts';
 
+const PERIOD =
+  'the annotation `keelson.dev/<liveness|readiness|startup>-probe-period` (`100ms` at least) replaces the period';
+
 export const CONTAINER_ROWS: FieldRows = {
   args: ['honoured', ''],
   command: ['honoured', ''],
@@ -11,14 +14,14 @@ export const CONTAINER_ROWS: FieldRows = {
   'lifecycle.postStart': ['honoured', ''],
   'lifecycle.preStop': ['honoured', ''],
   'lifecycle.stopSignal': ['honoured', 'by runtimes that take it (containerd 2.1)'],
-  livenessProbe: ['honoured', ''],
+  livenessProbe: ['honoured', PERIOD],
   name: ['honoured', ''],
   'ports[].containerPort': ['honoured', ''],
   'ports[].hostIP': ['honoured', ''],
   'ports[].hostPort': ['honoured', "rules of the service proxy, not a CNI plugin's"],
   'ports[].name': ['honoured', ''],
   'ports[].protocol': ['honoured', ''],
-  readinessProbe: ['honoured', ''],
+  readinessProbe: ['honoured', PERIOD],
   resizePolicy: ['honoured', ''],
   'resources.claims': ['honoured', ''],
   'resources.limits': ['honoured', ''],
@@ -37,7 +40,7 @@ export const CONTAINER_ROWS: FieldRows = {
   'securityContext.seLinuxOptions': ['honoured', 'passed to the runtime'],
   'securityContext.seccompProfile': ['honoured', ''],
   'securityContext.windowsOptions': ['no effect', 'as upstream on Linux'],
-  startupProbe: ['honoured', ''],
+  startupProbe: ['honoured', PERIOD],
   stdin: ['honoured', ''],
   stdinOnce: ['honoured', ''],
   targetContainerName: ['honoured', 'of ephemeral containers'],

@@ -45,6 +45,7 @@ function rig(container: Partial<Container>): Rig {
         return rigged.answer;
       },
     },
+    recorder: { event: (_target, type, reason, message) => note(`${type} ${reason}: ${message}`) },
     podStatus: () => rigged.status,
     podByUid: () => rigged.pod,
   });
@@ -103,6 +104,45 @@ describe('probes', () => {
     await it.platform.clock.advance(10_000);
     assert.equal(it.log.at(-1), '11000 probe readiness');
   });
+
+  const periods: { about: string; annotation: string; at: number[]; said: string[] }[] = [
+    { about: 'shorter than a second', annotation: '100ms', at: [0, 100, 200, 300], said: [] },
+    { about: 'longer than the field says', annotation: '1.5s', at: [0, 1_500, 3_000], said: [] },
+    {
+      about: 'too short',
+      annotation: '99ms',
+      at: [0, 1_000, 2_000],
+      said: ['annotation keelson.dev/readiness-probe-period: "99ms" is less than 100ms; the period is 1000ms'],
+    },
+    {
+      about: 'no duration',
+      annotation: 'often',
+      at: [0, 1_000, 2_000],
+      said: ['annotation keelson.dev/readiness-probe-period: "often" is not a duration; the period is 1000ms'],
+    },
+  ];
+  for (const { about, annotation, at, said } of periods) {
+    it(`take their period from an annotation: ${about}`, async () => {
+      const probe = { tcpSocket: { port: 1 }, periodSeconds: 1 };
+      const it = rig({ readinessProbe: probe, livenessProbe: probe });
+      const annotations = { 'keelson.dev/readiness-probe-period': annotation };
+      it.pod = { ...it.pod, metadata: { ...it.pod.metadata, annotations } };
+      it.manager.addPod(it.pod);
+      it.sync();
+      await it.platform.clock.advance(at.at(-1)!);
+      const times = (type: string): number[] =>
+        it.log.filter((line) => line.endsWith(`probe ${type}`)).map((line) => Number(line.split(' ')[0]));
+      assert.deepEqual(times('readiness'), at);
+      assert.ok(
+        times('liveness').every((ms) => ms % 1_000 === 0),
+        'the other probes keep theirs',
+      );
+      assert.deepEqual(
+        it.log.filter((line) => line.includes('ProbeWarning')),
+        said.map((text) => `0 Warning ProbeWarning: ${text}`),
+      );
+    });
+  }
 
   it('count failures and successes up to their thresholds', async () => {
     const it = rig({

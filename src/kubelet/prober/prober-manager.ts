@@ -3,9 +3,11 @@
  * pkg/kubelet/prober/prober_manager.go.
  */
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { isRestartableInitContainer } from '../status/restart-policy.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
+import { probePeriod } from './probe-period.ts';
 import type { Prober } from './prober.ts';
 import type { ResultsManager } from './results-manager.ts';
 import type { ProbeType } from './results.ts';
@@ -29,6 +31,7 @@ export interface ProbeManager {
 export interface ProbeManagerDeps {
   readonly platform: BasePlatform;
   readonly prober: Prober;
+  readonly recorder: EventRecorder;
   readonly results: ResultsManager;
   readonly podStatus: (uid: string) => PodStatus | undefined;
   readonly podByUid: (uid: string) => Pod | undefined;
@@ -67,6 +70,8 @@ export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
     workers.set(uid, ofPod);
     const key = `${container.name}/${probe.type}`;
     if (ofPod.has(key)) return;
+    const { problem } = probePeriod(pod, probe.type, probe.spec);
+    if (problem !== undefined) deps.recorder.event(pod, 'Warning', 'ProbeWarning', problem);
     const labels = {
       probe_type: probe.type,
       container: container.name,

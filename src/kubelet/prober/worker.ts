@@ -5,13 +5,14 @@
  * Differs: readiness and startup are first probed as soon as the container's status says it runs and the initial delay is
  * over, not at the next beat of the period (a startup failure that early does not count, so that no container has less
  * time than upstream gives it); the random wait after a restart of the kubelet applies only to containers that were
- * running before it.
+ * running before it; an annotation may shorten the period.
  */
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import { isTerminalPhase, podUid } from '../types/pod-update.ts';
 import { restartsAfterExit } from '../status/restart-policy.ts';
+import { probePeriod } from './probe-period.ts';
 import type { Prober } from './prober.ts';
 import type { ResultsManager } from './results-manager.ts';
 import type { ProbeResult, ProbeType } from './results.ts';
@@ -62,7 +63,7 @@ export function startProbeWorker(
 ): ProbeWorker {
   const { clock, results } = deps;
   const { container, type, spec } = target;
-  const periodMs = Math.max(spec.periodSeconds ?? 10, 1) * 1000;
+  const { periodMs } = probePeriod(deps.currentPod(), type, spec);
   let containerId = '';
   let onHold = false;
   let probed = false;

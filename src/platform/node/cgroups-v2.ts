@@ -2,7 +2,7 @@
  * Cgroups of the unified hierarchy. Controllers are enabled from the mount down to the parent of each cgroup made here.
  * Upstream: kubelet/cm/cgroup_v2_manager_impl.go, opencontainers/cgroups/fs2.
  */
-import type { CgroupResources, Cgroups, CgroupStats } from '../cgroups.ts';
+import { cpuSharesToWeight, type CgroupResources, type Cgroups, type CgroupStats } from '../cgroups.ts';
 import {
   type CgroupDeps,
   childDirectories,
@@ -54,17 +54,6 @@ export function createCgroupsV2(
     stats: (name) => readStats(deps, pathOf(name)),
     children: (name) => childDirectories(files, pathOf(name)),
   };
-}
-
-/**
- * Upstream's conversion since v1.35: 1024 shares (one core) are weight 100, the default of both versions, unlike the
- * linear conversion before, which gave 39.
- */
-export function cpuSharesToWeight(shares: number): number {
-  if (shares <= 2) return 1;
-  if (shares >= 262_144) return 10_000;
-  const log = Math.log2(shares);
-  return Math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34));
 }
 
 async function enableControllers(deps: CgroupDeps, path: string): Promise<void> {

@@ -61,6 +61,7 @@ async function echo(request: HttpRequest): Promise<HttpResponse> {
       peer: peerCertificate?.commonName,
       orgs: peerCertificate?.organizations,
       wantsUpgrade,
+      ...(request.headers['x-lines'] === undefined ? {} : { lines: request.headerLines('x-lines') }),
     };
     return {
       kind: 'bytes',
@@ -140,6 +141,12 @@ describe('plain HTTP/1.1', () => {
         -1,
       );
     }
+  });
+
+  test('values with commas stay whole, one per line', async () => {
+    const headers = { 'X-Lines': ['a, b', 'c'] };
+    const text = await readAll(await net.http({ method: 'GET', url: base, headers }));
+    assert.deepEqual((JSON.parse(text) as { lines: string[] }).lines, ['a, b', 'c']);
   });
 
   test('passes raw path, query and body through', async () => {
@@ -296,7 +303,10 @@ describe('TLS', () => {
   test('serves HTTP/2 on the same port', async () => {
     const admin = await authority.issue('CN=h2-admin, O=o');
     const session = connectHttp2(base, { ca: authority.caPem, cert: admin.certPem, key: admin.keyPem });
-    const ask = (headers: Record<string, string>, body?: string): Promise<{ status: unknown; text: string }> =>
+    const ask = (
+      headers: Record<string, string | string[]>,
+      body?: string,
+    ): Promise<{ status: unknown; text: string }> =>
       new Promise((resolve, reject) => {
         const stream = session.request(headers);
         let status: unknown;
@@ -317,6 +327,8 @@ describe('TLS', () => {
       orgs: ['o'],
       wantsUpgrade: false,
     });
+    const lines = await ask({ ':path': '/', 'x-lines': ['a, b', 'c'] });
+    assert.deepEqual((JSON.parse(lines.text) as { lines: string[] }).lines, ['a, b', 'c']);
     const streams = await Promise.all(Array.from({ length: 20 }, () => ask({ ':path': '/stream' })));
     for (const { text } of streams) assert.equal(text.split('\n').length, 1001);
     assert.equal((await ask({ ':path': '/limit', ':method': 'POST' }, 'x'.repeat(11))).status, 413);

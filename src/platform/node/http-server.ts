@@ -123,11 +123,11 @@ class Listener implements HttpServer {
     session.setTimeout(idleTimeoutMs, () => {
       if (openStreams === 0) session.close(); // a quiet watch is not idle
     });
-    session.on('stream', (stream, headers) => {
+    session.on('stream', (stream, headers, ...[, lines]) => {
       openStreams++;
       stream.once('close', () => openStreams--);
       stream.on('error', () => undefined); // shows in the request's signal and body
-      const request = new Http2Request(stream, headers, socket);
+      const request = new Http2Request(stream, { headers, lines, socket });
       const result = this.#handle(request);
       if (result instanceof Promise) void result.then((late) => sendHttp2(stream, request, late));
       else sendHttp2(stream, request, result);

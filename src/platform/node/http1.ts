@@ -40,6 +40,10 @@ export class Http1Request implements HttpRequest {
     this.#response = response;
   }
 
+  headerLines(name: string): readonly string[] {
+    return this.#message.headersDistinct[name] ?? [];
+  }
+
   get remoteAddress(): string {
     return plainAddress(this.#message.socket.remoteAddress);
   }

@@ -12,6 +12,14 @@ import { joinBytes, plainAddress } from './http1.ts';
 import { CoalescingSink, writeInTurns } from './streams.ts';
 import { verifiedPeer } from './tls.ts';
 
+/** How a request begins. */
+export interface Http2Head {
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn, as they were sent. */
+  readonly lines: readonly string[];
+  readonly socket: Socket;
+}
+
 /** A request as node:http2 brought it. */
 export class Http2Request implements HttpRequest {
   readonly method: string;
@@ -21,9 +29,10 @@ export class Http2Request implements HttpRequest {
   readonly wantsUpgrade = false;
   readonly #stream: ServerHttp2Stream;
   readonly #socket: Socket;
+  readonly #lines: readonly string[];
   #controller: AbortController | undefined;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, socket: Socket) {
+  constructor(stream: ServerHttp2Stream, { headers, lines, socket }: Http2Head) {
     const target = String(headers[':path'] ?? '/');
     const mark = target.indexOf('?');
     this.method = String(headers[':method'] ?? 'GET');
@@ -33,6 +42,11 @@ export class Http2Request implements HttpRequest {
     this.headers = headers as Record<string, string | undefined>;
     this.#stream = stream;
     this.#socket = socket;
+    this.#lines = lines;
+  }
+
+  headerLines(name: string): readonly string[] {
+    return this.#lines.filter((_, index, lines) => index % 2 === 1 && lines[index - 1] === name);
   }
 
   get remoteAddress(): string {

@@ -47,14 +47,19 @@ function toRequest(call: HttpCall, caller: Caller, signal: AbortSignal): HttpReq
   const url = /^[a-z]+:\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?/i.exec(call.url);
   const body = typeof call.body === 'string' ? encoder.encode(call.body) : (call.body ?? new Uint8Array());
   const headers: Record<string, string> = { host: url?.[1] ?? '' };
+  const apart = new Map<string, readonly string[]>();
   if (body.byteLength > 0) headers['content-length'] = String(body.byteLength);
-  for (const [name, value] of Object.entries(call.headers ?? {}))
-    headers[name.toLowerCase()] = typeof value === 'string' ? value : value.join(', ');
+  for (const [name, value] of Object.entries(call.headers ?? {})) {
+    const values = typeof value === 'string' ? [value] : value;
+    headers[name.toLowerCase()] = values.join(', ');
+    apart.set(name.toLowerCase(), values);
+  }
   return {
     method: call.method,
     path: url?.[2] || '/',
     query: url?.[3] ?? '',
     headers,
+    headerLines: (name) => apart.get(name) ?? [],
     remoteAddress: caller.remoteAddress,
     ...(caller.peerCertificate === undefined ? {} : { peerCertificate: caller.peerCertificate }),
     signal,

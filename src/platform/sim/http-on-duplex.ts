@@ -49,11 +49,13 @@ function toRequest(head: string, wire: Wire): HttpRequest {
   const [first = '', ...lines] = head.split('\r\n');
   const [method = '', target = ''] = first.split(' ');
   const headers: Record<string, string> = {};
+  const apart = new Map<string, string[]>();
   for (const line of lines) {
     const colon = line.indexOf(':');
     const name = line.slice(0, colon).trim().toLowerCase();
     const value = line.slice(colon + 1).trim();
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+    apart.set(name, [...(apart.get(name) ?? []), value]);
   }
   const [path = '/', query = ''] = target.split(/\?(.*)/s);
   const length = Number(headers['content-length'] ?? 0);
@@ -62,6 +64,7 @@ function toRequest(head: string, wire: Wire): HttpRequest {
     path,
     query,
     headers,
+    headerLines: (name) => apart.get(name) ?? [],
     remoteAddress: wire.peer.remoteAddress,
     ...(wire.peer.peerCertificate === undefined ? {} : { peerCertificate: wire.peer.peerCertificate }),
     signal: wire.signal,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Endpoint } from '../endpoints.ts';
 import type { ServicePortView } from '../service-map.ts';
+import { here, port } from '../service-port-fixture.ts';
 import { iptablesRemoval, iptablesRules } from './iptables-rules.ts';
 
 const config = {
@@ -11,28 +11,6 @@ const config = {
   serviceCidr: '10.43.0.0/16',
   sha256: (text: string): Uint8Array => createHash('sha256').update(text).digest(),
 } as const;
-const here: Endpoint = { address: '10.42.0.2', port: 8080, local: true, ready: true };
-const there: Endpoint = { address: '10.42.1.3', port: 8080, local: false, ready: true };
-
-function port(changes: Partial<ServicePortView> = {}): ServicePortView {
-  return {
-    name: 'ns/web',
-    protocol: 'tcp',
-    port: 80,
-    nodePort: 0,
-    clusterIp: '10.43.0.5',
-    externalIps: [],
-    loadBalancerIps: [],
-    sourceRanges: [],
-    affinitySeconds: 0,
-    internalLocal: false,
-    externalLocal: false,
-    cluster: [here, there],
-    local: [here],
-    serving: [],
-    ...changes,
-  };
-}
 
 /** The rules about services, with chains' hashes cut off and comments away. */
 function rulesOf(changes: Partial<ServicePortView>): string[] {
@@ -129,6 +107,28 @@ describe('the iptables rules of a service port', () => {
       `-A KUBE-SVC ${recent} --rcheck --seconds 60 --reap -j KUBE-SEP`,
       '-A KUBE-SVC -j KUBE-SEP',
     ]);
+  });
+
+  it('node ports in ranges alone', () => {
+    const state = { ports: [port({ nodePort: 30_080, cluster: [], local: [] })], hostPorts: [], presentChains: [] };
+    const about = (nodePortRanges: readonly string[] | undefined): string[] =>
+      iptablesRules({ ...state, nodePortRanges }, config)
+        .split('\n')
+        .filter((line) => /--dst-type LOCAL.*NODEPORTS|30080|127\.0/.test(line))
+        .map((line) => line.replace(/-m comment --comment "[^"]*" /, ''));
+    const refused = '-m addrtype --dst-type LOCAL -p tcp -m tcp --dport 30080 -j REJECT';
+    assert.deepEqual(about(undefined), [
+      `-A KUBE-EXTERNAL-SERVICES ${refused}`,
+      '-A KUBE-SERVICES -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS',
+    ]);
+    assert.deepEqual(about(['10.0.0.0/8', '192.0.2.1/32']), [
+      `-A KUBE-EXTERNAL-SERVICES -d 10.0.0.0/8 ${refused}`,
+      `-A KUBE-EXTERNAL-SERVICES -d 192.0.2.1/32 ${refused}`,
+      '-A KUBE-SERVICES -d 127.0.0.0/8 -j RETURN',
+      '-A KUBE-SERVICES -d 10.0.0.0/8 -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS',
+      '-A KUBE-SERVICES -d 192.0.2.1/32 -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS',
+    ]);
+    assert.deepEqual(about([]), ['-A KUBE-SERVICES -d 127.0.0.0/8 -j RETURN']);
   });
 
   it('host ports, in IPv6 with brackets', () => {

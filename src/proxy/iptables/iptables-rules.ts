@@ -21,10 +21,14 @@ export interface IptablesConfig {
 export interface IptablesState {
   readonly ports: readonly ServicePortView[];
   readonly hostPorts: readonly HostPortView[];
+  /** Ranges of this host's addresses that serve node ports; absent: all addresses. */
+  readonly nodePortRanges?: readonly string[] | undefined;
   /** Chains of ours in the kernel's nat table: those no longer wanted are deleted. */
   readonly presentChains: readonly string[];
 }
 
+/** Destinations that are addresses of this host. */
+const LOCAL = '-m addrtype --dst-type LOCAL';
 const MARK = '0x4000';
 const FIXED_NAT = ['KUBE-SERVICES', 'KUBE-NODEPORTS', 'KUBE-HOSTPORTS', 'KUBE-POSTROUTING', 'KUBE-MARK-MASQ'] as const;
 const FIXED_FILTER = [
@@ -71,7 +75,7 @@ export function iptablesRemoval(presentChains: readonly string[]): string {
 
 /** The whole text. */
 export function iptablesRules(state: IptablesState, config: IptablesConfig): string {
-  const rules = new Rules(config);
+  const rules = new Rules(config, state.nodePortRanges);
   for (const port of state.ports) rules.service(port);
   for (const hostPort of state.hostPorts) rules.hostPort(hostPort);
   return rules.text(state.presentChains);
@@ -93,9 +97,12 @@ class Rules {
   readonly #nodePorts: string[] = [];
   readonly #filter: string[] = [];
   readonly #bits: number;
+  /** Where node ports answer, as matches; undefined: on all addresses of this host. */
+  readonly #nodePortMatches: readonly string[] | undefined;
 
-  constructor(config: IptablesConfig) {
+  constructor(config: IptablesConfig, nodePortRanges: readonly string[] | undefined) {
     this.#config = config;
+    this.#nodePortMatches = nodePortRanges?.map((range) => `-d ${range} ${LOCAL}`);
     this.#bits = config.family === 4 ? 32 : 128;
   }
 
@@ -125,12 +132,14 @@ class Rules {
     }: { external: readonly string[]; at: (ip: string) => string; comment: (what: string) => string },
   ): void {
     const usable = port.externalLocal ? port.local : port.cluster;
-    const nodePort = `-m addrtype --dst-type LOCAL -p ${port.protocol} -m ${port.protocol} --dport ${port.nodePort}`;
+    const nodePort = `-p ${port.protocol} -m ${port.protocol} --dport ${port.nodePort}`;
     if (usable.length === 0) {
       const verdict = port.externalLocal && port.cluster.length > 0 ? 'DROP' : 'REJECT';
       const why = comment(verdict === 'DROP' ? 'has no local endpoints' : 'has no endpoints');
       for (const ip of external) this.#filter.push(`-A KUBE-EXTERNAL-SERVICES ${why} ${at(ip)} -j ${verdict}`);
-      if (port.nodePort > 0) this.#filter.push(`-A KUBE-EXTERNAL-SERVICES ${why} ${nodePort} -j ${verdict}`);
+      if (port.nodePort > 0)
+        for (const match of this.#nodePortMatches ?? [LOCAL])
+          this.#filter.push(`-A KUBE-EXTERNAL-SERVICES ${why} ${match} ${nodePort} -j ${verdict}`);
     }
     if (port.cluster.length + port.local.length === 0) return;
     const chain = this.#externalChain(port);
@@ -240,11 +249,19 @@ class Rules {
       '-A KUBE-POSTROUTING -j MASQUERADE --random-fully',
       ...this.#nat,
       ...this.#nodePorts,
-      '-A KUBE-SERVICES -m addrtype --dst-type LOCAL -j KUBE-HOSTPORTS',
-      '-A KUBE-SERVICES -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS',
+      `-A KUBE-SERVICES ${LOCAL} -j KUBE-HOSTPORTS`,
+      ...this.#nodePortJumps(),
       ...stale.map((chain) => `-X ${chain}`),
       'COMMIT',
     ].join('\n')}\n`;
+  }
+
+  /** Must come last. On a loopback address an explicit range brings nothing, as answers would not find their way. */
+  #nodePortJumps(): string[] {
+    const loopback = this.#config.family === 4 ? '127.0.0.0/8' : '::1/128';
+    if (this.#nodePortMatches === undefined) return [`-A KUBE-SERVICES ${LOCAL} -j KUBE-NODEPORTS`];
+    const jumps = this.#nodePortMatches.map((match) => `-A KUBE-SERVICES ${match} -j KUBE-NODEPORTS`);
+    return [`-A KUBE-SERVICES -d ${loopback} -j RETURN`, ...jumps];
   }
 
   #name(kind: 'SVC' | 'SVL' | 'EXT' | 'FW', port: ServicePortView): string {

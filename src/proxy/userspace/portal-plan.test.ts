@@ -2,30 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HostPortView } from '../desired-rules.ts';
 import type { ServicePortView } from '../service-map.ts';
+import { port, there } from '../service-port-fixture.ts';
 import { planPortals, type Fronts, type PortalPlan } from './portal-plan.ts';
-
-const here = { address: '10.42.0.2', port: 8080, local: true, ready: true };
-const there = { address: '10.42.1.3', port: 8080, local: false, ready: true };
-
-function port(changes: Partial<ServicePortView> = {}): ServicePortView {
-  return {
-    name: 'ns/web',
-    protocol: 'tcp',
-    port: 80,
-    nodePort: 0,
-    clusterIp: '10.43.0.5',
-    externalIps: [],
-    loadBalancerIps: [],
-    sourceRanges: [],
-    affinitySeconds: 0,
-    internalLocal: false,
-    externalLocal: false,
-    cluster: [here, there],
-    local: [here],
-    serving: [],
-    ...changes,
-  };
-}
 
 function lines(plan: PortalPlan): string[] {
   const of = ({ portals, outside, unserved, droppedOutside }: Fronts): string[] => [
@@ -41,6 +19,7 @@ function lines(plan: PortalPlan): string[] {
     ),
     ...of(plan.addresses),
     ...of(plan.nodePorts),
+    ...[...plan.hostPorts].map(([key, to]) => `host: ${key} → ${to}`),
     ...[...plan.firewalled].map((key) => `firewalled: ${key}`),
     ...[...plan.allowedSources].map((key) => `allowed: ${key}`),
     ...plan.unsupported.map((name) => `unsupported: ${name}`),
@@ -141,6 +120,7 @@ describe('the plan of portals', () => {
         '10.43.0.5 . udp . 80 → udp ns/web cluster',
         '192.0.2.1 . udp . 8000 → host udp 192.0.2.1:8000',
         'udp . 8000 → udp ns/web cluster',
+        'host: udp . 8000 → host udp :8000',
         'unsupported: host sctp :8000',
       ],
     );

@@ -13,6 +13,8 @@ import type { Target } from './balancer.ts';
 export interface UserspaceWanted {
   readonly ports: readonly ServicePortView[];
   readonly hostPorts: readonly HostPortView[];
+  /** Ranges of this host's addresses that serve node ports; absent: all addresses. */
+  readonly nodePortRanges?: readonly string[] | undefined;
 }
 
 /** One portal that is wanted. */
@@ -46,6 +48,9 @@ export interface PortalPlan {
   readonly portals: ReadonlyMap<string, PlannedPortal>;
   readonly addresses: Fronts;
   readonly nodePorts: Fronts;
+  readonly nodePortRanges: readonly string[] | undefined;
+  /** Names of portals of pods' host ports, by keys as those of node ports. */
+  readonly hostPorts: ReadonlyMap<string, string>;
   /** Addresses with source ranges, and what is let in: `… . 10.0.0.0/8`. */
   readonly firewalled: ReadonlySet<string>;
   readonly allowedSources: ReadonlySet<string>;
@@ -54,11 +59,13 @@ export interface PortalPlan {
 }
 
 /** Makes the plan. Where two want the same address and port the first one has it. */
-export function planPortals({ ports, hostPorts }: UserspaceWanted): PortalPlan {
+export function planPortals({ ports, hostPorts, nodePortRanges }: UserspaceWanted): PortalPlan {
   const plan = {
     portals: new Map<string, PlannedPortal>(),
     addresses: noFronts(),
     nodePorts: noFronts(),
+    nodePortRanges,
+    hostPorts: new Map<string, string>(),
     firewalled: new Set<string>(),
     allowedSources: new Set<string>(),
     unsupported: [] as string[],
@@ -81,7 +88,7 @@ export function planPortals({ ports, hostPorts }: UserspaceWanted): PortalPlan {
       serving: [podIp],
       affinitySeconds: 0,
     });
-    if (hostIp === '') first(plan.nodePorts.portals, `${protocol} . ${number}`, name);
+    if (hostIp === '') first(plan.hostPorts, `${protocol} . ${number}`, name);
     else first(plan.addresses.portals, `${hostIp} . ${protocol} . ${number}`, name);
   }
   return plan;

@@ -21,7 +21,7 @@ export function redirectRules(config: TableConfig, plan: PortalPlan, portOf: (po
   return `${redirectRemoval(config)}table ${tableName(config)} {
 ${sets(config, plan, portOf).join('\n')}
   chain refuse {\n    ${refuse.join('\n    ')}\n  }
-${Object.entries(chains(config))
+${Object.entries(chains(config, plan.nodePortRanges))
   .map(
     ([name, [hook, ...rules]]) =>
       `  chain ${name} {\n    type ${hook}; policy accept;\n    ${rules.join('\n    ')}\n  }`,
@@ -49,23 +49,39 @@ function sets({ family }: TableConfig, plan: PortalPlan, portOf: (portal: string
   return [
     ...of(`${address} . ${port}`, '', plan.addresses),
     ...of(port, 'node-', plan.nodePorts),
+    `  map host-portals { type ${port} : inet_service;${portals(plan.hostPorts)} }`,
     `  set firewalled { type ${address} . ${port};${elements(plan.firewalled)} }`,
     `  set allowed-sources { type ${address} . ${port} . ${address}; flags interval;${elements(plan.allowedSources)} }`,
   ];
 }
 
+/** An anonymous set; without members one that matches no destination: nft has no empty ones. */
+function setOf(ranges: readonly string[], family: 4 | 6): string {
+  return `{ ${ranges.length === 0 ? (family === 4 ? '0.0.0.0' : '::') : ranges.join(', ')} }`;
+}
+
 /** Base chains: the hook, then the rules. */
-function chains({ family, clusterCidr, serviceCidr }: TableConfig): Record<string, readonly [string, ...string[]]> {
+function chains(
+  { family, clusterCidr, serviceCidr }: TableConfig,
+  nodePortRanges: readonly string[] | undefined,
+): Record<string, readonly [string, ...string[]]> {
   const ip = family === 4 ? 'ip' : 'ip6';
   const front = `${ip} daddr . meta l4proto . th dport`;
-  const nodePort = 'fib daddr type local meta l4proto . th dport';
+  const local = 'fib daddr type local';
+  const ranges = nodePortRanges === undefined ? '' : ` ${ip} daddr ${setOf(nodePortRanges, family)}`;
+  const nodePort = `${local}${ranges} meta l4proto . th dport`;
+  const toPort = (match: string, protocol: string, map: string): string =>
+    `${match} meta l4proto ${protocol} redirect to : meta l4proto . th dport map @${map}`;
   const outside = `${ip} saddr != ${clusterCidr} fib saddr type != local`;
   const redirects = (from: string, maps: string): string[] =>
     ['tcp', 'udp'].flatMap((protocol) => [
       `${from}meta l4proto ${protocol} redirect to : ${front} map @${maps}`,
-      `${from}fib daddr type local meta l4proto ${protocol} redirect to : meta l4proto . th dport map @node-${maps}`,
+      toPort(`${from}${local}${ranges}`, protocol, `node-${maps}`),
     ]);
-  const everyone = redirects('', 'portals');
+  const everyone = [
+    ...redirects('', 'portals'),
+    ...['tcp', 'udp'].map((protocol) => toPort(local, protocol, 'host-portals')),
+  ];
   // From here a redirect leads to the loopback address, and an answer to the client's own address comes from that one,
   // which nobody waits for: datagrams go to the address they come from instead.
   const fromHere = everyone.map((rule) => rule.replace('udp redirect to :', `udp dnat to ${ip} saddr :`));

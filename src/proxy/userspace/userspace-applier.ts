@@ -12,7 +12,7 @@ import type { TableConfig } from '../nft-script.ts';
 import type { ApplierDeps, RuleApplier } from '../rule-applier.ts';
 import { createProxyMetrics } from '../proxy-metrics.ts';
 import { flowsOfPort, type FlowFilter } from '../stale-flows.ts';
-import { planPortals, type Fronts, type PortalPlan, type UserspaceWanted } from './portal-plan.ts';
+import { planPortals, type PortalPlan, type UserspaceWanted } from './portal-plan.ts';
 import { openPortal, type Portal } from './portal.ts';
 import { redirectRules, redirectRemoval } from './redirect-rules.ts';
 
@@ -116,14 +116,17 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
 /** The kernel sends the datagrams of clients that go on talking to the port a service had before, maybe of another process. */
 function flowsOf(plan: PortalPlan, fresh: ReadonlySet<string>, family: 4 | 6): FlowFilter[] {
   const isUdp = (portal: string): boolean => fresh.has(portal) && plan.portals.get(portal)?.protocol === 'udp';
-  const keys = ({ portals, outside }: Fronts): string[] =>
-    [...portals, ...outside].filter(([, portal]) => isUdp(portal)).map(([key]) => key);
+  const keys = (...maps: readonly ReadonlyMap<string, string>[]): string[] =>
+    maps.flatMap((map) => [...map].filter(([, portal]) => isUdp(portal)).map(([key]) => key));
+  const { addresses, nodePorts, hostPorts } = plan;
   return [
-    ...keys(plan.addresses).map((key) => {
+    ...keys(addresses.portals, addresses.outside).map((key) => {
       const [ip = '', , port = ''] = key.split(' . ');
       return ['--orig-dst', ip, '--orig-port-dst', port];
     }),
-    ...keys(plan.nodePorts).map((key) => flowsOfPort(key.slice(key.lastIndexOf(' ') + 1), family)),
+    ...keys(nodePorts.portals, nodePorts.outside, hostPorts).map((key) =>
+      flowsOfPort(key.slice(key.lastIndexOf(' ') + 1), family),
+    ),
   ];
 }
 

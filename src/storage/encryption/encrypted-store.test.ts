@@ -5,7 +5,8 @@ import { createNodeRandom } from '../../platform/node/random.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../memory/memory-store.ts';
 import { describeStore } from '../store-suite.ts';
-import { type Store, StoreError } from '../store.ts';
+import { scanStore } from '../scan-store.ts';
+import { prefixEnd, type Store, StoreError } from '../store.ts';
 import { createEncryptedStore } from './encrypted-store.ts';
 import { EncryptionConfigError, parseEncryptionConfig } from './encryption-config.ts';
 
@@ -82,6 +83,19 @@ describe('encryption at rest', () => {
       assert.equal(await head(plain, secretKey), want);
     }
     assert.deepEqual(seen, ['v', 'v', 'v', 'v', 'v']);
+  });
+
+  test('a scan in pages tells of stale values on all of them', async () => {
+    const plain = createMemoryStore({ clock: new VirtualClock() });
+    const names = ['a', 'b', 'c'].map((name) => `/registry/secrets/n/${name}`);
+    for (const name of names) await plain.put({ key: name, value: bytes('v') });
+    const store = createEncryptedStore(plain, parse(['secrets'], { aescbc: { keys: [key('k')] } }, { identity: {} }));
+    const range = { start: '/registry/', end: prefixEnd('/registry/'), pageEntries: 1 };
+    await scanStore(store, range, () => undefined);
+    assert.deepEqual(
+      names.map((name) => store.isStale(name)),
+      [true, true, true],
+    );
   });
 
   test('a value without its key, moved or changed is an error, never another value', async () => {

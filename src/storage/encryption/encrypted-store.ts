@@ -6,6 +6,7 @@
  * with whichever provider knows it. A value nobody can read fails the read, and ends a watch: it is never left out.
  */
 import { allResources } from '../../api/gen/resources.ts';
+import { scanStore } from '../scan-store.ts';
 import { type Store, StoreError, type StoredEntry, type StoreEvent, type WriteResult } from '../store.ts';
 import type { EncryptionConfig, Providers } from './encryption-config.ts';
 import { startsWith } from './transformers.ts';
@@ -22,7 +23,7 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
   let config = initial;
   /** Keys in another form than writes use now, by what was seen last. */
   const prefixes = new Map<string, string>();
-  const { latestRevision, backup, scan } = store;
+  const { latestRevision, backup } = store;
 
   const providersOf = (key: string): Providers | undefined => config.providersOf(groupResourceOf(key));
   const encrypt = (key: string, value: Uint8Array): Uint8Array => {
@@ -81,9 +82,7 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
       const result = await store.range(request);
       return { ...result, entries: result.entries.map(request.revision === undefined ? noted : entryOf) };
     },
-    ...(scan && {
-      scan: (range, onPage) => scan.call(store, range, ({ entries }) => onPage({ entries: entries.map(noted) })),
-    }),
+    scan: (range, onPage) => scanStore(store, range, ({ entries }) => onPage({ entries: entries.map(noted) })),
     put: async (request) => resultOf(await store.put({ ...request, value: encrypt(request.key, request.value) })),
     delete: async (request) => resultOf(await store.delete(request)),
     watch(range, watcher) {

@@ -118,15 +118,15 @@ export class StoreDatabase {
     return { entries, values: pack(values), count, revision: this.#revision };
   }
 
-  /** Hands over all of a range as it is now. */
-  scan(request: Ask<'scan'>, onPage: (page: WirePage) => void): Answer<'scan'> {
+  /** Hands over all of a range as it is now, until `onPage` returns false. */
+  scan(request: Ask<'scan'>, onPage: (page: WirePage) => boolean): Answer<'scan'> {
     const { start, end } = request;
     let page = createPage();
     for (const raw of this.#prepare(sql.selectValues, true).iterate(start, end)) {
       const [revision, key, created, value] = raw as unknown as [number, string, number, Uint8Array | null];
       if (this.#index.get(key)?.revision !== revision) continue;
       if (addToPage(page, { key, revision, created, value }) < scanPageBytes) continue;
-      onPage(wirePage(page));
+      if (!onPage(wirePage(page))) return { revision: this.#revision };
       page = createPage();
     }
     onPage(wirePage(page));

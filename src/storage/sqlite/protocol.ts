@@ -71,8 +71,8 @@ export interface WireRequests {
     ask: WireRange & { readonly limit: number; readonly revision: number | undefined };
     answer: { entries: WireEntry[]; values: Uint8Array; count: number; revision: number };
   };
-  /** Everything in a range, in parts (`WirePage`) before the answer; a part lasts as long as the answer may. */
-  scan: { ask: WireRange; answer: { revision: number } };
+  /** Everything in a range, in parts (`WirePage`) before the answer, as fast as they are taken (`scan-pace.ts`). */
+  scan: { ask: WireRange & { readonly taken: Int32Array<SharedArrayBuffer> }; answer: { revision: number } };
   events: {
     ask: WireRange & { readonly afterRevision: number };
     answer: { events: WireEvent[]; values: Uint8Array; revision: number };

@@ -12,6 +12,7 @@ import {
   type RangeRequest,
   type RangeResult,
   type ScanPage,
+  type ScanRange,
   type Store,
   type StoredEntry,
   StoreError,
@@ -23,6 +24,7 @@ import {
 } from '../store.ts';
 import { type Backlog, WatchHub, type WatchRange } from '../watch-hub.ts';
 import { pack, unpacker, type WireEntry, type WirePage, type WireRequests } from './protocol.ts';
+import { createScanReader } from './scan-pace.ts';
 import { WorkerClient } from './worker-client.ts';
 
 /** Where the store is and what it needs. */
@@ -104,12 +106,20 @@ class SqliteStore implements Store {
     };
   }
 
-  async scan(range: { start: string; end: string }, onPage: (page: ScanPage) => void): Promise<number> {
+  async scan(range: ScanRange, onPage: (page: ScanPage) => void): Promise<number> {
     this.#checkOpen();
     const { start, end } = range;
-    const hand = (page: WirePage): void => onPage({ entries: entriesOf(page) });
-    const { revision } = await this.#client.call('scan', { start, end: endOf(start, end) }, { onPage: hand });
-    return revision;
+    const reader = createScanReader();
+    const hand = (page: WirePage): void => {
+      onPage({ entries: entriesOf(page) });
+      reader.take();
+    };
+    const ask = { start, end: endOf(start, end), taken: reader.taken };
+    try {
+      return (await this.#client.call('scan', ask, { onPage: hand })).revision;
+    } finally {
+      reader.stop();
+    }
   }
 
   put(request: PutRequest): Promise<WriteResult> {

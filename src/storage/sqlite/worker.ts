@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { StoreError } from '../store.ts';
 import { StoreDatabase } from './database.ts';
 import { storeErrorOf } from './errors.ts';
+import { createScanPace } from './scan-pace.ts';
 import type { WireCall, WireReply } from './protocol.ts';
 
 const port = parentPort!;
@@ -19,10 +20,14 @@ function answer(call: WireCall): object | Promise<object> {
       return database.write(call.ask);
     case 'range':
       return database.range(call.ask);
-    case 'scan':
-      return database.scan(call.ask, (page) =>
-        port.postMessage({ id: call.id, page } satisfies WireReply, [page.values.buffer, page.numbers.buffer]),
-      );
+    case 'scan': {
+      const mayGo = createScanPace(call.ask.taken);
+      return database.scan(call.ask, (page) => {
+        if (!mayGo()) return false;
+        port.postMessage({ id: call.id, page } satisfies WireReply, [page.values.buffer, page.numbers.buffer]);
+        return true;
+      });
+    }
     case 'events':
       return database.events(call.ask);
     case 'compact':

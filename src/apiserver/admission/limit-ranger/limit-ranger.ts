@@ -20,11 +20,14 @@ export function createLimitRanger(objects: () => ObjectStore): AdmissionPlugin {
       .flatMap((range) => range.spec?.limits ?? []);
   return {
     name: 'LimitRanger',
-    handles: (operation, { group, resource }, subresource) =>
-      group === '' &&
-      subresource === '' &&
-      ((resource === 'pods' && operation === 'CREATE') ||
-        (resource === 'persistentvolumeclaims' && (operation === 'CREATE' || operation === 'UPDATE'))),
+    handles(operation, { group, resource }, subresource) {
+      if (group !== '') return false;
+      if (subresource !== '') return resource === 'pods' && subresource === 'resize' && operation === 'UPDATE';
+      return (
+        (resource === 'pods' && operation === 'CREATE') ||
+        (resource === 'persistentvolumeclaims' && (operation === 'CREATE' || operation === 'UPDATE'))
+      );
+    },
     mutate(attributes) {
       if (attributes.resource.resource === 'pods') fillPod(attributes.object as Pod, itemsOf(attributes));
     },

@@ -1,6 +1,6 @@
 /**
- * D-Bus messages as bytes, as far as calls with strings and numbers and their answers need: little-endian out, both ways
- * in. No file descriptors. Specification: dbus.freedesktop.org, "Message Protocol".
+ * D-Bus messages as bytes, as far as calls of systemd and their answers need: little-endian out, both ways in. A variant is
+ * written from a pair of its type and its value, and read as its value alone. No file descriptors. Specification: dbus.freedesktop.org, "Message Protocol".
  */
 
 /** Kinds of messages. */
@@ -71,6 +71,15 @@ class Writer {
   }
 
   value(type: string, value: DbusValue): void {
+    const code = type[0] ?? '';
+    if (code === 'a') return this.#array(type.slice(1), value as readonly DbusValue[]);
+    if (code === '(') return this.#struct(type.slice(1, -1), value as readonly DbusValue[]);
+    if (code === 'v') {
+      const [inner, own] = value as readonly [string, DbusValue];
+      this.value('g', inner);
+      return this.value(inner, own);
+    }
+    if (type === 't') return this.#uint64(BigInt(value as bigint | number));
     if (type === 'u') return this.uint32(Number(value));
     if (type === 'i') return this.uint32(Number(value) >>> 0);
     if (type === 'b') return this.uint32(value === true ? 1 : 0);
@@ -82,15 +91,42 @@ class Writer {
     this.bytes(Buffer.alloc(1));
   }
 
+  values(signature: string, values: readonly DbusValue[]): void {
+    typesOf(signature).forEach((type, at) => this.value(type, values[at] ?? ''));
+  }
+
+  #uint64(value: bigint): void {
+    this.align(8);
+    const part = Buffer.alloc(8);
+    part.writeBigUInt64LE(value);
+    this.bytes(part);
+  }
+
+  /** Its length counts neither itself nor what is left out before the first item. */
+  #array(type: string, items: readonly DbusValue[]): void {
+    this.align(4);
+    const length = Buffer.alloc(4);
+    this.bytes(length);
+    this.align(ALIGNMENTS[type[0] ?? ''] ?? 1);
+    const from = this.length;
+    for (const item of items) this.value(type, item);
+    length.writeUInt32LE(this.length - from);
+  }
+
+  #struct(types: string, values: readonly DbusValue[]): void {
+    this.align(8);
+    this.values(types, values);
+  }
+
   whole(): Buffer {
     return Buffer.concat(this.#parts);
   }
 }
 
-/** The bytes of a message; its body's types (s, o, g, u, i, b) are its signature's. */
+/** The bytes of a message; its body's types (s, o, g, u, i, b, t, v, arrays and structs of these) are its signature's. */
 export function encodeMessage(message: DbusMessage): Buffer {
   const body = new Writer();
-  [...(message.signature ?? '')].forEach((type, at) => body.value(type, message.body[at] ?? ''));
+  body.values(message.signature ?? '', message.body);
   const fields = new Writer();
   for (const [code, name, type] of HEADER_FIELDS) {
     const value = message[name];

@@ -1,0 +1,41 @@
+// The demo of `npm run up`, reached by its name: the cluster's own DNS, asked through its Service, says the address.
+import { Resolver } from 'node:dns/promises';
+
+import { dnsAddress } from '../../src/cluster/network/pod-network.ts';
+import { clusterStatus } from '../../tools/up/cluster.ts';
+import { demoObjects, deploy, fetchText, provideImage } from '../../tools/up/demo.ts';
+import { collectionPath, type KubeClient } from '../../tools/up/kube-client.ts';
+import { until } from './wait.ts';
+
+const name = 'demo.default.svc.cluster.local';
+
+/** Puts image and objects in place and resolves once the Service answers by name: how long that took, in milliseconds. */
+export async function demoByNameMs(client: KubeClient, dataDir: string): Promise<number> {
+  const startedMs = performance.now();
+  await provideImage((await clusterStatus(dataDir)).containerdSocket);
+  await deploy(client);
+  const dns = new Resolver({ timeout: 500, tries: 1 });
+  dns.setServers([await dnsOf(client)]);
+  const answers = async (): Promise<boolean> => {
+    const [address] = await dns.resolve4(name);
+    return (await fetchText(`http://${address}/`)) !== undefined;
+  };
+  await until(() => answers().catch(() => false), { what: `an answer of ${name}`, timeoutMs: 60_000, everyMs: 20 });
+  return performance.now() - startedMs;
+}
+
+/** Takes the objects away and waits for the end of the pods: what is measured next has the node to itself. */
+export async function removeDemo(client: KubeClient): Promise<void> {
+  for (const object of demoObjects())
+    await client.send(`${collectionPath(object)}/${object.metadata.name}`, { method: 'DELETE' });
+  const gone = async (): Promise<boolean> => {
+    const { body } = await client.send('/api/v1/namespaces/default/pods?labelSelector=app%3Ddemo');
+    return (body as { items: readonly unknown[] }).items.length === 0;
+  };
+  await until(gone, { what: "the end of the demo's pods", timeoutMs: 60_000, everyMs: 100 });
+}
+
+async function dnsOf(client: KubeClient): Promise<string> {
+  const { body } = await client.send('/apis/networking.k8s.io/v1/servicecidrs/kubernetes');
+  return dnsAddress((body as { spec: { cidrs: readonly string[] } }).spec.cidrs.join(','));
+}

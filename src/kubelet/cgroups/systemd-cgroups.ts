@@ -1,0 +1,150 @@
+/**
+ * Cgroups that systemd makes, for machines whose containers run under its driver: each is a slice, started and limited
+ * over the message bus, so that systemd keeps its limits. What systemd has no property for is written to the files after
+ * that, as for the other driver; reading is the other driver's. Upstream: opencontainers/cgroups/systemd (v1.go, v2.go).
+ */
+import { cpuSharesToWeight, type CgroupResources, type Cgroups } from '../../platform/cgroups.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { DbusValue } from '../dbus/dbus-codec.ts';
+import type { DbusConnection } from '../dbus/dbus-connection.ts';
+import { childNameOf, parentSliceOf, ROOT_SLICE, sliceNameOf, type SliceName } from './systemd-names.ts';
+
+/** What it works with. */
+export interface SystemdCgroupsDeps {
+  /** The same machine's, from its root. */
+  readonly cgroups: Cgroups;
+  readonly clock: Clock;
+  /** A connection to the system's bus; made anew after it has broken. */
+  readonly bus: () => Promise<Pick<DbusConnection, 'call'>>;
+}
+
+type Property = readonly [name: string, value: readonly [type: string, value: DbusValue]];
+
+const SYSTEMD = 'org.freedesktop.systemd1';
+const MANAGER = { destination: SYSTEMD, path: '/org/freedesktop/systemd1', interface: `${SYSTEMD}.Manager` };
+/** As the library upstream waits for a job. */
+const START_TIMEOUT_MS = 30_000;
+const POLL_MS = 5;
+const INFINITY = 2n ** 64n - 1n;
+const DEFAULT_PERIOD_US = 100_000;
+/** systemd keeps quotas in steps of a hundredth of a second per second. */
+const QUOTA_STEP_US = 10_000;
+
+/** Makes the port; nothing is opened before its first use. */
+export function createSystemdCgroups(deps: SystemdCgroupsDeps): Cgroups {
+  const { cgroups } = deps;
+  const path = (name: string): string => sliceNameOf(name).path;
+  const update = async (slice: SliceName, resources: CgroupResources): Promise<void> => {
+    const properties = propertiesOf(resources, cgroups.version);
+    if (properties.length > 0) await setProperties(deps, slice.unit, properties);
+    await cgroups.update(slice.path, resources);
+  };
+  return {
+    version: cgroups.version,
+    exists: (name) => cgroups.exists(path(name)),
+    async create(name, resources) {
+      const slice = sliceNameOf(name);
+      if (slice.unit !== ROOT_SLICE) await startSlice(deps, slice, resources);
+      await cgroups.create(slice.path, resources);
+    },
+    update: (name, resources) => update(sliceNameOf(name), resources),
+    async destroy(name) {
+      const slice = sliceNameOf(name);
+      await cgroups.destroy(slice.path);
+      await unlessGone(manage(deps, 'StopUnit', 'ss', [slice.unit, 'replace']));
+      await unlessGone(manage(deps, 'ResetFailedUnit', 's', [slice.unit]));
+    },
+    addProcess: (name, pid) => cgroups.addProcess(path(name), pid),
+    pids: (name) => cgroups.pids(path(name)),
+    stats: (name) => cgroups.stats(path(name)),
+    async children(name) {
+      const slice = sliceNameOf(name);
+      return (await cgroups.children(slice.path)).map((directory) => childNameOf(slice, directory));
+    },
+    criParent: (name) => sliceNameOf(name).unit,
+  };
+}
+
+async function manage(
+  { bus }: SystemdCgroupsDeps,
+  member: string,
+  ...[signature, body]: [string, readonly DbusValue[]]
+): Promise<readonly DbusValue[]> {
+  return (await bus()).call({ ...MANAGER, member, signature, body });
+}
+
+/** Until the next start of the machine, as what the kubelet says. */
+async function setProperties(deps: SystemdCgroupsDeps, unit: string, properties: readonly Property[]): Promise<void> {
+  await manage(deps, 'SetUnitProperties', 'sba(sv)', [unit, true, properties]);
+}
+
+/** Starts the slice, or adopts the one that is there; resolves when it is active. */
+async function startSlice(deps: SystemdCgroupsDeps, slice: SliceName, resources: CgroupResources): Promise<void> {
+  const { version } = deps.cgroups;
+  const limits = propertiesOf(resources, version);
+  const parent = parentSliceOf(slice);
+  const properties: Property[] = [
+    ['Description', ['s', `cgroup ${slice.path}`]],
+    ...(parent === ROOT_SLICE ? [] : [['Wants', ['as', [parent]]] as const]),
+    ['DefaultDependencies', ['b', false]],
+    ...[
+      'MemoryAccounting',
+      'CPUAccounting',
+      version === 2 ? 'IOAccounting' : 'BlockIOAccounting',
+      'TasksAccounting',
+    ].map((name): Property => [name, ['b', true]]),
+    ...limits,
+  ];
+  try {
+    await manage(deps, 'StartTransientUnit', 'ssa(sv)a(sa(sv))', [slice.unit, 'replace', properties, []]);
+  } catch (error) {
+    if (!isNamed(error, `${SYSTEMD}.UnitExists`)) throw error;
+    if (limits.length > 0) await setProperties(deps, slice.unit, limits);
+  }
+  await untilActive(deps, slice.unit);
+}
+
+async function untilActive(deps: SystemdCgroupsDeps, unit: string): Promise<void> {
+  const { bus, clock } = deps;
+  const [path = ''] = await manage(deps, 'LoadUnit', 's', [unit]);
+  const to = { destination: SYSTEMD, path: String(path), interface: 'org.freedesktop.DBus.Properties', member: 'Get' };
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const question = { ...to, signature: 'ss', body: [`${SYSTEMD}.Unit`, 'ActiveState'] };
+    const [state] = await (await bus()).call(question);
+    if (state === 'active') return;
+    if (state === 'failed' || waitedMs >= START_TIMEOUT_MS)
+      throw new Error(`error creating systemd unit \`${unit}\`: got \`${String(state)}\``);
+    await clock.sleep(POLL_MS);
+  }
+}
+
+async function unlessGone(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!isNamed(error, `${SYSTEMD}.NoSuchUnit`)) throw error;
+  }
+}
+
+/** D-Bus errors come with their name in front. */
+function isNamed(error: unknown, name: string): boolean {
+  return error instanceof Error && error.message.startsWith(`${name}:`);
+}
+
+/** The limits systemd keeps; the others are only in the files. */
+function propertiesOf(resources: CgroupResources, version: 1 | 2): Property[] {
+  const { memoryMaxBytes, cpuShares, cpuQuotaUs, cpuPeriodUs = DEFAULT_PERIOD_US, pidsMax } = resources;
+  const properties: Property[] = [];
+  const add = (name: string, value: number | 'max'): void =>
+    void properties.push([name, ['t', value === 'max' ? INFINITY : BigInt(value)]]);
+  if (memoryMaxBytes !== undefined) add(version === 2 ? 'MemoryMax' : 'MemoryLimit', memoryMaxBytes);
+  if (cpuShares !== undefined && version === 1) add('CPUShares', Math.max(2, cpuShares));
+  if (cpuShares !== undefined && version === 2) add('CPUWeight', cpuSharesToWeight(cpuShares));
+  if (cpuQuotaUs !== undefined) {
+    if (cpuPeriodUs !== DEFAULT_PERIOD_US) add('CPUQuotaPeriodUSec', cpuPeriodUs);
+    const perSecond = cpuQuotaUs === 'max' ? cpuQuotaUs : (cpuQuotaUs * 1_000_000) / cpuPeriodUs;
+    add('CPUQuotaPerSecUSec', perSecond === 'max' ? perSecond : Math.ceil(perSecond / QUOTA_STEP_US) * QUOTA_STEP_US);
+  }
+  if (pidsMax !== undefined) add('TasksMax', pidsMax);
+  return properties;
+}

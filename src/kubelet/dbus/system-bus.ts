@@ -1,0 +1,35 @@
+/** The system's message bus for calls: connected at the first, and anew after the connection has broken. */
+import type { Net } from '../../platform/net.ts';
+import { connectDbus, type DbusConnection } from './dbus-connection.ts';
+
+/** Where systemd has it. */
+export const SYSTEM_BUS = '/run/dbus/system_bus_socket';
+
+/** Who connects, and where to. */
+export interface SystemBusConfig {
+  readonly uid: number;
+  readonly socket?: string;
+}
+
+/** Gives the connection of all who ask. Rejects when there is no bus or it does not want us; the next call tries again. */
+export function createSystemBus(
+  { net }: { readonly net: Pick<Net, 'dial'> },
+  { uid, socket = SYSTEM_BUS }: SystemBusConfig,
+): () => Promise<DbusConnection> {
+  let current: Promise<DbusConnection> | undefined;
+  const connect = async (): Promise<DbusConnection> => {
+    try {
+      const stream = await net.dial({ unixPath: socket });
+      const connection = await connectDbus(stream, { uid, onSignal: () => undefined });
+      void connection.closed.then(forget);
+      return connection;
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  };
+  const forget = (): void => {
+    current = undefined;
+  };
+  return () => (current ??= connect());
+}

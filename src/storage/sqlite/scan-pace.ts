@@ -1,0 +1,50 @@
+/**
+ * Keeps the worker that scans from running ahead of whoever takes its pages: what waits between the threads is in memory
+ * too. One counter in shared memory; the worker sleeps on it, as it answers nothing else meanwhile anyway.
+ */
+
+/** Pages that may be on their way. */
+export const PAGES_AHEAD = 4;
+const STOPPED = -1;
+
+/** The side that takes pages. */
+export interface ScanReader {
+  /** For the worker: shared memory. */
+  readonly taken: Int32Array<SharedArrayBuffer>;
+  /** A page was taken. */
+  take(): void;
+  /** No further page is wanted. */
+  stop(): void;
+}
+
+/** Makes the counter. */
+export function createScanReader(): ScanReader {
+  const taken = new Int32Array(new SharedArrayBuffer(4));
+  let pages = 0;
+  const tell = (value: number): void => {
+    Atomics.store(taken, 0, value);
+    Atomics.notify(taken, 0);
+  };
+  return { taken, take: () => tell(++pages), stop: () => tell(STOPPED) };
+}
+
+/**
+ * In the worker: called before each page is sent; returns when it may be, true, or is not wanted any more, false. `wait`
+ * sleeps while the counter has this value.
+ */
+export function createScanPace(
+  taken: Int32Array<SharedArrayBuffer>,
+  wait: (seen: number) => void = (seen) => void Atomics.wait(taken, 0, seen),
+): () => boolean {
+  let sent = 0;
+  return () => {
+    for (;;) {
+      const seen = Atomics.load(taken, 0);
+      if (seen === STOPPED) return false;
+      if (sent - seen < PAGES_AHEAD) break;
+      wait(seen);
+    }
+    sent++;
+    return true;
+  };
+}

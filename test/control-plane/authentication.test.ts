@@ -1,0 +1,258 @@
+/**
+ * Who somebody is, seen by kubectl and by other readers of tokens: service-account tokens whose keys change, their OIDC
+ * discovery, an OpenID Connect issuer behind a discovery URL of its own, and acting as others with every trait.
+ */
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createLocalJWKSet, decodeProtectedHeader, exportJWK, jwtVerify, SignJWT } from 'jose';
+import type { TokenKey } from '../../src/apiserver/authn/service-account-tokens.ts';
+import type { ServerSettings } from '../../src/cluster/server-settings.ts';
+import { createTestAuthority } from '../../src/platform/node/certificates-fixture.ts';
+import { createNodeClock } from '../../src/platform/node/clock.ts';
+import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
+import { type ControlPlaneFixture, startControlPlane, surviving } from './control-plane-fixture.ts';
+
+const rsa = (): KeyPairKeyObjectResult => generateKeyPairSync('rsa', { modulusLength: 2048 });
+const ec = (): KeyPairKeyObjectResult => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+/** kubectl as whoever bears the token. */
+function bearing(
+  plane: ControlPlaneFixture,
+  token: string,
+  ...args: string[]
+): ReturnType<ControlPlaneFixture['kubectl']> {
+  const server = `--server=https://127.0.0.1:${plane.port}`;
+  return plane.kubectl(['--kubeconfig=/dev/null', server, '--insecure-skip-tls-verify', `--token=${token}`, ...args]);
+}
+
+const who = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
+
+test('service-account keys rotate over restarts; whoever reads the discovery document can check tokens', async (t) => {
+  const store = createMemoryStore({ clock: createNodeClock() });
+  t.after(() => store.close());
+  const pkiDir = await mkdtemp(join(tmpdir(), 'keelson-keys-'));
+  t.after(() => rm(pkiDir, { recursive: true }));
+  const [old, next] = [pem(ec(), 'ES256'), pem(rsa(), 'RS256')];
+  const verifying = ({ publicKeyPem, algorithm }: TokenKey): TokenKey => ({
+    publicKeyPem,
+    ...(algorithm && { algorithm }),
+  });
+  const run = async (keys: readonly TokenKey[], use: (plane: ControlPlaneFixture) => Promise<void>): Promise<void> => {
+    const issuer = 'https://issuer.example';
+    const tokens: ServerSettings['tokens'] = { issuers: [issuer], audiences: [issuer], keys };
+    const plane = await startControlPlane({
+      components: false,
+      pkiDir,
+      store: async () => surviving(store),
+      settings: { tokens },
+    });
+    try {
+      await use(plane);
+    } finally {
+      await plane.stop();
+    }
+  };
+  const newToken = async (plane: ControlPlaneFixture): Promise<string> => {
+    const made = await plane.kubectl(['create', 'token', 'robot', '--duration=1h']);
+    assert.equal(made.code, 0, made.stderr);
+    return made.stdout;
+  };
+  const speaker = async (plane: ControlPlaneFixture, token: string): Promise<string> => {
+    const said = await bearing(plane, token, ...who);
+    return said.stdout || said.stderr;
+  };
+  const robot = 'system:serviceaccount:default:robot';
+  let [first, second] = ['', ''];
+  await run([old], async (plane) => {
+    assert.equal((await plane.kubectl(['create', 'serviceaccount', 'robot'])).code, 0);
+    first = await newToken(plane);
+    assert.equal(await speaker(plane, first), robot);
+  });
+  await run([next, verifying(old)], async (plane) => {
+    assert.equal(await speaker(plane, first), robot, 'signed with the key before');
+    second = await newToken(plane);
+    assert.equal(decodeProtectedHeader(second).alg, 'RS256');
+    await checkDiscovery(plane, [first, second]);
+  });
+  await run([next], async (plane) => {
+    assert.match(await speaker(plane, first), /Unauthorized/i, 'its key is gone');
+    assert.equal(await speaker(plane, second), robot);
+  });
+});
+
+/** As a relying party does it: the document, the keys it leads to, the tokens. */
+async function checkDiscovery(plane: ControlPlaneFixture, tokens: readonly string[]): Promise<void> {
+  const raw = async (path: string): Promise<string> => {
+    const said = await plane.kubectl(['get', '--raw', path]);
+    assert.equal(said.code, 0, said.stderr);
+    return said.stdout;
+  };
+  assert.deepEqual(JSON.parse(await raw('/.well-known/openid-configuration')), {
+    issuer: 'https://issuer.example',
+    jwks_uri: 'https://127.0.0.1:6443/openid/v1/jwks',
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['ES256', 'RS256'],
+  });
+  const keys = createLocalJWKSet(JSON.parse(await raw('/openid/v1/jwks')));
+  for (const token of tokens) {
+    const { payload } = await jwtVerify(token, keys, {
+      issuer: 'https://issuer.example',
+      audience: 'https://issuer.example',
+    });
+    assert.equal(payload.sub, 'system:serviceaccount:default:robot');
+  }
+  // Service accounts may read it, nobody else without a word of the administrator.
+  const stranger = await plane.kubectl(['get', '--raw', '/openid/v1/jwks', '--as=ann']);
+  assert.match(stranger.stderr, /User "ann" cannot get path "\/openid\/v1\/jwks"/);
+  assert.equal((await bearing(plane, tokens[0]!, 'get', '--raw', '/openid/v1/jwks')).code, 0);
+}
+
+function pem({ privateKey, publicKey }: KeyPairKeyObjectResult, algorithm: 'ES256' | 'RS256'): TokenKey {
+  return {
+    privateKeyPem: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+    publicKeyPem: String(publicKey.export({ type: 'spki', format: 'pem' })),
+    algorithm,
+  };
+}
+
+let plane: ControlPlaneFixture;
+let issuer: Issuer;
+let directory: string;
+
+interface Issuer {
+  readonly caPem: string;
+  readonly port: number;
+  token(claims: Record<string, unknown>): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** An OpenID Connect provider over TLS that calls itself by a name under which it is not reached. */
+async function startIssuer(): Promise<Issuer> {
+  const authority = await createTestAuthority('provider CA');
+  const { certPem, keyPem } = await authority.issue('CN=issuer', ['127.0.0.1']);
+  const pair = rsa();
+  const jwk = { ...(await exportJWK(pair.publicKey)), kid: 'k', alg: 'RS256', use: 'sig' };
+  let port = 0;
+  const server: Server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
+    const documents: Record<string, object> = {
+      '/tenant/discovery': { issuer: 'https://login.example', jwks_uri: `https://127.0.0.1:${port}/tenant/keys` },
+      '/tenant/keys': { keys: [jwk] },
+    };
+    const found = documents[request.url ?? ''];
+    response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(found ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = (server.address() as AddressInfo).port;
+  return {
+    caPem: authority.caPem,
+    port,
+    token: (claims) =>
+      new SignJWT({ iss: 'https://login.example', aud: 'cluster', ...claims })
+        .setProtectedHeader({ alg: 'RS256', kid: 'k' })
+        .setExpirationTime('1h')
+        .sign(pair.privateKey),
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'keelson-authentication-'));
+  issuer = await startIssuer();
+  const configuration = {
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'AuthenticationConfiguration',
+    jwt: [
+      {
+        issuer: {
+          url: 'https://login.example',
+          discoveryURL: `https://127.0.0.1:${issuer.port}/tenant/discovery`,
+          audiences: ['cluster'],
+          certificateAuthority: issuer.caPem,
+        },
+        claimMappings: { username: { claim: 'sub', prefix: 'oidc:' }, groups: { claim: 'groups', prefix: '' } },
+      },
+    ],
+  };
+  const file = join(directory, 'authentication.yaml');
+  await writeFile(file, JSON.stringify(configuration));
+  plane = await startControlPlane({ components: false, flags: { 'authentication-config': file } });
+});
+after(async () => {
+  await plane.stop();
+  await issuer.close();
+  await rm(directory, { recursive: true });
+});
+
+test('an OpenID Connect issuer is found by its discovery URL', async () => {
+  const token = await issuer.token({ sub: 'ann', groups: ['system:masters'] });
+  const said = await bearing(plane, token, ...who);
+  assert.equal(said.stdout, 'oidc:ann', said.stderr);
+  assert.equal((await bearing(plane, token, 'get', 'namespaces')).code, 0);
+  const other = await bearing(plane, await issuer.token({ sub: 'ann', aud: 'elsewhere' }), ...who);
+  assert.match(other.stderr, /Unauthorized/i);
+});
+
+test('acting as somebody else: names, groups with commas, uid and extra values, each a right of its own', async () => {
+  const traits = [
+    '--as=bob',
+    '--as-group=CN=devs,OU=x',
+    '--as-group=ops',
+    '--as-uid=u-1',
+    '--as-user-extra=scopes=a,b',
+  ];
+  const admin = await plane.kubectl(['auth', 'whoami', '-o', 'jsonpath={.status.userInfo}', ...traits]);
+  assert.deepEqual(JSON.parse(admin.stdout), {
+    username: 'bob',
+    uid: 'u-1',
+    groups: ['CN=devs,OU=x', 'ops', 'system:authenticated'],
+    extra: { scopes: ['a,b'] },
+  });
+  const rule = (group: string, resource: string, name: string): object => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs: ['impersonate'],
+    resourceNames: [name],
+  });
+  const names = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'actor' } };
+  const rules = [
+    rule('', 'users', 'bob'),
+    rule('', 'groups', 'CN=devs,OU=x'),
+    rule('authentication.k8s.io', 'uids', 'u-1'),
+    rule('authentication.k8s.io', 'userextras/scopes', 'a,b'),
+  ];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'actor' };
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'oidc:ann' }];
+  for (const object of [
+    { ...names, kind: 'ClusterRole', rules },
+    { ...names, kind: 'ClusterRoleBinding', roleRef, subjects },
+  ])
+    assert.equal((await plane.kubectl(['create', '-f', '-'], JSON.stringify(object))).code, 0);
+  const token = await issuer.token({ sub: 'ann' });
+  const as = (...flags: string[]) => bearing(plane, token, 'get', '--raw', '/version', ...flags);
+  const allowed = await as('--as=bob', '--as-group=CN=devs,OU=x', '--as-uid=u-1', '--as-user-extra=scopes=a,b');
+  assert.equal(allowed.code, 0, allowed.stderr);
+  const refused: readonly [readonly string[], RegExp][] = [
+    [['--as=eve'], /users "eve" is forbidden: User "oidc:ann" cannot impersonate resource "users" in API group ""/],
+    [['--as=bob', '--as-group=CN=devs'], /groups "CN=devs" is forbidden/],
+    [['--as=bob', '--as-uid=u-2'], /uids\.authentication\.k8s\.io "u-2" is forbidden/],
+    [['--as=bob', '--as-user-extra=scopes=a'], /userextras\.authentication\.k8s\.io "a" is forbidden/],
+    [
+      ['--as=bob', '--as-user-extra=other=a'],
+      /userextras\.authentication\.k8s\.io "a" is forbidden.*"userextras\/other"/,
+    ],
+    [['--as=system:serviceaccount:default:robot'], /serviceaccounts "robot" is forbidden/],
+  ];
+  for (const [flags, message] of refused) assert.match((await as(...flags)).stderr, message);
+});
