@@ -8,16 +8,39 @@ export function formatTime(wallMs: number): string {
   return `${secondText(wallMs)}Z`;
 }
 
+const DAY_MS = 86_400_000;
+const lastDay = { day: Number.NaN, text: '' };
 const last = { second: Number.NaN, text: '' };
+
+/** `00` to `59`. */
+const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 
 /** `2026-01-02T03:04:05`. The text of the last second asked for is kept: what happens at one time is stamped many times. */
 function secondText(wallMs: number): string {
   const second = Math.floor(wallMs / 1000);
   if (second !== last.second) {
-    last.text = new Date(wallMs).toISOString().slice(0, 19);
+    last.text = `${dayText(wallMs)}${timeOfDay(second)}`;
     last.second = second;
   }
   return last.text;
+}
+
+/** `2026-01-02T`. The calendar is asked once a day. Throws RangeError for what is no time. */
+function dayText(wallMs: number): string {
+  const day = Math.floor(wallMs / DAY_MS);
+  if (day !== lastDay.day) {
+    lastDay.text = new Date(wallMs).toISOString().slice(0, -13);
+    lastDay.day = day;
+  }
+  return lastDay.text;
+}
+
+/** `03:04:05`. */
+function timeOfDay(second: number): string {
+  const minute = Math.floor(second / 60);
+  const hour = Math.floor(minute / 60);
+  const hourOfDay = hour - Math.floor(hour / 24) * 24;
+  return `${twoDigits[hourOfDay]!}:${twoDigits[minute - hour * 60]!}:${twoDigits[second - minute * 60]!}`;
 }
 
 /** `2026-01-02T03:04:05.000006Z`: a MicroTime from wall-clock milliseconds (fractions are microseconds). */

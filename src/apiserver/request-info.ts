@@ -73,10 +73,13 @@ function locate(parts: readonly string[]): Located {
     resource: decode(parts[at] ?? ''),
     name: decode(parts[at + 1] ?? ''),
     subresource: decode(parts[at + 2] ?? ''),
-    rest: parts
-      .slice(at + 3)
-      .map(decode)
-      .join('/'),
+    rest:
+      parts.length <= at + 3
+        ? ''
+        : parts
+            .slice(at + 3)
+            .map(decode)
+            .join('/'),
   };
 }
 
@@ -95,9 +98,16 @@ function nameFromSelector(text: string | null): string {
   }
 }
 
+/** The path's parts that say something: of nearly every path all but what is before its first slash. */
+function partsOf(path: string): readonly string[] {
+  const parts = path.split('/');
+  const isPlain = parts[0] === '' && parts.indexOf('', 1) < 0;
+  return isPlain ? parts.slice(1) : parts.filter((part) => part !== '');
+}
+
 /** Parses a request line. Throws 400 for a path that is not valid percent encoding. */
 export function parseRequestInfo(line: RequestLine): RequestInfo {
-  const parts = line.path.split('/').filter((part) => part !== '');
+  const parts = partsOf(line.path);
   const legacy = parts[0] === 'api';
   if (!legacy && parts[0] !== 'apis') return nonResource(line);
   const prefix = legacy ? 2 : 3;

@@ -15,13 +15,15 @@ function equalArrays(a: readonly unknown[], b: readonly unknown[]): boolean {
 }
 
 function equalObjects(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  let inBoth = 0;
   for (const key of Object.keys(a)) {
-    if (!deepEqual(a[key], ownValue(b, key))) return false;
+    const value = a[key];
+    // What objects inherit is no JSON value, so what is identical is the object's own.
+    if (value !== b[key] && !deepEqual(value, ownValue(b, key))) return false;
+    if (value !== undefined) inBoth++;
   }
-  for (const key of Object.keys(b)) {
-    if (b[key] !== undefined && ownValue(a, key) === undefined) return false;
-  }
-  return true;
+  const keys = Object.keys(b);
+  return keys.length === inBoth || keys.every((key) => b[key] === undefined || ownValue(a, key) !== undefined);
 }
 
 function ownValue(object: Record<string, unknown>, key: string): unknown {

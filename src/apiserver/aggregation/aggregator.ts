@@ -112,8 +112,8 @@ export class Aggregator {
   serve(scope: RequestScope): ApiResponse | Promise<ApiResponse> | undefined {
     const { path } = scope.request;
     if (!path.startsWith('/apis/')) return undefined;
-    const [, , group = '', version = ''] = path.split('/', 4);
-    const remote = this.#byGroupVersion.get(`${group}/${version}`);
+    const { group, version } = groupVersionOf(scope);
+    const remote = this.#byGroupVersion.size === 0 ? undefined : this.#byGroupVersion.get(`${group}/${version}`);
     if (remote !== undefined) return this.proxy(remote, scope);
     const own = this.#deps.builtIns.find((one) => one.group === group && one.version === version);
     if (own === undefined) return undefined;
@@ -223,6 +223,13 @@ export class Aggregator {
   #tell(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** Of a path below `/apis/`; what is not said is ''. */
+function groupVersionOf({ info, request }: RequestScope): { readonly group: string; readonly version: string } {
+  if (info.isResourceRequest) return { group: info.apiGroup, version: info.apiVersion };
+  const [, , group = '', version = ''] = request.path.split('/', 4);
+  return { group, version };
 }
 
 function remoteUser({ name, uid, groups, extra }: RequestScope['user']): Record<string, string | readonly string[]> {

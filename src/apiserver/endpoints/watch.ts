@@ -39,6 +39,8 @@ const bookmarksAtOnce = 500;
  */
 export class RunningWatches {
   readonly #running = new Map<Watcher<never>, GenericStore>();
+  /** Those that hear of every beat: the others, inside this process, are many more. */
+  readonly #eager = new Map<Watcher<never>, GenericStore>();
   readonly #clock: Clock;
   /** When those of the network write. */
   readonly rounds: FlushRounds;
@@ -56,11 +58,13 @@ export class RunningWatches {
 
   add(watcher: Watcher<never>, store: GenericStore): void {
     this.#running.set(watcher, store);
+    if (!watcher.sparesBookmarks) this.#eager.set(watcher, store);
     this.#cancelBeat ??= this.#clock.setTicker(bookmarkPeriodMs, () => void this.#bookmarkAll());
   }
 
   delete(watcher: Watcher<never>): void {
     this.#running.delete(watcher);
+    this.#eager.delete(watcher);
     if (this.#running.size > 0) return;
     this.#cancelBeat?.();
     this.#cancelBeat = undefined;
@@ -74,8 +78,7 @@ export class RunningWatches {
   async #bookmarkAll(): Promise<void> {
     const isForAll = ++this.#beats % insideBookmarkBeats === 0;
     let count = 0;
-    for (const [watcher, { services, cache }] of [...this.#running]) {
-      if (!isForAll && watcher.sparesBookmarks) continue;
+    for (const [watcher, { services, cache }] of [...(isForAll ? this.#running : this.#eager)]) {
       watcher.bookmark(services.hub.revision, cache.rememberedSince);
       if (++count % bookmarksAtOnce === 0) await this.#clock.yield();
     }

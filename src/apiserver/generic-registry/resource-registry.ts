@@ -7,10 +7,6 @@ import type { RegistryServices } from './services.ts';
 /** Names a resource in a version. */
 export type ResourceKey = Pick<ResourceInfo, 'group' | 'version' | 'resource'>;
 
-function textOf({ group, version, resource }: ResourceKey): string {
-  return `${group}/${version}/${resource}`;
-}
-
 /** The definition whose version is stored, among those that share a prefix. */
 function storedOf(definitions: readonly ResourceDefinition[]): ResourceDefinition {
   return (
@@ -22,7 +18,8 @@ function storedOf(definitions: readonly ResourceDefinition[]): ResourceDefinitio
 
 /** The resources. */
 export class ResourceRegistry {
-  readonly #stores = new Map<string, GenericStore>();
+  /** By the resources' names, which few share: every request looks one up. */
+  readonly #stores = new Map<string, readonly GenericStore[]>();
   readonly #served = new Set<GenericStore>();
   readonly #listeners = new Set<() => void>();
 
@@ -33,13 +30,13 @@ export class ResourceRegistry {
 
   /** The served resource of a path. */
   find(group: string, version: string, resource: string): GenericStore | undefined {
-    const store = this.#stores.get(`${group}/${version}/${resource}`);
+    const store = this.known({ group, version, resource });
     return store !== undefined && this.#served.has(store) ? store : undefined;
   }
 
   /** A resource, served or not. */
-  known(key: ResourceKey): GenericStore | undefined {
-    return this.#stores.get(textOf(key));
+  known({ group, version, resource }: ResourceKey): GenericStore | undefined {
+    return this.#stores.get(resource)?.find(({ info }) => info.version === version && info.group === group);
   }
 
   /** Adds definitions; those for which `isServed` is false can be stored but have no path. */
@@ -55,7 +52,8 @@ export class ResourceRegistry {
         storagePrefix === '' ? definition : storedOf(definitions.filter((one) => one.storagePrefix === storagePrefix));
       const store = new GenericStore(definition, stored, services);
       this.remove([definition.info]);
-      this.#stores.set(textOf(definition.info), store);
+      const { resource } = definition.info;
+      this.#stores.set(resource, [...(this.#stores.get(resource) ?? []), store]);
       if (isServed(definition)) this.#served.add(store);
       added.push(store);
     }
@@ -67,9 +65,11 @@ export class ResourceRegistry {
   remove(keys: readonly ResourceKey[]): void {
     let changed = false;
     for (const key of keys) {
-      const store = this.#stores.get(textOf(key));
+      const store = this.known(key);
       if (store === undefined) continue;
-      this.#stores.delete(textOf(key));
+      const others = this.#stores.get(key.resource)!.filter((other) => other !== store);
+      if (others.length === 0) this.#stores.delete(key.resource);
+      else this.#stores.set(key.resource, others);
       this.#served.delete(store);
       changed = true;
     }

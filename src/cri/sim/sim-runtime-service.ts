@@ -1,6 +1,6 @@
 /** The runtime service of the simulated runtime. */
 import { CriError } from '../cri-error.ts';
-import type { CriRuntimeService } from '../gen/cri-types.ts';
+import type { CriRuntimeService, StatusResponse, VersionResponse } from '../gen/cri-types.ts';
 import { leanContainerConfig, leanSandboxConfig } from './lean-config.ts';
 import { SimContainer } from './sim-container.ts';
 import { forwardUrl } from './sim-http.ts';
@@ -299,35 +299,36 @@ function attachUrl(state: SimState, request: StreamRequest): string {
   });
 }
 
+const VERSION: VersionResponse = {
+  version: '0.1.0',
+  runtimeName: 'simulated',
+  runtimeVersion: '1.0.0',
+  runtimeApiVersion: 'v1',
+};
+
+/** Kubelets ask every few seconds: the answers are made once. */
+function runtimeStatus({ config }: SimState, networkReady: boolean): StatusResponse {
+  const why = networkReady
+    ? { reason: '', message: '' }
+    : { reason: 'NetworkPluginNotReady', message: 'Network plugin returns error: cni plugin not initialized' };
+  const conditions = [
+    { type: 'RuntimeReady', status: true, reason: '', message: '' },
+    { type: 'NetworkReady', status: networkReady, ...why },
+  ];
+  const features = { recursiveReadOnlyMounts: false, userNamespaces: config.userNamespaces ?? false };
+  return { status: { conditions }, info: {}, runtimeHandlers: [{ name: '', features }] };
+}
+
 /** Makes the service. */
 export function createSimRuntimeService(state: SimState): CriRuntimeService {
   const { clock } = state.deps;
-  const networkCondition = () => {
-    const ready = state.config.networkReady !== false && state.network.podCidr !== undefined;
-    const why = ready
-      ? { reason: '', message: '' }
-      : { reason: 'NetworkPluginNotReady', message: 'Network plugin returns error: cni plugin not initialized' };
-    return { type: 'NetworkReady', status: ready, ...why };
-  };
+  const ready = runtimeStatus(state, true);
+  const unready = runtimeStatus(state, false);
   return {
     ...sandboxCalls(state),
     ...containerCalls(state),
-    version: async () => ({
-      version: '0.1.0',
-      runtimeName: 'simulated',
-      runtimeVersion: '1.0.0',
-      runtimeApiVersion: 'v1',
-    }),
-    status: async () => ({
-      status: { conditions: [{ type: 'RuntimeReady', status: true, reason: '', message: '' }, networkCondition()] },
-      info: {},
-      runtimeHandlers: [
-        {
-          name: '',
-          features: { recursiveReadOnlyMounts: false, userNamespaces: state.config.userNamespaces ?? false },
-        },
-      ],
-    }),
+    version: async () => VERSION,
+    status: async () => (state.config.networkReady !== false && state.network.podCidr !== undefined ? ready : unready),
     async updateRuntimeConfig({ runtimeConfig }) {
       const podCidr = runtimeConfig?.networkConfig?.podCidr;
       if (podCidr && state.config.networkReady === 'with-range') state.network.podCidr = podCidr;

@@ -38,6 +38,9 @@ interface Stock {
   stoppedAtMs: number | undefined;
 }
 
+/** What nearly every node has. */
+const NO_DEVICES: DeviceCapacity = { capacity: {}, allocatable: {} };
+
 /** An empty inventory. */
 export function createDeviceInventory(clock: Clock): DeviceInventory {
   const stocks = new Map<string, Stock>();
@@ -80,6 +83,7 @@ export function createDeviceInventory(clock: Clock): DeviceInventory {
     devices: (resource) => stocks.get(resource)?.devices ?? new Map(),
     healthy: (resource) => stocks.get(resource)?.healthy ?? new Set(),
     capacity() {
+      if (stocks.size === 0 && gone.size === 0) return NO_DEVICES;
       const expired = clock.monotonicMs() - endpointStopGracePeriodMs;
       for (const [resource, { stoppedAtMs }] of stocks) {
         if (stoppedAtMs === undefined || stoppedAtMs > expired) continue;

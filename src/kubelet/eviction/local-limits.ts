@@ -1,5 +1,5 @@
 /** Pods past their limits of ephemeral storage. Pure. Upstream: localStorageEviction in eviction_manager.go. */
-import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { addQuantities, compareQuantities, quantityValue } from '../../api/quantity.ts';
 import type { PodStats } from '../stats/summary-types.ts';
 import { limitMessages } from './messages.ts';
@@ -7,13 +7,16 @@ import { containerDiskUsage, diskUsage } from './pod-usage.ts';
 
 const RESOURCE = 'ephemeral-storage';
 
+function isLimited({ resources }: Container): boolean {
+  return resources?.limits?.[RESOURCE] !== undefined;
+}
+
 /** Whether the pod has a limit to be watched. */
 export function hasStorageLimit({ spec }: Pod): boolean {
   return (
-    (spec?.volumes ?? []).some(({ emptyDir }) => emptyDir?.sizeLimit !== undefined) ||
-    [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].some(
-      ({ resources }) => resources?.limits?.[RESOURCE] !== undefined,
-    )
+    spec?.volumes?.some(({ emptyDir }) => emptyDir?.sizeLimit !== undefined) === true ||
+    spec?.containers?.some(isLimited) === true ||
+    spec?.initContainers?.some(isLimited) === true
   );
 }
 

@@ -4,9 +4,11 @@
  * Construction does no I/O and starts nothing; there is nothing to stop.
  */
 import type { ConfigMap, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
+import { deepEqual } from '../../base/equal.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import { imageVolumeProblem } from './image-volumes.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
+import type { StatusResponse, VersionResponse } from '../../cri/gen/cri-types.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
@@ -252,10 +254,22 @@ async function runtimeHandlerOf(pod: Pod, deps: ContainerRuntimeDeps): Promise<s
   return deps.runtimeHandler(name);
 }
 
-async function runtimeStatus(cri: CriRuntime, handlers: Handlers): Promise<ContainerRuntimeStatus> {
-  const [version, { status, runtimeHandlers }] = await Promise.all([cri.runtime.version({}), cri.runtime.status({})]);
-  const condition = (type: string) => status?.conditions.find((candidate) => candidate.type === type);
-  const bad = (status?.conditions ?? []).filter((candidate) => !candidate.status);
+/** Reads the runtime's status. It is asked every few seconds and says the same: then the same object is the answer. */
+function createStatusReader(cri: CriRuntime, handlers: Handlers): () => Promise<ContainerRuntimeStatus> {
+  let last:
+    | { readonly answers: readonly [VersionResponse, StatusResponse]; readonly read: ContainerRuntimeStatus }
+    | undefined;
+  return async () => {
+    const answers = await Promise.all([cri.runtime.version({}), cri.runtime.status({})]);
+    if (last === undefined || !deepEqual(last.answers, answers)) {
+      noteHandlers(handlers, ...answers);
+      last = { answers, read: runtimeStatus(...answers) };
+    }
+    return last.read;
+  };
+}
+
+function noteHandlers(handlers: Handlers, version: VersionResponse, { runtimeHandlers }: StatusResponse): void {
   handlers.recursiveReadOnly = new Set(
     runtimeHandlers.filter((handler) => handler.features?.recursiveReadOnlyMounts).map((handler) => handler.name),
   );
@@ -263,6 +277,11 @@ async function runtimeStatus(cri: CriRuntime, handlers: Handlers): Promise<Conta
     runtimeHandlers.filter((handler) => handler.features?.userNamespaces).map((handler) => handler.name),
   );
   handlers.imageVolumeProblem = imageVolumeProblem(version.runtimeName, version.runtimeVersion);
+}
+
+function runtimeStatus(version: VersionResponse, { status, runtimeHandlers }: StatusResponse): ContainerRuntimeStatus {
+  const condition = (type: string) => status?.conditions.find((candidate) => candidate.type === type);
+  const bad = (status?.conditions ?? []).filter((candidate) => !candidate.status);
   return {
     runtimeReady: condition('RuntimeReady')?.status ?? false,
     networkReady: condition('NetworkReady')?.status ?? false,
@@ -296,7 +315,7 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
   const context = createContext(deps, config, handlers);
   const { runtime, images } = cri;
   return {
-    status: () => runtimeStatus(cri, handlers),
+    status: createStatusReader(cri, handlers),
     getPods: (all) => context.reader.getPods(all),
     getPodStatus: (uid, name, namespace) => context.reader.getPodStatus(uid, name, namespace),
     syncPod: (request) => syncPod(request, context),

@@ -19,14 +19,19 @@ export interface NodeUsage {
   readonly defaultInterface?: string;
 }
 
+/** Reads what may run low alone: memory and processes, without CPU time and interfaces. */
+export async function readNodeSupply({ host }: Pick<Platform, 'host'>): Promise<NodeUsage> {
+  const [info, memory, processes] = await Promise.all([host.info(), host.memory(), host.processCount()]);
+  const { pidMax, cpuCount, memoryBytes } = info;
+  return { memory, processes, maxPid: pidMax, cpuCount, memoryBytes, interfaces: [] };
+}
+
 /** Reads it all. */
 export async function readNodeUsage(platform: Pick<Platform, 'files' | 'host'>): Promise<NodeUsage> {
-  const { files, host } = platform;
+  const { files } = platform;
   const read = async (path: string): Promise<string> => ((await files.exists(path)) ? files.readText(path) : '');
-  const [info, memory, processes, stat, devices, routes] = await Promise.all([
-    host.info(),
-    host.memory(),
-    host.processCount(),
+  const [supply, stat, devices, routes] = await Promise.all([
+    readNodeSupply(platform),
     read('/proc/stat'),
     read('/proc/net/dev'),
     read('/proc/net/route'),
@@ -34,12 +39,8 @@ export async function readNodeUsage(platform: Pick<Platform, 'files' | 'host'>):
   const cpuUsageNs = busyNanoseconds(stat);
   const defaultInterface = defaultRouteInterface(routes);
   return {
+    ...supply,
     ...(cpuUsageNs === undefined ? {} : { cpuUsageNs }),
-    memory,
-    processes,
-    maxPid: info.pidMax,
-    cpuCount: info.cpuCount,
-    memoryBytes: info.memoryBytes,
     interfaces: parseInterfaces(devices),
     ...(defaultInterface === undefined ? {} : { defaultInterface }),
   };

@@ -4,7 +4,7 @@ import type { CgroupStats, Cgroups } from '../../platform/cgroups.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
 import type { KubeletHost } from '../server/host.ts';
-import { readNodeUsage, type NodeUsage } from './node-usage.ts';
+import { readNodeSupply, readNodeUsage, type NodeUsage } from './node-usage.ts';
 import type { PodUsage, RuntimeUsage } from './runtime-usage.ts';
 
 /** A pod of the node with what it uses. */
@@ -34,11 +34,10 @@ export interface SnapshotDeps {
   readonly podCgroups: PodCgroups;
 }
 
-/** Reads the node alone. */
+/** Reads what the node may run out of, and what all its pods take of that. */
 export async function takeNodeSnapshot(deps: Omit<SnapshotDeps, 'host' | 'runtime'>): Promise<NodeSnapshot> {
   const { platform, podCgroups } = deps;
-  const node = await readNodeUsage(platform);
-  const allPods = await statsOf(platform.cgroups, podCgroups.rootName);
+  const [node, allPods] = await Promise.all([readNodeSupply(platform), statsOf(platform.cgroups, podCgroups.rootName)]);
   return { nowMs: platform.clock.nowMs(), node, pods: [], ...(allPods === undefined ? {} : { allPods }) };
 }
 

@@ -5,7 +5,7 @@ import type { NodeStats, Summary } from './summary-types.ts';
 export interface StatsProvider {
   /** The summary API's document. A part that cannot be read now is left out. */
   summary(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Summary>;
-  /** The node's part of the summary alone: reads no pod. */
+  /** Of the node's part of the summary what may run low, for eviction: reads no pod, no CPU time and no interface. */
   node(): Promise<NodeStats>;
   /** `/metrics/cadvisor` in Prometheus text. */
   cadvisorMetrics(): Promise<string>;

@@ -67,11 +67,19 @@ function withoutReady(pod: Pod, status: PodStatus): PodStatus {
   return { ...status, conditions };
 }
 
-/** What the kubelet owns of a status, for comparing the API's copy with the cache. */
-function ownPart(status: PodStatus): PodStatus {
-  const { resourceClaimStatuses: _claims, nominatedNodeName: _nominated, ...rest } = status;
-  const own = (status.conditions ?? []).filter((condition) => isKubeletCondition(condition.type));
-  return { ...rest, conditions: own.sort((a, b) => (a.type < b.type ? -1 : 1)) };
+/** Fields of a status that others write, and those compared apart. */
+const notCompared: ReadonlySet<string> = new Set(['resourceClaimStatuses', 'nominatedNodeName', 'conditions']);
+
+function haveSameConditions(a: PodStatus, b: PodStatus): boolean {
+  const [own, others] = [a, b].map((status) =>
+    (status.conditions ?? []).filter(({ type }) => isKubeletCondition(type)),
+  );
+  if (own!.length !== others!.length) return false;
+  return own!.every((condition, index) => {
+    const { type } = condition;
+    const other = others![index]!;
+    return saySame(condition, other.type === type ? other : others!.find((candidate) => candidate.type === type));
+  });
 }
 
 /** '', [] and {}, and objects of nothing else. */
@@ -83,6 +91,10 @@ function isEmpty(value: unknown): boolean {
   return true;
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
+const nothing: ReadonlySet<string> = new Set();
+
 /** Whether two values say the same when empty and absent are one. */
 function saySame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -91,18 +103,20 @@ function saySame(a: unknown, b: unknown): boolean {
     if (!Array.isArray(a) || !Array.isArray(b)) return isEmpty(a) && isEmpty(b);
     return a.length === b.length && a.every((item, index) => saySame(item, b[index]));
   }
-  return sayTheSame(a as Record<string, unknown>, b as Record<string, unknown>);
+  return sayTheSame(a as Fields, b as Fields);
 }
 
-function sayTheSame(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
-  for (const name of Object.keys(a)) if (!saySame(a[name], Object.hasOwn(b, name) ? b[name] : undefined)) return false;
-  for (const name of Object.keys(b)) if (!Object.hasOwn(a, name) && !isEmpty(b[name])) return false;
+function sayTheSame(a: Fields, b: Fields, skipped = nothing): boolean {
+  for (const name of Object.keys(a))
+    if (!skipped.has(name) && !saySame(a[name], Object.hasOwn(b, name) ? b[name] : undefined)) return false;
+  for (const name of Object.keys(b))
+    if (!Object.hasOwn(a, name) && !skipped.has(name) && !isEmpty(b[name])) return false;
   return true;
 }
 
 /** Whether both say the same as far as the kubelet writes it; empty and absent are one. */
 export function isStatusEqualByKubelet(a: PodStatus, b: PodStatus): boolean {
-  return a === b || saySame(ownPart(a), ownPart(b));
+  return a === b || (sayTheSame(a as Fields, b as Fields, notCompared) && haveSameConditions(a, b));
 }
 
 function illegalTransition(

@@ -72,9 +72,9 @@ export class FileTree {
   /** The directory that holds the last name of the path, and that name. */
   parentOf(path: string, call: string): { parent: FileNode; name: string } {
     const parts = split(path);
-    const name = parts.pop();
+    const name = parts.at(-1);
     if (name === undefined) throw fileError('EBUSY', call, path);
-    const parent = this.#walk(parts, true, 0);
+    const parent = this.#walk(parts.slice(0, -1), true, 0);
     if (typeof parent === 'string') throw fileError(parent, call, path);
     if (parent.kind !== 'directory') throw fileError('ENOTDIR', call, path);
     return { parent, name };
@@ -241,7 +241,21 @@ function resolveLink(path: string, target: string): string {
 /** Names that are none: empty ones, `.` and `..`. */
 const unusualPart = /\/(?:\.{0,2})(?:\/|$)/;
 
-function split(path: string): string[] {
+/** Paths are few and come again and again: so many are remembered in their parts. */
+const KNOWN_PATHS = 4096;
+const known = new Map<string, readonly string[]>();
+
+function split(path: string): readonly string[] {
+  let parts = known.get(path);
+  if (parts === undefined) {
+    parts = partsOf(path);
+    if (known.size >= KNOWN_PATHS) known.clear();
+    known.set(path, parts);
+  }
+  return parts;
+}
+
+function partsOf(path: string): string[] {
   if (!path.startsWith('/')) throw new TypeError(`not an absolute path: ${path}`);
   const all = path.slice(1).split('/');
   if (!unusualPart.test(path)) return all[0] === '' ? [] : all;
