@@ -83,8 +83,6 @@ export interface TokenRequestInput {
 
 /** Issues and checks service-account tokens. */
 export interface ServiceAccountTokens extends TokenAuthenticator {
-  /** Of this API server. */
-  readonly audiences: readonly string[];
   /** `expiresAtMs`: when its bearer should have another. */
   issue(input: TokenRequestInput): Promise<{ readonly token: string; readonly expiresAtMs: number }>;
   /** A token without an end, to be kept in this secret and good while it is. */
