@@ -237,6 +237,25 @@ test('bearer tokens', async () => {
   assert.equal((await ask('Bearer bad-but-known'))?.name, 'bob', 'a kind that refuses it is no word about the others');
 });
 
+test('a browser brings its token as a protocol of its WebSocket', async () => {
+  const clock = new VirtualClock();
+  const kind = {
+    authenticateToken: async (token: string) => (token === 'good' ? { name: 'ann', groups: [] } : undefined),
+  };
+  const authenticator = createBearerTokenAuthenticator([kind], { clock, log: createMemoryLog() });
+  const ask = async (protocols: string, wantsUpgrade = true) =>
+    authenticator.authenticate({
+      headers: { 'sec-websocket-protocol': protocols },
+      wantsUpgrade,
+    } as unknown as ApiRequest);
+  const own = `base64url.bearer.authorization.k8s.io.${Buffer.from('good').toString('base64url')}`;
+  assert.equal((await ask(`v5.channel.k8s.io, ${own}`))?.name, 'ann');
+  assert.equal(await ask(own), undefined, 'another protocol is needed to speak');
+  assert.equal(await ask(`v5.channel.k8s.io, ${own}`, false), undefined, 'no WebSocket');
+  assert.equal(await ask('v5.channel.k8s.io'), undefined);
+  await assert.rejects(ask(`v5.channel.k8s.io, ${own}x`), { message: 'Unauthorized' });
+});
+
 test('a certificate names user and groups', () => {
   const peerCertificate = { commonName: 'ann', organizations: ['dev', 'system:authenticated'], fingerprint256: 'f' };
   assert.deepEqual(clientCertificateAuthenticator.authenticate({ peerCertificate } as unknown as ApiRequest), {

@@ -1,10 +1,10 @@
 /**
  * Bearer tokens: takes the token from the Authorization header and asks the token authenticators in order. A token
  * nobody knows is a 401. Verdicts are cached briefly by the token's text, so that a busy client costs no signature check
- * per request. Upstream: request/bearertoken and token/cache.
+ * per request. Upstream: request/bearertoken, request/websocket and token/cache.
  */
 import { Lru } from '../../base/lru.ts';
-import type { Principal } from '../../api/transport.ts';
+import type { ApiRequest, Principal } from '../../api/transport.ts';
 import { unauthorized } from '../../api/status-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
@@ -33,7 +33,7 @@ export function createBearerTokenAuthenticator(
   const cache = new Lru<string, { principal: Principal; untilMs: number }>(CACHE_SIZE);
   return {
     authenticate(request) {
-      const token = bearerToken(request.headers['authorization']);
+      const token = bearerToken(request.headers['authorization']) ?? socketToken(request);
       if (token === undefined) return undefined;
       const hit = cache.get(token);
       if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.principal;
@@ -49,6 +49,18 @@ function bearerToken(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const [scheme, token] = header.trim().split(/ +/);
   return scheme?.toLowerCase() === 'bearer' && token !== undefined && token !== '' ? token : undefined;
+}
+
+const tokenProtocol = 'base64url.bearer.authorization.k8s.io.';
+
+/** Browsers cannot set headers of a WebSocket: the token comes as one of its protocols, beside the one that is spoken. */
+function socketToken({ headers, wantsUpgrade }: ApiRequest): string | undefined {
+  const offered = headers['sec-websocket-protocol'];
+  if (!wantsUpgrade || offered === undefined) return undefined;
+  const protocols = offered.split(',').map((one) => one.trim());
+  const own = protocols.filter((one) => one.startsWith(tokenProtocol));
+  if (own.length !== 1 || protocols.length === 1) return undefined;
+  return Buffer.from(own[0]!.slice(tokenProtocol.length), 'base64url').toString('utf8') || undefined;
 }
 
 /** One kind that refuses a token, or cannot judge it, is no word about the others. */
