@@ -4,6 +4,8 @@ import { describe, it } from 'node:test';
 import { CriError } from '../cri/cri-error.ts';
 import type { RuntimeConfigResponse } from '../cri/gen/cri-types.ts';
 import { completeConfiguration } from '../kubelet/configuration/fields.ts';
+import { serveBus } from '../kubelet/dbus/bus-fixture.ts';
+import { createDuplexPair } from '../platform/sim/streams.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { cgroupsByDriver } from './cgroup-driver.ts';
 
@@ -53,6 +55,11 @@ describe('the driver of cgroups', () => {
   for (const { about, configured, answers, parent } of cases) {
     it(about, async () => {
       const sim = createSimPlatform();
+      sim.net.dial = async () => {
+        const [ours, theirs] = createDuplexPair();
+        serveBus(theirs, () => ['s', [':1.1']]).catch(() => undefined); // It ends with the test.
+        return ours;
+      };
       const left = answers.values();
       const runtime = { runtimeConfig: async () => left.next().value!() };
       const platform = { ...sim, cgroups: { ...sim.cgroups, criParent: (name: string) => name } };
@@ -62,4 +69,13 @@ describe('the driver of cgroups', () => {
       assert.equal(left.next().done, true);
     });
   }
+
+  it('ends the start where systemd cannot be reached', async () => {
+    const platform = createSimPlatform();
+    const runtime = { runtimeConfig: async () => says('SYSTEMD')() };
+    await assert.rejects(
+      platform.clock.drive(cgroupsByDriver({ platform, cri: { runtime } }, completeConfiguration({}))),
+      /^PreflightError: cgroup driver systemd: the system bus cannot be reached: /,
+    );
+  });
 });

@@ -9,6 +9,7 @@ import type { CriRuntime } from '../cri/runtime-service.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import type { Cgroups } from '../platform/cgroups.ts';
 import type { Platform } from '../platform/platform.ts';
+import { PreflightError } from './preflight.ts';
 
 /** Who is asked. */
 export interface CgroupDriverDeps {
@@ -20,7 +21,7 @@ const ATTEMPTS = 3;
 const RETRY_MS = 500;
 const ASK_TIMEOUT_MS = 2_000;
 
-/** The cgroups of pods by the driver in use. */
+/** The cgroups of pods by the driver in use. @throws PreflightError where systemd is to make them and cannot be reached */
 export async function cgroupsByDriver(deps: CgroupDriverDeps, config: KubeletConfigurationV1Beta1): Promise<Cgroups> {
   const { platform } = deps;
   if ((await driverOf(deps, config)) !== 'systemd') return platform.cgroups;
@@ -28,6 +29,9 @@ export async function cgroupsByDriver(deps: CgroupDriverDeps, config: KubeletCon
   const { createSystemBus } = await import('../kubelet/dbus/system-bus.ts');
   // The kubelet runs as root.
   const bus = createSystemBus(platform, { uid: 0 });
+  await bus().catch((error: Error) => {
+    throw new PreflightError(`cgroup driver systemd: the system bus cannot be reached: ${error.message}`);
+  });
   return createSystemdCgroups({ cgroups: platform.cgroups, clock: platform.clock, bus });
 }
 

@@ -274,7 +274,7 @@ describe('the kubelet alone', () => {
     ['an unknown flag', ['--no-such-flag'], /unknown flag: --no-such-flag/],
     ['a manifest folder as --config', ['--config', '/tmp'], /manifests of pods are given by --pod-manifest-path/],
     ['a value of the wrong kind', ['--max-pods=many'], /invalid argument "many" for "--max-pods" flag/],
-    ['what it cannot do', ['--vmodule=a=1'], /vmodule: "a=1" is not supported by Keelson/],
+    ['what it cannot do', ['--kernel-memcg-notification=true'], /kernelMemcgNotification: true is not supported/],
   ];
   for (const [name, flags, message] of refused)
     it(`refuses ${name} in one line`, async () => {
