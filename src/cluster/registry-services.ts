@@ -1,7 +1,6 @@
 /** Gives the resource definitions what they need of the server around them, and the routes that go with it. */
 import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import type { ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
-import { userInfoOf } from '../apiserver/authn/user-info.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
 import type { RbacAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
@@ -19,6 +18,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import type { Instance } from './instance.ts';
 import type { ServerSettings } from './server-settings.ts';
+import { reviewToken } from './review-token.ts';
 import { tokenRoutes } from './token-routes.ts';
 
 /** What the services are made from. */
@@ -121,20 +121,4 @@ function issuer(tokens: ServiceAccountTokens): IssueServiceAccountToken {
         : { bound: { ...bound, ...(order.node === undefined ? {} : { node: order.node }) } }),
     });
   };
-}
-
-/** Whoever asks for no audience means this server. Tokens of kinds that know no audiences are for whatever is asked. */
-async function reviewToken(
-  { tokens, kinds }: Pick<RegistryDeps, 'tokens' | 'kinds'>,
-  token: string,
-  asked: readonly string[],
-): ReturnType<NonNullable<RegistryServices['authenticateToken']>> {
-  const audiences = asked.length > 0 ? asked : tokens.audiences;
-  const reviewed = await tokens.review(token, audiences);
-  if (reviewed !== undefined) return { user: userInfoOf(reviewed.principal), audiences: reviewed.audiences };
-  for (const kind of kinds) {
-    const principal = kind === tokens ? undefined : await kind.authenticateToken(token);
-    if (principal !== undefined) return { user: userInfoOf(principal), audiences };
-  }
-  return undefined;
 }

@@ -45,7 +45,7 @@ export function createHealthCheckServer(
   /** Ports open and close one after the other, so that one service can take over another's port. */
   let last: Promise<void> = Promise.resolve();
   const then = (work: () => Promise<void>): void => {
-    last = last.then(work);
+    last = last.then(work).catch((err: unknown) => deps.log.error('health check node ports cannot be set up', { err }));
   };
   async function open(entry: Entry, [key, host]: readonly [string, string]): Promise<void> {
     const { servers, failed } = entry;

@@ -5,7 +5,6 @@
 // hand in objects and managed fields of one version.
 
 import { getOwn, isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
-
 import { canonicalize } from '../codec/canonical.ts';
 import { zeroStruct } from '../codec/typed.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';

@@ -2,7 +2,7 @@
  * The annotation of client-side apply, which `kubectl apply --server-side` keeps in step, so that either kind of apply can
  * go on where the other stopped. Upstream: managedfields/internal lastappliedmanager.go and lastappliedupdater.go.
  */
-import { parseJson } from '../codec/json.ts';
+import { parseJson, stringifyJson } from '../codec/json.ts';
 import { getOwn, isObject, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { fieldSetOf } from './field-extract.ts';
@@ -32,9 +32,9 @@ export function lastAppliedFields(live: JsonObject, schema: StructSchema): Field
 /** The object with its annotation, if it has one, saying what was applied now. */
 export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
-  if (!Object.hasOwn(annotations, annotation)) return object;
+  if ((getOwn(annotations, annotation) ?? '') === '') return object;
   const { [annotation]: before, ...others } = annotations;
-  const text = `${JSON.stringify(withoutAnnotation(applied))}\n`;
+  const text = `${stringifyJson(withoutAnnotation(applied))}\n`;
   if (text === before) return object;
   const next =
     bytesOf({ ...others, [annotation]: text }) > maxAnnotationBytes ? others : { ...others, [annotation]: text };

@@ -21,7 +21,7 @@ const crypto = {
   webcrypto: globalThis.crypto,
 } as never;
 
-async function fixture() {
+async function fixture(lookup = true) {
   const clock = new VirtualClock();
   const objects = createTestObjects();
   const tokens = createServiceAccountTokens(
@@ -30,6 +30,7 @@ async function fixture() {
       issuer: 'https://issuer',
       audiences: ['api'],
       keys: [{ privateKeyPem: pair.privateKey, publicKeyPem: pair.publicKey }],
+      lookup,
     },
   );
   const token = await tokens.issueLegacy(account, empty);
@@ -78,3 +79,9 @@ for (const [what, change, message] of ends) {
     await assert.rejects(all.tokens.authenticateToken(all.token), message);
   });
 }
+
+test('without lookup it counts whatever became of its secret and account', async () => {
+  const all = await fixture(false);
+  for (const [, change] of ends) change(all);
+  assert.equal((await all.tokens.authenticateToken(all.token))?.name, 'system:serviceaccount:ns:bot');
+});

@@ -36,10 +36,25 @@ export function legacyClaims(account: ServiceAccount, secret: Secret): Record<st
 export async function legacyPrincipal(
   claims: JwtClaims,
   token: string,
-  { objects, nowMs }: { readonly objects: ObjectStore; readonly nowMs: number },
+  living: Living | undefined,
 ): Promise<Principal> {
   const claim = (name: string): string => String(claims[`${CLAIM}${name}`] ?? '');
   const [namespace, name] = [claim('namespace'), claim('service-account.name')];
+  if (living !== undefined) await requireKept(living, token, claim);
+  return {
+    name: `system:serviceaccount:${namespace}:${name}`,
+    uid: claim('service-account.uid'),
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+  };
+}
+
+interface Living {
+  readonly objects: ObjectStore;
+  readonly nowMs: number;
+}
+
+async function requireKept({ objects, nowMs }: Living, token: string, claim: (name: string) => string): Promise<void> {
+  const namespace = claim('namespace');
   const secret = await objects.getFresh(Secrets, namespace, claim('secret.name'));
   if (secret === undefined || secret.metadata.deletionTimestamp !== undefined)
     throw unauthorized('the secret the token was kept in is gone');
@@ -50,7 +65,7 @@ export async function legacyPrincipal(
     throw unauthorized(
       `the token in secret ${namespace}/${claim('secret.name')} is marked invalid since ${invalidSince}`,
     );
-  const account = objects.get(ServiceAccounts, namespace, name);
+  const account = objects.get(ServiceAccounts, namespace, claim('service-account.name'));
   if (
     account === undefined ||
     account.metadata.deletionTimestamp !== undefined ||
@@ -58,11 +73,6 @@ export async function legacyPrincipal(
   )
     throw unauthorized('the service account of the token is gone');
   await noteUse(objects, secret, nowMs);
-  return {
-    name: `system:serviceaccount:${namespace}:${name}`,
-    uid: account.metadata.uid ?? '',
-    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
-  };
 }
 
 async function noteUse(objects: ObjectStore, secret: Secret, nowMs: number): Promise<void> {

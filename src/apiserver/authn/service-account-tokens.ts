@@ -58,7 +58,7 @@ export interface TokenConfig {
   readonly maxExpirationSeconds?: number;
   /** Whether tokens of pods outlive their end by a year, for programs that read them once. Default: yes. */
   readonly extendsExpiration?: boolean;
-  /** False: a token counts to its end, whatever became of its account. */
+  /** False: tokens kept in secrets count whatever became of secret and account. Others are always looked up, as upstream. */
   readonly lookup?: boolean;
 }
 
@@ -83,8 +83,10 @@ export interface TokenRequestInput {
 
 /** Issues and checks service-account tokens. */
 export interface ServiceAccountTokens extends TokenAuthenticator {
-  /** `expiresAtMs`: when its bearer should have another. */
-  issue(input: TokenRequestInput): Promise<{ readonly token: string; readonly expiresAtMs: number }>;
+  /** `expiresAtMs`: when its bearer should have another; `expirationSeconds`: how long that is, perhaps less than asked. */
+  issue(
+    input: TokenRequestInput,
+  ): Promise<{ readonly token: string; readonly expiresAtMs: number; readonly expirationSeconds: number }>;
   /** A token without an end, to be kept in this secret and good while it is. */
   issueLegacy(account: ServiceAccount, secret: Secret): Promise<string>;
   /** The API server's own: what a token is checked for where nobody says. */
@@ -126,15 +128,16 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
     const claims = await verifyClaims(token, { crypto, keys, issuers, nowSeconds: nowSeconds() });
     if (claims === undefined) return undefined;
     const living = { objects: deps.objects(), nowMs: deps.platform.clock.nowMs() };
-    if (claims.iss === LEGACY_ISSUER)
-      return { principal: await legacyPrincipal(claims, token, living), audiences: legacyAudiences(audiences) };
+    if (claims.iss === LEGACY_ISSUER) {
+      const found = config.lookup === false ? undefined : living;
+      return { principal: await legacyPrincipal(claims, token, found), audiences: legacyAudiences(audiences) };
+    }
     const granted = [...[claims.aud ?? []].flat()].filter((a) => audiences.includes(a));
     if (granted.length === 0)
       throw unauthorized(
         `token audiences ${quoted([claims.aud ?? []].flat())} is invalid for the target audiences ${quoted(audiences)}`,
       );
-    const found = config.lookup === false ? undefined : living;
-    return { principal: await principalOf(claims, found), audiences: granted };
+    return { principal: await principalOf(claims, living), audiences: granted };
   };
   /** A token that names no audience is for the API server alone. */
   const legacyAudiences = (asked: readonly string[]): readonly string[] => {
@@ -200,7 +203,7 @@ interface Signing {
 async function issueToken(
   input: TokenRequestInput,
   using: Signing & { readonly random: Random; readonly config: TokenConfig },
-): Promise<{ token: string; expiresAtMs: number }> {
+): Promise<{ token: string; expiresAtMs: number; expirationSeconds: number }> {
   const key = await signingKey(using.keys);
   const { name, uid } = input.account.metadata;
   const bound = input.bound;
@@ -227,7 +230,7 @@ async function issueToken(
     exp: using.nowSeconds + (extended ? Math.min(EXTENSION_SECONDS, maxExpirationSeconds) : asked),
     jti: using.random.uuid(),
   });
-  return { token, expiresAtMs: (using.nowSeconds + asked) * 1000 };
+  return { token, expiresAtMs: (using.nowSeconds + asked) * 1000, expirationSeconds: asked };
 }
 
 /** Pods' own tokens for this API, unless that is turned off. */
@@ -264,12 +267,12 @@ interface Living {
   readonly nowMs: number;
 }
 
-async function principalOf(claims: Claims, living: Living | undefined): Promise<Principal> {
+async function principalOf(claims: Claims, living: Living): Promise<Principal> {
   const details = claims['kubernetes.io'];
   const namespace = details?.namespace ?? '';
   const account = details?.serviceaccount;
   if (details === undefined || account === undefined) throw unauthorized('the token names no service account');
-  if (living !== undefined) await requireAllLiving(living, details, { namespace, account });
+  await requireAllLiving(living, details, { namespace, account });
   const extra: Record<string, readonly string[]> = {};
   if (claims.jti !== undefined) extra['authentication.kubernetes.io/credential-id'] = [`JTI=${claims.jti}`];
   for (const kind of ['pod', 'node'] as const) {

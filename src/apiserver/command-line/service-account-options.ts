@@ -82,7 +82,7 @@ export const serviceAccountOptions: OptionSet<ServiceAccountOptions> = {
 
 function maxExpiration(values: FlagValues): number | undefined {
   const text = values.text('service-account-max-token-expiration');
-  if (text === undefined || text === '0') return undefined;
+  if (text === undefined || parseDurationMs(text) === 0) return undefined;
   const seconds = (parseDurationMs(text) ?? 0) / 1000;
   if (seconds >= 3600 && seconds <= 2 ** 32) return seconds;
   throw new FlagError('--service-account-max-token-expiration must be between 1h0m0s and 2^32 seconds');

@@ -433,6 +433,7 @@ test('tokens of service accounts', async () => {
     issueServiceAccountToken: async (order) => ({
       token: `for ${order.serviceAccount.metadata.name} on ${order.node?.name}`,
       expiresAtMs: 0,
+      expirationSeconds: Math.min(order.request.spec!.expirationSeconds!, 3000),
     }),
   });
   objects.put(ServiceAccounts, { metadata: { name: 'sa', namespace: 'd' } } as ServiceAccount);
@@ -457,7 +458,7 @@ test('tokens of service accounts', async () => {
   const bound = (name: string, uid = '') => ({ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uid } });
   const answer = await ask(bound('p', 'u'));
   assert.equal(answer.status!.token, 'for sa on n1');
-  assert.equal(answer.spec!.expirationSeconds, 3600);
+  assert.equal(answer.spec!.expirationSeconds, 3000, 'told what was granted');
   await assert.rejects(ask({ expirationSeconds: 5 }), /may not specify a duration less than 10 minutes/);
   await assert.rejects(
     ask(bound('q')),

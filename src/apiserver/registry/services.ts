@@ -27,7 +27,7 @@ export interface ServiceAccountTokenOrder {
 /** Signs service-account tokens. Resolves to the compact token and its expiry (wall milliseconds). */
 export type IssueServiceAccountToken = (
   order: ServiceAccountTokenOrder,
-) => Promise<{ token: string; expiresAtMs: number }>;
+) => Promise<{ token: string; expiresAtMs: number; expirationSeconds: number }>;
 
 /** Verifies a bearer token for TokenReview. Undefined: no authenticator knows it; throws with the reason it is refused. */
 export type AuthenticateToken = (

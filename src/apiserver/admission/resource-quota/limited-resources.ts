@@ -5,6 +5,7 @@
 import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
 import { type QuotaEvaluator, scopesOf } from '../../../component-helpers/quota/evaluators.ts';
 import type { Quantities } from '../../../component-helpers/quota/resource-lists.ts';
 
@@ -38,7 +39,10 @@ export function uncovered(
   const covered = (name: string): boolean =>
     quotas.covering.some(({ status }) => Object.hasOwn(status?.hard ?? {}, name));
   const names = Object.keys(usage).filter(
-    (name) => fragments.some((fragment) => name.includes(fragment)) && !covered(name),
+    (name) =>
+      compareQuantities(usage[name]!, '0') > 0 &&
+      fragments.some((fragment) => name.includes(fragment)) &&
+      !covered(name),
   );
   if (names.length > 0) return `insufficient quota to consume: ${names.toSorted().join(',')}`;
   const inScope = (scope: ScopedResourceSelectorRequirement): boolean => evaluator.inScope(scope, object);

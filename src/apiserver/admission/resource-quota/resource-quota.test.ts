@@ -55,13 +55,14 @@ test('what is limited may be used where a quota covers it', async (t) => {
   };
   const high = { scopeName: 'PriorityClass', operator: 'In', values: ['high'] };
   const classes = { resource: 'pods', matchScopes: [high] };
-  const claim = (storageClassName: string) => ({
+  const claim = (storageClassName: string, storage = '1Gi') => ({
     metadata: { name: 'p', namespace: 'ns' },
-    spec: { storageClassName, resources: { requests: { storage: '1Gi' } } },
+    spec: { storageClassName, resources: { requests: { storage } } },
   });
   await t.test('a class of storage', async () => {
     const { plugin } = await setUp([gold]);
     await admit(plugin, PersistentVolumeClaims, { object: claim('silver') as never });
+    await admit(plugin, PersistentVolumeClaims, { object: claim('gold', '0') as never });
     await assert.rejects(admit(plugin, PersistentVolumeClaims, { object: claim('gold') as never }), {
       message:
         'persistentvolumeclaims "p" is forbidden: insufficient quota to consume: gold.storageclass.storage.k8s.io/requests.storage',

@@ -79,8 +79,13 @@ export function tokenSubresource(objects: ObjectStore, issue: IssueServiceAccoun
       const bound = boundObject(objects, account, request);
       // A dry run signs nothing: it would be a working credential.
       if (dryRun) return request;
-      const { token, expiresAtMs } = await issue({ serviceAccount: account, request, ...bound });
-      return { ...request, status: { token, expirationTimestamp: formatTime(expiresAtMs) } };
+      const { token, expiresAtMs, expirationSeconds } = await issue({ serviceAccount: account, request, ...bound });
+      // Perhaps shorter than asked: whoever renews at a share of it must know.
+      return {
+        ...request,
+        spec: { ...spec, expirationSeconds },
+        status: { token, expirationTimestamp: formatTime(expiresAtMs) },
+      };
     },
   };
 }
