@@ -2,7 +2,8 @@
  * Gives memory back once a busy time is over. V8 keeps the space of its young objects as large as the busiest moment made
  * it (67 MB were seen, all but empty) and collects nothing while nothing is allocated; a full collection shrinks it, and
  * frees what dead objects hold outside of the heap (25 MB after a start, of which the heap says nothing). One takes some
- * 30 ms, so it happens only when the process does next to nothing, when there may be much to gain, and rarely.
+ * 30 ms, so it happens only when the process does next to nothing, and after much more work than that: how much garbage
+ * the work left cannot be seen from here.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -12,7 +13,8 @@ const CHECK_PERIOD_MS = 10_000;
 /** Busy for less than this share of the time since the last look is idle. */
 const IDLE_SHARE = 0.03;
 const WORTHWHILE_BYTES = 8 * 1024 * 1024;
-const BETWEEN_COLLECTIONS_MS = 60_000;
+const WORTHWHILE_WORK_MS = 1_000;
+const BETWEEN_COLLECTIONS_MS = 20_000;
 
 /** What was seen of the process since the last look. */
 export interface MemoryLook {
@@ -20,14 +22,14 @@ export interface MemoryLook {
   readonly cpuShare: number;
   /** Bytes of heap that are held and not used. */
   readonly unusedBytes: number;
-  /** By how much the process is larger than it was since the last collection; infinite before the first. */
-  readonly grownBytes: number;
+  /** CPU time since the last collection. */
+  readonly workedMs: number;
   readonly sinceCollectionMs: number;
 }
 
 /** Whether a collection is due. Pure. */
-export function shouldCollect({ cpuShare, unusedBytes, grownBytes, sinceCollectionMs }: MemoryLook): boolean {
-  const worthwhile = Math.max(unusedBytes, grownBytes) > WORTHWHILE_BYTES;
+export function shouldCollect({ cpuShare, unusedBytes, workedMs, sinceCollectionMs }: MemoryLook): boolean {
+  const worthwhile = unusedBytes > WORTHWHILE_BYTES || workedMs > WORTHWHILE_WORK_MS;
   return cpuShare < IDLE_SHARE && worthwhile && sinceCollectionMs >= BETWEEN_COLLECTIONS_MS;
 }
 
@@ -37,8 +39,6 @@ export interface ProcessMemory {
   cpuMs(): number;
   /** Bytes of heap that are held and not used. */
   unusedBytes(): number;
-  /** Bytes of memory it has, in the heap and outside. */
-  residentBytes(): number;
   collect(): void;
 }
 
@@ -47,25 +47,23 @@ export function returnMemoryWhenIdle(clock: Clock, memory: ProcessMemory = thisP
   let cpuMs = memory.cpuMs();
   let lookedMs = clock.monotonicMs();
   let collectedMs = Number.NEGATIVE_INFINITY;
-  let smallestBytes = Number.NEGATIVE_INFINITY;
+  let workedMs = cpuMs;
   return clock.setTicker(CHECK_PERIOD_MS, () => {
     const nowMs = clock.monotonicMs();
     const usedMs = memory.cpuMs() - cpuMs;
-    const residentBytes = memory.residentBytes();
-    // Pages go back some time after a collection: the smallest size since is what the next is measured by.
-    smallestBytes = Math.min(smallestBytes, residentBytes);
+    workedMs += usedMs;
     const look = {
       cpuShare: usedMs / (nowMs - lookedMs),
       unusedBytes: memory.unusedBytes(),
-      grownBytes: residentBytes - smallestBytes,
+      workedMs,
       sinceCollectionMs: nowMs - collectedMs,
     };
     cpuMs += usedMs;
     lookedMs = nowMs;
     if (!shouldCollect(look)) return;
     collectedMs = nowMs;
+    workedMs = 0;
     memory.collect();
-    smallestBytes = memory.residentBytes();
   });
 }
 
@@ -81,7 +79,6 @@ export function thisProcess(): ProcessMemory {
       const { heapTotal, heapUsed } = process.memoryUsage();
       return heapTotal - heapUsed;
     },
-    residentBytes: () => process.memoryUsage.rss(),
     collect: () => (collect ??= collector())(),
   };
 }
