@@ -47,7 +47,9 @@ export function servedIdentity(server: Pick<HttpServer, 'setCertificate'>, initi
   };
 }
 
-/** The authority of clients at the start. What is no certificate the server refuses.
+/**
+ * The authority of clients at the start. Bytes that are no certificate the server refuses.
+ *
  * @throws PreflightError when the file holds no certificate, or half of one
  */
 export async function clientAuthority({ files }: Pick<Platform, 'files'>, path: string): Promise<string> {
