@@ -21,14 +21,22 @@ const ATTEMPTS = 3;
 const RETRY_MS = 500;
 const ASK_TIMEOUT_MS = 2_000;
 
-/** The cgroups of pods by the driver in use. @throws PreflightError where systemd is to make them and cannot be reached */
-export async function cgroupsByDriver(deps: CgroupDriverDeps, config: KubeletConfigurationV1Beta1): Promise<Cgroups> {
+/**
+ * The cgroups of pods by the driver in use, until the signal aborts.
+ *
+ * @throws PreflightError where systemd is to make them and cannot be reached
+ */
+export async function cgroupsByDriver(
+  deps: CgroupDriverDeps,
+  config: KubeletConfigurationV1Beta1,
+  signal: AbortSignal,
+): Promise<Cgroups> {
   const { platform } = deps;
   if ((await driverOf(deps, config)) !== 'systemd') return platform.cgroups;
   const { createSystemdCgroups } = await import('../kubelet/cgroups/systemd-cgroups.ts');
   const { createSystemBus } = await import('../kubelet/dbus/system-bus.ts');
   // The kubelet runs as root.
-  const bus = createSystemBus(platform, { uid: 0 });
+  const bus = createSystemBus(platform, { uid: 0, signal });
   await bus().catch((error: Error) => {
     throw new PreflightError(`cgroup driver systemd: the system bus cannot be reached: ${error.message}`);
   });

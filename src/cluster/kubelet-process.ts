@@ -51,6 +51,20 @@ export async function startKubeletProcess(
 ): Promise<KubeletProcess> {
   await checkMachine(platform, config);
   const lifetime = new AbortController();
+  try {
+    return await startWithin(lifetime, platform, { options, config });
+  } catch (error) {
+    lifetime.abort(new Error('the kubelet could not start', { cause: error }));
+    throw error;
+  }
+}
+
+/** What is open when a part of it fails ends with `lifetime`. */
+async function startWithin(
+  lifetime: AbortController,
+  platform: Platform,
+  { options, config }: { readonly options: KubeletProcessOptions; readonly config: KubeletConfigurationV1Beta1 },
+): Promise<KubeletProcess> {
   const { signal } = lifetime;
   const nodeName = await nodeNameOf(platform, options);
   const clients = await clientsOf(platform, { ...options, nodeName, config, signal });
@@ -64,7 +78,7 @@ export async function startKubeletProcess(
   const client = clients?.client ?? createAbsentClient(platform);
   const node = await createClusterNode({
     ...clients,
-    platform: { ...platform, cgroups: await cgroupsByDriver({ platform, cri }, config) },
+    platform: { ...platform, cgroups: await cgroupsByDriver({ platform, cri }, config, signal) },
     client,
     cri,
     ...(credentialProviders && { credentialProviders }),

@@ -12,7 +12,7 @@ import type { Platform } from '../platform/platform.ts';
 import { openKubeletServer, openReadOnlyServer } from './kubelet-server.ts';
 import { createNodeCertificate } from './node-certificate.ts';
 import type { ClusterNode } from './node.ts';
-import { followServingFiles, servedIdentity, type ServedIdentity } from './serving-files.ts';
+import { clientAuthority, followServingFiles, servedIdentity, type ServedIdentity } from './serving-files.ts';
 
 /** What they are made from. */
 export interface KubeletServersDeps {
@@ -66,7 +66,7 @@ async function openMainServer(
 ): Promise<HttpServer> {
   const { platform, client, node } = deps;
   const { clientCAFile } = config.authentication.x509;
-  const clientCa = clientCAFile === '' ? {} : { clientCaPem: await platform.files.readText(clientCAFile) };
+  const clientCa = clientCAFile === '' ? {} : { clientCaPem: await clientAuthority(platform, clientCAFile) };
   const pair = await servingCertificate(deps, config);
   const server = await openKubeletServer(
     {

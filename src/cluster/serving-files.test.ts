@@ -1,24 +1,32 @@
 /** Certificates that are renewed in their files, under virtual time. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
+import { createTestAuthority } from '../platform/node/certificates-fixture.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { followServingFiles, servedIdentity } from './serving-files.ts';
+import { clientAuthority, followServingFiles, servedIdentity } from './serving-files.ts';
+
+let pem = '';
+before(async () => void (pem = (await createTestAuthority('any')).caPem));
+
+/** A certificate under a name, which PEM allows before it; keys are no matter here. */
+const text = (name: string): string => (name.startsWith('key') ? name : `${name}\n${pem}`);
+const nameOf = (given = ''): string => given.split('\n')[0]!;
 
 async function machine() {
   const platform = createSimPlatform();
   const { files, clock } = platform;
   const write = async (texts: Readonly<Record<string, string>>): Promise<void> => {
-    for (const [name, text] of Object.entries(texts)) await files.writeFile(`/${name}`, text);
+    for (const [name, named] of Object.entries(texts)) await files.writeFile(`/${name}`, text(named));
   };
   await write({ cert: 'cert 1', key: 'key 1', ca: 'ca 1' });
   const served: (readonly (string | undefined)[])[] = [];
   const server = {
     setCertificate(certPem: string, keyPem: string, clientCaPem?: string) {
-      if (certPem.split(' ')[1] !== keyPem.split(' ')[1]) throw new Error('key values mismatch');
-      served.push([certPem, keyPem, clientCaPem]);
+      if (nameOf(certPem).split(' ')[1] !== keyPem.split(' ')[1]) throw new Error('key values mismatch');
+      served.push([nameOf(certPem), keyPem, nameOf(clientCaPem)]);
     },
   };
-  const initial = { pair: { certPem: 'cert 1', keyPem: 'key 1' }, clientCaPem: 'ca 1' };
+  const initial = { pair: { certPem: text('cert 1'), keyPem: 'key 1' }, clientCaPem: text('ca 1') };
   const identity = servedIdentity(server, initial);
   const stop = new AbortController();
   const paths = { certFile: '/cert', keyFile: '/key', clientCaFile: '/ca' };
@@ -61,9 +69,44 @@ describe('serving certificates in files', () => {
     stop.abort();
   });
 
+  const bad: [about: string, file: string, text: () => string][] = [
+    ['an empty authority', 'ca', () => ''],
+    ['an authority that is no certificate', 'ca', () => 'ca 2'],
+    ['an authority that is cut off', 'ca', () => pem.slice(0, -40)],
+    ['an authority that is cut off in its last line', 'ca', () => pem.trimEnd().slice(0, -1)],
+    ['a second authority that is cut off', 'ca', () => `${pem}${pem.slice(0, 200)}`],
+    ['an authority with half of its bytes', 'ca', () => pem.replace(/(?<=BEGIN CERTIFICATE-----\n.{64}\n)[^-]+/, '')],
+    ['an empty certificate', 'cert', () => ''],
+    ['a certificate that is cut off', 'cert', () => `cert 1\n${pem.slice(0, -40)}`],
+    ['an empty key', 'key', () => ''],
+  ];
+  for (const [about, file, given] of bad)
+    it(`stay as they were for ${about}, which is said once`, async () => {
+      const { clock, write, served, errors, files, stop } = await machine();
+      await files.writeFile(`/${file}`, given());
+      await clock.advance(50_000);
+      assert.deepEqual([served, errors()], [[], 1]);
+      await write({ cert: 'cert 2', key: 'key 2', ca: 'ca 2' });
+      await clock.advance(10_000);
+      assert.deepEqual(served.at(-1), ['cert 2', 'key 2', 'ca 2']);
+      stop.abort();
+    });
+
+  it('end the start without an authority in the file that is to have one', async () => {
+    const { files } = createSimPlatform();
+    for (const [file, given] of Object.entries({ '/empty': '', '/half': pem.slice(0, -40), '/whole': pem }))
+      await files.writeFile(file, given);
+    assert.equal(await clientAuthority({ files }, '/whole'), pem);
+    for (const file of ['/empty', '/half', '/none'])
+      await assert.rejects(clientAuthority({ files }, file), (error: Error) => {
+        assert.match(error.toString(), new RegExp(`^PreflightError: unable to load client CA file ${file}: [^\n]+$`));
+        return true;
+      });
+  });
+
   it('keep the authority of the files when the certificate comes from elsewhere', async () => {
     const { clock, write, served, identity, stop } = await machine();
-    identity.setPair({ certPem: 'signed 7', keyPem: 'own 7' });
+    identity.setPair({ certPem: text('signed 7'), keyPem: 'own 7' });
     await write({ ca: 'ca 2' });
     await clock.advance(10_000);
     assert.deepEqual(served, [

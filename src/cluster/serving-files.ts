@@ -3,11 +3,15 @@
  * renewed ones are taken up without a restart. Upstream: gate ReloadKubeletServerCertificateFile and
  * dynamiccertificates.DynamicFileCAContent, which reads every minute besides watching.
  *
- * Files that are half written, or do not fit each other, change nothing: what was good stays, and the log says so once.
+ * Files that are empty or half written, or do not fit each other, change nothing: what was good stays, and the log says
+ * so once.
  */
-import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
+import { readCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
+import { certificateBlocks } from '../platform/certificate-blocks.ts';
+import type { CryptoPort } from '../platform/crypto.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
+import { PreflightError } from './preflight.ts';
 
 /** Paths; '' is not followed. */
 export interface ServingFiles {
@@ -43,9 +47,24 @@ export function servedIdentity(server: Pick<HttpServer, 'setCertificate'>, initi
   };
 }
 
+/**
+ * The authority of clients at the start. Bytes that are no certificate the server refuses.
+ *
+ * @throws PreflightError when the file holds no certificate, or half of one
+ */
+export async function clientAuthority({ files }: Pick<Platform, 'files'>, path: string): Promise<string> {
+  try {
+    const pem = await files.readText(path);
+    certificateBlocks(pem);
+    return pem;
+  } catch (error) {
+    throw new PreflightError(`unable to load client CA file ${path}: ${(error as Error).message}`);
+  }
+}
+
 /** Follows the files until the signal aborts. What they hold now counts as known. */
 export function followServingFiles(
-  { files, clock, log }: Pick<Platform, 'files' | 'clock' | 'log'>,
+  { files, clock, crypto, log }: Pick<Platform, 'files' | 'clock' | 'crypto' | 'log'>,
   of: { readonly paths: ServingFiles; readonly identity: ServedIdentity; readonly initial: ServingIdentity },
   signal: AbortSignal,
 ): void {
@@ -56,6 +75,10 @@ export function followServingFiles(
       what: 'serving certificate',
       known: [initial.pair.certPem, initial.pair.keyPem],
       paths: [paths.certFile, paths.keyFile],
+      check: async ([certPem = '', keyPem = '']) => {
+        if (keyPem.trim() === '') throw new Error('the key is empty');
+        await checkCertificates(crypto, certPem);
+      },
       use: ([certPem = '', keyPem = '']) => identity.setPair({ certPem, keyPem }),
     });
   if (paths.clientCaFile !== '')
@@ -63,6 +86,7 @@ export function followServingFiles(
       what: "clients' authority",
       known: [initial.clientCaPem ?? ''],
       paths: [paths.clientCaFile],
+      check: ([clientCaPem = '']) => checkCertificates(crypto, clientCaPem),
       use: ([clientCaPem = '']) => identity.setClientCa(clientCaPem),
     });
   if (followed.length === 0) return;
@@ -70,6 +94,8 @@ export function followServingFiles(
     try {
       const texts = await Promise.all(each.paths.map((path) => files.readText(path)));
       if (texts.every((text, at) => text === each.known[at])) return;
+      await each.check(texts);
+      if (signal.aborted) return;
       each.use(texts);
       each.known = texts;
       each.said = undefined;
@@ -89,11 +115,18 @@ export function followServingFiles(
   signal.addEventListener('abort', cancel, { once: true });
 }
 
+/** Rejects unless there is a certificate, and each is one. */
+async function checkCertificates(crypto: CryptoPort, pem: string): Promise<void> {
+  for (const block of certificateBlocks(pem)) await readCertificate({ crypto }, block);
+}
+
 interface Followed {
   readonly what: string;
   readonly paths: readonly string[];
   known: readonly string[];
   /** The last problem that was logged. */
   said?: string | undefined;
+  /** Rejects for what must not be used. */
+  check(texts: readonly string[]): Promise<void>;
   use(texts: readonly string[]): void;
 }

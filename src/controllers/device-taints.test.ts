@@ -82,6 +82,18 @@ describe('taints of devices', () => {
     await h.stop();
   });
 
+  it('are borne from when they were added, whoever counts', async () => {
+    const { h, taint, left } = await start([{ operator: 'Exists', tolerationSeconds: 60 }]);
+    await taint([broken]);
+    await h.clock.advance(40_000);
+    await h.startAgain();
+    await h.clock.advance(19_000);
+    assert.deepEqual(await left(), ['p0']);
+    await h.clock.advance(2_000);
+    assert.deepEqual(await left(), []);
+    await h.stop();
+  });
+
   it('evict nobody when they are gone in time', async () => {
     const { h, taint, left } = await start([{ operator: 'Exists', tolerationSeconds: 60 }]);
     await taint([broken]);

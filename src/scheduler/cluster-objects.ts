@@ -8,6 +8,7 @@ import {
   PersistentVolumeClaims,
   PersistentVolumes,
   PodDisruptionBudgets,
+  Pods,
   ReplicaSets,
   ReplicationControllers,
   DeviceClasses,
@@ -33,6 +34,7 @@ export interface FollowedObjects extends ClusterObjects {
 
 /** Makes the informers; they run when the factory is started. */
 export function followClusterObjects(informers: InformerFactory): FollowedObjects {
+  const pods = informers.informer(Pods);
   const claims = informers.informer(PersistentVolumeClaims);
   const volumes = informers.informer(PersistentVolumes);
   const classes = informers.informer(StorageClasses);
@@ -53,6 +55,7 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
     statefulSets: informers.informer(StatefulSets),
   };
   return {
+    pod: (namespace, name) => pods.get({ namespace, name }),
     claim: (namespace, name) => claims.get({ namespace, name }),
     volume: (name) => volumes.get({ name }),
     node: (name) => nodes.get({ name }),

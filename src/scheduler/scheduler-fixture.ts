@@ -48,6 +48,7 @@ export function testPluginDeps(parts: Partial<SchedulerPluginDeps> = {}): Schedu
     random: createSeededRandom(3),
     recorder: { event: () => undefined },
     schedulerName: 'default-scheduler',
+    pod: () => undefined,
     claim: () => undefined,
     volume: () => undefined,
     node: () => undefined,

@@ -41,7 +41,7 @@ export function createResourceDefinitions(services: RegistryServices): readonly 
     ...rbacDefinitions,
     ...storageDefinitions,
     ...certificatesDefinitions(services),
-    ...dynamicResourceDefinitions,
+    ...dynamicResourceDefinitions(services),
     ...clusterDefinitions,
     ...reviewDefinitions(services),
   ];

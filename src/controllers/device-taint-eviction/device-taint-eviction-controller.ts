@@ -2,7 +2,8 @@
  * Evicts pods whose devices got a NoExecute taint in their slice that the pods' claims do not tolerate, at once or after
  * their tolerationSeconds. Upstream: pkg/controller/devicetainteviction. Not here: DeviceTaintRules.
  *
- * Watches: claims, slices, pods. Deletes pods. A claim's clock starts when the taint was added, or is first seen.
+ * Watches: claims, slices, pods. Deletes pods. A claim's clock starts when the taint was added: the API server says when.
+ * Slices from before it did are counted from when they are first seen.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type {
@@ -57,7 +58,7 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
     ...new Set((status?.allocation?.devices?.results ?? []).map(({ driver, pool }) => poolKey(driver, pool))),
   ]);
   slices.addIndex(SLICES_BY_POOL, (slice) => [poolOf(slice)]);
-  /** Taints without a time, by claim, device and taint: when they were first seen. */
+  /** Taints that were stored without a time, by claim, device and taint: when they were first seen. */
   const seenMs = new Map<string, number>();
   /** Claims whose pods' time runs. */
   const running = new Set<string>();
@@ -90,11 +91,14 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
       const ofPool = slices.byIndex(SLICES_BY_POOL, poolKey(result.driver, result.pool));
       for (const taint of ofPool.length === 0 ? [] : deviceTaints(ofPool, result.device)) {
         const { driver, pool, device } = result;
-        const seenKey = [key, metadata.uid, driver, pool, device, taint.key, taint.value ?? ''].join('|');
-        current.add(seenKey);
-        const addedMs = parseTime(taint.timeAdded ?? undefined);
-        if (!seenMs.has(seenKey)) seenMs.set(seenKey, Number.isNaN(addedMs) ? clock.nowMs() : addedMs);
-        dueMs = Math.min(dueMs, seenMs.get(seenKey)! + deviceToleratedMs(result, taint));
+        let beganMs = parseTime(taint.timeAdded ?? undefined);
+        if (Number.isNaN(beganMs)) {
+          const seenKey = [key, metadata.uid, driver, pool, device, taint.key, taint.value ?? ''].join('|');
+          current.add(seenKey);
+          beganMs = seenMs.get(seenKey) ?? clock.nowMs();
+          seenMs.set(seenKey, beganMs);
+        }
+        dueMs = Math.min(dueMs, beganMs + deviceToleratedMs(result, taint));
       }
     }
     for (const known of seenMs.keys()) if (known.startsWith(`${key}|`) && !current.has(known)) seenMs.delete(known);

@@ -75,7 +75,7 @@ function machine(): Machine {
     serveBus(theirs, (message) => answer(made, message)).catch(() => undefined); // The test drops it.
     return ours;
   };
-  const bus = createSystemBus(platform, { uid: 0 });
+  const bus = createSystemBus(platform, { uid: 0, signal: new AbortController().signal });
   const cgroups = createSystemdCgroups({ cgroups: files, clock: platform.clock, bus });
   const made: Machine = {
     platform,

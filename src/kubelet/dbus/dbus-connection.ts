@@ -31,7 +31,7 @@ export async function addMatch({ call }: DbusConnection, rule: string): Promise<
   await call({ ...BUS, member: 'AddMatch', signature: 's', body: [rule] });
 }
 
-/** Authenticates on an open stream and says hello. Rejects when the bus does not want us. */
+/** Authenticates on an open stream and says hello. Rejects when the bus does not want us; the stream is destroyed then. */
 export async function connectDbus(
   stream: Duplex,
   { uid, onSignal }: { readonly uid: number; readonly onSignal: (signal: DbusMessage) => void },
@@ -92,9 +92,14 @@ export async function connectDbus(
   };
 
   const closed = read().catch(end);
-  await stream.write(`\0AUTH EXTERNAL ${Buffer.from(String(uid)).toString('hex')}\r\n`);
-  await authenticated.promise;
-  await stream.write('BEGIN\r\n');
-  await call({ ...BUS, member: 'Hello' });
+  try {
+    await stream.write(`\0AUTH EXTERNAL ${Buffer.from(String(uid)).toString('hex')}\r\n`);
+    await authenticated.promise;
+    await stream.write('BEGIN\r\n');
+    await call({ ...BUS, member: 'Hello' });
+  } catch (error) {
+    end(error as Error); // A bus that refuses keeps its end open.
+    throw error;
+  }
   return { call, closed, close: () => end(new Error('the connection to the message bus was closed')) };
 }

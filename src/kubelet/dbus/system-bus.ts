@@ -1,4 +1,4 @@
-/** The system's message bus for calls: connected at the first, and anew after the connection has broken. */
+/** The system's message bus for calls: connected at the first, and anew after the connection has broken; closed with its signal. */
 import type { Net } from '../../platform/net.ts';
 import { connectDbus, type DbusConnection } from './dbus-connection.ts';
 
@@ -9,19 +9,29 @@ export const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 export interface SystemBusConfig {
   readonly uid: number;
   readonly socket?: string;
+  /** Closes the connection; calls are rejected from then on. */
+  readonly signal: AbortSignal;
 }
 
 /** Gives the connection of all who ask. Rejects when there is no bus or it does not want us; the next call tries again. */
 export function createSystemBus(
   { net }: { readonly net: Pick<Net, 'dial'> },
-  { uid, socket = SYSTEM_BUS }: SystemBusConfig,
+  { uid, socket = SYSTEM_BUS, signal }: SystemBusConfig,
 ): () => Promise<DbusConnection> {
   let current: Promise<DbusConnection> | undefined;
   const connect = async (): Promise<DbusConnection> => {
     try {
-      const stream = await net.dial({ unixPath: socket });
-      const connection = await connectDbus(stream, { uid, onSignal: () => undefined });
-      void connection.closed.then(forget);
+      signal.throwIfAborted();
+      const stream = await net.dial({ unixPath: socket, signal });
+      const close = (): void => stream.destroy(signal.reason as Error);
+      signal.addEventListener('abort', close, { once: true });
+      if (signal.aborted) close();
+      const over = (): void => signal.removeEventListener('abort', close);
+      const connection = await connectDbus(stream, { uid, onSignal: () => undefined }).catch((error: Error) => {
+        over();
+        throw error;
+      });
+      void connection.closed.then(over).then(forget);
       return connection;
     } catch (error) {
       forget();

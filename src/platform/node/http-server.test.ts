@@ -392,9 +392,18 @@ describe('TLS', () => {
     own.setCertificate(serverCert.certPem, serverCert.keyPem, next.caPem);
     assert.equal(await ask(), 'next-admin');
     assert.throws(() => own.setCertificate(serverCert.certPem, admin.keyPem, authority.caPem));
+    for (const bad of ['', 'no PEM', authority.caPem.slice(0, -40), `${authority.caPem}${next.caPem.slice(0, 100)}`])
+      assert.throws(
+        () => own.setCertificate(serverCert.certPem, serverCert.keyPem, bad),
+        /^Error: unable to load client CA/,
+      );
+    assert.throws(() => own.setCertificate('', ''), /empty certificate/);
     assert.equal(await ask(), 'next-admin');
     own.setCertificate(serverCert.certPem, serverCert.keyPem);
     assert.equal(await ask(), 'next-admin');
     await own.close(0);
+    // Node would trust the public authorities instead.
+    const listening = listenHttp({ host: '127.0.0.1', port: 0, tls: { ...serverCert, clientCaPem: '' } }, handler);
+    await assert.rejects(listening, /^Error: unable to load client CA: data does not contain any valid/);
   });
 });

@@ -2,11 +2,13 @@
  * Listening servers: HTTP/1.1 and, over TLS and chosen by ALPN, HTTP/2 on one port. Client certificates are asked for and
  * verified, never required: who the peer is, the authenticators decide. Slow clients are cut off by Node's own timeouts.
  */
+import { X509Certificate } from 'node:crypto';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { performServerHandshake, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { certificateBlocks } from '../certificate-blocks.ts';
 import type { HttpHandler, HttpResponse, HttpServer, ListenHttp, ListenOptions } from '../http.ts';
 import { Http1Request, sendHttp1 } from './http1.ts';
 import { Http2Request, sendHttp2 } from './http2.ts';
@@ -83,6 +85,8 @@ class Listener implements HttpServer {
 
   setCertificate(certPem: string, keyPem: string, clientCaPem = this.#clientCaPem): void {
     if (!(this.#server instanceof https.Server)) throw new Error('a plain HTTP server has no certificate');
+    if (certPem === '' || keyPem === '') throw new Error('an empty certificate or key cannot be served');
+    checkClientCa(clientCaPem);
     this.#server.setSecureContext({ cert: certPem, key: keyPem, ca: clientCaPem, ...versionsOf(this.#tls) });
     this.#clientCaPem = clientCaPem;
   }
@@ -105,6 +109,7 @@ class Listener implements HttpServer {
 
   #createTls(limits: https.ServerOptions, tls: NonNullable<ListenOptions['tls']>): https.Server {
     const http2 = tls.http2 ?? true;
+    checkClientCa(tls.clientCaPem);
     const server = https.createServer({
       ...limits,
       cert: tls.certPem,
@@ -174,6 +179,16 @@ class Listener implements HttpServer {
     } catch {
       return brokenHandler;
     }
+  }
+}
+
+/** Node takes '' for no authority of one's own, and trusts the world's public ones then; what is cut off it leaves out. */
+function checkClientCa(pem: string | undefined): void {
+  if (pem === undefined) return;
+  try {
+    for (const block of certificateBlocks(pem)) void new X509Certificate(block);
+  } catch (error) {
+    throw new Error(`unable to load client CA: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -14,6 +14,7 @@ export type SiblingSelector = (pod: Pod) => LabelMatcher | undefined;
 
 /** Objects plugins look up; all answers come from memory. */
 export interface ClusterObjects {
+  readonly pod: (namespace: string, name: string) => Pod | undefined;
   readonly claim: (namespace: string, name: string) => PersistentVolumeClaim | undefined;
   readonly volume: (name: string) => PersistentVolume | undefined;
   readonly node: (name: string) => Node | undefined;

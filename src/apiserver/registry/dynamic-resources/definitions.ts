@@ -24,11 +24,14 @@ import {
   validateResourceClaimUpdate,
   validateResourceSlice,
 } from '../../../api/validation/resource-claim.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import { resourceClaimPrinter, resourceSlicePrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
 import type { ResourceDefinition, SelectableFields } from '../resource-definition.ts';
+import type { RegistryServices } from '../services.ts';
 import { claimConversion, claimTemplateConversion, sliceConversion } from './conversion.ts';
+import { sliceTaintRules, taintRuleRules } from './device-taints.ts';
 
 const sliceFields: SelectableFields<{ metadata: object; spec: { nodeName?: string; driver: string } }> = ({
   spec,
@@ -36,10 +39,13 @@ const sliceFields: SelectableFields<{ metadata: object; spec: { nodeName?: strin
   'spec.nodeName': spec?.nodeName ?? '',
   'spec.driver': spec?.driver ?? '',
 });
-const sliceGeneration = { generationOf: specOf };
 
 /** Definitions of dynamic resource allocation. */
-export const dynamicResourceDefinitions: readonly ResourceDefinition[] = [
+export function dynamicResourceDefinitions({ platform }: Pick<RegistryServices, 'platform'>): ResourceDefinition[] {
+  return [...claimDefinitions, ...deviceDefinitions(platform.clock)];
+}
+
+const claimDefinitions: readonly ResourceDefinition[] = [
   defineResource(DeviceClasses, { rules: { generationOf: specOf } }),
   defineResource(DeviceClassesV1beta1, { rules: { generationOf: specOf } }),
   defineResource(DeviceClassesV1beta2, { rules: { generationOf: specOf } }),
@@ -77,22 +83,29 @@ export const dynamicResourceDefinitions: readonly ResourceDefinition[] = [
       validateUpdate: validateResourceClaimTemplateUpdate,
     },
   }),
-  defineResource(ResourceSlices, {
-    rules: { ...sliceGeneration, validate: validateResourceSlice },
-    printer: resourceSlicePrinter,
-    selectableFields: sliceFields,
-  }),
-  defineResource(ResourceSlicesV1beta1, {
-    rules: sliceGeneration,
-    conversion: sliceConversion,
-    selectableFields: sliceFields,
-  }),
-  defineResource(ResourceSlicesV1beta2, {
-    rules: { ...sliceGeneration, validate: validateResourceSlice },
-    printer: resourceSlicePrinter,
-    selectableFields: sliceFields,
-  }),
-  defineResource(DeviceTaintRules, { rules: { emptyStatus: {}, generationOf: specOf } }),
-  defineResource(DeviceTaintRulesV1alpha3, { rules: { emptyStatus: {}, generationOf: specOf } }),
-  defineResource(ResourcePoolStatusRequests, { rules: { emptyStatus: {} } }),
 ];
+
+function deviceDefinitions(clock: Clock): ResourceDefinition[] {
+  const sliceRules = { generationOf: specOf, ...sliceTaintRules(clock) };
+  const ruleRules = { emptyStatus: {}, generationOf: specOf, ...taintRuleRules(clock) };
+  return [
+    defineResource(ResourceSlices, {
+      rules: { ...sliceRules, validate: validateResourceSlice },
+      printer: resourceSlicePrinter,
+      selectableFields: sliceFields,
+    }),
+    defineResource(ResourceSlicesV1beta1, {
+      rules: sliceRules,
+      conversion: sliceConversion,
+      selectableFields: sliceFields,
+    }),
+    defineResource(ResourceSlicesV1beta2, {
+      rules: { ...sliceRules, validate: validateResourceSlice },
+      printer: resourceSlicePrinter,
+      selectableFields: sliceFields,
+    }),
+    defineResource(DeviceTaintRules, { rules: ruleRules }),
+    defineResource(DeviceTaintRulesV1alpha3, { rules: ruleRules }),
+    defineResource(ResourcePoolStatusRequests, { rules: { emptyStatus: {} } }),
+  ];
+}

@@ -1,8 +1,9 @@
 /** Devices that are made ready between their allocation and the binding of the pod, under virtual time. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Node } from '../../../api/gen/core-v1.ts';
+import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import type { AllocatedDeviceStatus, Device, ResourceClaim } from '../../../api/gen/resource-v1.ts';
+import { isReason } from '../../../api/status-error.ts';
 import type { Client } from '../../../client/client.ts';
 import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
 import { NodeInfo } from '../../cache/node-info.ts';
@@ -23,29 +24,40 @@ const device: Device = {
 function set(devices: Device[] = [device]) {
   const clock = new VirtualClock();
   let version = 1;
-  let claim: ResourceClaim = {
-    metadata: { name: 'c', namespace: 'default', uid: 'u', resourceVersion: '1' },
-    spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'any' } }] } },
+  const claims = new Map<string, ResourceClaim>();
+  /** Claims that the scheduler sees as they were; the others it sees as they are. */
+  const stale = new Map<string, ResourceClaim>();
+  const pods = new Map<string, Pod>();
+  const add = (name: string): void => {
+    claims.set(name, {
+      metadata: { name, namespace: 'default', uid: `u-${name}`, resourceVersion: '1' },
+      spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'any' } }] } },
+    });
   };
-  const update = (status: ResourceClaim['status']): void => {
-    claim = { ...claim, metadata: { ...claim.metadata, resourceVersion: String(++version) }, status };
+  add('c');
+  const update = (status: ResourceClaim['status'], name = 'c'): void => {
+    const claim = claims.get(name)!;
+    claims.set(name, { ...claim, metadata: { ...claim.metadata, resourceVersion: String(++version) }, status });
   };
+  const seen = (name: string): ResourceClaim | undefined => stale.get(name) ?? claims.get(name);
   const client = {
     resource: () => ({
-      async patch(_key: object, { patch }: { patch: Partial<ResourceClaim> }) {
+      async patch({ name }: { name: string }, { patch }: { patch: Partial<ResourceClaim> }) {
         const known = patch.metadata?.resourceVersion;
+        const claim = claims.get(name)!;
         assert.ok(known === undefined || known === claim.metadata.resourceVersion, 'nobody else has written');
         const merged = Object.entries({ ...claim.status, ...patch.status }).filter(([, value]) => value !== null);
-        update(Object.fromEntries(merged));
-        return claim;
+        update(Object.fromEntries(merged), name);
+        return claims.get(name);
       },
     }),
   } as unknown as Client;
   const plugin = createDynamicResources({
     ...testPluginDeps({
       clock,
-      resourceClaim: () => claim,
-      resourceClaims: () => [claim],
+      pod: (_namespace, name) => pods.get(name),
+      resourceClaim: (_namespace, name) => seen(name),
+      resourceClaims: () => [...claims.keys()].map((name) => seen(name)!),
       resourceSlices: () => [
         {
           metadata: { name: 's' },
@@ -56,10 +68,18 @@ function set(devices: Device[] = [device]) {
     }),
     client,
   });
+  const states = new Map<string, { state: Map<string, unknown>; pod: Pod }>();
+  const unreserve = (name: string): void => {
+    const { state, pod } = states.get(name)!;
+    plugin.unreserve?.(state, pod, 'a');
+  };
   /** Takes a pod up to its binding; what came of it appears in `verdicts`. */
-  const schedule = async (name: string): Promise<(Status | undefined)[]> => {
-    const pod = testPod(name, { spec: { resourceClaims: [{ name: 'card', resourceClaimName: 'c' }] } });
+  const schedule = async (name: string, wants = ['c']): Promise<(Status | undefined)[]> => {
+    const resourceClaims = wants.map((resourceClaimName) => ({ name: resourceClaimName, resourceClaimName }));
+    const pod = testPod(name, { spec: { resourceClaims } });
+    pods.set(name, pod);
     const state = new Map<string, unknown>();
+    states.set(name, { state, pod });
     assert.equal(plugin.preFilter?.(state, pod, createSchedulerCache().snapshot()), undefined);
     assert.equal(plugin.filter?.(state, pod, new NodeInfo(node)), undefined);
     plugin.reserve?.(state, pod, 'a');
@@ -69,7 +89,8 @@ function set(devices: Device[] = [device]) {
     await clock.settle();
     return verdicts;
   };
-  const tell = (...types: string[]): void => {
+  const tellOf = (name: string, ...types: string[]): void => {
+    const claim = claims.get(name)!;
     const [result] = claim.status?.allocation?.devices?.results ?? [];
     const time = '2026-01-01T00:00:00Z';
     const conditions = types.map((type) => ({
@@ -80,9 +101,21 @@ function set(devices: Device[] = [device]) {
       lastTransitionTime: time,
     }));
     const told: AllocatedDeviceStatus = { driver, pool: 'p', device: result!.device, conditions };
-    update({ ...claim.status, devices: [told] });
+    update({ ...claim.status, devices: [told] }, name);
   };
-  return { clock, schedule, tell, claim: () => claim };
+  const tell = (...types: string[]): void => tellOf('c', ...types);
+  return {
+    clock,
+    schedule,
+    tell,
+    tellOf,
+    add,
+    update,
+    unreserve,
+    stale,
+    pods,
+    claim: (name = 'c') => claims.get(name)!,
+  };
 }
 
 describe('devices that are made ready', () => {
@@ -145,6 +178,83 @@ describe('devices that are made ready', () => {
     assert.match(verdicts[0]?.reasons[0] ?? '', /broken/);
     assert.equal(claim().status?.reservedFor?.length, 2);
     assert.ok(claim().status?.allocation);
+  });
+
+  const leaving: [about: string, leave: (pods: Map<string, Pod>) => void][] = [
+    ['is gone', (pods) => pods.delete('p')],
+    ['is another one of its name', (pods) => pods.set('p', testPod('q'))],
+    [
+      'is being deleted',
+      (pods) =>
+        pods.set('p', {
+          ...pods.get('p')!,
+          metadata: { ...pods.get('p')!.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+        }),
+    ],
+  ];
+  for (const [about, leave] of leaving)
+    test(`are waited for no longer when the pod ${about}`, async () => {
+      const { clock, schedule, pods } = set();
+      const verdicts = await schedule('p');
+      await clock.advance(1_000);
+      assert.equal(verdicts.length, 0);
+      leave(pods);
+      await clock.advance(1_000);
+      assert.ok(isReason(verdicts[0]?.cause, 'NotFound'), 'not to be tried again');
+      assert.equal(clock.pendingTimers, 0);
+    });
+
+  test('are waited for no longer when they were given back, and not before what was written shows', async () => {
+    const { clock, schedule, update, stale, claim } = set();
+    stale.set('c', claim());
+    const verdicts = await schedule('p');
+    await clock.advance(10_000);
+    assert.equal(verdicts.length, 0, 'the claim is seen as it was before');
+    update({});
+    stale.clear();
+    await clock.advance(1_000);
+    assert.deepEqual(verdicts[0]?.reasons, ['resourceclaim "c" cannot be bound: its devices were given back']);
+    assert.equal((await schedule('q')).length, 0, 'it can be allocated again');
+    assert.ok(claim().status?.allocation);
+  });
+
+  test('fail at once when those of another claim of the pod do', async () => {
+    const { clock, schedule, tellOf, add, claim } = set([device, { ...device, name: 'e' }]);
+    add('d');
+    const verdicts = await schedule('p', ['c', 'd']);
+    tellOf('d', 'broken');
+    await clock.advance(1_000);
+    assert.match(verdicts[0]?.reasons[0] ?? '', /^resourceclaim "d" cannot be bound: .*: broken: as told$/);
+    assert.equal(claim('d').status?.allocation, undefined);
+    assert.equal(clock.pendingTimers, 0);
+  });
+
+  test('are free for the next pod of the claim once the first has gone, though nobody was scheduled meanwhile', async () => {
+    const { schedule, tell, clock, update, claim } = set();
+    const first = await schedule('p');
+    tell('attached', 'powered');
+    await clock.advance(1_000);
+    assert.deepEqual(first, [undefined]);
+    update({});
+    await schedule('q');
+    assert.deepEqual(
+      claim().status?.reservedFor?.map(({ name }) => name),
+      ['q'],
+    );
+  });
+
+  test('stay with the cycle that has decided on them last', async () => {
+    const { clock, schedule, tell, unreserve, claim, stale } = set();
+    const first = await schedule('p');
+    tell('broken');
+    await clock.advance(1_000);
+    assert.equal(first.length, 1);
+    stale.set('c', claim());
+    const second = schedule('q');
+    unreserve('p');
+    await second;
+    // What q has written does not show yet, but counts.
+    await assert.rejects(schedule('r'), /is in the process of being allocated/);
   });
 
   test('are no matter for others', async () => {

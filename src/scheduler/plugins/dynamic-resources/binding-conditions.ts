@@ -11,6 +11,7 @@ import type {
   ResourceClaim,
 } from '../../../api/gen/resource-v1.ts';
 import { ResourceClaims } from '../../../api/gen/resources.ts';
+import { notFound } from '../../../api/status-error.ts';
 import { parseTime } from '../../../api/time.ts';
 import type { Client } from '../../../client/client.ts';
 import type { Clock } from '../../../platform/clock.ts';
@@ -20,11 +21,26 @@ const BINDING_TIMEOUT_MS = 600_000;
 /** Looking is free: the claims are in memory. */
 const LOOK_MS = 250;
 
-/** Where claims are looked at. */
+/** Where claims and pods are looked at. */
 export interface BindingDeps {
   readonly clock: Clock;
   readonly client: Client;
   readonly resourceClaim: (namespace: string, name: string) => ResourceClaim | undefined;
+  readonly pod: (namespace: string, name: string) => Pod | undefined;
+}
+
+/** A claim of the pod. */
+export interface AwaitedClaim {
+  /** As the cycle saw it. */
+  readonly claim: ResourceClaim;
+  /** Its versions before our allocation was written: what memory shows of them is no news. */
+  readonly before: ReadonlySet<string>;
+}
+
+/** A claim whose devices will not be ready, and why. */
+export interface BindingProblem {
+  readonly claim: ResourceClaim;
+  readonly why: string;
 }
 
 /** Whether any device of the allocation has to be made ready. */
@@ -33,9 +49,9 @@ export function hasBindingConditions(allocation: AllocationResult | undefined): 
 }
 
 /** Why a device will not become ready; `ready` when all are. */
-export function bindingState({ status }: ResourceClaim): 'ready' | 'waiting' | { readonly failure: string } {
+function bindingState({ status }: ResourceClaim): 'ready' | 'waiting' | { readonly failure: string } {
   const results = status?.allocation?.devices?.results;
-  if (results === undefined) return 'waiting'; // What we have written is not to be seen yet.
+  if (results === undefined) return { failure: 'its devices were given back' };
   let isReady = true;
   for (const result of results) {
     const { bindingConditions = [], bindingFailureConditions = [] } = result;
@@ -62,25 +78,53 @@ function isOf(status: AllocatedDeviceStatus, result: DeviceRequestAllocationResu
   );
 }
 
-/** Waits until the claim's devices are ready; resolves to why they are not, or undefined. Rejects with the signal's reason. */
+/**
+ * Waits until the devices of all claims are ready; resolves to the first that will not be, or undefined. Rejects with the
+ * signal's reason, and with NotFound when the pod goes.
+ */
 export async function untilDevicesReady(
-  { clock, resourceClaim }: BindingDeps,
-  { metadata, status }: ResourceClaim,
+  deps: BindingDeps,
+  { pod, awaited }: { readonly pod: Pod; readonly awaited: readonly AwaitedClaim[] },
   signal: AbortSignal,
-): Promise<string | undefined> {
-  const { namespace = '', name = '', uid } = metadata;
-  const begunMs = parseTime(status?.allocation?.allocationTimestamp ?? undefined);
-  const deadlineMs = (Number.isNaN(begunMs) ? clock.nowMs() : begunMs) + BINDING_TIMEOUT_MS;
+): Promise<BindingProblem | undefined> {
+  const { clock } = deps;
+  const limits = awaited.map((each) => ({ ...each, deadlineMs: deadlineOf(each.claim, clock) }));
   for (;;) {
-    const now = resourceClaim(namespace, name);
-    if (now?.metadata.uid !== uid) return `resourceclaim "${name}" not found`;
-    const state = bindingState(now!);
-    if (state === 'ready') return undefined;
-    if (state !== 'waiting') return `resourceclaim "${name}" cannot be bound: ${state.failure}`;
-    if (clock.nowMs() >= deadlineMs)
-      return `resourceclaim "${name}": devices were not ready for binding within ${BINDING_TIMEOUT_MS / 1000}s`;
+    if (isGone(deps, pod)) throw notFound({ group: '', resource: 'pods' }, pod.metadata.name ?? '');
+    const states = limits.map((each) => ({ ...each, state: stateNow(deps, each) }));
+    for (const { claim, state } of states)
+      if (typeof state === 'object') return { claim, why: `resourceclaim "${claim.metadata.name}" ${state.failure}` };
+    const waiting = states.filter(({ state }) => state === 'waiting');
+    if (waiting.length === 0) return undefined;
+    const late = waiting.find(({ deadlineMs }) => clock.nowMs() >= deadlineMs);
+    if (late !== undefined) {
+      const { claim } = late;
+      const seconds = BINDING_TIMEOUT_MS / 1000;
+      const why = `resourceclaim "${claim.metadata.name}": devices were not ready for binding within ${seconds}s`;
+      return { claim, why };
+    }
     await clock.sleep(LOOK_MS, signal);
   }
+}
+
+function deadlineOf({ status }: ResourceClaim, clock: Clock): number {
+  const begunMs = parseTime(status?.allocation?.allocationTimestamp ?? undefined);
+  return (Number.isNaN(begunMs) ? clock.nowMs() : begunMs) + BINDING_TIMEOUT_MS;
+}
+
+/** A pod that is being deleted is not bound any more. */
+function isGone({ pod: find }: BindingDeps, { metadata }: Pod): boolean {
+  const now = find(metadata.namespace ?? '', metadata.name ?? '')?.metadata;
+  return now?.uid !== metadata.uid || now?.deletionTimestamp !== undefined;
+}
+
+function stateNow({ resourceClaim }: BindingDeps, { claim, before }: AwaitedClaim): ReturnType<typeof bindingState> {
+  const { namespace = '', name = '', uid } = claim.metadata;
+  const now = resourceClaim(namespace, name);
+  if (now === undefined || now.metadata.uid !== uid) return { failure: 'not found' };
+  if (before.has(now.metadata.resourceVersion ?? '')) return 'waiting'; // What we have written is not to be seen yet.
+  const state = bindingState(now);
+  return typeof state === 'object' ? { failure: `cannot be bound: ${state.failure}` } : state;
 }
 
 /** Gives the devices back, so that others are tried; not while other pods use them. */

@@ -16,7 +16,7 @@ import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { failed, unresolvable, unschedulable, type Status } from '../../framework/status.ts';
 import { allocateClaims } from './allocator.ts';
-import { deallocate, hasBindingConditions, untilDevicesReady } from './binding-conditions.ts';
+import { deallocate, hasBindingConditions, untilDevicesReady, type AwaitedClaim } from './binding-conditions.ts';
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
 import { usedDevices, type Shares } from './consumed-capacity.ts';
 import { allDevices, type NodeDevices } from './device-pools.ts';
@@ -29,7 +29,7 @@ const MAX_CONSUMERS = 256;
 /** What the plugin works with. */
 export interface DynamicResourcesDeps extends Pick<
   ClusterObjects,
-  'resourceClaim' | 'resourceClaims' | 'resourceSlices' | 'deviceClass'
+  'pod' | 'resourceClaim' | 'resourceClaims' | 'resourceSlices' | 'deviceClass'
 > {
   readonly client: Client;
   readonly clock: Clock;
@@ -44,14 +44,23 @@ interface CycleClaims {
   readonly shares: Shares;
   /** What was found, by node. */
   readonly found: Map<string, readonly AllocationResult[]>;
+  /** What was taken, by the claim's uid. */
+  readonly taken: Map<string, Decision>;
 }
+
+/** An allocation that a cycle has decided on. */
+interface Decision {
+  readonly allocation: AllocationResult;
+  /** Once it is written: the claim's versions before. */
+  before?: ReadonlySet<string>;
+}
+
+type InFlight = Map<string, Decision>;
 
 /** Creates the plugin. */
 export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlugin {
   /** Allocations decided on that the claims may not show yet, by the claim's uid. */
-  const inFlight = new Map<string, AllocationResult>();
-  /** Those of them that are written: only the claims' own news takes them away. */
-  const written = new Set<string>();
+  const inFlight: InFlight = new Map();
   const random = deps.random.fork(NAME);
   const claimsIn = (state: ReadonlyMap<string, unknown>): CycleClaims | undefined =>
     state.get(NAME) as CycleClaims | undefined;
@@ -65,11 +74,11 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       if ((pod.spec?.resourceClaims ?? []).length === 0) return { code: 'skip', reasons: [], plugin: NAME };
       const found = findClaims(deps, pod);
       if ('code' in found) return found;
+      for (const claim of found.claims) forgetKnown(inFlight, claim);
       const refusal = refuse(found.claims, pod, inFlight);
       if (refusal !== undefined) return unresolvable(NAME, refusal);
       try {
         state.set(NAME, prepare(deps, found.claims, inFlight));
-        for (const uid of written) if (!inFlight.has(uid)) written.delete(uid);
       } catch (error) {
         return unresolvable(NAME, error instanceof Error ? error.message : String(error));
       }
@@ -95,22 +104,30 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       const cycle = claimsIn(state);
       cycle?.wanted.forEach(({ claim }, at) => {
         const result = cycle.found.get(nodeName)?.[at];
-        if (result !== undefined) inFlight.set(claim.metadata.uid ?? '', withShareIds(result, random));
+        if (result === undefined) return;
+        const decision: Decision = { allocation: withShareIds(result, random) };
+        inFlight.set(claim.metadata.uid ?? '', decision);
+        cycle.taken.set(claim.metadata.uid ?? '', decision);
       });
       return undefined;
     },
     unreserve(state) {
-      for (const { claim } of claimsIn(state)?.wanted ?? [])
-        if (!written.has(claim.metadata.uid ?? '')) inFlight.delete(claim.metadata.uid ?? '');
+      // What is written only the claims' own news take away; what another cycle has decided since is its own.
+      for (const [uid, decision] of claimsIn(state)?.taken ?? [])
+        if (decision.before === undefined && inFlight.get(uid) === decision) inFlight.delete(uid);
     },
     async preBind(state, pod, { signal }) {
       try {
-        for (const claim of claimsIn(state)?.claims ?? []) {
-          const { uid = '' } = claim.metadata;
-          await reserveFor(deps, { claim, pod, allocation: inFlight.get(uid) }, signal);
-          if (inFlight.has(uid)) written.add(uid);
+        const { claims = [], taken = new Map<string, Decision>() } = claimsIn(state) ?? {};
+        const awaited: AwaitedClaim[] = [];
+        for (const claim of claims) {
+          const decision = taken.get(claim.metadata.uid ?? '');
+          const allocation = claim.status?.allocation ?? decision?.allocation;
+          const before = await reserveFor(deps, { claim, pod, allocation: decision?.allocation }, signal);
+          if (decision !== undefined) decision.before = before;
+          if (hasBindingConditions(allocation)) awaited.push({ claim, before });
         }
-        return await waitForDevices(deps, { claims: claimsIn(state)?.claims ?? [], pod, inFlight }, signal);
+        return await waitForDevices(deps, { awaited, pod, taken, inFlight }, signal);
       } catch (error) {
         return failed(NAME, error);
       }
@@ -120,11 +137,7 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
 }
 
 /** What the cycle needs to know: what is wanted and what is in use. */
-function prepare(
-  deps: DynamicResourcesDeps,
-  claims: readonly ResourceClaim[],
-  inFlight: Map<string, AllocationResult>,
-): CycleClaims {
+function prepare(deps: DynamicResourcesDeps, claims: readonly ResourceClaim[], inFlight: InFlight): CycleClaims {
   const wanted = claims
     .filter(({ status }) => status?.allocation === undefined)
     .map((claim) => wantedClaim(claim, deps.deviceClass));
@@ -136,15 +149,22 @@ function prepare(
       inUse: new Set(),
       shares: new Map(),
       found: new Map(),
+      taken: new Map(),
     };
   const allocations: AllocationResult[] = [];
-  for (const { metadata, status } of deps.resourceClaims()) {
-    if (status?.allocation === undefined) continue;
-    allocations.push(status.allocation);
-    inFlight.delete(metadata.uid ?? '');
+  for (const claim of deps.resourceClaims()) {
+    forgetKnown(inFlight, claim);
+    if (claim.status?.allocation !== undefined) allocations.push(claim.status.allocation);
   }
-  const used = usedDevices([...allocations, ...inFlight.values()]);
-  return { claims, wanted, pools: allDevices(deps.resourceSlices()), ...used, found: new Map() };
+  const used = usedDevices([...allocations, ...[...inFlight.values()].map(({ allocation }) => allocation)]);
+  return { claims, wanted, pools: allDevices(deps.resourceSlices()), ...used, found: new Map(), taken: new Map() };
+}
+
+/** Takes away what the claim itself tells by now, be it that the devices were given back since. */
+function forgetKnown(inFlight: InFlight, { metadata, status }: ResourceClaim): void {
+  const before = inFlight.get(metadata.uid ?? '')?.before;
+  const isNews = before !== undefined && !before.has(metadata.resourceVersion ?? '');
+  if (status?.allocation !== undefined || isNews) inFlight.delete(metadata.uid ?? '');
 }
 
 /** Tells the shares of one device apart. */
@@ -159,29 +179,22 @@ function withShareIds(result: AllocationResult, random: Random): AllocationResul
 async function waitForDevices(
   deps: DynamicResourcesDeps,
   of: {
-    readonly claims: readonly ResourceClaim[];
+    readonly awaited: readonly AwaitedClaim[];
     readonly pod: Pod;
-    readonly inFlight: Map<string, AllocationResult>;
+    readonly taken: ReadonlyMap<string, Decision>;
+    readonly inFlight: InFlight;
   },
   signal: AbortSignal,
 ): Promise<Status | undefined> {
-  const { claims, pod, inFlight } = of;
-  for (const claim of claims) {
-    const { uid = '' } = claim.metadata;
-    const allocation = claim.status?.allocation ?? inFlight.get(uid) ?? seenAllocation(deps, claim);
-    if (!hasBindingConditions(allocation)) continue;
-    const problem = await untilDevicesReady(deps, claim, signal);
-    if (problem === undefined) continue;
-    await deallocate(deps, claim, pod);
-    inFlight.delete(uid);
-    return unschedulable(NAME, problem);
-  }
-  return undefined;
-}
-
-/** What another cycle may have taken for known already. */
-function seenAllocation({ resourceClaim }: DynamicResourcesDeps, { metadata }: ResourceClaim) {
-  return resourceClaim(metadata.namespace ?? '', metadata.name ?? '')?.status?.allocation;
+  const { awaited, pod, taken, inFlight } = of;
+  if (awaited.length === 0) return undefined;
+  const problem = await untilDevicesReady(deps, { pod, awaited }, signal);
+  if (problem === undefined) return undefined;
+  const { claim, why } = problem;
+  const { uid = '' } = claim.metadata;
+  await deallocate(deps, claim, pod);
+  if (inFlight.get(uid) === taken.get(uid)) inFlight.delete(uid);
+  return unschedulable(NAME, why);
 }
 
 /** The claims of the pod; a rejection while one is still to be made from its template, or is missing. */
@@ -206,7 +219,7 @@ function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Pod): { claims
 function refuse(
   claims: readonly ResourceClaim[],
   pod: Pod,
-  inFlight: ReadonlyMap<string, AllocationResult>,
+  inFlight: ReadonlyMap<string, Decision>,
 ): string | undefined {
   for (const { metadata, status } of claims) {
     if (metadata.deletionTimestamp !== undefined) return `resourceclaim "${metadata.name}" is being deleted`;
@@ -219,23 +232,29 @@ function refuse(
   return undefined;
 }
 
-/** Writes allocation and consumer; a claim that has changed meanwhile is a conflict, and the pod is tried again. */
+/**
+ * Writes allocation and consumer; a claim that has changed meanwhile is a conflict, and the pod is tried again. Resolves to
+ * the claim's versions before it was allocated.
+ */
 async function reserveFor(
   { client, clock }: DynamicResourcesDeps,
   of: { readonly claim: ResourceClaim; readonly pod: Pod; readonly allocation: AllocationResult | undefined },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
   const { claim, pod } = of;
+  const before = new Set<string>();
   const { name = '', namespace = '', uid, finalizers = [] } = claim.metadata;
   const reservedFor = claim.status?.reservedFor ?? [];
   const allocation = claim.status?.allocation === undefined ? of.allocation : undefined;
-  if (allocation === undefined && reservedFor.some((consumer) => consumer.uid === pod.metadata.uid)) return;
+  if (allocation === undefined && reservedFor.some((consumer) => consumer.uid === pod.metadata.uid)) return before;
   const resource = client.resource(ResourceClaims);
   let { resourceVersion } = claim.metadata;
+  if (allocation !== undefined) before.add(resourceVersion ?? '');
   if (allocation !== undefined && !finalizers.includes(CLAIM_FINALIZER)) {
     const patch = { metadata: { uid, resourceVersion, finalizers: [...finalizers, CLAIM_FINALIZER] } };
     const guarded = await resource.patch({ namespace, name }, { type: 'merge', patch }, { signal });
     resourceVersion = guarded.metadata.resourceVersion;
+    before.add(resourceVersion ?? '');
   }
   const consumer = { resource: 'pods', name: pod.metadata.name ?? '', uid: pod.metadata.uid ?? '' };
   const allocationTimestamp = hasBindingConditions(allocation)
@@ -247,4 +266,5 @@ async function reserveFor(
   };
   const patch = { metadata: { uid, resourceVersion }, status };
   await resource.patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
+  return before;
 }
