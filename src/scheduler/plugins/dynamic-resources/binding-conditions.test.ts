@@ -28,6 +28,8 @@ function set(devices: Device[] = [device]) {
   /** Claims that the scheduler sees as they were; the others it sees as they are. */
   const stale = new Map<string, ResourceClaim>();
   const pods = new Map<string, Pod>();
+  /** When the writes that begin now are answered. */
+  const answers: { come: Promise<void> } = { come: Promise.resolve() };
   const add = (name: string): void => {
     claims.set(name, {
       metadata: { name, namespace: 'default', uid: `u-${name}`, resourceVersion: '1' },
@@ -48,7 +50,9 @@ function set(devices: Device[] = [device]) {
         assert.ok(known === undefined || known === claim.metadata.resourceVersion, 'nobody else has written');
         const merged = Object.entries({ ...claim.status, ...patch.status }).filter(([, value]) => value !== null);
         update(Object.fromEntries(merged), name);
-        return claims.get(name);
+        const written = claims.get(name);
+        await answers.come;
+        return written;
       },
     }),
   } as unknown as Client;
@@ -113,6 +117,7 @@ function set(devices: Device[] = [device]) {
     update,
     unreserve,
     stale,
+    answers,
     pods,
     claim: (name = 'c') => claims.get(name)!,
   };
@@ -254,6 +259,23 @@ describe('devices that are made ready', () => {
     unreserve('p');
     await second;
     // What q has written does not show yet, but counts.
+    await assert.rejects(schedule('r'), /is in the process of being allocated/);
+  });
+
+  test('stay with who has decided on them while giving them back took its time', async () => {
+    const { clock, schedule, tell, claim, stale, answers } = set();
+    const first = await schedule('p');
+    tell('broken');
+    const answer = Promise.withResolvers<void>();
+    answers.come = answer.promise;
+    await clock.advance(1_000);
+    answers.come = Promise.resolve();
+    assert.deepEqual([claim().status, first.length], [{}, 0]);
+    stale.set('c', claim());
+    await schedule('q');
+    answer.resolve();
+    await clock.settle();
+    assert.match(first[0]?.reasons[0] ?? '', /broken/);
     await assert.rejects(schedule('r'), /is in the process of being allocated/);
   });
 
