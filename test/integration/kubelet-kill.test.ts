@@ -103,6 +103,15 @@ describe('a kubelet that is killed', () => {
     const { containers } = await machine.containerd.client.runtime.listContainers({ filter });
     return containers.map(({ id }) => `containerd://${id}`);
   };
+  /** What the runtime knows of a pod's containers. */
+  const recordOf = async (name: string): Promise<string> => {
+    const { runtime } = machine.containerd.client;
+    const { containers } = await runtime.listContainers({
+      filter: { labelSelector: { 'io.kubernetes.pod.name': name } },
+    });
+    const statuses = containers.map(async ({ id }) => (await runtime.containerStatus({ containerId: id })).status);
+    return (await Promise.all(statuses)).map((status) => JSON.stringify(status)).join('\n');
+  };
   /** Out of the API, and nothing of it runs; records of what ran are collected later. */
   const gone = (name: string): Promise<boolean> =>
     until(
@@ -150,7 +159,8 @@ describe('a kubelet that is killed', () => {
         alive.delete(target);
       } else {
         const pod = action === 'start' ? await ready(target) : await resized(target, `${20 + kill}m`);
-        assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 0, `${action} of ${target}`);
+        if (pod.status?.containerStatuses?.[0]?.restartCount !== 0)
+          assert.fail(`${action} of ${target}: it restarted\n${await recordOf(target)}\n${log()}`);
         if (action === 'start') alive.set(target, idOf(pod));
       }
       for (const [name, id] of [...alive, ['bystander', bystander] as const])

@@ -88,12 +88,16 @@ async function restartCountOf(start: StartContainer, context: RuntimeContext): P
   return counts.length === 0 ? 0 : Math.max(...counts.map(Number)) + 1;
 }
 
-/** Made but not started, or its start was given up because the kubelet that asked for it died: no process of it ever ran. */
-function neverStarted({ state, reason, message }: ContainerStatus): boolean {
-  return (
-    state === 'created' ||
-    (state === 'exited' && reason === 'StartError' && message.endsWith('context canceled: unknown'))
-  );
+/**
+ * Made but not started, or its start was given up because the kubelet that asked for it died: no process of it ever ran.
+ * containerd says that the context was canceled, at whatever step, sometimes with words after it. Exported for its test.
+ */
+export function neverStarted({
+  state,
+  reason,
+  message,
+}: Pick<ContainerStatus, 'state' | 'reason' | 'message'>): boolean {
+  return state === 'created' || (state === 'exited' && reason === 'StartError' && message.includes('context canceled'));
 }
 
 async function removed(containerId: string, { cri, log }: RuntimeContext): Promise<boolean> {
