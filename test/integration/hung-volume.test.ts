@@ -6,12 +6,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../../src/api/gen/core-v1.ts';
-import { Events, Nodes, Pods } from '../../src/api/gen/resources.ts';
+import { Events, Pods } from '../../src/api/gen/resources.ts';
 import { closeAll } from './fixtures/close-all.ts';
 import { testImageName } from './fixtures/containerd.ts';
 import { mountHung, withoutFuse, type HungMount } from './fixtures/hung-mount.ts';
+import { joinedKubelet, type JoinedKubelet } from './fixtures/joined-kubelet.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
-import type { Running } from './fixtures/programs.ts';
 
 const NODE = 'hung';
 /** More than the threads that Node.js has for file calls. */
@@ -20,15 +20,15 @@ const SUB_PATHS = 6;
 describe('a volume that hangs', { skip: withoutFuse }, () => {
   let machine: KubeletMachine;
   let hung: HungMount;
-  let kubeconfig: string;
-  let kubelet: Running;
-  const log = (): string => kubelet.stderr().slice(-3000);
+  let kubelet: JoinedKubelet;
+  const log = (): string => kubelet.log();
 
   before(async () => {
     machine = await startKubeletMachine();
     hung = await mountHung(join(machine.directory, 'volume'));
-    kubeconfig = await machine.credentials(NODE, `system:node:${NODE}`, 'system:nodes');
-    await startKubelet();
+    kubelet = await joinedKubelet(machine, NODE);
+    kubelet.start();
+    await kubelet.ready();
   });
   after(() =>
     closeAll([
@@ -36,19 +36,6 @@ describe('a volume that hangs', { skip: withoutFuse }, () => {
       ['machine', () => machine?.close()],
     ]),
   );
-
-  async function startKubelet(): Promise<void> {
-    const flags = ['--hostname-override', NODE, '--node-ip', '127.0.0.1', '--cert-dir', join(machine.directory, 'pki')];
-    kubelet = machine.kubelet(NODE, '--kubeconfig', kubeconfig, ...flags);
-    await until(
-      'the node is Ready',
-      async () => {
-        const node = await machine.plane.admin.resource(Nodes).get({ name: NODE });
-        return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-      },
-      log,
-    );
-  }
 
   const pods = () => machine.plane.admin.resource(Pods);
   const create = (name: string, spec: Partial<NonNullable<Pod['spec']>>, subPath?: string): Promise<Pod> => {
@@ -125,9 +112,9 @@ describe('a volume that hangs', { skip: withoutFuse }, () => {
   });
 
   it('keeps no kubelet from starting, nor pods from starting after that', async () => {
-    kubelet.kill('SIGKILL');
-    await kubelet.ended();
-    await startKubelet();
+    await kubelet.kill();
+    kubelet.start();
+    await kubelet.ready();
     await create('later', { volumes: [{ name: 'own', emptyDir: {} }] });
     await ready('later');
   });

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../../src/api/gen/core-v1.ts';
-import { ConfigMaps, Nodes, Pods } from '../../src/api/gen/resources.ts';
+import { ConfigMaps, Pods } from '../../src/api/gen/resources.ts';
 import { testImageName } from './fixtures/containerd.ts';
+import { joinedKubelet, type JoinedKubelet } from './fixtures/joined-kubelet.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
-import type { Running } from './fixtures/programs.ts';
 
 const KILLS = 20;
 const SEED = 20_260_101;
@@ -29,33 +29,14 @@ function createDice(seed: number): () => number {
 
 describe('a kubelet that is killed', () => {
   let machine: KubeletMachine;
-  let kubeconfig: string;
-  let kubelet: Running;
-  const start = (): void => {
-    const flags = [
-      '--hostname-override',
-      'test',
-      '--node-ip',
-      '127.0.0.1',
-      '--cert-dir',
-      join(machine.directory, 'pki'),
-    ];
-    kubelet = machine.kubelet('test', '--kubeconfig', kubeconfig, ...flags);
-  };
-  const log = (): string => kubelet.stderr().slice(-3000);
+  let kubelet: JoinedKubelet;
+  const log = (): string => kubelet.log();
 
   before(async () => {
     machine = await startKubeletMachine();
-    kubeconfig = await machine.credentials('test', 'system:node:test', 'system:nodes');
-    start();
-    await until(
-      'the node is Ready',
-      async () => {
-        const node = await machine.plane.admin.resource(Nodes).get({ name: 'test' });
-        return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-      },
-      log,
-    );
+    kubelet = await joinedKubelet(machine, 'test');
+    kubelet.start();
+    await kubelet.ready();
   });
   after(() => machine?.close());
 
@@ -150,9 +131,8 @@ describe('a kubelet that is killed', () => {
       }
       if (action === 'deletion') await pods().delete(key(target));
       await sleep(dice() * WINDOW_MS);
-      kubelet.kill('SIGKILL');
-      await kubelet.ended();
-      start();
+      await kubelet.kill();
+      kubelet.start();
       counts[action] = (counts[action] ?? 0) + 1;
       if (action === 'deletion') {
         await gone(target);

@@ -8,10 +8,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ContainerStatus } from '../../src/api/gen/core-v1.ts';
-import { Events, Nodes, Pods, Secrets } from '../../src/api/gen/resources.ts';
+import { Events, Pods, Secrets } from '../../src/api/gen/resources.ts';
 import { closeAll } from './fixtures/close-all.ts';
+import { joinedKubelet, type JoinedKubelet } from './fixtures/joined-kubelet.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
-import type { Running } from './fixtures/programs.ts';
 import { registryUser, startRegistry, withoutRegistry, type Registry } from './fixtures/registry.ts';
 
 const NODE = 'puller';
@@ -20,24 +20,16 @@ describe('images from a registry', { skip: withoutRegistry }, () => {
   let machine: KubeletMachine;
   let open: Registry;
   let closed: Registry;
-  let kubelet: Running;
-  const log = (): string => kubelet.stderr().slice(-3000);
+  let kubelet: JoinedKubelet;
+  const log = (): string => kubelet.log();
 
   before(async () => {
     machine = await startKubeletMachine();
     open = await startRegistry(join(machine.directory, 'open'));
     closed = await startRegistry(join(machine.directory, 'closed'), { auth: true });
-    const kubeconfig = await machine.credentials(NODE, `system:node:${NODE}`, 'system:nodes');
-    const flags = ['--hostname-override', NODE, '--node-ip', '127.0.0.1', '--cert-dir', join(machine.directory, 'pki')];
-    kubelet = machine.kubelet(NODE, '--kubeconfig', kubeconfig, ...flags);
-    await until(
-      'the node is Ready',
-      async () => {
-        const node = await machine.plane.admin.resource(Nodes).get({ name: NODE });
-        return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-      },
-      log,
-    );
+    kubelet = await joinedKubelet(machine, NODE);
+    kubelet.start();
+    await kubelet.ready();
   });
   after(() =>
     closeAll([

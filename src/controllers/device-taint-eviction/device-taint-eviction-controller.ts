@@ -13,17 +13,23 @@ import type {
   ResourceSlice,
 } from '../../api/gen/resource-v1.ts';
 import { Pods, ResourceClaims, ResourceSlices } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
-import { formatTime, parseTime } from '../../api/time.ts';
+import { parseTime } from '../../api/time.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { isPodTerminal, withPodCondition } from '../../component-helpers/pods.ts';
+import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { toleratesDeviceTaint } from '../../component-helpers/resource-claims.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { evictPod } from '../pod-eviction.ts';
 
 const NAME = 'device-taint-eviction-controller';
 const CLAIMS_BY_POOL = 'device-pool';
 const SLICES_BY_POOL = 'slice-pool';
 const NEVER = Number.POSITIVE_INFINITY;
+const EVENT = 'DeviceTaintManagerEviction';
+const WORDS = {
+  event: EVENT,
+  reason: 'DeletionByDeviceTaintManager',
+  message: 'Device Taint manager: deleting due to NoExecute taint',
+};
 
 const poolKey = (driver: string, pool: string): string => `${driver}/${pool}`;
 const poolOf = ({ spec }: ResourceSlice): string => poolKey(spec.driver, spec.pool.name);
@@ -80,7 +86,7 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
       return loop.queue.addAfter(key, leftMs);
     }
     running.delete(key);
-    for (const pod of podsOf(claim)) await evict(pod, signal);
+    for (const pod of podsOf(claim)) await evictPod({ pods: client, recorder, clock }, pod, { words: WORDS, signal });
   }
 
   /** When the claim's pods must go, by the wall clock. */
@@ -119,26 +125,7 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
     for (const known of claim === undefined ? seenMs.keys() : []) if (known.startsWith(`${key}|`)) seenMs.delete(known);
     if (!running.delete(key) || claim === undefined) return;
     for (const pod of podsOf(claim))
-      recorder.event(pod, 'Normal', 'DeviceTaintManagerEviction', `Cancelling deletion of Pod ${keyOfObject(pod)}`);
-  }
-
-  async function evict(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { namespace = '', name = '', uid } = pod.metadata;
-    recorder.event(pod, 'Normal', 'DeviceTaintManagerEviction', `Marking for deletion Pod ${namespace}/${name}`);
-    const condition = {
-      type: 'DisruptionTarget',
-      status: 'True',
-      reason: 'DeletionByDeviceTaintManager',
-      message: 'Device Taint manager: deleting due to NoExecute taint',
-      lastTransitionTime: formatTime(clock.nowMs()),
-    };
-    try {
-      const patch = { metadata: { uid }, status: { conditions: withPodCondition(pod.status?.conditions, condition) } };
-      await client.patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
-      await client.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+      recorder.event(pod, 'Normal', EVENT, `Cancelling deletion of Pod ${keyOfObject(pod)}`);
   }
 
   const enqueuePool = (slice: ResourceSlice): void => {

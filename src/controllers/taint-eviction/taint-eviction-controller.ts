@@ -5,17 +5,21 @@
  * Watches: pods, nodes. Deletes pods. A pod's clock starts when the taint is first seen and stops when it is gone.
  */
 import { Nodes, Pods } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
 import { toleratesTaint } from '../../api/taints-tolerations.ts';
-import { formatTime } from '../../api/time.ts';
 import type { Node, Pod, Taint, Toleration } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { withPodCondition } from '../../component-helpers/pods.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { evictPod } from '../pod-eviction.ts';
 
 const ACCOUNT = 'node-controller';
 const NAME = 'taint-eviction-controller';
 const BY_NODE = 'node-name';
+const EVENT = 'TaintManagerEviction';
+const WORDS = {
+  event: EVENT,
+  reason: 'DeletionByTaintManager',
+  message: 'Taint manager: deleting due to NoExecute taint',
+};
 
 /** Milliseconds the tolerations grant against these taints: 0 none, Infinity for ever. */
 export function toleratedMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
@@ -60,31 +64,12 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
     if (clockOf?.uid !== uid) running.set(key, (clockOf = { uid, sinceMs: nowMs }));
     const leftMs = clockOf.sinceMs + limitMs - nowMs;
     if (leftMs > 0) return loop.queue.addAfter(key, leftMs);
-    await evict(pod, signal);
+    await evictPod({ pods: client, recorder, clock }, pod, { words: WORDS, signal });
     running.delete(key);
   }
 
   function cancel(key: string, pod: Pod): void {
-    if (running.delete(key)) recorder.event(pod, 'Normal', 'TaintManagerEviction', `Cancelling deletion of Pod ${key}`);
-  }
-
-  async function evict(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { namespace = '', name = '', uid } = pod.metadata;
-    recorder.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${namespace}/${name}`);
-    const condition = {
-      type: 'DisruptionTarget',
-      status: 'True',
-      reason: 'DeletionByTaintManager',
-      message: 'Taint manager: deleting due to NoExecute taint',
-      lastTransitionTime: formatTime(clock.nowMs()),
-    };
-    try {
-      const patch = { metadata: { uid }, status: { conditions: withPodCondition(pod.status?.conditions, condition) } };
-      await client.patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
-      await client.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+    if (running.delete(key)) recorder.event(pod, 'Normal', EVENT, `Cancelling deletion of Pod ${key}`);
   }
 
   const enqueueNode = (node: Node): void => {
