@@ -1,7 +1,7 @@
 /**
  * DynamicResources: pods with resource claims run where devices for them are or can be allocated; what is found is written
  * into the claims, with the pod, before it is bound; devices that are made ready after that are waited for. Upstream:
- * plugins/dynamicresources. Not here: extended resources that are backed by device classes, device taint rules.
+ * plugins/dynamicresources. Not here: extended resources that are backed by device classes.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
@@ -46,6 +46,8 @@ interface CycleClaims {
   readonly found: Map<string, readonly AllocationResult[]>;
   /** What was taken, by the claim's uid. */
   readonly taken: Map<string, Decision>;
+  /** Claims whose devices some node cannot reach. */
+  readonly outOfReach: Set<ResourceClaim>;
 }
 
 /** An allocation that a cycle has decided on. */
@@ -85,11 +87,13 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       return undefined;
     },
     filter(state, _pod, { node }) {
-      const { claims, wanted, pools, inUse, shares, found } = claimsIn(state)!;
-      for (const { status } of claims) {
+      const { claims, wanted, pools, inUse, shares, found, outOfReach } = claimsIn(state)!;
+      const far = claims.filter(({ status }) => {
         const terms = status?.allocation?.nodeSelector?.nodeSelectorTerms;
-        if (terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node))) return UNREACHABLE;
-      }
+        return terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node));
+      });
+      for (const claim of far) outOfReach.add(claim);
+      if (far.length > 0) return UNREACHABLE;
       if (wanted.length === 0) return undefined;
       try {
         const results = allocateClaims({ node, pools, inUse, shares, claims: wanted });
@@ -99,6 +103,17 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       } catch (error) {
         return unresolvable(NAME, `cannot allocate claims: ${error instanceof Error ? error.message : String(error)}`);
       }
+    },
+    postFilter(state, pod) {
+      const { claims = [], outOfReach = new Set<ResourceClaim>() } = claimsIn(state) ?? {};
+      if (claims.length === 0) return { message: 'no new claims to deallocate' };
+      const idle = [...outOfReach].filter(({ status }) => isIdle(status?.reservedFor, pod));
+      if (idle.length === 0) return { message: 'still not schedulable' };
+      const claim = idle[random.int(idle.length)]!;
+      return {
+        message: 'deallocation of ResourceClaim completed',
+        commit: () => deallocate(deps, claim, pod),
+      };
     },
     reserve(state, _pod, nodeName) {
       const cycle = claimsIn(state);
@@ -150,6 +165,7 @@ function prepare(deps: DynamicResourcesDeps, claims: readonly ResourceClaim[], i
       shares: new Map(),
       found: new Map(),
       taken: new Map(),
+      outOfReach: new Set(),
     };
   const allocations: AllocationResult[] = [];
   for (const claim of deps.resourceClaims()) {
@@ -157,7 +173,20 @@ function prepare(deps: DynamicResourcesDeps, claims: readonly ResourceClaim[], i
     if (claim.status?.allocation !== undefined) allocations.push(claim.status.allocation);
   }
   const used = usedDevices([...allocations, ...[...inFlight.values()].map(({ allocation }) => allocation)]);
-  return { claims, wanted, pools: allDevices(deps.resourceSlices()), ...used, found: new Map(), taken: new Map() };
+  return {
+    claims,
+    wanted,
+    pools: allDevices(deps.resourceSlices()),
+    ...used,
+    found: new Map(),
+    taken: new Map(),
+    outOfReach: new Set(),
+  };
+}
+
+/** Whether nobody else uses what is allocated. */
+function isIdle(reservedFor: readonly { readonly uid: string }[] = [], { metadata }: Pod): boolean {
+  return reservedFor.every(({ uid }) => uid === metadata.uid);
 }
 
 /** Takes away what the claim itself tells by now, be it that the devices were given back since. */
