@@ -1,0 +1,56 @@
+/** The whole controller manager is killed in the midst of all its work: the world comes to the same end. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { Deployments, StatefulSets } from '../../../src/api/gen/resources.ts';
+import { controllers } from '../../../src/controllers/list.ts';
+import { makeOneOfEach } from '../../../src/controllers/one-of-each-fixture.ts';
+import { ready } from './nodes-fixture.ts';
+import { differences } from './outcome-fixture.ts';
+import { crashPoints, runWorld, type CrashWorld, type Program } from './run-world-fixture.ts';
+import { addNodes, all, change } from './workloads-fixture.ts';
+
+const POINTS = 16;
+
+const program: Program = { factories: Object.values(controllers) };
+
+const world: CrashWorld = {
+  config: {
+    clusterCidrs: ['10.42.0.0/16'],
+    serviceCidrs: ['10.43.0.0/16'],
+    rootCaPem: 'the authority',
+    signServiceAccountToken: async () => 'token',
+    // Nobody speaks for the node.
+    nodeMonitorGracePeriodMs: 3_600_000,
+  },
+  before: all(addNodes('node'), ready('node', 'True')),
+  steps: [
+    makeOneOfEach,
+    all(
+      change(Deployments, 'default/d', (draft) => {
+        draft.spec!.template.spec!.containers[0]!.image = 'i2';
+        draft.spec!.replicas = 3;
+      }),
+      change(StatefulSets, 'default/t', (draft) => {
+        draft.spec!.template.spec!.containers[0]!.image = 'i2';
+      }),
+    ),
+  ],
+  restMs: 65_000,
+  stepMs: 1000,
+};
+
+/** How often slices are made and changed depends on which pods are ready when. */
+function isNoMatterOfTime(difference: string): boolean {
+  return !difference.includes(' made EndpointSlice ');
+}
+
+it('the controller manager killed in the midst of its work', async () => {
+  const calm = await runWorld(program, world);
+  assert.ok(calm.writes.length > 50);
+  for (const point of crashPoints(calm.writes.length, POINTS, 'manager')) {
+    const at = `killed ${point.when} write ${point.write} of ${calm.writes.length}`;
+    const run = await runWorld(program, world, point);
+    assert.equal(run.crashes, 1, at);
+    assert.deepEqual(differences(calm.outcome, run.outcome).filter(isNoMatterOfTime), [], at);
+  }
+});
