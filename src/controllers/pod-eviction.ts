@@ -66,8 +66,13 @@ export async function evictPod(
     lastTransitionTime: formatTime(clock.nowMs()),
   };
   try {
-    const patch = { metadata: { uid }, status: { conditions: withPodCondition(pod.status?.conditions, condition) } };
-    await pods.patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
+    const before = pod.status?.conditions?.find(({ type }) => type === condition.type);
+    // Said already, by one that did not come to the deletion.
+    const isSaid = before?.status === 'True' && before.reason === words.reason && before.message === words.message;
+    if (!isSaid) {
+      const patch = { metadata: { uid }, status: { conditions: withPodCondition(pod.status?.conditions, condition) } };
+      await pods.patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
+    }
     await pods.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
     return true;
   } catch (error) {

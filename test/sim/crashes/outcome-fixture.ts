@@ -78,6 +78,7 @@ const LEFT_OUT = new Set([
   'resourceVersion',
   'certificate',
   'request',
+  'lastScaleTime',
   'endpoints.kubernetes.io/last-change-trigger-time',
 ]);
 
