@@ -12,7 +12,7 @@ import { storageWorlds } from './storage-fixture.ts';
 import { workloadWorlds } from './workloads-fixture.ts';
 
 /** Runs per world beside the undisturbed one; of more points, so many are drawn. */
-const MOST_POINTS = 24;
+const MOST_POINTS = 18;
 
 /** Controllers that write nothing but events: there is nothing between which they could die. */
 const WRITES_NOTHING = ['persistentvolume-expander-controller'] as const;

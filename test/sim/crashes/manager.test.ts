@@ -8,7 +8,7 @@ import { ready } from './nodes-fixture.ts';
 import { survives, type CrashWorld, type Program } from './run-world-fixture.ts';
 import { addNodes, all, change } from './workloads-fixture.ts';
 
-const POINTS = 16;
+const POINTS = 8;
 
 const program: Program = { factories: Object.values(controllers) };
 

@@ -43,10 +43,13 @@ export interface Program {
   readonly user?: string;
 }
 
-/** Where it is killed: at its `write`th write, from 1, or at every one. */
+/**
+ * Where it is killed: at its `write`th write, from 1, or at every one; before it or after it took effect. `unheard`: it took
+ * effect, the answer was lost, and the program lives on.
+ */
 export interface CrashPoint {
   readonly write: number | 'every';
-  readonly when: 'before' | 'after';
+  readonly when: 'before' | 'after' | 'unheard';
 }
 
 /** How a world ended, and how it came to that. */
@@ -122,6 +125,11 @@ function startLives(h: ServerHarness, program: Program, point: CrashPoint | unde
           crash();
           throw gone();
         }
+        if (doomed && point.when === 'unheard') {
+          crashes++;
+          await server(request);
+          throw gone();
+        }
         // A refusal is an answer too: neither is heard by the dead.
         const [answer] = await Promise.allSettled([server(request)]);
         if (doomed && !dead && !(point.write === 'every' && isRefusal(answer))) crash();
@@ -162,11 +170,12 @@ function gone(): Error {
 /** Of one that is killed whenever a write of its has taken effect. */
 const AT_EVERY_WRITE: CrashPoint = { write: 'every', when: 'after' };
 
-/** The points to kill at: before and after each write, or, when these are too many, `most` of them by the seed. */
+/** The points to disturb at: all of each write, or, when these are too many, `most` of them by the seed. */
 function crashPoints(writes: number, most: number, seed: string): CrashPoint[] {
   const all = Array.from({ length: writes }, (_, at): CrashPoint[] => [
     { write: at + 1, when: 'before' },
     { write: at + 1, when: 'after' },
+    { write: at + 1, when: 'unheard' },
   ]).flat();
   const random = createSeededRandom(seed);
   while (all.length > most) all.splice(random.int(all.length), 1);
@@ -186,7 +195,7 @@ export async function survives(
   const every = world.needsTwoWrites === undefined ? [AT_EVERY_WRITE] : [];
   for (const point of [...every, ...crashPoints(count, most, seed)]) {
     const which = point.write === 'every' ? '' : ` (${calm.writes[point.write - 1]})`;
-    const at = `${seed} killed ${point.when} write ${point.write}${which} of ${count}`;
+    const at = `${seed} disturbed ${point.when} write ${point.write}${which} of ${count}`;
     const run = await runWorld(program, world, point);
     const found = differences(calm.outcome, run.outcome).filter((difference) => !ignores(difference));
     assert.deepEqual(found, [], at);

@@ -20,7 +20,7 @@ import { createScheduler } from '../../../src/scheduler/scheduler.ts';
 import { survives, type CrashWorld, type Program, type Step } from './run-world-fixture.ts';
 import { addNodes, all, change, create } from './workloads-fixture.ts';
 
-const MOST_POINTS = 30;
+const MOST_POINTS = 20;
 
 /** The scheduler as a controller among others. */
 function schedulerOf(deps: ControllerDeps): Controller {
