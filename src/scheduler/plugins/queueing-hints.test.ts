@@ -1,25 +1,28 @@
 /** An event wakes only the pods that it can help: the plugins' hints. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
 import type { SchedulerPlugin } from '../framework/plugin.ts';
 import type { ClusterEvent } from '../queue/cluster-event.ts';
-import { testNode, testPod } from '../scheduler-fixture.ts';
+import { testNode, testPluginDeps, testPod } from '../scheduler-fixture.ts';
 import { createInterPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
+import { createDynamicResources } from './dynamic-resources/dynamic-resources.ts';
 import { createNodeAffinity } from './node-affinity/node-affinity.ts';
 import { createNodePorts } from './node-ports/node-ports.ts';
 import { createNodeResourcesFit } from './node-resources-fit/node-resources-fit.ts';
 import { createNodeUnschedulable } from './node-unschedulable/node-unschedulable.ts';
 import { createPodTopologySpread } from './pod-topology-spread/pod-topology-spread.ts';
 import { createTaintToleration } from './taint-toleration/taint-toleration.ts';
+import { createVolumeBinding } from './volume-binding/volume-binding.ts';
 
 /** `now` for what is new or changed, `old` for what is gone or was before. */
 interface Case {
   readonly plugin: SchedulerPlugin;
   readonly event: ClusterEvent;
   readonly pod: Pod;
-  readonly old?: Node | Pod;
-  readonly now?: Node | Pod;
+  readonly old?: KubernetesObject;
+  readonly now?: KubernetesObject;
 }
 
 const fit = createNodeResourcesFit();
@@ -50,6 +53,20 @@ const spreads = web('p', 'web', {
   topologySpreadConstraints: [
     { topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule', labelSelector: term.labelSelector },
   ],
+});
+const binding = createVolumeBinding(testPluginDeps());
+const devices = createDynamicResources(testPluginDeps());
+const withClaims = testPod('p', {
+  spec: {
+    volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }],
+    resourceClaims: [{ name: 'r', resourceClaimName: 'r' }],
+  },
+});
+const volumeClaim = (name: string) => ({ kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' } });
+const deviceClaim = (name: string, allocated: boolean) => ({
+  kind: 'ResourceClaim',
+  metadata: { name, namespace: 'default' },
+  status: allocated ? { allocation: {} } : {},
 });
 const elsewhere = { ...web('q'), metadata: { ...web('q').metadata, namespace: 'other' } };
 
@@ -181,6 +198,50 @@ describe('queueing hints', () => {
       false,
     ],
     ['a node that is open', { plugin: closed, event: 'node/update-taint', pod: wants, old: small, now: large }, true],
+    ['its own claim', { plugin: binding, event: 'storage', pod: withClaims, now: volumeClaim('c') }, true],
+    ["another pod's claim", { plugin: binding, event: 'storage', pod: withClaims, now: volumeClaim('d') }, false],
+    [
+      'a volume',
+      { plugin: binding, event: 'storage', pod: withClaims, now: { kind: 'PersistentVolume', metadata: {} } },
+      true,
+    ],
+    [
+      'its own device claim',
+      { plugin: devices, event: 'resource-claim', pod: withClaims, now: deviceClaim('r', false) },
+      true,
+    ],
+    [
+      'devices given back',
+      {
+        plugin: devices,
+        event: 'resource-claim',
+        pod: withClaims,
+        old: deviceClaim('s', true),
+        now: deviceClaim('s', false),
+      },
+      true,
+    ],
+    [
+      'a claim with devices gone',
+      { plugin: devices, event: 'resource-claim', pod: withClaims, old: deviceClaim('s', true) },
+      true,
+    ],
+    [
+      'devices given to another',
+      {
+        plugin: devices,
+        event: 'resource-claim',
+        pod: withClaims,
+        old: deviceClaim('s', false),
+        now: deviceClaim('s', true),
+      },
+      false,
+    ],
+    [
+      'a new slice',
+      { plugin: devices, event: 'resource-claim', pod: withClaims, now: { kind: 'ResourceSlice', metadata: {} } },
+      true,
+    ],
     ['a pod of its namespace', { plugin: spread, event: 'assigned-pod/add', pod: spreads, now: web('q') }, true],
     ['a pod of another namespace', { plugin: spread, event: 'assigned-pod/add', pod: spreads, now: elsewhere }, false],
   ];

@@ -9,7 +9,7 @@ import { ResourceClaims } from '../../../api/gen/resources.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { Client } from '../../../client/client.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
-import { CLAIM_FINALIZER } from '../../../component-helpers/resource-claims.ts';
+import { CLAIM_FINALIZER, claimNameOf } from '../../../component-helpers/resource-claims.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
 import type { ClusterObjects } from '../../framework/plugin-deps.ts';
@@ -147,8 +147,19 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
         return failed(NAME, error);
       }
     },
-    events: [{ event: 'resource-claim' }, { event: 'pod/update' }],
+    events: [{ event: 'resource-claim', hint: mayHelp }, { event: 'pod/update' }],
   };
+}
+
+/** Of claims those of the pod itself do, and those that give devices back; slices, classes and rules always may. */
+function mayHelp(pod: Pod, old: unknown, now: unknown): boolean {
+  const [before, after] = [old, now] as [ResourceClaim | undefined, ResourceClaim | undefined];
+  const changed = after ?? before;
+  if (changed?.kind !== 'ResourceClaim') return true;
+  const { namespace, name } = changed.metadata;
+  const isOwn = (pod.spec?.resourceClaims ?? []).some((claim) => claimNameOf(pod, claim) === name);
+  if (isOwn && namespace === pod.metadata.namespace) return true;
+  return before?.status?.allocation !== undefined && after?.status?.allocation === undefined;
 }
 
 /** What the cycle needs to know: what is wanted and what is in use. */
