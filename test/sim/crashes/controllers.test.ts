@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { controllers, type ControllerFactory, type ControllerName } from '../../../src/controllers/list.ts';
 import { nodeWorlds } from './nodes-fixture.ts';
-import { survives, type CrashWorld } from './run-world-fixture.ts';
+import { runWorld, survives, type CrashWorld } from './run-world-fixture.ts';
 import { serviceWorlds } from './services-fixture.ts';
 import { storageWorlds } from './storage-fixture.ts';
 import { workloadWorlds } from './workloads-fixture.ts';
@@ -15,9 +15,9 @@ import { workloadWorlds } from './workloads-fixture.ts';
 const MOST_POINTS = 18;
 
 /** Controllers that write nothing but events: there is nothing between which they could die. */
-const WRITES_NOTHING = ['persistentvolume-expander-controller'] as const;
+const WRITES_NOTHING: readonly string[] = ['persistentvolume-expander-controller'];
 
-const worlds: Readonly<Record<Exclude<ControllerName, (typeof WRITES_NOTHING)[number]>, CrashWorld>> = {
+const worlds: Readonly<Record<ControllerName, CrashWorld>> = {
   ...workloadWorlds,
   ...serviceWorlds,
   ...nodeWorlds,
@@ -75,11 +75,11 @@ function valuesOf(metrics: string): Map<string, number> {
 
 describe('a controller killed at any of its writes', () => {
   for (const [name, factory] of Object.entries<ControllerFactory>(controllers)) {
-    if ((WRITES_NOTHING as readonly string[]).includes(name)) continue;
     it(name, async () => {
       const world = (worlds as Readonly<Record<string, CrashWorld | undefined>>)[name];
       assert.ok(world, 'a controller without a world: give it one');
       const program = { factories: [factory] };
+      if (WRITES_NOTHING.includes(name)) return assert.deepEqual((await runWorld(program, world)).writes, []);
       const calm = await survives(program, world, { most: MOST_POINTS, seed: name });
       assert.equal(calm.writesAtResync, 0, `a resync writes:\n${calm.writes.slice(-calm.writesAtResync).join('\n')}`);
       const values = valuesOf(calm.metrics);

@@ -116,6 +116,19 @@ export const storageWorlds = {
     ],
   },
   'persistentvolume-attach-detach-controller': attachment,
+  'persistentvolume-expander-controller': {
+    with: ['persistentvolume-binder-controller'],
+    before: all(
+      create(StorageClasses, 'grows', { provisioner: 'disks.example.com', allowVolumeExpansion: true }),
+      volume('v', '1Gi', { ...noPath, ...disk, storageClassName: 'grows' }),
+      claim('c', '1Gi', { storageClassName: 'grows' }),
+    ),
+    steps: [
+      async () => undefined,
+      changeClaim('c', (draft) => void (draft.spec!.resources!.requests!['storage'] = '2Gi')),
+    ],
+    restMs: 5000,
+  },
   'ephemeral-volume-controller': {
     steps: [
       podWith('p', [
