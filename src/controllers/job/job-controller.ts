@@ -12,6 +12,7 @@ import type { Job } from '../../api/gen/batch-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
+import { OwnWrites } from '../own-writes.ts';
 import { claimObjects } from '../controller-ref-manager.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { createPodControl } from '../pod-control.ts';
@@ -47,11 +48,13 @@ export function createJobController(deps: ControllerDeps): Controller {
   const pods = deps.informers.informer(Pods);
   const metrics = createJobMetrics(deps.platform.metrics);
   const expectations = new Expectations(clock);
+  const ownWrites = new OwnWrites();
   // Pods whose finalizer is off though the cache still shows it.
   const settled = new Set<string>();
   const writer = createJobWriter({
     client,
     expectations,
+    ownWrites,
     podControl: createPodControl(client, recorder),
     releasing: (pod) => void settled.add(pod.metadata.uid ?? ''),
     notReleased: (pod) => void settled.delete(pod.metadata.uid ?? ''),
@@ -91,7 +94,11 @@ export function createJobController(deps: ControllerDeps): Controller {
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const job = jobs.get(parseKey(key));
-    if (job === undefined) return expectations.forget(key);
+    if (job === undefined) {
+      ownWrites.forget(key);
+      return expectations.forget(key);
+    }
+    if (ownWrites.isBehind(key, job)) return;
     if ((job.spec?.managedBy ?? MANAGER) !== MANAGER || isFinished(job)) return;
     const startedMs = clock.monotonicMs();
     let action: JobAction = 'reconciling';

@@ -6,6 +6,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Client } from '../../client/client.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import type { Expectations } from '../../component-helpers/expectations.ts';
+import type { OwnWrites } from '../own-writes.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { isNamespaceTerminating } from '../controller.ts';
 import { slowStartBatch, type PodControl } from '../pod-control.ts';
@@ -43,6 +44,7 @@ export interface JobWriterDeps {
   readonly client: Client;
   readonly podControl: PodControl;
   readonly expectations: Expectations;
+  readonly ownWrites: OwnWrites;
   /** Called before a finalizer is taken off. */
   readonly releasing: (pod: Pod) => void;
   /** Called when that failed. */
@@ -51,7 +53,7 @@ export interface JobWriterDeps {
 
 /** Makes a writer. */
 export function createJobWriter(deps: JobWriterDeps): JobWriter {
-  const { client, podControl, expectations } = deps;
+  const { client, podControl, expectations, ownWrites } = deps;
 
   async function releaseOne(pod: Pod, signal: AbortSignal): Promise<void> {
     if (!isTracked(pod)) return;
@@ -109,7 +111,9 @@ export function createJobWriter(deps: JobWriterDeps): JobWriter {
     release: (pods, signal) => each(pods, (pod) => releaseOne(pod, signal)),
     async updateStatus(job, status, signal) {
       if (equalStatus(status, job.status)) return job;
-      return await client.resource(Jobs).updateStatus({ ...job, status }, { signal });
+      const written = await client.resource(Jobs).updateStatus({ ...job, status }, { signal });
+      ownWrites.note(keyOfObject(job), written);
+      return written;
     },
   };
 }

@@ -112,6 +112,8 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
     making.catch(() => creations.inc({ status: 'failure', ...admin }));
     const created = await making;
     creations.inc({ status: 'success', ...admin });
+    // Its name is the server's: without seeing it the next sync would make another.
+    await claims.waitForRevision(created.metadata.resourceVersion ?? '', signal);
     return created.metadata.name ?? '';
   }
 

@@ -80,7 +80,7 @@ describe('a controller killed at any of its writes', () => {
       assert.ok(world, 'a controller without a world: give it one');
       const program = { factories: [factory] };
       if (WRITES_NOTHING.includes(name)) return assert.deepEqual((await runWorld(program, world)).writes, []);
-      const calm = await survives(program, world, { most: MOST_POINTS, seed: name });
+      const calm = await survives(program, world, { most: MOST_POINTS, seed: name, late: true });
       assert.equal(calm.writesAtResync, 0, `a resync writes:\n${calm.writes.slice(-calm.writesAtResync).join('\n')}`);
       const values = valuesOf(calm.metrics);
       assert.deepEqual(

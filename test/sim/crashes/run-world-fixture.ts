@@ -45,11 +45,11 @@ export interface Program {
 
 /**
  * Where it is killed: at its `write`th write, from 1, or at every one; before it or after it took effect. `unheard`: it took
- * effect, the answer was lost, and the program lives on.
+ * effect, the answer was lost, and the program lives on. `late`: nothing is killed, but its caches are behind all the time.
  */
 export interface CrashPoint {
   readonly write: number | 'every';
-  readonly when: 'before' | 'after' | 'unheard';
+  readonly when: 'before' | 'after' | 'unheard' | 'late';
 }
 
 /** How a world ended, and how it came to that. */
@@ -130,6 +130,7 @@ function startLives(h: ServerHarness, program: Program, point: CrashPoint | unde
           await server(request);
           throw gone();
         }
+        if (point?.when === 'late' && !calm) return late(await server(request), h.clock);
         // A refusal is an answer too: neither is heard by the dead.
         const [answer] = await Promise.allSettled([server(request)]);
         if (doomed && !dead && !(point.write === 'every' && isRefusal(answer))) crash();
@@ -167,6 +168,9 @@ function gone(): Error {
   return Object.assign(new Error('the process is gone'), { code: 'ECONNRESET' });
 }
 
+/** Of one whose caches are behind. */
+const LATE: CrashPoint = { write: 'every', when: 'late' };
+
 /** Of one that is killed whenever a write of its has taken effect. */
 const AT_EVERY_WRITE: CrashPoint = { write: 'every', when: 'after' };
 
@@ -186,22 +190,54 @@ function crashPoints(writes: number, most: number, seed: string): CrashPoint[] {
 export async function survives(
   program: Program,
   world: CrashWorld,
-  options: { readonly most: number; readonly seed: string; readonly ignores?: (difference: string) => boolean },
+  options: {
+    readonly most: number;
+    readonly seed: string;
+    /** Also with caches that are behind. */
+    readonly late?: boolean;
+    readonly ignores?: (difference: string) => boolean;
+  },
 ): Promise<WorldRun> {
   const { most, seed, ignores = () => false } = options;
   const calm = await runWorld(program, world);
   const count = calm.writes.length;
   assert.ok(count > 0, 'a world in which it has nothing to do shows nothing');
   const every = world.needsTwoWrites === undefined ? [AT_EVERY_WRITE] : [];
+  if (options.late === true) every.push(LATE);
   for (const point of [...every, ...crashPoints(count, most, seed)]) {
     const which = point.write === 'every' ? '' : ` (${calm.writes[point.write - 1]})`;
     const at = `${seed} disturbed ${point.when} write ${point.write}${which} of ${count}`;
     const run = await runWorld(program, world, point);
     const found = differences(calm.outcome, run.outcome).filter((difference) => !ignores(difference));
     assert.deepEqual(found, [], at);
+    if (point.when === 'late') continue;
     if (point.write !== 'every') assert.equal(run.crashes, 1, at);
     // Each life must leave something that lasts behind.
     else assert.ok(run.crashes > 0 && run.writes.length <= 2 * count, `${at}:\n${run.writes.join('\n')}`);
   }
   return calm;
+}
+
+const LAG_MS = 1500;
+
+/** What the server tells of changes comes late: a cache that is behind. */
+function late(answer: ApiResponse, clock: ServerHarness['clock']): ApiResponse {
+  if (answer.kind !== 'watch') return answer;
+  const inner = answer.events[Symbol.asyncIterator]();
+  return {
+    ...answer,
+    events: {
+      [Symbol.asyncIterator]: () => ({
+        async next() {
+          const result = await inner.next();
+          if (result.done !== true) await clock.sleep(LAG_MS);
+          return result;
+        },
+        async return() {
+          await inner.return?.();
+          return { done: true as const, value: undefined };
+        },
+      }),
+    },
+  };
 }

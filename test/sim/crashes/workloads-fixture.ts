@@ -167,7 +167,7 @@ export const workloadWorlds = {
       newImage(any(Deployments), 'default/x'),
       scale(any(Deployments), 'default/x', 1),
     ],
-    restMs: 10_000,
+    restMs: 25_000,
   },
   'daemonset-controller': {
     before: addNodes('n1', 'n2'),
