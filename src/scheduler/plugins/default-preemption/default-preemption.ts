@@ -73,13 +73,17 @@ async function leftByExtenders(
   return [...left].map(([node, { victims, violations }]) => candidateOf(node, victims, violations));
 }
 
+/** Victims that were deleted though the cache may not show it yet. */
+const told = new WeakSet<Pod>();
+
 /** Not again while the victims of an earlier preemption are still leaving. */
 function ineligible(pod: Pod, { snapshot, statuses, nominations }: PostFilterInput): string | undefined {
   if (pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
   const nominated = nominations.nodeOf(pod) ?? pod.status?.nominatedNodeName ?? '';
   if (nominated === '' || statuses.get(nominated)?.code === 'unresolvable') return undefined;
   const leaving = [...(snapshot.byName(nominated)?.pods.values() ?? [])].some(
-    (other) => other.metadata.deletionTimestamp !== undefined && priorityOf(other) < priorityOf(pod),
+    (other) =>
+      (other.metadata.deletionTimestamp !== undefined || told.has(other)) && priorityOf(other) < priorityOf(pod),
   );
   return leaving ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
 }
@@ -155,6 +159,7 @@ async function evictOne(
   await ignoringGone(
     pods.delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal }),
   );
+  told.add(victim);
   deps.recorder.event(victim, 'Normal', 'Preempted', `Preempted by pod ${pod.metadata.uid} on node ${node}`);
 }
 
