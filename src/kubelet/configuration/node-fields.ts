@@ -1,4 +1,5 @@
 /** Fields about the node: its registration, its name for pods' DNS, its images, logs and reports. */
+import { VERIFICATION_POLICIES } from '../images/pull-verification.ts';
 import type { FieldTable } from './field-table.ts';
 
 const taint = {
@@ -29,6 +30,7 @@ export const NODE_FIELDS = {
   resolvConf: {
     type: 'string',
     default: '/etc/resolv.conf',
+    emptyIsValue: true,
     flag: 'resolv-conf',
     state: 'honoured',
     note: '',
@@ -67,11 +69,16 @@ export const NODE_FIELDS = {
   maxParallelImagePulls: { type: 'int', default: 5, state: 'honoured', note: 'upstream: no limit' },
   imagePullCredentialsVerificationPolicy: {
     type: 'string',
-    default: 'NeverVerify',
-    state: 'refused',
-    note: 'credentials of images that are already there are not verified (upstream: NeverVerifyPreloadedImages)',
+    default: 'NeverVerifyPreloadedImages',
+    accepts: VERIFICATION_POLICIES.filter((policy) => policy !== 'NeverVerifyPreloadedImages'),
+    state: 'honoured',
+    note: 'whether a pod may use an image that is there already; with the feature gate KubeletEnsureSecretPulledImages',
   },
-  preloadedImagesVerificationAllowlist: { type: 'strings', state: 'refused', note: 'nothing is verified' },
+  preloadedImagesVerificationAllowlist: {
+    type: 'strings',
+    state: 'honoured',
+    note: 'with the policy NeverVerifyAllowlistedImages',
+  },
   imageMinimumGCAge: {
     type: 'duration',
     default: '2m0s',

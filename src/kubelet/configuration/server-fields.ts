@@ -61,6 +61,12 @@ const authorization = {
   },
 } as const satisfies FieldTable;
 
+const nested = { state: 'in part', note: '' } as const;
+const loggingOptions = {
+  splitStream: { type: 'bool', state: 'refused', note: 'all lines go to the error output' },
+  infoBufferSize: { type: 'string', default: '0', state: 'no effect', note: 'log lines are written at once' },
+} as const satisfies FieldTable;
+
 const logging = {
   format: {
     type: 'string',
@@ -69,9 +75,15 @@ const logging = {
     state: 'refused',
     note: 'log lines have one format',
   },
-  flushFrequency: { type: 'duration', default: '5s', state: 'no effect', note: 'log lines are written at once' },
+  flushFrequency: { type: 'timeOrDuration', default: '5s', state: 'no effect', note: 'log lines are written at once' },
   verbosity: { type: 'int', flag: 'v', state: 'honoured', note: '4 and above writes debug lines' },
   vmodule: { type: 'string', flag: 'vmodule', state: 'refused', note: 'verbosity per module is not supported' },
+  options: {
+    type: {
+      of: { text: { type: { of: loggingOptions }, ...nested }, json: { type: { of: loggingOptions }, ...nested } },
+    },
+    ...nested,
+  },
 } as const satisfies FieldTable;
 
 /** The fields. */

@@ -1,6 +1,7 @@
 /** What is wrong with a complete configuration. Upstream: ValidateKubeletConfiguration; its sentences, and refusals of our own. */
 import { parseDurationMs } from '../../api/duration.ts';
 import { tryParseQuantity } from '../../api/quantity.ts';
+import { allowlistComplaint } from '../images/pull-verification.ts';
 import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
 import { complaintsAboutGates, gateEnabled } from './feature-gates.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
@@ -51,6 +52,17 @@ const images: Check = (c) => [
   negative('registry-burst', 'registryBurst', c.registryBurst),
   negative('registry-qps', 'registryPullQPS', c.registryPullQPS),
   c.maxParallelImagePulls < 1 && `maxParallelImagePulls ${c.maxParallelImagePulls} must be a positive number`,
+  !gateEnabled(c.featureGates, 'KubeletEnsureSecretPulledImages') &&
+    (c.imagePullCredentialsVerificationPolicy !== 'NeverVerifyPreloadedImages' ||
+      c.preloadedImagesVerificationAllowlist.length > 0) &&
+    '`imagePullCredentialsVerificationPolicy` and `preloadedImagesVerificationAllowlist` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled',
+  c.preloadedImagesVerificationAllowlist.length > 0 &&
+    c.imagePullCredentialsVerificationPolicy !== 'NeverVerifyAllowlistedImages' &&
+    'can\'t set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVerificationPolicy` is not "NeverVerifyAllowlistedImages"',
+  ...c.preloadedImagesVerificationAllowlist.map((pattern) => {
+    const complaint = allowlistComplaint(pattern);
+    return complaint !== undefined && `preloadedImagesVerificationAllowlist: ${complaint}`;
+  }),
   c.containerLogMaxFiles <= 1 && 'containerLogMaxFiles (--container-log-max-files) must be greater than 1',
   ms(c.containerLogMonitorInterval) < 3000 &&
     'containerLogMonitorInterval must be a positive time duration greater than or equal to 3s',

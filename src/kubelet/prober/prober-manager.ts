@@ -3,7 +3,7 @@
  * pkg/kubelet/prober/prober_manager.go.
  */
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { isRestartableInitContainer } from '../status/restart-policy.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
@@ -31,7 +31,7 @@ export interface ProbeManager {
 export interface ProbeManagerDeps {
   readonly platform: BasePlatform;
   readonly prober: Prober;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly results: ResultsManager;
   readonly podStatus: (uid: string) => PodStatus | undefined;
   readonly podByUid: (uid: string) => Pod | undefined;
