@@ -51,6 +51,13 @@ function probedContainers(pod: Pod): readonly Container[] {
   return [...(pod.spec?.initContainers ?? []).filter(isRestartableInitContainer), ...(pod.spec?.containers ?? [])];
 }
 
+/** What upstream calls the probes in its metrics. */
+const METRIC_TYPES: Readonly<Record<ProbeType, string>> = {
+  liveness: 'Liveness',
+  readiness: 'Readiness',
+  startup: 'Startup',
+};
+
 /** Makes a manager. Its start counts as the kubelet's. */
 export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
   const { clock } = deps.platform;
@@ -73,29 +80,33 @@ export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
     const { problem } = probePeriod(pod, probe.type, probe.spec);
     if (problem !== undefined) deps.recorder.event(pod, 'Warning', 'ProbeWarning', problem);
     const labels = {
-      probe_type: probe.type,
+      probe_type: METRIC_TYPES[probe.type],
       container: container.name,
       pod: podName(pod),
       namespace: podNamespace(pod),
       pod_uid: uid,
     };
-    ofPod.set(
-      key,
-      startProbeWorker(
-        {
-          clock,
-          prober: deps.prober,
-          results: deps.results,
-          podStatus: () => deps.podStatus(uid),
-          currentPod: () => deps.podByUid(uid) ?? pod,
-          startedAtMs,
-          random: () => random.next(),
-          onEnd: () => remove(uid, key),
-          count: (result) => probeTotal.inc({ ...labels, result: result === 'success' ? 'successful' : 'failed' }),
-        },
-        { container, ...probe },
-      ),
+    const worker = startProbeWorker(
+      {
+        clock,
+        prober: deps.prober,
+        results: deps.results,
+        podStatus: () => deps.podStatus(uid),
+        currentPod: () => deps.podByUid(uid) ?? pod,
+        startedAtMs,
+        random: () => random.next(),
+        onEnd: () => remove(uid, key),
+        count: (result) => probeTotal.inc({ ...labels, result: result === 'success' ? 'successful' : 'failed' }),
+      },
+      { container, ...probe },
     );
+    ofPod.set(key, {
+      ...worker,
+      stop() {
+        worker.stop();
+        for (const result of ['successful', 'failed']) probeTotal.remove({ ...labels, result });
+      },
+    });
   }
 
   function remove(uid: string, key: string): void {
