@@ -15,7 +15,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { get as httpsGet } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -129,6 +131,7 @@ describe('a kubelet with settings of its own', () => {
       enableControllerAttachDetach: false,
       volumePluginDir: drivers,
       rotateCertificates: true,
+      tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'],
       staticPodURL,
       staticPodURLHeader: { 'X-Token': ['secret'] },
     };
@@ -341,6 +344,71 @@ esac
       },
       log,
     );
+  });
+
+  const port = (): number => (JSON.parse(readFileSync(machine.configFile, 'utf8')) as { port: number }).port;
+
+  it('offers the cipher suites it was given, and those of TLS 1.3', async () => {
+    const connect = (options: ConnectionOptions): Promise<string> =>
+      new Promise((resolve) => {
+        const socket = connectTls({ host: '127.0.0.1', port: port(), rejectUnauthorized: false, ...options }, () => {
+          resolve(`${socket.getProtocol()} ${socket.getCipher().name}`);
+          socket.destroy();
+        });
+        socket.once('error', () => resolve('refused'));
+      });
+    const old = { maxVersion: 'TLSv1.2' } as const;
+    assert.equal(await connect(old), 'TLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384');
+    assert.equal(await connect({ ...old, ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }), 'refused');
+    assert.match(await connect({}), /^TLSv1\.3 /);
+  });
+
+  it('asks the API server who calls, and whether they may, path by path', async () => {
+    await must(['create', 'serviceaccount', 'scraper']);
+    await must(['create', 'clusterrole', 'scrape', '--verb=get', '--resource=nodes/metrics']);
+    await must(['create', 'clusterrolebinding', 'scrape', '--clusterrole=scrape', '--serviceaccount=default:scraper']);
+    const token = await must(['create', 'token', 'scraper']);
+    const get = (path: string, headers: Record<string, string> = {}): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const options = { host: '127.0.0.1', port: port(), path, headers, rejectUnauthorized: false };
+        httpsGet(options, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        }).once('error', reject);
+      });
+    const bearer = { authorization: `Bearer ${token}` };
+    await until(
+      'the permission counts',
+      async () => {
+        assert.equal(await get('/metrics/resource', bearer), 200);
+        return true;
+      },
+      log,
+    );
+    const statuses = [
+      await get('/pods', bearer),
+      await get('/metrics/resource'),
+      await get('/metrics/resource', { authorization: 'Bearer nobody' }),
+    ];
+    assert.deepEqual(statuses, [403, 401, 401]);
+  });
+
+  it('ends a pod to take a critical one in', async () => {
+    const node = await machine.plane.admin.resource(Nodes).get({ name: NODE });
+    const cpus = Number(node.status?.allocatable?.['cpu']);
+    assert.ok(cpus >= 1, 'whole processors');
+    const asking = (cpu: string): Container => sleeper({ resources: { requests: { cpu } } });
+    await create('holder', { containers: [asking(`${cpus * 1000 - 400}m`)] });
+    await ready('holder');
+    await create('ordinary', { containers: [asking('500m')] });
+    const refused = await becomes('ordinary', 'is refused', ({ status }) => status?.phase === 'Failed');
+    assert.equal(refused.status?.reason, 'OutOfcpu');
+    await create('critical', { priorityClassName: 'system-node-critical', containers: [asking('500m')] });
+    await ready('critical');
+    const { status } = await becomes('holder', 'has ended', (pod) => pod.status?.phase === 'Failed');
+    assert.deepEqual([status?.reason, status?.message], ['Preempting', 'Preempted in order to admit critical pod']);
+    await said('holder', /^Preempting: Preempted in order to admit critical pod$/);
+    for (const name of ['holder', 'ordinary', 'critical']) await remove(name);
   });
 
   it('runs what its URL lists, and shows it in the API', async () => {

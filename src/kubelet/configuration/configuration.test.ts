@@ -288,6 +288,10 @@ describe('validation', () => {
       },
       '`imagePullCredentialsVerificationPolicy` and `preloadedImagesVerificationAllowlist` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled',
     ],
+    [
+      { tlsCipherSuites: ['TLS_AES_128_GCM_SHA256', 'TLS_NONE'] },
+      "tlsCipherSuites (--tls-cipher-suites): Cipher suite TLS_NONE not supported or doesn't exist",
+    ],
     [{ cgroupDriver: 'other' }, 'cgroupDriver (--cgroup-driver) "other" is not known: it must be cgroupfs or systemd'],
   ];
   for (const [given, complaint] of cases)

@@ -1,4 +1,5 @@
 /** Fields about the kubelet as a process: its server, its clients, where its pods come from, its logs. */
+import { TLS_VERSIONS } from '../../component-helpers/tls-names.ts';
 import type { FieldTable } from './field-table.ts';
 
 const bool = 'bool';
@@ -99,13 +100,18 @@ export const SERVER_FIELDS = {
   },
   tlsCertFile: { type: 'string', flag: 'tls-cert-file', state: 'honoured', note: 'a changed file is taken up' },
   tlsPrivateKeyFile: { type: 'string', flag: 'tls-private-key-file', state: 'honoured', note: '' },
-  tlsCipherSuites: { type: 'strings', flag: 'tls-cipher-suites', state: 'refused', note: "OpenSSL's list is used" },
+  tlsCipherSuites: {
+    type: 'strings',
+    flag: 'tls-cipher-suites',
+    state: 'honoured',
+    note: 'by the names of their standard; none given: those of OpenSSL',
+  },
   tlsMinVersion: {
     type: 'string',
     flag: 'tls-min-version',
-    accepts: ['VersionTLS12'],
+    accepts: Object.keys(TLS_VERSIONS),
     state: 'in part',
-    note: 'TLS 1.2 is the minimum; no other can be chosen',
+    note: 'earlier versions than TLS 1.2, the default, are not offered',
   },
   rotateCertificates: {
     type: bool,
@@ -171,8 +177,8 @@ export const SERVER_FIELDS = {
     default: 'application/json',
     flag: 'kube-api-content-type',
     accepts: ['application/vnd.kubernetes.protobuf'],
-    state: 'in part',
-    note: 'protobuf is taken and JSON sent',
+    state: 'no effect',
+    note: 'JSON is sent whatever it says: every server takes it',
   },
   kubeAPIQPS: { type: 'int', default: 50, flag: 'kube-api-qps', state: 'honoured', note: 'negative: no limit' },
   kubeAPIBurst: { type: 'int', default: 100, flag: 'kube-api-burst', state: 'honoured', note: '' },

@@ -1,5 +1,6 @@
 /** What is wrong with a complete configuration. Upstream: ValidateKubeletConfiguration; its sentences, and refusals of our own. */
 import { parseDurationMs } from '../../api/duration.ts';
+import { openSslCipher } from '../../component-helpers/tls-names.ts';
 import { tryParseQuantity } from '../../api/quantity.ts';
 import { allowlistComplaint } from '../images/pull-verification.ts';
 import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
@@ -36,6 +37,11 @@ const server: Check = (c) => [
     'serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate',
   !['AlwaysAllow', 'Webhook'].includes(c.authorization.mode) &&
     `authorization.mode ${quoted(c.authorization.mode)} must be one of: "AlwaysAllow" or "Webhook"`,
+  ...c.tlsCipherSuites.map(
+    (name) =>
+      openSslCipher(name) === undefined &&
+      `tlsCipherSuites (--tls-cipher-suites): Cipher suite ${name} not supported or doesn't exist`,
+  ),
   c.containerRuntimeEndpoint === '' && 'the containerRuntimeEndpoint was not specified or empty',
 ];
 
