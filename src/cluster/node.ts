@@ -184,7 +184,11 @@ function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContai
   );
   const stats = createStatsProvider(
     { platform, cri: parts.cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
-    { kubeletRoot: parts.config.rootDirectory, podLogsDir: parts.config.podLogsDir },
+    {
+      kubeletRoot: parts.config.rootDirectory,
+      podLogsDir: parts.config.podLogsDir,
+      volumeStatsPeriodMs: parts.config.volumeStatsPeriodMs,
+    },
   );
   return { kubelet, podContainers, stats };
 }

@@ -75,7 +75,14 @@ export interface KubeletConfiguration {
     readonly minAgeMs: number;
     readonly maxAgeMs: number;
   };
-  readonly containerLogs: { readonly maxSizeBytes: number; readonly maxFiles: number; readonly periodMs: number };
+  readonly containerLogs: {
+    readonly maxSizeBytes: number;
+    readonly maxFiles: number;
+    readonly periodMs: number;
+    readonly maxWorkers: number;
+  };
+  /** How old the measures of volumes may be; negative: they are not measured. */
+  readonly volumeStatsPeriodMs: number;
   /** Ids in the user namespace of a pod that has one of its own. */
   readonly userNamespaceIdsPerPod: number;
   readonly cpuManager: {
@@ -230,7 +237,8 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   },
   iptablesUtilChains: false,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
-  containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 },
+  containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000, maxWorkers: 1 },
+  volumeStatsPeriodMs: 60_000,
   userNamespaceIdsPerPod: 65_536,
   cpuManager: {
     policy: 'none',

@@ -209,6 +209,7 @@ describe('validation', () => {
     [{ maxPods: -1 }, 'maxPods (--max-pods) -1 must not be a negative number'],
     [{ port: 0 }, 'port (--port) 0 must be between 1 and 65535, inclusive'],
     [{ oomScoreAdj: 2000 }, 'oomScoreAdj (--oom-score-adj) 2000 must be between -1000 and 1000, inclusive'],
+    [{ containerLogMaxWorkers: 0 }, 'containerLogMaxWorkers must be greater than or equal to 1'],
     [{ containerLogMaxFiles: 1 }, 'containerLogMaxFiles (--container-log-max-files) must be greater than 1'],
     [
       { imageGCLowThresholdPercent: 90 },
@@ -349,6 +350,8 @@ it('settings are in milliseconds, bytes and plain words', () => {
       evictionSoftGracePeriod: { 'memory.available': '1m30s' },
       staticPodURLHeader: { a: ['1', '2'] },
       nodeStatusUpdateFrequency: '7s',
+      volumeStatsAggPeriod: '-1s',
+      containerLogMaxWorkers: 3,
       enableControllerAttachDetach: false,
       volumePluginDir: '/drivers',
       memorySwap: { swapBehavior: 'LimitedSwap' },
@@ -364,6 +367,8 @@ it('settings are in milliseconds, bytes and plain words', () => {
   assert.deepEqual(settings.eviction.softGracePeriodMs, { 'memory.available': 90_000 });
   assert.deepEqual(settings.staticPodUrlHeaders, { a: '1, 2' });
   assert.equal(settings.nodeStatusUpdateFrequencyMs, 7_000);
+  assert.equal(settings.volumeStatsPeriodMs, -1_000);
+  assert.equal(settings.containerLogs.maxWorkers, 3);
   assert.deepEqual(settings.volumes, { gitRepo: false, pluginDir: '/drivers', attachesItself: true });
   assert.equal(settings.cgroups.swapBehavior, 'LimitedSwap');
   assert.deepEqual(settings.eviction.minimumReclaim, { 'memory.available': '1Gi' });

@@ -106,8 +106,8 @@ export const NODE_FIELDS = {
   containerLogMaxWorkers: {
     type: 'int',
     default: 1,
-    state: 'refused',
-    note: 'logs are rotated one after the other',
+    state: 'honoured',
+    note: '',
   },
   containerLogMonitorInterval: { type: 'duration', default: '10s', state: 'honoured', note: '' },
   configMapAndSecretChangeDetectionStrategy: {
@@ -134,8 +134,8 @@ export const NODE_FIELDS = {
     type: 'duration',
     default: '1m0s',
     flag: 'volume-stats-agg-period',
-    state: 'refused',
-    note: 'volumes are measured when asked for, at most once a minute each',
+    state: 'honoured',
+    note: 'volumes are measured when asked for, at most so often each; negative: never',
   },
   makeIPTablesUtilChains: {
     type: 'bool',

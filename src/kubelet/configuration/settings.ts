@@ -165,10 +165,12 @@ function upkeep(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
       minAgeMs: ms(c.imageMinimumGCAge),
       maxAgeMs: ms(c.imageMaximumGCAge),
     },
+    volumeStatsPeriodMs: ms(c.volumeStatsAggPeriod),
     containerLogs: {
       maxSizeBytes: quantityValue(c.containerLogMaxSize),
       maxFiles: c.containerLogMaxFiles,
       periodMs: ms(c.containerLogMonitorInterval),
+      maxWorkers: c.containerLogMaxWorkers,
     },
   };
 }

@@ -70,6 +70,7 @@ const images: Check = (c) => [
     return complaint !== undefined && `preloadedImagesVerificationAllowlist: ${complaint}`;
   }),
   c.containerLogMaxFiles <= 1 && 'containerLogMaxFiles (--container-log-max-files) must be greater than 1',
+  c.containerLogMaxWorkers < 1 && 'containerLogMaxWorkers must be greater than or equal to 1',
   ms(c.containerLogMonitorInterval) < 3000 &&
     'containerLogMonitorInterval must be a positive time duration greater than or equal to 3s',
   tryParseQuantity(c.containerLogMaxSize) === undefined &&
