@@ -80,6 +80,7 @@ async function openMainServer(
       access: access(config),
       debuggingHandlers: config.enableDebuggingHandlers,
       systemLogs: config.enableSystemLogHandler,
+      streamIdleTimeoutMs: parseDurationMs(config.streamingConnectionIdleTimeout) ?? 0,
     },
     node,
   );

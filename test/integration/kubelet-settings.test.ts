@@ -131,6 +131,7 @@ describe('a kubelet with settings of its own', () => {
       enableControllerAttachDetach: false,
       volumePluginDir: drivers,
       rotateCertificates: true,
+      streamingConnectionIdleTimeout: '2s',
       tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'],
       staticPodURL,
       staticPodURLHeader: { 'X-Token': ['secret'] },
@@ -447,6 +448,15 @@ esac
     await becomes('stubborn', 'was restarted', (pod) => (pod.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0);
     await said('stubborn', /^Killing: Container app failed liveness probe, will be restarted$/);
     await must(['delete', 'pod', 'stubborn', '--force', '--grace-period=0']);
+  });
+
+  it('closes a stream through which nothing passes', async () => {
+    await create('silent', { containers: [sleeper()] });
+    await ready('silent');
+    // Nothing else ends the command, or kubectl before its own time is over (255).
+    const { code } = await machine.plane.kubectl(['exec', 'silent', '--', 'busybox', 'sleep', '100000']);
+    assert.notEqual(code, 255);
+    await remove('silent');
   });
 
   it('serves what it measures of containers and probes, and what runs', async () => {
