@@ -7,7 +7,7 @@ import type { TokenKey } from '../apiserver/authn/service-account-tokens.ts';
 import { FlagError } from '../component-helpers/command-line/flags.ts';
 import type { ApiServerOptions } from '../apiserver/command-line/list.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
-import type { SniCertificate } from '../platform/http.ts';
+import type { HttpServer, SniCertificate } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import { type ApiServerSetup, loadApiServerSetup } from './api-server-setup.ts';
@@ -17,6 +17,7 @@ import { deriveInstance, type Instance } from './instance.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { openStore } from './open-store.ts';
 import type { ServerSettings } from './server-settings.ts';
+import { followServingFiles, servedIdentity, type ServingIdentity } from './serving-files.ts';
 import { endpointsProblem } from './store-options.ts';
 import { tokenAlgorithmOf } from './token-signer.ts';
 
@@ -86,6 +87,7 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
         },
       });
       serves = true;
+      followFiles(platform, { options, setup, listening, initial: { pair: tls, clientCaPem } }, lifetime.signal);
       return listening.port;
     },
     async stop() {
@@ -95,6 +97,28 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
       await store?.close();
     },
   };
+}
+
+interface Served {
+  readonly options: ApiServerOptions;
+  readonly setup: ApiServerSetup;
+  readonly listening: HttpServer;
+  readonly initial: ServingIdentity;
+}
+
+/** Takes up what is renewed in the files of the serving certificate and of the clients' authority. */
+function followFiles(platform: Platform, { options, setup, listening, initial }: Served, signal: AbortSignal): void {
+  const { tlsCertFile = '', tlsKeyFile = '', clientCaFile = '' } = options.serving;
+  const proxies = setup.extraClientCaPem === '' ? '' : `\n${setup.extraClientCaPem}`;
+  const identity = servedIdentity(
+    {
+      setCertificate: (certPem, keyPem, clientCaPem) =>
+        listening.setCertificate(certPem, keyPem, clientCaPem === undefined ? undefined : clientCaPem + proxies),
+    },
+    initial,
+  );
+  const paths = { certFile: tlsCertFile, keyFile: tlsKeyFile, clientCaFile };
+  followServingFiles(platform, { paths, identity, initial }, signal);
 }
 
 async function setupOf(platform: Platform, { shared, serving }: ApiServerOptions): Promise<ApiServerSetup> {

@@ -130,7 +130,7 @@ export function proxyRequests(spaceOf: () => Promise<Space>): void {
 
     it('a service, by port, by name, and one without endpoints', async () => {
       assert.equal((await raw(of('services/web:80/proxy/cgi-bin/hostname'))).trim(), 'web');
-      assert.match(await raw(of('services/outside:web/proxy/a%2Fb?c=d')), /^GET \/a%2Fb\?c=d 0 /);
+      assert.match(await raw(of('services/outside:web/proxy/a/b?c=d')), /^GET \/a\/b\?c=d 0 /);
       assert.match(await raw(of('services/http:outside:81/proxy/x')), /^GET \/x 0 /);
       await space.kubectl('create service clusterip nobody --tcp=80');
       const { stderr } = await space.outcome(['get', '--raw', of('services/nobody:80/proxy/')]);
