@@ -4,10 +4,13 @@ import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from '.
 
 /** The plugins in the order they run. */
 export class AdmissionChain {
-  readonly #plugins: readonly AdmissionPlugin[];
+  readonly #plugins: { readonly mutate: readonly AdmissionPlugin[]; readonly validate: readonly AdmissionPlugin[] };
 
   constructor(plugins: readonly AdmissionPlugin[]) {
-    this.#plugins = plugins;
+    this.#plugins = {
+      mutate: plugins.filter(({ mutate }) => mutate !== undefined),
+      validate: plugins.filter(({ validate }) => validate !== undefined),
+    };
   }
 
   /** Lets the plugins change the draft, twice when one of them asks for it. Throws or rejects with what a plugin refuses. */
@@ -25,14 +28,9 @@ export class AdmissionChain {
 
   /** Whether a plugin may change objects of such requests. */
   mutates(operation: AdmissionOperation, resource: ResourceInfo, subresource: string): boolean {
-    for (const plugin of this.#plugins)
-      if (
-        plugin.mutate !== undefined &&
-        plugin.onlyRefuses !== true &&
-        plugin.handles(operation, resource, subresource)
-      )
-        return true;
-    return false;
+    return this.#plugins.mutate.some(
+      (plugin) => plugin.onlyRefuses !== true && plugin.handles(operation, resource, subresource),
+    );
   }
 
   /** Lets the plugins judge the object as it will be stored. */
@@ -42,10 +40,11 @@ export class AdmissionChain {
 
   #run(attributes: AdmissionAttributes, step: 'mutate' | 'validate', from: number): void | Promise<void> {
     const { operation, resource, subresource } = attributes;
-    for (let index = from; index < this.#plugins.length; index++) {
-      const plugin = this.#plugins[index]!;
-      if (plugin[step] === undefined || !plugin.handles(operation, resource, subresource)) continue;
-      const pending = plugin[step](attributes);
+    const plugins = this.#plugins[step];
+    for (let index = from; index < plugins.length; index++) {
+      const plugin = plugins[index]!;
+      if (!plugin.handles(operation, resource, subresource)) continue;
+      const pending = plugin[step]!(attributes);
       if (pending instanceof Promise) return pending.then(() => this.#run(attributes, step, index + 1));
     }
   }

@@ -104,14 +104,14 @@ export class FileTree {
   makeDir(path: string, mode: number): void {
     let at = this.root;
     const parts = split(path);
-    for (const [index, part] of parts.entries()) {
-      const walked = (): string => `/${parts.slice(0, index + 1).join('/')}`;
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index]!;
       let next = childOf(at.children, part);
-      if (next?.kind === 'symlink') next = this.find(walked(), 'mkdir');
+      if (next?.kind === 'symlink') next = this.find(pathOf(parts, index + 1), 'mkdir');
       if (next === undefined) {
         next = this.#attach(at, part, this.#make('directory', mode));
         at.mtimeMs = this.#nowMs();
-        this.onChange(walked());
+        this.onChange(pathOf(parts, index + 1));
       }
       if (next.kind !== 'directory') throw fileError(index === parts.length - 1 ? 'EEXIST' : 'ENOTDIR', 'mkdir', path);
       at = next;
@@ -224,13 +224,18 @@ export class FileTree {
       if (next === undefined) return 'ENOENT';
       if (next.kind === 'symlink' && (followLast || index < parts.length - 1)) {
         if (links >= maxLinks) return 'ELOOP';
-        const target = resolveLink(`/${parts.slice(0, index + 1).join('/')}`, next.target);
+        const target = resolveLink(pathOf(parts, index + 1), next.target);
         return this.#walk([...split(target), ...parts.slice(index + 1)], followLast, links + 1);
       }
       at = next;
     }
     return at;
   }
+}
+
+/** The path of the first `count` parts. */
+function pathOf(parts: readonly string[], count: number): string {
+  return `/${parts.slice(0, count).join('/')}`;
 }
 
 /** Where a link at `path` points. */
