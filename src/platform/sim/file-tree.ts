@@ -243,9 +243,6 @@ function resolveLink(path: string, target: string): string {
   return target.startsWith('/') ? target : `${path.slice(0, path.lastIndexOf('/'))}/${target}`;
 }
 
-/** Names that are none: empty ones, `.` and `..`. */
-const unusualPart = /\/(?:\.{0,2})(?:\/|$)/;
-
 /** Paths are few and come again and again: so many are remembered in their parts. */
 const KNOWN_PATHS = 4096;
 const known = new Map<string, readonly string[]>();
@@ -262,12 +259,18 @@ function split(path: string): readonly string[] {
 
 function partsOf(path: string): string[] {
   if (!path.startsWith('/')) throw new TypeError(`not an absolute path: ${path}`);
-  const all = path.slice(1).split('/');
-  if (!unusualPart.test(path)) return all[0] === '' ? [] : all;
+  const all = path.split('/');
+  all.shift();
+  if (!all.some(isUnusual)) return all;
   const parts: string[] = [];
   for (const part of all) {
     if (part === '..') parts.pop();
-    else if (part !== '' && part !== '.') parts.push(part);
+    else if (!isUnusual(part)) parts.push(part);
   }
   return parts;
+}
+
+/** Names that are none: empty ones, `.` and `..`. */
+function isUnusual(part: string): boolean {
+  return part === '' || part === '.' || part === '..';
 }
