@@ -35,7 +35,6 @@ export const REPLACED_FLAGS: Readonly<Record<string, string>> = {
   'docker-endpoint': '--container-runtime-endpoint names the runtime',
   'experimental-bootstrap-kubeconfig': '--bootstrap-kubeconfig',
   'network-plugin': "the container runtime's own configuration names the network",
-  'pod-infra-container-image': "the container runtime's own configuration names the sandbox image",
   'require-kubeconfig': 'it is what --kubeconfig does',
   'reconcile-cidr': 'the runtime gets the range of the Node object',
   'experimental-nvidia-gpus': 'device plugins announce GPUs',
