@@ -25,6 +25,7 @@ import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
 import { COMPACTION_PERIOD_MS } from '../apiserver/compaction.ts';
 import { type ClientAuthorities, publishClientAuthorities } from '../apiserver/bootstrap/client-authorities.ts';
 import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
+import { publishStorageVersions, recordsStorageVersions } from '../apiserver/bootstrap/storage-versions.ts';
 import { bootstrapServerJoin } from '../apiserver/bootstrap/server-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
 import { withHttpFilters } from '../apiserver/filters/http-filters.ts';
@@ -284,10 +285,13 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
-      if (store.latestRevision === undefined) return;
+      const records = { ...storage, clock };
+      if (store.latestRevision === undefined && !recordsStorageVersions(records)) return;
       const { hostname } = await platform.host.info();
       const address = `${advertised.ip}:${advertised.port}`;
-      stopIdentity = await startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
+      const lease = await startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
+      stopIdentity = lease.stop;
+      if (recordsStorageVersions(records)) await publishStorageVersions(records, lease.name);
     },
     async serve(options, listen = platform.listenHttp) {
       const handler = createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform);

@@ -3,6 +3,7 @@
  * SecureServingOptions.
  */
 import { parseIp } from '../../base/cidr.ts';
+import { openSslCipher, TLS_VERSIONS } from '../tls-names.ts';
 import { FlagError, type FlagValues, type OptionSet, wholeNumber } from './flags.ts';
 
 /** The settings. */
@@ -113,9 +114,10 @@ export function whatIsGiven<T extends Readonly<Record<string, string | undefined
 
 function minVersion(values: FlagValues): TlsServingOptions['tlsMinVersion'] {
   const text = values.text('tls-min-version') ?? 'VersionTLS12';
-  if (text === 'VersionTLS12') return 'TLSv1.2';
-  if (text === 'VersionTLS13') return 'TLSv1.3';
-  throw new FlagError(`--tls-min-version: ${text} is not offered; there are VersionTLS12 and VersionTLS13`);
+  const version = TLS_VERSIONS[text];
+  if (version !== undefined) return version;
+  const offered = Object.keys(TLS_VERSIONS).join(' and ');
+  throw new FlagError(`--tls-min-version: ${text} is not offered; there are ${offered}`);
 }
 
 /** `a.crt,a.key` or `a.crt,a.key:*.foo.com,foo.com`. */
@@ -135,18 +137,11 @@ function sniCertificate(text: string): SniCertificateFiles {
   };
 }
 
-/** OpenSSL's name of a suite. */
 function cipherOf(name: string): string {
-  if (/^TLS_(AES_128_GCM_SHA256|AES_256_GCM_SHA384|CHACHA20_POLY1305_SHA256)$/.test(name)) return name;
-  const match = /^TLS_(ECDHE_(?:ECDSA|RSA)|RSA)_WITH_(AES_(?:128|256)_(?:GCM|CBC)|CHACHA20_POLY1305)_?(SHA\d*)?$/.exec(
-    name,
-  );
-  if (match === null) throw new FlagError(`--tls-cipher-suites: Cipher suite ${name} not supported or doesn't exist`);
-  const [, exchange = '', cipher = '', hash = ''] = match;
-  const parts = cipher.startsWith('CHACHA20')
-    ? ['CHACHA20-POLY1305']
-    : [cipher.replace('AES_', 'AES').replace('_CBC', '').replace('_', '-'), hash];
-  return [...(exchange === 'RSA' ? [] : [exchange.replace('_', '-')]), ...parts].join('-');
+  const cipher = openSslCipher(name);
+  if (cipher === undefined)
+    throw new FlagError(`--tls-cipher-suites: Cipher suite ${name} not supported or doesn't exist`);
+  return cipher;
 }
 
 /** An address; undefined when the flag was not given. Throws `FlagError`. */

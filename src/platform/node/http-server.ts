@@ -35,13 +35,18 @@ export const listenHttp: ListenHttp = async (options, handler) => {
   return server;
 };
 
+const TLS13_SUITES = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
+
 type TlsChoices = Partial<Omit<NonNullable<ListenOptions['tls']>, 'certPem' | 'keyPem' | 'clientCaPem'>>;
 
 function versionsOf({ minVersion = 'TLSv1.2', ciphers }: TlsChoices): {
   minVersion: typeof minVersion;
   ciphers?: string;
 } {
-  return { minVersion, ...(ciphers !== undefined && { ciphers: ciphers.join(':') }) };
+  if (ciphers === undefined) return { minVersion };
+  // Who chooses among the suites of TLS 1.2 means those alone; without any of its own TLS 1.3 would not be offered.
+  const later = ciphers.some((name) => TLS13_SUITES.includes(name)) ? [] : TLS13_SUITES;
+  return { minVersion, ciphers: [...later, ...ciphers].join(':') };
 }
 
 class Listener implements HttpServer {
