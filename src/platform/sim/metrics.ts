@@ -47,7 +47,7 @@ export function createMemoryMetrics(): MemoryMetrics {
       const metric = register(spec, 'counter');
       return {
         inc: (labels = {}, by = 1) => void (seriesOf(metric, labels).value += by),
-        remove: (labels) => void metric.series?.delete(keyOf(labels)),
+        remove: (labels) => void metric.series?.delete(keyOf(spec, labels)),
       };
     },
     gauge(spec) {
