@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { instanceHash } from '../../src/cluster/instance.ts';
 import { repositoryRoot } from '../../tools/repository.ts';
 import { createKubeClient, type KubeClient } from '../../tools/up/kube-client.ts';
-import { sleep, until } from './wait.ts';
+import { until } from './wait.ts';
 
 const program = join(repositoryRoot, 'bin/keelson');
 const nodeName = 'bench';
