@@ -62,6 +62,14 @@ describe('the scheduler alone', () => {
       [await statusOf('/healthz'), await statusOf('/livez'), await statusOf('/metrics')],
       [200, 200, 403],
     );
+    const url = `https://127.0.0.1:${securePort}/metrics`;
+    const refused = await net.http({ method: 'GET', url, tls: { insecureSkipVerify: true } });
+    let text = '';
+    for await (const chunk of refused.body) text += Buffer.from(chunk).toString();
+    assert.equal(
+      (JSON.parse(text) as { message: string }).message,
+      'forbidden: User "system:anonymous" cannot get path "/metrics"',
+    );
     scheduler.kill('SIGTERM');
     assert.equal((await scheduler.ended()).code, 0);
   });
