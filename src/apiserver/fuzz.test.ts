@@ -9,6 +9,7 @@ import { decodeTyped } from '../api/codec/typed.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import { schemaOf } from '../api/schema/schema.ts';
 import { startWithAll } from './all-resources-fixture.ts';
+import { odd, oddChanges, spoiled } from './fuzz-fixture.ts';
 import type { TestAnswer, TestServer } from './server-fixture.ts';
 
 const seed = 20_260_101;
@@ -107,64 +108,17 @@ async function fuzz<T>(
 
 const kind = fc.constantFrom(...kinds);
 const verb = fc.constantFrom('POST', 'PUT');
-const odd = fc.constantFrom<unknown>(
-  null,
-  '',
-  0,
-  -1,
-  1e300,
-  2 ** 53,
-  true,
-  [],
-  {},
-  [null],
-  { '': null },
-  '\u0000',
-  '\uD800',
-  '__proto__',
-  [[]],
-  'a'.repeat(300),
-  '1Gi',
-  '-5',
-  { a: { b: [{}] } },
-);
-
-/** Every place of a value, as a path. */
-function places(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
-  if (typeof value !== 'object' || value === null) return [[...path]];
-  return [
-    [...path],
-    ...Object.entries(value).flatMap(([key, inner]) =>
-      places(inner, [...path, Array.isArray(value) ? Number(key) : key]),
-    ),
-  ];
-}
-
-function replaced(value: unknown, path: readonly (string | number)[], by: unknown): unknown {
-  const [head, ...rest] = path;
-  if (head === undefined) return by;
-  if (Array.isArray(value))
-    return value.map((item: unknown, index) => (index === head ? replaced(item, rest, by) : item));
-  return { ...(value as JsonObject), [head]: replaced((value as JsonObject)[head], rest, by) };
-}
-
 /** A sample with one or several places replaced by something odd. */
-const mutated = fc
-  .tuple(kind, fc.array(fc.tuple(fc.nat(), odd), { minLength: 1, maxLength: 3 }))
-  .map(([info, changes]) => {
-    let value: unknown = {
-      apiVersion: apiVersionOf(info),
-      kind: info.kind,
-      metadata: { name: 'fuzz', labels: { a: 'b' }, annotations: {}, ownerReferences: [], finalizers: ['a.io/b'] },
-      ...samples[info.kind],
-      status: {},
-    };
-    for (const [at, by] of changes) {
-      const all = places(value);
-      value = replaced(value, all[at % all.length]!, by);
-    }
-    return { info, value };
-  });
+const mutated = fc.tuple(kind, oddChanges).map(([info, changes]) => {
+  const value = {
+    apiVersion: apiVersionOf(info),
+    kind: info.kind,
+    metadata: { name: 'fuzz', labels: { a: 'b' }, annotations: {}, ownerReferences: [], finalizers: ['a.io/b'] },
+    ...samples[info.kind],
+    status: {},
+  };
+  return { info, value: spoiled(value, changes) };
+});
 
 let created = 0;
 

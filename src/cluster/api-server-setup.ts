@@ -28,6 +28,7 @@ import type { ApiServerOptions } from '../apiserver/options/api-server-options.t
 import type { AuditOptions } from '../apiserver/options/audit-options.ts';
 import type { AuthenticationOptions } from '../apiserver/options/authentication-options.ts';
 import type { AuthorizationMode, AuthorizationOptions } from '../apiserver/options/authorization-options.ts';
+import { followFile } from '../apiserver/options/followed-file.ts';
 import { createWebhookClient, type WebhookClient } from '../apiserver/webhook/webhook-client.ts';
 import type { WebhookTarget } from '../apiserver/webhook/webhook-target.ts';
 import type { CryptoPort } from '../platform/crypto.ts';
@@ -46,9 +47,14 @@ export interface ApiServerSetup {
   /** Authorities of client certificates beside the cluster's own. */
   readonly extraClientCaPem: string;
   /** In order: built in ones by name, webhooks as they are. */
-  readonly authorizers: readonly (BuiltInAuthorizer | Authorizer)[];
+  readonly authorizers: AuthorizerList;
+  /** The same where a file says it, which may change; asked for each request, and another list when it has changed. */
+  readonly authorizersNow?: () => AuthorizerList;
   readonly auditor?: Auditor;
 }
+
+/** Built in ones by name, others as they are. */
+type AuthorizerList = readonly (BuiltInAuthorizer | Authorizer)[];
 
 /** An authorizer that needs nothing of the options. */
 export type BuiltInAuthorizer = Exclude<AuthorizationMode, 'Webhook'>;
@@ -194,27 +200,40 @@ class Loader {
     modes,
     webhook,
     configFile,
-  }: AuthorizationOptions): Promise<Pick<ApiServerSetup, 'authorizers'>> {
+  }: AuthorizationOptions): Promise<Pick<ApiServerSetup, 'authorizers' | 'authorizersNow'>> {
+    if (configFile !== undefined) return this.#authorizationConfig(configFile);
     const flag = 'authorization-webhook-config-file';
-    const chosen =
-      configFile === undefined
-        ? modes.map((type): ConfiguredAuthorizer | BuiltInAuthorizer =>
-            type === 'Webhook' ? webhookOf(webhook) : type,
-          )
-        : await this.#authorizationConfig(configFile);
-    const authorizers = await Promise.all(
-      chosen.map((one) => {
-        if (typeof one === 'string') return one;
-        if (one.type !== 'Webhook') return one.type;
-        return this.#webhookAuthorizer(one, configFile === undefined ? flag : 'authorization-config');
-      }),
+    const chosen = modes.map((type): ConfiguredAuthorizer | BuiltInAuthorizer =>
+      type === 'Webhook' ? webhookOf(webhook) : type,
     );
-    return { authorizers };
+    return { authorizers: await this.#authorizers(chosen, flag) };
   }
 
-  async #authorizationConfig(path: string): Promise<readonly ConfiguredAuthorizer[]> {
-    const value = await this.#yaml('authorization-config', path);
-    return this.#tell('authorization-config', path, () => readAuthorizationConfig(value));
+  #authorizers(chosen: readonly (ConfiguredAuthorizer | BuiltInAuthorizer)[], flag: string): Promise<AuthorizerList> {
+    return Promise.all(
+      chosen.map((one) => {
+        if (typeof one === 'string') return one;
+        return one.type === 'Webhook' ? this.#webhookAuthorizer(one, flag) : one.type;
+      }),
+    );
+  }
+
+  async #authorizationConfig(path: string): Promise<Pick<ApiServerSetup, 'authorizers' | 'authorizersNow'>> {
+    const flag = 'authorization-config';
+    const { parseYaml } = await import('../api/codec/yaml.ts');
+    const parse = async (text: string): Promise<AuthorizerList> => {
+      const chosen = await this.#tell(flag, path, () => readAuthorizationConfig(parseYaml(text).value));
+      return this.#authorizers(chosen, flag);
+    };
+    const text = await this.#text(flag, path);
+    const authorizers = await parse(text);
+    const { clock, log, files } = this.#platform;
+    const read = (): Promise<string> => files.readText(path);
+    const file = followFile(
+      { clock, log: log.child('authorization'), what: 'the authorization configuration', read, parse },
+      { text, value: authorizers },
+    );
+    return { authorizers, authorizersNow: () => file.now() };
   }
 
   async #webhookAuthorizer(webhook: ConfiguredWebhook, flag: string): Promise<Authorizer> {

@@ -10,6 +10,7 @@ import type { Authenticator } from '../apiserver/authn/contract.ts';
 import { createRequestHeaderAuthenticator, exceptProxies } from '../apiserver/authn/request-header.ts';
 import { alwaysAllowAuthorizer, alwaysDenyAuthorizer } from '../apiserver/authz/always.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
+import { decide } from '../apiserver/filters/authorization.ts';
 import { privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 
@@ -48,6 +49,21 @@ export function authorizersOf(
     AlwaysAllow: alwaysAllowAuthorizer,
     AlwaysDeny: alwaysDenyAuthorizer,
   };
-  const chosen = setup?.authorizers ?? (['Node', 'RBAC'] as const);
-  return [privilegedGroupAuthorizer, ...chosen.map((one) => (typeof one === 'string' ? builtIn[one] : one))];
+  const made = (chosen: ApiServerSetup['authorizers']): Authorizer[] =>
+    chosen.map((one) => (typeof one === 'string' ? builtIn[one] : one));
+  if (setup?.authorizersNow !== undefined) return [privilegedGroupAuthorizer, changing(setup.authorizersNow, made)];
+  return [privilegedGroupAuthorizer, ...made(setup?.authorizers ?? ['Node', 'RBAC'])];
+}
+
+/** Those there are at the moment, as one. */
+function changing<T>(listNow: () => T, made: (list: T) => Authorizer[]): Authorizer {
+  let list = listNow();
+  let authorizers = made(list);
+  return {
+    authorize(attributes) {
+      const now = listNow();
+      if (now !== list) [list, authorizers] = [now, made(now)];
+      return decide(authorizers, attributes);
+    },
+  };
 }

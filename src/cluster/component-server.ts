@@ -3,6 +3,7 @@
  * SecureServingOptions with DelegatingAuthenticationOptions and DelegatingAuthorizationOptions.
  */
 import { ConfigMaps, SubjectAccessReviews } from '../api/gen/resources.ts';
+import { type StatusError, statusFailure, unauthorized } from '../api/status-error.ts';
 import type { Principal } from '../api/transport.ts';
 import { Lru } from '../base/lru.ts';
 import type { Client } from '../client/client.ts';
@@ -144,14 +145,15 @@ function guarded(
   return async (request) => {
     if (access.alwaysAllowPaths.some((allowed) => covers(allowed, request.path))) return handler(request);
     const principal = await who.authenticate(request).catch(() => undefined);
-    if (principal === undefined) return text(401, 'Unauthorized');
+    if (principal === undefined) return refusal(unauthorized());
     const allowed = principal.groups.includes('system:masters') || (await may(principal, request).catch(() => false));
     const { path, method } = request;
-    if (!allowed)
-      return text(
-        403,
-        `User ${JSON.stringify(principal.name)} cannot ${method.toLowerCase()} path ${JSON.stringify(path)}`,
+    if (!allowed) {
+      const what = `${method.toLowerCase()} path ${JSON.stringify(path)}`;
+      return refusal(
+        statusFailure(403, 'Forbidden', `forbidden: User ${JSON.stringify(principal.name)} cannot ${what}`),
       );
+    }
     return handler(request);
   };
 }
@@ -184,7 +186,7 @@ function reviewed(client: Client, { clock }: ComponentServerDeps['platform'], ac
   };
 }
 
-function text(status: number, body: string): HttpResponse {
-  const headers = { 'content-type': 'text/plain; charset=utf-8' };
-  return { kind: 'bytes', status, headers, chunks: [Buffer.from(`${body}\n`)] };
+function refusal({ status }: StatusError): HttpResponse {
+  const headers = { 'content-type': 'application/json' };
+  return { kind: 'bytes', status: status.code ?? 500, headers, chunks: [Buffer.from(JSON.stringify(status))] };
 }

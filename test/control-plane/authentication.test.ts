@@ -140,8 +140,21 @@ async function startIssuer(): Promise<Issuer> {
   const pair = rsa();
   const jwk = { ...(await exportJWK(pair.publicKey)), kid: 'k', alg: 'RS256', use: 'sig' };
   let port = 0;
-  const server: Server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
+  const sign = (claims: Record<string, unknown>): Promise<string> =>
+    new SignJWT({ iss: 'https://login.example', aud: 'cluster', ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: 'k' })
+      .setExpirationTime('1h')
+      .sign(pair.privateKey);
+  const server: Server = createServer({ cert: certPem, key: keyPem }, async (request, response) => {
+    const own = `https://127.0.0.1:${port}/staff`;
+    if (request.url === '/groups') {
+      const known = request.headers.authorization === 'Bearer key of the groups';
+      response.writeHead(known ? 200 : 403).end(known ? await sign({ iss: own, groups: ['far', 'away'] }) : '');
+      return;
+    }
     const documents: Record<string, object> = {
+      '/staff/.well-known/openid-configuration': { issuer: own, jwks_uri: `${own}/keys` },
+      '/staff/keys': { keys: [jwk] },
       '/tenant/discovery': { issuer: 'https://login.example', jwks_uri: `https://127.0.0.1:${port}/tenant/keys` },
       '/tenant/keys': { keys: [jwk] },
     };
@@ -154,11 +167,7 @@ async function startIssuer(): Promise<Issuer> {
   return {
     caPem: authority.caPem,
     port,
-    token: (claims) =>
-      new SignJWT({ iss: 'https://login.example', aud: 'cluster', ...claims })
-        .setProtectedHeader({ alg: 'RS256', kid: 'k' })
-        .setExpirationTime('1h')
-        .sign(pair.privateKey),
+    token: sign,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
@@ -183,6 +192,25 @@ before(async () => {
         },
         claimMappings: { username: { claim: 'sub', prefix: 'oidc:' }, groups: { claim: 'groups', prefix: '' } },
       },
+      {
+        issuer: {
+          url: `https://127.0.0.1:${issuer.port}/staff`,
+          audiences: ['cluster', 'others'],
+          audienceMatchPolicy: 'MatchAny',
+          certificateAuthority: issuer.caPem,
+        },
+        claimMappings: {
+          username: { expression: '"staff:" + claims.email.split("@")[0]' },
+          groups: { expression: 'claims.teams.map(team, "team-" + team)' },
+          uid: { expression: 'claims.sub' },
+          extra: [{ key: 'example.com/site', valueExpression: 'has(claims.site) ? claims.site : ""' }],
+        },
+        claimValidationRules: [
+          { expression: 'claims.email_verified', message: 'the address must be verified' },
+          { expression: 'claims.exp - claims.nbf <= 7200', message: 'two hours at most' },
+        ],
+        userValidationRules: [{ expression: '!user.username.startsWith("staff:system")', message: 'reserved name' }],
+      },
     ],
   };
   const file = join(directory, 'authentication.yaml');
@@ -202,6 +230,51 @@ test('an OpenID Connect issuer is found by its discovery URL', async () => {
   assert.equal((await bearing(plane, token, 'get', 'namespaces')).code, 0);
   const other = await bearing(plane, await issuer.token({ sub: 'ann', aud: 'elsewhere' }), ...who);
   assert.match(other.stderr, /Unauthorized/i);
+});
+
+test('groups that a token only points at are fetched from where they are kept', async () => {
+  const pointing = (accessToken: string): Promise<string> =>
+    issuer.token({
+      sub: 'ann',
+      _claim_names: { groups: 'src' },
+      _claim_sources: { src: { endpoint: `https://127.0.0.1:${issuer.port}/groups`, access_token: accessToken } },
+    });
+  const groups = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.groups}'];
+  const said = await bearing(plane, await pointing('key of the groups'), ...groups);
+  assert.deepEqual(JSON.parse(said.stdout || '[]'), ['far', 'away', 'system:authenticated'], said.stderr);
+  assert.match((await bearing(plane, await pointing('no key'), ...groups)).stderr, /Unauthorized/i);
+});
+
+test('a second issuer: what expressions make of its claims, and which tokens and users they refuse', async () => {
+  const nbf = Math.floor(Date.now() / 1000);
+  const staff = (more: object): Promise<string> =>
+    issuer.token({
+      iss: `https://127.0.0.1:${issuer.port}/staff`,
+      aud: 'others',
+      sub: '42',
+      email: 'eve@example.com',
+      email_verified: true,
+      teams: ['a', 'b'],
+      nbf,
+      ...more,
+    });
+  const info = ['auth', 'whoami', '-o', 'json'];
+  const said = await bearing(plane, await staff({ site: 'north' }), ...info);
+  const { status } = JSON.parse(said.stdout || '{}') as { status: { userInfo: Record<string, unknown> } };
+  assert.deepEqual(status.userInfo, {
+    username: 'staff:eve',
+    uid: '42',
+    groups: ['team-a', 'team-b', 'system:authenticated'],
+    extra: { 'example.com/site': ['north'] },
+  });
+  for (const wrong of [
+    { email_verified: false },
+    { nbf: nbf - 7000 },
+    { email: 'system@example.com' },
+    { teams: 'none' },
+    { aud: 'third' },
+  ])
+    assert.match((await bearing(plane, await staff(wrong), ...info)).stderr, /Unauthorized/i, JSON.stringify(wrong));
 });
 
 test('acting as somebody else: names, groups with commas, uid and extra values, each a right of its own', async () => {

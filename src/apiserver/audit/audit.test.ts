@@ -34,6 +34,13 @@ function scopeOf(verb: string, about: string, { user = 'ann', groups = ['devs'] 
   return { user: { name: user, groups }, info } as never;
 }
 
+test('policy: what is left open in YAML is as good as left out', () => {
+  const policy = policyOf({
+    rules: [{ level: 'Metadata', users: null, resources: [{ group: null, resources: null }] }],
+  });
+  assert.equal(decideAudit(policy, scopeOf('get', 'x pods y')).level, 'Metadata');
+});
+
 test('policy: the first rule that fits decides', async (t) => {
   const policy = policyOf({
     omitStages: ['RequestReceived'],
@@ -92,6 +99,10 @@ const badPolicies: readonly [object, RegExp][] = [
   [{ rules: [{ level: 'None', nonResourceURLs: ['/x'], namespaces: ['n'] }] }, /cannot apply to both/],
   [{ rules: [{ level: 'None' }], omitStages: ['Later'] }, /omitStages: Unsupported value: "Later"/],
   [{ kind: 'Pod', rules: [{ level: 'None' }] }, /must be audit.k8s.io\/v1 Policy/],
+  [{ rules: [{ level: 'None', nonResourceURLs: [5] }] }, /rules\[0\]\.nonResourceURLs\[0\]: not a text/],
+  [{ rules: [{ level: 'None', resources: ['pods'] }] }, /rules\[0\]\.resources\[0\]: not an object/],
+  [{ rules: [{ level: 'None', resources: [{ name: 'x' }] }] }, /rules\[0\]\.resources\[0\]: unknown field "name"/],
+  [{ omitStages: {}, rules: [{ level: 'None' }] }, /omitStages: not a list/],
 ];
 for (const [value, message] of badPolicies)
   test(`policy refused: ${JSON.stringify(value)}`, () => void assert.throws(() => policyOf(value), message));

@@ -47,7 +47,9 @@ export interface AuditDecision {
 }
 
 /** Checks a decoded Policy. Throws an Error that says what is wrong. */
-export function checkPolicy(value: unknown): AuditPolicy {
+export function checkPolicy(given: unknown): AuditPolicy {
+  // `users:` with nothing behind it is as good as left out.
+  const value = withoutNulls(given);
   if (!isObject(value)) throw new Error('the audit policy is not an object');
   if (value['apiVersion'] !== 'audit.k8s.io/v1' || value['kind'] !== 'Policy')
     throw new Error(
@@ -62,6 +64,13 @@ export function checkPolicy(value: unknown): AuditPolicy {
     omitStages: (value['omitStages'] ?? []) as AuditStage[],
     omitManagedFields: value['omitManagedFields'] === true,
   };
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutNulls(inner)]));
 }
 
 const ruleFields = new Set([
@@ -85,16 +94,41 @@ function checkRule(rule: unknown, place: string): void {
     throw new Error(
       `${place}.level: Unsupported value: ${JSON.stringify(level ?? '')}: supported values: "None", "Metadata", "Request", "RequestResponse"`,
     );
-  for (const key of ['users', 'userGroups', 'verbs', 'resources', 'namespaces', 'nonResourceURLs'])
-    if (rule[key] !== undefined && !Array.isArray(rule[key])) throw new Error(`${place}.${key}: not a list`);
+  for (const key of ['users', 'userGroups', 'verbs', 'namespaces', 'nonResourceURLs'])
+    checkTexts(rule[key], `${place}.${key}`);
+  for (const [index, one] of listAt(rule['resources'], `${place}.resources`).entries())
+    checkResources(one, `${place}.resources[${index}]`);
   const has = (key: string): boolean => ((rule[key] as unknown[] | undefined) ?? []).length > 0;
   if (has('nonResourceURLs') && (has('resources') || has('namespaces')))
     throw new Error(`${place}.nonResourceURLs: rules cannot apply to both regular resources and non-resource URLs`);
   checkStages(rule['omitStages'], `${place}.omitStages`);
 }
 
+function listAt(value: unknown, place: string): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new Error(`${place}: not a list`);
+  return value;
+}
+
+function checkTexts(value: unknown, place: string): void {
+  for (const [index, one] of listAt(value, place).entries())
+    if (typeof one !== 'string') throw new Error(`${place}[${index}]: not a text`);
+}
+
+const resourceFields = new Set(['group', 'resources', 'resourceNames']);
+
+function checkResources(value: unknown, place: string): void {
+  if (!isObject(value)) throw new Error(`${place}: not an object`);
+  const unknown = Object.keys(value).find((key) => !resourceFields.has(key));
+  if (unknown !== undefined) throw new Error(`${place}: unknown field ${JSON.stringify(unknown)}`);
+  const { group = '' } = value;
+  if (typeof group !== 'string') throw new Error(`${place}.group: not a text`);
+  checkTexts(value['resources'], `${place}.resources`);
+  checkTexts(value['resourceNames'], `${place}.resourceNames`);
+}
+
 function checkStages(stages: unknown, place: string): void {
-  for (const stage of (stages ?? []) as unknown[])
+  for (const stage of listAt(stages, place))
     if (!AUDIT_STAGES.some((one) => one === stage))
       throw new Error(
         `${place}: Unsupported value: ${JSON.stringify(stage)}: allowed stages are ${AUDIT_STAGES.join(',')}`,

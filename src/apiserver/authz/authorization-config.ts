@@ -1,7 +1,6 @@
 /**
  * AuthorizationConfiguration: authorizers in order, with any number of webhooks. Upstream: `--authorization-config`,
- * apis/apiserver/v1 and its validation. Differs: it is read once, at the start; webhooks in the cluster itself
- * (`InClusterConfig`) are refused.
+ * apis/apiserver/v1 and its validation. Differs: webhooks in the cluster itself (`InClusterConfig`) are refused.
  */
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { parseDurationMs } from '../../api/duration.ts';

@@ -445,6 +445,7 @@ test('tokens of service accounts', async () => {
     metadata: { name: 'q', namespace: 'd', uid: 'w' },
     spec: { containers: [], serviceAccountName: 'other' },
   } as Pod);
+  const warnings: string[] = [];
   const ask = (spec: TokenRequest['spec']) => {
     const body: TokenRequest = { metadata: {}, spec: spec! };
     return find(ServiceAccounts).createSubresources!['token']!.create({
@@ -452,13 +453,15 @@ test('tokens of service accounts', async () => {
       name: 'sa',
       body,
       dryRun: false,
-      context,
+      context: { ...context, addWarning: (text) => void warnings.push(text) },
     }) as Promise<TokenRequest>;
   };
   const bound = (name: string, uid = '') => ({ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uid } });
   const answer = await ask(bound('p', 'u'));
   assert.equal(answer.status!.token, 'for sa on n1');
   assert.equal(answer.spec!.expirationSeconds, 3000, 'told what was granted');
+  await ask({ expirationSeconds: 3000 });
+  assert.deepEqual(warnings, ['requested expiration of 3600 seconds shortened to 3000 seconds']);
   await assert.rejects(ask({ expirationSeconds: 5 }), /may not specify a duration less than 10 minutes/);
   await assert.rejects(
     ask(bound('q')),
