@@ -1,6 +1,7 @@
 /**
  * Queries per second of cluster DNS over loopback UDP: `node bench/dns.ts [seconds]`. The server runs in a process of its own
- * with 1,000 services; the client asks for them, for names that do not exist, and for headless ones, 64 queries in flight.
+ * with 1,000 services; the client asks for them, for names that do not exist, and for headless ones, 64 queries in flight;
+ * and for them once more at a steady rate, the goal's, whatever has been answered.
  */
 import { fork } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -13,6 +14,7 @@ import { createNodePlatform } from '../src/platform/node/node-platform.ts';
 
 const services = 1_000;
 const inFlight = 64;
+const steadyRate = 20_000;
 
 async function serve(): Promise<void> {
   const platform = createNodePlatform({ log: { level: 'warn' }, startSpawner: false });
@@ -50,11 +52,16 @@ async function serve(): Promise<void> {
   process.on('disconnect', () => process.exit());
 }
 
+interface Asked {
+  readonly rate: number;
+  readonly p99Ms: number;
+}
+
+/** Asks for so many seconds: at once again after each answer, or `steadily`, at the same rate whether answered or not. */
 async function measure(
   port: number,
-  names: readonly string[],
-  seconds: number,
-): Promise<{ rate: number; p99Ms: number }> {
+  { names, seconds, steadily }: { names: readonly string[]; seconds: number; steadily: boolean },
+): Promise<Asked> {
   const queries = names.map((name) =>
     dnsPacket.encode({
       type: 'query',
@@ -77,14 +84,21 @@ async function measure(
   };
   socket.on('message', (answer) => {
     times.push(performance.now() - (sentMs[answer.readUInt16BE()] ?? 0));
-    send();
+    if (!steadily) send();
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
-  for (let i = 0; i < inFlight; i++) send();
   const startMs = performance.now();
+  if (!steadily) for (let i = 0; i < inFlight; i++) send();
+  const ticker = steadily
+    ? setInterval(() => {
+        const due = Math.min(((performance.now() - startMs) / 1000) * steadyRate, seconds * steadyRate);
+        while (next < due) send();
+      }, 1)
+    : undefined;
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-  socket.close();
+  clearInterval(ticker);
   const rate = times.length / ((performance.now() - startMs) / 1000);
+  socket.close();
   return { rate, p99Ms: times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0 };
 }
 
@@ -93,8 +107,9 @@ async function main(): Promise<void> {
   const server = fork(import.meta.filename, ['serve'], { stdio: 'inherit' });
   const port = await new Promise<number>((resolve) => server.once('message', (message) => resolve(message as number)));
   const existing = Array.from({ length: services }, (_, i) => `svc-${i}.default.svc.cluster.local`);
-  const rows: readonly [string, readonly string[]][] = [
+  const rows: readonly [string, readonly string[], steadily?: boolean][] = [
     ['services', existing],
+    ['services, steadily', existing, true],
     ['through the search list', existing.map((name) => `${name}.default.svc.cluster.local`)],
     ['headless, 10 endpoints', ['headless.default.svc.cluster.local']],
     ['no two alike', Array.from({ length: 200_000 }, (_, i) => `x${i}.default.svc.cluster.local`)],
@@ -105,9 +120,9 @@ async function main(): Promise<void> {
       server.once('message', (message) => resolve(message as { cpuSeconds: number; rssMb: number })),
     );
   };
-  for (const [what, names] of rows) {
+  for (const [what, names, steadily = false] of rows) {
     const before = await usage();
-    const { rate, p99Ms } = await measure(port, names, seconds);
+    const { rate, p99Ms } = await measure(port, { names, seconds, steadily });
     const after = await usage();
     const perQuery = ((after.cpuSeconds - before.cpuSeconds) * 1e6) / (rate * seconds);
     console.log(

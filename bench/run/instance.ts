@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { instanceHash } from '../../src/cluster/instance.ts';
 import { repositoryRoot } from '../../tools/repository.ts';
 import { createKubeClient, type KubeClient } from '../../tools/up/kube-client.ts';
-import { sleep, until } from './wait.ts';
+import { until } from './wait.ts';
 
 const program = join(repositoryRoot, 'bin/keelson');
 const nodeName = 'bench';
@@ -56,11 +56,13 @@ export async function createBenchInstance(
   const stop = async (): Promise<void> => {
     client?.close();
     client = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = new Promise((resolve) => child?.once('exit', resolve));
-    child.kill('SIGTERM');
-    await Promise.race([exited, sleep(20_000).then(() => child?.kill('SIGKILL'))]);
+    const running = child;
+    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
+    const exited = new Promise((resolve) => running.once('exit', resolve));
+    running.kill('SIGTERM');
+    const late = setTimeout(() => running.kill('SIGKILL'), 20_000);
     await exited;
+    clearTimeout(late);
   };
   return {
     dataDir,

@@ -82,7 +82,8 @@ export async function scaleDeployment(instance: BenchInstance, replicas: number)
   }
 }
 
-async function expectSuccess(
+/** Sends one request. @throws when it is not answered with success */
+export async function expectSuccess(
   client: KubeClient,
   method: string,
   call: { path: string; body?: object; type?: string },
@@ -103,13 +104,15 @@ interface PodEvent {
   };
 }
 
-interface PodWatch {
+/** What a watch on all pods of the default namespace has seen since it began. */
+export interface PodWatch {
   /** Resolves to the moment when so many pods of this prefix have been seen Ready or deleted. */
   seen(what: 'Ready' | 'DELETED', prefix: string, count: number): Promise<number>;
   close(): void;
 }
 
-async function watchPods({ server, dataDir }: BenchInstance): Promise<PodWatch> {
+/** Watches the pods of the default namespace, of which there are none yet of the prefixes asked for. */
+export async function watchPods({ server, dataDir }: BenchInstance): Promise<PodWatch> {
   const read = (name: string): Buffer => readFileSync(join(dataDir, 'pki', name));
   const agent = new Agent({ ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') });
   const listeners = new Set<(event: PodEvent) => void>();

@@ -27,6 +27,7 @@ const targets: Readonly<Record<string, Target>> = {
   freshApiReady: { goal: '500', upstream: '3,100' },
   freshNodeReady: { goal: '2,000', upstream: '19,000' },
   demoByName: { goal: '5,000', upstream: '' },
+  reachable: { goal: '100', upstream: '' },
   secondApiReady: { goal: '500', upstream: '' },
   secondNodeReady: { goal: '2,000', upstream: '' },
   idleMemory: { goal: '200', upstream: '640' },

@@ -40,6 +40,11 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   const ownerClient = client.resource(flavour.info);
   const podControl = createPodControl(client, deps.recorderFor(flavour.account));
   const expectations = new Expectations(clock);
+  const ageRatios = deps.platform.metrics.histogram({
+    name: 'replicaset_controller_sorting_deletion_age_ratio',
+    help: 'Age of the youngest pod that is chosen for deletion over that of the youngest pod there is.',
+    buckets: Array.from({ length: 6 }, (_, i) => 0.25 * 2 ** i),
+  });
 
   /** Active pods of all owners with the same controller: siblings by a Deployment. */
   function siblingsOf(owner: ReplicaOwner): Pod[] {
@@ -98,6 +103,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   async function apply(owner: ReplicaOwner, plan: ReplicaPlan, signal: AbortSignal): Promise<unknown> {
     const key = keyOfObject(owner);
     if (plan.action === 'create') return await createPods(owner, key, { count: plan.count, signal });
+    if (plan.action === 'delete' && plan.ageRatio !== undefined) ageRatios.observe(plan.ageRatio);
     if (plan.action === 'delete') return await deletePods(owner, key, { victims: plan.pods, signal });
     return undefined;
   }

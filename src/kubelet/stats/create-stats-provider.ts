@@ -33,6 +33,8 @@ export interface StatsProviderDeps {
 export interface StatsProviderConfig {
   readonly kubeletRoot: string;
   readonly podLogsDir: string;
+  /** How old the measures of volumes may be; negative: there are none. Default a minute. */
+  readonly volumeStatsPeriodMs?: number;
 }
 
 const shareMs = 1000;
@@ -43,7 +45,8 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
   const { clock, files } = deps.platform;
   const log = deps.platform.log.child('stats');
   const runtime = createRuntimeUsage({ cri: deps.cri, files });
-  const disk = createDiskUsage({ clock, files, log, volumes: deps.volumes });
+  const { volumeStatsPeriodMs: volumePeriodMs = 60_000 } = config;
+  const disk = createDiskUsage({ clock, files, log, volumes: deps.volumes, volumePeriodMs });
   const rates = createUsageRates();
   // Of its own: asking for the node alone must not shorten the time over which others see rates.
   const nodeRates = createUsageRates();

@@ -23,7 +23,8 @@ const pod: Pod = {
   status: { startTime: '2026-01-01T00:00:00Z' },
 };
 
-async function createFixture(options: { podStats?: boolean } = {}) {
+async function createFixture(options: { readonly podStats?: boolean; readonly volumeStatsPeriodMs?: number } = {}) {
+  const { volumeStatsPeriodMs } = options;
   const platform = createSimPlatform();
   const state = { cpuNs: 5e9, podStatsAsked: 0, volumesAsked: 0, broken: false };
   const attributes = (attempt: number) => ({
@@ -113,7 +114,11 @@ async function createFixture(options: { podStats?: boolean } = {}) {
       },
       podCgroups: { rootName: '/kubepods', cgroupName: () => '/kubepods/podu1' },
     },
-    { kubeletRoot: '/var/lib/kubelet', podLogsDir: '/logs' },
+    {
+      kubeletRoot: '/var/lib/kubelet',
+      podLogsDir: '/logs',
+      ...(volumeStatsPeriodMs !== undefined && { volumeStatsPeriodMs }),
+    },
   );
   const setCgroup = (cpuUsageNs: number): void => {
     for (const name of ['/kubepods', '/kubepods/podu1']) {
@@ -169,6 +174,21 @@ test('askers within a second share a reading; volumes are measured once a minute
   await provider.summary();
   await platform.clock.settle();
   assert.equal(state.volumesAsked, 2);
+});
+
+test('volumes are measured as often as they may be, or never', async () => {
+  for (const [volumeStatsPeriodMs, expected] of [
+    [10_000, 3],
+    [-1, 0],
+  ] as const) {
+    const { platform, provider, state } = await createFixture({ volumeStatsPeriodMs });
+    for (let round = 0; round < 3; round++) {
+      const { pods } = await provider.summary();
+      assert.equal(pods[0]!.volume !== undefined, expected > 0);
+      await platform.clock.advance(10_000);
+    }
+    assert.equal(state.volumesAsked, expected);
+  }
 });
 
 test('CPU and memory alone', async () => {

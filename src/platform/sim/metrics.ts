@@ -45,7 +45,10 @@ export function createMemoryMetrics(): MemoryMetrics {
   return {
     counter(spec) {
       const metric = register(spec, 'counter');
-      return { inc: (labels = {}, by = 1) => void (seriesOf(metric, labels).value += by) };
+      return {
+        inc: (labels = {}, by = 1) => void (seriesOf(metric, labels).value += by),
+        remove: (labels) => void metric.series?.delete(keyOf(spec, labels)),
+      };
     },
     gauge(spec) {
       const metric = register(spec, 'gauge');
