@@ -84,10 +84,11 @@ class Machine implements LocalNode {
     await this.#networkUp;
     if (cri === undefined) throw new Error('join comes after prepare');
     const { createClusterNode, instanceNodeConfig } = await import('./node.ts');
+    const { countedRuntime } = await import('../kubelet/runtime/runtime-metrics.ts');
     const node = await createClusterNode({
       platform,
       client: connection.kubelet,
-      cri,
+      cri: countedRuntime(cri, platform),
       network: this.#network,
       config: { ...instanceNodeConfig(instance, kubeletPort.port), nodeIps },
     });

@@ -469,6 +469,9 @@ esac
     await shows('metrics/probes', /^prober_probe_total\{(?=.*pod="measured")(?=.*probe_type="Readiness").*\} [1-9]/m);
     await shows('metrics/resource', /^container_memory_working_set_bytes\{.*pod="measured".*\} [1-9]/m);
     await shows('metrics/resource', /^node_cpu_usage_seconds_total [\d.]+/m);
+    await shows('metrics', /^kubelet_running_pods [1-9]/m);
+    await shows('metrics', /^kubelet_running_containers\{container_state="running"\} [1-9]/m);
+    await shows('metrics', /^kubelet_runtime_operations_total\{operation_type="run_podsandbox"\} [1-9]/m);
     await shows('metrics/cadvisor', /^container_cpu_usage_seconds_total\{.*pod="measured"/m);
     const running = JSON.parse(await page('runningpods/')) as { items: Pod[] };
     assert.deepEqual(

@@ -85,6 +85,10 @@ export function createGenericPleg(
     name: 'kubelet_pleg_relist_duration_seconds',
     help: 'Duration in seconds for relisting pods in PLEG.',
   });
+  const relistInterval = deps.platform.metrics.histogram({
+    name: 'kubelet_pleg_relist_interval_seconds',
+    help: 'Interval in seconds between relisting in PLEG.',
+  });
   const sightings = new Map<string, Sighting>();
   const inspections = new Map<string, Inspection>();
   /** Pods whose inspection failed: the next relist tries again. */
@@ -176,6 +180,7 @@ export function createGenericPleg(
 
   async function relistOnce(): Promise<void> {
     const startedMs = clock.monotonicMs();
+    if (lastRelistMs !== undefined) relistInterval.observe((startedMs - lastRelistMs) / 1000);
     const stamp = deps.podCache.beginObservation();
     let pods: readonly RuntimePod[];
     try {

@@ -222,7 +222,7 @@ async function serveMetrics(
 ): Promise<HttpResponse> {
   const { stats, platform, probeMetrics } = deps;
   const sources: Readonly<Record<string, () => Promise<string>>> = {
-    '': () => platform.metrics.expose(),
+    '': async () => `${(await platform.metrics.expose()).trimEnd()}\n${await stats.kubeletMetrics()}`,
     cadvisor: () => stats.cadvisorMetrics(),
     resource: () => stats.resourceMetrics(),
     probes: probeMetrics,

@@ -12,6 +12,7 @@ import type { KubeletHost } from '../server/host.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 import { cadvisorMetrics } from './cadvisor-metrics.ts';
 import { createDiskUsage, type DiskUsage } from './disk-usage.ts';
+import { kubeletMetrics, type MeasuredVolume } from './kubelet-metrics.ts';
 import { cgroupMemory, cpuStats, podSummary, spaceOf, type PodReadings } from './pod-summary.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { createRuntimeUsage, type RuntimeUsage } from './runtime-usage.ts';
@@ -80,6 +81,18 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
       const now = await takeNodeSnapshot({ platform: deps.platform, podCgroups: deps.podCgroups });
       const space = await readSpace({ config, files, runtime });
       return nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates: nodeRates });
+    },
+    async kubeletMetrics() {
+      const claiming = deps.host
+        .pods()
+        .filter(({ spec }) => spec?.volumes?.some((each) => each.persistentVolumeClaim ?? each.ephemeral));
+      const measured = await Promise.all(
+        claiming.map(async (pod) => {
+          const uses = await disk.volumes(pod).catch(() => undefined); // logged
+          return [...(uses ?? [])].map(([name, use]): MeasuredVolume => ({ pod, name, use }));
+        }),
+      );
+      return kubeletMetrics(deps.host, measured.flat());
     },
     cadvisorMetrics: async () => cadvisorMetrics(await snapshot()),
     async resourceMetrics() {

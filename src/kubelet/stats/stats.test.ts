@@ -88,7 +88,10 @@ async function createFixture(options: { readonly podStats?: boolean; readonly vo
     inodesFree: 0,
   });
   const status = {
-    containers: [{ id: 'c1', image: 'img', startedAtMs: 1_767_225_600_000 }] as unknown as ContainerStatus[],
+    containers: [
+      { id: 'c1', image: 'img', state: 'running', startedAtMs: 1_767_225_600_000 },
+    ] as unknown as ContainerStatus[],
+    sandboxes: [{ ready: true }],
   };
   const provider = createStatsProvider(
     {
@@ -189,6 +192,24 @@ test('volumes are measured as often as they may be, or never', async () => {
     }
     assert.equal(state.volumesAsked, expected);
   }
+});
+
+test('the kubelet’s own metrics: what runs, and the space of claimed volumes', async () => {
+  const { provider } = await createFixture();
+  const text = await provider.kubeletMetrics();
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const claim = '{namespace="default",persistentvolumeclaim="claim"}';
+  assert.deepEqual(lines, [
+    'kubelet_node_name{node="node-1"} 1',
+    'kubelet_running_containers{container_state="running"} 1',
+    'kubelet_running_pods 1',
+    `kubelet_volume_stats_available_bytes${claim} 0`,
+    `kubelet_volume_stats_capacity_bytes${claim} 0`,
+    `kubelet_volume_stats_inodes${claim} 0`,
+    `kubelet_volume_stats_inodes_free${claim} 0`,
+    `kubelet_volume_stats_inodes_used${claim} 1`,
+    `kubelet_volume_stats_used_bytes${claim} 9000`,
+  ]);
 });
 
 test('CPU and memory alone', async () => {
