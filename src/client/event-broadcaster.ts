@@ -120,9 +120,9 @@ interface Sender {
 }
 
 async function sendAll(sender: Sender, queue: Channel<Event>, signal: AbortSignal): Promise<void> {
-  for await (const event of queue) {
+  for (let next = await queue.receive(); !next.done; next = await queue.receive()) {
     if (signal.aborted) return;
-    const result = sender.correlator.correlate(event);
+    const result = sender.correlator.correlate(next.value);
     if (result.action !== 'drop') await sendWithRetries(sender, result, signal);
   }
 }

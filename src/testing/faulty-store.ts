@@ -31,7 +31,8 @@ export function createFaultyStore(
   deps: { readonly clock: Clock; readonly random: Random },
 ): Store {
   const { clock, random } = deps;
-  const write = async (work: () => Promise<WriteResult>): Promise<WriteResult> => {
+  const write = (work: () => Promise<WriteResult>): Promise<WriteResult> => (isFine(faults) ? work() : tried(work));
+  const tried = async (work: () => Promise<WriteResult>): Promise<WriteResult> => {
     check();
     if (faults.latencyMs > 0) await clock.sleep(random.int(faults.latencyMs) + 1);
     check();
@@ -75,4 +76,9 @@ export function createFaultyStore(
     ...(backup && { backup: (path) => backup.call(store, path) }),
     close: () => store.close(),
   };
+}
+
+/** Whether writes are as the store does them. */
+function isFine({ down, latencyMs, failNext, failRate, unknownRate }: StoreFaults): boolean {
+  return !down && latencyMs === 0 && failNext === 0 && failRate === 0 && unknownRate === 0;
 }

@@ -54,8 +54,8 @@ function structOf(schema: StructSchema, value: unknown, known?: unknown): JsonOb
   if (!isObject(value)) misfit();
   const like = isObject(known) ? known : undefined;
   const out = withEntries(value, (key, item) => {
-    const same = like?.[key];
-    if (same !== undefined && same === item && typeof item === 'object' && Object.hasOwn(like!, key)) return item;
+    const same = typeof item === 'object' ? like?.[key] : undefined;
+    if (same !== undefined && same === item && Object.hasOwn(like!, key)) return item;
     const field = schema.fields.get(key);
     if (field !== undefined) return fieldOf(field, item, same);
     return schema.preserveUnknown ? item : absent;

@@ -133,6 +133,11 @@ function decodeStruct(schema: StructSchema, value: unknown, context: Context): J
     }
     const item = value[key];
     if (item === undefined) continue;
+    // Most fields are texts, which need no place to complain about.
+    if (typeof item === 'string' && field.type.kind === 'scalar' && field.type.scalar === 'string') {
+      if (item !== '' || context.sparse || !field.omitempty || field.pointer) setOwn(out, field.name, item);
+      continue;
+    }
     context.path.push(key);
     context.known = isObject(known) && Object.hasOwn(known, key) ? known[key] : undefined;
     decodeField(field, item, { out, context });

@@ -50,7 +50,8 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === undefined || a === b) return b;
   if (b === undefined) return a;
   let children: Record<string, FieldNode> | undefined;
-  for (const key of elements(b)) {
+  for (const key in b) {
+    if (key === self) continue;
     const merged = union(a[key], b[key]);
     if (merged !== a[key]) (children ??= childrenOf(a))[key] = merged as FieldNode;
   }
@@ -61,7 +62,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
 
 function childrenOf(node: FieldNode): Record<string, FieldNode> {
   const out: Record<string, FieldNode> = {};
-  for (const key of elements(node)) out[key] = node[key] as FieldNode;
+  for (const key in node) if (key !== self) out[key] = node[key] as FieldNode;
   return out;
 }
 
@@ -79,16 +80,17 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   if (a === undefined || b === undefined) return a;
   if (recursive && isMember(b)) return undefined;
   const member = isMember(a) && !isMember(b);
-  const changes = new Map<string, FieldSet>();
+  let changes: Map<string, FieldSet> | undefined;
   for (const key in b) {
     const before = a[key];
     if (before === undefined || key === self) continue;
     const after = subtract(before, b[key], recursive);
-    if (after !== before) changes.set(key, after);
+    if (after !== before) (changes ??= new Map()).set(key, after);
   }
-  if (changes.size === 0) return member === isMember(a) ? a : nodeOf(member, childrenOf(a));
+  if (changes === undefined) return member === isMember(a) ? a : nodeOf(member, childrenOf(a));
   const children: Record<string, FieldNode> = {};
-  for (const key of elements(a)) {
+  for (const key in a) {
+    if (key === self) continue;
     const node = changes.has(key) ? changes.get(key) : a[key];
     if (node !== undefined) children[key] = node;
   }

@@ -50,8 +50,14 @@ export function readManagers(entries: readonly ManagedFieldsEntry[]): Managers |
 /** Writes the entries: appliers first, then by time, name, version and sub-resource. Managers of nothing are left out. */
 export function writeManagers(managers: Managers): ManagedFieldsEntry[] {
   const all = [...capped(managers).values()].filter((m) => m.fields !== undefined);
-  const key = (m: Manager): string[] => [m.operation, m.time ?? '', m.manager, m.apiVersion, m.subresource];
-  all.sort((a, b) => compareLists(key(a), key(b)));
+  all.sort(
+    (a, b) =>
+      compareTexts(a.operation, b.operation) ||
+      compareTexts(a.time ?? '', b.time ?? '') ||
+      compareTexts(a.manager, b.manager) ||
+      compareTexts(a.apiVersion, b.apiVersion) ||
+      compareTexts(a.subresource, b.subresource),
+  );
   return all.map((m) => ({
     ...(m.manager === '' ? {} : { manager: m.manager }),
     operation: m.operation,
@@ -63,17 +69,18 @@ export function writeManagers(managers: Managers): ManagedFieldsEntry[] {
   }));
 }
 
-function compareLists(a: readonly string[], b: readonly string[]): number {
-  const at = a.findIndex((text, i) => text !== b[i]);
-  return at < 0 ? 0 : (a[at] as string) < (b[at] as string) ? -1 : 1;
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 /** Merges the oldest updaters into `ancient-changes` when there are too many. */
 function capped(managers: Managers): Managers {
+  if (managers.size <= maxUpdateManagers) return managers;
   const updaters = [...managers].filter(([, m]) => m.operation === 'Update' && m.subresource === '');
   if (updaters.length <= maxUpdateManagers) return managers;
   const out: Managers = new Map(managers);
-  updaters.sort(([, a], [, b]) => compareLists([a.time ?? '', a.manager], [b.time ?? '', b.manager]));
+  updaters.sort(([, a], [, b]) => compareTexts(a.time ?? '', b.time ?? '') || compareTexts(a.manager, b.manager));
   for (const [id, m] of updaters.slice(0, updaters.length - maxUpdateManagers + 1)) {
     out.delete(id);
     const bucket = { ...m, manager: ancient };

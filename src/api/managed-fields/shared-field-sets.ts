@@ -6,7 +6,7 @@
  * counterpart.
  */
 import { Lru } from '../../base/lru.ts';
-import { elements, type FieldNode } from './field-set.ts';
+import type { FieldNode } from './field-set.ts';
 
 /** Of so many kinds of sets the last one is known. */
 const KNOWN_SETS = 500;
@@ -20,7 +20,11 @@ const sharedAs = new WeakMap<FieldNode, FieldNode>();
 export function withSharedParts(owner: string, set: FieldNode): FieldNode {
   const known = sharedAs.get(set);
   if (known !== undefined) return known;
-  const kind = [owner, ...elements(set).flatMap((key) => [key, ...elements(set[key]!)])].join('\0');
+  let kind = owner;
+  for (const key in set) {
+    kind += `\0${key}`;
+    for (const inner in set[key]) kind += `\0${inner}`;
+  }
   const last = lastOfKind.get(kind);
   const shared = last === undefined ? set : share(last, set);
   if (shared !== last) lastOfKind.set(kind, shared);
