@@ -21,6 +21,7 @@ import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-
 import type { CredentialProviders } from '../kubelet/images/credential-providers.ts';
 import type { Kubelet, KubeletCore, KubeletDeps } from '../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../kubelet/kubelet.ts';
+import { measureRuntime } from '../kubelet/metrics/runtime-operations.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
 import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
 import type { StatsProvider } from '../kubelet/stats/stats-provider.ts';
@@ -83,17 +84,19 @@ interface Parts extends NodeDeps {
 /** Puts a node together. Reads facts of the host, starts nothing. */
 export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const { platform, client, config } = deps;
+  const cri = measureRuntime(deps.cri, platform);
   const host = await platform.host.info();
   const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
   const events = createEventBroadcaster(eventSources(deps));
   const recorder = events.recorderFor('kubelet', config.nodeName);
   const parts: Parts = {
     ...deps,
+    cri,
     host,
     events,
     informers: createInformerFactory(sources),
     recorder,
-    upkeep: createNodeUpkeep({ platform, cri: deps.cri, recorder, config }),
+    upkeep: createNodeUpkeep({ platform, cri, recorder, config }),
     objects: createObjectCache({ client, platform }),
   };
   const { kubelet, podContainers, stats } = assembleKubelet(parts);

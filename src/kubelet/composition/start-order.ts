@@ -4,6 +4,8 @@
  */
 import { startApiserverSource } from '../config/apiserver-source.ts';
 import { startStaticSources } from '../config/static-sources.ts';
+import { exposePodCounts } from '../metrics/pod-counts.ts';
+import { activePods } from '../sync-handlers.ts';
 import { runLeaseController } from '../node-status/lease-controller.ts';
 import { startOomWatcher } from '../oom/oom-watcher.ts';
 import { startEventedPleg } from '../pleg/evented-pleg.ts';
@@ -29,6 +31,7 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   await stages.foundations.allocationState.load();
   await deps.podContainers.start(signal);
   await stages.foundations.managers.start(signal);
+  exposeCounts(stages, signal);
   // All sources are registered before any sends.
   const apiSource = config.hasApiServer ? podConfig.source('api') : undefined;
   const startSources = startStaticSources({ platform, podConfig, preparePod }, config, signal);
@@ -46,6 +49,18 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   void stages.nodeSide.nodeStatus.registered.then(() =>
     stages.podSide.handler.handlePodSyncs(podManager.getPods().filter(isStaticPod)),
   );
+}
+
+function exposeCounts({ foundations, nodeSide, podSide }: Stages, signal: AbortSignal): void {
+  const { deps, config, podManager, podCache } = foundations;
+  const { statusManager } = nodeSide;
+  const sources = {
+    desired: podManager.getPods,
+    active: () => activePods(podManager.getPods(), { podWorkers: podSide.podWorkers, statusManager }),
+    mirrors: () => podManager.getPodsAndMirrorPods().mirrorPods,
+    observed: podCache.statuses,
+  };
+  exposePodCounts(deps.platform.metrics, { nodeName: config.nodeName, sources }, signal);
 }
 
 /** Volumes, and a first look at the runtime and all it runs. */

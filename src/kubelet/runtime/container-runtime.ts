@@ -16,6 +16,7 @@ import type { ContainerRuntime, ContainerRuntimeStatus, RuntimeEvent } from '../
 import { createImageManager, type ImageManagerConfig } from '../images/image-manager.ts';
 import type { CredentialProviders } from '../images/credential-providers.ts';
 import { createHookRunner, type HookRunner } from '../lifecycle/hooks.ts';
+import { createStartCounts } from '../metrics/start-counts.ts';
 import { createDnsConfigurer } from '../network/dns.ts';
 import type { ProbeResults } from '../prober/results.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
@@ -36,7 +37,7 @@ import { createTerminationMessages } from './termination-message.ts';
 /** What the manager works with. */
 export interface ContainerRuntimeDeps {
   readonly cri: CriRuntime;
-  readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'net' | 'log'>;
+  readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'net' | 'log' | 'metrics'>;
   readonly recorder: EventRecorder;
   readonly volumes: VolumeManager;
   readonly podContainers: PodContainerManager;
@@ -186,6 +187,7 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
       },
       config.images ?? {},
     ),
+    starts: createStartCounts(deps.platform.metrics),
     hooks: createHooks(deps, config, base),
     dns: createDnsConfigurer({
       clusterDns: config.clusterDns,
