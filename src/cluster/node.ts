@@ -21,6 +21,7 @@ import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-
 import type { CredentialProviders } from '../kubelet/images/credential-providers.ts';
 import type { Kubelet, KubeletCore, KubeletDeps } from '../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../kubelet/kubelet.ts';
+import { measureCgroups } from '../kubelet/metrics/cgroup-operations.ts';
 import { measureRuntime } from '../kubelet/metrics/runtime-operations.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
 import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
@@ -206,7 +207,7 @@ function podContainerManager(
   const { cgroups } = config;
   return createPodContainerManager(
     {
-      cgroups: platform.cgroups,
+      cgroups: measureCgroups(platform.cgroups, platform),
       platform,
       recorder,
       activePods: () => core()?.pods.getPods() ?? [],
@@ -317,6 +318,7 @@ function containerRuntime(
       podStates: core.podState,
       actuated: core.allocations,
       devices: core.containerDevices,
+      imagePulled: core.podStarts.pulled,
       ...(parts.credentialProviders && { credentialProviders: parts.credentialProviders }),
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),

@@ -5,6 +5,7 @@
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { createPodWorkCounts } from './metrics/pod-counts.ts';
+import type { PodStarts } from './metrics/pod-starts.ts';
 import type { AllocationManager } from './allocation/allocation-manager.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, RuntimePod } from './container/runtime.ts';
@@ -31,6 +32,7 @@ export interface PodCleanupDeps {
   readonly statusManager: StatusManager;
   readonly mirrorClient: MirrorClient;
   readonly activePods: () => readonly Pod[];
+  readonly podStarts: Pick<PodStarts, 'forget'>;
 }
 
 /** Makes the housekeeping. */
@@ -101,6 +103,7 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
       try {
         await deps.directories.removePodDir(uid);
         deps.runtime.forgetPod(uid);
+        deps.podStarts.forget(uid);
         await deps.allocations.forget(uid);
       } catch (error) {
         log.error('Orphaned pod found, but error occurred when trying to remove the pod dir', {

@@ -114,6 +114,7 @@ describe('streams from kubectl to containerd', () => {
       },
       stats: {
         summary: () => Promise.reject(new Error('no statistics here')),
+        claimMetrics: async () => '',
         cadvisorMetrics: async () => '',
         resourceMetrics: async () => '',
       },

@@ -61,6 +61,7 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
     podCache,
     volumes,
     directories: core.directories,
+    podStarts: core.podStarts,
     statusManager,
     probeManager,
     reasonCache,
@@ -101,6 +102,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
     statusManager,
     allSourcesReady: sourcesReady.allReady,
     qosClassOf: podQosClass,
+    podSeen: core.podStarts.seen,
     admitting,
     canAdmitPod: (pod, active) => {
       for (const verdict of [foundations.late.shutdown.get()?.admit(), foundations.late.eviction.get()?.admit(pod)])
@@ -123,6 +125,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
       runtime,
       volumes,
       directories: core.directories,
+      podStarts: core.podStarts,
       podManager,
       podWorkers,
       probeManager,

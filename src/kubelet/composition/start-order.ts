@@ -9,7 +9,7 @@ import { activePods } from '../sync-handlers.ts';
 import { runLeaseController } from '../node-status/lease-controller.ts';
 import { startOomWatcher } from '../oom/oom-watcher.ts';
 import { startEventedPleg } from '../pleg/evented-pleg.ts';
-import { isStaticPod } from '../types/pod-update.ts';
+import { isStaticPod, podUid } from '../types/pod-update.ts';
 import type { Foundations } from './foundations.ts';
 import type { LoopSide } from './loop-side.ts';
 import type { NodeSide } from './node-side.ts';
@@ -43,12 +43,24 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   stages.podSide.eviction?.start(signal);
   stages.podSide.shutdown?.start(signal);
   stages.loopSide.syncLoop.start(signal);
-  if (apiSource !== undefined) startApiserverSource(nodePods, apiSource, signal);
+  if (apiSource !== undefined) {
+    startApiserverSource(nodePods, apiSource, signal);
+    followStarts(stages.foundations, signal);
+  }
   startSources();
   // Mirrors need the Node object as their owner.
   void stages.nodeSide.nodeStatus.registered.then(() =>
     stages.podSide.handler.handlePodSyncs(podManager.getPods().filter(isStaticPod)),
   );
+}
+
+/** When clients of the API server can see that pods have started. */
+function followStarts({ core, nodePods }: Foundations, signal: AbortSignal): void {
+  const stop = nodePods.addHandler({
+    onUpdate: (_before, pod) => core.podStarts.watched(pod),
+    onDelete: (pod) => core.podStarts.forget(podUid(pod)),
+  });
+  signal.addEventListener('abort', stop, { once: true });
 }
 
 function exposeCounts({ foundations, nodeSide, podSide }: Stages, signal: AbortSignal): void {

@@ -53,6 +53,8 @@ export interface ImageManagerDeps {
   nodeDockerConfig(): Promise<string | undefined>;
   /** Programs that know credentials, asked last; never fails. */
   readonly credentialProviders?: CredentialProviders;
+  /** Hears of pulls that went well. */
+  readonly pulled?: (podUid: string, tookMs: number, sizeBytes: number) => void;
 }
 
 /** Limits. */
@@ -168,6 +170,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
       const image =
         (await inspect(reference.pullName)) ?? (await images.imageStatus({ image: { image: result.imageRef } })).image;
       if (image === undefined) throw new Error(`image ${shown} was pulled but the runtime does not have it`);
+      deps.pulled?.(need.pod.metadata.uid ?? '', result.pullMs, image.size);
       const [took, waited] = [goDuration(Math.round(result.pullMs)), goDuration(Math.round(result.waitedMs))];
       recorder.event(
         target,

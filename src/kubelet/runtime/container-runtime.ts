@@ -13,7 +13,7 @@ import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus, RuntimeEvent } from '../container/runtime.ts';
-import { createImageManager, type ImageManagerConfig } from '../images/image-manager.ts';
+import { createImageManager, type ImageManagerConfig, type ImageManagerDeps } from '../images/image-manager.ts';
 import type { CredentialProviders } from '../images/credential-providers.ts';
 import { createHookRunner, type HookRunner } from '../lifecycle/hooks.ts';
 import { createStartCounts } from '../metrics/start-counts.ts';
@@ -53,6 +53,8 @@ export interface ContainerRuntimeDeps {
   runtimeHandler?(runtimeClassName: string): Promise<string>;
   readonly actuated?: ActuatedResources;
   readonly credentialProviders?: CredentialProviders;
+  /** Hears of pulls of images. */
+  readonly imagePulled?: ImageManagerDeps['pulled'];
   /** Device plugins' and resource drivers' share in containers. */
   devices?: ContainerConfigDeps['devices'];
 }
@@ -183,6 +185,7 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
         log,
         recorder,
         nodeDockerConfig,
+        ...(deps.imagePulled && { pulled: deps.imagePulled }),
         ...(deps.credentialProviders && { credentialProviders: deps.credentialProviders }),
       },
       config.images ?? {},

@@ -119,6 +119,7 @@ async function createFixture(auth: Partial<KubeletAuth> = {}): Promise<Fixture> 
     systemLogDirectory: '/var/log',
     stats: {
       summary: async () => ({ node: { nodeName: 'node-1', startTime: '' }, pods: [] }),
+      claimMetrics: async () => '',
       cadvisorMetrics: async () => 'cadvisor\n',
       resourceMetrics: async () => 'resource\n',
     },

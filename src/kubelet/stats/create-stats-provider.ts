@@ -7,6 +7,7 @@ import { formatTime } from '../../api/time.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
+import { claimMetrics } from '../metrics/volume-metrics.ts';
 import { podLogDir, podLogIdentity } from '../runtime/paths.ts';
 import type { KubeletHost } from '../server/host.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
@@ -78,6 +79,7 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
       const space = await readSpace({ config, files, runtime });
       return nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates: nodeRates });
     },
+    claimMetrics: () => claimMetrics({ clock, disk }, deps.host.pods()),
     cadvisorMetrics: async () => cadvisorMetrics(await snapshot()),
     async resourceMetrics() {
       try {

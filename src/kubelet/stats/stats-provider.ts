@@ -9,6 +9,8 @@ export interface StatsProvider {
   node(): Promise<NodeStats>;
   /** `/metrics/cadvisor` in Prometheus text. */
   cadvisorMetrics(): Promise<string>;
+  /** Use of claims' volumes in Prometheus text, for `/metrics`; measured at most once a minute. */
+  claimMetrics(): Promise<string>;
   /** `/metrics/resource` in Prometheus text. */
   resourceMetrics(): Promise<string>;
 }
