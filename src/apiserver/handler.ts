@@ -91,8 +91,12 @@ function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, '
     });
   };
   if (request.principal !== undefined) return as(request.principal);
+  const known = (user: Principal): Answer => {
+    deps.metrics.authentication.succeeded(request, user, deps.clock.nowMs());
+    return as(user);
+  };
   const user = authenticate(deps.authenticators, request);
-  return user instanceof Promise ? user.then(as) : as(user);
+  return user instanceof Promise ? user.then(known) : known(user);
 }
 
 /** The time a request gets: what it asks for, at most what there is. Upstream: filters.WithRequestDeadline. Throws 400. */
@@ -123,9 +127,10 @@ function admit(deps: HandlerDeps, scope: RequestScope): Answer {
   const place = fairness.enter(scope, limitMs / waitPart);
   if (!(place instanceof Promise)) return run(deps, scope, { place, limitMs });
   const startMs = deps.clock.monotonicMs();
-  return place.then((later) =>
-    run(deps, scope, { place: later, limitMs: limitMs - (deps.clock.monotonicMs() - startMs) }),
-  );
+  return place.then((later) => {
+    scope.waitedMs = deps.clock.monotonicMs() - startMs;
+    return run(deps, scope, { place: later, limitMs: limitMs - scope.waitedMs });
+  });
 }
 
 interface Admitted {
@@ -230,7 +235,8 @@ function record(deps: HandlerDeps, served: Served, status: number): void {
   const durationMs = deps.clock.monotonicMs() - served.startMs;
   // What was answered well is known: only of failures it must be looked up.
   const known = status < 400 || (status !== 401 && status !== 403 && isKnown(deps, served.scope));
-  deps.metrics.observe(served.scope, { code: status, seconds: durationMs / 1000, known });
+  const waitedSeconds = served.scope.waitedMs / 1000;
+  deps.metrics.observe(served.scope, { code: status, seconds: durationMs / 1000, waitedSeconds, known });
 }
 
 function finish(deps: HandlerDeps, served: Served, response: ApiResponse): ApiResponse {
@@ -248,6 +254,7 @@ function withFlow({ flowHeaders }: RequestScope, response: ApiResponse): ApiResp
 function fail(deps: HandlerDeps, served: Served, error: unknown): ApiResponse {
   const status = statusOf(error, deps.log);
   if (status.code === 429) deps.metrics.terminated();
+  if (status.code === 401) deps.metrics.authentication.failed();
   record(deps, served, status.code ?? 500);
   const bare = errorResponse(served.request, status, served.scope?.warnings ?? []);
   const response = served.scope === undefined ? bare : withFlow(served.scope, bare);
