@@ -8,7 +8,6 @@
  */
 import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
 import type { Node, Pod, Service } from '../api/gen/core-v1.ts';
-import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { parseCidr } from '../base/cidr.ts';
 import { Lru } from '../base/lru.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
