@@ -7,10 +7,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { heapEnvironment } from '../../src/cli/heap-environment.ts';
 import { instanceHash } from '../../src/cluster/instance.ts';
 import { repositoryRoot } from '../../tools/repository.ts';
 import { createKubeClient, type KubeClient } from '../../tools/up/kube-client.ts';
-import { sleep, until } from './wait.ts';
+import { until } from './wait.ts';
 
 const program = join(repositoryRoot, 'bin/keelson');
 const nodeName = 'bench';
@@ -75,7 +76,9 @@ export async function createBenchInstance(
       const log = openSync(`${dataDir}.log`, 'a');
       const startedMs = performance.now();
       const sinceMs = Date.now();
-      child = spawn(process.execPath, [...nodeArgs, program, ...args], { stdio: ['ignore', log, log] });
+      // As `up --detach` would start it.
+      const env = { ...heapEnvironment, ...process.env };
+      child = spawn(process.execPath, [...nodeArgs, program, ...args], { stdio: ['ignore', log, log], env });
       closeSync(log);
       const dead = (): void => {
         const text = ended();

@@ -79,6 +79,8 @@ export interface ApiServerConfig {
   readonly compactionPeriodMs?: number;
   /** How long a request may take. Default a minute. */
   readonly requestTimeoutMs?: number;
+  /** How long a watch lasts that does not say, at least. Default half an hour. */
+  readonly minRequestTimeoutMs?: number;
 }
 
 /** A server. */
@@ -92,6 +94,10 @@ export interface ApiServer {
   stop(): Promise<void>;
   /** Whether requests can be served. */
   ready(): boolean;
+  /** Short requests that are served at this moment. */
+  busy(): number;
+  /** Watches that run at this moment. */
+  watches(): number;
   /** Adds or replaces resources at run time; those of one prefix together. Resolves when they are served. */
   addDefinitions(definitions: readonly ResourceDefinition[]): Promise<void>;
   /** Takes resources off and ends their watches; their objects stay in the store. */
@@ -118,6 +124,7 @@ class GenericApiServer implements ApiServer {
   readonly #stops: (() => void)[] = [];
   readonly #probe: StoreProbe;
   readonly #fairness: FlowController | undefined;
+  readonly #inFlightNow: MaxInFlight;
   #started = false;
 
   constructor(deps: ApiServerDeps, config: ApiServerConfig) {
@@ -126,7 +133,7 @@ class GenericApiServer implements ApiServer {
     this.#config = config;
     this.objects = storage.objects;
     this.#probe = createStoreProbe({ store: storage.store, clock: platform.clock });
-    this.#watches = new RunningWatches(platform.clock);
+    this.#watches = new RunningWatches(platform.clock, config.minRequestTimeoutMs);
     const runtime = parseRuntimeConfig(config.runtimeConfig ?? '');
     this.#serves = (definition) => isServed(runtime, definition);
     const { clock, random } = platform;
@@ -145,6 +152,7 @@ class GenericApiServer implements ApiServer {
     if (deps.aggregation !== undefined)
       this.#aggregator = new Aggregator({ platform, objects: this.objects, ...deps.aggregation });
     const inFlight = this.#inFlight();
+    this.#inFlightNow = inFlight;
     this.#fairness = this.#createFairness(inFlight);
     const metrics = new RequestMetrics(inFlight);
     this.handler = createHandler({
@@ -336,6 +344,14 @@ class GenericApiServer implements ApiServer {
     for (const stop of this.#stops.splice(0)) stop();
     this.#watches.endAll();
     this.#deps.storage.hub.stop();
+  }
+
+  busy(): number {
+    return this.#inFlightNow.readOnly + this.#inFlightNow.mutating;
+  }
+
+  watches(): number {
+    return this.#watches.size;
   }
 
   ready(): boolean {

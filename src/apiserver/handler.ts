@@ -6,7 +6,7 @@
  * Status; what is no StatusError is a bug, logged with its stack and answered with 500. Nothing here waits unless a step
  * must: a cached GET is answered in the same turn.
  */
-import { badRequest, methodNotAllowed, noSuchPath, timeout } from '../api/status-error.ts';
+import { badRequest, internalError, methodNotAllowed, noSuchPath, timeout } from '../api/status-error.ts';
 import type { ApiHandler, ApiRequest, ApiResponse, Principal } from '../api/transport.ts';
 import { parseDurationMs } from '../api/duration.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -82,6 +82,10 @@ function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, '
     if (user !== served.scope.user) served.scope = new RequestScope({ request, ...parts, user });
     const audited = deps.auditor?.begin(served.scope);
     served.scope.audited = audited;
+    const written = audited?.written();
+    return written === undefined ? go(user, audited) : recorded(written).then(() => go(user, audited));
+  };
+  const go = (user: Principal, audited: RequestScope['audited']): Answer => {
     if (!wantsImpersonation(request)) return admit(deps, served.scope);
     return impersonate(request, user, deps.authorizers).then((other) => {
       served.scope = new RequestScope({ request, ...parts, user: other });
@@ -97,6 +101,24 @@ function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, '
   };
   const user = authenticate(deps.authenticators, request);
   return user instanceof Promise ? user.then(known) : known(user);
+}
+
+/** Rejects where a request that cannot be recorded must not go on. Upstream: filters.WithAudit. */
+function recorded(written: Promise<unknown>): Promise<unknown> {
+  return written.catch((cause: unknown) => {
+    throw internalError('failed to store audit event', cause);
+  });
+}
+
+/** The answer, when its recording has been waited for; it is too late to refuse. */
+function answered(scope: RequestScope, response: ApiResponse): ApiResponse | Promise<ApiResponse> {
+  const written = scope.audited?.written();
+  return written === undefined
+    ? response
+    : written.then(
+        () => response,
+        () => response,
+      );
 }
 
 /** The time a request gets: what it asks for, at most what there is. Upstream: filters.WithRequestDeadline. Throws 400. */
@@ -239,10 +261,10 @@ function record(deps: HandlerDeps, served: Served, status: number): void {
   deps.metrics.observe(served.scope, { code: status, seconds: durationMs / 1000, waitedSeconds, known });
 }
 
-function finish(deps: HandlerDeps, served: Served, response: ApiResponse): ApiResponse {
+function finish(deps: HandlerDeps, served: Served, response: ApiResponse): Answer {
   record(deps, served, response.kind === 'upgrade' ? 101 : response.status);
   const named = withFlow(served.scope, response);
-  return deps.auditor === undefined ? named : deps.auditor.answer(served.scope, named);
+  return deps.auditor === undefined ? named : answered(served.scope, deps.auditor.answer(served.scope, named));
 }
 
 /** Says which flow schema and priority level the request had. */
@@ -251,7 +273,7 @@ function withFlow({ flowHeaders }: RequestScope, response: ApiResponse): ApiResp
   return { ...response, headers: { ...response.headers, ...flowHeaders } };
 }
 
-function fail(deps: HandlerDeps, served: Served, error: unknown): ApiResponse {
+function fail(deps: HandlerDeps, served: Served, error: unknown): Answer {
   const status = statusOf(error, deps.log);
   if (status.code === 429) deps.metrics.terminated();
   if (status.code === 401) deps.metrics.authentication.failed();
@@ -261,5 +283,5 @@ function fail(deps: HandlerDeps, served: Served, error: unknown): ApiResponse {
   if (deps.auditor === undefined || served.scope === undefined) return response;
   // Who failed to say who they are is recorded as nobody.
   if (status.code === 401) served.scope.audited ??= deps.auditor.begin(served.scope);
-  return deps.auditor.answer(served.scope, response);
+  return answered(served.scope, deps.auditor.answer(served.scope, response));
 }

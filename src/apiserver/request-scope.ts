@@ -8,6 +8,8 @@ export interface RequestRecorder {
   takeRequestObject(value: unknown): void;
   /** The request goes on as somebody else. */
   impersonates(user: Principal): void;
+  /** What the request must wait for before it goes on; rejects when it must not. */
+  written(): Promise<unknown> | undefined;
 }
 
 /** A request being served. */

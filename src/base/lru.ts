@@ -5,6 +5,8 @@ export class Lru<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #capacity: number;
   readonly #onEvict: ((key: K, value: V) => void) | undefined;
+  /** The most recently used. */
+  #newest: K | undefined;
 
   /** `onEvict` is called for entries dropped for want of room, not for those deleted or replaced. */
   constructor(capacity: number, onEvict?: (key: K, value: V) => void) {
@@ -20,9 +22,10 @@ export class Lru<K, V> {
   /** The value, which becomes the most recently used. */
   get(key: K): V | undefined {
     const value = this.#entries.get(key);
-    if (value === undefined && !this.#entries.has(key)) return undefined;
+    if (key === this.#newest || (value === undefined && !this.#entries.has(key))) return value;
     this.#entries.delete(key);
     this.#entries.set(key, value as V);
+    this.#newest = key;
     return value;
   }
 
@@ -34,6 +37,7 @@ export class Lru<K, V> {
   set(key: K, value: V): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
+    this.#newest = key;
     if (this.#entries.size <= this.#capacity) return;
     const [oldestKey, oldest] = this.#entries.entries().next().value!;
     this.#entries.delete(oldestKey);

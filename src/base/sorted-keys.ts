@@ -8,6 +8,8 @@ const maxChunk = 512;
 /** No code unit from the surrogates on: such strings any order of characters puts as the engine's own, by far quicker. */
 const plainText = /^[\u0000-\ud7ff]*$/;
 
+type Order = (a: string, b: string) => number;
+
 function compareUnits(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
@@ -15,13 +17,13 @@ function compareUnits(a: string, b: string): number {
 
 /** Strings in the order of `compare`, which must be that of the code units for strings without any from U+D800 on. */
 export class SortedKeys {
-  readonly #compare: (a: string, b: string) => number;
+  readonly #compare: Order;
   readonly #chunks: string[][] = [];
   #size = 0;
   /** Whether all strings that were ever added are such. */
   #isPlain = true;
 
-  constructor(compare: (a: string, b: string) => number) {
+  constructor(compare: Order) {
     this.#compare = compare;
   }
 
@@ -47,9 +49,10 @@ export class SortedKeys {
       this.#size++;
       return true;
     }
-    const at = Math.min(this.#chunkFor(key), this.#chunks.length - 1);
+    const compare = this.#isPlain ? compareUnits : this.#compare;
+    const at = Math.min(this.#chunkFor(key, compare), this.#chunks.length - 1);
     const chunk = this.#chunks[at]!;
-    const index = this.#lowerBound(chunk, key);
+    const index = lowerBound(chunk, key, compare);
     if (chunk[index] === key) return false;
     chunk.splice(index, 0, key);
     this.#size++;
@@ -59,10 +62,11 @@ export class SortedKeys {
 
   /** False when the key was not there. */
   delete(key: string): boolean {
-    const at = this.#chunkFor(key);
+    const compare = this.#orderFor(key);
+    const at = this.#chunkFor(key, compare);
     const chunk = this.#chunks[at];
     if (chunk === undefined) return false;
-    const index = this.#lowerBound(chunk, key);
+    const index = lowerBound(chunk, key, compare);
     if (chunk[index] !== key) return false;
     chunk.splice(index, 1);
     this.#size--;
@@ -72,9 +76,9 @@ export class SortedKeys {
 
   /** Keys in [start, end) in order; do not change the set while iterating. */
   *range(start: string, end: string): IterableIterator<string> {
-    const compare = this.#orderFor(end);
-    let at = this.#chunkFor(start);
-    let index = at < this.#chunks.length ? this.#lowerBound(this.#chunks[at]!, start) : 0;
+    const [from, compare] = [this.#orderFor(start), this.#orderFor(end)];
+    let at = this.#chunkFor(start, from);
+    let index = at < this.#chunks.length ? lowerBound(this.#chunks[at]!, start, from) : 0;
     for (; at < this.#chunks.length; at++, index = 0) {
       const chunk = this.#chunks[at]!;
       const whole = compare(chunk.at(-1)!, end) < 0;
@@ -87,8 +91,7 @@ export class SortedKeys {
   }
 
   /** The first chunk whose last key is not before `key`; the number of chunks when there is none. */
-  #chunkFor(key: string): number {
-    const compare = this.#orderFor(key);
+  #chunkFor(key: string, compare: Order): number {
     let low = 0;
     let high = this.#chunks.length;
     while (low < high) {
@@ -99,19 +102,18 @@ export class SortedKeys {
     return low;
   }
 
-  #lowerBound(chunk: readonly string[], key: string): number {
-    const compare = this.#orderFor(key);
-    let low = 0;
-    let high = chunk.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (compare(chunk[middle]!, key) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  #orderFor(key: string): (a: string, b: string) => number {
+  #orderFor(key: string): Order {
     return this.#isPlain && plainText.test(key) ? compareUnits : this.#compare;
   }
+}
+
+function lowerBound(chunk: readonly string[], key: string, compare: Order): number {
+  let low = 0;
+  let high = chunk.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compare(chunk[middle]!, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

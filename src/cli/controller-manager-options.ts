@@ -35,7 +35,6 @@ export interface RawControllerManagerOptions {
   readonly terminatedPodGcThreshold: string;
   readonly address: string;
   readonly port: string;
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
 /** Settled, but for what is in files. */

@@ -1,71 +1,63 @@
 /** `keelson controller-manager`: the controllers alone, against any API server. Exit code 1 when leadership is lost. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { ControllersConfig } from '../controllers/controller.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
+import { componentCommand, componentLog, rawOptions, readComponentFlags } from './component-command.ts';
+import type { ComponentServingOptions } from './component-serving.ts';
+import {
+  controllerFlags,
+  controllerManagerFixedFlags,
+  controllerManagerFlags,
+  controllerManagerServing,
+} from './controller-manager-flags.ts';
 import type { RawControllerManagerOptions } from './controller-manager-options.ts';
 import { UserError } from './usage-error.ts';
 
 /** The command. */
 export function controllerManagerCommand(): Command {
-  const command = new Command('controller-manager')
-    .description('run the controllers alone, against any API server')
-    .option('--kubeconfig <file>', 'how to reach the API server')
-    .option('--master <url>', 'address of the API server (overrides the kubeconfig)')
-    .option('--controllers <list>', "which to run: '*' all, 'name' this one, '-name' not this one", '*')
-    .option('--use-service-account-credentials', 'each controller acts as a service account of its own')
-    .option('--address <address>', 'where to serve health and metrics, without TLS', '127.0.0.1')
-    .option('--port <port>', 'port of these; 0 serves nothing', '10252')
-    .addOption(
-      new Option('--log-level <level>', 'debug, info, warn or error')
-        .choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
-    );
-  return withControllerOptions(withElectionOptions(command)).action(async (raw: RawControllerManagerOptions) => {
-    process.exitCode = await run(raw);
+  return componentCommand({
+    name: 'controller-manager',
+    description: 'run the controllers alone, against any API server',
+    needs: '--kubeconfig=FILE',
+    flags: controllerManagerFlags,
+    run,
   });
 }
 
-function withElectionOptions(command: Command): Command {
-  return command
-    .option('--leader-elect [bool]', 'agree with other instances on who works (default: true)')
-    .option('--leader-elect-lease-duration <duration>', 'how long others wait for a silent leader', '15s')
-    .option('--leader-elect-renew-deadline <duration>', 'how long a leader tries to renew before it gives up', '10s')
-    .option('--leader-elect-retry-period <duration>', 'between tries', '2s')
-    .option('--leader-elect-resource-name <name>', 'name of the Lease', 'kube-controller-manager')
-    .option('--leader-elect-resource-namespace <namespace>', 'its namespace', 'kube-system');
-}
+const usual: RawControllerManagerOptions = {
+  controllers: '*',
+  leaderElectLeaseDuration: '15s',
+  leaderElectRenewDeadline: '10s',
+  leaderElectRetryPeriod: '2s',
+  leaderElectResourceName: 'kube-controller-manager',
+  leaderElectResourceNamespace: 'kube-system',
+  nodeMonitorGracePeriod: '50s',
+  nodeMonitorPeriod: '5s',
+  terminatedPodGcThreshold: '12500',
+  address: '127.0.0.1',
+  port: '0',
+};
 
-function withControllerOptions(command: Command): Command {
-  return command
-    .option('--allocate-node-cidrs', 'give each node a range of pod addresses')
-    .option('--cluster-cidr <ranges>', 'addresses of pods')
-    .option('--service-cluster-ip-range <ranges>', 'addresses of services: never given to nodes')
-    .option('--node-cidr-mask-size <bits>', 'size of a node’s range (24)')
-    .option('--node-cidr-mask-size-ipv4 <bits>', 'the same, IPv4 (24)')
-    .option('--node-cidr-mask-size-ipv6 <bits>', 'the same, IPv6 (64)')
-    .option('--cluster-signing-cert-file <file>', 'certificate of the authority that signs certificate requests')
-    .option('--cluster-signing-key-file <file>', 'its private key')
-    .option('--root-ca-file <file>', 'certificates published in every namespace and in token secrets')
-    .option('--service-account-private-key-file <file>', 'RSA or EC key that signs the tokens of secrets')
-    .option('--automatic-token-secrets', 'as the early releases: a token secret for every service account')
-    .option('--node-monitor-grace-period <duration>', 'how long a node may be silent', '50s')
-    .option('--node-monitor-period <duration>', 'between looks at the nodes', '5s')
-    .option('--terminated-pod-gc-threshold <count>', 'how many ended pods may stay', '12500');
-}
-
-async function run(raw: RawControllerManagerOptions): Promise<number> {
+async function run(args: readonly string[]): Promise<number> {
+  const values = readComponentFlags(args, controllerManagerFlags, controllerManagerFixedFlags);
+  const raw = rawOptions(values, controllerFlags, usual);
+  const serving = controllerManagerServing.read(values);
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const platform = createNodePlatform({ startSpawner: false, log: { level: raw.logLevel } });
+  const platform = createNodePlatform({ startSpawner: false, log: componentLog(values) });
   try {
-    return await runOn(platform, raw);
+    return await runOn(platform, raw, serving);
   } finally {
     platform.close();
   }
 }
 
-async function runOn(platform: NodePlatform, raw: RawControllerManagerOptions): Promise<number> {
+async function runOn(
+  platform: NodePlatform,
+  raw: RawControllerManagerOptions,
+  serving: ComponentServingOptions,
+): Promise<number> {
   const { parseControllerManagerOptions } = await import('./controller-manager-options.ts');
   const options = parseControllerManagerOptions(raw);
   const fromFiles = await readFiles(platform, raw);
@@ -98,15 +90,16 @@ async function runOn(platform: NodePlatform, raw: RawControllerManagerOptions): 
         : { leaderElection: { ...options.leaderElection, identity: `${hostname()}_${randomUUID()}` } }),
     },
   );
-  const server =
-    options.port === 0
-      ? undefined
-      : await platform.listenHttp({ host: raw.address, port: options.port }, standalone.http);
+  const { serveComponent } = await import('./serve-component.ts');
+  const served = await serveComponent(
+    { platform, name: 'kube-controller-manager', handler: standalone.http },
+    { serving, insecure: { host: raw.address, port: options.port } },
+  );
   const stop = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const)
     process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
   const ended = await standalone.run(stop.signal);
-  await server?.close(500);
+  await served.close();
   if (ended === 'stopped') return 0;
   throw new UserError('leaderelection lost');
 }

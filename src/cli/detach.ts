@@ -8,6 +8,7 @@ import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs
 import { setTimeout as sleep } from 'node:timers/promises';
 import { controlLines, requestControl, type ProgressLine } from '../cluster/control-socket.ts';
 import { controlSocketName, instanceHash } from '../cluster/instance.ts';
+import { heapEnvironment } from './heap-environment.ts';
 import { printProgress } from './progress.ts';
 import { UserError } from './usage-error.ts';
 
@@ -53,7 +54,7 @@ function start(logFile: string, logLevel: string): { child: ReturnType<typeof sp
   const child = spawn(process.execPath, args, {
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...process.env, KEELSON_LOG_LEVEL: logLevel },
+    env: { ...heapEnvironment, ...process.env, KEELSON_LOG_LEVEL: logLevel },
   });
   closeSync(log);
   return { child, logStart };

@@ -1,6 +1,45 @@
 /** Reads the flags of configuration fields as they stand on the command line: `--flag=value`, `--flag value`, `--flag`. */
+import { anyValue, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
+import { type FixedFlag, type FixedFlags, noteOf } from '../component-helpers/command-line/fixed-flags.ts';
+import { FlagError } from '../component-helpers/command-line/flags.ts';
 import { CONFIGURATION_FLAGS, REPLACED_FLAGS } from '../kubelet/configuration/flags.ts';
 import { UserError } from './usage-error.ts';
+
+const runtimes = 'the container runtime sees to it';
+const nobodyLocks = 'one kubelet holds its directory anyway';
+const measured = 'usage is measured when it is asked for';
+
+/** Flags of upstream's kubelet whose values change nothing, or of which only the default is done. */
+const kubeletFixedFlags: FixedFlags = {
+  ...Object.fromEntries(
+    Object.entries(componentFlags).filter(([name]) => !CONFIGURATION_FLAGS.some(({ flag }) => flag === name)),
+  ),
+  'cloud-config': onlyDefault('', 'a cloud brings its own controller manager', 'not offered'),
+  'exit-on-lock-contention': onlyDefault('false', nobodyLocks, 'always false here'),
+  'lock-file': onlyDefault('', nobodyLocks, 'not offered'),
+  'experimental-allocatable-ignore-eviction': onlyDefault('false', 'evictions are told from capacity', 'always false'),
+  'experimental-mounter-path': onlyDefault('', 'mounts are made here', 'not offered'),
+  'keep-terminated-pod-volumes': onlyDefault('false', 'volumes go with their pods', 'always false here'),
+  'master-service-namespace': anyValue('the service kubernetes stands in default'),
+  'maximum-dead-containers': anyValue('dead containers go with their pods and by age'),
+  'maximum-dead-containers-per-container': anyValue('one is kept for its log'),
+  'minimum-container-ttl-duration': anyValue('dead containers go when they are not needed'),
+  'pod-infra-container-image': anyValue("the container runtime's own configuration names the sandbox image"),
+  'runtime-cgroups': anyValue(runtimes),
+  ...Object.fromEntries(
+    ['application-metrics-count-limit', 'boot-id-file', 'container-hints', 'event-storage-age-limit'].map((name) => [
+      name,
+      anyValue(measured),
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['event-storage-event-limit', 'global-housekeeping-interval', 'housekeeping-interval', 'machine-id-file'].map(
+      (name) => [name, anyValue(measured)],
+    ),
+  ),
+  'enable-load-reader': onlyDefault('false', measured, 'always false here'),
+  'log-cadvisor-usage': onlyDefault('false', measured, 'always false here'),
+};
 
 /** Texts by flag, in the order given. Throws `UserError` for a flag that does not exist, with its successor if it had one. */
 export function collectFlags(args: readonly string[]): Record<string, string[]> {
@@ -11,14 +50,27 @@ export function collectFlags(args: readonly string[]): Record<string, string[]> 
     const match = /^--?([A-Za-z][\w-]*)(?:=([^]*))?$/.exec(arg);
     if (match === null) throw new UserError(`unknown command ${JSON.stringify(arg)}`, 2);
     const name = (match[1] as string).replaceAll('_', '-');
+    const fixed = Object.hasOwn(kubeletFixedFlags, name) ? kubeletFixedFlags[name] : undefined;
     const known = CONFIGURATION_FLAGS.find(({ flag }) => flag === name);
-    if (known === undefined) throw unknown(name);
+    const type = known?.row.type ?? fixed?.type;
+    if (type === undefined) throw unknown(name);
     // As upstream's parser: a flag of truth takes no separate word.
-    const value = match[2] ?? (known.row.type === 'bool' ? 'true' : rest.shift());
+    const value = match[2] ?? (type === 'bool' ? 'true' : rest.shift());
     if (value === undefined) throw new UserError(`flag needs an argument: --${name}`, 2);
-    (flags[name] ??= []).push(value);
+    if (fixed === undefined) (flags[name] ??= []).push(value);
+    else tell(name, value, fixed);
   }
   return flags;
+}
+
+/** Says what is to be said of a flag whose value changes nothing, or refuses it. */
+function tell(name: string, value: string, fixed: FixedFlag): void {
+  try {
+    const note = noteOf(name, value, fixed);
+    if (note !== undefined) process.stderr.write(`keelson: ${note}\n`);
+  } catch (error) {
+    throw error instanceof FlagError ? new UserError(error.message, 2) : error;
+  }
 }
 
 function unknown(name: string): UserError {

@@ -1,23 +1,30 @@
 /** `keelson proxy`: the service proxy alone, for any cluster a kubeconfig reaches. */
 import { hostname } from 'node:os';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { parseCidr } from '../base/cidr.ts';
 import type { KubeProxyConfiguration } from '../proxy/kube-proxy-configuration.ts';
 import type { ProxyMode } from '../proxy/service-proxy.ts';
+import type { Client } from '../client/client.ts';
+import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { parseNodePortAddresses } from './cluster-options.ts';
-import { checkPrivileges, logLevelOption, nodePortAddressesOption, proxyModeOption } from './server-options.ts';
+import { componentCommand, componentLog, rawOptions, readComponentFlags } from './component-command.ts';
+import { proxyFixedFlags, proxyFlags, proxySettings } from './proxy-flags.ts';
+import { checkPrivileges } from './server-options.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawProxyOptions {
   readonly kubeconfig?: string;
+  readonly master?: string;
   readonly config?: string;
-  readonly proxyMode: ProxyMode;
+  readonly proxyMode: string;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly hostnameOverride?: string;
   readonly nodeportAddresses?: readonly string[];
+  readonly healthzBindAddress?: string;
+  readonly metricsBindAddress?: string;
+  readonly bindAddressHardFail?: boolean;
   readonly cleanup?: boolean;
-  readonly logLevel: 'info';
 }
 
 /** Names of this proxy's table, as upstream's; one per machine. */
@@ -26,29 +33,30 @@ const MASQUERADE_MARK = 0x4000_0000;
 
 /** The command. */
 export function proxyCommand(): Command {
-  const command = new Command('proxy')
-    .description('serve the services of a cluster on this machine, alone')
-    .option('--kubeconfig <file>', 'how to reach the cluster')
-    .option('--config <file>', 'a KubeProxyConfiguration; what it says wins over flags')
-    .addOption(proxyModeOption())
-    .option('--cluster-cidr <ranges>', 'addresses of pods; of several families separated by a comma')
-    .option('--service-cidr <ranges>', 'addresses of services; of several families separated by a comma')
-    .option('--hostname-override <name>', 'name of this node (default: the host name)')
-    .addOption(nodePortAddressesOption())
-    .option('--cleanup', 'remove the rules of this mode and exit')
-    .addOption(logLevelOption());
-  return command.action(async (raw: RawProxyOptions) => {
-    checkPrivileges();
-    const config = raw.config === undefined ? {} : await readConfig(raw.config);
-    await runProxy({ ...raw, ...settled(raw, config) });
+  return componentCommand({
+    name: 'proxy',
+    description: 'serve the services of a cluster on this machine, alone',
+    needs: '--kubeconfig=FILE --cluster-cidr=RANGES',
+    flags: proxyFlags,
+    async run(args) {
+      const values = readComponentFlags(args, proxyFlags, proxyFixedFlags);
+      const raw: RawProxyOptions = rawOptions(values, proxySettings, { proxyMode: 'nftables' });
+      checkPrivileges();
+      const config = raw.config === undefined ? {} : await readConfig(raw.config);
+      await runProxy({ ...raw, ...settled(raw, config), log: componentLog(values) });
+      return 0;
+    },
   });
 }
+
+const MODES: readonly ProxyMode[] = ['nftables', 'iptables', 'userspace'];
 
 type Settled = Omit<RawProxyOptions, 'clusterCidr' | 'serviceCidr'> & {
   readonly nodeName: string;
   readonly mode: ProxyMode;
   readonly clusterCidr: string;
-  readonly serviceCidr: string;
+  /** Absent: the cluster is asked. */
+  readonly serviceCidr?: string;
   readonly nodePortAddresses?: readonly string[];
 };
 
@@ -56,22 +64,34 @@ function settled(raw: RawProxyOptions, config: KubeProxyConfiguration): Settled 
   const clusterCidr = config.clusterCidr ?? raw.clusterCidr;
   const kubeconfig = config.kubeconfig ?? raw.kubeconfig;
   const { serviceCidr } = raw;
+  const mode = config.mode ?? MODES.find((one) => one === raw.proxyMode);
+  if (mode === undefined) throw new UserError(`--proxy-mode: ${raw.proxyMode} is none of ${MODES.join(', ')}`, 2);
+  if (clusterCidr === undefined) throw new UserError('--cluster-cidr is needed', 2);
   for (const [flag, ranges] of [
     ['--cluster-cidr', clusterCidr],
     ['--service-cidr', serviceCidr],
   ] as const) {
-    if (ranges === undefined) throw new UserError(`${flag} is needed`, 2);
-    const wrong = ranges.split(',').find((range) => parseCidr(range) === undefined);
+    const wrong = ranges?.split(',').find((range) => parseCidr(range) === undefined);
     if (wrong !== undefined) throw new UserError(`${flag}: ${wrong} is not an address range`, 2);
   }
+  const { healthzBindAddress = raw.healthzBindAddress, metricsBindAddress = raw.metricsBindAddress } = config;
+  for (const [flag, address] of [
+    ['--healthz-bind-address', healthzBindAddress],
+    ['--metrics-bind-address', metricsBindAddress],
+  ] as const)
+    if (address !== undefined && !/:\d{1,5}$/.test(address))
+      throw new UserError(`${flag}: ${address} is not of the form address:port`, 2);
   if (kubeconfig === undefined && raw.cleanup !== true) throw new UserError('--kubeconfig is needed', 2);
   return {
     ...raw,
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     nodeName: config.nodeName ?? raw.hostnameOverride ?? hostname().toLowerCase(),
-    mode: config.mode ?? raw.proxyMode,
-    clusterCidr: clusterCidr ?? '',
-    serviceCidr: serviceCidr ?? '',
+    mode,
+    clusterCidr,
+    ...(serviceCidr === undefined ? {} : { serviceCidr }),
+    healthzBindAddress: healthzBindAddress ?? '0.0.0.0:10256',
+    metricsBindAddress: metricsBindAddress ?? '127.0.0.1:10249',
+    bindAddressHardFail: config.bindAddressHardFail ?? raw.bindAddressHardFail ?? false,
     ...parseNodePortAddresses(config.nodePortAddresses ?? raw.nodeportAddresses),
   };
 }
@@ -86,44 +106,57 @@ async function readConfig(path: string): Promise<KubeProxyConfiguration> {
   }
 }
 
-async function runProxy({
-  kubeconfig,
-  nodeName,
-  mode,
-  clusterCidr,
-  serviceCidr,
-  nodePortAddresses = [],
-  cleanup,
-  logLevel,
-}: Settled): Promise<void> {
+type Running = Settled & { readonly log: ReturnType<typeof componentLog> };
+
+async function runProxy(of: Running): Promise<void> {
+  const { kubeconfig, nodeName, mode, clusterCidr, nodePortAddresses = [], cleanup } = of;
   const { createServiceProxy } = await import('../proxy/service-proxy.ts');
   const { createInformerFactory } = await import('../client/informer-factory.ts');
-  const { createKubeconfigClient } = await import('../client/kubeconfig.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const platform = createNodePlatform({ log: { level: logLevel } });
-  const names = {
-    nodeName,
-    nftTable: TABLE,
-    clusterCidr,
-    serviceCidr,
-    masqueradeMark: MASQUERADE_MARK,
-    mode,
-    nodePortAddresses,
-  };
+  const platform = createNodePlatform({ log: of.log });
   try {
     // Taking rules away reads nothing from the API.
     const client =
       kubeconfig === undefined
         ? ({ resource: (info: object) => ({ info }) } as never)
-        : await createKubeconfigClient({ ...platform, userAgent: 'kube-proxy' }, kubeconfig);
+        : await clientOf(platform, kubeconfig, of.master);
+    const serviceCidr = of.serviceCidr ?? (cleanup === true ? clusterCidr : await serviceCidrOf(client));
+    const fixed = { nodeName, nftTable: TABLE, masqueradeMark: MASQUERADE_MARK };
     const informers = createInformerFactory({ ...platform, client });
-    const proxy = createServiceProxy({ informers, platform }, names);
+    const proxy = createServiceProxy(
+      { informers, platform },
+      { ...fixed, clusterCidr, serviceCidr, mode, nodePortAddresses },
+    );
     if (cleanup === true) return await proxy.remove();
     const life = new AbortController();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => life.abort(new Error(signal)));
+    const { serveProxyHealth } = await import('../cluster/proxy-health.ts');
+    const health = await serveProxyHealth(platform, {
+      ...(of.healthzBindAddress === undefined ? {} : { healthAddress: of.healthzBindAddress }),
+      ...(of.metricsBindAddress === undefined ? {} : { metricsAddress: of.metricsBindAddress }),
+      hardFail: of.bindAddressHardFail === true,
+      mode,
+    });
     informers.start(life.signal);
     await proxy.start(life.signal); // Rules stay, as upstream's.
+    await health.close();
   } finally {
     platform.close();
   }
+}
+
+async function clientOf(platform: NodePlatform, kubeconfig: string, master: string | undefined): Promise<Client> {
+  const { loadKubeconfig } = await import('../client/kubeconfig.ts');
+  const { createRestClient } = await import('../client/rest-client.ts');
+  const found = await loadKubeconfig({ ...platform, userAgent: 'kube-proxy' }, kubeconfig);
+  return createRestClient(master === undefined ? found : { ...found, server: master });
+}
+
+/** What the cluster says its services are given. */
+async function serviceCidrOf(client: Client): Promise<string> {
+  const { ServiceCIDRs } = await import('../api/gen/resources.ts');
+  const { items } = await client.resource(ServiceCIDRs).list();
+  const all = items.flatMap(({ spec }) => spec?.cidrs ?? []);
+  if (all.length > 0) return all.join(',');
+  throw new UserError('the cluster names no ServiceCIDR: --service-cidr is needed', 2);
 }

@@ -8,7 +8,6 @@ const raw = (more: Partial<RawSchedulerOptions> = {}): RawSchedulerOptions => ({
   kubeconfig: '/k',
   address: '127.0.0.1',
   port: '0',
-  logLevel: 'info',
   ...more,
 });
 const FILE = `

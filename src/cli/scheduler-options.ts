@@ -27,7 +27,6 @@ export interface RawSchedulerOptions {
   readonly leaderElectResourceNamespace?: string;
   readonly address: string;
   readonly port: string;
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
 /** Settled. */

@@ -1,58 +1,46 @@
 /** `keelson scheduler`: the scheduler alone, against any API server. Exit code 1 when leadership is lost, as upstream's. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
+import { componentCommand, componentLog, rawOptions, readComponentFlags } from './component-command.ts';
+import { schedulerFixedFlags, schedulerFlags, schedulerServing, schedulingFlags } from './scheduler-flags.ts';
+import type { ComponentServes } from './serve-component.ts';
 import { parseSchedulerOptions, type RawSchedulerOptions } from './scheduler-options.ts';
 import { UserError } from './usage-error.ts';
 
 /** The command. */
 export function schedulerCommand(): Command {
-  return new Command('scheduler')
-    .description('run the scheduler alone, against any API server')
-    .option('--config <file>', 'a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)')
-    .option('--kubeconfig <file>', 'how to reach the API server')
-    .option('--master <url>', 'address of the API server (overrides the kubeconfig)')
-    .option('--scheduler-name <name>', 'the pods to take, without --config', 'default-scheduler')
-    .option('--algorithm-provider <name>', 'the predicates and priorities of the early releases (DefaultProvider)')
-    .option('--policy-config-file <file>', 'a scheduler policy of the early releases (kind Policy)')
-    .option('--leader-elect [bool]', 'agree with other instances on who schedules (default: true)')
-    .option('--leader-elect-lease-duration <duration>', 'how long others wait for a silent leader (default: 15s)')
-    .option(
-      '--leader-elect-renew-deadline <duration>',
-      'how long a leader tries to renew before it gives up (default: 10s)',
-    )
-    .option('--leader-elect-retry-period <duration>', 'between tries (default: 2s)')
-    .option('--leader-elect-resource-name <name>', 'name of the Lease (default: kube-scheduler)')
-    .option('--leader-elect-resource-namespace <namespace>', 'its namespace (default: kube-system)')
-    .option('--address <address>', 'where to serve health, metrics and explanations, without TLS', '127.0.0.1')
-    .option('--port <port>', 'port of these; 0 serves nothing', '10251')
-    .addOption(
-      new Option('--log-level <level>', 'debug, info, warn or error')
-        .choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
-    )
-    .action(async (raw: RawSchedulerOptions & { leaderElect?: string | true }) => {
-      process.exitCode = await run({
-        ...raw,
-        ...(raw.leaderElect === undefined ? {} : { leaderElect: String(raw.leaderElect) }),
-      });
-    });
+  return componentCommand({
+    name: 'scheduler',
+    description: 'run the scheduler alone, against any API server',
+    needs: '--kubeconfig=FILE',
+    flags: schedulerFlags,
+    run,
+  });
 }
 
-async function run(raw: RawSchedulerOptions): Promise<number> {
+async function run(args: readonly string[]): Promise<number> {
+  const values = readComponentFlags(args, schedulerFlags, schedulerFixedFlags);
+  const { leaderElect, ...given } = rawOptions(values, schedulingFlags, {
+    schedulerName: 'default-scheduler',
+    address: '127.0.0.1',
+    port: '0',
+  } as Omit<RawSchedulerOptions, 'leaderElect'> & { readonly leaderElect?: boolean });
+  const raw = { ...given, ...(leaderElect === undefined ? {} : { leaderElect: String(leaderElect) }) };
   const port = Number(raw.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UserError(`--port: ${raw.port} is not a port`, 2);
+  const serving = schedulerServing.read(values);
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const platform = createNodePlatform({ startSpawner: false, log: { level: raw.logLevel } });
+  const platform = createNodePlatform({ startSpawner: false, log: componentLog(values) });
   try {
-    return await runOn(platform, raw, port);
+    return await runOn(platform, raw, { serving, insecure: { host: raw.address, port } });
   } finally {
     platform.close();
   }
 }
 
-async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, port: number): Promise<number> {
+async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, serves: ComponentServes): Promise<number> {
   const read = async (flag: string, path: string): Promise<string> =>
     platform.files.readText(path).catch((error: unknown) => {
       throw new UserError(`${flag}: ${(error as Error).message}`, 2, { cause: error });
@@ -73,12 +61,13 @@ async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, port: num
     { platform, client, extenders: await makeExtenders(platform, options.scheduler.extenders) },
     { ...options, identity: `${hostname()}_${randomUUID()}` },
   );
-  const server = port === 0 ? undefined : await platform.listenHttp({ host: raw.address, port }, standalone.http);
+  const { serveComponent } = await import('./serve-component.ts');
+  const served = await serveComponent({ platform, name: 'kube-scheduler', handler: standalone.http }, serves);
   const stop = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const)
     process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
   const ended = await standalone.run(stop.signal);
-  await server?.close(500);
+  await served.close();
   if (ended === 'stopped') return 0;
   throw new UserError('leaderelection lost');
 }

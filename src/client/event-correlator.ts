@@ -52,8 +52,8 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
   const sources = new Lru<string, Source>(CACHE_ENTRIES);
   let lastId = 0;
 
-  function aggregate(event: Event): { event: Event; key: string } {
-    const groupKey = aggregateKey(sourceOf(event).id, event);
+  function aggregate(event: Event, source: Source): { event: Event; key: string } {
+    const groupKey = aggregateKey(source.id, event);
     const nowMs = clock.monotonicMs();
     const message = event.message ?? '';
     let record = aggregates.get(groupKey);
@@ -68,10 +68,6 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
     return { event: combined, key: groupKey };
   }
 
-  function passesSpamFilter(event: Event): boolean {
-    return sourceOf(event).bucket.tryTake();
-  }
-
   function sourceOf(event: Event): Source {
     const key = spamKey(event);
     let source = sources.get(key);
@@ -84,7 +80,8 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
 
   return {
     correlate(original) {
-      const { event, key } = aggregate(original);
+      const source = sourceOf(original);
+      const { event, key } = aggregate(original, source);
       const last = observations.get(key);
       const count = (last?.count ?? 0) + 1;
       const now = formatTime(clock.nowMs());
@@ -99,7 +96,7 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
               count,
             };
       observations.set(key, { count, firstTimestamp: observed.firstTimestamp, name: observed.metadata.name ?? '' });
-      if (!passesSpamFilter(observed)) return { action: 'drop' };
+      if (!source.bucket.tryTake()) return { action: 'drop' };
       return { action: last === undefined ? 'create' : 'patch', event: observed };
     },
     stored(event) {

@@ -20,5 +20,10 @@ export function referenceOfTarget(target: KubernetesObject | EventTarget): Objec
 }
 
 function dropUndefined(reference: { [K in keyof ObjectReference]: ObjectReference[K] | undefined }): ObjectReference {
-  return Object.fromEntries(Object.entries(reference).filter(([, value]) => value !== undefined)) as ObjectReference;
+  const given: ObjectReference = {};
+  for (const name in reference) {
+    const value = reference[name as keyof ObjectReference];
+    if (value !== undefined) given[name as keyof ObjectReference] = value;
+  }
+  return given;
 }

@@ -4,18 +4,20 @@
  */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { TokenKey } from '../apiserver/authn/service-account-tokens.ts';
-import { FlagError } from '../apiserver/command-line/flags.ts';
+import { FlagError } from '../component-helpers/command-line/flags.ts';
 import type { ApiServerOptions } from '../apiserver/command-line/list.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
+import type { HttpServer, SniCertificate } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
-import { loadApiServerSetup } from './api-server-setup.ts';
+import { type ApiServerSetup, loadApiServerSetup } from './api-server-setup.ts';
 import { createControlPlane, type ControlPlane } from './control-plane.ts';
 import { hostAddress, servingNames } from './host-address.ts';
 import { deriveInstance, type Instance } from './instance.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { openStore } from './open-store.ts';
 import type { ServerSettings } from './server-settings.ts';
+import { followServingFiles, servedIdentity, type ServingIdentity } from './serving-files.ts';
 import { endpointsProblem } from './store-options.ts';
 import { tokenAlgorithmOf } from './token-signer.ts';
 
@@ -33,13 +35,14 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
   const lifetime = new AbortController();
   let store: Store | undefined;
   let controlPlane: ControlPlane | undefined;
+  let serves = false;
   return {
     async start() {
       const { serving } = options;
       const address = serving.advertiseAddress ?? ownAddress(platform, serving.bindAddress);
       const instance = await instanceOf(platform, options);
       const settings = await settingsOf(platform, options);
-      const setup = await loadApiServerSetup(platform, options.shared);
+      const setup = await setupOf(platform, options);
       const tls = await servingPair(platform, options, { instance, address });
       const clientCaPem = await optionalText(platform, serving.clientCaFile);
       const kubeletCaPem = await optionalText(platform, serving.kubeletCertificateAuthority);
@@ -72,21 +75,66 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
       const listening = await controlPlane.serve({
         host: serving.bindAddress,
         port: serving.securePort,
+        sharesPort: serving.sharesPort,
         tls: {
           ...tls,
           minVersion: serving.tlsMinVersion,
+          http2: serving.http2,
+          ...(serving.http2MaxStreams && { http2MaxStreams: serving.http2MaxStreams }),
+          sni: await sniCertificates(platform, options),
           ...(serving.tlsCiphers && { ciphers: serving.tlsCiphers }),
           ...(clientCaPem !== undefined && { clientCaPem }),
         },
       });
+      serves = true;
+      followFiles(platform, { options, setup, listening, initial: { pair: tls, clientCaPem } }, lifetime.signal);
       return listening.port;
     },
     async stop() {
+      if (serves) await controlPlane?.drain();
       lifetime.abort(new Error('the API server is stopping'));
       await controlPlane?.stop();
       await store?.close();
     },
   };
+}
+
+interface Served {
+  readonly options: ApiServerOptions;
+  readonly setup: ApiServerSetup;
+  readonly listening: HttpServer;
+  readonly initial: ServingIdentity;
+}
+
+/** Takes up what is renewed in the files of the serving certificate and of the clients' authority. */
+function followFiles(platform: Platform, { options, setup, listening, initial }: Served, signal: AbortSignal): void {
+  const { tlsCertFile = '', tlsKeyFile = '', clientCaFile = '' } = options.serving;
+  const proxies = setup.extraClientCaPem === '' ? '' : `\n${setup.extraClientCaPem}`;
+  const identity = servedIdentity(
+    {
+      setCertificate: (certPem, keyPem, clientCaPem) =>
+        listening.setCertificate(certPem, keyPem, clientCaPem === undefined ? undefined : clientCaPem + proxies),
+    },
+    initial,
+  );
+  const paths = { certFile: tlsCertFile, keyFile: tlsKeyFile, clientCaFile };
+  followServingFiles(platform, { paths, identity, initial }, signal);
+}
+
+async function setupOf(platform: Platform, { shared, serving }: ApiServerOptions): Promise<ApiServerSetup> {
+  const setup = await loadApiServerSetup(platform, shared);
+  const { plugins, config } = setup.admission;
+  return { ...setup, admission: { plugins, config: { ...config, refusesPrivileged: !serving.allowPrivileged } } };
+}
+
+async function sniCertificates(platform: Platform, { serving }: ApiServerOptions): Promise<SniCertificate[]> {
+  return Promise.all(
+    serving.sniCertificates.map(async ({ certFile, keyFile, names }) => ({
+      certPem: await readText(platform, certFile),
+      keyPem: await readText(platform, keyFile),
+      names,
+    })),
+  );
 }
 
 function storeChoice({ etcd }: ApiServerOptions): Parameters<typeof openStore>[1]['choice'] {
@@ -123,7 +171,7 @@ async function instanceOf({ crypto, host }: Platform, { serving }: ApiServerOpti
 
 async function settingsOf(
   platform: Platform,
-  { serviceAccounts, serving, etcd, shared }: ApiServerOptions,
+  { serviceAccounts, serving, etcd, shared, http }: ApiServerOptions,
 ): Promise<ServerSettings> {
   const { issuers, apiAudiences, signingKeyFile, keyFiles, jwksUri, bootstrapTokens } = serviceAccounts;
   const { extendsExpiration, lookup, maxExpirationSeconds } = serviceAccounts;
@@ -134,6 +182,10 @@ async function settingsOf(
     servesJoin: false,
     localPathClass: false,
     ...shared.limits,
+    http,
+    ...(serving.externalHostname !== undefined && {
+      externalHost: serving.externalHostname,
+    }),
     compactionPeriodMs: etcd.compactionPeriodMs,
     eventTtlSeconds: etcd.eventTtlSeconds,
     serviceNodePorts: shared.nodePorts,

@@ -6,9 +6,10 @@ import { readAdmissionConfig } from '../apiserver/admission/admission-config.ts'
 import type { AdmissionConfig } from '../apiserver/admission/list.ts';
 import { createAuditor, type Auditor } from '../apiserver/audit/auditor.ts';
 import type { AuditBackend } from '../apiserver/audit/event.ts';
-import { createLogBackend } from '../apiserver/audit/log-backend.ts';
+import { createDelivery } from '../apiserver/audit/delivery.ts';
+import { createLogSink } from '../apiserver/audit/log-sink.ts';
 import { checkPolicy } from '../apiserver/audit/policy.ts';
-import { createWebhookBackend } from '../apiserver/audit/webhook-backend.ts';
+import { createWebhookSink } from '../apiserver/audit/webhook-sink.ts';
 import { type AuthenticationConfig, readAuthenticationConfig } from '../apiserver/authn/authentication-config.ts';
 import type { TokenAuthenticator } from '../apiserver/authn/bearer-token.ts';
 import { createOidcAuthenticator } from '../apiserver/authn/oidc.ts';
@@ -234,10 +235,14 @@ class Loader {
     const { files, clock, random } = this.#platform;
     const log = this.#platform.log.child('audit');
     const backends: AuditBackend[] = [];
-    if (logOptions !== undefined) backends.push(createLogBackend({ files, clock, log }, logOptions));
+    if (logOptions !== undefined)
+      backends.push(
+        createDelivery({ sink: createLogSink({ files, clock }, logOptions), clock, log }, logOptions.delivery),
+      );
     if (webhook !== undefined) {
       const target = await this.#target('audit-webhook-config-file', webhook.configFile);
-      backends.push(createWebhookBackend({ client: this.#client, target, clock, log }, webhook));
+      const sink = createWebhookSink({ client: this.#client, target, clock }, webhook.initialBackoffMs);
+      backends.push(createDelivery({ sink, clock, log }, webhook.delivery));
     }
     return { auditor: createAuditor({ policy, backends, clock, random: random.fork('audit') }) };
   }
@@ -245,12 +250,13 @@ class Loader {
 
 /** The one webhook of the flags. */
 function webhookOf(webhook: AuthorizationOptions['webhook']): ConfiguredWebhook {
-  const { configFile: kubeConfigFile, allowedMs, deniedMs } = webhook!;
+  const { configFile: kubeConfigFile, allowedMs, deniedMs, version } = webhook!;
   const timeoutMs = 30_000;
   return {
     type: 'Webhook',
     name: '',
     kubeConfigFile,
+    version,
     allowedMs,
     deniedMs,
     timeoutMs,

@@ -25,8 +25,10 @@ import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
 import { COMPACTION_PERIOD_MS } from '../apiserver/compaction.ts';
 import { type ClientAuthorities, publishClientAuthorities } from '../apiserver/bootstrap/client-authorities.ts';
 import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
+import { publishStorageVersions, recordsStorageVersions } from '../apiserver/bootstrap/storage-versions.ts';
 import { bootstrapServerJoin } from '../apiserver/bootstrap/server-join.ts';
 import { componentRoles } from '../apiserver/bootstrap/component-roles.ts';
+import { withHttpFilters } from '../apiserver/filters/http-filters.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
 import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
@@ -46,11 +48,12 @@ import type { ApiServerSetup } from './api-server-setup.ts';
 import { createComponentHealth } from './component-health.ts';
 import { authenticatorsOf, authorizersOf, tokenKinds } from './authentication.ts';
 import type { Instance } from './instance.ts';
+import { createLeaving, type Leaving } from './leaving.ts';
 import { clusterInfoYaml } from './kubeconfig.ts';
 import { kubernetesServiceAddress } from './network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
 import type { SchedulerSetup } from './scheduler-setup.ts';
-import { rangesOf } from '../base/cidr.ts';
+import { parseIp, rangesOf } from '../base/cidr.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** What the control plane is made from. */
@@ -100,6 +103,8 @@ export interface ControlPlane {
   runControllers(signal: AbortSignal, names?: readonly string[]): Promise<void>;
   /** Resolves once the scheduler runs. */
   startScheduler(signal: AbortSignal): Promise<void>;
+  /** Before `stop`: nothing new is taken, and resolves when what is under way has ended, or took too long. */
+  drain(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -134,11 +139,12 @@ interface ServerParts {
   readonly rbac: RbacAuthorizer;
   readonly authorizers: readonly Authorizer[];
   readonly registry: Registry;
+  readonly leaving: Leaving;
 }
 
 function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
   const { platform, instance, setup } = deps;
-  const { storage, kinds, rbac, authorizers, registry } = parts;
+  const { storage, kinds, rbac, authorizers, registry, leaving } = parts;
   const { clock } = platform;
   const settings = deps.settings ?? {};
   return createApiServer(
@@ -164,6 +170,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
         },
         setup?.admission.plugins,
       ),
+      healthChecks: [leaving.check],
       routes: deps.serverJoin === undefined ? registry.routes : [...registry.routes, deps.serverJoin],
       aggregation: {
         net: platform.net,
@@ -190,6 +197,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       priorityAndFairness: settings.priorityAndFairness ?? true,
       compactionPeriodMs: settings.compactionPeriodMs ?? COMPACTION_PERIOD_MS,
       ...(settings.requestTimeoutMs !== undefined && { requestTimeoutMs: settings.requestTimeoutMs }),
+      ...(settings.http && { minRequestTimeoutMs: settings.http.minRequestTimeoutMs }),
     },
   );
 }
@@ -241,13 +249,15 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     kubeletTls: () => kubeletTls(pki),
     discovery: {
       issuer: issuerOf(deps),
-      jwksUri: deps.settings?.tokens?.jwksUri ?? `${serverUrl(deps)}/openid/v1/jwks`,
+      jwksUri: deps.settings?.tokens?.jwksUri ?? `${serverUrl(deps, deps.settings?.externalHost)}/openid/v1/jwks`,
     },
     settings: deps.settings ?? {},
     explainPod: () => explain ?? deps.explainPod?.(),
     componentHealth: health.read,
   });
-  const server = assembleServer(deps, { storage, kinds, rbac, authorizers, registry });
+  const { http } = deps.settings ?? {};
+  const leaving = createLeaving(clock, http, deps.settings?.requestTimeoutMs);
+  const server = assembleServer(deps, { storage, kinds, rbac, authorizers, registry, leaving });
   const clientFor = (principal: Principal, userAgent: string): Client =>
     createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const listening: HttpServer[] = [];
@@ -275,15 +285,20 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
-      if (store.latestRevision === undefined) return;
+      const records = { ...storage, clock };
+      if (store.latestRevision === undefined && !recordsStorageVersions(records)) return;
       const { hostname } = await platform.host.info();
       const address = `${advertised.ip}:${advertised.port}`;
-      stopIdentity = await startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
+      const lease = await startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
+      stopIdentity = lease.stop;
+      if (recordsStorageVersions(records)) await publishStorageVersions(records, lease.name);
     },
     async serve(options, listen = platform.listenHttp) {
+      const handler = createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform);
+      const filters = http && { ...http, refusesNew: leaving.refusesNew };
       const opened = await listen(
         withClientCas(options, deps.setup),
-        createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform),
+        filters === undefined ? handler : withHttpFilters(handler, filters, platform.random.fork('goaway')),
       );
       listening.push(opened);
       return opened;
@@ -312,6 +327,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       const ended = health.runs('scheduler');
       signal.addEventListener('abort', ended, { once: true });
     },
+    drain: () => leaving.drain({ busy: () => server.busy(), watches: () => server.watches(), listening }),
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
       keeper?.stop();
@@ -384,10 +400,10 @@ function withClientCas(options: ListenOptions, setup: ApiServerSetup | undefined
   return { ...options, tls: { ...options.tls, clientCaPem: `${options.tls.clientCaPem ?? ''}\n${extra}` } };
 }
 
-/** Where other machines reach the API. */
-function serverUrl({ hostAddress, instance }: ControlPlaneDeps): string {
-  const host = hostAddress.includes(':') ? `[${hostAddress}]` : hostAddress;
-  return `https://${host}:${instance.httpsPort}`;
+/** Where other machines reach the API; a name may bring its port along. */
+function serverUrl({ hostAddress, instance }: ControlPlaneDeps, name = hostAddress): string {
+  const host = parseIp(name)?.family === 6 ? `[${name}]` : name;
+  return /[^\]]:\d+$/.test(host) ? `https://${host}` : `https://${host}:${instance.httpsPort}`;
 }
 
 function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {

@@ -32,6 +32,15 @@ describe('the machine of a kubelet', () => {
     });
     await checkMachine(other, completeConfiguration({}));
   });
+
+  it('has no swap, unless that is allowed', async () => {
+    const platform = createSimPlatform();
+    const info = await platform.host.info();
+    const swapping = { ...platform, host: { ...platform.host, info: async () => ({ ...info, swapBytes: 2 ** 30 }) } };
+    await checkMachine(platform, completeConfiguration({}));
+    await assert.rejects(checkMachine(swapping, completeConfiguration({})), /swap/);
+    await checkMachine(swapping, completeConfiguration({ failSwapOn: false }));
+  });
 });
 
 describe('processes of a kubelet', () => {

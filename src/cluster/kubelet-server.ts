@@ -22,10 +22,13 @@ export interface KubeletServerDeps {
   readonly access?: Partial<DelegatedAuthConfig>;
   /** False: no exec, attach, logs, port-forward. Default true. */
   readonly debuggingHandlers?: boolean;
+  /** Streams that are silent for so long are closed. Default: four hours. */
+  readonly streamIdleTimeoutMs?: number;
   /** False: the node's own logs are not served. Default true. */
   readonly systemLogs?: boolean;
 }
 
+const FOUR_HOURS_MS = 4 * 3_600_000;
 /** The machine's own logs, as upstream's nodeLogDir. */
 const SYSTEM_LOGS = '/var/log';
 
@@ -56,7 +59,13 @@ export function openReadOnlyServer(
 }
 
 function kubeletHandler(
-  { platform, config, debuggingHandlers, systemLogs = true }: Omit<KubeletServerDeps, 'tls' | 'client'>,
+  {
+    platform,
+    config,
+    debuggingHandlers,
+    systemLogs = true,
+    streamIdleTimeoutMs = FOUR_HOURS_MS,
+  }: Omit<KubeletServerDeps, 'tls' | 'client'>,
   parts: { node: ClusterNode; auth: KubeletAuth; removes: boolean },
 ): HttpHandler {
   const { kubelet } = parts.node;
@@ -68,6 +77,7 @@ function kubeletHandler(
     readOnly: !parts.removes,
     ...(parts.removes && config.localPathRoot !== '' ? { localPathRoot: config.localPathRoot } : {}),
     platform,
+    streamIdleTimeoutMs,
     ...(debuggingHandlers === undefined ? {} : { debuggingHandlers }),
     ...(systemLogs ? { systemLogDirectory: SYSTEM_LOGS } : {}),
     stats: parts.node.stats,

@@ -6,8 +6,9 @@ import type { Client } from '../client/client.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import { textResponse } from '../kubelet/server/text-response.ts';
+import { openSslCipher, TLS_VERSIONS } from '../component-helpers/tls-names.ts';
 import { parseDurationMs } from '../api/duration.ts';
-import type { HttpServer } from '../platform/http.ts';
+import type { HttpServer, ListenOptions } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import { openKubeletServer, openReadOnlyServer } from './kubelet-server.ts';
 import { createNodeCertificate } from './node-certificate.ts';
@@ -75,10 +76,11 @@ async function openMainServer(
       config: node.config,
       port: config.port,
       address: config.address,
-      tls: { ...pair, ...clientCa },
+      tls: { ...pair, ...clientCa, ...tlsChoices(config) },
       access: access(config),
       debuggingHandlers: config.enableDebuggingHandlers,
       systemLogs: config.enableSystemLogHandler,
+      streamIdleTimeoutMs: parseDurationMs(config.streamingConnectionIdleTimeout) ?? 0,
     },
     node,
   );
@@ -94,6 +96,15 @@ async function openMainServer(
   followServingFiles(platform, { paths, identity, initial }, signal);
   if (requested) requestServingCertificate(deps, identity, signal);
   return server;
+}
+
+function tlsChoices({
+  tlsMinVersion,
+  tlsCipherSuites,
+}: KubeletConfigurationV1Beta1): Pick<NonNullable<ListenOptions['tls']>, 'minVersion' | 'ciphers'> {
+  const minVersion = TLS_VERSIONS[tlsMinVersion];
+  const ciphers = tlsCipherSuites.flatMap((name) => openSslCipher(name) ?? []);
+  return { ...(minVersion && { minVersion }), ...(ciphers.length > 0 && { ciphers }) };
 }
 
 function access(config: KubeletConfigurationV1Beta1): NonNullable<Parameters<typeof openKubeletServer>[0]['access']> {

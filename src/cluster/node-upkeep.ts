@@ -5,6 +5,7 @@
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { CriRuntime } from '../cri/runtime-service.ts';
 import { createImageGc } from '../kubelet/images/image-gc.ts';
+import type { PullVerification } from '../kubelet/images/pull-verification.ts';
 import { createContainerLogManager } from '../kubelet/logs/container-log-manager.ts';
 import { startIptablesUtilChains } from '../kubelet/network/iptables-util-chains.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
@@ -15,6 +16,7 @@ export interface NodeUpkeepDeps {
   readonly platform: Pick<Platform, 'clock' | 'files' | 'log' | 'compression' | 'exec'>;
   readonly cri: CriRuntime;
   readonly recorder: EventRecorder;
+  readonly verification?: PullVerification;
   readonly config: Pick<KubeletConfiguration, 'nodeName' | 'imageGc' | 'containerLogs' | 'iptablesUtilChains'>;
 }
 
@@ -30,7 +32,8 @@ export interface NodeUpkeep {
 }
 
 /** Makes it; nothing is looked at before the start. */
-export function createNodeUpkeep({ platform, cri, recorder, config }: NodeUpkeepDeps): NodeUpkeep {
+export function createNodeUpkeep(deps: NodeUpkeepDeps): NodeUpkeep {
+  const { platform, cri, recorder, verification, config } = deps;
   const { clock, files, compression } = platform;
   const packer = compression.compresses ? { gzip: (data: Uint8Array) => compression.gzip([data]) } : {};
   const log = platform.log.child('node-upkeep');
@@ -38,14 +41,32 @@ export function createNodeUpkeep({ platform, cri, recorder, config }: NodeUpkeep
   const { nodeName } = config;
   const nodeRef = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName };
   const images = createImageGc(
-    { runtime: cri.runtime, images: cri.images, files, clock, log, recorder, nodeRef },
+    {
+      runtime: cri.runtime,
+      images: cri.images,
+      files,
+      clock,
+      log,
+      recorder,
+      nodeRef,
+      ...(verification && { collected: verification.retain }),
+    },
     config.imageGc,
   );
   const start = (signal: AbortSignal): void => {
     logs.start(signal);
     if (config.iptablesUtilChains) startIptablesUtilChains({ ...platform, log }, signal);
+    let failed = false;
     const stop = clock.setTicker(IMAGE_GC_PERIOD_MS, () => {
-      images.garbageCollect().catch((error: unknown) => log.error('image garbage collection failed', { err: error }));
+      images.garbageCollect().then(
+        () => (failed = false),
+        (error: Error) => {
+          log.error('image garbage collection failed', { err: error });
+          // A first failure may be one of the moment.
+          if (failed) recorder.event(nodeRef, 'Warning', 'ImageGCFailed', error.message);
+          failed = true;
+        },
+      );
     });
     signal.addEventListener('abort', stop, { once: true });
   };

@@ -19,6 +19,7 @@ import { createPodContainerManager } from '../kubelet/cgroups/create-pod-contain
 import type { ContainerRuntime } from '../kubelet/container/runtime.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import type { CredentialProviders } from '../kubelet/images/credential-providers.ts';
+import { createPullVerification, type PullVerification } from '../kubelet/images/pull-verification.ts';
 import type { Kubelet, KubeletCore, KubeletDeps } from '../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../kubelet/kubelet.ts';
 import { measureCgroups } from '../kubelet/metrics/cgroup-operations.ts';
@@ -80,6 +81,7 @@ interface Parts extends NodeDeps {
   readonly recorder: EventRecorder;
   readonly objects: WatchingObjectCache;
   readonly upkeep: NodeUpkeep;
+  readonly verification?: PullVerification;
 }
 
 /** Puts a node together. Reads facts of the host, starts nothing. */
@@ -90,14 +92,16 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
   const events = createEventBroadcaster(eventSources(deps));
   const recorder = events.recorderFor('kubelet', config.nodeName);
+  const verification = imageVerification(deps);
   const parts: Parts = {
     ...deps,
     cri,
+    ...verification,
     host,
     events,
     informers: createInformerFactory(sources),
     recorder,
-    upkeep: createNodeUpkeep({ platform, cri, recorder, config }),
+    upkeep: createNodeUpkeep({ platform, cri, recorder, ...verification, config }),
     objects: createObjectCache({ client, platform }),
   };
   const { kubelet, podContainers, stats } = assembleKubelet(parts);
@@ -138,6 +142,15 @@ async function initializeCsiNode({ platform, client, config }: Parts, kubelet: K
   }
 }
 
+/** Who may use images that are there already, where that is asked. */
+function imageVerification({ platform, cri, config }: NodeDeps): Pick<Parts, 'verification'> {
+  const { verification } = config.images;
+  if (verification === undefined) return {};
+  const deps = { ...platform, log: platform.log.child('image-pulls'), images: cri.images };
+  const directory = `${config.rootDirectory}/image_manager`;
+  return { verification: createPullVerification(deps, { ...verification, directory }) };
+}
+
 /** Without an API server events go to the log alone. */
 function eventSources({
   platform,
@@ -175,7 +188,11 @@ function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContai
   );
   const stats = createStatsProvider(
     { platform, cri: parts.cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
-    { kubeletRoot: parts.config.rootDirectory, podLogsDir: parts.config.podLogsDir },
+    {
+      kubeletRoot: parts.config.rootDirectory,
+      podLogsDir: parts.config.podLogsDir,
+      volumeStatsPeriodMs: parts.config.volumeStatsPeriodMs,
+    },
   );
   return { kubelet, podContainers, stats };
 }
@@ -320,6 +337,7 @@ function containerRuntime(
       devices: core.containerDevices,
       imagePulled: core.podStarts.pulled,
       ...(parts.credentialProviders && { credentialProviders: parts.credentialProviders }),
+      ...(parts.verification && { verification: parts.verification }),
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
       getSecret: (namespace, name) => objects.get('Secret', namespace, name),

@@ -1,4 +1,5 @@
 /** What whoever runs the API server alone may decide about it beyond what every cluster has; absent: as in a whole cluster. */
+import type { HttpOptions } from '../apiserver/command-line/http-options.ts';
 import type { LimitOptions } from '../apiserver/options/limit-options.ts';
 import type { NodePortOptions } from '../apiserver/options/node-port-options.ts';
 import type { TokenConfig, TokenKey } from '../apiserver/authn/service-account-tokens.ts';
@@ -9,6 +10,10 @@ export interface ServerSettings extends Partial<LimitOptions> {
   readonly servesJoin?: boolean;
   /** False: no default storage class, as nobody may be there who provisions. */
   readonly localPathClass?: boolean;
+  /** Of requests whatever they ask for, and of the end. */
+  readonly http?: HttpOptions;
+  /** The host in URLs told to others; default: the address. */
+  readonly externalHost?: string;
   /** 0: never. */
   readonly compactionPeriodMs?: number;
   readonly eventTtlSeconds?: number;

@@ -84,6 +84,24 @@ describe('cronjob', () => {
     });
   }
 
+  it('says of a job that it lost, and of one that it did not make', async () => {
+    const h = await start();
+    await h.run(11 * MINUTES, coarse);
+    const [job] = await h.list(Jobs);
+    await h.update(Jobs, `default/${job!.metadata.name}`, (draft) => void delete draft.metadata.finalizers);
+    await h.remove(Jobs, `default/${job!.metadata.name}`);
+    const { uid = '' } = (await cronJob(h)).metadata;
+    const owner = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'tick', uid, controller: true };
+    await h.create(Jobs, { metadata: { name: 'foreign', ownerReferences: [owner] }, spec: jobTemplate.spec });
+    await h.run(5000);
+    const events = await h.events();
+    assert.ok(events.includes(`Normal MissingJob Active job went missing: ${job!.metadata.name}`), events.join('\n'));
+    const unexpected = 'Warning UnexpectedJob Saw a job that the controller did not create or forgot: foreign';
+    assert.ok(events.includes(unexpected), events.join('\n'));
+    assert.equal((await cronJob(h)).status?.active, undefined);
+    await h.stop();
+  });
+
   it('does nothing while suspended, and afterwards runs only the latest missed time', async () => {
     const h = await start({ suspend: true });
     await h.run(35 * MINUTES, coarse);

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DeviceTaint, DeviceToleration, ResourceSlice } from '../api/gen/resource-v1.ts';
-import { Events, Pods, ResourceClaims, ResourceSlices } from '../api/gen/resources.ts';
+import type { DeviceTaintRule } from '../api/gen/resource-v1beta2.ts';
+import { DeviceTaintRules, Events, Pods, ResourceClaims, ResourceSlices } from '../api/gen/resources.ts';
 import {
   createDeviceTaintEvictionController,
   deviceTaints,
-  deviceToleratedMs,
 } from './device-taint-eviction/device-taint-eviction-controller.ts';
+import { deviceToleratedMs } from './device-taint-eviction/device-tolerations.ts';
+import { ruleCondition, type RuleCounts } from './device-taint-eviction/rule-status.ts';
 import { startServerHarness } from './server-harness-fixture.ts';
 
 const driver = 'gpu.example.com';
@@ -105,4 +107,95 @@ describe('taints of devices', () => {
     assert.deepEqual(events, ['Cancelling deletion of Pod default/p0']);
     await h.stop();
   });
+
+  const selectD = { driver, pool: 'p', device: 'd' };
+  const ruleOf = (effect: string, deviceSelector: object = selectD) => ({
+    metadata: { name: 'r' },
+    spec: { deviceSelector, taint: { key: 'broken', effect } },
+  });
+  const conditionOf = async (h: { get: (info: typeof DeviceTaintRules, key: string) => Promise<DeviceTaintRule> }) => {
+    const [condition] = (await h.get(DeviceTaintRules, 'r')).status?.conditions ?? [];
+    return [condition?.type, condition?.status, condition?.reason, condition?.message];
+  };
+  const NOT_BORNE: DeviceToleration[] = [];
+  const FOREVER: DeviceToleration[] = [{ operator: 'Exists' }];
+  const AWHILE: DeviceToleration[] = [{ key: 'broken', operator: 'Exists', tolerationSeconds: 60 }];
+
+  it('come from rules too: pods go, and the rule tells how many', async () => {
+    const { h, left } = await start(NOT_BORNE, AWHILE, FOREVER);
+    await h.create(DeviceTaintRules, ruleOf('NoExecute'));
+    await h.clock.advance(1_000);
+    assert.deepEqual(await left(), ['p1', 'p2']);
+    await h.clock.advance(20_000);
+    assert.deepEqual(await conditionOf(h), [
+      'EvictionInProgress',
+      'True',
+      'PodsPendingEviction',
+      '1 pod needs to be evicted in 1 namespace. 1 pod evicted since starting the controller.',
+    ]);
+    await h.clock.advance(60_000);
+    assert.deepEqual(await left(), ['p2']);
+    assert.deepEqual(await conditionOf(h), [
+      'EvictionInProgress',
+      'False',
+      'Completed',
+      '2 pods evicted since starting the controller.',
+    ]);
+    const before = h.writes();
+    await h.startAgain();
+    await h.clock.advance(60_000);
+    assert.equal(h.writes(), before, 'a controller that starts now has nothing to add');
+    await h.stop();
+  });
+
+  it('by a rule without effect are only told of, by one of NoSchedule not even that', async () => {
+    const { h, left } = await start(NOT_BORNE, AWHILE, FOREVER);
+    await h.create(DeviceTaintRules, ruleOf('None', { driver }));
+    await h.clock.advance(60_000);
+    assert.deepEqual(await conditionOf(h), [
+      'EvictionInProgress',
+      'False',
+      'NoEffect',
+      '2 published devices selected. 3 allocated devices selected. 2 pods would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.',
+    ]);
+    assert.equal((await left()).length, 3);
+    await h.update(DeviceTaintRules, 'r', (draft) => void (draft.spec.taint.effect = 'NoSchedule'));
+    await h.clock.advance(60_000);
+    assert.deepEqual((await conditionOf(h)).slice(2), [
+      'OtherEffect',
+      'Eviction only happens for the NoExecute effect.',
+    ]);
+    await h.update(DeviceTaintRules, 'r', (draft) => void (draft.spec.taint.effect = 'NoExecute'));
+    await h.clock.advance(1_000);
+    assert.deepEqual(await left(), ['p1', 'p2']);
+    await h.stop();
+  });
+
+  it('by a rule that goes in time evict nobody', async () => {
+    const { h, left } = await start(AWHILE);
+    await h.create(DeviceTaintRules, ruleOf('NoExecute'));
+    await h.clock.advance(30_000);
+    await h.remove(DeviceTaintRules, 'r');
+    await h.clock.advance(600_000);
+    assert.deepEqual(await left(), ['p0']);
+    await h.stop();
+  });
+
+  const none: RuleCounts = { pods: 0, namespaces: 0, published: 0, allocated: 0, evicted: 0 };
+  const conditions: [effect: string, counts: Partial<RuleCounts>, reason: string, message: string][] = [
+    ['NoExecute', {}, 'NotStarted', ''],
+    [
+      'NoExecute',
+      { pods: 2, namespaces: 2 },
+      'PodsPendingEviction',
+      '2 pods need to be evicted in 2 different namespaces.',
+    ],
+    ['NoExecute', { evicted: 1 }, 'Completed', '1 pod evicted since starting the controller.'],
+    ['Else', {}, 'OtherEffect', 'Eviction only happens for the NoExecute effect.'],
+  ];
+  for (const [effect, counts, reason, message] of conditions)
+    it(`a rule of ${effect} with ${JSON.stringify(counts)} says ${reason}`, () => {
+      const said = ruleCondition(ruleOf(effect), { ...none, ...counts });
+      assert.deepEqual([said.reason, said.message], [reason, message]);
+    });
 });

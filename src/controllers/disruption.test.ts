@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Deployments, PodDisruptionBudgets, Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
+import { formatTime } from '../api/time.ts';
 import type { PodDisruptionBudget } from '../api/gen/policy-v1.ts';
 import { createDeploymentController } from './deployment/deployment-controller.ts';
 import { createDisruptionController } from './disruption/disruption-controller.ts';
@@ -102,6 +103,45 @@ describe('disruption', () => {
     assert.deepEqual(await numbers(h), [4, 3, 4, 1]);
     await h.stop();
   });
+
+  const announced: [what: string, reason: string, phase: string, after: string][] = [
+    ['is taken back', 'PreemptionByScheduler', 'Running', 'False PreemptionByScheduler'],
+    ['by the kubelet stays', 'TerminationByKubelet', 'Running', 'True TerminationByKubelet'],
+    ['of a pod that has ended stays', 'EvictionByEvictionAPI', 'Failed', 'True EvictionByEvictionAPI'],
+  ];
+  for (const [what, reason, phase, after] of announced)
+    it(`an announced end that does not come ${what}, in two minutes`, async () => {
+      const h = await start({ minAvailable: 3 });
+      const [pod] = await h.pods();
+      const key = `default/${pod?.metadata.name}`;
+      const condition = { type: 'DisruptionTarget', status: 'True', reason, message: 'm' };
+      await h.update(
+        Pods,
+        key,
+        (draft) => {
+          draft.status!.phase = phase;
+          draft.status!.conditions = [
+            ...(draft.status!.conditions ?? []),
+            { ...condition, lastTransitionTime: formatTime(h.clock.nowMs()) },
+          ];
+        },
+        'status',
+      );
+      const told = async (): Promise<string> => {
+        const conditions = (await h.get(Pods, key)).status?.conditions ?? [];
+        const target = conditions.find(({ type }) => type === 'DisruptionTarget');
+        assert.ok(
+          conditions.some(({ type }) => type === 'Ready'),
+          'the others stay',
+        );
+        return `${target?.status} ${target?.reason}`;
+      };
+      await h.clock.advance(118_000);
+      assert.equal(await told(), `True ${reason}`);
+      await h.clock.advance(4000);
+      assert.equal(await told(), after);
+      await h.stop();
+    });
 
   it('writes nothing more once settled', async () => {
     const h = await start({ minAvailable: 3 });

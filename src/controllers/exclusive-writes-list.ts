@@ -33,6 +33,7 @@ import { serviceCidrsWrites } from './service-cidrs/exclusive-writes.ts';
 import { serviceAccountWrites } from './serviceaccount/exclusive-writes.ts';
 import { legacyTokenCleanerWrites, serviceAccountTokenWrites } from './serviceaccount-token/exclusive-writes.ts';
 import { statefulSetWrites } from './statefulset/exclusive-writes.ts';
+import { storageVersionGcWrites } from './storage-version-gc/exclusive-writes.ts';
 import { taintEvictionWrites } from './taint-eviction/exclusive-writes.ts';
 import { tokenCleanerWrites } from './token-cleaner/exclusive-writes.ts';
 import { ttlWrites } from './ttl/exclusive-writes.ts';
@@ -88,5 +89,6 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
   'volumeattributesclass-protection-controller': vacProtectionWrites,
   'pod-garbage-collector-controller': podGarbageCollectorWrites,
   'service-cidr-controller': serviceCidrsWrites,
+  'storageversion-garbage-collector-controller': storageVersionGcWrites,
   'validatingadmissionpolicy-status-controller': admissionPolicyStatusWrites,
 };

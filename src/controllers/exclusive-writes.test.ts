@@ -19,6 +19,7 @@ const ELSEWHERE = [
   'attachdetach-controller nodes status.volumesAttached',
   'attachdetach-controller volumeattachments creation',
   'certificate-controller certificatesigningrequests status.certificate',
+  'device-taint-eviction-controller devicetaintrules status',
   'ephemeral-volume-controller persistentvolumeclaims creation',
   'legacy-service-account-token-cleaner secrets metadata.labels.kubernetes.io/legacy-token-invalid-since',
   'local-path-provisioner persistentvolumes creation',

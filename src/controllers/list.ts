@@ -39,6 +39,7 @@ import { createServiceAccountsController } from './serviceaccount/serviceaccount
 import { createLegacyTokenCleaner } from './serviceaccount-token/legacy-token-cleaner.ts';
 import { createTokensController } from './serviceaccount-token/tokens-controller.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
+import { createStorageVersionGcController } from './storage-version-gc/storage-version-gc-controller.ts';
 import { createTaintEvictionController } from './taint-eviction/taint-eviction-controller.ts';
 import { createTokenCleanerController } from './token-cleaner/token-cleaner-controller.ts';
 import { createTtlController } from './ttl/ttl-controller.ts';
@@ -95,6 +96,7 @@ export const controllers = {
   'volumeattributesclass-protection-controller': createVacProtectionController,
   'pod-garbage-collector-controller': createPodGarbageCollector,
   'service-cidr-controller': createServiceCidrsController,
+  'storageversion-garbage-collector-controller': createStorageVersionGcController,
   'validatingadmissionpolicy-status-controller': createValidatingAdmissionPolicyStatusController,
 } satisfies Readonly<Record<string, ControllerFactory>>;
 
@@ -116,5 +118,17 @@ export async function runControllers(
     return factory(deps);
   });
   deps.informers.start(signal);
-  await Promise.all(made.map((controller) => controller.start(signal)));
+  const running = deps.platform.metrics.gauge({
+    name: 'running_managed_controllers',
+    help: 'Whether a controller runs in a controller manager.',
+    labels: ['name', 'manager'],
+  });
+  await Promise.all(
+    made.map(async (controller) => {
+      const labels = { name: controller.name, manager: 'kube-controller-manager' };
+      running.set(1, labels);
+      await controller.start(signal);
+      running.set(0, labels);
+    }),
+  );
 }

@@ -80,7 +80,7 @@ export function watchPods<T extends KubernetesObject>(deps: PodEventDeps<T>): vo
       if (oldKey !== undefined) enqueue(oldKey, old);
       if (controllerOf(pod) !== undefined) {
         const key = ownerKey(pod);
-        if (key !== undefined) enqueue(key, pod, old);
+        if (key !== undefined) enqueue(key, pod, moved ? undefined : old);
       } else if (moved || !deepEqual(old.metadata.labels, pod.metadata.labels)) enqueueMatching(pod);
     },
     onDelete: onGone,

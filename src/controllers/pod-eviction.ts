@@ -9,6 +9,7 @@ import type { ResourceClient } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import { withPodCondition } from '../component-helpers/pods.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Metrics } from '../platform/metrics.ts';
 
 /** Who evicts. */
 export interface PodEvictionDeps {
@@ -24,12 +25,37 @@ export interface EvictionWords {
   readonly message: string;
 }
 
-/** Evicts the pod of this very uid. Resolves also when it is gone already; rejects when the API refuses. */
+/** What evictions are measured by. */
+export interface EvictionMetrics {
+  /** A pod was deleted so many seconds after it was due. */
+  deleted(latencySeconds: number): void;
+}
+
+/** Registers upstream's metrics of a controller that evicts. */
+export function createEvictionMetrics(metrics: Metrics, subsystem: string): EvictionMetrics {
+  const total = metrics.counter({
+    name: `${subsystem}_pod_deletions_total`,
+    help: 'Pods deleted by the controller since it started.',
+  });
+  const latency = metrics.histogram({
+    name: `${subsystem}_pod_deletion_duration_seconds`,
+    help: 'Time from when a pod was to be deleted to its deletion.',
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240],
+  });
+  return {
+    deleted(latencySeconds) {
+      total.inc();
+      latency.observe(latencySeconds);
+    },
+  };
+}
+
+/** Evicts the pod of this very uid. Resolves to false when it is gone already; rejects when the API refuses. */
 export async function evictPod(
   { pods, recorder, clock }: PodEvictionDeps,
   pod: Pod,
   { words, signal }: { readonly words: EvictionWords; readonly signal: AbortSignal },
-): Promise<void> {
+): Promise<boolean> {
   const { namespace = '', name = '', uid } = pod.metadata;
   recorder.event(pod, 'Normal', words.event, `Marking for deletion Pod ${namespace}/${name}`);
   const condition = {
@@ -40,10 +66,17 @@ export async function evictPod(
     lastTransitionTime: formatTime(clock.nowMs()),
   };
   try {
-    const patch = { metadata: { uid }, status: { conditions: withPodCondition(pod.status?.conditions, condition) } };
-    await pods.patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
+    const before = pod.status?.conditions?.find(({ type }) => type === condition.type);
+    // Said already, by one that did not come to the deletion.
+    const isSaid = before?.status === 'True' && before.reason === words.reason && before.message === words.message;
+    if (!isSaid) {
+      const patch = { metadata: { uid }, status: { conditions: withPodCondition(pod.status?.conditions, condition) } };
+      await pods.patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
+    }
     await pods.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
+    return true;
   } catch (error) {
     if (!isReason(error, 'NotFound')) throw error;
+    return false;
   }
 }

@@ -49,7 +49,6 @@ const ALIASES: Readonly<Record<string, string>> = {
 const ABSENT: Readonly<Record<string, string>> = {
   'service-lb-controller': 'load balancers come from a cloud, whose own controller manager runs it',
   'node-route-controller': 'routes come from a cloud, whose own controller manager runs it',
-  'storageversion-garbage-collector-controller': 'the API server records no StorageVersions, an alpha API',
   'storage-version-migrator-controller': 'objects are rewritten by nobody but their writers',
   'podcertificaterequest-cleaner-controller': 'no signer answers PodCertificateRequests',
   'kube-apiserver-serving-clustertrustbundle-publisher-controller': 'the root CA is published as config maps alone',

@@ -2,6 +2,7 @@
  * Controllers against the real API server in one process: all definitions, admission and RBAC, over the memory store and a
  * virtual clock, with a stand-in for scheduler and node agents. For tests.
  */
+import { linkedController } from '../base/abort.ts';
 import { formatTime } from '../api/time.ts';
 import { Events, Namespaces, Nodes, Pods, ServiceAccounts } from '../api/gen/resources.ts';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
@@ -71,13 +72,27 @@ export interface ServerHarness {
   writes(): number;
   /** Starts all controllers once more beside the first ones, with empty caches: every object is synced anew. */
   startAgain(): Promise<void>;
+  /**
+   * Starts more controllers, with clients and caches of their own, whose calls go `through` what stands between them and
+   * the server. Ended by the function that is returned, as a process is that is killed.
+   */
+  startThrough(more: MoreControllers): (reason: Error) => void;
   /** Method and path of each write so far. */
   writeLog(): readonly string[];
   stop(): Promise<void>;
 }
 
+/** Controllers that are started beside those of the harness. */
+export interface MoreControllers {
+  readonly factories: readonly ((deps: ControllerDeps) => Controller)[];
+  readonly config?: ControllersConfig;
+  readonly through: (handler: ApiHandler) => ApiHandler;
+  /** Whom `client` acts as. Default the controller manager. */
+  readonly user?: string;
+}
+
 const ADMIN = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
-const MANAGER = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
+const MANAGER = 'kube-controller-manager';
 
 type Principal = typeof ADMIN;
 
@@ -87,7 +102,7 @@ interface HarnessServer {
   readonly log: MemoryLog;
   readonly platform: ControllerDeps['platform'];
   readonly admin: Client;
-  readonly clientFor: (principal: Principal, userAgent: string) => Client;
+  readonly handler: ApiHandler;
   readonly store: Store;
   readonly writes: () => readonly string[];
   stop(): Promise<void>;
@@ -102,18 +117,28 @@ export async function startServerHarness(
   const stop = new AbortController();
   const server = await startServer(stop.signal, kubeletConnector);
   const started = [startControllers(server, { factories, config }, stop.signal)];
-  const startAgain = async (): Promise<void> => {
-    started.push(startControllers(server, { factories, config }, stop.signal));
-    await server.clock.settle();
+  const starts: Starts = {
+    async startAgain() {
+      started.push(startControllers(server, { factories, config }, stop.signal));
+      await server.clock.settle();
+    },
+    startThrough(more) {
+      const life = linkedController(stop.signal);
+      started.push(startControllers(server, { config, ...more }, life.signal));
+      return (reason) => life.abort(reason);
+    },
+    async stop() {
+      stop.abort(new Error('test over'));
+      await Promise.all(started);
+      await server.stop();
+    },
   };
-  const harness = createHarness(server, startAgain, async () => {
-    stop.abort(new Error('test over'));
-    await Promise.all(started);
-    await server.stop();
-  });
+  const harness = createHarness(server, starts);
   await server.clock.settle();
   return harness;
 }
+
+type Starts = Pick<ServerHarness, 'startAgain' | 'startThrough' | 'stop'>;
 
 async function startServer(signal: AbortSignal, kubeletConnector?: KubeletConnector): Promise<HarnessServer> {
   const clock = new VirtualClock();
@@ -148,25 +173,27 @@ async function startServer(signal: AbortSignal, kubeletConnector?: KubeletConnec
   });
   const server = createApiServer(
     { storage, platform, definitions, authenticators: [], authorizers, admission },
-    { version: versionInfo({ keelsonVersion: '0.1.0' }), serverAddress: '127.0.0.1:6443' },
+    {
+      version: versionInfo({ keelsonVersion: '0.1.0' }),
+      serverAddress: '127.0.0.1:6443',
+      runtimeConfig: 'internal.apiserver.k8s.io/v1alpha1,resource.k8s.io/v1beta2/devicetaintrules',
+    },
   );
   const { handler, writes } = countWrites(server.handler);
-  const clientFor: HarnessServer['clientFor'] = (principal, userAgent) =>
-    createInProcessClient({ handler, clock, principal, userAgent });
   await server.start(signal);
   serviceAllocator.start();
   await bootstrapCluster(objects, {
     kubernetesServiceIp: '10.43.0.1',
     advertised: async () => [{ ip: '127.0.0.1', port: 6443 }],
   });
-  const admin = clientFor(ADMIN, 'kubectl');
+  const admin = createInProcessClient({ handler, clock, principal: ADMIN, userAgent: 'kubectl' });
   await objects.ensure(Namespaces, { metadata: { name: 'default' } });
   await admin.resource(ServiceAccounts).create({ metadata: { namespace: 'default', name: 'default' } });
   const stop = async (): Promise<void> => {
     rbac.stop();
     await server.stop();
   };
-  return { clock, log, platform, admin, clientFor, store, writes, stop };
+  return { clock, log, platform, admin, handler, store, writes, stop };
 }
 
 function countWrites(inner: ApiHandler): { handler: ApiHandler; writes: () => readonly string[] } {
@@ -180,12 +207,15 @@ function countWrites(inner: ApiHandler): { handler: ApiHandler; writes: () => re
 
 /** Resolves when all controllers have ended. */
 function startControllers(
-  { platform, clientFor }: HarnessServer,
-  { factories, config }: { factories: readonly ((deps: ControllerDeps) => Controller)[]; config: ControllersConfig },
+  { platform, handler: server }: HarnessServer,
+  { factories, config = {}, through, user = MANAGER }: Omit<MoreControllers, 'through'> & Partial<MoreControllers>,
   signal: AbortSignal,
 ): Promise<unknown> {
   const { clock, random, log } = platform;
-  const client = clientFor(MANAGER, 'kube-controller-manager');
+  const handler = through === undefined ? server : through(server);
+  const clientFor = (principal: Principal, userAgent: string): Client =>
+    createInProcessClient({ handler, clock, principal, userAgent });
+  const client = clientFor({ name: `system:${user}`, groups: ['system:authenticated'] }, user);
   const broadcaster = createEventBroadcaster({ client, clock, random, log });
   const informers = createInformerFactory({ client, clock, random, log });
   const deps: ControllerDeps = {
@@ -203,11 +233,7 @@ function startControllers(
   return Promise.all(made.map((controller) => controller.start(signal)));
 }
 
-function createHarness(
-  { clock, log, admin, store, platform, writes }: HarnessServer,
-  startAgain: () => Promise<void>,
-  stop: () => Promise<void>,
-): ServerHarness {
+function createHarness({ clock, log, admin, store, platform, writes }: HarnessServer, starts: Starts): ServerHarness {
   const drive = <T>(work: Promise<T>): Promise<T> => clock.drive(work);
   const now = (): string => formatTime(clock.nowMs());
   const harness: ServerHarness = {
@@ -260,8 +286,7 @@ function createHarness(
     },
     writes: () => writes().length,
     writeLog: () => [...writes()],
-    startAgain,
-    stop,
+    ...starts,
   };
   return harness;
 }

@@ -4,6 +4,7 @@ import { Deployments, Pods, ReplicaSets } from '../api/gen/resources.ts';
 import type { Deployment, ReplicaSet } from '../api/gen/apps-v1.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import { forbidden } from '../api/status-error.ts';
+import { computePodTemplateHash } from '../component-helpers/pod-template-hash.ts';
 import { replicaSetFlavour } from './replicaset/flavours.ts';
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
 import { startHarness, type Harness } from './controllers-fixture.ts';
@@ -174,6 +175,27 @@ describe('deployment', () => {
     change(h, { paused: false });
     await h.run(2000);
     assert.deepEqual(sizes(h), { v1: 0, v2: 4 });
+    await h.stop();
+  });
+
+  it('gets around a set of another that has the name its own would have', async () => {
+    const h = start();
+    const wanted = web(2);
+    const hash = computePodTemplateHash(wanted.spec!.template);
+    const name = `web-${hash}`;
+    h.api.seed(ReplicaSets, {
+      metadata: { namespace: 'default', name },
+      spec: { replicas: 0, selector: { matchLabels: { app: 'other' } }, template: template('other') },
+    });
+    h.api.seed(Deployments, wanted);
+    await h.run(5000);
+    assert.equal(deployment(h).status?.collisionCount, 1);
+    const own = h.api.objects(ReplicaSets).filter((set: ReplicaSet) => set.metadata.ownerReferences !== undefined);
+    assert.deepEqual(
+      own.map((set: ReplicaSet) => set.metadata.name),
+      [`web-${computePodTemplateHash(wanted.spec!.template, 1)}`],
+    );
+    assert.equal(h.pods().length, 2);
     await h.stop();
   });
 

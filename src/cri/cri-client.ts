@@ -9,6 +9,7 @@ import type { Clock } from '../platform/clock.ts';
 import { createSettledEvents } from './settled-events.ts';
 import { isCriCode } from './cri-error.ts';
 import type { GrpcCaller } from '../grpc/grpc-caller.ts';
+import type { SocketConnector } from '../grpc/socket-connector.ts';
 import { criTable } from './gen/cri-table.ts';
 import type { ContainerEventType, CriImageService, CriRuntimeService } from './gen/cri-types.ts';
 import type { CriEvent, CriRuntime } from './runtime-service.ts';
@@ -26,6 +27,8 @@ export interface CriClientConfig {
 /** What the client needs of the platform. */
 export interface CriClientDeps {
   readonly clock: Clock;
+  /** How to reach the runtime. Default: gRPC over its socket, with containerd's namespace in each call. */
+  readonly connectSocket?: SocketConnector;
 }
 
 /** The client; `warm` loads gRPC ahead of the first call. */
@@ -60,18 +63,18 @@ function deadlineMs(method: string, request: object, baseMs: number): number | u
 }
 
 /** Makes a client. No I/O until the first call; a broken connection is made anew by the next call. */
-export function createCriClient({ clock }: CriClientDeps, config: CriClientConfig): CriClient {
+export function createCriClient({ clock, connectSocket }: CriClientDeps, config: CriClientConfig): CriClient {
   const socketPath = socketPathOf(config.endpoint);
   const baseMs = config.requestTimeoutMs ?? defaultTimeoutMs;
   const headers = { 'containerd-namespace': config.containerdNamespace ?? 'k8s.io' };
+  const tables = [criTable, eventsTable, tasksTable];
   let caller: Promise<GrpcCaller> | undefined;
-  const load = (): Promise<GrpcCaller> =>
-    (caller ??= import('../grpc/grpc-caller.ts').then((module) =>
-      module.createGrpcCaller(
-        { clock },
-        { target: { socketPath }, tables: [criTable, eventsTable, tasksTable], headers },
-      ),
-    ));
+  const connect = async (): Promise<GrpcCaller> => {
+    if (connectSocket !== undefined) return connectSocket(socketPath, tables);
+    const { createGrpcCaller } = await import('../grpc/grpc-caller.ts');
+    return createGrpcCaller({ clock }, { target: { socketPath }, tables, headers });
+  };
+  const load = (): Promise<GrpcCaller> => (caller ??= connect());
 
   const serviceOf = (name: keyof typeof criTable.services): Record<string, unknown> => {
     const service = `${criTable.package}.${name}`;

@@ -16,20 +16,25 @@ export interface SettledEventsDeps {
 }
 
 /** Waits between questions; after the last the event passes all the same, for the periodic relist to correct. */
-const waitsMs = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 500];
+const waitsMs = {
+  container: [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 500],
+  // CRI says so once the shim has gone, and thirty pods that end at once would ask hundreds of times.
+  sandbox: [0, 20, 100, 300, 600],
+};
 
-async function hasStopped(runtime: CriRuntimeService, id: string): Promise<boolean> {
+type Kind = keyof typeof waitsMs;
+
+/** Whether the container, or the sandbox of this id, runs no longer; undefined when there is none of this kind. */
+async function hasStopped(runtime: CriRuntimeService, kind: Kind, id: string): Promise<boolean | undefined> {
   try {
-    const { status } = await runtime.containerStatus({ containerId: id });
-    return status?.state !== 'CONTAINER_RUNNING';
-  } catch (error) {
-    if (!isCriCode(error, 'NotFound')) throw error;
-  }
-  try {
+    if (kind === 'container') {
+      const { status } = await runtime.containerStatus({ containerId: id });
+      return status?.state !== 'CONTAINER_RUNNING';
+    }
     const { status } = await runtime.podSandboxStatus({ podSandboxId: id });
     return status?.state !== 'SANDBOX_READY';
   } catch (error) {
-    if (isCriCode(error, 'NotFound')) return true;
+    if (isCriCode(error, 'NotFound')) return undefined;
     throw error;
   }
 }
@@ -40,12 +45,18 @@ export function createSettledEvents({
   runtime,
   source,
 }: SettledEventsDeps): (signal: AbortSignal) => AsyncIterable<CriEvent> {
-  const settle = async (event: CriEvent, signal: AbortSignal): Promise<void> => {
+  /** False when there is none of this kind. */
+  const settled = async (kind: Kind, id: string, signal: AbortSignal): Promise<boolean> => {
+    for (const waitMs of waitsMs[kind]) {
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      const stopped = await hasStopped(runtime, kind, id);
+      if (stopped !== false) return stopped === true;
+    }
+    return true;
+  };
+  const settle = async ({ containerId }: CriEvent, signal: AbortSignal): Promise<void> => {
     try {
-      for (const waitMs of waitsMs) {
-        if (waitMs > 0) await clock.sleep(waitMs, signal);
-        if (await hasStopped(runtime, event.containerId)) return;
-      }
+      if (!(await settled('container', containerId, signal))) await settled('sandbox', containerId, signal);
     } catch {
       // The runtime went away or the reader did: the event is only a wake-up, it must not be lost.
     }

@@ -4,10 +4,10 @@ import { parseTime } from '../api/time.ts';
 import type { EvictVerdict } from './status/generate.ts';
 
 /** Reason and message of a pod that passed its deadline. */
-export const DEADLINE_EXCEEDED: EvictVerdict = {
+export const DEADLINE_EXCEEDED = {
   reason: 'DeadlineExceeded',
   message: 'Pod was active on the node longer than the specified deadline',
-};
+} as const satisfies EvictVerdict;
 
 /** Milliseconds until the deadline, 0 or less when it has passed; undefined when there is none. */
 export function untilActiveDeadlineMs(pod: Pod, status: PodStatus | undefined, nowMs: number): number | undefined {

@@ -15,13 +15,29 @@ import {
   podRequests,
   type ResourceAmounts,
 } from '../component-helpers/pod-resources.ts';
+import type { AdmissionReason } from './event-reasons.ts';
+import { isCriticalPod } from './runtime/pod-facts.ts';
 import { forbiddenSysctl } from './sysctls.ts';
 import { isStaticPod, podSource } from './types/pod-update.ts';
 
 /** A verdict; reason and message go to the pod's status. */
 export type AdmissionResult =
   | { readonly admit: true }
-  | { readonly admit: false; readonly reason: string; readonly message: string };
+  | {
+      readonly admit: false;
+      readonly reason: AdmissionReason;
+      readonly message: string;
+      /** All there is too little of, where nothing else is against the pod. */
+      readonly lacking?: readonly InsufficientResource[];
+    };
+
+/** A resource the node has too little of. Amounts as in upstream's messages: milli for cpu, whole units otherwise. */
+export interface InsufficientResource {
+  readonly resource: string;
+  readonly requested: number;
+  readonly used: number;
+  readonly capacity: number;
+}
 
 /** What admission looks at. */
 export interface AdmissionInput {
@@ -37,7 +53,7 @@ export interface AdmissionInput {
 
 const ADMIT: AdmissionResult = { admit: true };
 
-function reject(reason: string, message: string): AdmissionResult {
+function reject(reason: AdmissionReason, message: string): AdmissionResult & { readonly admit: false } {
   return { admit: false, reason, message };
 }
 
@@ -62,7 +78,7 @@ function checkSysctls({ pod, allowedUnsafeSysctls }: AdmissionInput): AdmissionR
 }
 
 /** Amounts by name, in the units of upstream's message: milli for cpu, whole units otherwise. */
-function amountsByName(amounts: Readonly<ResourceAmounts>): Readonly<Record<string, number>> {
+export function amountsByName(amounts: Readonly<ResourceAmounts>): Readonly<Record<string, number>> {
   return {
     cpu: amounts.milliCpu,
     memory: amounts.memoryBytes,
@@ -71,28 +87,32 @@ function amountsByName(amounts: Readonly<ResourceAmounts>): Readonly<Record<stri
   };
 }
 
-function checkResources({ pod, node, activePods }: AdmissionInput): AdmissionResult {
+function lackingResources({ pod, node, activePods }: AdmissionInput): InsufficientResource[] {
   const allocatable = node?.status?.allocatable;
-  if (allocatable === undefined) return ADMIT;
+  if (allocatable === undefined) return [];
+  const lacking: InsufficientResource[] = [];
   const maxPods = allocatable['pods'];
-  if (maxPods !== undefined && activePods.length + 1 > quantityValue(maxPods)) {
-    const text = `Node didn't have enough resource: pods, requested: 1, used: ${activePods.length}, capacity: ${quantityValue(maxPods)}`;
-    return reject('OutOfpods', text);
-  }
+  if (maxPods !== undefined && activePods.length + 1 > quantityValue(maxPods))
+    lacking.push({ resource: 'pods', requested: 1, used: activePods.length, capacity: quantityValue(maxPods) });
   const inUse = emptyAmounts();
   for (const active of activePods) addAmounts(inUse, podRequests(active).requests);
-  const [used, capacities] = [amountsByName(inUse), amountsByName(amountsOf(allocatable))];
+  const [taken, capacities] = [amountsByName(inUse), amountsByName(amountsOf(allocatable))];
   for (const [resource, requested] of Object.entries(amountsByName(podRequests(pod).requests))) {
     // Extended resources the node does not have are the device plugins' business.
     if (allocatable[resource] === undefined && resource.includes('/')) continue;
-    const [taken, capacity] = [used[resource] ?? 0, capacities[resource] ?? 0];
-    if (requested <= 0 || requested <= capacity - taken) continue;
-    return reject(
-      `OutOf${resource}`,
-      `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${taken}, capacity: ${capacity}`,
-    );
+    const [used, capacity] = [taken[resource] ?? 0, capacities[resource] ?? 0];
+    if (requested > 0 && requested > capacity - used) lacking.push({ resource, requested, used, capacity });
   }
-  return ADMIT;
+  return lacking;
+}
+
+function checkResources(input: AdmissionInput): AdmissionResult {
+  const lacking = lackingResources(input);
+  const [first] = lacking;
+  if (first === undefined) return ADMIT;
+  const { resource, requested, used, capacity } = first;
+  const message = `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+  return { ...reject(`OutOf${resource}`, message), lacking };
 }
 
 function checkAffinity({ pod, node }: AdmissionInput): AdmissionResult {
@@ -140,17 +160,11 @@ function checkHostNamespaces({ pod, hostNamespaceSources }: AdmissionInput): Adm
   return ADMIT;
 }
 
-/** The first reason against the pod, or none. */
+/** The first reason against the pod, or none. Of a critical pod's, resources are the last: room can be made for it. */
 export function canAdmitPod(input: AdmissionInput): AdmissionResult {
-  for (const check of [
-    checkOs,
-    checkSysctls,
-    checkHostNamespaces,
-    checkResources,
-    checkAffinity,
-    checkPorts,
-    checkTaints,
-  ]) {
+  const place = [checkAffinity, checkPorts, checkTaints];
+  const general = isCriticalPod(input.pod) ? [...place, checkResources] : [checkResources, ...place];
+  for (const check of [checkOs, checkSysctls, checkHostNamespaces, ...general]) {
     const result = check(input);
     if (!result.admit) return result;
   }

@@ -1,5 +1,6 @@
 /** The kubelet's settings: a typed part of upstream's KubeletConfiguration (v1beta1) and of its flags, with upstream's defaults. */
 import type { Taint } from '../api/gen/core-v1.ts';
+import type { PullVerificationConfig } from './images/pull-verification.ts';
 import type { TopologyManagerConfig } from './topology-manager/topology-manager.ts';
 
 /** Settings. Durations are milliseconds. */
@@ -59,7 +60,13 @@ export interface KubeletConfiguration {
   readonly cgroups: CgroupSettings;
   readonly eviction: EvictionSettings;
   /** No limit of pulls per second where `pullsPerSecond` is 0. */
-  readonly images: { readonly maxParallelPulls: number; readonly pullsPerSecond: number; readonly pullBurst: number };
+  readonly images: {
+    readonly maxParallelPulls: number;
+    readonly pullsPerSecond: number;
+    readonly pullBurst: number;
+    /** Which images that are there already a pod must prove its right to. Absent: none. */
+    readonly verification?: Pick<PullVerificationConfig, 'policy' | 'allowlist'>;
+  };
   /** Chains of iptables that others rely on are kept. */
   readonly iptablesUtilChains: boolean;
   readonly imageGc: {
@@ -68,7 +75,14 @@ export interface KubeletConfiguration {
     readonly minAgeMs: number;
     readonly maxAgeMs: number;
   };
-  readonly containerLogs: { readonly maxSizeBytes: number; readonly maxFiles: number; readonly periodMs: number };
+  readonly containerLogs: {
+    readonly maxSizeBytes: number;
+    readonly maxFiles: number;
+    readonly periodMs: number;
+    readonly maxWorkers: number;
+  };
+  /** How old the measures of volumes may be; negative: they are not measured. */
+  readonly volumeStatsPeriodMs: number;
   /** Ids in the user namespace of a pod that has one of its own. */
   readonly userNamespaceIdsPerPod: number;
   readonly cpuManager: {
@@ -215,10 +229,16 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
     maxPodGracePeriodSeconds: 0,
     localStorageCapacityIsolation: true,
   },
-  images: { maxParallelPulls: 5, pullsPerSecond: 0, pullBurst: 10 },
+  images: {
+    maxParallelPulls: 5,
+    pullsPerSecond: 0,
+    pullBurst: 10,
+    verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
+  },
   iptablesUtilChains: false,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
-  containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000 },
+  containerLogs: { maxSizeBytes: 10 * 2 ** 20, maxFiles: 5, periodMs: 10_000, maxWorkers: 1 },
+  volumeStatsPeriodMs: 60_000,
   userNamespaceIdsPerPod: 65_536,
   cpuManager: {
     policy: 'none',

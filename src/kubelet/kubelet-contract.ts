@@ -1,7 +1,7 @@
 /** What a kubelet is made from, what its parts may see of its core, and what it offers once made. */
 import type { Container, Node, Pod } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
-import type { EventRecorder } from '../client/event-recorder.ts';
+import type { KubeletEventRecorder } from './event-reasons.ts';
 import type { InformerFactory } from '../client/informer.ts';
 import type { SocketConnector } from '../grpc/socket-connector.ts';
 import type { SocketServer } from '../grpc/socket-server.ts';
@@ -59,7 +59,7 @@ export interface KubeletDeps {
   readonly client: Client;
   /** For the lease; `client` when absent. */
   readonly heartbeatClient?: Client;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly informers: InformerFactory;
   readonly podContainers: PodContainerManager;
   /** Calls plugins behind their sockets. The machine's own sockets when absent. */

@@ -40,8 +40,6 @@ export interface PodCache {
   get(pod: PodIdentity): PodStatus;
   /** What is known without errors or defaults; for readers that only show it. */
   peek(uid: string): PodStatus | undefined;
-  /** All that is known, for readers that count. */
-  statuses(): Iterable<PodStatus>;
   /** Resolves with a status observed after `minStamp`; rejects with the inspection's error or when aborted. */
   getNewerThan(pod: PodIdentity, minStamp: ObservationStamp, signal?: AbortSignal): Promise<PodStatus>;
   /** Stores an inspection's outcome unless a newer one is there; false when it was outdated. */
@@ -133,7 +131,6 @@ export function createPodCache(): PodCache {
       return entry?.status ?? emptyPodStatus(pod);
     },
     peek: (uid) => entries.get(uid)?.status,
-    statuses: () => [...entries.values()].map(({ status }) => status),
     getNewerThan(pod, minStamp, signal) {
       if (signal?.aborted === true) return Promise.reject(signal.reason);
       const entry = newerThan(pod, minStamp);

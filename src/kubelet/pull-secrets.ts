@@ -2,7 +2,7 @@
 import type { Pod, Secret } from '../api/gen/core-v1.ts';
 import { Secrets } from '../api/gen/resources.ts';
 import type { Client } from '../client/client.ts';
-import type { EventRecorder } from '../client/event-recorder.ts';
+import type { KubeletEventRecorder } from './event-reasons.ts';
 import type { Log } from '../platform/log.ts';
 import { podFields, podNamespace } from './types/pod-update.ts';
 
@@ -13,7 +13,7 @@ export interface PullSecrets {
 }
 
 /** Reads pull secrets from the API server at each sync that needs them. */
-export function createPullSecrets(deps: { client: Client; recorder: EventRecorder; log: Log }): PullSecrets {
+export function createPullSecrets(deps: { client: Client; recorder: KubeletEventRecorder; log: Log }): PullSecrets {
   const secrets = deps.client.resource(Secrets);
   return {
     async forPod(pod) {

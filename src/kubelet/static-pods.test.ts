@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { Pods } from '../api/gen/resources.ts';
+import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createKubeletFixture, type KubeletFixture } from './testing/kubelet-fixture.ts';
 
 const running: KubeletFixture[] = [];
@@ -26,6 +27,44 @@ async function withManifest(image: string): Promise<KubeletFixture> {
   await fixture.start();
   await fixture.platform.clock.runUntil(() => fixture.summary('web-node-1') === 'Running true', 30_000);
   return fixture;
+}
+
+describe('manifests of a folder that cannot be watched', () => {
+  it('are looked at every fileCheckFrequency', async () => {
+    const platform = createSimPlatform();
+    const watch = (): never => {
+      throw new Error('inotify watch limit reached');
+    };
+    const blind = { ...platform, files: { ...platform.files, watch } };
+    const fixture = createKubeletFixture({ platform: blind, config: { ...config, fileCheckFrequencyMs: 20_000 } });
+    running.push(fixture);
+    await platform.files.makeDir(config.staticPodPath);
+    await fixture.start();
+    await platform.files.writeFile(`${config.staticPodPath}/web.yaml`, manifest('one'));
+    const sinceMs = platform.clock.monotonicMs();
+    await platform.clock.runUntil(() => fixture.summary('web-node-1') === 'Running true', 60_000);
+    assert.equal(Math.floor((platform.clock.monotonicMs() - sinceMs) / 1000), 20);
+  });
+});
+
+/** A server of manifests, which answers with `text` and notes the headers it is asked with. */
+async function withUrl(staticPodUrl = 'http://10.0.0.1:9090/pods'): Promise<{
+  readonly fixture: KubeletFixture;
+  readonly asked: { readonly atMs: number; readonly token: unknown }[];
+  readonly server: { status: number; text: string };
+}> {
+  const fixture = createKubeletFixture({ config: { staticPodUrl, staticPodUrlHeaders: { 'x-token': 'secret' } } });
+  running.push(fixture);
+  const { clock } = fixture.platform;
+  const asked: { atMs: number; token: unknown }[] = [];
+  const server = { status: 200, text: manifest('one') };
+  await fixture.platform.listenHttp({ host: '10.0.0.1', port: 9090 }, ({ headers }) => {
+    asked.push({ atMs: clock.monotonicMs(), token: headers['x-token'] });
+    return { kind: 'bytes', status: server.status, headers: {}, chunks: [Buffer.from(server.text)] };
+  });
+  await fixture.start();
+  await clock.runUntil(() => fixture.summary('web-node-1') === 'Running true', 30_000);
+  return { fixture, asked, server };
 }
 
 afterEach(async () => {
@@ -104,5 +143,43 @@ describe('static pods', () => {
     );
     await fixture.platform.clock.advance(60_000);
     assert.deepEqual(fixture.runtime.running(), ['web-node-1/app']);
+  });
+});
+
+describe('static pods from a URL', () => {
+  it('run, show as mirror pods, and are asked for with the headers every httpCheckFrequency', async () => {
+    const { fixture, asked } = await withUrl();
+    const annotations = fixture.pod('web-node-1')?.metadata.annotations ?? {};
+    assert.equal(annotations['kubernetes.io/config.source'], 'http');
+    await fixture.platform.clock.advance(40_000);
+    assert.deepEqual([...new Set(asked.map(({ token }) => token))], ['secret']);
+    const gaps = asked.slice(1).map(({ atMs }, at) => atMs - asked[at]!.atMs);
+    assert.deepEqual(gaps, [20_000, 20_000]);
+  });
+
+  it('follow what the URL says, which may be a list', async () => {
+    const { fixture, server } = await withUrl();
+    const other = manifest('two').replace('name: web', 'name: other');
+    server.text = `apiVersion: v1\nkind: PodList\nitems:\n${[other]
+      .map((text) => `- ${text.trimEnd().replaceAll('\n', '\n  ')}`)
+      .join('\n')}\n`;
+    await fixture.platform.clock.runUntil(
+      () => fixture.pod('web-node-1') === undefined && fixture.summary('other-node-1') === 'Running true',
+      120_000,
+    );
+    assert.deepEqual(fixture.runtime.running(), ['other-node-1/app']);
+  });
+
+  it('stay while the URL does not answer, or answers nothing', async () => {
+    const { fixture, server } = await withUrl();
+    for (const answer of [
+      { status: 503, text: 'later' },
+      { status: 200, text: '' },
+      { status: 200, text: 'kind: [' },
+    ]) {
+      Object.assign(server, answer);
+      await fixture.platform.clock.advance(60_000);
+      assert.deepEqual(fixture.runtime.running(), ['web-node-1/app'], JSON.stringify(answer));
+    }
   });
 });

@@ -4,7 +4,7 @@
  */
 import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
 import { parseTime } from '../api/time.ts';
-import type { EventRecorder } from '../client/event-recorder.ts';
+import type { AdmissionReason, KubeletEventRecorder } from './event-reasons.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import type { AdmissionResult } from './admission.ts';
 import type { SyncHandler } from './kubelet-sync-loop.ts';
@@ -16,7 +16,7 @@ import { isTerminalPhase, podFields, podUid, type SyncPodType } from './types/po
 /** What the handlers need. */
 export interface SyncHandlersDeps {
   readonly platform: BasePlatform;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   /** Hears of every pod the kubelet is told to run. */
   readonly podSeen: (pod: Pod) => void;
   readonly podManager: PodManager;
@@ -59,7 +59,7 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     podWorkers.updatePod({ pod, mirrorPod, updateType: wasMirror ? 'update' : updateType, startTimeMs });
   }
 
-  function rejectPod(pod: Pod, reason: string, message: string): void {
+  function rejectPod(pod: Pod, reason: AdmissionReason, message: string): void {
     deps.recorder.event(pod, 'Warning', reason, message);
     const generation = pod.metadata.generation;
     const status: PodStatus = {

@@ -6,7 +6,7 @@
  * the next relist and sync. Waiting reasons of containers that failed to start are so reported without delay.
  */
 import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
-import type { EventRecorder } from '../client/event-recorder.ts';
+import type { KubeletEventRecorder } from './event-reasons.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import type { AllocationManager } from './allocation/allocation-manager.ts';
 import type { ResourceManagers } from './composition/resource-managers.ts';
@@ -30,7 +30,7 @@ import type { VolumeManager } from './volumes/volume-manager-contract.ts';
 /** What the syncs of a pod use. */
 export interface SyncPodDeps {
   readonly platform: BasePlatform;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly runtime: ContainerRuntime;
   readonly podCache: PodCache;
   readonly podContainers: PodContainerManager;
@@ -108,12 +108,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     try {
       await deps.directories.makePodDataDirs(podUid(pod));
     } catch (error) {
-      deps.recorder.event(
-        pod,
-        'Warning',
-        'FailedToMakePodDataDirectories',
-        `error making pod data directories: ${textOf(error)}`,
-      );
+      deps.recorder.event(pod, 'Warning', 'Failed', `error making pod data directories: ${textOf(error)}`);
       throw error;
     }
   }

@@ -32,6 +32,8 @@ export interface HttpRequest {
   readonly peerCertificate?: PeerCertificate;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
+  /** True over HTTP/2, where a connection carries several requests at a time. */
+  readonly isHttp2?: boolean;
   /** True when the request asks to switch protocols. */
   readonly wantsUpgrade: boolean;
   /** The whole body. Rejects with a `BodyTooLargeError` past `limitBytes`. */
@@ -40,7 +42,7 @@ export interface HttpRequest {
   bodyStream(): AsyncIterable<Uint8Array>;
 }
 
-/** The response head's headers; array values are sent as several lines. */
+/** The response head's headers; array values are sent as several lines. `connection: close` ends it, over HTTP/2 too. */
 export type HttpHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 /** One response. */
@@ -74,11 +76,21 @@ export class BodyTooLargeError extends Error {
   }
 }
 
+/** A certificate for connections that ask for its names. */
+export interface SniCertificate {
+  readonly certPem: string;
+  readonly keyPem: string;
+  /** Lower case, `*.example.com` too; empty: those in the certificate. */
+  readonly names: readonly string[];
+}
+
 /** Where and how to listen. */
 export interface ListenOptions {
   readonly host: string;
   /** 0 chooses a free port. */
   readonly port: number;
+  /** Lets other processes listen on the port too; the kernel spreads the connections. Default false. */
+  readonly sharesPort?: boolean;
   /** Plain HTTP when absent. */
   readonly tls?: {
     readonly certPem: string;
@@ -87,6 +99,10 @@ export interface ListenOptions {
     readonly clientCaPem?: string;
     /** Offer HTTP/2 by ALPN. Default true. */
     readonly http2?: boolean;
+    /** Streams at a time on an HTTP/2 connection. Default 250. */
+    readonly http2MaxStreams?: number;
+    /** Instead of the certificate above where a client asks for these names. */
+    readonly sni?: readonly SniCertificate[];
     /** Default 1.2. */
     readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
     /** Suites by OpenSSL's names, the wanted first. Default: the runtime's. */
@@ -99,7 +115,7 @@ export interface HttpServer {
   readonly port: number;
   /** Swaps certificate and key for new connections, and the authority of clients where one is given. Throws for what does not fit. */
   setCertificate(certPem: string, keyPem: string, clientCaPem?: string): void;
-  /** Stops accepting, aborts the requests that still run after `graceMs`, closes. */
+  /** Stops accepting, aborts the requests that still run after `graceMs`, closes. Called again, the shorter time counts. */
   close(graceMs: number): Promise<void>;
 }
 

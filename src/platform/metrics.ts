@@ -2,6 +2,8 @@
 
 export interface Counter {
   inc(labels?: Readonly<Record<string, string>>, by?: number): void;
+  /** Removes the series with these labels: what they name is gone. */
+  remove(labels: Readonly<Record<string, string>>): void;
 }
 export interface Gauge {
   set(value: number, labels?: Readonly<Record<string, string>>): void;

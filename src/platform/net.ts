@@ -34,7 +34,8 @@ export interface HttpCall {
   readonly unixPath?: string;
   /** A list is sent as that many lines. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  readonly body?: string | Uint8Array;
+  /** Chunks are sent as they come, under the `content-length` of the headers if that is told. */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly tls?: TlsOptions;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -44,6 +45,8 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Cookies apart: joined to one line they would be one. */
+  readonly setCookie?: readonly string[];
   readonly body: AsyncIterable<Uint8Array>;
   /** Drops the rest of the body and the connection. */
   cancel(): void;

@@ -23,6 +23,29 @@ nodePortAddresses: null
   });
 });
 
+test("upstream's defaults, written out", () => {
+  const text = `${HEAD}bindAddressHardFail: false
+conntrack: {maxPerCore: null, min: null, tcpBeLiberal: false, tcpCloseWaitTimeout: null, tcpEstablishedTimeout: null, udpStreamTimeout: 0s, udpTimeout: 0s}
+detectLocal: {bridgeInterface: "", interfaceNamePrefix: ""}
+detectLocalMode: ""
+enableProfiling: false
+healthzBindAddress: "0.0.0.0:10256"
+ipvs: {excludeCIDRs: null, minSyncPeriod: 0s, scheduler: "", strictARP: false, syncPeriod: 0s, tcpFinTimeout: 0s, tcpTimeout: 0s, udpTimeout: 0s}
+logging: {flushFrequency: 0, options: {json: {infoBufferSize: "0"}, text: {infoBufferSize: "0"}}, verbosity: 0}
+metricsBindAddress: ""
+mode: ""
+nftables: {masqueradeAll: false, masqueradeBit: null, minSyncPeriod: 0s, syncPeriod: 0s}
+oomScoreAdj: null
+portRange: ""
+showHiddenMetricsForVersion: ""
+winkernel: {enableDSR: false, forwardHealthCheckVIP: false, networkName: "", rootHnsEndpointName: "", sourceVip: ""}
+`;
+  assert.deepEqual(readKubeProxyConfiguration(text), {
+    healthzBindAddress: '0.0.0.0:10256',
+    bindAddressHardFail: false,
+  });
+});
+
 test('node port addresses', () => {
   const read = (list: string) => readKubeProxyConfiguration(`${HEAD}nodePortAddresses: ${list}\n`).nodePortAddresses;
   assert.deepEqual(read('[10.0.0.0/8, "fd00::/8"]'), ['10.0.0.0/8', 'fd00::/8']);
@@ -38,7 +61,7 @@ for (const [field, expected] of [
     /^Error: KubeProxyConfiguration\.NodePortAddresses\[1\]: Invalid value: "10\.20\.30\.40": must be a valid CIDR$/,
   ],
   ['iptables: {masqueradeAll: true}', /iptables\.masqueradeAll: true/],
-  ['conntrack: {maxPerCore: 5}', /conntrack\.maxPerCore is not supported/],
+  ['conntrack: {maxPerCore: 5}', /conntrack\.maxPerCore: 5 is not supported/],
   ['clusterCIDR: 10.0.0.0', /clusterCIDR: 10\.0\.0\.0 is no range/],
   ['modes: iptables', /modes is not supported/],
 ] as const)

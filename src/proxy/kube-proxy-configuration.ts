@@ -14,6 +14,10 @@ export interface KubeProxyConfiguration {
   readonly clusterCidr?: string;
   readonly nodeName?: string;
   readonly kubeconfig?: string;
+  /** `address:port`. */
+  readonly healthzBindAddress?: string;
+  readonly metricsBindAddress?: string;
+  readonly bindAddressHardFail?: boolean;
   /** Ranges, or `primary`. */
   readonly nodePortAddresses?: readonly string[];
 }
@@ -21,29 +25,59 @@ export interface KubeProxyConfiguration {
 /** Values that ask for nothing special, by path. Anything else there is refused. */
 const HARMLESS: Readonly<Record<string, readonly unknown[]>> = {
   bindAddress: ['', '0.0.0.0', '::'],
-  bindAddressHardFail: [false],
   'clientConnection.acceptContentTypes': [''],
   'clientConnection.contentType': ['', 'application/json', 'application/vnd.kubernetes.protobuf'],
   // Ours has no limit of its own: the server's fairness decides.
   'clientConnection.qps': ['any'],
   'clientConnection.burst': ['any'],
   configSyncPeriod: ['any'],
+  // Limits of connection tracking are left to the machine: so is what upstream would set by default.
+  'conntrack.maxPerCore': [null, 0, 32_768],
+  'conntrack.min': [null, 0, 131_072],
+  'conntrack.tcpBeLiberal': [false],
+  'conntrack.tcpCloseWaitTimeout': [null, '0s', '1h0m0s'],
+  'conntrack.tcpEstablishedTimeout': [null, '0s', '24h0m0s'],
+  'conntrack.udpStreamTimeout': ['0s'],
+  'conntrack.udpTimeout': ['0s'],
+  'detectLocal.bridgeInterface': [''],
+  'detectLocal.interfaceNamePrefix': [''],
   detectLocalMode: ['', 'ClusterCIDR'],
   enableProfiling: [false],
-  healthzBindAddress: [''],
-  metricsBindAddress: [''],
   'iptables.localhostNodePorts': [null, false],
   'iptables.masqueradeAll': [false],
   'iptables.masqueradeBit': [null, 14],
   'iptables.minSyncPeriod': ['any'],
   'iptables.syncPeriod': ['any'],
+  // Of modes there are none of.
+  'ipvs.excludeCIDRs': ['any'],
+  'ipvs.minSyncPeriod': ['any'],
+  'ipvs.scheduler': ['any'],
+  'ipvs.strictARP': ['any'],
+  'ipvs.syncPeriod': ['any'],
+  'ipvs.tcpFinTimeout': ['any'],
+  'ipvs.tcpTimeout': ['any'],
+  'ipvs.udpTimeout': ['any'],
+  'winkernel.enableDSR': ['any'],
+  'winkernel.forwardHealthCheckVIP': ['any'],
+  'winkernel.networkName': ['any'],
+  'winkernel.rootHnsEndpointName': ['any'],
+  'winkernel.sourceVip': ['any'],
+  'logging.flushFrequency': ['any'],
+  'logging.format': ['', 'text', 'json'],
+  'logging.options.json.infoBufferSize': ['any'],
+  'logging.options.json.splitStream': [false],
+  'logging.options.text.infoBufferSize': ['any'],
+  'logging.options.text.splitStream': [false],
+  'logging.verbosity': ['any'],
   'nftables.masqueradeAll': [false],
   'nftables.masqueradeBit': [null, 14],
   'nftables.minSyncPeriod': ['any'],
   'nftables.syncPeriod': ['any'],
-  oomScoreAdj: [null],
+  // It stays as whoever starts the process sets it.
+  oomScoreAdj: [null, -999],
   portRange: [''],
   showHiddenMetricsForVersion: [''],
+  windowsRunAsService: [false],
 };
 
 const HONOURED = new Set([
@@ -54,6 +88,9 @@ const HONOURED = new Set([
   'hostnameOverride',
   'clientConnection.kubeconfig',
   'nodePortAddresses',
+  'healthzBindAddress',
+  'metricsBindAddress',
+  'bindAddressHardFail',
 ]);
 const MODES: readonly string[] = ['nftables', 'iptables', 'userspace'];
 
@@ -83,6 +120,8 @@ export function readKubeProxyConfiguration(text: string): KubeProxyConfiguration
     problems.push(nodePortAddressesProblem(nodePortAddresses));
   if (problems.length > 0) throw new Error(problems.join('; '));
   const nodeName = string(root['hostnameOverride']);
+  const healthzBindAddress = string(root['healthzBindAddress']);
+  const metricsBindAddress = string(root['metricsBindAddress']);
   const connection = root['clientConnection'] as { kubeconfig?: unknown } | null | undefined;
   const kubeconfig = string(connection?.kubeconfig);
   return {
@@ -90,6 +129,9 @@ export function readKubeProxyConfiguration(text: string): KubeProxyConfiguration
     ...(clusterCidr === undefined ? {} : { clusterCidr }),
     ...(nodeName === undefined ? {} : { nodeName }),
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(healthzBindAddress === undefined ? {} : { healthzBindAddress }),
+    ...(metricsBindAddress === undefined ? {} : { metricsBindAddress }),
+    ...(typeof root['bindAddressHardFail'] === 'boolean' ? { bindAddressHardFail: root['bindAddressHardFail'] } : {}),
     ...((nodePortAddresses as readonly string[]).length === 0
       ? {}
       : { nodePortAddresses: nodePortAddresses as readonly string[] }),

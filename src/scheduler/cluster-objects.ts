@@ -12,6 +12,7 @@ import {
   ReplicaSets,
   ReplicationControllers,
   DeviceClasses,
+  DeviceTaintRules,
   ResourceClaims,
   ResourceSlices,
   Services,
@@ -20,7 +21,9 @@ import {
 } from '../api/gen/resources.ts';
 import { deepEqual } from '../base/equal.ts';
 import type { KubernetesObject } from '../api/object.ts';
-import type { Informer, InformerFactory } from '../client/informer.ts';
+import type { Informer } from '../client/informer.ts';
+import { createOptionalInformer, type OptionalInformerDeps } from '../client/optional-informer.ts';
+import { withRuleTaints } from '../component-helpers/device-taint-rules.ts';
 import type { ClusterObjects } from './framework/plugin-deps.ts';
 import { createServiceSiblings, createSiblingSelector, selectingServices } from './framework/sibling-selector.ts';
 import type { ClusterEvent } from './queue/cluster-event.ts';
@@ -33,7 +36,8 @@ export interface FollowedObjects extends ClusterObjects {
 }
 
 /** Makes the informers; they run when the factory is started. */
-export function followClusterObjects(informers: InformerFactory): FollowedObjects {
+export function followClusterObjects(deps: OptionalInformerDeps): FollowedObjects {
+  const { informers } = deps;
   const pods = informers.informer(Pods);
   const claims = informers.informer(PersistentVolumeClaims);
   const volumes = informers.informer(PersistentVolumes);
@@ -46,6 +50,7 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
   const resourceClaims = informers.informer(ResourceClaims);
   const slices = informers.informer(ResourceSlices);
   const deviceClasses = informers.informer(DeviceClasses);
+  const taintRules = createOptionalInformer(deps, DeviceTaintRules);
   const namespaces = informers.informer(Namespaces);
   const budgets = informers.informer(PodDisruptionBudgets);
   const owners = {
@@ -65,7 +70,7 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
     storageCapacities: () => capacities.list(),
     resourceClaim: (namespace, name) => resourceClaims.get({ namespace, name }),
     resourceClaims: () => resourceClaims.list(),
-    resourceSlices: () => slices.list(),
+    resourceSlices: () => withRuleTaints(slices.list(), taintRules.list()),
     deviceClass: (name) => deviceClasses.get({ name }),
     storageClass: (name) => classes.get({ name }),
     namespaceLabels: (name) => namespaces.get({ name })?.metadata.labels,
@@ -74,7 +79,8 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
     serviceSiblings: createServiceSiblings(owners.services),
     servicesOf: (pod) => selectingServices(owners.services, pod),
     onEvent(notify) {
-      for (const informer of [resourceClaims, slices, deviceClasses] as unknown as Informer<KubernetesObject>[]) {
+      const deviceInformers = [resourceClaims, slices, deviceClasses, taintRules];
+      for (const informer of deviceInformers as unknown as Pick<Informer<KubernetesObject>, 'addHandler'>[]) {
         informer.addHandler({
           onAdd: (now) => notify('resource-claim', undefined, now),
           onUpdate: (old, now) => notify('resource-claim', old, now),
@@ -95,11 +101,11 @@ export function followClusterObjects(informers: InformerFactory): FollowedObject
       });
     },
     async waitForSync(signal) {
-      await Promise.all(
-        [...storageInformers, resourceClaims, slices, deviceClasses, namespaces, budgets, ...Object.values(owners)].map(
-          (informer) => informer.waitForSync(signal),
-        ),
-      );
+      const all = [...storageInformers, resourceClaims, slices, deviceClasses, namespaces, budgets];
+      await Promise.all([
+        taintRules.start(signal),
+        ...[...all, ...Object.values(owners)].map((informer) => informer.waitForSync(signal)),
+      ]);
     },
   };
 }

@@ -103,7 +103,7 @@ test('pods are bound, and counted before they are seen bound', async (t) => {
   const condition = run.pod('q')?.status?.conditions?.[0];
   assert.equal(
     condition?.message,
-    '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+    '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
   );
   assert.deepEqual([condition?.type, condition?.status, condition?.reason], ['PodScheduled', 'False', 'Unschedulable']);
 });

@@ -21,8 +21,8 @@ import { extendersInPreemption, filterByExtenders, scoreByExtenders } from './ex
 import type { Extender } from './extenders/extender.ts';
 import { fitErrorMessage, rejectingPlugins, type Diagnosis } from './fit-error.ts';
 import { createNominator } from './framework/nominations.ts';
-import { timedCall } from './framework/plugin-timer.ts';
 import type { CycleState, PostFilterResult, QueuedPod, SchedulerPlugin } from './framework/plugin.ts';
+import { makesRoom, runPostFilters } from './framework/run-post-filters.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
 import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
@@ -62,7 +62,7 @@ export interface Scheduler {
 /** A pod that found no node, and what preemption made of it. */
 interface Rejection {
   readonly diagnosis: Diagnosis;
-  readonly postFilter: PostFilterResult | undefined;
+  readonly postFilter: PostFilterResult;
 }
 
 /** One attempt. */
@@ -92,8 +92,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const { platform, informers, client, extenders = [] } = deps;
   const log = platform.log.child('scheduler');
   const random = platform.random.fork('scheduler');
-  const objects = followClusterObjects(informers);
   const { clock } = platform;
+  const objects = followClusterObjects({ client, informers, clock, log });
   const cache = createSchedulerCache();
   const metrics = createSchedulerMetrics(platform.metrics, () => {
     const { pods: all, assumed } = cache.podCounts();
@@ -255,19 +255,16 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const snapshot = cache.snapshot();
     const extended = extendersInPreemption({ extenders, pod, snapshot, signal, log });
     const input = { snapshot, statuses, filters, nominations, ...extended };
-    const ended = (postFilter: PostFilterResult | undefined): Rejection => {
-      timer?.ended('PostFilter', startedMs, postFilter?.commit === undefined ? NOTHING_FOUND : undefined);
+    const ended = (postFilter: PostFilterResult): Rejection => {
+      timer?.ended('PostFilter', startedMs, makesRoom(postFilter) ? undefined : NOTHING_FOUND);
       metrics.preemptionAttempt();
-      if (postFilter?.victims !== undefined) metrics.victims(postFilter.victims);
+      if (postFilter.victims !== undefined) metrics.victims(postFilter.victims);
       return {
-        diagnosis: postFilter?.message === undefined ? diagnosis : { ...diagnosis, postFilter: postFilter.message },
+        diagnosis: postFilter.message === undefined ? diagnosis : { ...diagnosis, postFilter: postFilter.message },
         postFilter,
       };
     };
-    const [plugin] = nodeCount === 0 ? [] : points.postFilter;
-    const asked = timedCall(state, { plugin: plugin?.name ?? '', point: 'PostFilter' }, () =>
-      plugin?.postFilter?.(state, pod, input),
-    );
+    const asked = runPostFilters(nodeCount === 0 ? [] : points.postFilter, { state, pod, input });
     return asked instanceof Promise ? asked.then(ended) : ended(asked);
   };
   const reject = (cycle: Cycle, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {
@@ -278,19 +275,19 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const filters = filterNames(profileOf(queued.pod));
     const uid = queued.pod.metadata.uid ?? '';
     decisions.add({ uid, atMs: clock.nowMs(), message, nodeCount, statuses, filters });
-    const makesRoom = postFilter?.commit !== undefined;
+    const hasRoomMade = makesRoom(postFilter);
     // While room is made for it the pod waits for that alone, then it is tried at once.
-    queue.requeue(queued, makesRoom ? MAKING_ROOM : rejectingPlugins(diagnosis));
+    queue.requeue(queued, hasRoomMade ? MAKING_ROOM : rejectingPlugins(diagnosis));
     profileOf(queued.pod).recorder.event(queued.pod, 'Warning', 'FailedScheduling', message);
-    const nominatedNode = postFilter?.nominatedNode;
+    const { nominatedNode } = postFilter;
     if (nominatedNode !== undefined) nominations.set(queued.pod, nominatedNode);
     const report = { message, clock, ...(nominatedNode === undefined ? {} : { nominatedNode }) };
     void reportUnschedulable(client, queued.pod, report)
-      .then(() => postFilter?.commit?.(signal))
+      .then(() => postFilter.commit?.(signal))
       .catch((error: unknown) =>
         log.warn('cannot write the PodScheduled condition or make room for the pod', { err: error }),
       )
-      .then(() => (makesRoom && !signal.aborted ? queue.activate(uid) : undefined));
+      .then(() => (hasRoomMade && !signal.aborted ? queue.activate(uid) : undefined));
   };
   /** Tries pods until the queue is empty, giving way to others every few milliseconds. */
   const run = async (signal: AbortSignal): Promise<void> => {

@@ -5,6 +5,8 @@ import { after, before, describe, test } from 'node:test';
 import { Leases } from '../../src/api/gen/resources.ts';
 import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
 import { start, type Running } from '../integration/fixtures/programs.ts';
+import { freePort } from '../../src/platform/node/free-port-fixture.ts';
+import { createNodeNet } from '../../src/platform/node/net.ts';
 import { until } from '../integration/fixtures/until.ts';
 
 const repository = join(import.meta.dirname, '../..');
@@ -13,6 +15,7 @@ const key = { namespace: 'kube-system', name: 'kube-controller-manager' };
 describe('controllers alone', () => {
   let plane: ControlPlaneFixture;
   const managers: Running[] = [];
+  let securePort = 0;
   before(async () => {
     plane = await startControlPlane({ components: false });
   });
@@ -22,10 +25,23 @@ describe('controllers alone', () => {
   });
 
   const manager = (...more: string[]): Running => {
-    const flags = ['--kubeconfig', plane.kubeconfig, '--port', '0', '--use-service-account-credentials'];
+    const flags = [
+      `--kubeconfig=${plane.kubeconfig}`,
+      '--use-service-account-credentials=true',
+      '--bind-address=127.0.0.1',
+    ];
     const files = ['--service-account-private-key-file', join(plane.directory, 'pki/sa.key')];
     const quick = ['--leader-elect-lease-duration', '20s', '--leader-elect-renew-deadline', '18s'];
-    const args = ['controller-manager', ...flags, ...files, ...quick, '--leader-elect-retry-period', '500ms', ...more];
+    const args = [
+      'controller-manager',
+      ...flags,
+      ...files,
+      ...quick,
+      '--leader-elect-retry-period',
+      '500ms',
+      '--secure-port=0',
+      ...more,
+    ];
     const running = start(process.execPath, [join(repository, 'src/cli/main.ts'), ...args]);
     managers.push(running);
     return running;
@@ -47,7 +63,14 @@ describe('controllers alone', () => {
   };
 
   test('the leader works, each controller as an account of its own', async () => {
-    const first = manager();
+    // As kubeadm starts it.
+    securePort = await freePort();
+    const conf = plane.kubeconfig;
+    const first = manager(
+      ...[`--secure-port=${securePort}`, `--authentication-kubeconfig=${conf}`, `--authorization-kubeconfig=${conf}`],
+      ...[`--client-ca-file=${plane.directory}/pki/ca.crt`, '--controllers=*,bootstrapsigner,tokencleaner'],
+      ...['--cluster-name=kubernetes', '--leader-elect=true', '--profiling=true', '--v=2'],
+    );
     await eventually('a leader', async () => (await holder()) !== '');
     await plane.kubectl(['create', 'serviceaccount', 'bot']);
     await plane.kubectl(['create', 'deployment', 'web', '--image=web:1']);
@@ -57,6 +80,36 @@ describe('controllers alone', () => {
     assert.match(accounts.stdout, /serviceaccount\/deployment-controller/);
     assert.match(accounts.stdout, /serviceaccount\/replicaset-controller/);
     assert.doesNotMatch(first.stdout(), /"level":"error"/);
+  });
+
+  test('health is for everybody, metrics for whom the API server lets', async () => {
+    const url = (path: string): string => `https://127.0.0.1:${securePort}${path}`;
+    const net = createNodeNet();
+    const ask = async (path: string, more: { token?: string; cert?: boolean } = {}): Promise<number> => {
+      const { cert, key } = plane.tls;
+      const identity = more.cert === true ? { certPem: cert, keyPem: key } : {};
+      const answer = await net.http({
+        method: 'GET',
+        url: url(path),
+        headers: more.token === undefined ? {} : { authorization: `Bearer ${more.token}` },
+        tls: { insecureSkipVerify: true, ...identity },
+      });
+      answer.cancel();
+      return answer.status;
+    };
+    await eventually('its server', async () => (await ask('/healthz')) === 200);
+    assert.equal(await ask('/metrics'), 403);
+    assert.equal(await ask('/metrics', { cert: true }), 200);
+    const { stdout: token } = await plane.kubectl(['create', 'token', 'bot']);
+    assert.equal(await ask('/metrics', { token }), 403);
+    const role = ['create', 'clusterrole', 'reader', '--verb=get', '--non-resource-url=/metrics'];
+    assert.equal((await plane.kubectl(role)).code, 0);
+    const binding = ['create', 'clusterrolebinding', 'reader', '--clusterrole=reader', '--serviceaccount=default:bot'];
+    assert.equal((await plane.kubectl(binding)).code, 0);
+    // The refusal is remembered for ten seconds.
+    await eventually('consent', async () => (await ask('/metrics', { token })) === 200);
+    assert.equal(await ask('/metrics', { token: 'made-up' }), 401);
+    net.close();
   });
 
   test('a token secret is filled with the key of the file, and its token opens the door', async () => {

@@ -8,58 +8,17 @@ import { createCertificateRequest } from './certificate-request.ts';
 import { start } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { type ControlPlaneFixture, startControlPlane } from './control-plane-fixture.ts';
+import { kubectlGroup } from './kubectl-rows-fixture.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
 
-type Words = string | RegExp;
-
-interface Row {
-  /** Split at blanks; parts in single quotes stay whole. */
-  readonly run: string;
-  readonly input?: string;
-  /** Standard output; default: anything. */
-  readonly out?: Words;
-  /** Standard error; default: nothing. */
-  readonly err?: Words;
-  /** Default 0. */
-  readonly code?: number;
-  /** What controllers do in their own time: repeated until it is as told. */
-  readonly soon?: boolean;
-}
-
 let plane: ControlPlaneFixture;
+const group = kubectlGroup(() => plane);
 
 before(async () => {
   // A pod on a node that is not there stays, however long the commands take.
   plane = await startControlPlane({ without: ['pod-garbage-collector-controller'] });
 });
 after(() => plane.stop());
-
-function argumentsOf(line: string): string[] {
-  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
-}
-
-function check(what: string, said: string, words: Words | undefined): void {
-  if (words === undefined) return;
-  if (typeof words === 'string') assert.equal(said, words, what);
-  else assert.match(said, words, what);
-}
-
-function group(name: string, rows: () => readonly Row[]): void {
-  test(name, async (t) => {
-    for (const row of rows()) {
-      await t.test(`kubectl ${row.run}`, async () => {
-        const once = async (): Promise<true> => {
-          const said = await plane.kubectl(argumentsOf(row.run), row.input);
-          check('stderr', said.stderr, row.err ?? '');
-          check('stdout', said.stdout, row.out);
-          assert.equal(said.code, row.code ?? 0);
-          return true;
-        };
-        await (row.soon ? until(row.run, once) : once());
-      });
-    }
-  });
-}
 
 function configMap(name: string, data: string, more = ''): string {
   return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: ${data}\n${more}`;

@@ -7,8 +7,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { ContainerStatus, Pod } from '../../src/api/gen/core-v1.ts';
-import { Nodes, Pods } from '../../src/api/gen/resources.ts';
+import type { ContainerStatus, Node, Pod } from '../../src/api/gen/core-v1.ts';
+import { ConfigMaps, Nodes, Pods } from '../../src/api/gen/resources.ts';
 import { keelsonProgram } from './cluster-fixture.ts';
 import type { ControlPlaneFixture } from '../control-plane/control-plane-fixture.ts';
 import { testCgroup, testImageName } from './fixtures/containerd.ts';
@@ -248,6 +248,72 @@ describe('the kubelet alone', () => {
     assert.match(readFileSync(kubeconfig, 'utf8'), /kubelet-client-current\.pem/);
     const requests = await plane.kubectl(['get', 'csr', '-o', 'jsonpath={.items[*].spec.username}']);
     assert.deepEqual([...new Set(requests.stdout.split(' '))], ['system:bootstrap:abcdef']);
+    kill('SIGTERM');
+  });
+
+  it('starts anew with the configuration its node names; the process and its pod go on', async () => {
+    await machine.configure();
+    const kubeconfig = await machine.credentials('dynamic', 'system:node:dynamic', 'system:nodes');
+    const folders = [
+      '--cert-dir',
+      join(machine.directory, 'pki'),
+      '--dynamic-config-dir',
+      join(machine.directory, 'dyn'),
+    ];
+    const flags = ['--kubeconfig', kubeconfig, '--hostname-override', 'dynamic', '--node-ip', '127.0.0.1', ...folders];
+    const { kill, stderr, pid } = machine.kubelet('dynamic', ...flags);
+    const nodes = plane.admin.resource(Nodes);
+    const capacity = (pods: string): Promise<Node> =>
+      until(
+        `room for ${pods} pods`,
+        async () => {
+          const node = await nodes.get({ name: 'dynamic' });
+          return node.status?.capacity?.['pods'] === pods && node;
+        },
+        stderr,
+      );
+    await capacity('110');
+    const key = { namespace: 'default', name: 'steady' };
+    await plane.admin.resource(Pods).create({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: key,
+      spec: {
+        nodeName: 'dynamic',
+        terminationGracePeriodSeconds: 0,
+        containers: [{ name: 'app', image: testImageName, command: ['busybox', 'sleep', '1000'] }],
+      },
+    });
+    const containerOf = (): Promise<ContainerStatus> =>
+      until(
+        'the pod runs',
+        async () => {
+          const [app] = (await plane.admin.resource(Pods).get(key)).status?.containerStatuses ?? [];
+          return app?.state?.running !== undefined && app;
+        },
+        stderr,
+      );
+    const before = await containerOf();
+    const configMap = { namespace: 'kube-system', name: 'wished', kubeletConfigKey: 'kubelet' };
+    const wished = { ...(JSON.parse(readFileSync(machine.configFile, 'utf8')) as object), maxPods: 6 };
+    const { namespace, name } = configMap;
+    await plane.admin.resource(ConfigMaps).create({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { namespace, name },
+      data: { kubelet: JSON.stringify(wished) },
+    });
+    await nodes.patch({ name: 'dynamic' }, { type: 'merge', patch: { spec: { configSource: { configMap } } } });
+    await capacity('6');
+    await until(
+      'the node tells which configuration is active',
+      async () => (await nodes.get({ name: 'dynamic' })).status?.config?.active?.configMap?.name === name,
+      stderr,
+    );
+    const after = await containerOf();
+    assert.deepEqual([after.containerID, after.restartCount], [before.containerID, 0]);
+    assert.equal(process.kill(pid, 0), true, 'the same process');
+    await plane.admin.resource(Pods).delete(key);
     kill('SIGTERM');
   });
 

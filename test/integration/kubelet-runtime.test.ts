@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readlinkSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Container, Pod } from '../../src/api/gen/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
@@ -97,9 +98,10 @@ describe('the runtime manager on a real containerd', () => {
     }
     controller.abort();
   };
-  const run = async (pod: Pod, command: string): Promise<string> => {
+  const run = async (pod: Pod, command: string, container?: string): Promise<string> => {
     const { containers } = await status(pod);
-    const { exitCode, stdout, stderr } = await runtime.execSync(containers[0]!.id, ['/bin/sh', '-c', command], 60_000);
+    const { id } = containers.find(({ name, state }) => state === 'running' && name === (container ?? name))!;
+    const { exitCode, stdout, stderr } = await runtime.execSync(id, ['/bin/sh', '-c', command], 60_000);
     assert.equal(exitCode, 0, Buffer.from(stderr).toString());
     return Buffer.from(stdout).toString().trim();
   };
@@ -232,6 +234,142 @@ describe('the runtime manager on a real containerd', () => {
       .map((container) => container.name);
     assert.deepEqual(running.toSorted(), ['main', 'side']);
     assert.match(await run(pod, 'cat /proc/1/cmdline'), /pause/);
+    await remove(pod);
+  });
+
+  const namespaces = ['net', 'ipc', 'uts', 'pid'] as const;
+  const namespacesOf = async (pod: Pod, container: string): Promise<Readonly<Record<string, string>>> => {
+    const links = namespaces.map((name) => `/bin/busybox readlink /proc/self/ns/${name}`);
+    const lines = (await run(pod, links.join('; '), container)).split('\n');
+    return Object.fromEntries(namespaces.map((name, at) => [name, lines[at]!]));
+  };
+
+  it('shares network, IPC and host name among the containers of a pod, and no more', async () => {
+    const containers = ['one', 'two'].map((name) => ({ name, ...shell(waitForTerm) }));
+    const pod = newPod({ containers });
+    await sync(pod);
+    const [one, two] = [await namespacesOf(pod, 'one'), await namespacesOf(pod, 'two')];
+    for (const name of ['net', 'ipc', 'uts']) {
+      assert.equal(one[name], two[name], name);
+      assert.notEqual(one[name], readlinkSync(`/proc/self/ns/${name}`), name);
+    }
+    assert.notEqual(one['pid'], two['pid']);
+    await remove(pod);
+  });
+
+  it('gives a pod the namespaces of the host that it asks for', async () => {
+    const hosts = Object.fromEntries(namespaces.map((name) => [name, readlinkSync(`/proc/self/ns/${name}`)]));
+    const pod = newPod({
+      hostNetwork: true,
+      hostPID: true,
+      hostIPC: true,
+      containers: [{ name: 'main', ...shell(waitForTerm) }],
+    });
+    assert.equal((await sync(pod)).error, undefined);
+    assert.deepEqual(await namespacesOf(pod, 'main'), hosts);
+    await remove(pod);
+  });
+
+  it('gives containers users, groups, capabilities, filters and kernel settings as they are asked for', async () => {
+    const pod = newPod({
+      setHostnameAsFQDN: true,
+      hostname: 'box',
+      subdomain: 'sub',
+      hostAliases: [{ ip: '192.0.2.7', hostnames: ['elsewhere'] }],
+      dnsPolicy: 'None',
+      dnsConfig: { nameservers: ['192.0.2.53'], searches: ['example.com'], options: [{ name: 'ndots', value: '2' }] },
+      securityContext: {
+        runAsUser: 1000,
+        runAsGroup: 2000,
+        fsGroup: 3000,
+        supplementalGroups: [4000],
+        sysctls: [{ name: 'kernel.shm_rmid_forced', value: '1' }],
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+      containers: [
+        {
+          name: 'main',
+          ...shell(waitForTerm),
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        },
+        {
+          name: 'free',
+          ...shell(waitForTerm),
+          securityContext: { privileged: true, runAsUser: 0, seccompProfile: { type: 'Unconfined' } },
+        },
+      ],
+    });
+    const { error, steps } = await sync(pod);
+    assert.equal(error, undefined, JSON.stringify(steps));
+    const facts = async (container: string): Promise<Readonly<Record<string, string>>> => {
+      const text = await run(pod, 'cat /proc/self/status', container);
+      return Object.fromEntries(text.split('\n').map((line) => line.split(/:\s*/) as [string, string]));
+    };
+    const main = await facts('main');
+    const groups = (main['Groups'] ?? '').trim().split(' ').map(Number);
+    assert.deepEqual([main['Uid']?.split('\t')[0], main['Gid']?.split('\t')[0]], ['1000', '2000']);
+    assert.deepEqual(
+      groups.filter((group) => group !== 2000).toSorted((a, b) => a - b),
+      [3000, 4000],
+    );
+    assert.deepEqual([main['CapBnd'], main['NoNewPrivs'], main['Seccomp']], ['0000000000000000', '1', '2']);
+    const free = await facts('free');
+    assert.deepEqual([free['NoNewPrivs'], free['Seccomp']], ['0', '0']);
+    assert.notEqual(free['CapEff'], '0000000000000000');
+    assert.equal(await run(pod, 'cat /proc/sys/kernel/shm_rmid_forced', 'main'), '1');
+    assert.equal(await run(pod, 'hostname', 'main'), 'box.sub.default.svc.cluster.local');
+    assert.match(await run(pod, 'cat /etc/hosts', 'main'), /192\.0\.2\.7\telsewhere/);
+    assert.equal(
+      await run(pod, 'cat /etc/resolv.conf', 'main'),
+      'search example.com\nnameserver 192.0.2.53\noptions ndots:2',
+    );
+    await remove(pod);
+  });
+
+  it('runs an ephemeral container that sees the processes of its target', async () => {
+    const script = 'trap "exit 0" TERM; /bin/busybox sleep 4242 & wait';
+    const pod = newPod({ containers: [{ name: 'main', ...shell(script) }] });
+    await sync(pod);
+    const debugged: Pod = {
+      ...pod,
+      spec: {
+        ...pod.spec!,
+        ephemeralContainers: [{ name: 'debugger', targetContainerName: 'main', ...shell(waitForTerm) }],
+      },
+    };
+    await sync(debugged);
+    assert.match(await run(debugged, 'cat /proc/*/cmdline', 'debugger'), /sleep.4242/);
+    const { containers } = await status(debugged);
+    assert.deepEqual(containers.map(({ name, restartCount }) => `${name} ${restartCount}`).toSorted(), [
+      'debugger 0',
+      'main 0',
+    ]);
+    await remove(debugged);
+  });
+
+  it('restarts a container by the rule for its exit code, where its pod restarts none', async () => {
+    const again = { action: 'Restart', exitCodes: { operator: 'In', values: [42] } };
+    const rules = { restartPolicy: 'Never', restartPolicyRules: [again] };
+    const pod = newPod({
+      restartPolicy: 'Never',
+      containers: [
+        { name: 'ruled', ...shell('exit 42'), ...rules },
+        { name: 'other', ...shell('exit 41'), ...rules },
+      ],
+    });
+    await sync(pod);
+    const ends = async (): Promise<string[]> =>
+      (await status(pod)).containers.map((each) => `${each.name} ${each.state} ${each.restartCount}`).toSorted();
+    await until('both have ended', async () => {
+      assert.deepEqual(await ends(), ['other exited 0', 'ruled exited 0']);
+      return true;
+    });
+    await sync(pod);
+    await until('one has ended again', async () => {
+      assert.ok((await ends()).includes('ruled exited 1'));
+      return true;
+    });
+    assert.equal((await status(pod)).containers.filter(({ name }) => name === 'other').length, 1);
     await remove(pod);
   });
 

@@ -114,7 +114,7 @@ describe('streams from kubectl to containerd', () => {
       },
       stats: {
         summary: () => Promise.reject(new Error('no statistics here')),
-        claimMetrics: async () => '',
+        kubeletMetrics: async () => '',
         cadvisorMetrics: async () => '',
         resourceMetrics: async () => '',
       },

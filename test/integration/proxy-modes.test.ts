@@ -105,10 +105,13 @@ describe('proxy modes', () => {
     const head = 'apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n';
     writeFileSync(config, `${head}mode: nftables\nclusterCIDR: 10.42.0.0/16\nhostnameOverride: outside\n`);
     await outside.must('ip', `route add 10.42.0.0/16 via ${node.address}`);
-    const args = ['proxy', '--config', config, '--kubeconfig', kubeconfig, '--service-cidr', '10.43.0.0/16'];
+    // As kubeadm starts it: what services are given, the cluster says.
+    const args = ['proxy', `--config=${config}`, `--kubeconfig=${kubeconfig}`];
     const proxy = outside.start(process.execPath, [keelsonProgram, ...args]);
     const url = `http://${address}/cgi-bin/hostname`;
     await until('an answer', async () => (await outside.fetch(url)) !== '');
+    assert.match(await outside.fetch('http://127.0.0.1:10256/healthz'), /"nodeEligible":true/);
+    assert.equal(await outside.fetch('http://127.0.0.1:10249/proxyMode'), 'nftables');
     proxy.kill('SIGTERM');
     assert.equal((await proxy.ended()).code, 0);
     await until('an answer by the rules that stay', () => outside.fetch(url));

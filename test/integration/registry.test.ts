@@ -48,7 +48,7 @@ describe('images from a registry', { skip: withoutRegistry }, () => {
     ];
     return registry.push(path, '1', { architecture, files, env: ['PATH=/bin'], command: ['busybox', 'sleep', '1000'] });
   };
-  const create = (name: string, image: string, secret?: string) =>
+  const create = (name: string, image: string, { secret, policy }: { secret?: string; policy?: string } = {}) =>
     machine.plane.admin.resource(Pods).create({
       apiVersion: 'v1',
       kind: 'Pod',
@@ -56,7 +56,7 @@ describe('images from a registry', { skip: withoutRegistry }, () => {
       spec: {
         nodeName: NODE,
         terminationGracePeriodSeconds: 0,
-        containers: [{ name: 'app', image }],
+        containers: [{ name: 'app', image, ...(policy !== undefined && { imagePullPolicy: policy }) }],
         ...(secret !== undefined && { imagePullSecrets: [{ name: secret }] }),
       },
     });
@@ -130,7 +130,7 @@ describe('images from a registry', { skip: withoutRegistry }, () => {
     const { name } = await push(closed, 'team/refused');
     await secret('wrong', 'wrong');
     await create('without', name);
-    await create('wrong', name, 'wrong');
+    await create('wrong', name, { secret: 'wrong' });
     const shown = quoted(name);
     const failed = `rpc error: code = .* failed to pull and unpack image "${shown}": failed to resolve reference "${shown}": .*`;
     for (const pod of ['without', 'wrong']) {
@@ -146,8 +146,29 @@ describe('images from a registry', { skip: withoutRegistry }, () => {
   it("are pulled with a pull secret's credentials", async () => {
     const { name, image } = await push(closed, 'team/secret');
     await secret('right', registryUser.password);
-    await create('secret', name, 'right');
+    await create('secret', name, { secret: 'right' });
     assert.equal((await runs('secret')).imageID, `${closed.host}/team/secret@${image.manifest.digest}`);
+  });
+
+  it('that a secret has pulled are there for its pods, also after a restart, and for no others', async () => {
+    const { name } = await push(closed, 'team/shared');
+    await create('owner', name, { secret: 'right' });
+    await runs('owner');
+    await kubelet.kill();
+    kubelet.start();
+    await kubelet.ready();
+    await create('same', name, { secret: 'right', policy: 'IfNotPresent' });
+    await runs('same');
+    await said(
+      'same',
+      /^Normal Pulled: Container image ".*" already present on machine and can be accessed by the pod$/,
+    );
+    await create('stranger', name, { policy: 'IfNotPresent' });
+    await said('stranger', new RegExp(`^Warning Failed: Failed to pull image "${quoted(name)}": `));
+    await create('never', name, { policy: 'Never' });
+    await said('never', /^Warning ErrImageNeverPull: Container image ".*" is not present with pull policy of Never$/);
+    await create('other', name, { secret: 'wrong', policy: 'IfNotPresent' });
+    await said('other', new RegExp(`^Warning Failed: Failed to pull image "${quoted(name)}": .*401 Unauthorized`));
   });
 
   it("are pulled with the node's own credentials, which are read at each pull", async () => {

@@ -10,6 +10,7 @@ import { kubectlPrograms } from '../../tools/kubectl.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { images, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
 import { fetchText } from './fixtures/traffic.ts';
+import { proxyRequests } from './proxy-requests-suite.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'keelson-streams-'));
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
@@ -194,3 +195,5 @@ for (const [index, program] of kubectlPrograms().entries()) {
     });
   });
 }
+
+proxyRequests(() => cluster.space('proxied'));

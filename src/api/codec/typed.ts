@@ -25,8 +25,8 @@ export interface DecodeOptions {
    * absent and zero what is zero: the shape of an apply configuration.
    */
   shape?: 'go' | 'sparse';
-  /** A part of the value that is canonical already and is not to be copied. */
-  shared?: unknown;
+  /** An object of this type in canonical shape: parts the value has from it, in the same place, are not copied. */
+  known?: JsonObject;
 }
 
 /** A decoded object and, in Warn mode, a warning per unknown or duplicate field. */
@@ -47,9 +47,10 @@ interface Context {
   readonly path: (string | number)[];
   readonly strict: string[] | undefined;
   readonly sparse: boolean;
-  readonly shared: unknown;
   /** Name of the innermost struct, for type errors. */
   owner: string;
+  /** What the known object has where the value being decoded stands. */
+  known: unknown;
 }
 
 /**
@@ -57,9 +58,15 @@ interface Context {
  * Throws {@link DecodeError}.
  */
 export function decodeTyped(schema: StructSchema, value: unknown, options: DecodeOptions = {}): Decoded {
-  const { mode = 'Ignore', duplicates = [], shape = 'go', shared } = options;
+  const { mode = 'Ignore', duplicates = [], shape = 'go', known } = options;
   const strict = mode === 'Ignore' ? undefined : [...duplicates];
-  const context: Context = { path: [], strict, sparse: shape === 'sparse', shared, owner: '' };
+  const context: Context = {
+    path: [],
+    strict,
+    sparse: shape === 'sparse',
+    owner: '',
+    known: schema.custom === true ? undefined : known,
+  };
   const object = schema.custom === true ? decodeCustom(schema, value, context) : decodeStruct(schema, value, context);
   if (mode === 'Strict' && strict !== undefined && strict.length > 0) {
     throw new DecodeError(`strict decoding error: ${strict.join(', ')}`);
@@ -93,6 +100,7 @@ function mismatch(kind: string, type: TypeSchema, context: Context): never {
 }
 
 function decodeValue(type: TypeSchema, value: unknown, context: Context): unknown {
+  if (value === context.known && typeof value === 'object') return value;
   switch (type.kind) {
     case 'scalar':
       if (typeof value === 'string' && type.scalar === 'string') return value;
@@ -113,8 +121,7 @@ function decodeValue(type: TypeSchema, value: unknown, context: Context): unknow
 
 function decodeStruct(schema: StructSchema, value: unknown, context: Context): JsonObject {
   if (!isObject(value)) mismatch(jsonKind(value), schema, context);
-  if (value === context.shared) return value;
-  const outer = context.owner;
+  const { owner: outer, known } = context;
   context.owner = goStruct(schema.name);
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
@@ -127,11 +134,13 @@ function decodeStruct(schema: StructSchema, value: unknown, context: Context): J
     const item = value[key];
     if (item === undefined) continue;
     context.path.push(key);
+    context.known = isObject(known) && Object.hasOwn(known, key) ? known[key] : undefined;
     decodeField(field, item, { out, context });
     context.path.pop();
   }
   if (!context.sparse) fillAlways(schema, out);
   context.owner = outer;
+  context.known = known;
   return out;
 }
 
@@ -242,13 +251,16 @@ export function zeroElement(type: TypeSchema): unknown {
 function decodeList(type: ListSchema, value: unknown, context: Context): unknown[] {
   if (!Array.isArray(value)) mismatch(jsonKind(value), type, context);
   const out: unknown[] = [];
+  const { known } = context;
   for (const item of value) {
+    context.known = Array.isArray(known) && typeof item === 'object' && known.includes(item) ? item : undefined;
     context.path.push(out.length);
     out.push(
       item === null || item === undefined ? nullElement(type.items, context) : decodeValue(type.items, item, context),
     );
     context.path.pop();
   }
+  context.known = known;
   return out;
 }
 
@@ -259,6 +271,8 @@ function nullElement(type: TypeSchema, context: Context): unknown {
 function decodeMap(type: MapSchema, value: unknown, context: Context): JsonObject {
   if (!isObject(value)) mismatch(jsonKind(value), type, context);
   const out: JsonObject = {};
+  const { known } = context;
+  context.known = undefined;
   for (const key of Object.keys(value)) {
     const item = value[key];
     if (item === undefined) continue;
@@ -266,6 +280,7 @@ function decodeMap(type: MapSchema, value: unknown, context: Context): JsonObjec
     setOwn(out, key, item === null ? nullElement(type.values, context) : decodeValue(type.values, item, context));
     context.path.pop();
   }
+  context.known = known;
   return out;
 }
 

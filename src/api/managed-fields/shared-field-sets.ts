@@ -13,17 +13,19 @@ const KNOWN_SETS = 500;
 
 const lastOfKind = new Lru<string, FieldNode>(KNOWN_SETS);
 
-/** Sets that share already what they can: most managers of an object are written back as they were read. */
-const sharing = new WeakSet<FieldNode>();
+/** What sets were shared as: most managers of an object are written back as they were read. */
+const sharedAs = new WeakMap<FieldNode, FieldNode>();
 
 /** The set, with the last one's parts wherever they are equal. `owner` says whose fields they are. */
 export function withSharedParts(owner: string, set: FieldNode): FieldNode {
-  if (sharing.has(set)) return set;
+  const known = sharedAs.get(set);
+  if (known !== undefined) return known;
   const kind = [owner, ...elements(set).flatMap((key) => [key, ...elements(set[key]!)])].join('\0');
   const last = lastOfKind.get(kind);
   const shared = last === undefined ? set : share(last, set);
   if (shared !== last) lastOfKind.set(kind, shared);
-  sharing.add(shared);
+  sharedAs.set(set, shared);
+  sharedAs.set(shared, shared);
   return shared;
 }
 

@@ -13,6 +13,7 @@ import { createOwnerReferencesPermissionEnforcement } from './owner-references-p
 import { createPodNodeSelector, labelsOf } from './pod-node-selector/pod-node-selector.ts';
 import { createPodTolerationRestriction } from './pod-toleration-restriction/pod-toleration-restriction.ts';
 import { mergeTolerations } from './pod-toleration-restriction/tolerations.ts';
+import { createPrivilegedContainers } from './privileged-containers/privileged-containers.ts';
 import { admissionAttributesOf, admit, testingRegistry } from './testing-admission.ts';
 
 const namespace = (annotations: Record<string, string> = {}): Namespace => ({ metadata: { name: 'ns', annotations } });
@@ -46,6 +47,38 @@ test('NamespaceAutoProvision', async () => {
     [...made].map(({ metadata, spec }: Namespace) => [metadata.name, spec?.finalizers]),
     [['new', ['kubernetes']]],
   );
+});
+
+test('privileged containers, where they are not allowed', async () => {
+  const plugin = createPrivilegedContainers();
+  const yes = { securityContext: { privileged: true } };
+  const pod = podOf({ containers: [{ name: 'c' }, { name: 'd', ...yes }], initContainers: [{ name: 'i', ...yes }] });
+  await assert.rejects(admit(plugin, Pods, { object: pod }), {
+    message:
+      'Pod "p" is invalid: [spec.initContainers[0].securityContext.privileged: Forbidden: disallowed by cluster policy, spec.containers[1].securityContext.privileged: Forbidden: disallowed by cluster policy]',
+  });
+  const deployment = (spec?: object) => ({
+    metadata: { name: 'd', namespace: 'ns' },
+    spec: { selector: {}, template: { spec } },
+  });
+  const template = { containers: [{ name: 'c', ...yes }] };
+  await assert.rejects(
+    admit(plugin, Deployments, { object: deployment(template) as never }),
+    /spec\.template\.spec\.containers\[0\]\.securityContext\.privileged: Forbidden/,
+  );
+  const ephemeral = { ...podOf(), spec: { ...podOf().spec, ephemeralContainers: [{ name: 'e', ...yes }] } } as Pod;
+  const change = {
+    operation: 'UPDATE',
+    oldObject: podOf(),
+    object: ephemeral,
+    subresource: 'ephemeralcontainers',
+  } as const;
+  await assert.rejects(admit(plugin, Pods, change), /spec\.ephemeralContainers\[0\]/);
+  // What is there already may be labelled, and what asks for nothing passes.
+  await admit(plugin, Pods, { operation: 'UPDATE', oldObject: pod, object: { ...pod } });
+  await admit(plugin, Pods, { object: podOf({ containers: [{ name: 'c', securityContext: { privileged: false } }] }) });
+  await admit(plugin, Deployments, { object: deployment() as never });
+  await admit(plugin, ConfigMaps, { object: pod });
 });
 
 test('NamespaceExists', async () => {

@@ -45,8 +45,10 @@ export interface AdmissionAttributes<T extends KubernetesObject = KubernetesObje
 export interface AdmissionPlugin {
   /** Upstream's plugin name: NamespaceLifecycle, ServiceAccount … */
   readonly name: string;
-  /** Fast check: which operations on which resources concern it. */
+  /** Which operations on which resources concern it; asked once for each. */
   handles(operation: AdmissionOperation, resource: ResourceInfo, subresource: string): boolean;
+  /** Nothing is set up for it now: requests pass it by. */
+  isIdle?(): boolean;
   /** Its `mutate` refuses requests before others look at them, but changes nothing. */
   readonly onlyRefuses?: boolean;
   /** Changes the draft. */

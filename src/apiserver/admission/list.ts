@@ -25,6 +25,7 @@ import { createNodeRestriction } from './node-restriction/node-restriction.ts';
 import { admissionPluginNames, type AdmissionPluginName, defaultAdmissionPlugins } from './plugin-names.ts';
 import { createMutatingAdmissionPolicy } from './policy/mutating-policy.ts';
 import { createValidatingAdmissionPolicy } from './policy/validating-policy.ts';
+import { createPrivilegedContainers } from './privileged-containers/privileged-containers.ts';
 import { createPriority } from './priority/priority.ts';
 import { createRbacEscalation } from './rbac-escalation/rbac-escalation.ts';
 import type { LimitedResource } from './resource-quota/limited-resources.ts';
@@ -89,6 +90,8 @@ export interface AdmissionConfig {
   readonly tolerations?: TolerationConfig;
   readonly imagePolicy?: ImagePolicyConfig;
   readonly tolerationSeconds?: TolerationSeconds;
+  /** No pod has privileged containers. */
+  readonly refusesPrivileged?: boolean;
   /** Of ResourceQuota. */
   readonly limitedResources?: readonly LimitedResource[];
 }
@@ -156,14 +159,19 @@ function serviceResolver({ objects, random }: AdmissionDeps): ResolveService {
 /** The first of those that users configure: what no user may turn off runs before. */
 const FIRST_CONFIGURED: AdmissionPluginName = 'MutatingAdmissionPolicy';
 
+/** What upstream checks where objects are stored and validated: these are no plugins there. */
+function checksOfRegistries(deps: AdmissionDeps): AdmissionPlugin[] {
+  const escalation = createRbacEscalation(deps);
+  return deps.config?.refusesPrivileged === true ? [escalation, createPrivilegedContainers()] : [escalation];
+}
+
 /** Makes the plugins of these names (the default ones when absent), in the order they run. */
 export function createAdmissionPlugins(
   deps: AdmissionDeps,
   names: readonly string[] = defaultAdmissionPlugins,
 ): readonly AdmissionPlugin[] {
   return admissionPluginNames.flatMap((name) => [
-    // Upstream checks this in the registry of roles and bindings: it is no plugin there.
-    ...(name === FIRST_CONFIGURED ? [createRbacEscalation(deps)] : []),
+    ...(name === FIRST_CONFIGURED ? checksOfRegistries(deps) : []),
     ...(names.includes(name) ? [factories[name](deps)] : []),
   ]);
 }

@@ -7,10 +7,12 @@ import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { startTestServer, testPlatform } from '../server-fixture.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { createAuditor } from './auditor.ts';
-import type { AuditBackend, AuditEvent } from './event.ts';
-import { createLogBackend } from './log-backend.ts';
+import { createDelivery } from './delivery.ts';
+import type { AuditBackend, AuditEvent, AuditSink } from './event.ts';
+import { createLogSink } from './log-sink.ts';
 import { checkPolicy, decideAudit } from './policy.ts';
-import { createWebhookBackend } from './webhook-backend.ts';
+import { createWebhookSink } from './webhook-sink.ts';
+import type { AuditDelivery } from '../options/audit-options.ts';
 
 const policyOf = (value: object) => checkPolicy({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', ...value });
 
@@ -94,12 +96,12 @@ const badPolicies: readonly [object, RegExp][] = [
 for (const [value, message] of badPolicies)
   test(`policy refused: ${JSON.stringify(value)}`, () => void assert.throws(() => policyOf(value), message));
 
-async function audited(level: string, more: object = {}) {
+async function audited(level: string, more: object = {}, backends: readonly AuditBackend[] = []) {
   const events: AuditEvent[] = [];
   const platform = testPlatform();
   const auditor = createAuditor({
     policy: policyOf({ rules: [{ level, ...more }] }),
-    backends: [{ write: (event) => void events.push(event), stop: async () => undefined }],
+    backends: [{ write: (event) => void events.push(event), stop: async () => undefined }, ...backends],
     clock: platform.clock,
     random: createSeededRandom(1),
   });
@@ -199,11 +201,10 @@ test('log: lines in order, a new file when the old is full, so many and so old o
   const files = createMemoryFiles({ nowMs: () => clock.nowMs() });
   await files.makeDir('/log');
   const options = { path: '/log/audit.log', format: 'json', maxAgeDays: 0, maxBackups: 2, maxSizeMib: 1 } as const;
-  const log: AuditBackend = createLogBackend({ files, clock, log: createMemoryLog() }, options);
+  const log: AuditSink = createLogSink({ files, clock }, options);
   const large = 'x'.repeat(600 * 1024);
   for (const id of ['1', '2', '3', '4']) {
-    log.write({ ...eventOf(id), userAgent: large });
-    await clock.settle();
+    await log.send([{ ...eventOf(id), userAgent: large }]);
     await clock.advance(1000);
   }
   await log.stop();
@@ -220,13 +221,112 @@ test('log: the legacy format', async () => {
   const files = createMemoryFiles({ nowMs: () => clock.nowMs() });
   await files.makeDir('/log');
   const options = { path: '/log/a', format: 'legacy', maxAgeDays: 0, maxBackups: 0, maxSizeMib: 0 } as const;
-  const log = createLogBackend({ files, clock, log: createMemoryLog() }, options);
-  log.write(eventOf('1'));
+  const log = createLogSink({ files, clock }, options);
+  await log.send([eventOf('1')]);
   await log.stop();
   assert.equal(
     await files.readText('/log/a'),
     '2026-01-01T00:00:00.000000Z AUDIT: id="1" stage="ResponseComplete" ip="<unknown>" method="get" user="ann" groups="g" as="<self>" asgroups="<lookup>" user-agent="" namespace="<none>" uri="/x" response="<deferred>"\n',
   );
+});
+
+function delivery(more: Partial<AuditDelivery>): AuditDelivery {
+  const none = { throttleQps: 0, throttleBurst: 0, maxEventBytes: 0, maxBatchBytes: 0 };
+  return { mode: 'blocking', maxBatchSize: 1, maxWaitMs: 0, bufferSize: 10, ...none, ...more };
+}
+
+/** A sink that keeps batches; while `fails` it loses them, while `holds` it takes none. */
+function testSink() {
+  const state = { batches: [] as AuditEvent[][], fails: false, gate: Promise.withResolvers<void>(), holds: false };
+  const sink: AuditSink = {
+    async send(events) {
+      if (state.holds) await state.gate.promise;
+      if (state.fails) throw new Error('disk full');
+      state.batches.push([...events]);
+    },
+    stop: async () => undefined,
+  };
+  return { state, sink };
+}
+
+const isSettled = async (promise: Promise<unknown>, clock: { settle(): Promise<void> }): Promise<boolean> => {
+  let settled = false;
+  void promise.then(
+    () => (settled = true),
+    () => (settled = true),
+  );
+  await clock.settle();
+  return settled;
+};
+
+test('blocking: no answer before its event is out; what cannot be written is no matter, unless it is strict', async () => {
+  for (const [mode, status] of [
+    ['blocking', 201],
+    ['blocking-strict', 500],
+  ] as const) {
+    const { state, sink } = testSink();
+    const clock = new VirtualClock();
+    const log = createMemoryLog();
+    const backend = createDelivery({ sink, clock, log }, delivery({ mode }));
+    const { server } = await audited('Metadata', {}, [backend]);
+    state.holds = true;
+    const first = server.send('POST', MAPS, { metadata: { name: 'a' } });
+    assert.equal(await isSettled(first, clock), false);
+    state.gate.resolve();
+    assert.equal((await first).status, 201);
+    assert.deepEqual(
+      state.batches
+        .flat()
+        .filter(({ verb }) => verb === 'create')
+        .map(({ stage }) => stage),
+      ['RequestReceived', 'ResponseComplete'],
+    );
+    state.fails = true;
+    const second = await server.send('POST', MAPS, { metadata: { name: 'b' } });
+    assert.equal(second.status, status);
+    if (status === 500) assert.match(JSON.stringify(second.body), /failed to store audit event/);
+    assert.ok(log.entries.some(({ message }) => message === 'audit: an event is lost'));
+    await server.server.stop();
+  }
+});
+
+test('large events lose their objects, and batches are split', async () => {
+  const { state, sink } = testSink();
+  const clock = new VirtualClock();
+  const log = createMemoryLog();
+  const options = delivery({ mode: 'batch', maxBatchSize: 10, maxWaitMs: 10, maxEventBytes: 500, maxBatchBytes: 700 });
+  const backend = createDelivery({ sink, clock, log }, options);
+  const body = { data: 'x'.repeat(1000) };
+  backend.write({ ...eventOf('1'), requestObject: body, responseObject: body, annotations: { a: 'b' } });
+  backend.write({ ...eventOf('2'), requestURI: `/${'x'.repeat(600)}` });
+  for (const id of ['3', '4', '5']) backend.write(eventOf(id));
+  await clock.advance(10);
+  const [first] = state.batches[0]!;
+  assert.deepEqual([first?.requestObject, first?.responseObject], [undefined, undefined]);
+  assert.deepEqual(first?.annotations, { a: 'b', 'audit.k8s.io/truncated': 'true' });
+  assert.deepEqual(
+    state.batches.map((batch) => batch.map(({ auditID }) => auditID)),
+    [
+      ['1', '3'],
+      ['4', '5'],
+    ],
+  );
+  assert.ok(log.entries.some(({ message }) => message.includes('too large even without its objects')));
+  await backend.stop();
+});
+
+test('batches: some at once, then so many a second', async () => {
+  const { state, sink } = testSink();
+  const clock = new VirtualClock();
+  const options = delivery({ mode: 'batch', throttleQps: 10, throttleBurst: 2 });
+  const backend = createDelivery({ sink, clock, log: createMemoryLog() }, options);
+  for (const id of ['1', '2', '3', '4']) backend.write(eventOf(id));
+  await clock.settle();
+  assert.equal(state.batches.length, 2);
+  await clock.advance(100);
+  assert.equal(state.batches.length, 3);
+  await backend.stop();
+  assert.equal(state.batches.length, 4);
 });
 
 test('webhook: full batches at once, others when they have waited; a failure is tried again, what is too much is dropped', async () => {
@@ -240,9 +340,9 @@ test('webhook: full batches at once, others when they have waited; a failure is 
       batches.push((body as { items: AuditEvent[] }).items.map(({ auditID }) => auditID));
     },
   };
-  const options = { maxBatchSize: 2, maxWaitMs: 1000, bufferSize: 3, initialBackoffMs: 100 };
-  const log = createMemoryLog();
-  const backend = createWebhookBackend({ client: client as never, target: {} as never, clock, log }, options);
+  const sink = createWebhookSink({ client: client as never, target: {} as never, clock }, 100);
+  const options = delivery({ mode: 'batch', maxBatchSize: 2, maxWaitMs: 1000, bufferSize: 3 });
+  const backend = createDelivery({ sink, clock, log: createMemoryLog() }, options);
   for (const id of ['1', '2', '3']) backend.write(eventOf(id));
   await clock.settle();
   assert.deepEqual(batches, [['1', '2'], ['3']]);

@@ -32,6 +32,7 @@ export class AuditedRequest implements RequestRecorder {
   #requestObject: unknown;
   #responseObject: unknown;
   #status: JsonObject | undefined;
+  #written: Promise<unknown> | undefined;
 
   constructor(deps: AuditedRequestDeps, parts: { scope: RequestScope; decision: AuditDecision; auditId: string }) {
     this.#deps = deps;
@@ -88,7 +89,20 @@ export class AuditedRequest implements RequestRecorder {
   stage(stage: AuditStage): void {
     if (this.#decision.omitStages.includes(stage)) return;
     const event = this.#event(stage);
-    for (const backend of this.#deps.backends) backend.write(event);
+    for (const backend of this.#deps.backends) {
+      const written = backend.write(event);
+      if (written === undefined) continue;
+      const all = Promise.all([this.#written, written]);
+      all.catch(() => undefined); // Whoever waits is told.
+      this.#written = all;
+    }
+  }
+
+  /** What has been recorded since it was asked for last, where the request is to wait for that. */
+  written(): Promise<unknown> | undefined {
+    const written = this.#written;
+    this.#written = undefined;
+    return written;
   }
 
   #event(stage: AuditStage): AuditEvent {

@@ -36,10 +36,18 @@ export interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
+/** Where events are kept. */
+export interface AuditSink {
+  /** Resolves when they are out; rejects when they are lost. */
+  send(events: readonly AuditEvent[]): Promise<void>;
+  /** Ends it; what is being sent may end. */
+  stop(): Promise<void>;
+}
+
 /** Where events go. */
 export interface AuditBackend {
-  /** Takes an event; never throws and never waits. */
-  write(event: AuditEvent): void;
+  /** Takes an event; never throws. A promise is to be waited for; it rejects when the request must not go on. */
+  write(event: AuditEvent): Promise<void> | undefined;
   /** Resolves when everything taken is out, or has been given up. */
   stop(): Promise<void>;
 }

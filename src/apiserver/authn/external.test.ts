@@ -24,18 +24,30 @@ async function world() {
   const network = createSimNetwork(clock);
   const answers = new Map<string, (body: string) => unknown>();
   const asked: string[] = [];
+  const bearers = new Map<string, string | undefined>();
   const serve = async (request: HttpRequest): Promise<HttpResponse> => {
     asked.push(request.path);
+    bearers.set(request.path, request.headers['authorization']);
     const answer = answers.get(request.path);
     const text = Buffer.from(await request.readBody(1 << 20)).toString('utf8');
-    const body = answer === undefined ? 'nothing here' : JSON.stringify(answer(text));
+    const given = answer === undefined ? 'nothing here' : answer(text);
+    const body = typeof given === 'string' ? given : JSON.stringify(given);
     return { kind: 'bytes', status: answer === undefined ? 404 : 200, headers: {}, chunks: [Buffer.from(body)] };
   };
   await createSimNet(network, ['10.0.0.9']).listenHttp({ host: '0.0.0.0', port: 443 }, serve);
   const net = createSimNet(network, ['10.0.0.1']);
   const url = 'https://10.0.0.9/review';
   const target: WebhookTarget = { url, tls: {}, destination: () => ({ url, headers: {} }) };
-  return { clock, net, answers, asked, target, client: createWebhookClient({ net, clock }), log: createMemoryLog() };
+  return {
+    clock,
+    net,
+    answers,
+    asked,
+    bearers,
+    target,
+    client: createWebhookClient({ net, clock }),
+    log: createMemoryLog(),
+  };
 }
 
 test('token file: users, uids and groups; lines that are none are refused', async () => {
@@ -53,7 +65,7 @@ test('token file: users, uids and groups; lines that are none are refused', asyn
 
 test('token webhook: answers are kept for their time; a refusal with a reason and no answer are 401', async () => {
   const { clock, client, target, answers, asked } = await world();
-  const tokens = createWebhookTokenAuthenticator({ client, target, clock, crypto }, { cacheMs: 1000 });
+  const tokens = createWebhookTokenAuthenticator({ client, target, clock, crypto }, { cacheMs: 1000, version: 'v1' });
   await assert.rejects(tokens.authenticateToken('a'), /the server could not find the requested resource/);
   answers.set('/review', (body) => {
     const { spec } = JSON.parse(body) as { spec: { token: string } };
@@ -75,6 +87,35 @@ test('token webhook: answers are kept for their time; a refusal with a reason an
   assert.equal(asked.length, 2);
   assert.equal(await tokens.authenticateToken('other'), undefined);
   await assert.rejects(tokens.authenticateToken('bad'), { message: 'revoked' });
+});
+
+test('webhooks are asked by the version that is set', async () => {
+  const { clock, client, target, answers, log } = await world();
+  const asked: { apiVersion: string; spec: Record<string, unknown> }[] = [];
+  answers.set('/review', (body) => {
+    asked.push(JSON.parse(body) as never);
+    return { status: { authenticated: true, allowed: true, user: { username: 'ann' } } };
+  });
+  for (const version of ['v1beta1', 'v1'] as const) {
+    const tokens = createWebhookTokenAuthenticator({ client, target, clock, crypto }, { cacheMs: 0, version });
+    await tokens.authenticateToken('t');
+    const rights = createWebhookAuthorizer({ client, target, clock, log }, { allowedMs: 0, deniedMs: 0, version });
+    await rights.authorize({
+      user: { name: 'ann', groups: ['devs'] },
+      verb: 'get',
+      path: '/x',
+      isResourceRequest: false,
+    } as never);
+  }
+  assert.deepEqual(
+    asked.map(({ apiVersion, spec }) => [apiVersion, spec['group'], spec['groups']]),
+    [
+      ['authentication.k8s.io/v1beta1', undefined, undefined],
+      ['authorization.k8s.io/v1beta1', ['devs'], undefined],
+      ['authentication.k8s.io/v1', undefined, undefined],
+      ['authorization.k8s.io/v1', undefined, ['devs']],
+    ],
+  );
 });
 
 const authority = 'a'.repeat(64);
@@ -167,6 +208,49 @@ test('OpenID Connect: names and groups with their prefixes; other issuers are no
     /unexpected "aud" claim value/,
   );
   assert.equal(deps.asked.filter((path) => path === '/keys').length, 2, 'once per authenticator');
+});
+
+test('OpenID Connect: groups kept elsewhere are fetched from there, and hold as the token does', async (t) => {
+  const { sign, ...deps } = await issuer();
+  const oidc = createOidcAuthenticator(deps, oidcConfig);
+  const pointing = (source: object, more: object = {}): Promise<string> =>
+    sign({ _claim_names: { groups: 'src', mail: 'src' }, _claim_sources: { src: source }, ...more });
+  const endpoint = 'https://10.0.0.9/groups';
+  const answer = async (claims: Record<string, unknown>, how = {}): Promise<void> => {
+    const text = await sign(claims, how);
+    deps.answers.set('/groups', () => text);
+  };
+  await answer({ groups: ['far', 'away'] });
+  const far = ['oidc:far', 'oidc:away', 'system:authenticated'];
+  const user = await oidc.authenticateToken(await pointing({ endpoint, access_token: 'key' }));
+  assert.deepEqual(user?.groups, far);
+  assert.equal(deps.bearers.get('/groups'), 'Bearer key');
+  await oidc.authenticateToken(await pointing({ endpoint }));
+  assert.equal(deps.bearers.get('/groups'), undefined);
+  const own = await oidc.authenticateToken(await pointing({ endpoint }, { groups: ['near'] }));
+  assert.deepEqual(own?.groups, ['oidc:near', 'system:authenticated']);
+  const aggregated = await oidc.authenticateToken(await pointing({ JWT: await sign({ groups: ['in'] }) }));
+  assert.deepEqual(aggregated?.groups, ['system:authenticated']);
+  const rows: readonly [what: string, claims: Record<string, unknown>, how: object, RegExp][] = [
+    ['for another audience', { groups: ['x'], aud: 'other' }, {}, /unexpected "aud" claim value/],
+    ['expired', { groups: ['x'] }, { seconds: -60 }, /"exp" claim timestamp check failed/],
+    ['with another key', { groups: ['x'] }, { key: keyB }, /signature verification failed/],
+    ['of an issuer without TLS', { groups: ['x'], iss: 'http://10.0.0.9' }, {}, /issuer .* is not an https URL/],
+    ['without the groups', {}, {}, /could not find distributed claim groups/],
+  ];
+  for (const [what, claims, how, message] of rows)
+    await t.test(what, async () => {
+      await answer(claims, how);
+      await assert.rejects(oidc.authenticateToken(await pointing({ endpoint })), message);
+    });
+  await t.test('no such source, no such place', async () => {
+    const nowhere = await sign({ _claim_names: { groups: 'src' }, _claim_sources: {} });
+    await assert.rejects(oidc.authenticateToken(nowhere), /contained a source src missing in _claims_sources/);
+    const plain = await pointing({ endpoint: 'http://10.0.0.9/groups' });
+    await assert.rejects(oidc.authenticateToken(plain), /is not an https URL/);
+    deps.answers.delete('/groups');
+    await assert.rejects(oidc.authenticateToken(await pointing({ endpoint })), /answers with 404/);
+  });
 });
 
 test('OpenID Connect: tokens that do not hold', async (t) => {

@@ -1,11 +1,12 @@
 /**
  * OpenID Connect: ID tokens of one issuer, whose keys are found by discovery when the first token comes and again when
- * one is signed with a key not seen before. Upstream: plugin/pkg/authenticator/token/oidc. Distributed claims are not
- * followed.
+ * one is signed with a key not seen before. Groups that are kept elsewhere are fetched from there (distributed claims).
+ * Upstream: plugin/pkg/authenticator/token/oidc.
  *
  * jose is loaded at the first token.
  */
 import type { JWTPayload } from 'jose';
+import { Lru } from '../../base/lru.ts';
 import { unauthorized } from '../../api/status-error.ts';
 import { dateOf } from '../../api/time.ts';
 import type { Principal } from '../../api/transport.ts';
@@ -15,6 +16,7 @@ import type { OidcOptions } from '../options/authentication-options.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 import type { ClaimExpressions } from './claim-expressions.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
+import { isHttps, withDistributed } from './distributed-claims.ts';
 
 /** What checking needs. */
 export interface OidcDeps {
@@ -38,16 +40,35 @@ const TIMEOUT_MS = 30_000;
 /** Keys are not asked for more often than this. */
 const KEYS_PAUSE_MS = 10_000;
 const maxDocumentBytes = 1 << 20;
+/** Issuers of distributed claims whose keys are kept. */
+const MAX_ISSUERS = 16;
 
 /** Makes the authenticator. Undefined for tokens of other issuers; rejects with 401 for those of this one that do not hold. */
 export function createOidcAuthenticator(deps: OidcDeps, config: OidcConfig): TokenAuthenticator {
-  const keys = keySource(deps, config);
+  const fetch = fetcherOf(deps, config.caPem);
+  const sources = new Lru<string, KeySource>(MAX_ISSUERS);
+  const keysOf = (issuerUrl: string, discoveryUrl?: string): KeySource => {
+    const known = sources.get(issuerUrl);
+    if (known !== undefined) return known;
+    const keys = keySource(deps.clock, fetch, { issuerUrl, discoveryUrl });
+    sources.set(issuerUrl, keys);
+    return keys;
+  };
   return {
     async authenticateToken(token) {
       const jose = await import('jose');
       if (issuerOf(jose, token) !== config.issuerUrl) return undefined;
+      const judge = (text: string, issuerUrl: string, keys: KeySource): Promise<JWTPayload> =>
+        verify(text, { jose, keys, config: { ...config, issuerUrl }, nowMs: deps.clock.nowMs() });
       try {
-        return principalOf(await verify(token, { jose, keys, config, nowMs: deps.clock.nowMs() }), config);
+        const claims = await judge(token, config.issuerUrl, keysOf(config.issuerUrl, config.discoveryUrl));
+        const whole = await withDistributed(claims, config.groupsClaim, async ({ endpoint, accessToken }) => {
+          const text = (await fetch(endpoint, accessToken)).trim();
+          const issuerUrl = issuerOf(jose, text) ?? '';
+          if (!isHttps(issuerUrl)) throw new Error('issuer of a distributed claim is not an https URL');
+          return judge(text, issuerUrl, keysOf(issuerUrl));
+        });
+        return principalOf(whole, config);
       } catch (error) {
         throw unauthorized(`oidc: ${(error as Error).message}`);
       }
@@ -66,9 +87,15 @@ function issuerOf(jose: Jose, token: string): string | undefined {
   }
 }
 
+/** The keys of an issuer; `anew`: one was missing. */
+type KeySource = (jose: Jose, anew: boolean) => Promise<KeySet>;
+
+/** Fetches a text; with a token as its bearer. */
+type Fetch = (url: string, token?: string) => Promise<string>;
+
 interface Verifying {
   readonly jose: Jose;
-  readonly keys: (jose: Jose, anew: boolean) => Promise<KeySet>;
+  readonly keys: KeySource;
   readonly config: OidcConfig;
   readonly nowMs: number;
 }
@@ -90,14 +117,12 @@ async function verify(token: string, { jose, keys, config, nowMs }: Verifying): 
   }
 }
 
-/** The issuer's keys; `anew`: one was missing. */
-function keySource({ net, clock }: OidcDeps, { issuerUrl, discoveryUrl, caPem }: OidcConfig): Verifying['keys'] {
-  let held: { readonly keys: Promise<KeySet>; readonly sinceMs: number } | undefined;
-  const get = async (url: string): Promise<Record<string, unknown>> => {
+function fetcherOf({ net }: OidcDeps, caPem: string | undefined): Fetch {
+  return async (url, token) => {
     const answer = await net.http({
       method: 'GET',
       url,
-      headers: { accept: 'application/json' },
+      headers: { accept: 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
       timeoutMs: TIMEOUT_MS,
       ...(caPem === undefined ? {} : { tls: { caPem } }),
     });
@@ -109,8 +134,19 @@ function keySource({ net, clock }: OidcDeps, { issuerUrl, discoveryUrl, caPem }:
       chunks.push(chunk);
     }
     if (answer.status !== 200) throw new Error(`${url} answers with ${answer.status}`);
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>;
+    return Buffer.concat(chunks).toString('utf8');
   };
+}
+
+interface IssuerPlace {
+  readonly issuerUrl: string;
+  readonly discoveryUrl: string | undefined;
+}
+
+function keySource(clock: Clock, fetch: Fetch, { issuerUrl, discoveryUrl }: IssuerPlace): KeySource {
+  let held: { readonly keys: Promise<KeySet>; readonly sinceMs: number } | undefined;
+  const get = async (url: string): Promise<Record<string, unknown>> =>
+    JSON.parse(await fetch(url)) as Record<string, unknown>;
   const load = async (jose: Jose): Promise<KeySet> => {
     const discovered = await get(discoveryUrl ?? `${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`);
     if (discovered['issuer'] !== issuerUrl)

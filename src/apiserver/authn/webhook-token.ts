@@ -24,7 +24,7 @@ const TIMEOUT_MS = 30_000;
 /** Makes the authenticator. Rejects with 401 when the webhook refuses the token with a reason, or cannot be asked. */
 export function createWebhookTokenAuthenticator(
   deps: WebhookTokenDeps,
-  { cacheMs }: { readonly cacheMs: number },
+  { cacheMs, version }: { readonly cacheMs: number; readonly version: 'v1beta1' | 'v1' },
 ): TokenAuthenticator {
   const { clock, crypto } = deps;
   const cache = new Lru<string, { readonly principal: Principal | undefined; readonly untilMs: number }>(CACHE_SIZE);
@@ -33,7 +33,7 @@ export function createWebhookTokenAuthenticator(
       const key = crypto.sha256Hex(token);
       const hit = cache.get(key);
       if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.principal;
-      const { authenticated, user, error } = await ask(deps, token);
+      const { authenticated, user, error } = await ask(deps, version, token);
       if (authenticated !== true && (error ?? '') !== '') throw unauthorized(error);
       const principal = authenticated === true && user !== undefined ? principalOf(user) : undefined;
       cache.set(key, { principal, untilMs: clock.monotonicMs() + cacheMs });
@@ -42,8 +42,9 @@ export function createWebhookTokenAuthenticator(
   };
 }
 
-async function ask({ client, target }: WebhookTokenDeps, token: string): Promise<TokenReviewStatus> {
-  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: {}, spec: { token } };
+async function ask({ client, target }: WebhookTokenDeps, version: string, token: string): Promise<TokenReviewStatus> {
+  const apiVersion = `authentication.k8s.io/${version}`;
+  const review = { apiVersion, kind: 'TokenReview', metadata: {}, spec: { token } };
   const answer = await client.post(target, { body: review, timeoutMs: TIMEOUT_MS, tellTimeout: false });
   return (answer['status'] ?? {}) as TokenReviewStatus;
 }

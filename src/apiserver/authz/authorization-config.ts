@@ -13,6 +13,8 @@ export interface ConfiguredWebhook {
   readonly type: 'Webhook';
   readonly name: string;
   readonly kubeConfigFile: string;
+  /** Of SubjectAccessReview. */
+  readonly version: 'v1beta1' | 'v1';
   /** How long consent is kept; 0: not at all. */
   readonly allowedMs: number;
   readonly deniedMs: number;
@@ -79,7 +81,7 @@ function webhookOf(own: JsonObject, name: string, place: string): ConfiguredWebh
       );
   };
   one('failurePolicy', failurePolicy, ['Deny', 'NoOpinion']);
-  one('subjectAccessReviewVersion', subjectAccessReviewVersion, ['v1']);
+  one('subjectAccessReviewVersion', subjectAccessReviewVersion, ['v1', 'v1beta1']);
   one('connectionInfo.type', type, ['KubeConfigFile']);
   if (typeof kubeConfigFile !== 'string' || kubeConfigFile === '')
     throw new Error(`${place}.connectionInfo.kubeConfigFile: Required value`);
@@ -90,6 +92,7 @@ function webhookOf(own: JsonObject, name: string, place: string): ConfiguredWebh
     type: 'Webhook',
     name,
     kubeConfigFile,
+    version: subjectAccessReviewVersion === 'v1beta1' ? 'v1beta1' : 'v1',
     allowedMs:
       own['cacheAuthorizedRequests'] === false ? 0 : (durationAt(own, 'authorizedTTL', place) ?? authorizedTtlMs),
     deniedMs:

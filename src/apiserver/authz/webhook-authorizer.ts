@@ -36,6 +36,8 @@ export interface WebhookAuthorizerConfig {
   /** How long consent is kept. */
   readonly allowedMs: number;
   readonly deniedMs: number;
+  /** Of SubjectAccessReview; default v1. */
+  readonly version?: 'v1beta1' | 'v1';
   /** Default 30 s. */
   readonly timeoutMs?: number;
   /** What it says when it cannot tell; default `noOpinion`. */
@@ -67,7 +69,7 @@ export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: Web
       const hit = cache.get(key);
       if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.verdict;
       try {
-        const verdict = verdictOf(await ask(deps, spec, config.timeoutMs ?? TIMEOUT_MS));
+        const verdict = verdictOf(await ask(deps, spec, config));
         const keepMs = verdict.decision === 'allow' ? config.allowedMs : config.deniedMs;
         if (key.length < maxKeyLength) cache.set(key, { verdict, untilMs: clock.monotonicMs() + keepMs });
         return verdict;
@@ -81,9 +83,12 @@ export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: Web
 async function ask(
   { client, target }: WebhookAuthorizerDeps,
   spec: SubjectAccessReviewSpec,
-  timeoutMs: number,
+  { version = 'v1', timeoutMs = TIMEOUT_MS }: WebhookAuthorizerConfig,
 ): Promise<SubjectAccessReviewStatus> {
-  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec };
+  const apiVersion = `authorization.k8s.io/${version}`;
+  const { groups: group, ...rest } = spec;
+  const asked = version === 'v1' ? spec : { ...rest, group };
+  const review = { apiVersion, kind: 'SubjectAccessReview', metadata: {}, spec: asked };
   const answer = await client.post(target, { body: review, timeoutMs, tellTimeout: false });
   return (answer['status'] ?? {}) as SubjectAccessReviewStatus;
 }

@@ -119,7 +119,7 @@ export const componentRoles: Readonly<Record<string, BootstrapRole>> = {
       'create authorization:subjectaccessreviews',
       'r storage:csinodes,storage:csidrivers,storage:csistoragecapacities,storage:volumeattachments',
       'r namespaces',
-      'r resource:deviceclasses,resource:resourceclaims,resource:resourceslices',
+      'r resource:deviceclasses,resource:devicetaintrules,resource:resourceclaims,resource:resourceslices',
       'update,patch resource:resourceclaims/status,resource:resourceclaims',
     ),
   },

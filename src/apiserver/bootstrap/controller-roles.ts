@@ -55,7 +55,8 @@ export const controllerRoles: Readonly<Record<string, readonly PolicyRule[]>> = 
   'device-taint-eviction-controller': withEvents(
     'delete,get,list,watch pods',
     'patch,update pods/status',
-    'r resource:resourceclaims,resource:resourceslices,resource:deviceclasses',
+    'r resource:resourceclaims,resource:resourceslices,resource:deviceclasses,resource:devicetaintrules',
+    'patch,update resource:devicetaintrules/status',
   ),
   'disruption-controller': withEvents(
     'r apps:deployments,apps:replicasets,apps:statefulsets',
@@ -184,6 +185,11 @@ export const controllerRoles: Readonly<Record<string, readonly PolicyRule[]>> = 
     'patch,update services/status',
     'list,watch nodes',
     'list,watch discovery:endpointslices',
+  ),
+  'storage-version-garbage-collector': rules(
+    'r coordination:leases',
+    'delete,get,list,watch internal:storageversions',
+    'patch,update internal:storageversions/status',
   ),
   'statefulset-controller': withEvents(
     'list,watch pods',

@@ -1,6 +1,6 @@
 /** Where objects are kept, and how: flags of upstream's EtcdOptions. */
 import { parseDurationMs } from '../../api/duration.ts';
-import { FlagError, type FlagValues, type OptionSet } from './flags.ts';
+import { FlagError, type FlagValues, type OptionSet } from '../../component-helpers/command-line/flags.ts';
 
 /** The store's settings. */
 export interface EtcdOptions {

@@ -1,7 +1,11 @@
 /** All options of `keelson apiserver`. A new set: a file and a line in each of the three places. */
 import { etcdOptions, type EtcdOptions } from './etcd-options.ts';
-import { fixedOptions } from './fixed-flags.ts';
-import { type Flag, parseFlags } from './flags.ts';
+import { apiServerFixedFlags } from './api-server-fixed.ts';
+import { fixedOptions } from '../../component-helpers/command-line/fixed-flags.ts';
+import { type Flag, parseFlags } from '../../component-helpers/command-line/flags.ts';
+import { type HttpOptions, httpOptions } from './http-options.ts';
+import { type LogOptions, logOptions } from '../../component-helpers/command-line/log-options.ts';
+import { retiredFlags } from './retired-flags.ts';
 import { serviceAccountOptions, type ServiceAccountOptions } from './service-account-options.ts';
 import { servingOptions, type ServingOptions } from './serving-options.ts';
 import { sharedOptions } from './shared-options.ts';
@@ -11,17 +15,17 @@ import type { ApiServerOptions as SharedOptions } from '../options/api-server-op
 export interface ApiServerOptions {
   readonly etcd: EtcdOptions;
   readonly serving: ServingOptions;
+  /** Of requests whatever they ask for, and of the end. */
+  readonly http: HttpOptions;
   readonly serviceAccounts: ServiceAccountOptions;
   /** Admission, authentication, authorization, audit, limits, node ports. */
   readonly shared: SharedOptions;
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  readonly log: LogOptions;
   /** For stderr. */
   readonly warnings: readonly string[];
 }
 
-const common: readonly Flag[] = [
-  { name: 'v', type: 'string', description: 'verbosity: 4 and above shows what is for debugging (default 0)' },
-];
+const fixed = fixedOptions(apiServerFixedFlags);
 
 /** Every flag. */
 export const apiServerFlags: readonly Flag[] = [
@@ -29,14 +33,15 @@ export const apiServerFlags: readonly Flag[] = [
   ...servingOptions.flags,
   ...serviceAccountOptions.flags,
   ...sharedOptions.flags,
-  ...fixedOptions.flags,
-  ...common,
+  ...httpOptions.flags,
+  ...logOptions.flags,
+  ...fixed.flags,
 ];
 
 /** Reads a command line. Throws `FlagError`. */
 export function parseApiServerOptions(args: readonly string[]): ApiServerOptions {
-  const { values, warnings } = parseFlags(args, apiServerFlags);
-  fixedOptions.read(values);
+  const { values, warnings } = parseFlags(args, apiServerFlags, retiredFlags);
+  const notes = fixed.read(values);
   const serviceAccounts = serviceAccountOptions.read(values);
   const gates = Object.keys(serviceAccounts.featureGates);
   return {
@@ -44,7 +49,12 @@ export function parseApiServerOptions(args: readonly string[]): ApiServerOptions
     serving: servingOptions.read(values),
     serviceAccounts,
     shared: sharedOptions.read(values),
-    logLevel: Number(values.text('v') ?? 0) >= 4 ? 'debug' : 'info',
-    warnings: [...warnings, ...(gates.length > 0 ? [`feature gates change nothing here: ${gates.join(', ')}`] : [])],
+    http: httpOptions.read(values),
+    log: logOptions.read(values),
+    warnings: [
+      ...warnings,
+      ...notes,
+      ...(gates.length > 0 ? [`feature gates change nothing here: ${gates.join(', ')}`] : []),
+    ],
   };
 }

@@ -1,6 +1,6 @@
 /** Service-account and bootstrap tokens, feature gates of an API server that runs alone. */
 import { parseDurationMs } from '../../api/duration.ts';
-import { FlagError, type FlagValues, type OptionSet } from './flags.ts';
+import { FlagError, type FlagValues, type OptionSet } from '../../component-helpers/command-line/flags.ts';
 
 /** The settings. */
 export interface ServiceAccountOptions {

@@ -1,20 +1,23 @@
 /** Where the API is served, and with which certificates: flags of upstream's SecureServingOptions and ServerRunOptions. */
-import { parseCidr, parseIp } from '../../base/cidr.ts';
-import { FlagError, type FlagValues, type OptionSet, wholeNumber } from './flags.ts';
+import { parseCidr } from '../../base/cidr.ts';
+import { FlagError, type FlagValues, type OptionSet } from '../../component-helpers/command-line/flags.ts';
+import {
+  addressOf,
+  tlsOptions,
+  type TlsServingOptions,
+  whatIsGiven,
+} from '../../component-helpers/command-line/tls-options.ts';
+
+const tls = tlsOptions({ securePort: 6443, leastPort: 1, certDir: '/var/run/kubernetes' });
 
 /** The server's settings. */
-export interface ServingOptions {
-  readonly bindAddress: string;
-  readonly securePort: number;
+export interface ServingOptions extends TlsServingOptions {
   /** Default: the machine's own address. */
   readonly advertiseAddress?: string;
-  readonly certDir: string;
-  readonly tlsCertFile?: string;
-  readonly tlsKeyFile?: string;
-  readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3';
-  /** By OpenSSL's names. */
-  readonly tlsCiphers?: readonly string[];
-  readonly clientCaFile?: string;
+  /** The host in URLs told to others. Default: the address. */
+  readonly externalHostname?: string;
+  /** Whether pods may have privileged containers. */
+  readonly allowPrivileged: boolean;
   /** The client certificate for kubelets, and who signed theirs. */
   readonly kubeletClientCertificate?: string;
   readonly kubeletClientKey?: string;
@@ -32,23 +35,22 @@ export interface ServingOptions {
 /** Addresses, ports, certificates, ranges. */
 export const servingOptions: OptionSet<ServingOptions> = {
   flags: [
-    { name: 'bind-address', type: 'string', description: 'address to listen on (default 0.0.0.0)' },
-    { name: 'secure-port', type: 'string', description: 'port to serve HTTPS on (default 6443)' },
+    ...tls.flags,
     {
       name: 'advertise-address',
       type: 'string',
       description: 'address by which members of the cluster reach this server',
     },
     {
-      name: 'cert-dir',
+      name: 'external-hostname',
       type: 'string',
-      description: 'where certificates made here are kept (default "/var/run/kubernetes")',
+      description: 'host in the URLs told to others, such as where the keys of tokens are',
     },
-    { name: 'tls-cert-file', type: 'string', description: 'serving certificate; without it one is made in --cert-dir' },
-    { name: 'tls-private-key-file', type: 'string', description: 'its private key' },
-    { name: 'tls-min-version', type: 'string', description: 'VersionTLS12 (default) or VersionTLS13' },
-    { name: 'tls-cipher-suites', type: 'list', description: 'cipher suites to offer, by the names of their standard' },
-    { name: 'client-ca-file', type: 'string', description: 'authority whose client certificates are users' },
+    {
+      name: 'allow-privileged',
+      type: 'bool',
+      description: 'let pods have privileged containers (default false)',
+    },
     { name: 'kubelet-client-certificate', type: 'string', description: 'client certificate for kubelets' },
     { name: 'kubelet-client-key', type: 'string', description: 'its private key' },
     {
@@ -77,7 +79,6 @@ export const servingOptions: OptionSet<ServingOptions> = {
   read(values) {
     const optional = (name: string): string | undefined => values.text(name);
     const pairs = [
-      ['tls-cert-file', 'tls-private-key-file'],
       ['kubelet-client-certificate', 'kubelet-client-key'],
       ['proxy-client-cert-file', 'proxy-client-key-file'],
     ] as const;
@@ -85,10 +86,8 @@ export const servingOptions: OptionSet<ServingOptions> = {
       if ((optional(cert) === undefined) !== (optional(key) === undefined))
         throw new FlagError(`--${cert} and --${key} go together`);
     const texts = {
-      advertiseAddress: address(values, 'advertise-address'),
-      tlsCertFile: optional('tls-cert-file'),
-      tlsKeyFile: optional('tls-private-key-file'),
-      clientCaFile: optional('client-ca-file'),
+      externalHostname: optional('external-hostname'),
+      advertiseAddress: addressOf(values, 'advertise-address'),
       kubeletClientCertificate: optional('kubelet-client-certificate'),
       kubeletClientKey: optional('kubelet-client-key'),
       kubeletCertificateAuthority: optional('kubelet-certificate-authority'),
@@ -96,42 +95,16 @@ export const servingOptions: OptionSet<ServingOptions> = {
       proxyClientKey: optional('proxy-client-key-file'),
     };
     const kubeletAddressTypes = addressTypes(values);
-    const tlsCiphers = values.list('tls-cipher-suites')?.map(cipherOf);
     return {
+      ...tls.read(values),
       ...(kubeletAddressTypes !== undefined && { kubeletAddressTypes }),
-      ...(tlsCiphers !== undefined && { tlsCiphers }),
-      tlsMinVersion: minVersion(values),
-      ...(Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined)) as Partial<typeof texts> &
-        Record<never, never>),
-      bindAddress: address(values, 'bind-address') ?? '0.0.0.0',
-      securePort: wholeNumber(values, 'secure-port', { from: 1, to: 65_535 }) ?? 6443,
-      certDir: optional('cert-dir') ?? '/var/run/kubernetes',
+      ...whatIsGiven(texts),
+      allowPrivileged: values.bool('allow-privileged') ?? false,
       serviceClusterIpRanges: ranges(values),
       runtimeConfig: (values.list('runtime-config') ?? []).join(','),
-    } as ServingOptions;
+    };
   },
 };
-
-function minVersion(values: FlagValues): ServingOptions['tlsMinVersion'] {
-  const text = values.text('tls-min-version') ?? 'VersionTLS12';
-  if (text === 'VersionTLS12') return 'TLSv1.2';
-  if (text === 'VersionTLS13') return 'TLSv1.3';
-  throw new FlagError(`--tls-min-version: ${text} is not offered; there are VersionTLS12 and VersionTLS13`);
-}
-
-/** OpenSSL's name of a suite. */
-function cipherOf(name: string): string {
-  if (/^TLS_(AES_128_GCM_SHA256|AES_256_GCM_SHA384|CHACHA20_POLY1305_SHA256)$/.test(name)) return name;
-  const match = /^TLS_(ECDHE_(?:ECDSA|RSA)|RSA)_WITH_(AES_(?:128|256)_(?:GCM|CBC)|CHACHA20_POLY1305)_?(SHA\d*)?$/.exec(
-    name,
-  );
-  if (match === null) throw new FlagError(`--tls-cipher-suites: Cipher suite ${name} not supported or doesn't exist`);
-  const [, exchange = '', cipher = '', hash = ''] = match;
-  const parts = cipher.startsWith('CHACHA20')
-    ? ['CHACHA20-POLY1305']
-    : [cipher.replace('AES_', 'AES').replace('_CBC', '').replace('_', '-'), hash];
-  return [...(exchange === 'RSA' ? [] : [exchange.replace('_', '-')]), ...parts].join('-');
-}
 
 const NODE_ADDRESS_TYPES = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'];
 
@@ -141,15 +114,6 @@ function addressTypes(values: FlagValues): readonly string[] | undefined {
   if (unknown !== undefined)
     throw new FlagError(`--kubelet-preferred-address-types: ${unknown} is none of ${NODE_ADDRESS_TYPES.join(', ')}`);
   return list;
-}
-
-function address(values: FlagValues, name: string): string | undefined {
-  const text = values.text(name);
-  if (text !== undefined && parseIp(text) === undefined)
-    throw new FlagError(
-      `invalid argument ${JSON.stringify(text)} for "--${name}" flag: failed to parse IP: ${JSON.stringify(text)}`,
-    );
-  return text;
 }
 
 function ranges(values: FlagValues): readonly string[] {

@@ -5,7 +5,7 @@
  */
 import { apiServerFlags, parseApiServerOptions, type ApiServerOptions } from '../options/api-server-options.ts';
 import { OptionsError, type Flag as SharedFlag, type FlagValues as SharedValues } from '../options/flags.ts';
-import { FlagError, type Flag, type FlagValues, type OptionSet } from './flags.ts';
+import { FlagError, type Flag, type FlagValues, type OptionSet } from '../../component-helpers/command-line/flags.ts';
 
 /** All of them as one set. */
 export const sharedOptions: OptionSet<ApiServerOptions> = {

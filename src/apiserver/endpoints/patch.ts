@@ -190,8 +190,7 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
       const { object, warnings } = decodeTyped(store.schema, result, {
         mode: patch.mode,
         duplicates: patch.duplicates,
-        // The strategies of the status sub-resource put the old spec back anyway.
-        ...(call.subresource === 'status' && current !== undefined ? { shared: specOf(current) } : {}),
+        ...(call.subresource === 'status' && current !== undefined ? { known: partsOf(current) } : {}),
       });
       for (const text of warnings) scope.addWarning(text);
       const draft = object as unknown as KubernetesObject;
@@ -205,8 +204,13 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
   };
 }
 
-function specOf(object: KubernetesObject): unknown {
-  return (object as { spec?: unknown }).spec;
+/**
+ * What a status patch need not copy: the spec, which is put back anyway, and what metadata and status consist of. These two
+ * are the draft's own, for strategies and admission to change.
+ */
+function partsOf({ metadata, ...rest }: KubernetesObject): JsonObject {
+  const { spec, status } = rest as { readonly spec?: unknown; readonly status?: unknown };
+  return { metadata: { ...metadata }, spec, status: isObject(status) ? { ...status } : undefined };
 }
 
 function configurationOf(call: Call, patch: ReadPatch): JsonObject {

@@ -21,7 +21,7 @@ import { includeObjectOf } from './table.ts';
 import { frameEncoder, objectEncoder } from './watch-encoders.ts';
 
 /** As upstream: 30 to 60 minutes unless the client says. */
-const minTimeoutMs = 1_800_000;
+const defaultMinTimeoutMs = 1_800_000;
 /** Watches from inside the process last so much longer: they cannot die unnoticed, nor move to another server. */
 const insideFactor = 24;
 
@@ -47,8 +47,12 @@ export class RunningWatches {
   #cancelBeat: (() => void) | undefined;
   #beats = 0;
 
-  constructor(clock: Clock) {
+  /** How long a watch lasts at least that does not say. */
+  readonly minTimeoutMs: number;
+
+  constructor(clock: Clock, minTimeoutMs = defaultMinTimeoutMs) {
     this.#clock = clock;
+    this.minTimeoutMs = minTimeoutMs;
     this.rounds = new FlushRounds(clock);
   }
 
@@ -98,13 +102,17 @@ export async function serveWatch(call: Call, running: RunningWatches): Promise<A
   });
   if (request.wantsObjects) {
     const sink = new ObjectSink();
-    const watcher = await openWatch<ObjectEvent>(call, { sink, encoder: objectEncoder(store, form), selection });
+    const watcher = await openWatch<ObjectEvent>(call, running, {
+      sink,
+      encoder: objectEncoder(store, form),
+      selection,
+    });
     const leave = follow(call, running, watcher as Watcher<never>);
     return { kind: 'watch', status: 200, headers: {}, events: sink.batches(leave) };
   }
   const sink = new FrameSink(running.rounds);
   const encoder = frameEncoder(store, form, includeObjectOf(params));
-  const watcher = await openWatch<Uint8Array>(call, { sink, encoder, selection });
+  const watcher = await openWatch<Uint8Array>(call, running, { sink, encoder, selection });
   const leave = follow(call, running, watcher as Watcher<never>);
   const contentType =
     form.serialization === 'protobuf' ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json';
@@ -143,7 +151,11 @@ interface Opening<T> {
   readonly selection: Selection;
 }
 
-async function openWatch<T>(call: Call, { sink, encoder, selection }: Opening<T>): Promise<Watcher<T>> {
+async function openWatch<T>(
+  call: Call,
+  { minTimeoutMs }: RunningWatches,
+  { sink, encoder, selection }: Opening<T>,
+): Promise<Watcher<T>> {
   const { store, scope } = call;
   const { params, info } = scope;
   const { clock, random } = store.services;

@@ -95,7 +95,8 @@ export async function createObject(
   for (const text of strategy.warnings?.(draft, undefined) ?? []) request.context.addWarning(text);
   const judging = admission.validate(prefix === '' ? attributes : { ...attributes, name: draft.metadata.name ?? '' });
   if (judging !== undefined) await judging;
-  return await allocateAndStore(store, draft, { ...request, prefix });
+  const work = { ...request, prefix };
+  return await (strategy.allocate === undefined ? storeNew(store, draft, work) : allocateAndStore(store, draft, work));
 }
 
 async function allocateAndStore(
@@ -104,7 +105,7 @@ async function allocateAndStore(
   request: CreateRequest & { prefix: string },
 ): Promise<WriteOutcome> {
   const { strategy } = store.definition;
-  const taken = strategy.allocate === undefined ? undefined : await strategy.allocate(draft, undefined, request.dryRun);
+  const taken = await strategy.allocate?.(draft, undefined, request.dryRun);
   let stored = false;
   try {
     const outcome = await storeNew(store, draft, request);

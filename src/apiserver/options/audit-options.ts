@@ -1,5 +1,15 @@
 /** What is written down of requests, and where. Upstream: server/options/audit.go. */
-import { choiceOf, durationMsOf, type Flag, type FlagValues, numberOf, OptionsError, textOf } from './flags.ts';
+import {
+  booleanOf,
+  choiceOf,
+  decimalOf,
+  durationMsOf,
+  type Flag,
+  type FlagValues,
+  numberOf,
+  OptionsError,
+  textOf,
+} from './flags.ts';
 
 /** The flags. */
 export const auditFlags: readonly Flag[] = [
@@ -9,28 +19,44 @@ export const auditFlags: readonly Flag[] = [
   { name: 'audit-log-maxage', value: '<days>', description: 'days old files are kept (default: for ever)' },
   { name: 'audit-log-maxbackup', value: '<n>', description: 'how many old files are kept (default: all)' },
   { name: 'audit-log-maxsize', value: '<MiB>', description: 'size at which a new file is begun (default: never)' },
+  ...deliveryFlags('log', { mode: 'blocking', size: 1, wait: '0s', qps: 0, burst: 0 }),
   {
     name: 'audit-webhook-config-file',
     value: '<file>',
-    description: 'kubeconfig of a webhook that takes events in batches',
+    description: 'kubeconfig of a webhook that takes events',
   },
-  { name: 'audit-webhook-batch-max-size', value: '<n>', description: 'most events in a batch (default 400)' },
-  {
-    name: 'audit-webhook-batch-max-wait',
-    value: '<duration>',
-    description: 'longest wait for a batch to fill (default 30s)',
-  },
-  {
-    name: 'audit-webhook-batch-buffer-size',
-    value: '<n>',
-    description: 'most events that wait; more are dropped (default 10000)',
-  },
+  ...deliveryFlags('webhook', { mode: 'batch', size: 400, wait: '30s', qps: 10, burst: 15 }),
   {
     name: 'audit-webhook-initial-backoff',
     value: '<duration>',
     description: 'wait before the first retry (default 10s)',
   },
 ];
+
+/** The same for the log and the webhook. */
+function deliveryFlags(
+  to: string,
+  usual: { mode: string; size: number; wait: string; qps: number; burst: number },
+): Flag[] {
+  const { mode, size, wait, qps, burst } = usual;
+  const rows = [
+    [
+      'mode',
+      '<mode>',
+      `blocking: requests wait for each event; blocking-strict: and fail without; batch (default ${mode})`,
+    ],
+    ['batch-max-size', '<n>', `most events in a batch (default ${size})`],
+    ['batch-max-wait', '<duration>', `longest wait for a batch to fill (default ${wait})`],
+    ['batch-buffer-size', '<n>', 'most events that wait; more are dropped (default 10000)'],
+    ['batch-throttle-enable', '<bool>', `limit batches a second (default ${qps > 0})`],
+    ['batch-throttle-qps', '<n>', `most batches a second on average (default ${qps})`],
+    ['batch-throttle-burst', '<n>', `most batches at once (default ${burst})`],
+    ['truncate-enabled', '<bool>', 'leave out objects of large events (default false)'],
+    ['truncate-max-event-size', '<bytes>', 'largest event with its objects (default 102400)'],
+    ['truncate-max-batch-size', '<bytes>', 'largest batch; larger ones are split (default 10485760)'],
+  ] as const;
+  return rows.map(([name, value, description]) => ({ name: `audit-${to}-${name}`, value, description }));
+}
 
 /** A log file. Sizes in MiB and ages in days, 0: no bound. */
 export interface AuditLogOptions {
@@ -45,17 +71,28 @@ export interface AuditLogOptions {
 /** A webhook. */
 export interface AuditWebhookOptions {
   readonly configFile: string;
+  readonly initialBackoffMs: number;
+}
+
+/** When events are passed on, and how many together. */
+export interface AuditDelivery {
+  readonly mode: 'batch' | 'blocking' | 'blocking-strict';
   readonly maxBatchSize: number;
   readonly maxWaitMs: number;
   readonly bufferSize: number;
-  readonly initialBackoffMs: number;
+  /** Batches a second; 0: no limit. */
+  readonly throttleQps: number;
+  readonly throttleBurst: number;
+  /** 0: no limit. */
+  readonly maxEventBytes: number;
+  readonly maxBatchBytes: number;
 }
 
 /** The choice. Without a policy nothing is recorded. */
 export interface AuditOptions {
   readonly policyFile?: string;
-  readonly log?: AuditLogOptions;
-  readonly webhook?: AuditWebhookOptions;
+  readonly log?: AuditLogOptions & { readonly delivery: AuditDelivery };
+  readonly webhook?: AuditWebhookOptions & { readonly delivery: AuditDelivery };
 }
 
 /** Checks and settles. Throws {@link OptionsError}. */
@@ -63,25 +100,63 @@ export function parseAuditOptions(values: FlagValues): AuditOptions {
   const policyFile = textOf(values, 'audit-policy-file');
   const path = textOf(values, 'audit-log-path');
   const configFile = textOf(values, 'audit-webhook-config-file');
-  if (policyFile !== undefined && path === undefined && configFile === undefined)
-    throw new OptionsError(
-      '--audit-policy-file: needs --audit-log-path or --audit-webhook-config-file to record anything',
-    );
-  const log = path === undefined ? undefined : { path, ...logLimits(values) };
+  const delivery = {
+    log: deliveryOf(values, 'log', { mode: 'blocking', size: 1, waitMs: 0, qps: 0, burst: 0 }),
+    webhook: deliveryOf(values, 'webhook', { mode: 'batch', size: 400, waitMs: 30_000, qps: 10, burst: 15 }),
+  };
+  const log = path === undefined ? undefined : { path, ...logLimits(values), delivery: delivery.log };
   const webhook =
     configFile === undefined
       ? undefined
       : {
           configFile,
-          maxBatchSize: numberOf(values, 'audit-webhook-batch-max-size', { otherwise: 400, least: 1 }),
-          maxWaitMs: durationMsOf(values, 'audit-webhook-batch-max-wait', 30_000),
-          bufferSize: numberOf(values, 'audit-webhook-batch-buffer-size', { otherwise: 10_000, least: 1 }),
           initialBackoffMs: durationMsOf(values, 'audit-webhook-initial-backoff', 10_000),
+          delivery: delivery.webhook,
         };
   return {
     ...(policyFile === undefined ? {} : { policyFile }),
     ...(log === undefined ? {} : { log }),
     ...(webhook === undefined ? {} : { webhook }),
+  };
+}
+
+interface UsualDelivery {
+  readonly mode: AuditDelivery['mode'];
+  readonly size: number;
+  readonly waitMs: number;
+  readonly qps: number;
+  readonly burst: number;
+}
+
+function deliveryOf(values: FlagValues, to: 'log' | 'webhook', usual: UsualDelivery): AuditDelivery {
+  const name = (rest: string): string => `audit-${to}-${rest}`;
+  const modes =
+    usual.mode === 'batch'
+      ? (['batch', 'blocking', 'blocking-strict'] as const)
+      : (['blocking', 'blocking-strict', 'batch'] as const);
+  const throttles = booleanOf(values, name('batch-throttle-enable'), usual.qps > 0);
+  const qps = decimalOf(values, name('batch-throttle-qps'), usual.qps);
+  const burst = numberOf(values, name('batch-throttle-burst'), { otherwise: usual.burst });
+  if (throttles && (qps <= 0 || burst <= 0))
+    throw new OptionsError(
+      `--${name('batch-throttle-enable')}: needs a positive --${name(qps <= 0 ? 'batch-throttle-qps' : 'batch-throttle-burst')}`,
+    );
+  const truncates = booleanOf(values, name('truncate-enabled'), false);
+  const maxEventBytes = numberOf(values, name('truncate-max-event-size'), { otherwise: 102_400, least: 1 });
+  const maxBatchBytes = numberOf(values, name('truncate-max-batch-size'), { otherwise: 10_485_760, least: 1 });
+  if (truncates && maxBatchBytes < maxEventBytes)
+    throw new OptionsError(
+      `--${name('truncate-max-batch-size')}: must be at least --${name('truncate-max-event-size')}`,
+    );
+  return {
+    mode: choiceOf(values, name('mode'), modes),
+    maxBatchSize: numberOf(values, name('batch-max-size'), { otherwise: usual.size, least: 1 }),
+    maxWaitMs: durationMsOf(values, name('batch-max-wait'), usual.waitMs),
+    bufferSize: numberOf(values, name('batch-buffer-size'), { otherwise: 10_000, least: 1 }),
+    throttleQps: throttles ? qps : 0,
+    throttleBurst: burst,
+    maxEventBytes: truncates ? maxEventBytes : 0,
+    maxBatchBytes: truncates ? maxBatchBytes : 0,
   };
 }
 

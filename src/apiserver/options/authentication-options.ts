@@ -1,5 +1,14 @@
 /** Who is believed to be whom. Upstream: kubeapiserver/options/authentication.go. */
-import { booleanOf, durationMsOf, type Flag, type FlagValues, listOf, OptionsError, textOf } from './flags.ts';
+import {
+  booleanOf,
+  choiceOf,
+  durationMsOf,
+  type Flag,
+  type FlagValues,
+  listOf,
+  OptionsError,
+  textOf,
+} from './flags.ts';
 
 /** The flags. */
 export const authenticationFlags: readonly Flag[] = [
@@ -23,6 +32,11 @@ export const authenticationFlags: readonly Flag[] = [
     name: 'authentication-token-webhook-cache-ttl',
     value: '<duration>',
     description: 'how long its answers are kept (default 2m)',
+  },
+  {
+    name: 'authentication-token-webhook-version',
+    value: '<version>',
+    description: 'version of TokenReview it is asked by: v1beta1 (default) or v1',
   },
   { name: 'oidc-issuer-url', value: '<url>', description: 'issuer of OpenID Connect tokens; https only' },
   { name: 'oidc-client-id', value: '<id>', description: 'audience OpenID Connect tokens must be for' },
@@ -106,7 +120,7 @@ export interface AuthenticationOptions {
   readonly anonymous: boolean;
   readonly configFile?: string;
   readonly tokenFile?: string;
-  readonly webhook?: { readonly configFile: string; readonly cacheMs: number };
+  readonly webhook?: { readonly configFile: string; readonly cacheMs: number; readonly version: 'v1beta1' | 'v1' };
   readonly oidc?: OidcOptions;
   readonly requestHeader?: RequestHeaderOptions;
 }
@@ -127,13 +141,14 @@ export function parseAuthenticationOptions(values: FlagValues): AuthenticationOp
     );
   const configFile = textOf(values, 'authentication-token-webhook-config-file');
   const cacheMs = durationMsOf(values, 'authentication-token-webhook-cache-ttl', DEFAULT_WEBHOOK_CACHE_MS);
+  const version = choiceOf(values, 'authentication-token-webhook-version', ['v1beta1', 'v1']);
   const oidc = parseOidc(values);
   const requestHeader = parseRequestHeader(values);
   return {
     anonymous: booleanOf(values, 'anonymous-auth', true),
     ...(config === undefined ? {} : { configFile: config }),
     ...(tokenFile === undefined ? {} : { tokenFile }),
-    ...(configFile === undefined ? {} : { webhook: { configFile, cacheMs } }),
+    ...(configFile === undefined ? {} : { webhook: { configFile, cacheMs, version } }),
     ...(oidc === undefined ? {} : { oidc }),
     ...(requestHeader === undefined ? {} : { requestHeader }),
   };
@@ -184,13 +199,7 @@ function claim(text: string): [string, string] {
 
 function parseRequestHeader(values: FlagValues): RequestHeaderOptions | undefined {
   const clientCaFile = textOf(values, 'requestheader-client-ca-file');
-  if (clientCaFile === undefined) {
-    const stray = authenticationFlags.find(
-      ({ name }) => name.startsWith('requestheader-') && values[name] !== undefined,
-    );
-    if (stray !== undefined) throw new OptionsError(`--${stray.name}: only with --requestheader-client-ca-file`);
-    return undefined;
-  }
+  if (clientCaFile === undefined) return undefined; // No proxy is believed, whatever its headers would be.
   const lower = (name: string, otherwise: readonly string[]): string[] =>
     (listOf(values, name) ?? otherwise).map((text) => text.toLowerCase());
   return {

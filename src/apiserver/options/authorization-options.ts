@@ -1,5 +1,5 @@
 /** Who may do what: the authorizers in their order. Upstream: kubeapiserver/options/authorization.go. */
-import { durationMsOf, type Flag, type FlagValues, listOf, OptionsError, textOf } from './flags.ts';
+import { choiceOf, durationMsOf, type Flag, type FlagValues, listOf, OptionsError, textOf } from './flags.ts';
 
 /** Authorizers by name. */
 export const AUTHORIZATION_MODES = ['Node', 'RBAC', 'Webhook', 'AlwaysAllow', 'AlwaysDeny'] as const;
@@ -35,6 +35,11 @@ export const authorizationFlags: readonly Flag[] = [
     value: '<duration>',
     description: 'how long its refusal is kept (default 30s)',
   },
+  {
+    name: 'authorization-webhook-version',
+    value: '<version>',
+    description: 'version of SubjectAccessReview it is asked by: v1beta1 (default) or v1',
+  },
 ];
 
 /** The choice. */
@@ -42,7 +47,12 @@ export interface AuthorizationOptions {
   readonly modes: readonly AuthorizationMode[];
   /** Says all; `modes` and `webhook` mean nothing then. */
   readonly configFile?: string;
-  readonly webhook?: { readonly configFile: string; readonly allowedMs: number; readonly deniedMs: number };
+  readonly webhook?: {
+    readonly configFile: string;
+    readonly allowedMs: number;
+    readonly deniedMs: number;
+    readonly version: 'v1beta1' | 'v1';
+  };
 }
 
 const ALLOWED_MS = 300_000;
@@ -75,6 +85,7 @@ export function parseAuthorizationOptions(values: FlagValues): AuthorizationOpti
   });
   if (new Set(modes).size < modes.length)
     throw new OptionsError(`--authorization-mode: ${given.join(',')} has mode specified more than once`);
+  const version = choiceOf(values, 'authorization-webhook-version', ['v1beta1', 'v1']);
   const configFile = textOf(values, 'authorization-webhook-config-file');
   if (modes.includes('Webhook') !== (configFile !== undefined))
     throw new OptionsError(
@@ -83,5 +94,5 @@ export function parseAuthorizationOptions(values: FlagValues): AuthorizationOpti
   if (configFile === undefined) return { modes };
   const allowedMs = durationMsOf(values, 'authorization-webhook-cache-authorized-ttl', ALLOWED_MS);
   const deniedMs = durationMsOf(values, 'authorization-webhook-cache-unauthorized-ttl', DENIED_MS);
-  return { modes, webhook: { configFile, allowedMs, deniedMs } };
+  return { modes, webhook: { configFile, allowedMs, deniedMs, version } };
 }

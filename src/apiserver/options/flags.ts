@@ -56,6 +56,14 @@ export function numberOf(
   return number;
 }
 
+/** A number that is not negative. Throws {@link OptionsError}. */
+export function decimalOf(values: FlagValues, name: string, otherwise: number): number {
+  const text = textOf(values, name);
+  if (text === undefined) return otherwise;
+  if (!/^\d+(\.\d*)?$/.test(text)) throw new OptionsError(`--${name}: ${text} is not a number of at least 0`);
+  return Number(text);
+}
+
 /** A duration in milliseconds. Throws {@link OptionsError}. */
 export function durationMsOf(values: FlagValues, name: string, otherwiseMs: number): number {
   const text = textOf(values, name);

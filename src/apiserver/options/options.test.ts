@@ -73,12 +73,10 @@ const wrong: readonly [FlagValues, RegExp][] = [
     { 'oidc-issuer-url': 'https://x', 'oidc-client-id': 'c', 'oidc-signing-algs': 'none' },
     /^--oidc-signing-algs: none is none of RS256/,
   ],
-  [{ 'requestheader-allowed-names': 'x' }, /only with --requestheader-client-ca-file$/],
   [{ 'authorization-mode': 'RBAC,Magic' }, /^--authorization-mode: Magic is not a valid mode; there are Node, RBAC/],
   [{ 'authorization-mode': 'RBAC,RBAC' }, /more than once$/],
   [{ 'authorization-mode': 'Webhook' }, /^--authorization-webhook-config-file/],
   [{ 'authentication-token-webhook-cache-ttl': 'soon' }, /is not a duration/],
-  [{ 'audit-policy-file': '/p' }, /needs --audit-log-path/],
   [{ 'audit-log-path': '/l', 'audit-log-format': 'xml' }, /xml is none of json, legacy$/],
   [{ 'audit-log-path': '/l', 'audit-log-maxsize': '-1' }, /^--audit-log-maxsize: -1 is not a number/],
 ];

@@ -1,15 +1,15 @@
 /**
- * Passes a request on to a pod, service or node and its answer back. Upstream: apimachinery util/proxy, registry/core/rest.
+ * Passes a request on to a pod, service or node and its answer back, both as they come; redirects and links in pages are
+ * rewritten to the proxy's path. Upstream: apimachinery util/proxy, registry/core/rest.
  *
- * Differs: request bodies are gathered before they are sent (32 MiB at most); redirects and links in pages go back as they
- * are, not rewritten to the proxy's path.
+ * Differs: pages that are to be rewritten are asked for unpacked, where upstream unpacks them and packs them again.
  */
-import { requestEntityTooLarge } from '../../api/status-error.ts';
+import { serviceUnavailable } from '../../api/status-error.ts';
 import type { ApiHeaders, ApiRequest, ApiResponse } from '../../api/transport.ts';
 import { isUpgradeRequest, openTunnel } from '../../component-helpers/streaming/upgrade-tunnel.ts';
-import { BodyTooLargeError } from '../../platform/http.ts';
-import type { HttpAnswer, Net, TlsOptions } from '../../platform/net.ts';
+import type { HttpAnswer, HttpCall, Net, TlsOptions } from '../../platform/net.ts';
 import { dialError } from './backend-error.ts';
+import { type PagePlace, seenAddress, seenPage } from './proxied-page.ts';
 
 /** Where to, and as whom. */
 export interface ProxyCall {
@@ -20,9 +20,10 @@ export interface ProxyCall {
   readonly tls: TlsOptions;
   /** Added to what the client sent, and instead of it. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** The path up to `/proxy`, below which pages and redirects are seen. Absent: they go back as they are. */
+  readonly seenAt?: string;
 }
 
-const maxBodyBytes = 32 * 1024 * 1024;
 const hopHeaders = new Set([
   'connection',
   'keep-alive',
@@ -67,32 +68,47 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
     // Relative links of the page would lead beside it.
     return { kind: 'bytes', status: 301, headers: { location: `${request.path}/${query}` }, chunks: [] };
   }
-  const body = await readBody(request);
+  const body = bodyOf(request);
+  const place = call.seenAt === undefined ? undefined : { origin: originOf(request), prefix: call.seenAt, source: url };
   let answer: HttpAnswer;
   try {
     answer = await call.net.http({
       method: request.method,
       url,
-      headers: { ...forwardedHeaders(request), ...call.headers },
+      headers: { ...forwardedHeaders(request), ...(place && asksForPage(request) && unpacked), ...call.headers },
       tls: call.tls,
       signal: request.signal,
       ...(body === undefined ? {} : { body }),
     });
   } catch (error) {
-    throw dialError(error);
+    throw serviceUnavailable(`error trying to reach service: ${(error as Error).message}`);
   }
-  return streamAnswer(answer);
+  return streamAnswer(answer, place);
 }
 
+const unpacked = { 'accept-encoding': 'identity' };
+
+const asksForPage = ({ headers }: ApiRequest): boolean => (headers['accept'] ?? '').includes('text/html');
+
+const originOf = ({ headers }: ApiRequest): string => `https://${headers['host'] ?? headers[':authority'] ?? ''}`;
+
 /** The answer as it comes. */
-export function streamAnswer(answer: HttpAnswer): ApiResponse {
+function streamAnswer(answer: HttpAnswer, place: PagePlace | undefined): ApiResponse {
+  const headers: Record<string, string | readonly string[]> = { ...returnedHeaders(answer) };
+  const { location } = answer.headers;
+  if (place !== undefined && location !== undefined) headers['location'] = seenAddress(location, place);
+  const isPage = /^text\/html\b/i.test(answer.headers['content-type'] ?? '');
+  const isPlain = ['', 'identity'].includes(answer.headers['content-encoding'] ?? '');
+  const rewrites = place !== undefined && isPage && isPlain;
+  if (rewrites) delete headers['content-length'];
+  const chunks = rewrites ? seenPage(answer.body, place) : answer.body;
   return {
     kind: 'stream',
     status: answer.status,
-    headers: returnedHeaders(answer.headers),
+    headers,
     async run(sink) {
       try {
-        for await (const chunk of answer.body) await sink.write(chunk);
+        for await (const chunk of chunks) await sink.write(chunk);
       } catch (error) {
         answer.cancel();
         throw error;
@@ -114,6 +130,9 @@ function forwardedHeaders(request: ApiRequest): Record<string, string> {
       continue;
     headers[name] = value;
   }
+  // A body that comes piece by piece: its length is known all the same.
+  const { 'content-length': length } = request.headers;
+  if (length !== undefined && request.body.kind === 'bytes') headers['content-length'] = length;
   headers['x-forwarded-uri'] = request.path;
   headers['x-forwarded-host'] = request.headers['host'] ?? request.headers[':authority'] ?? '';
   headers['x-forwarded-proto'] = 'https';
@@ -123,23 +142,19 @@ function forwardedHeaders(request: ApiRequest): Record<string, string> {
   return headers;
 }
 
-function returnedHeaders(headers: Readonly<Record<string, string>>): ApiHeaders {
-  return Object.fromEntries(
-    Object.entries(headers).filter(
-      ([name]) => name === 'content-length' || (!hopHeaders.has(name) && !name.startsWith('access-control-')),
-    ),
+function returnedHeaders({ headers, setCookie }: HttpAnswer): ApiHeaders {
+  const kept = Object.entries(headers).filter(
+    ([name]) => name === 'content-length' || (!hopHeaders.has(name) && !name.startsWith('access-control-')),
   );
+  return { ...Object.fromEntries(kept), ...(setCookie && { 'set-cookie': setCookie }) };
 }
 
-async function readBody(request: ApiRequest): Promise<Uint8Array | undefined> {
-  const { body } = request;
-  if (body.kind === 'none') return undefined;
+/** As it comes; the length is told where it is known. */
+function bodyOf({ body, headers }: ApiRequest): HttpCall['body'] | undefined {
   if (body.kind === 'object') return Buffer.from(JSON.stringify(body.object));
-  try {
-    const bytes = await body.read(maxBodyBytes);
-    return bytes.byteLength === 0 ? undefined : bytes;
-  } catch (error) {
-    if (error instanceof BodyTooLargeError) throw requestEntityTooLarge(`limit of proxied bodies is ${maxBodyBytes}`);
-    throw error;
-  }
+  if (body.kind === 'none') return undefined;
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  const isThere =
+    length === undefined ? encoding !== undefined || headers[':method'] !== undefined : Number(length) > 0;
+  return isThere ? body.stream() : undefined;
 }

@@ -39,7 +39,9 @@ export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConne
   const proxy = (location: ProxyLocation, { request }: KubeletCall): Promise<ApiResponse> => {
     // Certificates of workloads are nobody's we know, as upstream.
     const tls = location.isKubelet ? deps.kubeletTls() : { insecureSkipVerify: true };
-    return proxyRequest({ net: deps.net, base: location.base, path: pathBehindProxy(request.path), tls }, request);
+    const path = pathBehindProxy(request.path);
+    const seenAt = path === '' ? request.path : request.path.slice(0, -path.length);
+    return proxyRequest({ net: deps.net, base: location.base, path, tls, seenAt }, request);
   };
   return {
     connectPod(pod, subresource, call) {

@@ -17,7 +17,8 @@ export interface ProxyLocation {
 /** Loopback and link-local addresses belong to the machine that dials, not to the pod. */
 function checkProxyable(address: string): void {
   const local = /^(127\.|169\.254\.|224\.0\.0\.|0\.)|^(::1?$|fe[89ab][0-9a-f]:|ff0[12]:)/i;
-  if (address === '' || local.test(address)) throw badRequest('address not allowed');
+  if (address === '' || address.toLowerCase() === 'localhost' || local.test(address))
+    throw badRequest('address not allowed');
 }
 
 function locationOf(scheme: string, address: string, port: string): ProxyLocation {
@@ -75,8 +76,5 @@ export function nodeLocation(node: Node, target: ProxyTarget, types?: readonly s
   if (target.port === '' || target.port === String(port))
     return { base: `https://${urlHost(address)}:${port}`, isKubelet: true };
   if (!/^\d+$/.test(target.port)) throw badRequest(`invalid port ${JSON.stringify(target.port)}`);
-  return {
-    base: `${target.scheme === '' ? 'http' : target.scheme}://${urlHost(address)}:${target.port}`,
-    isKubelet: false,
-  };
+  return locationOf(target.scheme, address, target.port);
 }

@@ -103,7 +103,7 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
     const hasStatus = t.info.subresources.some((s) => s.name === 'status');
     const merged =
       t.subresource === 'status'
-        ? { ...old, status: withoutZeros((next as { status?: object }).status), metadata: { ...old.metadata } }
+        ? { ...old, status: withoutZeros((next as { status?: object }).status), metadata: statusMetadata(old, next) }
         : {
             ...old,
             ...next,
@@ -292,6 +292,12 @@ function discovery(path: string): object {
 }
 
 /** The real server drops zeros of most fields: a controller that expects to read them back writes for ever. */
+/** Annotations may be changed along with a status. */
+function statusMetadata(old: KubernetesObject, next: KubernetesObject): KubernetesObject['metadata'] {
+  const { annotations } = next.metadata;
+  return { ...old.metadata, ...(annotations !== undefined && { annotations }) };
+}
+
 function withoutZeros(status: object | undefined): object | undefined {
   return status === undefined
     ? undefined

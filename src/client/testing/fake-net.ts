@@ -16,7 +16,7 @@ export function createFakeNet(
       const stop = new AbortController();
       const onAbort = (): void => stop.abort(call.signal?.reason);
       call.signal?.addEventListener('abort', onAbort, { once: true });
-      const bytes = typeof call.body === 'string' ? Buffer.from(call.body) : call.body;
+      const bytes = await wholeBody(call.body);
       const response = await handler({
         method: call.method,
         path: url.pathname,
@@ -40,6 +40,14 @@ export function createFakeNet(
       return toAnswer(response, () => stop.abort(new Error('cancelled')), chunkBytes);
     },
   };
+}
+
+async function wholeBody(body: HttpCall['body']): Promise<Uint8Array | undefined> {
+  if (body === undefined || body instanceof Uint8Array) return body;
+  if (typeof body === 'string') return Buffer.from(body);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 function toAnswer(response: ApiResponse, cancel: () => void, chunkBytes: number): HttpAnswer {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ByteSink, Duplex } from '../../platform/streams.ts';
-import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createDuplexPair } from '../../platform/sim/streams.ts';
 import { openTunnel, type TunnelAnswer } from './upgrade-tunnel.ts';
 
@@ -19,7 +19,14 @@ const headers = {
 /** A backend that answers `head` to each request, and the tunnel to it. */
 async function tunnelTo(
   head: string,
-): Promise<{ answer: TunnelAnswer; backend: Duplex; sent: () => string; settle: () => Promise<void> }> {
+  idleMs?: number,
+): Promise<{
+  answer: TunnelAnswer;
+  backend: Duplex;
+  sent: () => string;
+  settle: () => Promise<void>;
+  clock: SimPlatform['clock'];
+}> {
   const { net, clock } = createSimPlatform();
   let sent = '';
   const accepted = Promise.withResolvers<Duplex>();
@@ -45,8 +52,9 @@ async function tunnelTo(
     url: 'http://127.0.0.1/exec/1?command=a%20b',
     headers,
     signal: new AbortController().signal,
+    ...(idleMs !== undefined && { idle: { clock, timeoutMs: idleMs } }),
   });
-  return { answer, backend: await accepted.promise, sent: () => sent, settle: () => clock.settle() };
+  return { clock, answer, backend: await accepted.promise, sent: () => sent, settle: () => clock.settle() };
 }
 
 async function readAll(of: AsyncIterable<Uint8Array>): Promise<string> {
@@ -92,6 +100,26 @@ test("after 101 bytes go both ways, the client's end is passed on, the backend's
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\nfirst last',
   );
   await over;
+});
+
+test('a pair through which nothing passes any more is closed; every byte counts, either way', async () => {
+  const { answer, backend, clock } = await tunnelTo('HTTP/1.1 101 Switching Protocols\r\n\r\n', 10_000);
+  const [client, server] = createDuplexPair();
+  const over = answer.kind === 'upgrade' ? answer.accept(server) : undefined;
+  const read = readAll(client.incoming).catch((error: Error) => error.message);
+  let closed = false;
+  void backend.closed.then(() => (closed = true));
+  await clock.advance(9_000);
+  await client.write('up');
+  await clock.advance(9_000);
+  await backend.write('down');
+  await clock.advance(9_999);
+  assert.equal(closed, false);
+  await clock.advance(1);
+  await over;
+  await read;
+  assert.equal(closed, true);
+  assert.equal(clock.pendingTimers, 0);
 });
 
 test("a client that breaks off ends the backend's connection", async () => {

@@ -8,6 +8,7 @@
  * the protocols offered must reach old runtimes as they came: one header line each.
  */
 import { badRequest } from '../../api/status-error.ts';
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { HttpRequest } from '../../platform/http.ts';
 import type { Net, TlsOptions } from '../../platform/net.ts';
 import type { ByteSink, Duplex } from '../../platform/streams.ts';
@@ -24,6 +25,14 @@ export interface TunnelRequest {
   readonly added?: Readonly<Record<string, string | readonly string[]>>;
   readonly tls?: TlsOptions;
   readonly signal: AbortSignal;
+  /** Both connections are closed when nothing has passed in either direction for so long. Absent: never. */
+  readonly idle?: IdleLimit;
+}
+
+/** How long a joined pair may be silent. */
+export interface IdleLimit {
+  readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
+  readonly timeoutMs: number;
 }
 
 /** What came of it: the backend switched, or it answered. */
@@ -92,7 +101,17 @@ export async function dialUpgrade(net: Net, request: TunnelRequest): Promise<Upg
 export async function openTunnel(net: Net, request: TunnelRequest): Promise<TunnelAnswer> {
   const outcome = await dialUpgrade(net, request);
   if (outcome.kind === 'refused') return outcome.answer;
-  return { kind: 'upgrade', accept: (client) => join(client, outcome.backend, outcome.head) };
+  const { backend, head } = outcome;
+  return {
+    kind: 'upgrade',
+    async accept(client) {
+      const watch = watchSilence(request.idle, () => {
+        client.destroy(new Error('the stream was idle for too long'));
+        backend.destroy();
+      });
+      await join({ client, backend, active: watch.active }, head).finally(watch.stop);
+    },
+  };
 }
 
 function requestHead(request: TunnelRequest, url: URL): string {
@@ -122,16 +141,47 @@ function headerLines(name: string, value: string): readonly string[] {
   return [value];
 }
 
+interface Pair {
+  readonly client: Duplex;
+  readonly backend: Duplex;
+  /** Something has passed. */
+  readonly active: () => void;
+}
+
+/** Calls back once nothing was active for the limit. One timer, set anew when it rings: bytes cost a look at the clock. */
+function watchSilence(
+  limit: IdleLimit | undefined,
+  onSilence: () => void,
+): { readonly active: () => void; readonly stop: () => void } {
+  if (limit === undefined) return { active: () => undefined, stop: () => undefined };
+  const { clock, timeoutMs } = limit;
+  let lastMs = clock.monotonicMs();
+  let cancel: CancelTimer = () => undefined;
+  const arm = (delayMs: number): void => {
+    cancel = clock.setTimer(delayMs, () => {
+      const leftMs = lastMs + timeoutMs - clock.monotonicMs();
+      if (leftMs > 0) arm(leftMs);
+      else onSilence();
+    });
+  };
+  arm(timeoutMs);
+  return { active: () => void (lastMs = clock.monotonicMs()), stop: () => cancel() };
+}
+
 /**
  * Ends when both sides have ended. The client's end is passed on while the backend goes on answering; after the backend's
  * end what the client still sends is read and dropped: closing on unread bytes would reset the connection and could take the
  * last of the answer with it.
  */
-async function join(client: Duplex, backend: Duplex, head: ReadHead): Promise<void> {
-  const up = sendUp(client, backend);
+async function join(pair: Pair, head: ReadHead): Promise<void> {
+  const { client, backend } = pair;
+  const up = sendUp(pair);
   try {
     await client.write(head.raw);
-    for await (const chunk of head.rest) await client.write(chunk);
+    for await (const chunk of head.rest) {
+      pair.active();
+      await client.write(chunk);
+    }
     backend.destroy();
     await client.end();
     await up;
@@ -143,10 +193,11 @@ async function join(client: Duplex, backend: Duplex, head: ReadHead): Promise<vo
   }
 }
 
-async function sendUp(client: Duplex, backend: Duplex): Promise<void> {
+async function sendUp({ client, backend, active }: Pair): Promise<void> {
   let open = true;
   try {
     for await (const chunk of client.incoming) {
+      active();
       if (!open) continue;
       await backend.write(chunk).catch(() => {
         open = false;

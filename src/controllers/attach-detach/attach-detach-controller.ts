@@ -57,6 +57,11 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     driver: (name: string) => drivers.get({ name }),
   };
   const unwantedSinceMs = new Map<string, number>();
+  const forced = deps.platform.metrics.counter({
+    name: 'attachdetach_controller_forced_detaches',
+    help: 'Volumes taken from nodes that had not let go of them.',
+    labels: ['reason'],
+  });
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'attach_detach',
@@ -91,10 +96,14 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     const node = nodes.get({ name: nodeName });
     const since = unwantedSinceMs.get(name) ?? clock.nowMs();
     unwantedSinceMs.set(name, since);
-    if (node === undefined || isOutOfService(node)) return true;
+    if (node === undefined) return true;
     const unique = uniqueNameOf(attachment);
     if (unique === undefined || !(node.status?.volumesInUse ?? []).includes(unique)) return true;
-    return !isReady(node) && clock.nowMs() - since > MAX_WAIT_FOR_UNMOUNT_MS;
+    const isLate = !isReady(node) && clock.nowMs() - since > MAX_WAIT_FOR_UNMOUNT_MS;
+    if (!isLate && !isOutOfService(node)) return false;
+    if (attachment.metadata.deletionTimestamp === undefined)
+      forced.inc({ reason: isOutOfService(node) ? 'out-of-service' : 'timeout' });
+    return true;
   }
 
   function uniqueNameOf({ spec }: VolumeAttachment): string | undefined {

@@ -31,6 +31,11 @@ export function createCronJobController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT);
   const recorder = deps.recorderFor(ACCOUNT);
+  const skew = deps.platform.metrics.histogram({
+    name: 'cronjob_controller_job_creation_skew_duration_seconds',
+    help: 'Time between when a job was scheduled to run and when it was created.',
+    buckets: Array.from({ length: 10 }, (_, i) => 2 ** i),
+  });
   const cronJobs = deps.informers.informer(CronJobs);
   const jobs = deps.informers.informer(Jobs);
   const jobClient = client.resource(Jobs);
@@ -214,6 +219,8 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     }
     const created = await createJob(cronJob, jobFor(cronJob, scheduledMs), signal);
     if (created === undefined) return;
+    const createdMs = parseTime(created.metadata.creationTimestamp);
+    if (createdMs >= scheduledMs) skew.observe((createdMs - scheduledMs) / 1000);
     status.active = [...(status.active ?? []), referenceTo(created)];
     status.lastScheduleTime = formatTime(scheduledMs);
   }

@@ -62,7 +62,8 @@ export function createDeploymentWriter(client: Client, recorder: EventRecorder, 
       return await deployments.patch(
         { namespace, name },
         { type: 'merge', patch: { metadata: { annotations } } },
-        { signal },
+        // As upstream: a change of annotations elsewhere would be a new generation, which nobody asked for.
+        { subresource: 'status', signal },
       );
     },
     async updateStatus(deployment, status) {

@@ -1,9 +1,10 @@
 /**
- * Evicts pods whose devices got a NoExecute taint in their slice that the pods' claims do not tolerate, at once or after
- * their tolerationSeconds. Upstream: pkg/controller/devicetainteviction. Not here: DeviceTaintRules.
+ * Evicts pods whose devices got a NoExecute taint, in their slice or by a DeviceTaintRule, that the pods' claims do not
+ * tolerate, at once or after their tolerationSeconds. Upstream: pkg/controller/devicetainteviction.
  *
- * Watches: claims, slices, pods. Deletes pods. A claim's clock starts when the taint was added: the API server says when.
- * Slices from before it did are counted from when they are first seen.
+ * Watches: claims, slices, pods, and taint rules where they are served. Deletes pods; writes alone rules' condition
+ * (`rule-status.ts`). A claim's clock starts when the taint was added: the API server says when. Slices from before it did
+ * are counted from when they are first seen.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type {
@@ -12,13 +13,18 @@ import type {
   ResourceClaim,
   ResourceSlice,
 } from '../../api/gen/resource-v1.ts';
-import { Pods, ResourceClaims, ResourceSlices } from '../../api/gen/resources.ts';
+import type { DeviceTaintRule } from '../../api/gen/resource-v1beta2.ts';
+import { DeviceTaintRules, Pods, ResourceClaims, ResourceSlices } from '../../api/gen/resources.ts';
 import { parseTime } from '../../api/time.ts';
+import { deepEqual } from '../../base/equal.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { createOptionalInformer } from '../../client/optional-informer.ts';
+import { ruleSelects } from '../../component-helpers/device-taint-rules.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
-import { toleratesDeviceTaint } from '../../component-helpers/resource-claims.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
-import { evictPod } from '../pod-eviction.ts';
+import { createEvictionMetrics, evictPod } from '../pod-eviction.ts';
+import { deviceToleratedMs } from './device-tolerations.ts';
+import { createRuleStatusLoop } from './rule-status.ts';
 
 const NAME = 'device-taint-eviction-controller';
 const CLAIMS_BY_POOL = 'device-pool';
@@ -30,6 +36,12 @@ const WORDS = {
   reason: 'DeletionByDeviceTaintManager',
   message: 'Device Taint manager: deleting due to NoExecute taint',
 };
+
+/** A taint of an allocated device, with the rule it comes from, if from one. */
+interface Origin {
+  readonly taint: DeviceTaint;
+  readonly rule?: DeviceTaintRule;
+}
 
 const poolKey = (driver: string, pool: string): string => `${driver}/${pool}`;
 const poolOf = ({ spec }: ResourceSlice): string => poolKey(spec.driver, spec.pool.name);
@@ -44,22 +56,24 @@ export function deviceTaints(slices: readonly ResourceSlice[], device: string): 
     .flatMap(({ taints = [] }) => taints.filter(({ effect }) => effect === 'NoExecute'));
 }
 
-/** Milliseconds an allocation bears a taint: 0 none, Infinity for ever. */
-export function deviceToleratedMs({ tolerations = [] }: DeviceRequestAllocationResult, taint: DeviceTaint): number {
-  const bearing = tolerations.filter((toleration) => toleratesDeviceTaint(toleration, taint));
-  if (bearing.length === 0) return 0;
-  const limits = bearing.map(({ tolerationSeconds }) => tolerationSeconds).filter((seconds) => seconds !== undefined);
-  return limits.length === 0 ? NEVER : Math.max(0, Math.min(...limits)) * 1000;
+/** Whether the claim has a device that one of the rules selects. */
+function isSelected({ status }: ResourceClaim, rules: readonly DeviceTaintRule[]): boolean {
+  const results = status?.allocation?.devices?.results ?? [];
+  return results.some((result) => rules.some((rule) => ruleSelects(rule, result)));
 }
 
 /** Makes the controller. */
 export function createDeviceTaintEvictionController(deps: ControllerDeps): Controller {
-  const { clock } = deps.platform;
-  const client = deps.clientFor(NAME).resource(Pods);
+  const { clock, log } = deps.platform;
+  const own = deps.clientFor(NAME);
+  const client = own.resource(Pods);
   const recorder = deps.recorderFor(NAME);
   const claims = deps.informers.informer(ResourceClaims);
   const slices = deps.informers.informer(ResourceSlices);
   const pods = deps.informers.informer(Pods);
+  const { informers } = deps;
+  const rules = createOptionalInformer({ client: own, informers, clock, log: log.child(NAME) }, DeviceTaintRules);
+  const metrics = createEvictionMetrics(deps.platform.metrics, 'device_taint_eviction_controller');
   claims.addIndex(CLAIMS_BY_POOL, ({ status }) => [
     ...new Set((status?.allocation?.devices?.results ?? []).map(({ driver, pool }) => poolKey(driver, pool))),
   ]);
@@ -70,15 +84,15 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
   const running = new Set<string>();
   const loop = createKeyedLoop(deps, {
     name: NAME,
-    queueName: 'device_taint_eviction',
     workers: 8,
     informers: informerList(claims, slices, pods),
     sync,
   });
+  const statuses = createRuleStatusLoop(deps, { rules, client: own, claims, slices, podsOf });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const claim = claims.get(parseKey(key));
-    const dueMs = claim === undefined ? NEVER : evictionMs(key, claim);
+    const { dueMs, origins } = claim === undefined ? { dueMs: NEVER, origins: [] } : evictionOf(key, claim);
     if (claim === undefined || dueMs === NEVER) return cancel(key, claim);
     const leftMs = dueMs - clock.nowMs();
     if (leftMs > 0) {
@@ -86,17 +100,25 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
       return loop.queue.addAfter(key, leftMs);
     }
     running.delete(key);
-    for (const pod of podsOf(claim)) await evictPod({ pods: client, recorder, clock }, pod, { words: WORDS, signal });
+    for (const pod of podsOf(claim)) {
+      if (!(await evictPod({ pods: client, recorder, clock }, pod, { words: WORDS, signal }))) continue;
+      metrics.deleted((clock.nowMs() - dueMs) / 1000);
+      for (const { rule } of origins) if (rule !== undefined) statuses.evicted(rule);
+    }
   }
 
-  /** When the claim's pods must go, by the wall clock. */
-  function evictionMs(key: string, { metadata, status }: ResourceClaim): number {
+  /** When the claim's pods must go, by the wall clock, and because of what. */
+  function evictionOf(
+    key: string,
+    { metadata, status }: ResourceClaim,
+  ): { readonly dueMs: number; readonly origins: readonly Origin[] } {
     let dueMs = NEVER;
+    const origins: Origin[] = [];
     const current = new Set<string>();
     for (const result of status?.allocation?.devices?.results ?? []) {
-      const ofPool = slices.byIndex(SLICES_BY_POOL, poolKey(result.driver, result.pool));
-      for (const taint of ofPool.length === 0 ? [] : deviceTaints(ofPool, result.device)) {
-        const { driver, pool, device } = result;
+      const { driver, pool, device } = result;
+      for (const origin of taintsOf(result)) {
+        const { taint } = origin;
         let beganMs = parseTime(taint.timeAdded ?? undefined);
         if (Number.isNaN(beganMs)) {
           const seenKey = [key, metadata.uid, driver, pool, device, taint.key, taint.value ?? ''].join('|');
@@ -104,11 +126,23 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
           beganMs = seenMs.get(seenKey) ?? clock.nowMs();
           seenMs.set(seenKey, beganMs);
         }
-        dueMs = Math.min(dueMs, beganMs + deviceToleratedMs(result, taint));
+        const toleratedMs = deviceToleratedMs(result, taint);
+        if (toleratedMs !== NEVER) origins.push(origin);
+        dueMs = Math.min(dueMs, beganMs + toleratedMs);
       }
     }
     for (const known of seenMs.keys()) if (known.startsWith(`${key}|`) && !current.has(known)) seenMs.delete(known);
-    return dueMs;
+    return { dueMs, origins };
+  }
+
+  function taintsOf(result: DeviceRequestAllocationResult): Origin[] {
+    const ofPool = slices.byIndex(SLICES_BY_POOL, poolKey(result.driver, result.pool));
+    const ofSlices = ofPool.length === 0 ? [] : deviceTaints(ofPool, result.device);
+    const evicting = rules
+      .list()
+      .filter((rule) => rule.spec.taint.effect === 'NoExecute' && ruleSelects(rule, result))
+      .map((rule): Origin => ({ taint: rule.spec.taint, rule }));
+    return [...ofSlices.map((taint): Origin => ({ taint })), ...evicting];
   }
 
   /** Pods that use the claim and still run. */
@@ -134,5 +168,25 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
   const enqueue = (claim: ResourceClaim): void => void loop.queue.add(keyOfObject(claim));
   claims.addHandler({ onAdd: enqueue, onUpdate: (_, claim) => enqueue(claim), onDelete: enqueue });
   slices.addHandler({ onAdd: enqueuePool, onUpdate: (_, slice) => enqueuePool(slice), onDelete: enqueuePool });
-  return loop;
+  const enqueueSelected = (...of: DeviceTaintRule[]): void =>
+    claims
+      .list()
+      .filter((claim) => isSelected(claim, of))
+      .forEach(enqueue);
+  rules.addHandler({
+    onAdd: (rule) => enqueueSelected(rule),
+    onUpdate: (old, rule) => void (!deepEqual(old.spec, rule.spec) && enqueueSelected(old, rule)),
+    onDelete: (rule) => enqueueSelected(rule),
+  });
+  return {
+    name: NAME,
+    async start(signal) {
+      try {
+        if (!(await rules.start(signal))) return await loop.start(signal);
+      } catch {
+        return; // Aborted before the rules were known.
+      }
+      await Promise.all([loop.start(signal), statuses.start(signal)]);
+    },
+  };
 }

@@ -2,7 +2,8 @@
  * Keeps the status of PodDisruptionBudgets, from which evictions are granted. Upstream: pkg/controller/disruption.
  *
  * Watches: budgets, pods, the kinds that own pods. Writes alone: budget status, but for the evictions that the API server
- * notes in it (disruptedPods). Any failure leaves the budget with no disruption allowed.
+ * notes in it (disruptedPods). Any failure leaves the budget with no disruption allowed. It also takes back what was announced
+ * of a pod and did not come (`stale-disruptions.ts`).
  */
 import { PodDisruptionBudgets, Pods } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
@@ -14,6 +15,7 @@ import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { budgetStatus, countHealthy, desiredHealthy, disruptedPods, failSafeStatus, needsScale } from './budget.ts';
+import { createStaleDisruptionLoop } from './stale-disruptions.ts';
 import { expectedScale, SIZED_KINDS, type ScaleDeps } from './expected-scale.ts';
 
 const NAME = 'disruption-controller';
@@ -127,5 +129,11 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
     },
     onDelete: enqueueBudgetsOf,
   });
-  return loop;
+  const stale = createStaleDisruptionLoop(deps, client);
+  return {
+    name: NAME,
+    async start(signal) {
+      await Promise.all([loop.start(signal), stale.start(signal)]);
+    },
+  };
 }

@@ -9,6 +9,7 @@ import { isReason } from '../../api/status-error.ts';
 import type { Endpoints } from '../../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { counted, createEndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
 import {
   createKeyedLoop,
   informerList,
@@ -34,6 +35,7 @@ function isSkipped({ metadata }: Endpoints): boolean {
 export function createEndpointSliceMirroringController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(EndpointSlices);
   const recorder = deps.recorderFor(NAME);
+  const metrics = createEndpointSliceMetrics(deps.platform.metrics, 'endpoint_slice_mirroring_controller');
   const endpoints = deps.informers.informer(EndpointsInfo);
   const services = deps.informers.informer(Services);
   const slices = deps.informers.informer(EndpointSlices);
@@ -46,7 +48,7 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
     queueName: 'endpoint_slice_mirroring',
     workers: WORKERS,
     informers: informerList(endpoints, services, slices),
-    sync,
+    sync: (key, signal) => counted(metrics, () => sync(key, signal)),
   });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
@@ -57,7 +59,7 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
       source !== undefined && !isSkipped(source) && service !== undefined && service.spec?.selector === undefined;
     if (!mirrors) {
       for (const slice of existing) await remove(slice, signal);
-      return;
+      return metrics.forget(key);
     }
     const plan = planMirror(source, existing);
     if (plan.skipped > 0)
@@ -67,15 +69,17 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
         'TooManyAddressesToMirror',
         `A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset. ${plan.skipped} addresses were skipped`,
       );
+    let newest = '';
     try {
-      let newest = '';
       for (const slice of plan.create) newest = (await client.create(slice, { signal })).metadata.resourceVersion ?? '';
       for (const slice of plan.update) newest = (await client.update(slice, { signal })).metadata.resourceVersion ?? '';
       for (const slice of plan.remove) await remove(slice, signal);
-      // The names are the server's: without seeing its own slices the next sync would make them again.
-      if (newest !== '') await slices.waitForRevision(newest, signal);
+      metrics.changed({ key, existing, ...plan });
     } catch (error) {
       if (!isNamespaceTerminating(error)) throw error;
+    } finally {
+      // The names are the server's: without seeing its own slices the next sync would make them again.
+      if (newest !== '') await slices.waitForRevision(newest, signal);
     }
   }
 

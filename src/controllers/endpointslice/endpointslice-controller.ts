@@ -11,6 +11,7 @@ import type { Node, Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
 import { createTriggerTimes, hasManagedEndpoints, selectedPods, watchServicesAndPods } from '../service-endpoints.ts';
+import { counted, createEndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
 import {
   createKeyedLoop,
   informerList,
@@ -40,6 +41,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
   const pods = deps.informers.informer(Pods);
   const nodes = deps.informers.informer(Nodes);
   const slices = deps.informers.informer(EndpointSlices);
+  const metrics = createEndpointSliceMetrics(deps.platform.metrics, 'endpoint_slice_controller');
   const triggers = createTriggerTimes();
   /** What was said of a service's hints last, by key and address type. */
   const topology = new Map<string, string>();
@@ -54,7 +56,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     queueName: 'endpoint_slice',
     workers: WORKERS,
     informers: informerList(services, pods, nodes, slices),
-    sync,
+    sync: (key, signal) => counted(metrics, () => sync(key, signal)),
     maxRetries: 15,
   });
 
@@ -63,6 +65,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     // The slices of a deleted Service go by owner reference.
     if (service === undefined) {
       for (const type of ['IPv4', 'IPv6']) topology.delete(`${key}/${type}`);
+      metrics.forget(key);
       return triggers.forget(key);
     }
     if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return;
@@ -78,7 +81,9 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
       if (wantsTopologyHints(service)) tellTopology(service, type, giveTopologyHints(groups.values(), shares()));
       else topology.delete(`${key}/${type}`);
       const ofType = existing.filter((slice) => slice.addressType === type);
-      await apply(service, planSlices({ service, type, existing: ofType, groups, triggerTime }), signal);
+      const plan = planSlices({ service, type, existing: ofType, groups, triggerTime });
+      await apply(service, plan, signal);
+      metrics.changed({ key: `${key} ${type}`, existing: ofType, ...plan });
     }
     const obsolete = existing.filter((slice) => !(types as string[]).includes(slice.addressType));
     await apply(service, { create: [], update: [], remove: obsolete }, signal);

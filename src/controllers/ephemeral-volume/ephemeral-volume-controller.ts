@@ -25,6 +25,15 @@ const PODS_BY_CLAIM = 'ephemeral-claim';
 export function createEphemeralVolumeController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(PersistentVolumeClaims);
   const recorder = deps.recorderFor('ephemeral_volume');
+  const { metrics } = deps.platform;
+  const attempts = metrics.counter({
+    name: 'ephemeral_volume_controller_create_total',
+    help: 'PersistentVolumeClaim creation requests.',
+  });
+  const failures = metrics.counter({
+    name: 'ephemeral_volume_controller_create_failures_total',
+    help: 'PersistentVolumeClaim creation requests that failed.',
+  });
   const pods = deps.informers.informer(Pods);
   const claims = deps.informers.informer(PersistentVolumeClaims);
   pods.addIndex(PODS_BY_CLAIM, (pod) =>
@@ -61,9 +70,11 @@ export function createEphemeralVolumeController(deps: ControllerDeps): Controlle
       if (controllerOf(found)?.uid === pod.metadata.uid) return;
       throw new Error(`PVC ${namespace}/${name} was not created for pod ${namespace}/${podName} (pod is not owner)`);
     }
+    attempts.inc();
     try {
       await client.create(claimOf(pod, volume), { signal });
     } catch (error) {
+      failures.inc();
       // Made by an earlier round that the cache does not show yet: its event brings the pod back.
       if (!isReason(error, 'AlreadyExists') && !isNamespaceTerminating(error)) throw error;
     }

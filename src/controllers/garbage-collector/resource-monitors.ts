@@ -63,6 +63,10 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
   const log = deps.platform.log.child('garbage-collector-controller');
   let byKind = new Map<string, ResourceInfo<KubernetesObject>>();
   let last: Discovered | undefined;
+  const syncErrors = deps.platform.metrics.counter({
+    name: 'garbagecollector_controller_resources_sync_error_total',
+    help: 'Syncs of the resources to watch that failed.',
+  });
 
   function start(info: ResourceInfo<KubernetesObject>, signal: AbortSignal): Monitor {
     const term = linkedController(signal);
@@ -126,7 +130,9 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
       const cancel = deps.platform.clock.setTimer(SYNC_TIMEOUT_MS, () =>
         wait.abort(new Error('some resources could not be listed in time')),
       );
-      await Promise.allSettled(added.map(([key]) => monitors.get(key)?.informer.waitForSync(wait.signal)));
+      const lists = added.map(([key]) => monitors.get(key)?.informer.waitForSync(wait.signal));
+      const failed = (await Promise.allSettled(lists)).some(({ status }) => status === 'rejected');
+      if ((failed && !signal.aborted) || stale.length > 0) syncErrors.inc();
       cancel();
       wait.dispose();
       if (!signal.aborted) last = discovered;

@@ -17,6 +17,7 @@ import { createKeyedLoop, informerList, type Controller, type ControllerDeps } f
 import { draftOf, setCondition, type Saying, type StatusDraft } from './autoscaler-status.ts';
 import { evaluateMetric, type Evaluation, type EvaluationState, MetricError } from './metric-evaluation.ts';
 import { createMetricsClient } from './metrics-client.ts';
+import { createHpaMetrics, type ScaleAction, type ScaleError } from './hpa-metrics.ts';
 import { errorText, groupResource, readScale, resourceOfKind, writeScale, type ScaleTarget } from './scale-target.ts';
 import { decidePlain, decideWithBehavior, emptyHistory, type ScalingHistory } from './scaling-rules.ts';
 
@@ -34,6 +35,15 @@ interface Look {
   readonly draft: StatusDraft;
   readonly nowMs: number;
   readonly signal: AbortSignal;
+  /** What came of it, for the metrics. */
+  readonly result: { action: ScaleAction; error: ScaleError };
+}
+
+/** Failures that the autoscaler's own settings cause. */
+const SPEC_ERRORS = new Set(['InvalidSelector', 'AmbiguousSelector', 'InvalidMetricSourceType']);
+
+function actionOf(current: number, replicas: number): ScaleAction {
+  return replicas === current ? 'none' : replicas > current ? 'scale_up' : 'scale_down';
 }
 
 /** What the metrics said together. */
@@ -48,6 +58,7 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
   const client = deps.clientFor(ACCOUNT);
   const metrics = createMetricsClient(client);
   const recorder = deps.recorderFor(ACCOUNT);
+  const told = createHpaMetrics(deps.platform.metrics);
   const autoscalers = deps.informers.informer(HorizontalPodAutoscalers);
   const pods = deps.informers.informer(Pods);
   const histories = new Map<string, ScalingHistory>();
@@ -67,10 +78,12 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
       selectors.delete(key);
       return;
     }
-    const look: Look = { hpa, key, draft: draftOf(hpa), nowMs: clock.nowMs(), signal };
+    const result: Look['result'] = { action: 'none', error: 'internal' };
+    const startedMs = clock.monotonicMs();
     try {
-      await reconcile(look);
+      await reconcile({ hpa, key, draft: draftOf(hpa), nowMs: clock.nowMs(), signal, result });
     } finally {
+      told.reconciled(result.action, result.error, (clock.monotonicMs() - startedMs) / 1000);
       loop.queue.addAfter(key, SYNC_PERIOD_MS);
     }
   }
@@ -86,6 +99,7 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
     failure: Saying & { event?: Saying },
   ): Promise<void> {
     const event = failure.event ?? failure;
+    look.result.error = SPEC_ERRORS.has(failure.reason) ? 'spec' : 'internal';
     recorder.event(look.hpa, 'Warning', event.reason, event.message);
     say(look, type, { status: false, reason: failure.reason, message: failure.message });
     await store(look);
@@ -120,6 +134,8 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
       if (!(await rescale(look, target, { ...plan, history }))) return;
       draft.lastScaleTime = formatTime(nowMs);
     }
+    look.result.error = 'none';
+    look.result.action = actionOf(current, plan.desired);
     draft.currentReplicas = current;
     draft.desiredReplicas = plan.desired;
     await store(look);
@@ -179,10 +195,16 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
     let failures = 0;
     const specs = look.hpa.spec.metrics ?? [];
     for (const spec of specs) {
+      const startedMs = clock.monotonicMs();
+      const computed = (action: ScaleAction, error: ScaleError): void =>
+        told.computed({ action, error, metricType: spec.type, seconds: (clock.monotonicMs() - startedMs) / 1000 });
       try {
-        found.push(await evaluateMetric(state, spec));
+        const evaluation = await evaluateMetric(state, spec);
+        found.push(evaluation);
+        computed(actionOf(current, evaluation.replicas), 'none');
       } catch (error) {
         look.signal.throwIfAborted();
+        computed('none', 'internal');
         if (!(error instanceof MetricError)) throw error;
         recorder.event(look.hpa, 'Warning', error.reason, error.message);
         failure ??= error;

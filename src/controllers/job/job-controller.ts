@@ -17,6 +17,7 @@ import { createKeyedLoop, informerList, type Controller, type ControllerDeps } f
 import { createPodControl } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER } from '../pod-events.ts';
 import { countReleased, noteEnded } from './accounting.ts';
+import { createJobMetrics, type JobAction } from './job-metrics.ts';
 import { jobOf, watchJobs } from './job-events.ts';
 import { finalStatus, interimStatus, type JobNews, type PodNumbers } from './job-status.ts';
 import { createJobWriter } from './job-writer.ts';
@@ -33,6 +34,7 @@ interface Managed {
   readonly verdict: Verdict | undefined;
   /** Pods were made or deleted as the plan says: suspension can be told. */
   readonly managed: boolean;
+  readonly action: JobAction;
   readonly error?: unknown;
 }
 
@@ -43,6 +45,7 @@ export function createJobController(deps: ControllerDeps): Controller {
   const recorder = deps.recorderFor(NAME);
   const jobs = deps.informers.informer(Jobs);
   const pods = deps.informers.informer(Pods);
+  const metrics = createJobMetrics(deps.platform.metrics);
   const expectations = new Expectations(clock);
   // Pods whose finalizer is off though the cache still shows it.
   const settled = new Set<string>();
@@ -90,13 +93,22 @@ export function createJobController(deps: ControllerDeps): Controller {
     const job = jobs.get(parseKey(key));
     if (job === undefined) return expectations.forget(key);
     if ((job.spec?.managedBy ?? MANAGER) !== MANAGER || isFinished(job)) return;
-    const mayAct = expectations.satisfied(key);
-    const view = viewJob(job, await podsOf(job, signal), { settled, nowMs: clock.nowMs() });
-    const managed = await manage(view, mayAct, signal);
-    await track(view, managed, signal);
-    const untilDeadlineMs = deadlineMs(view);
-    if (untilDeadlineMs !== undefined && untilDeadlineMs > 0) loop.queue.addAfter(key, untilDeadlineMs);
-    if (managed.error !== undefined) throw managed.error;
+    const startedMs = clock.monotonicMs();
+    let action: JobAction = 'reconciling';
+    let failed = true;
+    try {
+      const mayAct = expectations.satisfied(key);
+      const view = viewJob(job, await podsOf(job, signal), { settled, nowMs: clock.nowMs() });
+      const managed = await manage(view, mayAct, signal);
+      ({ action } = managed);
+      await track(view, managed, signal);
+      const untilDeadlineMs = deadlineMs(view);
+      if (untilDeadlineMs !== undefined && untilDeadlineMs > 0) loop.queue.addAfter(key, untilDeadlineMs);
+      if (managed.error !== undefined) throw managed.error;
+      failed = false;
+    } finally {
+      metrics.synced(job, { action, failed, seconds: (clock.monotonicMs() - startedMs) / 1000 });
+    }
   }
 
   async function manage(view: JobView, mayAct: boolean, signal: AbortSignal): Promise<Managed> {
@@ -104,30 +116,32 @@ export function createJobController(deps: ControllerDeps): Controller {
     const numbers: PodNumbers = { active: view.active.length, ready: view.ready, terminating: view.terminating };
     if (verdict !== undefined) {
       const { done, error } = await writer.remove(view.job, { pods: view.active, uncounted: false }, signal);
-      return { numbers: without(numbers, done), verdict, managed: false, error };
+      return { numbers: without(numbers, done), verdict, managed: false, action: 'pods_deleted', error };
     }
     let after = numbers;
     let error: unknown;
+    let action: JobAction = 'reconciling';
     const acts = mayAct && view.job.metadata.deletionTimestamp === undefined;
-    if (acts) ({ numbers: after, error } = await carryOut(view, numbers, signal));
+    if (acts) ({ numbers: after, error, action } = await carryOut(view, numbers, signal));
     const completion = error === undefined ? judgeCompletion(view, after.active) : undefined;
-    return { numbers: after, verdict: completion, managed: acts && completion === undefined, error };
+    return { numbers: after, verdict: completion, managed: acts && completion === undefined, action, error };
   }
 
   async function carryOut(
     view: JobView,
     numbers: PodNumbers,
     signal: AbortSignal,
-  ): Promise<{ numbers: PodNumbers; error?: unknown }> {
+  ): Promise<{ numbers: PodNumbers; action: JobAction; error?: unknown }> {
     const plan = planJob(view);
     if (plan.retryMs !== undefined) loop.queue.addAfter(keyOfObject(view.job), plan.retryMs);
     if (plan.remove.length > 0) {
       const { done, error } = await writer.remove(view.job, { pods: plan.remove, uncounted: true }, signal);
-      return { numbers: without(numbers, done), error };
+      return { numbers: without(numbers, done), action: 'pods_deleted', error };
     }
-    if (plan.create.length === 0) return { numbers };
+    if (plan.create.length === 0) return { numbers, action: 'reconciling' };
     const { created, error } = await writer.create(view.job, plan.create, signal);
-    return { numbers: { ...numbers, active: numbers.active + created }, error };
+    metrics.podsCreated(created, plan.create.length - created);
+    return { numbers: { ...numbers, active: numbers.active + created }, action: 'pods_created', error };
   }
 
   /** Notes what ended, lets the pods go, counts them, and declares the job over when nothing is left. */
@@ -137,7 +151,8 @@ export function createJobController(deps: ControllerDeps): Controller {
     const noted = noteEnded(view, interim.status, { verdict, settled });
     let job = await writer.updateStatus(view.job, noted.status, signal);
     tell(job, interim.news);
-    const { error } = await writer.release(noted.release, signal);
+    const { done, error } = await writer.release(noted.release, signal);
+    metrics.released(done.length);
     const tracked = new Set(
       view.pods
         .filter((pod) => isTracked(pod) && !settled.has(pod.metadata.uid ?? ''))
@@ -146,10 +161,19 @@ export function createJobController(deps: ControllerDeps): Controller {
     const counted = countReleased(noted.status, (uid) => tracked.has(uid));
     const over =
       noted.more || error !== undefined ? { status: counted, news: [] } : finalStatus(counted, verdict, nowMs);
+    const before = job;
     job = await writer.updateStatus(job, over.status, signal);
+    metrics.podsFinished(job, 'succeeded', (over.status.succeeded ?? 0) - (before.status?.succeeded ?? 0));
+    metrics.podsFinished(job, 'failed', (over.status.failed ?? 0) - (before.status?.failed ?? 0));
     tell(job, over.news);
+    if (over.news.length > 0 && verdict !== undefined) noteFinished(job, verdict);
     if (error !== undefined) throw error;
     if (noted.more) loop.queue.add(keyOfObject(job));
+  }
+
+  function noteFinished(job: Job, { type, reason }: Verdict): void {
+    if (type === 'SuccessCriteriaMet') metrics.finished(job, 'succeeded', '');
+    else metrics.finished(job, 'failed', reason);
   }
 
   function tell(job: Job, news: readonly JobNews[]): void {

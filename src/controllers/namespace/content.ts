@@ -55,19 +55,25 @@ async function deleteAllOf(client: Client, target: Target, tally: Tally): Promis
   try {
     let items = (await resource.list({ namespace, signal })).items;
     if (items.length === 0) return;
+    // Of what is going already nothing is left to do but to wait.
+    if (items.every(({ metadata }) => metadata.deletionTimestamp !== undefined))
+      return noteRemaining(tally, info, items);
     if (info.verbs.includes('deletecollection'))
       await resource.deleteCollection({ namespace, propagationPolicy: 'Background', signal });
     else for (const item of items) await deleteOne(client, target, item);
     items = (await resource.list({ namespace, signal })).items;
-    if (items.length > 0) tally.remaining.set(groupResourceOf(info), items.length);
-    for (const finalizer of items.flatMap((item) => item.metadata.finalizers ?? [])) {
-      tally.finalizers.set(finalizer, (tally.finalizers.get(finalizer) ?? 0) + 1);
-    }
+    noteRemaining(tally, info, items);
   } catch (error) {
     // Served a moment ago and gone now, or not meant to be listed.
     if (signal.aborted || !isReason(error, 'NotFound', 'MethodNotAllowed'))
       tally.failures.push({ resource: groupResourceOf(info), error });
   }
+}
+
+function noteRemaining(tally: Tally, info: ResourceInfo, items: readonly KubernetesObject[]): void {
+  if (items.length > 0) tally.remaining.set(groupResourceOf(info), items.length);
+  for (const finalizer of items.flatMap((item) => item.metadata.finalizers ?? []))
+    tally.finalizers.set(finalizer, (tally.finalizers.get(finalizer) ?? 0) + 1);
 }
 
 async function deleteOne(client: Client, { info, namespace, signal }: Target, item: KubernetesObject): Promise<void> {

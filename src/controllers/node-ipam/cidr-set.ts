@@ -1,4 +1,6 @@
 /** Equal subnets cut from one range, and which are taken. Upstream: controller/nodeipam/ipam/cidrset. */
+import type { Metrics } from '../../platform/metrics.ts';
+import { createCidrSetMetrics, type CidrSetMetrics } from './metrics.ts';
 import { cidrsOverlap, formatCidr, nthSubnet, parseCidr, type Cidr } from '../../base/cidr.ts';
 
 /** A range and its subnets. */
@@ -8,9 +10,10 @@ export class CidrSet {
   readonly #count: number;
   readonly #taken = new Set<number>();
   #next = 0;
+  readonly #metrics: CidrSetMetrics | undefined;
 
   /** Throws on a range that is none, or a mask that does not fit it. */
-  constructor(clusterCidr: string, nodeMask: { readonly ipv4: number; readonly ipv6: number }) {
+  constructor(clusterCidr: string, nodeMask: { readonly ipv4: number; readonly ipv6: number }, metrics?: Metrics) {
     const cluster = parseCidr(clusterCidr);
     if (cluster === undefined) throw new Error(`invalid cluster CIDR ${JSON.stringify(clusterCidr)}`);
     const mask = cluster.family === 4 ? nodeMask.ipv4 : nodeMask.ipv6;
@@ -23,6 +26,7 @@ export class CidrSet {
     this.#cluster = cluster;
     this.#mask = mask;
     this.#count = 2 ** (mask - cluster.prefixLength);
+    this.#metrics = metrics && createCidrSetMetrics(metrics, clusterCidr, this.#count);
   }
 
   get family(): 4 | 6 {
@@ -36,6 +40,8 @@ export class CidrSet {
       if (this.#taken.has(index)) continue;
       this.#taken.add(index);
       this.#next = (index + 1) % this.#count;
+      this.#metrics?.allocated(step);
+      this.#tellUsage();
       return formatCidr(nthSubnet(this.#cluster, this.#mask, index) as Cidr);
     }
     return undefined;
@@ -44,11 +50,17 @@ export class CidrSet {
   /** Marks all subnets that overlap the range as taken. */
   occupy(cidr: string): void {
     for (const index of this.#indicesOf(cidr)) this.#taken.add(index);
+    this.#tellUsage();
   }
 
   /** Gives the subnets of the range back. */
   release(cidr: string): void {
-    for (const index of this.#indicesOf(cidr)) this.#taken.delete(index);
+    for (const index of this.#indicesOf(cidr)) if (this.#taken.delete(index)) this.#metrics?.released();
+    this.#tellUsage();
+  }
+
+  #tellUsage(): void {
+    this.#metrics?.usage(this.#taken.size / this.#count);
   }
 
   #indicesOf(text: string): number[] {

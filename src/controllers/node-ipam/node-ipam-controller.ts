@@ -18,7 +18,7 @@ export function createNodeIpamController(deps: ControllerDeps): Controller {
   const { clusterCidrs = [], nodeCidrMaskSizeIpv4 = 24, nodeCidrMaskSizeIpv6 = 64, serviceCidrs = [] } = deps.config;
   if (clusterCidrs.length === 0) return { name: NAME, start: () => Promise.resolve() };
   const sets = clusterCidrs.map(
-    (cidr) => new CidrSet(cidr, { ipv4: nodeCidrMaskSizeIpv4, ipv6: nodeCidrMaskSizeIpv6 }),
+    (cidr) => new CidrSet(cidr, { ipv4: nodeCidrMaskSizeIpv4, ipv6: nodeCidrMaskSizeIpv6 }, deps.platform.metrics),
   );
   for (const set of sets) for (const cidr of serviceCidrs) set.occupy(cidr);
   const client = deps.clientFor(ACCOUNT).resource(Nodes);

@@ -18,6 +18,7 @@ import { isPodReady, withPodCondition } from '../../component-helpers/pods.ts';
 import { createKeyedLoop, informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import { observeNode, silentConditions, type NodeHealth } from './health.ts';
 import { desiredTaints, noExecuteFor, type NoExecuteWish } from './node-taints.ts';
+import { createNodeLifecycleMetrics } from './metrics.ts';
 import { zoneRates } from './zones.ts';
 
 const ACCOUNT = 'node-controller';
@@ -38,6 +39,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   const pods = deps.informers.informer(Pods);
   const leases = deps.informers.informer(Leases, { namespace: 'kube-node-lease' });
   pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
+  const metrics = createNodeLifecycleMetrics(deps.platform.metrics);
   const health = new Map<string, NodeHealth>();
   const buckets = new Map<string, TokenBucket>();
   /** The nodes as the last round found them all well: while they are the same and heard of, there is nothing to do. */
@@ -85,18 +87,22 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     const all = nodes.list();
     if (all.length === calm.size && all.every((node) => calm.has(node) && isHeardOf(node))) return;
     calm = new Set();
+    const startedMs = clock.monotonicMs();
     const names = new Set(all.map((node) => node.metadata.name ?? ''));
     for (const name of health.keys()) if (!names.has(name)) health.delete(name);
     const judged: Node[] = [];
     for (const node of all) {
+      const judgedFromMs = clock.monotonicMs();
       try {
         judged.push(await judge(node, signal));
+        metrics.judged((clock.monotonicMs() - judgedFromMs) / 1000);
       } catch (error) {
         if (!isReason(error, 'NotFound')) judged.push(node);
         if (!signal.aborted) log.warn('monitoring a node failed', { node: node.metadata.name, err: error });
       }
     }
     await taintForEviction(judged, signal);
+    metrics.round(judged, (clock.monotonicMs() - startedMs) / 1000);
     if (judged.length === all.length && judged.every((node, at) => node === all[at] && isWell(node)))
       calm = new Set(judged);
   }
@@ -168,15 +174,15 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
       const key = noExecuteFor(node);
       if (key === undefined || nodeCondition(node, 'Ready') === undefined) continue;
       if (allDown) await writeTaints(node, 'clear', signal);
-      else if (mayTaint(node, rates.get(zoneKeyOf(node)) ?? 0)) await writeTaints(node, key, signal);
+      else if (mayTaint(node, rates.get(zoneKeyOf(node)) ?? 0)) {
+        if (!isBeingEmptied(node)) metrics.evicted(zoneKeyOf(node));
+        await writeTaints(node, key, signal);
+      }
     }
   }
   function mayTaint(node: Node, rate: number): boolean {
     // A taint that is there may always be exchanged for the other.
-    const tainted = (node.spec?.taints ?? []).some(
-      (taint) => taint.effect === 'NoExecute' && /not-ready|unreachable/.test(taint.key),
-    );
-    return tainted || (rate > 0 && bucketOf(zoneKeyOf(node)).tryTake());
+    return isBeingEmptied(node) || (rate > 0 && bucketOf(zoneKeyOf(node)).tryTake());
   }
   function bucketOf(zone: string): TokenBucket {
     let bucket = buckets.get(zone);
@@ -203,6 +209,13 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
       await Promise.all([loop.start(signal), monitor().catch(() => undefined)]);
     },
   };
+}
+
+/** Whether it has the taint already for which its pods go. */
+function isBeingEmptied(node: Node): boolean {
+  return (node.spec?.taints ?? []).some(
+    (taint) => taint.effect === 'NoExecute' && /not-ready|unreachable/.test(taint.key),
+  );
 }
 
 /** A ready node without a taint that empties it. */

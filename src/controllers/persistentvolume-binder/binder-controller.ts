@@ -14,6 +14,7 @@ import { formatTime } from '../../api/time.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { exposeVolumes } from './metrics.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, classOf, findVolume, mismatch, refersTo } from './matching.ts';
 
 const ACCOUNT = 'persistent-volume-binder';
@@ -33,6 +34,7 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   const claims = deps.informers.informer(PersistentVolumeClaims);
   const volumes = deps.informers.informer(PersistentVolumes);
   const classes = deps.informers.informer(StorageClasses);
+  exposeVolumes(deps.platform.metrics, volumes, claims);
   const informers = informerList(claims, volumes, classes);
   const claimLoop = createKeyedLoop(deps, { name: NAME, queueName: 'claims', workers: 1, informers, sync: syncClaim });
   const volumeLoop = createKeyedLoop(deps, {

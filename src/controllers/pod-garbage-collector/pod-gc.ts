@@ -19,6 +19,13 @@ const NODE_QUARANTINE_MS = 40_000;
 const DEFAULT_THRESHOLD = 12_500;
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
+const NODE_GONE: PodCondition = {
+  type: 'DisruptionTarget',
+  status: 'True',
+  reason: 'DeletionByPodGC',
+  message: 'PodGC: node no longer exists',
+};
+
 /** Makes the pod garbage collector. */
 export function createPodGarbageCollector(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
@@ -27,27 +34,29 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
   const pods = deps.informers.informer(Pods);
   const nodes = deps.informers.informer(Nodes);
   const missingSinceMs = new Map<string, number>();
+  const labels = ['namespace', 'reason'];
+  const deletions = deps.platform.metrics.counter({
+    name: 'pod_gc_collector_force_delete_pods_total',
+    help: 'Pods that were deleted by force since the controller started.',
+    labels,
+  });
+  const failures = deps.platform.metrics.counter({
+    name: 'pod_gc_collector_force_delete_pod_errors_total',
+    help: 'Errors when deleting pods by force since the controller started.',
+    labels,
+  });
 
   async function round(signal: AbortSignal): Promise<void> {
     const all = pods.list();
     for (const pod of terminatedBeyond(all, deps.config.terminatedPodGcThreshold ?? DEFAULT_THRESHOLD))
-      await remove(pod, undefined, signal);
-    for (const pod of all) if (isStuckOutOfService(pod)) await remove(pod, undefined, signal);
+      await remove(pod, { reason: 'terminated' }, signal);
+    for (const pod of all) if (isStuckOutOfService(pod)) await remove(pod, { reason: 'out-of-service' }, signal);
     const gone = await goneNodes(all, signal);
     for (const pod of all) {
       if (gone.has(pod.spec?.nodeName ?? '')) {
-        await remove(
-          pod,
-          {
-            type: 'DisruptionTarget',
-            status: 'True',
-            reason: 'DeletionByPodGC',
-            message: 'PodGC: node no longer exists',
-          },
-          signal,
-        );
+        await remove(pod, { reason: 'orphaned', condition: NODE_GONE }, signal);
       } else if (pod.metadata.deletionTimestamp !== undefined && (pod.spec?.nodeName ?? '') === '')
-        await remove(pod, undefined, signal);
+        await remove(pod, { reason: 'unscheduled' }, signal);
     }
   }
 
@@ -87,8 +96,13 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
     }
   }
 
-  async function remove(pod: Pod, condition: PodCondition | undefined, signal: AbortSignal): Promise<void> {
+  async function remove(
+    pod: Pod,
+    { reason, condition }: { readonly reason: string; readonly condition?: PodCondition },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { namespace = '', name = '', uid } = pod.metadata;
+    const told = { namespace, reason };
     log.info('pod is being garbage collected', { pod: `${namespace}/${name}` });
     try {
       if (!isPodTerminal(pod)) {
@@ -108,7 +122,9 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
           { namespace, name },
           { gracePeriodSeconds: 0, signal, ...(uid === undefined ? {} : { preconditions: { uid } }) },
         );
+      deletions.inc(told);
     } catch (error) {
+      failures.inc(told);
       if (!isReason(error, 'NotFound', 'Conflict'))
         log.warn('garbage collection of a pod failed', { pod: `${namespace}/${name}`, err: error });
     }

@@ -1,5 +1,6 @@
 /** What a ReplicaSet has to do about its pods: the pure part. Upstream: ReplicaSetController.manageReplicas. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { parseTime } from '../../api/time.ts';
 import { rankPodsForDeletion } from '../../component-helpers/pod-deletion-ranking.ts';
 
 /** At most so many creations or deletions in one round. */
@@ -9,7 +10,7 @@ export const BURST_REPLICAS = 500;
 export type ReplicaPlan =
   | { readonly action: 'none' }
   | { readonly action: 'create'; readonly count: number }
-  | { readonly action: 'delete'; readonly pods: readonly Pod[] };
+  | { readonly action: 'delete'; readonly pods: readonly Pod[]; readonly ageRatio?: number };
 
 /** Compares the wanted number with the active pods; `siblings` are active pods of related owners, for spreading. */
 export function planReplicas(
@@ -28,5 +29,13 @@ export function planReplicas(
     if (node !== '') perNode.set(node, (perNode.get(node) ?? 0) + 1);
   }
   const ranked = rankPodsForDeletion(pods, (pod) => perNode.get(pod.spec?.nodeName ?? '') ?? 0, context.nowMs);
-  return { action: 'delete', pods: ranked.slice(0, count) };
+  return { action: 'delete', pods: ranked.slice(0, count), ageRatio: ageRatio(ranked, count, context.nowMs) };
+}
+
+/** Age of the youngest victim that is ready over that of the youngest pod: 1 unless it is not the youngest that go. */
+function ageRatio(ranked: readonly Pod[], count: number, nowMs: number): number {
+  const youngest = (pods: readonly Pod[]): number =>
+    Math.min(...pods.map((pod) => nowMs - parseTime(pod.metadata.creationTimestamp)).filter((ms) => !Number.isNaN(ms)));
+  const [chosen, all] = [youngest(ranked.slice(0, count)), youngest(ranked)];
+  return all === 0 || chosen === all ? 1 : chosen / all;
 }

@@ -4,6 +4,7 @@
  * Watches: its kind and pods. Writes alone: its kind's status, pods' owner references to it, and its pods' creation and
  * deletion. Invariant: between doing something and seeing it in the cache (expectations), it does nothing more.
  */
+import { deepEqual } from '../../base/equal.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -13,7 +14,7 @@ import { claimObjects } from '../controller-ref-manager.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { createPodControl, podFromTemplate, slowStartBatch } from '../pod-control.ts';
-import { isPodActive, isPodTerminating } from '../../component-helpers/pods.ts';
+import { isPodActive, isPodTerminal, isPodTerminating, podCondition } from '../../component-helpers/pods.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import {
   createKeyedLoop,
@@ -39,6 +40,11 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   const ownerClient = client.resource(flavour.info);
   const podControl = createPodControl(client, deps.recorderFor(flavour.account));
   const expectations = new Expectations(clock);
+  const ageRatios = deps.platform.metrics.histogram({
+    name: 'replicaset_controller_sorting_deletion_age_ratio',
+    help: 'Age of the youngest pod that is chosen for deletion over that of the youngest pod there is.',
+    buckets: Array.from({ length: 6 }, (_, i) => 0.25 * 2 ** i),
+  });
 
   /** Active pods of all owners with the same controller: siblings by a Deployment. */
   function siblingsOf(owner: ReplicaOwner): Pod[] {
@@ -97,6 +103,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   async function apply(owner: ReplicaOwner, plan: ReplicaPlan, signal: AbortSignal): Promise<unknown> {
     const key = keyOfObject(owner);
     if (plan.action === 'create') return await createPods(owner, key, { count: plan.count, signal });
+    if (plan.action === 'delete' && plan.ageRatio !== undefined) ageRatios.observe(plan.ageRatio);
     if (plan.action === 'delete') return await deletePods(owner, key, { victims: plan.pods, signal });
     return undefined;
   }
@@ -179,6 +186,27 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
       loop.queue.add(keyOfObject(owner));
     },
   });
-  watchPods({ pods, owners, selectorOf: flavour.selectorOf, expectations, enqueue: (key) => loop.queue.add(key) });
+  watchPods({
+    pods,
+    owners,
+    selectorOf: flavour.selectorOf,
+    expectations,
+    enqueue(key, pod, old) {
+      if (old === undefined || !countsSame(old, pod)) loop.queue.add(key);
+    },
+  });
   return loop;
+}
+
+/** Whether a sync would see no difference: of a pod's updates until it is ready most are such. */
+function countsSame(old: Pod, pod: Pod): boolean {
+  const [before, now] = [podCondition(old, 'Ready'), podCondition(pod, 'Ready')];
+  return (
+    old.metadata.uid === pod.metadata.uid &&
+    isPodTerminal(old) === isPodTerminal(pod) &&
+    old.metadata.deletionTimestamp === pod.metadata.deletionTimestamp &&
+    before?.status === now?.status &&
+    before?.lastTransitionTime === now?.lastTransitionTime &&
+    deepEqual(old.metadata.labels, pod.metadata.labels)
+  );
 }

@@ -10,6 +10,8 @@ import { Pods, ResourceClaims, ResourceClaimTemplates } from '../../api/gen/reso
 import type { ResourceClaim, ResourceClaimConsumerReference } from '../../api/gen/resource-v1.ts';
 import { isReason } from '../../api/status-error.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { CLAIM_FINALIZER, claimNameOf } from '../../component-helpers/resource-claims.ts';
@@ -28,6 +30,12 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
   const pods = deps.informers.informer(Pods);
   const claims = deps.informers.informer(ResourceClaims);
   const templates = deps.informers.informer(ResourceClaimTemplates);
+  const creations = deps.platform.metrics.counter({
+    name: 'resourceclaim_controller_creates_total',
+    help: 'Claims made for pods, by how that ended.',
+    labels: ['status', 'admin_access'],
+  });
+  exposeClaims(deps.platform.metrics, claims);
   claims.addIndex(CLAIMS_BY_OWNER, (claim) => {
     const owner = controllerOf(claim);
     return owner?.kind === 'Pod' ? [owner.uid] : [];
@@ -85,7 +93,8 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
     const template = templates.get({ namespace, name: templateName });
     if (template === undefined) throw new Error(`resource claim template "${templateName}": not found`);
     const { labels, annotations } = template.spec.metadata ?? {};
-    const created = await client.resource(ResourceClaims).create(
+    const admin = { admin_access: String(hasAdminAccess(template.spec.spec)) };
+    const making = client.resource(ResourceClaims).create(
       {
         apiVersion: 'resource.k8s.io/v1',
         kind: 'ResourceClaim',
@@ -100,6 +109,9 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
       },
       { signal },
     );
+    making.catch(() => creations.inc({ status: 'failure', ...admin }));
+    const created = await making;
+    creations.inc({ status: 'success', ...admin });
     return created.metadata.name ?? '';
   }
 
@@ -177,6 +189,29 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
     onAdd: (template) => pods.byIndex(PODS_BY_TEMPLATE, keyOfObject(template)).forEach(enqueuePod),
   });
   return loop;
+}
+
+/** Counts the claims there are whenever somebody asks. */
+function exposeClaims(metrics: Metrics, claims: Informer<ResourceClaim>): void {
+  const labels = ['allocated', 'admin_access', 'source'];
+  const gauge = metrics.gauge({ name: 'resourceclaim_controller_resource_claims', help: 'Claims there are.', labels });
+  let known: Record<string, string>[] = [];
+  metrics.beforeExpose(() => {
+    for (const told of known) gauge.remove(told);
+    const groups = Map.groupBy(claims.list(), ({ metadata, spec, status }) =>
+      JSON.stringify({
+        allocated: String(status?.allocation !== undefined),
+        admin_access: String(hasAdminAccess(spec)),
+        source: metadata.annotations?.[POD_CLAIM_NAME] === undefined ? '' : 'resource_claim_template',
+      }),
+    );
+    known = [...groups.keys()].map((text) => JSON.parse(text) as Record<string, string>);
+    for (const [at, group] of [...groups.values()].entries()) gauge.set(group.length, known[at]);
+  });
+}
+
+function hasAdminAccess({ devices }: ResourceClaim['spec']): boolean {
+  return (devices?.requests ?? []).some(({ exactly }) => exactly?.adminAccess === true);
 }
 
 /** It will not run any more: it has ended, or was deleted before it was given a node. */

@@ -5,8 +5,9 @@
  * Watches: namespaces, the ConfigMaps of that name. Writes alone: those ConfigMaps.
  */
 import { ConfigMaps, Namespaces } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { isReason, StatusError } from '../../api/status-error.ts';
 import type { ConfigMap } from '../../api/gen/core-v1.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 import {
   createKeyedLoop,
   informerList,
@@ -26,7 +27,9 @@ const DESCRIPTION =
 export function createRootCaPublisher(deps: ControllerDeps): Controller {
   const caPem = deps.config.rootCaPem;
   if (caPem === undefined) return { name: 'root-ca-certificate-publisher-controller', start: () => Promise.resolve() };
+  const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT).resource(ConfigMaps);
+  const metrics = createPublisherMetrics(deps.platform.metrics);
   const namespaces = deps.informers.informer(Namespaces);
   const maps = deps.informers.informer(ConfigMaps, { fieldSelector: `metadata.name=${NAME}` });
   const loop = createKeyedLoop(deps, {
@@ -34,8 +37,20 @@ export function createRootCaPublisher(deps: ControllerDeps): Controller {
     queueName: 'root_ca_cert_publisher',
     workers: 1,
     informers: informerList(namespaces, maps),
-    sync,
+    sync: (namespace, signal) => measured(() => sync(namespace, signal)),
   });
+
+  async function measured(work: () => Promise<void>): Promise<void> {
+    const startedMs = clock.monotonicMs();
+    const synced = (code: string): void => metrics.synced(code, (clock.monotonicMs() - startedMs) / 1000);
+    try {
+      await work();
+      synced('200');
+    } catch (error) {
+      synced(error instanceof StatusError ? String(error.status.code ?? 500) : '500');
+      throw error;
+    }
+  }
 
   async function sync(namespace: string, signal: AbortSignal): Promise<void> {
     const found = namespaces.get({ name: namespace });
@@ -75,4 +90,25 @@ export function createRootCaPublisher(deps: ControllerDeps): Controller {
   });
   maps.addHandler({ onUpdate: (_, map) => onMap(map), onDelete: onMap });
   return loop;
+}
+
+function createPublisherMetrics(metrics: Metrics): { synced(code: string, seconds: number): void } {
+  const labels = ['code'];
+  const total = metrics.counter({
+    name: 'root_ca_cert_publisher_sync_total',
+    help: 'Namespace syncs by the status code of the answer.',
+    labels,
+  });
+  const duration = metrics.histogram({
+    name: 'root_ca_cert_publisher_sync_duration_seconds',
+    help: 'Time that namespace syncs took, by the status code of the answer.',
+    labels,
+    buckets: Array.from({ length: 15 }, (_, i) => 0.001 * 2 ** i),
+  });
+  return {
+    synced(code, seconds) {
+      total.inc({ code });
+      duration.observe(seconds, { code });
+    },
+  };
 }

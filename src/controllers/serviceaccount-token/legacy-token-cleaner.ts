@@ -22,6 +22,7 @@ const YEAR_MS = 365 * DAY_MS;
 /** Makes the controller. It looks once a day. */
 export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
+  const log = deps.platform.log.child(NAME);
   const client = deps.clientFor(ACCOUNT).resource(Secrets);
   const accounts = deps.informers.informer(ServiceAccounts);
   const pods = deps.informers.informer(Pods);
@@ -32,7 +33,13 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
     for (const secret of secrets.list()) {
       signal.throwIfAborted();
       if (!isAutomatic(secret) || mounted.has(keyOfObject(secret))) continue;
-      await judge(secret, signal);
+      try {
+        await judge(secret, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        // Tomorrow again; the others need not wait for it.
+        log.warn('ending an unused token failed', { secret: keyOfObject(secret), err: error });
+      }
     }
   }
 

@@ -101,12 +101,17 @@ function planCondemned(set: StatefulSet, condemned: readonly Pod[]): Pod[] {
   return first === undefined || first.metadata.deletionTimestamp !== undefined ? [] : [first];
 }
 
+/** How many pods of so many an update may replace at once. */
+export function maxUnavailable({ spec }: StatefulSet, replicas: number): number {
+  return Math.max(1, scaledValue(spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, replicas, false));
+}
+
 function planUpdate(view: StatefulView, replicas: readonly (Pod | undefined)[]): Pod[] {
   const { set, updateRevision, nowMs } = view;
   const strategy = set.spec?.updateStrategy;
   if (strategy?.type === 'OnDelete') return [];
   const partition = strategy?.rollingUpdate?.partition ?? 0;
-  const max = Math.max(1, scaledValue(strategy?.rollingUpdate?.maxUnavailable ?? 1, replicas.length, false));
+  const max = maxUnavailable(set, replicas.length);
   const healthy = (pod: Pod | undefined): boolean => isHealthy(set, pod, nowMs);
   const isOld = (pod: Pod): boolean => revisionOf(pod) !== updateRevision;
   // Old pods that do not work are replaced freely, but never more pods at once than may be unavailable.

@@ -19,7 +19,7 @@ import { slowStartBatch } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
 import { cleanUpHistory, resolveRevisions, type HistoryInput, type StatefulHistory } from './history.ts';
 import { allowsBurst, isMember, newPod } from './identity.ts';
-import { planStatefulSet, type StatefulPlan, type StatefulView } from './plan.ts';
+import { maxUnavailable, planStatefulSet, type StatefulPlan, type StatefulView } from './plan.ts';
 import { createStatefulPodControl, type StatefulPodControl } from './stateful-pod-control.ts';
 import { calculateStatus } from './status.ts';
 
@@ -35,6 +35,17 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
   const revisions = deps.informers.informer(ControllerRevisions);
   const pods = deps.informers.informer(Pods);
   const claims = deps.informers.informer(PersistentVolumeClaims);
+  const labels = ['statefulset_namespace', 'statefulset_name', 'pod_management_policy'];
+  const maxima = deps.platform.metrics.gauge({
+    name: 'statefulset_controller_statefulset_max_unavailable',
+    help: 'How many pods of a StatefulSet an update may replace at once.',
+    labels,
+  });
+  const labelsOf = ({ metadata, spec }: StatefulSet): Record<string, string> => ({
+    statefulset_namespace: metadata.namespace ?? '',
+    statefulset_name: metadata.name ?? '',
+    pod_management_policy: spec?.podManagementPolicy ?? 'OrderedReady',
+  });
   const selectorOf = (set: StatefulSet) => compileLabelSelector(set.spec?.selector);
 
   const loop = createKeyedLoop(deps, {
@@ -70,6 +81,7 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const set = sets.get(parseKey(key));
     if (set === undefined) return;
+    maxima.set(maxUnavailable(set, set.spec?.replicas ?? 1), labelsOf(set));
     const { uid = '', namespace = '' } = set.metadata;
     const candidates = [
       ...pods.byIndex(PODS_BY_CONTROLLER, uid),
@@ -159,7 +171,11 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
   }
 
   const enqueue = (set: StatefulSet): void => loop.queue.add(keyOfObject(set));
-  sets.addHandler({ onAdd: enqueue, onUpdate: (_, set) => enqueue(set), onDelete: enqueue });
+  sets.addHandler({
+    onAdd: enqueue,
+    onUpdate: (_, set) => enqueue(set),
+    onDelete: (set) => maxima.remove(labelsOf(set)),
+  });
   watchPods({ pods, owners: sets, selectorOf, enqueue: (key) => loop.queue.add(key) });
   return loop;
 }

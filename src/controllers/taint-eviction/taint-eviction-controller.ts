@@ -9,7 +9,7 @@ import { toleratesTaint } from '../../api/taints-tolerations.ts';
 import type { Node, Pod, Taint, Toleration } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
-import { evictPod } from '../pod-eviction.ts';
+import { createEvictionMetrics, evictPod } from '../pod-eviction.ts';
 
 const ACCOUNT = 'node-controller';
 const NAME = 'taint-eviction-controller';
@@ -40,6 +40,7 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
   const recorder = deps.recorderFor(NAME);
   const pods = deps.informers.informer(Pods);
   const nodes = deps.informers.informer(Nodes);
+  const metrics = createEvictionMetrics(deps.platform.metrics, 'taint_eviction_controller');
   pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
   /** Pods whose time runs: when it began by the monotonic clock. */
   const running = new Map<string, { readonly uid: string; readonly sinceMs: number }>();
@@ -64,7 +65,8 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
     if (clockOf?.uid !== uid) running.set(key, (clockOf = { uid, sinceMs: nowMs }));
     const leftMs = clockOf.sinceMs + limitMs - nowMs;
     if (leftMs > 0) return loop.queue.addAfter(key, leftMs);
-    await evictPod({ pods: client, recorder, clock }, pod, { words: WORDS, signal });
+    if (await evictPod({ pods: client, recorder, clock }, pod, { words: WORDS, signal }))
+      metrics.deleted((clock.monotonicMs() - clockOf.sinceMs - limitMs) / 1000);
     running.delete(key);
   }
 

@@ -29,6 +29,11 @@ export function createTtlAfterFinishedController(deps: ControllerDeps): Controll
   const { clock } = deps.platform;
   const jobClient = deps.clientFor(NAME).resource(Jobs);
   const jobs = deps.informers.informer(Jobs);
+  const latency = deps.platform.metrics.histogram({
+    name: 'ttl_after_finished_controller_job_deletion_duration_seconds',
+    help: 'Time from when a job became eligible for deletion to its deletion.',
+    buckets: Array.from({ length: 14 }, (_, i) => 0.1 * 2 ** i),
+  });
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'ttl_jobs_to_delete',
@@ -50,6 +55,7 @@ export function createTtlAfterFinishedController(deps: ControllerDeps): Controll
         preconditions: { uid, resourceVersion },
         signal,
       });
+      latency.observe((clock.nowMs() - (expiresAtMs(job) ?? clock.nowMs())) / 1000);
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
     }

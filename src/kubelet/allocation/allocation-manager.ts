@@ -4,7 +4,7 @@
  */
 import type { Node, Pod, PodCondition } from '../../api/gen/core-v1.ts';
 import { addAmounts, amountsOf, emptyAmounts, podRequests } from '../../component-helpers/pod-resources.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { ContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import { isStaticPod, podUid } from '../types/pod-update.ts';
 import type { AllocationState } from './allocation-state.ts';
@@ -19,7 +19,7 @@ import {
 /** What the manager needs. */
 export interface AllocationDeps {
   readonly state: AllocationState;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly node: () => Node | undefined;
   /** Pods that hold resources. */
   readonly activePods: () => readonly Pod[];

@@ -9,7 +9,8 @@ import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
-import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { EventTarget } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 import type { CgroupResources, Cgroups } from '../../platform/cgroups.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
@@ -33,7 +34,7 @@ export interface PodContainerManagerDeps {
   readonly withoutCpuQuota?: (pod: Pod) => boolean;
   /** Pods that run or may run, for the shares of the burstable class. */
   readonly activePods: () => readonly Pod[];
-  readonly recorder?: EventRecorder;
+  readonly recorder?: KubeletEventRecorder;
   /** The node, for events. */
   readonly nodeRef?: EventTarget;
 }

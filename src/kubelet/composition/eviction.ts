@@ -1,6 +1,7 @@
 /** What ends pods for the node's sake, over the kubelet's own parts: the eviction manager and the shutdown manager. */
 import { quantityValue } from '../../api/quantity.ts';
 import { createEvictionManager, type EvictionManager } from '../eviction/eviction-manager.ts';
+import { createPreemption, type Preemption } from '../preemption/preemption.ts';
 import { createNodeShutdownManager, type NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
 import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
 import { activePods } from '../sync-handlers.ts';
@@ -64,6 +65,18 @@ export function createShutdown(
     },
     shutdown.groups,
   );
+}
+
+/** Makes what ends pods for critical ones; `admitting` ones have nothing yet that could be given up. */
+export function createPreemptor(foundations: Foundations, nodeSide: NodeSide, podWorkers: PodWorkers): Preemption {
+  const { deps, admitting } = foundations;
+  const { activePods: active, killPod } = podsToEnd(foundations, nodeSide, podWorkers);
+  return createPreemption({
+    platform: deps.platform,
+    recorder: deps.recorder,
+    activePods: () => active().filter((pod) => !admitting.has(podUid(pod))),
+    killPod,
+  });
 }
 
 type EndsPods = Pick<Parameters<typeof createNodeShutdownManager>[0], 'activePods' | 'killPod'>;

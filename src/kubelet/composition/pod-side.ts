@@ -10,8 +10,9 @@ import { createPullSecrets } from '../pull-secrets.ts';
 import { createStatusGenerator } from '../status/status-generator.ts';
 import { activePods, createSyncHandlers } from '../sync-handlers.ts';
 import type { NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
-import { createEviction, createShutdown } from './eviction.ts';
+import { createEviction, createPreemptor, createShutdown } from './eviction.ts';
 import type { EvictionManager } from '../eviction/eviction-manager.ts';
+import { isCriticalPod } from '../runtime/pod-facts.ts';
 import { createSyncPod, type SyncPodDeps } from '../sync-pod.ts';
 import { createTerminationSyncs } from '../sync-terminating-pod.ts';
 import { podUid } from '../types/pod-update.ts';
@@ -94,6 +95,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
     foundations;
   const { platform, recorder, podContainers } = deps;
   const { statusManager, probeManager, nodeStatus, mirrorClient } = nodeSide;
+  const preemption = createPreemptor(foundations, nodeSide, podWorkers);
   return createSyncHandlers({
     platform,
     recorder,
@@ -108,8 +110,8 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
       for (const verdict of [foundations.late.shutdown.get()?.admit(), foundations.late.eviction.get()?.admit(pod)])
         if (verdict?.admit === false) return verdict;
       const allocated = allocations.allocatedPod(pod);
-      const predicates = (): AdmissionResult =>
-        canAdmitPod({
+      const predicates = (): AdmissionResult | Promise<AdmissionResult> => {
+        const verdict = canAdmitPod({
           pod: allocated,
           node: managers.withHeld(nodeStatus.node(), allocated),
           activePods: active.map(allocations.allocatedPod),
@@ -117,6 +119,9 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
           allowedUnsafeSysctls: config.allowedUnsafeSysctls,
           hostNamespaceSources: config.allowedHostNamespaceSources,
         });
+        if (verdict.admit || verdict.lacking === undefined || !isCriticalPod(allocated)) return verdict;
+        return preemption.makeRoom(allocated, verdict.lacking);
+      };
       if (!managers.concerns(allocated)) return predicates();
       return managers.admit(allocated).then((verdict) => (verdict.admit ? predicates() : verdict));
     },

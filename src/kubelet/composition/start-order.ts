@@ -2,6 +2,7 @@
  * The order in which a kubelet's parts begin, upstream's: volumes, node status, runtime check, status, probes, PLEG, main
  * loop, and the pod sources last. Upstream: (*Kubelet).Run and startKubelet.
  */
+import type { EventTarget } from '../../client/event-recorder.ts';
 import { startApiserverSource } from '../config/apiserver-source.ts';
 import { startStaticSources } from '../config/static-sources.ts';
 import { exposePodCounts } from '../metrics/pod-counts.ts';
@@ -64,15 +65,14 @@ function followStarts({ core, nodePods }: Foundations, signal: AbortSignal): voi
 }
 
 function exposeCounts({ foundations, nodeSide, podSide }: Stages, signal: AbortSignal): void {
-  const { deps, config, podManager, podCache } = foundations;
+  const { deps, podManager } = foundations;
   const { statusManager } = nodeSide;
   const sources = {
     desired: podManager.getPods,
     active: () => activePods(podManager.getPods(), { podWorkers: podSide.podWorkers, statusManager }),
     mirrors: () => podManager.getPodsAndMirrorPods().mirrorPods,
-    observed: podCache.statuses,
   };
-  exposePodCounts(deps.platform.metrics, { nodeName: config.nodeName, sources }, signal);
+  exposePodCounts(deps.platform.metrics, sources, signal);
 }
 
 /** Volumes, and a first look at the runtime and all it runs. */
@@ -113,14 +113,21 @@ function startReporting({ foundations, nodeSide }: Stages, signal: AbortSignal):
 /** The runtime's events, and the removal of its dead containers. */
 function startRuntimeUpkeep({ foundations, loopSide }: Stages, signal: AbortSignal): void {
   const { deps, config, runtime } = foundations;
-  const nodeRef = { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: config.nodeName };
-  startOomWatcher({ platform: deps.platform, recorder: deps.recorder, nodeRef }, signal);
+  startOomWatcher({ platform: deps.platform, recorder: deps.recorder, nodeRef: nodeRefOf(config) }, signal);
   void startEventedPleg(
     { platform: deps.platform, runtime, pleg: loopSide.pleg },
     { healthyRelistPeriodMs: config.plegHealthyRelistPeriodMs, brokenRelistPeriodMs: config.plegRelistPeriodMs },
     signal,
   );
   startContainerGc(foundations, signal);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function nodeRefOf({ nodeName }: Foundations['config']): EventTarget {
+  return { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName };
 }
 
 function startContainerGc(foundations: Foundations, signal: AbortSignal): void {
@@ -133,7 +140,10 @@ function startContainerGc(foundations: Foundations, signal: AbortSignal): void {
   const cancel = deps.platform.clock.setTicker(config.containerGcPeriodMs, () => {
     runtime
       .garbageCollect(policy, { allSourcesReady: sourcesReady.allReady(), evictNonDeleted: false })
-      .catch((error: unknown) => log.error('Container garbage collection failed', { err: error }));
+      .catch((error: unknown) => {
+        log.error('Container garbage collection failed', { err: error });
+        deps.recorder.event(nodeRefOf(config), 'Warning', 'ContainerGCFailed', textOf(error));
+      });
   });
   signal.addEventListener('abort', cancel, { once: true });
 }

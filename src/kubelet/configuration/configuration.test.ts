@@ -112,11 +112,104 @@ describe('the configuration file', () => {
   });
 });
 
+/** As kubeadm 1.36 writes it: zeros for all it says nothing about. */
+const KUBEADM = `${HEAD}authentication:
+  anonymous:
+    enabled: false
+  webhook:
+    cacheTTL: 0s
+    enabled: true
+  x509:
+    clientCAFile: /etc/kubernetes/pki/ca.crt
+authorization:
+  mode: Webhook
+  webhook:
+    cacheAuthorizedTTL: 0s
+    cacheUnauthorizedTTL: 0s
+cgroupDriver: systemd
+clusterDNS:
+- 10.96.0.10
+clusterDomain: cluster.local
+containerRuntimeEndpoint: ""
+cpuManagerReconcilePeriod: 0s
+crashLoopBackOff: {}
+evictionPressureTransitionPeriod: 0s
+fileCheckFrequency: 0s
+healthzBindAddress: 127.0.0.1
+healthzPort: 10248
+httpCheckFrequency: 0s
+imageMaximumGCAge: 0s
+imageMinimumGCAge: 0s
+logging:
+  flushFrequency: 0
+  options:
+    json:
+      infoBufferSize: "0"
+    text:
+      infoBufferSize: "0"
+  verbosity: 0
+memorySwap: {}
+nodeStatusReportFrequency: 0s
+nodeStatusUpdateFrequency: 0s
+resolvConf: /run/systemd/resolve/resolv.conf
+rotateCertificates: true
+runtimeRequestTimeout: 0s
+shutdownGracePeriod: 0s
+shutdownGracePeriodCriticalPods: 0s
+staticPodPath: /etc/kubernetes/manifests
+streamingConnectionIdleTimeout: 0s
+syncFrequency: 0s
+volumeStatsAggPeriod: 0s
+`;
+
+describe('what is not set', () => {
+  it('has its default also where a file says zero or nothing, as kubeadm’s does', async () => {
+    const config = await load({ '/c': KUBEADM }, { file: '/c' });
+    assert.deepEqual(
+      config,
+      completeConfiguration({
+        authentication: { x509: { clientCAFile: '/etc/kubernetes/pki/ca.crt' } },
+        cgroupDriver: 'systemd',
+        clusterDNS: ['10.96.0.10'],
+        clusterDomain: 'cluster.local',
+        resolvConf: '/run/systemd/resolve/resolv.conf',
+        rotateCertificates: true,
+        staticPodPath: '/etc/kubernetes/manifests',
+      }),
+    );
+    assert.equal(config.syncFrequency, '1m0s');
+    assert.equal(config.containerRuntimeEndpoint, 'unix:///run/containerd/containerd.sock');
+  });
+
+  it('an empty resolvConf is a value: pods get none of the host', async () => {
+    const config = await load({ '/c': `${HEAD}resolvConf: ""` }, { file: '/c' });
+    assert.equal(config.resolvConf, '');
+  });
+
+  const frequencies: [string, string, string][] = [
+    ['', '10s', '5m0s'],
+    ['nodeStatusUpdateFrequency: 7s', '7s', '7s'],
+    ['nodeStatusUpdateFrequency: 7s\nnodeStatusReportFrequency: 1m', '7s', '1m'],
+  ];
+  for (const [text, update, report] of frequencies)
+    it(`how often the node's status is sent: ${text.replace('\n', ', ') || 'nothing said'}`, async () => {
+      const config = await load({ '/c': `${HEAD}${text}` }, { file: '/c' });
+      assert.deepEqual([config.nodeStatusUpdateFrequency, config.nodeStatusReportFrequency], [update, report]);
+    });
+
+  it('a flag that is no duration is refused', () =>
+    assert.rejects(
+      load({}, { flags: { 'sync-frequency': ['soon'] } }),
+      /invalid argument "soon" for "--sync-frequency"/,
+    ));
+});
+
 describe('validation', () => {
   const cases: readonly [GivenConfiguration, string][] = [
     [{ maxPods: -1 }, 'maxPods (--max-pods) -1 must not be a negative number'],
     [{ port: 0 }, 'port (--port) 0 must be between 1 and 65535, inclusive'],
     [{ oomScoreAdj: 2000 }, 'oomScoreAdj (--oom-score-adj) 2000 must be between -1000 and 1000, inclusive'],
+    [{ containerLogMaxWorkers: 0 }, 'containerLogMaxWorkers must be greater than or equal to 1'],
     [{ containerLogMaxFiles: 1 }, 'containerLogMaxFiles (--container-log-max-files) must be greater than 1'],
     [
       { imageGCLowThresholdPercent: 90 },
@@ -178,6 +271,28 @@ describe('validation', () => {
     ],
     [{ featureGates: { NoSuchGate: true } }, 'unrecognized feature gate: NoSuchGate'],
     [{ featureGates: { NodeSwap: false } }, 'cannot set feature gate NodeSwap to false, feature is locked to true'],
+    [
+      { preloadedImagesVerificationAllowlist: ['reg.example/*'] },
+      'can\'t set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVerificationPolicy` is not "NeverVerifyAllowlistedImages"',
+    ],
+    [
+      {
+        imagePullCredentialsVerificationPolicy: 'NeverVerifyAllowlistedImages',
+        preloadedImagesVerificationAllowlist: ['*/app'],
+      },
+      "preloadedImagesVerificationAllowlist: not a valid wildcard pattern, only patterns ending with '/*' are allowed: */app",
+    ],
+    [
+      {
+        imagePullCredentialsVerificationPolicy: 'AlwaysVerify',
+        featureGates: { KubeletEnsureSecretPulledImages: false },
+      },
+      '`imagePullCredentialsVerificationPolicy` and `preloadedImagesVerificationAllowlist` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled',
+    ],
+    [
+      { tlsCipherSuites: ['TLS_AES_128_GCM_SHA256', 'TLS_NONE'] },
+      "tlsCipherSuites (--tls-cipher-suites): Cipher suite TLS_NONE not supported or doesn't exist",
+    ],
     [{ cgroupDriver: 'other' }, 'cgroupDriver (--cgroup-driver) "other" is not known: it must be cgroupfs or systemd'],
   ];
   for (const [given, complaint] of cases)
@@ -234,6 +349,15 @@ it('settings are in milliseconds, bytes and plain words', () => {
       serializeImagePulls: true,
       evictionSoftGracePeriod: { 'memory.available': '1m30s' },
       staticPodURLHeader: { a: ['1', '2'] },
+      nodeStatusUpdateFrequency: '7s',
+      volumeStatsAggPeriod: '-1s',
+      containerLogMaxWorkers: 3,
+      enableControllerAttachDetach: false,
+      volumePluginDir: '/drivers',
+      memorySwap: { swapBehavior: 'LimitedSwap' },
+      evictionMinimumReclaim: { 'memory.available': '1Gi' },
+      imagePullCredentialsVerificationPolicy: 'NeverVerifyAllowlistedImages',
+      preloadedImagesVerificationAllowlist: ['reg.example/*'],
     }),
     { nodeName: 'n', rootDirectory: '/k' },
   );
@@ -242,4 +366,14 @@ it('settings are in milliseconds, bytes and plain words', () => {
   assert.equal(settings.images.maxParallelPulls, 1);
   assert.deepEqual(settings.eviction.softGracePeriodMs, { 'memory.available': 90_000 });
   assert.deepEqual(settings.staticPodUrlHeaders, { a: '1, 2' });
+  assert.equal(settings.nodeStatusUpdateFrequencyMs, 7_000);
+  assert.equal(settings.volumeStatsPeriodMs, -1_000);
+  assert.equal(settings.containerLogs.maxWorkers, 3);
+  assert.deepEqual(settings.volumes, { gitRepo: false, pluginDir: '/drivers', attachesItself: true });
+  assert.equal(settings.cgroups.swapBehavior, 'LimitedSwap');
+  assert.deepEqual(settings.eviction.minimumReclaim, { 'memory.available': '1Gi' });
+  assert.deepEqual(settings.images.verification, {
+    policy: 'NeverVerifyAllowlistedImages',
+    allowlist: ['reg.example/*'],
+  });
 });

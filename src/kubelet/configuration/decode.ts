@@ -21,6 +21,7 @@ const GO_TYPES: Readonly<Record<Exclude<FieldType, object>, string>> = {
   float: 'float64',
   string: 'string',
   duration: 'string',
+  timeOrDuration: 'string',
   strings: '[]string',
   quantities: 'map[string]string',
   flags: 'map[string]bool',
@@ -36,6 +37,7 @@ const CHECKS: Readonly<Record<Exclude<FieldType, object>, (value: unknown) => bo
   float: (value) => typeof value === 'number',
   string: isText,
   duration: isText,
+  timeOrDuration: (value) => isText(value) || Number.isInteger(value),
   strings: (value) => Array.isArray(value) && value.every(isText),
   quantities: (value) => isMapOf(value, isText),
   flags: (value) => isMapOf(value, (part) => typeof part === 'boolean'),
@@ -61,7 +63,8 @@ function complaintsAbout(value: unknown, type: FieldType, path: string): string[
   if (value === null || value === undefined) return [];
   if (typeof type !== 'object') {
     if (!CHECKS[type](value)) return [wrongType(value, path, GO_TYPES[type])];
-    if (type !== 'duration' || parseDurationMs(value as string) !== undefined) return [];
+    const isDuration = type === 'duration' || (type === 'timeOrDuration' && isText(value));
+    if (!isDuration || parseDurationMs(value as string) !== undefined) return [];
     return [`${path}: time: invalid duration ${JSON.stringify(value)}`];
   }
   if ('of' in type)

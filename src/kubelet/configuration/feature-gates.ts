@@ -37,7 +37,7 @@ export const FEATURE_GATES = {
   InPlacePodVerticalScaling: gate('GA', true),
   InPlacePodLevelResourcesVerticalScaling: gate('BETA', false),
   KubeletCrashLoopBackOffMax: gate('BETA', true),
-  KubeletEnsureSecretPulledImages: gate('BETA', false),
+  KubeletEnsureSecretPulledImages: gate('BETA', true, true),
   KubeletInUserNamespace: gate('ALPHA', false),
   KubeletPodResources: gate('GA', true),
   KubeletSeparateDiskGC: gate('BETA', false),

@@ -3,6 +3,7 @@
  * beside this file are literal lists of them; decoding, defaults, flags, refusals and docs/kubelet-configuration.md all
  * come from these rows, so no field can be ignored silently.
  */
+import { parseDurationMs } from '../../api/duration.ts';
 
 /** The type of a field as it stands in the file. */
 export type FieldType =
@@ -11,6 +12,8 @@ export type FieldType =
   | 'float'
   | 'string'
   | 'duration'
+  /** A duration, or a number of nanoseconds. */
+  | 'timeOrDuration'
   | 'strings'
   | 'quantities'
   | 'flags'
@@ -33,6 +36,8 @@ export interface FieldRow {
   readonly note: string;
   /** Values taken besides the default; with it, others are refused in any state. */
   readonly accepts?: readonly unknown[];
+  /** An empty text is a value. Elsewhere empty texts and durations of zero mean that nothing is set, as upstream. */
+  readonly emptyIsValue?: true;
 }
 
 /** Fields by name. */
@@ -42,7 +47,7 @@ type ValueOf<T> = T extends 'bool'
   ? boolean
   : T extends 'int' | 'float'
     ? number
-    : T extends 'string' | 'duration'
+    : T extends 'string' | 'duration' | 'timeOrDuration'
       ? string
       : T extends 'strings'
         ? readonly string[]
@@ -69,6 +74,7 @@ function zeroOf(type: FieldType): unknown {
     float: 0,
     string: '',
     duration: '0s',
+    timeOrDuration: '0s',
     strings: [],
     quantities: {},
     flags: {},
@@ -82,11 +88,17 @@ export function defaultOf(row: FieldRow): unknown {
   return row.default === undefined ? zeroOf(row.type) : row.default;
 }
 
+function isUnset({ type, emptyIsValue }: FieldRow, value: unknown): boolean {
+  if (type === 'timeOrDuration') return value === 0 || parseDurationMs(String(value)) === 0;
+  if (type === 'duration') return parseDurationMs(value as string) === 0;
+  return type === 'string' && value === '' && emptyIsValue !== true;
+}
+
 /** The values with defaults for those not given, in nested objects too. A given empty map or list stays. */
 export function withDefaults<T extends FieldTable>(table: T, given: Readonly<Record<string, unknown>>): ValuesOf<T> {
   const values = Object.entries(table).map(([name, row]) => {
     const value = given[name];
-    if (value === undefined || value === null) return [name, defaultOf(row)];
+    if (value === undefined || value === null || isUnset(row, value)) return [name, defaultOf(row)];
     if (typeof row.type === 'object') {
       const { type } = row;
       const complete = (part: unknown): unknown =>

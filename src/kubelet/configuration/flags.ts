@@ -2,6 +2,7 @@
  * Flags that set fields of the configuration, and early flags that were removed. Upstream: AddKubeletConfigFlags. A flag
  * given wins over file and drop-ins; feature gates are merged one by one.
  */
+import { parseDurationMs } from '../../api/duration.ts';
 import { defaultOf, type FieldRow, type FieldTable } from './field-table.ts';
 import { FIELDS, type GivenConfiguration } from './fields.ts';
 import { KubeletConfigurationError } from './decode.ts';
@@ -34,7 +35,6 @@ export const REPLACED_FLAGS: Readonly<Record<string, string>> = {
   'docker-endpoint': '--container-runtime-endpoint names the runtime',
   'experimental-bootstrap-kubeconfig': '--bootstrap-kubeconfig',
   'network-plugin': "the container runtime's own configuration names the network",
-  'pod-infra-container-image': "the container runtime's own configuration names the sandbox image",
   'require-kubeconfig': 'it is what --kubeconfig does',
   'reconcile-cidr': 'the runtime gets the range of the Node object',
   'experimental-nvidia-gpus': 'device plugins announce GPUs',
@@ -98,6 +98,10 @@ function valueOf({ flag, row }: ConfigurationFlag, texts: readonly string[]): un
       if (text.trim() === '' || Number.isNaN(Number(text)))
         throw invalid(flag, text, `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
       return Number(text);
+    case 'duration':
+      if (parseDurationMs(text) === undefined)
+        throw invalid(flag, text, `time: invalid duration ${JSON.stringify(text)}`);
+      return text;
     case 'strings':
       return texts.flatMap((list) => (list === '' ? [] : list.split(',')));
     case 'quantities': {

@@ -3,6 +3,7 @@
  * the order of their paths, then flags. Upstream: loadConfig, mergeKubeletConfigurations and
  * kubeletConfigFlagPrecedence in cmd/kubelet/app.
  */
+import { parseDurationMs } from '../../api/duration.ts';
 import type { Files } from '../../platform/files.ts';
 import { decodeConfiguration, KubeletConfigurationError } from './decode.ts';
 import { FIELDS, completeConfiguration, type GivenConfiguration, type KubeletConfigurationV1Beta1 } from './fields.ts';
@@ -27,12 +28,19 @@ export async function loadConfiguration(
   let given: GivenConfiguration = file === undefined ? {} : await readFile(files, file);
   for (const path of dropInDir === undefined ? [] : await dropIns(files, dropInDir))
     given = mergePatch(given, await readFile(files, path)) as GivenConfiguration;
-  const config = completeConfiguration(withEvictionDefaults(applyFlags(given, flags)));
+  const config = completeConfiguration(withEvictionDefaults(applyFlags(withReportFrequency(given), flags)));
   const complaints = validateConfiguration(config);
   if (complaints.length === 0) return config;
   const texts = complaints.map((complaint) => `invalid configuration: ${complaint}`);
   const shown = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   throw new KubeletConfigurationError(`failed to validate kubelet configuration, error: ${shown}, path: ${file ?? ''}`);
+}
+
+/** Who says how often the status is computed, and not how often it is sent, means both, as upstream. */
+function withReportFrequency(given: GivenConfiguration): GivenConfiguration {
+  const isSet = (name: string): boolean => (parseDurationMs((given[name] ?? '0s') as string) ?? 0) !== 0;
+  if (!isSet('nodeStatusUpdateFrequency') || isSet('nodeStatusReportFrequency')) return given;
+  return { ...given, nodeStatusReportFrequency: given['nodeStatusUpdateFrequency'] };
 }
 
 /** By default a given evictionHard replaces all hard thresholds: what it does not name is off. */

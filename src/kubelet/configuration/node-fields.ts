@@ -1,4 +1,5 @@
 /** Fields about the node: its registration, its name for pods' DNS, its images, logs and reports. */
+import { VERIFICATION_POLICIES } from '../images/pull-verification.ts';
 import type { FieldTable } from './field-table.ts';
 
 const taint = {
@@ -29,6 +30,7 @@ export const NODE_FIELDS = {
   resolvConf: {
     type: 'string',
     default: '/etc/resolv.conf',
+    emptyIsValue: true,
     flag: 'resolv-conf',
     state: 'honoured',
     note: '',
@@ -67,11 +69,16 @@ export const NODE_FIELDS = {
   maxParallelImagePulls: { type: 'int', default: 5, state: 'honoured', note: 'upstream: no limit' },
   imagePullCredentialsVerificationPolicy: {
     type: 'string',
-    default: 'NeverVerify',
-    state: 'refused',
-    note: 'credentials of images that are already there are not verified (upstream: NeverVerifyPreloadedImages)',
+    default: 'NeverVerifyPreloadedImages',
+    accepts: VERIFICATION_POLICIES.filter((policy) => policy !== 'NeverVerifyPreloadedImages'),
+    state: 'honoured',
+    note: 'whether a pod may use an image that is there already; with the feature gate KubeletEnsureSecretPulledImages',
   },
-  preloadedImagesVerificationAllowlist: { type: 'strings', state: 'refused', note: 'nothing is verified' },
+  preloadedImagesVerificationAllowlist: {
+    type: 'strings',
+    state: 'honoured',
+    note: 'with the policy NeverVerifyAllowlistedImages',
+  },
   imageMinimumGCAge: {
     type: 'duration',
     default: '2m0s',
@@ -99,8 +106,8 @@ export const NODE_FIELDS = {
   containerLogMaxWorkers: {
     type: 'int',
     default: 1,
-    state: 'refused',
-    note: 'logs are rotated one after the other',
+    state: 'honoured',
+    note: '',
   },
   containerLogMonitorInterval: { type: 'duration', default: '10s', state: 'honoured', note: '' },
   configMapAndSecretChangeDetectionStrategy: {
@@ -127,8 +134,8 @@ export const NODE_FIELDS = {
     type: 'duration',
     default: '1m0s',
     flag: 'volume-stats-agg-period',
-    state: 'refused',
-    note: 'volumes are measured when asked for, at most once a minute each',
+    state: 'honoured',
+    note: 'volumes are measured when asked for, at most so often each; negative: never',
   },
   makeIPTablesUtilChains: {
     type: 'bool',

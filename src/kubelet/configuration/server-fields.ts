@@ -1,4 +1,5 @@
 /** Fields about the kubelet as a process: its server, its clients, where its pods come from, its logs. */
+import { TLS_VERSIONS } from '../../component-helpers/tls-names.ts';
 import type { FieldTable } from './field-table.ts';
 
 const bool = 'bool';
@@ -61,6 +62,12 @@ const authorization = {
   },
 } as const satisfies FieldTable;
 
+const nested = { state: 'in part', note: '' } as const;
+const loggingOptions = {
+  splitStream: { type: 'bool', state: 'refused', note: 'all lines go to the error output' },
+  infoBufferSize: { type: 'string', default: '0', state: 'no effect', note: 'log lines are written at once' },
+} as const satisfies FieldTable;
+
 const logging = {
   format: {
     type: 'string',
@@ -69,9 +76,15 @@ const logging = {
     state: 'refused',
     note: 'log lines have one format',
   },
-  flushFrequency: { type: 'duration', default: '5s', state: 'no effect', note: 'log lines are written at once' },
+  flushFrequency: { type: 'timeOrDuration', default: '5s', state: 'no effect', note: 'log lines are written at once' },
   verbosity: { type: 'int', flag: 'v', state: 'honoured', note: '4 and above writes debug lines' },
   vmodule: { type: 'string', flag: 'vmodule', state: 'refused', note: 'verbosity per module is not supported' },
+  options: {
+    type: {
+      of: { text: { type: { of: loggingOptions }, ...nested }, json: { type: { of: loggingOptions }, ...nested } },
+    },
+    ...nested,
+  },
 } as const satisfies FieldTable;
 
 /** The fields. */
@@ -87,13 +100,18 @@ export const SERVER_FIELDS = {
   },
   tlsCertFile: { type: 'string', flag: 'tls-cert-file', state: 'honoured', note: 'a changed file is taken up' },
   tlsPrivateKeyFile: { type: 'string', flag: 'tls-private-key-file', state: 'honoured', note: '' },
-  tlsCipherSuites: { type: 'strings', flag: 'tls-cipher-suites', state: 'refused', note: "OpenSSL's list is used" },
+  tlsCipherSuites: {
+    type: 'strings',
+    flag: 'tls-cipher-suites',
+    state: 'honoured',
+    note: 'by the names of their standard; none given: those of OpenSSL',
+  },
   tlsMinVersion: {
     type: 'string',
     flag: 'tls-min-version',
-    accepts: ['VersionTLS12'],
+    accepts: Object.keys(TLS_VERSIONS),
     state: 'in part',
-    note: 'TLS 1.2 is the minimum; no other can be chosen',
+    note: 'earlier versions than TLS 1.2, the default, are not offered',
   },
   rotateCertificates: {
     type: bool,
@@ -138,8 +156,8 @@ export const SERVER_FIELDS = {
     type: 'duration',
     default: '4h0m0s',
     flag: 'streaming-connection-idle-timeout',
-    state: 'refused',
-    note: 'idle streams are not closed by the kubelet',
+    state: 'in part',
+    note: "exec, attach and port-forward through which nothing passes for so long are closed; clients' pings count",
   },
   staticPodPath: { type: 'string', flag: 'pod-manifest-path', state: 'honoured', note: '' },
   staticPodURL: { type: 'string', flag: 'manifest-url', state: 'honoured', note: '' },
@@ -159,8 +177,8 @@ export const SERVER_FIELDS = {
     default: 'application/json',
     flag: 'kube-api-content-type',
     accepts: ['application/vnd.kubernetes.protobuf'],
-    state: 'in part',
-    note: 'protobuf is taken and JSON sent',
+    state: 'no effect',
+    note: 'JSON is sent whatever it says: every server takes it',
   },
   kubeAPIQPS: { type: 'int', default: 50, flag: 'kube-api-qps', state: 'honoured', note: 'negative: no limit' },
   kubeAPIBurst: { type: 'int', default: 100, flag: 'kube-api-burst', state: 'honoured', note: '' },

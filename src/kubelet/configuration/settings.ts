@@ -3,6 +3,7 @@ import { parseDurationMs } from '../../api/duration.ts';
 import { quantityValue } from '../../api/quantity.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet-configuration.ts';
 import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
+import type { VerificationPolicy } from '../images/pull-verification.ts';
 import { shutdownGroups, type ShutdownGroup } from '../node-shutdown/node-shutdown-manager.ts';
 import { gateEnabled } from './feature-gates.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
@@ -150,6 +151,12 @@ function upkeep(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
       maxParallelPulls: c.serializeImagePulls ? 1 : c.maxParallelImagePulls,
       pullsPerSecond: c.registryPullQPS,
       pullBurst: c.registryBurst,
+      ...(gateEnabled(c.featureGates, 'KubeletEnsureSecretPulledImages') && {
+        verification: {
+          policy: c.imagePullCredentialsVerificationPolicy as VerificationPolicy,
+          allowlist: c.preloadedImagesVerificationAllowlist,
+        },
+      }),
     },
     iptablesUtilChains: c.makeIPTablesUtilChains,
     imageGc: {
@@ -158,10 +165,12 @@ function upkeep(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
       minAgeMs: ms(c.imageMinimumGCAge),
       maxAgeMs: ms(c.imageMaximumGCAge),
     },
+    volumeStatsPeriodMs: ms(c.volumeStatsAggPeriod),
     containerLogs: {
       maxSizeBytes: quantityValue(c.containerLogMaxSize),
       maxFiles: c.containerLogMaxFiles,
       periodMs: ms(c.containerLogMonitorInterval),
+      maxWorkers: c.containerLogMaxWorkers,
     },
   };
 }

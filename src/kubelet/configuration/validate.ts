@@ -1,6 +1,8 @@
 /** What is wrong with a complete configuration. Upstream: ValidateKubeletConfiguration; its sentences, and refusals of our own. */
 import { parseDurationMs } from '../../api/duration.ts';
+import { openSslCipher } from '../../component-helpers/tls-names.ts';
 import { tryParseQuantity } from '../../api/quantity.ts';
+import { allowlistComplaint } from '../images/pull-verification.ts';
 import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
 import { complaintsAboutGates, gateEnabled } from './feature-gates.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
@@ -35,6 +37,11 @@ const server: Check = (c) => [
     'serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate',
   !['AlwaysAllow', 'Webhook'].includes(c.authorization.mode) &&
     `authorization.mode ${quoted(c.authorization.mode)} must be one of: "AlwaysAllow" or "Webhook"`,
+  ...c.tlsCipherSuites.map(
+    (name) =>
+      openSslCipher(name) === undefined &&
+      `tlsCipherSuites (--tls-cipher-suites): Cipher suite ${name} not supported or doesn't exist`,
+  ),
   c.containerRuntimeEndpoint === '' && 'the containerRuntimeEndpoint was not specified or empty',
 ];
 
@@ -51,7 +58,19 @@ const images: Check = (c) => [
   negative('registry-burst', 'registryBurst', c.registryBurst),
   negative('registry-qps', 'registryPullQPS', c.registryPullQPS),
   c.maxParallelImagePulls < 1 && `maxParallelImagePulls ${c.maxParallelImagePulls} must be a positive number`,
+  !gateEnabled(c.featureGates, 'KubeletEnsureSecretPulledImages') &&
+    (c.imagePullCredentialsVerificationPolicy !== 'NeverVerifyPreloadedImages' ||
+      c.preloadedImagesVerificationAllowlist.length > 0) &&
+    '`imagePullCredentialsVerificationPolicy` and `preloadedImagesVerificationAllowlist` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled',
+  c.preloadedImagesVerificationAllowlist.length > 0 &&
+    c.imagePullCredentialsVerificationPolicy !== 'NeverVerifyAllowlistedImages' &&
+    'can\'t set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVerificationPolicy` is not "NeverVerifyAllowlistedImages"',
+  ...c.preloadedImagesVerificationAllowlist.map((pattern) => {
+    const complaint = allowlistComplaint(pattern);
+    return complaint !== undefined && `preloadedImagesVerificationAllowlist: ${complaint}`;
+  }),
   c.containerLogMaxFiles <= 1 && 'containerLogMaxFiles (--container-log-max-files) must be greater than 1',
+  c.containerLogMaxWorkers < 1 && 'containerLogMaxWorkers must be greater than or equal to 1',
   ms(c.containerLogMonitorInterval) < 3000 &&
     'containerLogMonitorInterval must be a positive time duration greater than or equal to 3s',
   tryParseQuantity(c.containerLogMaxSize) === undefined &&

@@ -7,13 +7,14 @@
  */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
-import { formatTime } from '../../api/time.ts';
-import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { EventTarget } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { AdmissionResult } from '../admission.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { NodePressure } from '../node-status/node-facts.ts';
 import { isCriticalPod } from '../runtime/pod-facts.ts';
+import { disruptedStatus } from '../status/disrupted-status.ts';
 import type { NodeStats, Summary } from '../stats/summary-types.ts';
 import { podFields, podUid } from '../types/pod-update.ts';
 import { brokenStorageLimit, hasStorageLimit } from './local-limits.ts';
@@ -38,7 +39,7 @@ const MEMORY_PRESSURE_TAINT = 'node.kubernetes.io/memory-pressure';
 /** What the manager needs. */
 export interface EvictionDeps {
   readonly platform: BasePlatform;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly nodeRef: EventTarget;
   readonly nodeStats: () => Promise<NodeStats>;
   /** Of all pods too: asked for only where pods are to be judged. */
@@ -96,8 +97,8 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
     }
     evictions.inc({ eviction_signal: why.signal });
     deps.recorder.event(pod, 'Warning', EVICTED, why.message);
-    const now = formatTime(clock.nowMs());
-    const changeStatus = (status: PodStatus): PodStatus => evictedStatus(status, pod, { message: why.message, now });
+    const disruption = { reason: EVICTED, message: why.message, nowMs: clock.nowMs() };
+    const changeStatus = (status: PodStatus): PodStatus => disruptedStatus(status, pod, disruption);
     const killed = deps.killPod({ pod, gracePeriodSeconds: why.gracePeriodSeconds, changeStatus });
     const limit = new AbortController();
     await Promise.race([
@@ -208,20 +209,6 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
 function statsByUid(summary: Summary): StatsOf {
   const byUid = new Map(summary.pods.map((stats) => [stats.podRef.uid, stats]));
   return (pod) => byUid.get(podUid(pod));
-}
-
-function evictedStatus(status: PodStatus, pod: Pod, of: { message: string; now: string }): PodStatus {
-  const generation = pod.metadata.generation;
-  const condition = {
-    type: 'DisruptionTarget',
-    status: 'True',
-    reason: 'TerminationByKubelet',
-    message: of.message,
-    lastTransitionTime: of.now,
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
-  };
-  const others = (status.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
-  return { ...status, phase: 'Failed', reason: EVICTED, message: of.message, conditions: [...others, condition] };
 }
 
 /** Critical pods always may; under memory pressure alone so may all that asked for memory or bear the taint. */

@@ -155,7 +155,7 @@ describe('credential providers', () => {
       { kind: 'CredentialProviderRequest', apiVersion: 'credentialprovider.kubelet.k8s.io/v1', image: one.pullName },
     ]);
     assert.deepEqual(first, second);
-    assert.deepEqual(credentialsFor(one, first), [{ username: 'u', password: 'p' }]);
+    assert.deepEqual(credentialsFor(one, first), [{ credential: { username: 'u', password: 'p' } }]);
   });
 
   const keeping: { keyType: string; duration?: string; advanceMs?: number; other?: boolean; asks: number }[] = [
@@ -208,7 +208,9 @@ describe('credential providers', () => {
 
   it("get a token of the pod's service account where they want one, with the annotations they name", async () => {
     const { providers, asked } = rig({ tokenAttributes }, bot({ role: 'puller', other: 'x' }));
-    await providers.configsFor(one, pod);
+    const { namespace = '' } = pod.metadata;
+    const [answer] = await providers.configsFor(one, pod);
+    assert.deepEqual(answer?.source, { serviceAccount: { namespace, name: pod.spec?.serviceAccountName, uid: 'sa' } });
     assert.deepEqual(asked, [
       {
         kind: 'CredentialProviderRequest',

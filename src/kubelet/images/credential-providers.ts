@@ -13,7 +13,7 @@ import type { Exec } from '../../platform/exec.ts';
 import type { Log } from '../../platform/log.ts';
 import type { CredentialProvider, ProviderTokenAttributes } from './credential-provider-config.ts';
 import type { ImageReference } from './image-reference.ts';
-import { keyMatches, type DockerConfig } from './pull-credentials.ts';
+import { identityOf, keyMatches, type DockerConfig, type PullSource, type SourcedConfig } from './pull-credentials.ts';
 
 /** What the programs are asked with. */
 export interface CredentialProvidersDeps {
@@ -30,8 +30,11 @@ export interface CredentialProvidersDeps {
 
 /** The programs. */
 export interface CredentialProviders {
-  /** What they know about an image, in their order; entries by registry as in a docker configuration. */
-  configsFor(image: ImageReference, pod: Pod): Promise<readonly DockerConfig[]>;
+  /**
+   * What they know about an image, in their order; entries by registry as in a docker configuration. What a program said
+   * to a service account's token is that account's.
+   */
+  configsFor(image: ImageReference, pod: Pod): Promise<readonly SourcedConfig[]>;
 }
 
 /** The longest a program may take. */
@@ -50,6 +53,8 @@ interface Account {
   readonly annotations: Readonly<Record<string, string>>;
   /** Who the answer is kept for. */
   readonly cacheKey: string;
+  /** Absent: everyone. */
+  readonly source?: PullSource;
 }
 
 const NOBODY: Account = { token: '', annotations: {}, cacheKey: '' };
@@ -81,7 +86,7 @@ export function createCredentialProviders(
   };
 }
 
-type Asker = (image: ImageReference, pod: Pod) => Promise<DockerConfig | undefined>;
+type Asker = (image: ImageReference, pod: Pod) => Promise<SourcedConfig | undefined>;
 
 function createAsker(deps: CredentialProvidersDeps, provider: CredentialProvider, binDir: string): Asker {
   const { clock } = deps;
@@ -114,15 +119,19 @@ function createAsker(deps: CredentialProvidersDeps, provider: CredentialProvider
   return async (image, pod) => {
     const account = await accountOf(deps, provider.tokenAttributes, pod);
     if (account === undefined) return undefined;
+    const sourced = (config: DockerConfig): SourcedConfig => ({
+      config,
+      ...(account.source && { source: account.source }),
+    });
     const present = known(image, account);
-    if (present !== undefined) return present;
+    if (present !== undefined) return sourced(present);
     const key = keyOf('Image', image, account);
     let answer = asking.get(key);
     if (answer === undefined) {
       answer = askNow(image, account).finally(() => asking.delete(key));
       asking.set(key, answer);
     }
-    return await answer;
+    return sourced(await answer);
   };
 }
 
@@ -155,7 +164,12 @@ async function accountOf(
     },
   });
   const holder = [namespace, name, account.metadata.uid ?? '', ...Object.entries(annotations).flat()];
-  return { token, annotations, cacheKey: JSON.stringify(wanted.cacheType === 'Token' ? [...holder, token] : holder) };
+  return {
+    token,
+    annotations,
+    cacheKey: JSON.stringify(wanted.cacheType === 'Token' ? [...holder, token] : holder),
+    source: { serviceAccount: identityOf({ ...account.metadata, namespace, name }) },
+  };
 }
 
 async function execute(

@@ -1,7 +1,8 @@
 /**
  * Frees disk space by removing images no container uses, oldest use first. Upstream: image_gc_manager.go.
  */
-import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { EventTarget } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { CriImageService, CriRuntimeService, Image } from '../../cri/gen/cri-types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
@@ -14,9 +15,11 @@ export interface ImageGcDeps {
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   /** The node, for events. */
   readonly nodeRef: EventTarget;
+  /** Hears after each pass which images are left, and when the pass began. */
+  collected?(imageIds: readonly string[], beganMs: number): Promise<void>;
 }
 
 /** When to collect and how far. */
@@ -102,29 +105,47 @@ export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc
     }
   };
 
+  const collect = async (): Promise<void> => {
+    await removeAged();
+    const mountpoint = (await images.imageFsInfo({})).imageFilesystems[0]?.fsId?.mountpoint;
+    if (mountpoint === undefined) throw new Error('the runtime tells no file system of images');
+    const { totalBytes, availableBytes } = await deps.files.statFileSystem(mountpoint);
+    if (totalBytes === 0) {
+      recorder.event(nodeRef, 'Warning', 'InvalidDiskCapacity', 'invalid capacity 0 on image filesystem');
+      throw new Error('invalid capacity 0 on image filesystem');
+    }
+    const usePercent = 100 - Math.floor((availableBytes * 100) / totalBytes);
+    if (usePercent < highThresholdPercent) {
+      await detect();
+      return;
+    }
+    const wanted = Math.floor((totalBytes * (100 - lowThresholdPercent)) / 100) - availableBytes;
+    const freed = await free(wanted, minAgeMs);
+    if (freed < wanted) {
+      const message = `Failed to garbage collect required amount of images. Attempted to free ${wanted} bytes, but only found ${freed} bytes eligible to free.`;
+      recorder.event(nodeRef, 'Warning', 'FreeDiskSpaceFailed', message);
+      throw new Error(message);
+    }
+  };
+
+  /** One pass, and word of what is left whatever became of it. */
+  const pass = async <T>(work: () => Promise<T>): Promise<T> => {
+    const beganMs = clock.nowMs();
+    try {
+      return await work();
+    } finally {
+      if (deps.collected !== undefined) {
+        const { images: left } = await images.listImages({});
+        await deps.collected(
+          left.map(({ id }) => id),
+          beganMs,
+        );
+      }
+    }
+  };
+
   return {
-    async garbageCollect() {
-      await removeAged();
-      const mountpoint = (await images.imageFsInfo({})).imageFilesystems[0]?.fsId?.mountpoint;
-      if (mountpoint === undefined) throw new Error('the runtime tells no file system of images');
-      const { totalBytes, availableBytes } = await deps.files.statFileSystem(mountpoint);
-      if (totalBytes === 0) {
-        recorder.event(nodeRef, 'Warning', 'InvalidDiskCapacity', 'invalid capacity 0 on image filesystem');
-        throw new Error('invalid capacity 0 on image filesystem');
-      }
-      const usePercent = 100 - Math.floor((availableBytes * 100) / totalBytes);
-      if (usePercent < highThresholdPercent) {
-        await detect();
-        return;
-      }
-      const wanted = Math.floor((totalBytes * (100 - lowThresholdPercent)) / 100) - availableBytes;
-      const freed = await free(wanted, minAgeMs);
-      if (freed < wanted) {
-        const message = `Failed to garbage collect required amount of images. Attempted to free ${wanted} bytes, but only found ${freed} bytes eligible to free.`;
-        recorder.event(nodeRef, 'Warning', 'FreeDiskSpaceFailed', message);
-        throw new Error(message);
-      }
-    },
-    deleteUnusedImages: () => free(Number.POSITIVE_INFINITY, 0),
+    garbageCollect: () => pass(collect),
+    deleteUnusedImages: () => pass(() => free(Number.POSITIVE_INFINITY, 0)),
   };
 }

@@ -7,7 +7,8 @@
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { createTokenBucket } from '../../client/rate-limiter.ts';
-import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { EventTarget } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { CriImageService, Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import { CriError } from '../../cri/cri-error.ts';
@@ -15,9 +16,10 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { KeyedBackoff } from '../../base/backoff.ts';
 import type { CredentialProviders } from './credential-providers.ts';
-import { createImagePuller } from './image-puller.ts';
+import { createImagePuller, type PullResult } from './image-puller.ts';
 import { parseImageReference, type ImageReference } from './image-reference.ts';
-import { configsOfSecrets, credentialsFor, parseDockerConfig } from './pull-credentials.ts';
+import { configsOfSecrets, credentialsFor, parseDockerConfig, type SourcedCredential } from './pull-credentials.ts';
+import type { PullVerification } from './pull-verification.ts';
 import { goDuration } from '../runtime/crash-back-off.ts';
 
 /** Waiting reasons of containers whose image is not there. */
@@ -48,13 +50,15 @@ export interface ImageManagerDeps {
   readonly images: CriImageService;
   readonly clock: Clock;
   readonly log: Log;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   /** The node's own docker configuration, tried after the pod's secrets; undefined when there is none. */
   nodeDockerConfig(): Promise<string | undefined>;
   /** Programs that know credentials, asked last; never fails. */
   readonly credentialProviders?: CredentialProviders;
   /** Hears of pulls that went well. */
   readonly pulled?: (podUid: string, tookMs: number, sizeBytes: number) => void;
+  /** Who may use images that are there already. Absent: everyone. */
+  readonly verification?: PullVerification;
 }
 
 /** Limits. */
@@ -86,6 +90,14 @@ export interface ImageManager {
   ensureImageExists(need: ImageNeed): Promise<Image>;
   /** Forgets the pod's back-off. */
   forgetPod(uid: string): void;
+}
+
+interface Pull {
+  readonly need: ImageNeed;
+  readonly reference: ImageReference;
+  /** Of the back-off. */
+  readonly key: string;
+  readonly credentials: () => Promise<readonly SourcedCredential[]>;
 }
 
 function pullPolicy(container: ImageNeed['container'], reference: ImageReference): string {
@@ -141,35 +153,60 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     return answer;
   };
 
-  const credentials = async (reference: ImageReference, { pod, pullSecrets }: ImageNeed) => {
+  const lookUp = async (
+    reference: ImageReference,
+    { pod, pullSecrets }: ImageNeed,
+  ): Promise<readonly SourcedCredential[]> => {
     const own = configsOfSecrets(pullSecrets, (secret, error) =>
       log.warn('pull secret cannot be read', { secret: secret.metadata.name, err: error }),
     );
     const provided = (await deps.credentialProviders?.configsFor(reference, pod)) ?? [];
     try {
       const node = await deps.nodeDockerConfig();
-      return credentialsFor(reference, [...own, ...(node === undefined ? [] : [parseDockerConfig(node)]), ...provided]);
+      const nodes = node === undefined ? [] : [{ config: parseDockerConfig(node) }];
+      return credentialsFor(reference, [...own, ...nodes, ...provided]);
     } catch (error) {
       log.warn('docker configuration of the node cannot be read', { err: error });
       return credentialsFor(reference, [...own, ...provided]);
     }
   };
 
-  const pull = async (need: ImageNeed, reference: ImageReference, key: string): Promise<Image> => {
-    const { target, container } = need;
-    const shown = container.image ?? '';
-    recorder.event(target, 'Normal', 'Pulling', `Pulling image "${shown}"`);
+  /** Pulls, and has it noted with whose credential. */
+  const fetch = async ({ need, reference, credentials }: Pull): Promise<PullResult & { readonly image: Image }> => {
+    if (throttle?.tryTake() === false) throw new Error('pull QPS exceeded');
+    await deps.verification?.begin(reference).catch((error: unknown) => {
+      const shown = need.container.image ?? '';
+      const message = `Failed to record image pull intent for container image "${shown}": ${textOf(error)}`;
+      throw new Error(message, { cause: error });
+    });
     try {
-      if (throttle?.tryTake() === false) throw new Error('pull QPS exceeded');
+      const tried = await credentials();
       const result = await puller.pull({
         image: reference.pullName,
-        credentials: await credentials(reference, need),
+        credentials: tried.map(({ credential }) => credential),
         signal: need.signal,
         ...(need.sandboxConfig === undefined ? {} : { sandboxConfig: need.sandboxConfig }),
       });
       const image =
         (await inspect(reference.pullName)) ?? (await images.imageStatus({ image: { image: result.imageRef } })).image;
-      if (image === undefined) throw new Error(`image ${shown} was pulled but the runtime does not have it`);
+      if (image === undefined)
+        throw new Error(`image ${reference.pullName} was pulled but the runtime does not have it`);
+      const used = result.credential === undefined ? undefined : tried[result.credential];
+      await deps.verification?.pulled(reference, image.id, used);
+      return { ...result, image };
+    } catch (error) {
+      await deps.verification?.failed(reference);
+      throw error;
+    }
+  };
+
+  const pull = async (wanted: Pull): Promise<Image> => {
+    const { need, key } = wanted;
+    const { target, container } = need;
+    const shown = container.image ?? '';
+    recorder.event(target, 'Normal', 'Pulling', `Pulling image "${shown}"`);
+    try {
+      const { image, ...result } = await fetch(wanted);
       deps.pulled?.(need.pod.metadata.uid ?? '', result.pullMs, image.size);
       const [took, waited] = [goDuration(Math.round(result.pullMs)), goDuration(Math.round(result.waitedMs))];
       recorder.event(
@@ -215,7 +252,13 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
         recorder.event(need.target, 'Warning', 'InspectFailed', message);
         throw new ImageError('ImageInspectError', message, { cause: error });
       }
-      if (present !== undefined && policy !== 'Always') {
+      let found: Promise<readonly SourcedCredential[]> | undefined;
+      const credentials = (): Promise<readonly SourcedCredential[]> => (found ??= lookUp(reference, need));
+      const mustPull =
+        policy === 'Always' ||
+        present === undefined ||
+        ((await deps.verification?.mustPull(reference, present.id, credentials)) ?? false);
+      if (present !== undefined && !mustPull) {
         recorder.event(
           need.target,
           'Normal',
@@ -224,6 +267,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
         );
         return present;
       }
+      // Whoever may not use an image does not learn that it is there.
       if (policy === 'Never') {
         const message = `Container image "${shown}" is not present with pull policy of Never`;
         recorder.event(need.target, 'Warning', 'ErrImageNeverPull', message);
@@ -237,7 +281,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
         const retryAfterMs = Math.max(0, (failure?.atMs ?? 0) + backOff.getMs(key) - clock.nowMs());
         throw new ImageError('ImagePullBackOff', message, { retryAfterMs });
       }
-      return pull(need, reference, key);
+      return pull({ need, reference, key, credentials });
     },
     forgetPod(uid) {
       for (const key of [...lastFailures.keys()].filter((candidate) => candidate.startsWith(`${uid}_`))) {

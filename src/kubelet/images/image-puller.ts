@@ -23,6 +23,8 @@ export interface PullResult {
   readonly imageRef: string;
   readonly pullMs: number;
   readonly waitedMs: number;
+  /** Which of the credentials given it was; undefined: none were given. */
+  readonly credential: number | undefined;
 }
 
 /** Pulls images. */
@@ -32,7 +34,7 @@ export interface ImagePuller {
 }
 
 interface Flight {
-  readonly result: Promise<{ imageRef: string; startedMs: number; endedMs: number }>;
+  readonly result: Promise<{ imageRef: string; startedMs: number; endedMs: number; credential: number | undefined }>;
   readonly controller: AbortController;
   waiting: number;
 }
@@ -80,13 +82,18 @@ export function createImagePuller(
     await acquire();
     try {
       const startedMs = clock.monotonicMs();
-      const tries: readonly (PullCredential | undefined)[] =
-        request.credentials.length > 0 ? request.credentials : [undefined];
+      const tries: readonly (number | undefined)[] =
+        request.credentials.length > 0 ? [...request.credentials.keys()] : [undefined];
       let failure: unknown;
       for (const credential of tries) {
         signal.throwIfAborted();
         try {
-          return { imageRef: await attempt(request, credential, signal), startedMs, endedMs: clock.monotonicMs() };
+          const imageRef = await attempt(
+            request,
+            credential === undefined ? undefined : request.credentials[credential],
+            signal,
+          );
+          return { imageRef, startedMs, endedMs: clock.monotonicMs(), credential };
         } catch (error) {
           failure = error;
           if (isCriCode(error, 'Unavailable')) break;
@@ -115,8 +122,8 @@ export function createImagePuller(
       }
       flight.waiting++;
       try {
-        const { imageRef, startedMs, endedMs } = await abortable(flight.result, request.signal);
-        return { imageRef, pullMs: endedMs - startedMs, waitedMs: endedMs - askedMs };
+        const { imageRef, startedMs, endedMs, credential } = await abortable(flight.result, request.signal);
+        return { imageRef, pullMs: endedMs - startedMs, waitedMs: endedMs - askedMs, credential };
       } finally {
         flight.waiting--;
         if (flight.waiting === 0) {

@@ -82,9 +82,10 @@ describe('credentials', () => {
       ],
       (bad) => failed.push(bad.metadata.name!),
     );
+    const source = { secret: { namespace: '', name: '.dockerconfigjson', uid: '' } };
     assert.deepEqual(credentialsFor(parseImageReference('reg.example/team/app'), configs), [
-      { username: 'narrow', password: 'n' },
-      { username: 'wide', password: 'w:w' },
+      { credential: { username: 'narrow', password: 'n' }, source },
+      { credential: { username: 'wide', password: 'w:w' }, source },
     ]);
     assert.deepEqual(failed, ['bad']);
     assert.throws(() => parseDockerConfig('[]'));

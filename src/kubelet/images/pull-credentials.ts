@@ -2,6 +2,7 @@
  * Which credentials to try for an image: from the pod's pull secrets, then the node's own. Upstream: pkg/credentialprovider.
  */
 import type { Secret } from '../../api/gen/core-v1.ts';
+import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
 import type { ImageReference } from './image-reference.ts';
 
 /** User name and password, or tokens, for one registry. */
@@ -22,6 +23,33 @@ interface AuthEntry {
 
 /** Credentials by registry, as in the files of docker. */
 export type DockerConfig = Readonly<Record<string, AuthEntry>>;
+
+/** One object, not another that bears its name later. */
+export interface ObjectIdentity {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Where a credential comes from that not every pod of the node may use. */
+export type PullSource = { readonly secret: ObjectIdentity } | { readonly serviceAccount: ObjectIdentity };
+
+/** A configuration; without a source it is the node's own. */
+export interface SourcedConfig {
+  readonly config: DockerConfig;
+  readonly source?: PullSource;
+}
+
+/** A credential; without a source it is the node's own. */
+export interface SourcedCredential {
+  readonly credential: PullCredential;
+  readonly source?: PullSource;
+}
+
+/** What tells an object from all others. */
+export function identityOf({ namespace = '', name = '', uid = '' }: ObjectMeta): ObjectIdentity {
+  return { namespace, name, uid };
+}
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -95,7 +123,7 @@ export function keyMatches(key: string, image: ImageReference): boolean {
 export function configsOfSecrets(
   secrets: readonly Secret[],
   onError: (secret: Secret, error: unknown) => void,
-): readonly DockerConfig[] {
+): readonly SourcedConfig[] {
   return secrets.flatMap((secret) => {
     const key =
       secret.type === 'kubernetes.io/dockerconfigjson'
@@ -106,7 +134,8 @@ export function configsOfSecrets(
     const data = key === undefined ? undefined : secret.data?.[key];
     if (data === undefined) return [];
     try {
-      return [parseDockerConfig(Buffer.from(data, 'base64').toString('utf8'))];
+      const config = parseDockerConfig(Buffer.from(data, 'base64').toString('utf8'));
+      return [{ config, source: { secret: identityOf(secret.metadata) } }];
     } catch (error) {
       onError(secret, error);
       return [];
@@ -115,16 +144,17 @@ export function configsOfSecrets(
 }
 
 /** Credentials to try in order: the most specific key first within each configuration. Empty: pull without. */
-export function credentialsFor(image: ImageReference, configs: readonly DockerConfig[]): readonly PullCredential[] {
-  const found = configs.flatMap((config) =>
+export function credentialsFor(image: ImageReference, configs: readonly SourcedConfig[]): readonly SourcedCredential[] {
+  const found = configs.flatMap(({ config, source }) =>
     Object.entries(config)
       .filter(([key]) => keyMatches(key, image))
       .sort(([a], [b]) => (a < b ? 1 : -1))
       .map(([, entry]) => (isObject(entry) ? credentialOf(entry) : undefined))
-      .filter((credential) => credential !== undefined),
+      .filter((credential) => credential !== undefined)
+      .map((credential): SourcedCredential => ({ credential, ...(source && { source }) })),
   );
   const seen = new Set<string>();
-  return found.filter((credential) => {
+  return found.filter(({ credential }) => {
     const key = JSON.stringify(credential);
     return seen.has(key) ? false : (seen.add(key), true);
   });

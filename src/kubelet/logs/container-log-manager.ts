@@ -29,6 +29,8 @@ export interface LogManagerConfig {
   readonly maxFiles?: number;
   /** How often logs are looked at. Default 10 s. */
   readonly periodMs?: number;
+  /** Logs that are rotated at the same time. Default 1. */
+  readonly maxWorkers?: number;
 }
 
 /** Rotates logs. */
@@ -62,7 +64,7 @@ async function sizeOf(files: Files, path: string): Promise<number | undefined> {
 /** Makes the manager. */
 export function createContainerLogManager(deps: LogManagerDeps, config: LogManagerConfig): ContainerLogManager {
   const { runtime, files, clock, log } = deps;
-  const { maxSizeBytes = 10 * 2 ** 20, maxFiles = 5, periodMs = 10_000 } = config;
+  const { maxSizeBytes = 10 * 2 ** 20, maxFiles = 5, periodMs = 10_000, maxWorkers = 1 } = config;
   if (maxFiles < 2) throw new Error(`containerLogMaxFiles must be at least 2, got ${maxFiles}`);
 
   const compress = async (path: string): Promise<void> => {
@@ -125,14 +127,15 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
     if (maxSizeBytes < 0) return;
     const { containers } = await runtime.listContainers({ filter: { state: { state: 'CONTAINER_RUNNING' } } });
     if (logPaths.size > 0) forgetGone(new Set(containers.map(({ id }) => id)));
-    for (const { id } of containers) {
-      try {
-        await look(id);
-      } catch (error) {
-        if (!isCriCode(error, 'NotFound'))
+    const waiting = containers.values();
+    const work = async (): Promise<void> => {
+      for (const { id } of waiting)
+        await look(id).catch((error: unknown) => {
+          if (isCriCode(error, 'NotFound')) return;
           log.error('container log cannot be rotated', { containerId: id, err: error });
-      }
-    }
+        });
+    };
+    await Promise.all(Array.from({ length: Math.min(maxWorkers, containers.length) }, work));
   };
 
   return {

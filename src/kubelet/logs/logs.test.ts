@@ -188,6 +188,30 @@ describe('rotation', () => {
     assert.equal(await files.readText(`${directory}/0.log`), '');
   });
 
+  it('works at so many logs at a time', async () => {
+    const names = ['a', 'b', 'c'];
+    for (const maxWorkers of [1, 2]) {
+      const fixture = createRuntimeFixture({ images: [image('web:1')] });
+      await fixture.sync(podOf({ containers: names.map((name) => ({ name, image: 'web:1' })) }));
+      const { files, clock, log } = fixture.platform;
+      for (const name of names) await files.writeFile(`/var/logs/pods/default_web_uid-1/${name}/0.log`, 'long enough');
+      let [running, most, reopened] = [0, 0, 0];
+      const runtime = {
+        ...fixture.cri.runtime,
+        async reopenContainerLog() {
+          most = Math.max(most, ++running);
+          await clock.sleep(100);
+          running--;
+          reopened++;
+          return {};
+        },
+      };
+      const manager = createContainerLogManager({ runtime, files, clock, log }, { maxSizeBytes: 10, maxWorkers });
+      await fixture.drive(manager.rotateLogs());
+      assert.deepEqual([most, reopened], [maxWorkers, 3]);
+    }
+  });
+
   it('packs older files, not the one just rotated', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1')] });
     await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));

@@ -25,16 +25,12 @@ test('a kubelet tells the pods it should run, counts as active, and runs', async
   );
   await metrics.expose();
   const value = (name: string, labels = {}): number | undefined => metrics.value(`kubelet_${name}`, labels);
-  assert.equal(value('node_name', { node: 'node-1' }), 1);
   for (const name of ['desired_pods', 'active_pods']) {
     assert.equal(value(name, { static: '' }), 2, name);
     assert.equal(value(name, { static: 'true' }), 0, name);
   }
   assert.equal(value('mirror_pods'), 0);
   assert.equal(value('managed_ephemeral_containers'), 1);
-  assert.equal(value('running_pods'), 2);
-  assert.equal(value('running_containers', { container_state: 'running' }), fixture.runtime.running().length);
-  assert.equal(value('running_containers', { container_state: 'exited' }), 0);
   assert.ok((value('pleg_relist_duration_seconds') ?? 0) > 0);
   const lastSeen = value('pleg_last_seen_seconds') ?? 0;
   assert.ok(Number.isInteger(lastSeen) && Math.abs(lastSeen * 1000 - clock.nowMs()) <= 10_000, String(lastSeen));

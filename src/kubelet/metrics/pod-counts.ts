@@ -1,12 +1,11 @@
 /**
- * How many pods and containers the kubelet has to do with, counted when somebody asks. Upstream: pkg/kubelet/metrics with
- * HandlePodCleanups, the PLEG's updateRunningPodAndContainerMetrics and the pod manager's updateMetrics.
+ * How many pods the kubelet has to do with, counted when somebody asks (what runs: `stats/kubelet-metrics.ts`). Upstream:
+ * pkg/kubelet/metrics with HandlePodCleanups and the pod manager's updateMetrics.
  *
- * Differs: counted at the scrape, not at the last housekeeping or relist. Only what workers do is taken at housekeeping.
+ * Differs: counted at the scrape, not at the last housekeeping. Only what workers do is taken at housekeeping.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Gauge, Metrics } from '../../platform/metrics.ts';
-import type { PodStatus } from '../container/runtime.ts';
 import type { PodWorkerSync } from '../pod-workers/pod-syncer.ts';
 import { isStaticPod } from '../types/pod-update.ts';
 
@@ -17,22 +16,11 @@ export interface PodCountSources {
   /** Those that count when a new one is admitted. */
   readonly active: () => readonly Pod[];
   readonly mirrors: () => readonly Pod[];
-  /** What the runtime runs, as last seen. */
-  readonly observed: () => Iterable<PodStatus>;
 }
 
-const STATES = ['created', 'running', 'exited', 'unknown'] as const;
-
 /** Exposes the counts until the signal aborts. */
-export function exposePodCounts(
-  metrics: Metrics,
-  { nodeName, sources }: { readonly nodeName: string; readonly sources: PodCountSources },
-  signal: AbortSignal,
-): void {
+export function exposePodCounts(metrics: Metrics, sources: PodCountSources, signal: AbortSignal): void {
   const gauges = createGauges(metrics);
-  metrics
-    .gauge({ name: 'kubelet_node_name', help: "The node's name. The value is always 1.", labels: ['node'] })
-    .set(1, { node: nodeName });
   let current: PodCountSources | undefined = sources;
   // A registry outlives a kubelet that crashed in a simulation: it must not keep its pods.
   signal.addEventListener('abort', () => void (current = undefined), { once: true });
@@ -43,11 +31,8 @@ export function exposePodCounts(
     countByOrigin(gauges.active, current.active());
     gauges.mirrors.set(current.mirrors().length);
     gauges.ephemeral.set(desired.reduce((sum, { spec }) => sum + (spec?.ephemeralContainers?.length ?? 0), 0));
-    countRunning(gauges, current.observed());
   });
 }
-
-type Gauges = ReturnType<typeof createGauges>;
 
 function createGauges(metrics: Metrics) {
   return {
@@ -66,12 +51,6 @@ function createGauges(metrics: Metrics) {
       name: 'kubelet_managed_ephemeral_containers',
       help: 'Ephemeral containers in pods of this kubelet.',
     }),
-    pods: metrics.gauge({ name: 'kubelet_running_pods', help: 'Pods whose sandbox runs.' }),
-    containers: metrics.gauge({
-      name: 'kubelet_running_containers',
-      help: 'Containers the runtime has, by state.',
-      labels: ['container_state'],
-    }),
   };
 }
 
@@ -79,17 +58,6 @@ function countByOrigin(gauge: Gauge, pods: readonly Pod[]): void {
   const fixed = pods.filter(isStaticPod).length;
   gauge.set(fixed, { static: 'true' });
   gauge.set(pods.length - fixed, { static: '' });
-}
-
-function countRunning(gauges: Gauges, observed: Iterable<PodStatus>): void {
-  let pods = 0;
-  const containers = { created: 0, running: 0, exited: 0, unknown: 0 };
-  for (const status of observed) {
-    if (status.sandboxes.some(({ ready }) => ready)) pods++;
-    for (const { state } of status.containers) containers[state]++;
-  }
-  gauges.pods.set(pods);
-  for (const state of STATES) gauges.containers.set(containers[state], { container_state: state });
 }
 
 /** What housekeeping found of the workers. */

@@ -2,7 +2,7 @@
  * The resolver configuration of pods by dnsPolicy. Upstream: pkg/kubelet/network/dns.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 
 /** A resolver configuration, as CRI's DNSConfig. */
 export interface DnsConfig {
@@ -18,7 +18,7 @@ export interface DnsConfigurerDeps {
   readonly clusterDomain: string;
   /** The host's resolv.conf; '' when pods are to have none. Read anew for each pod: hosts change networks. */
   readHostResolvConf(): Promise<string>;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
 }
 
 /** Makes resolver configurations. */

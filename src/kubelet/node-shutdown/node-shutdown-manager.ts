@@ -6,7 +6,8 @@
  */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
-import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { EventTarget } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { AdmissionResult } from '../admission.ts';
 import { podFields } from '../types/pod-update.ts';
@@ -28,7 +29,7 @@ export interface ShutdownSource {
 /** What the manager needs. */
 export interface NodeShutdownDeps {
   readonly platform: BasePlatform;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly nodeRef: EventTarget;
   readonly source: ShutdownSource;
   readonly activePods: () => readonly Pod[];
@@ -128,7 +129,7 @@ export function createNodeShutdownManager(
   async function shutDown(): Promise<void> {
     startTime.set(clock.nowMs() / 1000);
     endTime.set(0);
-    deps.recorder.event(deps.nodeRef, 'Normal', 'NodeShutdown', 'Shutdown manager detected shutdown event');
+    deps.recorder.event(deps.nodeRef, 'Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
     for (const { group, pods } of podsByGroup(deps.activePods(), groups)) {
       if (!active) return;
       await endGroup(pods, group);

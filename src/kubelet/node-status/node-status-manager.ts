@@ -10,7 +10,7 @@ import type { Node, NodeStatus } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventReason, KubeletEventRecorder } from '../event-reasons.ts';
 import type { CancelTimer } from '../../platform/clock.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import { strategicDiff } from '../status/status-patch.ts';
@@ -36,11 +36,19 @@ export interface NodeStatusManager {
 /** What it needs. */
 export interface NodeStatusManagerDeps extends NodeFactsDeps {
   readonly client: Client;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly onPodCidr: (cidr: string) => void;
 }
 
 const MERGE_KEYS = { conditions: 'type' };
+
+/** What is told of a condition that has become true, and of one that is no longer. */
+const CONDITION_EVENTS: Readonly<Record<string, readonly [KubeletEventReason, KubeletEventReason]>> = {
+  Ready: ['NodeReady', 'NodeNotReady'],
+  MemoryPressure: ['NodeHasInsufficientMemory', 'NodeHasSufficientMemory'],
+  DiskPressure: ['NodeHasDiskPressure', 'NodeHasNoDiskPressure'],
+  PIDPressure: ['NodeHasInsufficientPID', 'NodeHasSufficientPID'],
+};
 
 function withoutHeartbeats(status: NodeStatus): NodeStatus {
   return { ...status, conditions: (status.conditions ?? []).map(({ lastHeartbeatTime: _beat, ...rest }) => rest) };
@@ -92,6 +100,7 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
       Number(node.metadata.resourceVersion) < Number(current.metadata.resourceVersion)
     )
       return;
+    recordSchedulable(node, current);
     current = node;
     const cidr = node.spec?.podCIDRs?.join(',') ?? node.spec?.podCIDR ?? '';
     if (cidr !== '' && cidr !== podCidr) {
@@ -128,7 +137,7 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
     const changed = nodeStatusHasChanged(node.status ?? {}, status);
     settled = changed ? undefined : { node, facts };
     if (changed || isDue) await report(node, status);
-    recordReadiness(node, status);
+    recordChanges(node, status);
     registered.resolve();
   }
 
@@ -146,15 +155,31 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
     lastReportMs = clock.monotonicMs();
   }
 
-  /** Only a change of what the API has is an event: neither the first report of a node nor a restart of its kubelet is. */
-  function recordReadiness(node: Node, status: NodeStatus): void {
-    const readyOf = (of: NodeStatus | undefined): string | undefined =>
-      of?.conditions?.find(({ type }) => type === 'Ready')?.status;
-    const [before, ready] = [readyOf(node.status), readyOf(status)];
-    if (before === undefined || before === ready) return;
+  function record(node: Node, type: 'Normal' | 'Warning', of: { reason: KubeletEventReason; message?: string }): void {
     const target = { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: node.metadata.uid ?? config.nodeName };
-    const reason = ready === 'True' ? 'NodeReady' : 'NodeNotReady';
-    deps.recorder.event(target, 'Normal', reason, `Node ${config.nodeName} status is now: ${reason}`);
+    deps.recorder.event(target, type, of.reason, of.message ?? `Node ${config.nodeName} status is now: ${of.reason}`);
+  }
+
+  /** Only a change of what the API has is an event: neither the first report of a node nor a restart of its kubelet is. */
+  function recordChanges(node: Node, status: NodeStatus): void {
+    for (const [type, [whenTrue, otherwise]] of Object.entries(CONDITION_EVENTS)) {
+      const [before, now] = [node.status, status].map(
+        (of) => of?.conditions?.find((condition) => condition.type === type)?.status,
+      );
+      if (before === undefined || before === now) continue;
+      record(node, 'Normal', { reason: now === 'True' ? whenTrue : otherwise });
+    }
+    const [before, now] = [node.status?.nodeInfo?.bootID ?? '', status.nodeInfo?.bootID ?? ''];
+    if (before === '' || before === now) return;
+    const message = `Node ${config.nodeName} has been rebooted, boot id: ${now}`;
+    record(node, 'Warning', { reason: 'Rebooted', message });
+  }
+
+  /** Cordoned or let go, by whomever. */
+  function recordSchedulable(node: Node, before: Node | undefined): void {
+    const [was, is] = [before?.spec?.unschedulable ?? false, node.spec?.unschedulable ?? false];
+    if (before === undefined || before.metadata.uid !== node.metadata.uid || was === is) return;
+    record(node, 'Normal', { reason: is ? 'NodeNotSchedulable' : 'NodeSchedulable' });
   }
 
   async function loop(): Promise<void> {

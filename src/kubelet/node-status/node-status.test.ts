@@ -1,6 +1,7 @@
 /** Node status setters, registration, reports and the lease. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Node } from '../../api/gen/core-v1.ts';
 import { Leases, Nodes } from '../../api/gen/resources.ts';
 import { serviceUnavailable } from '../../api/status-error.ts';
 import { parseTime } from '../../api/time.ts';
@@ -251,23 +252,25 @@ describe('node status manager', () => {
     const cluster = createFakeCluster(platform.clock);
     const cidrs: string[] = [];
     const problems: string[] = [];
+    const events: string[] = [];
+    const pressure = { memory: false, disk: false, pid: false };
     const manager = createNodeStatusManager(
       {
         platform,
         client: cluster.client,
-        recorder: { event: () => undefined },
+        recorder: { event: (_target, type, reason, message) => void events.push(`${type} ${reason}: ${message}`) },
         runtime: createFakeRuntime(platform.clock),
         nodeIps: () => ['10.0.0.1'],
         volumesInUse: () => [],
         runtimeErrors: () => problems,
         networkErrors: () => [],
-        pressure: () => ({ memory: false, disk: false, pid: false }),
+        pressure: () => ({ ...pressure }),
         devices: () => ({ capacity: {}, allocatable: {} }),
         onPodCidr: (cidr) => void cidrs.push(cidr),
       },
       own,
     );
-    return { platform, cluster, cidrs, problems, manager, controller: new AbortController() };
+    return { platform, cluster, cidrs, problems, events, pressure, manager, controller: new AbortController() };
   }
 
   it('reports changes at once, and nothing new every five minutes', async () => {
@@ -288,6 +291,63 @@ describe('node status manager', () => {
     controller.abort();
     await platform.clock.advance(60_000);
     assert.equal(platform.clock.pendingTimers, 0);
+  });
+
+  it('is computed every nodeStatusUpdateFrequency, and sent when something changed', async () => {
+    const nodeStatusUpdateFrequencyMs = 7_000;
+    const { platform, cluster, problems, manager, controller } = rig(
+      kubeletConfiguration({ ...config, nodeStatusUpdateFrequencyMs }),
+    );
+    await platform.files.makeDir('/k');
+    manager.start(controller.signal);
+    await platform.clock.settle();
+    const message = (): string | undefined => cluster.get(Nodes, { name: 'n1' })?.status?.conditions?.at(-1)?.message;
+    for (const problem of ['one', 'two']) {
+      problems[0] = problem;
+      const before = message();
+      await platform.clock.advance(nodeStatusUpdateFrequencyMs - 1);
+      assert.equal(message(), before, 'nobody has told it');
+      await platform.clock.advance(1);
+      assert.equal(message(), problem);
+    }
+    controller.abort();
+  });
+
+  it('tells in events what has changed, and nothing of a first look', async () => {
+    const { platform, cluster, problems, events, pressure, manager, controller } = rig();
+    await platform.files.makeDir('/k');
+    const bootId = (await platform.host.info()).bootId;
+    manager.start(controller.signal);
+    await platform.clock.settle();
+    assert.deepEqual(events, []);
+    const node = (): Node => cluster.get(Nodes, { name: 'n1' })!;
+    const told = async (change: () => void): Promise<string[]> => {
+      change();
+      manager.trigger();
+      await platform.clock.settle();
+      return events.splice(0);
+    };
+    const cordon = (unschedulable: boolean): void =>
+      manager.nodeSeen(cluster.put(Nodes, { ...node(), spec: { ...node().spec, unschedulable } }));
+    const reboot = (): void => {
+      const nodeInfo = { ...node().status!.nodeInfo!, bootID: 'before' };
+      manager.nodeSeen(cluster.put(Nodes, { ...node(), status: { ...node().status, nodeInfo } }));
+    };
+    const now = 'Node n1 status is now: ';
+    assert.deepEqual(await told(() => (pressure.memory = true)), [
+      `Normal NodeHasInsufficientMemory: ${now}NodeHasInsufficientMemory`,
+    ]);
+    assert.deepEqual(await told(() => Object.assign(pressure, { memory: false, disk: true })), [
+      `Normal NodeHasSufficientMemory: ${now}NodeHasSufficientMemory`,
+      `Normal NodeHasDiskPressure: ${now}NodeHasDiskPressure`,
+    ]);
+    assert.deepEqual(await told(() => problems.push('down')), [`Normal NodeNotReady: ${now}NodeNotReady`]);
+    assert.deepEqual(await told(() => problems.pop()), [`Normal NodeReady: ${now}NodeReady`]);
+    assert.deepEqual(await told(() => cordon(true)), [`Normal NodeNotSchedulable: ${now}NodeNotSchedulable`]);
+    assert.deepEqual(await told(() => cordon(true)), []);
+    assert.deepEqual(await told(() => cordon(false)), [`Normal NodeSchedulable: ${now}NodeSchedulable`]);
+    assert.deepEqual(await told(reboot), [`Warning Rebooted: Node n1 has been rebooted, boot id: ${bootId}`]);
+    controller.abort();
   });
 
   it('keeps trying to register', async () => {

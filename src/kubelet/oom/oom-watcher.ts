@@ -3,7 +3,8 @@
  * which reads /dev/kmsg; that would hold a thread of the process for ever. Here the kernel's counter is looked at, and
  * its log read by dmesg only when the counter has risen. Containers past their own limits are their statuses' business.
  */
-import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { EventTarget } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 const PERIOD_MS = 10_000;
@@ -28,7 +29,11 @@ export function systemOoms(kernelLog: string): SystemOom[] {
 
 /** Watches until the signal aborts. A machine without the counter is not watched. */
 export function startOomWatcher(
-  deps: { platform: Pick<Platform, 'clock' | 'files' | 'exec' | 'log'>; recorder: EventRecorder; nodeRef: EventTarget },
+  deps: {
+    platform: Pick<Platform, 'clock' | 'files' | 'exec' | 'log'>;
+    recorder: KubeletEventRecorder;
+    nodeRef: EventTarget;
+  },
   signal: AbortSignal,
 ): void {
   const { clock, files, exec, log } = deps.platform;

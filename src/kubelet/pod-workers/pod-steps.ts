@@ -3,7 +3,7 @@
  * Upstream: the body of podWorkerLoop in pkg/kubelet/pod_workers.go.
  */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { PodCache } from '../pod-cache.ts';
 import { podName, podNamespace } from '../types/pod-update.ts';
 import type { PodSyncStatus, PodWork } from './pod-sync-status.ts';
@@ -11,7 +11,7 @@ import type { PodSyncer, SyncPodOutcome } from './pod-syncer.ts';
 
 /** What steps need. */
 export interface PodStepsDeps {
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly podSyncer: PodSyncer;
   readonly podCache: PodCache;
 }

@@ -7,7 +7,7 @@
  * A worker is an async loop that exists only while there is work, and begins in the very turn the update comes.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { PodCache } from '../pod-cache.ts';
 import { isStaticPod, isTerminalPhase, podFields, podUid } from '../types/pod-update.ts';
@@ -33,7 +33,7 @@ import { createStaticPodOrder } from './static-pod-order.ts';
 /** What pod workers need. */
 export interface PodWorkersDeps {
   readonly platform: BasePlatform;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly podSyncer: PodSyncer;
   readonly podCache: PodCache;
   readonly workQueue: WorkQueue;

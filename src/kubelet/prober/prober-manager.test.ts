@@ -247,6 +247,27 @@ describe('probes', () => {
     assert.equal(ready(it.sync()), 'true false');
   });
 
+  it('are counted by result, in upstream’s words, until they end', async () => {
+    const it = rig({ readinessProbe: { tcpSocket: { port: 1 }, periodSeconds: 10 } });
+    const count = (result: string): number | undefined =>
+      it.platform.metrics.value('prober_probe_total', {
+        probe_type: 'Readiness',
+        result,
+        container: 'app',
+        pod: 'web',
+        namespace: 'default',
+        pod_uid: 'u',
+      });
+    it.manager.addPod(it.pod);
+    it.sync();
+    await it.platform.clock.settle();
+    it.answer = 'failure';
+    await it.platform.clock.advance(20_000);
+    assert.deepEqual([count('successful'), count('failed')], [1, 2]);
+    it.manager.removePod(it.pod);
+    assert.deepEqual([count('successful'), count('failed')], [undefined, undefined]);
+  });
+
   it('end with their pod', async () => {
     const it = rig({ livenessProbe: { tcpSocket: { port: 1 } }, readinessProbe: { tcpSocket: { port: 1 } } });
     it.manager.addPod(it.pod);

@@ -3,7 +3,7 @@
  * pkg/kubelet/prober/prober_manager.go.
  */
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { isRestartableInitContainer } from '../status/restart-policy.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
@@ -31,7 +31,7 @@ export interface ProbeManager {
 export interface ProbeManagerDeps {
   readonly platform: BasePlatform;
   readonly prober: Prober;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly results: ResultsManager;
   readonly podStatus: (uid: string) => PodStatus | undefined;
   readonly podByUid: (uid: string) => Pod | undefined;
@@ -50,6 +50,13 @@ const TYPES: readonly {
 function probedContainers(pod: Pod): readonly Container[] {
   return [...(pod.spec?.initContainers ?? []).filter(isRestartableInitContainer), ...(pod.spec?.containers ?? [])];
 }
+
+/** What upstream calls the probes in its metrics. */
+const METRIC_TYPES: Readonly<Record<ProbeType, string>> = {
+  liveness: 'Liveness',
+  readiness: 'Readiness',
+  startup: 'Startup',
+};
 
 /** Makes a manager. Its start counts as the kubelet's. */
 export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
@@ -73,29 +80,33 @@ export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
     const { problem } = probePeriod(pod, probe.type, probe.spec);
     if (problem !== undefined) deps.recorder.event(pod, 'Warning', 'ProbeWarning', problem);
     const labels = {
-      probe_type: probe.type,
+      probe_type: METRIC_TYPES[probe.type],
       container: container.name,
       pod: podName(pod),
       namespace: podNamespace(pod),
       pod_uid: uid,
     };
-    ofPod.set(
-      key,
-      startProbeWorker(
-        {
-          clock,
-          prober: deps.prober,
-          results: deps.results,
-          podStatus: () => deps.podStatus(uid),
-          currentPod: () => deps.podByUid(uid) ?? pod,
-          startedAtMs,
-          random: () => random.next(),
-          onEnd: () => remove(uid, key),
-          count: (result) => probeTotal.inc({ ...labels, result: result === 'success' ? 'successful' : 'failed' }),
-        },
-        { container, ...probe },
-      ),
+    const worker = startProbeWorker(
+      {
+        clock,
+        prober: deps.prober,
+        results: deps.results,
+        podStatus: () => deps.podStatus(uid),
+        currentPod: () => deps.podByUid(uid) ?? pod,
+        startedAtMs,
+        random: () => random.next(),
+        onEnd: () => remove(uid, key),
+        count: (result) => probeTotal.inc({ ...labels, result: result === 'success' ? 'successful' : 'failed' }),
+      },
+      { container, ...probe },
     );
+    ofPod.set(key, {
+      ...worker,
+      stop() {
+        worker.stop();
+        for (const result of ['successful', 'failed']) probeTotal.remove({ ...labels, result });
+      },
+    });
   }
 
   function remove(uid: string, key: string): void {

@@ -3,7 +3,7 @@
  * pkg/kubelet/prober/prober.go and pkg/probe.
  */
 import type { Container, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Net } from '../../platform/net.ts';
 import type { ContainerRuntime } from '../container/runtime.ts';
@@ -36,7 +36,7 @@ export interface ProberDeps {
   readonly clock: Clock;
   readonly net: Net;
   readonly runtime: ContainerRuntime;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
 }
 
 const MAX_TRIES = 3;
@@ -45,7 +45,7 @@ const MAX_OUTPUT = 10 * 1024;
 
 /** Makes a prober. */
 export function createProber(deps: ProberDeps): Prober {
-  function event(request: ProbeRequest, reason: string, message: string): void {
+  function event(request: ProbeRequest, reason: 'Unhealthy' | 'ProbeWarning', message: string): void {
     const { pod, container } = request;
     const list = (pod.spec?.initContainers ?? []).some(
       (init) => init.name === container.name && isRestartableInitContainer(init),

@@ -272,6 +272,21 @@ describe('resources', () => {
     });
   }
 
+  const quotas: [string, Partial<Parameters<typeof containerResources>[2]>, (number | undefined)[]][] = [
+    ['as upstream', {}, [100_000, 100_000]],
+    ['another period', { cpuCfsQuotaPeriodUs: 20_000 }, [20_000, 20_000]],
+    ['none where cpuCFSQuota is false', { cpuCfsQuota: false }, [undefined, undefined]],
+  ];
+  for (const [about, config, expected] of quotas)
+    it(`quota and period: ${about}`, () => {
+      const container = { ...base, resources: whole };
+      const { cpuQuota, cpuPeriod } = containerResources(podOf({ containers: [container] }), container, {
+        ...v2,
+        ...config,
+      });
+      assert.deepEqual([cpuQuota, cpuPeriod], expected);
+    });
+
   it('round as upstream', () => {
     assert.deepEqual([0, 1, 10, 1000, 1e9].map(milliCpuToShares), [2, 2, 10, 1024, 262_144]);
     assert.deepEqual(

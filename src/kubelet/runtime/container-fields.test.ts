@@ -37,6 +37,72 @@ it('lifecycle.stopSignal', async () => {
   assert.equal(config?.stopSignal, 'SIGUSR1');
 });
 
+const profiles: [
+  string,
+  Partial<NonNullable<Pod['spec']>['securityContext']>,
+  Container['securityContext'],
+  object | undefined,
+][] = [
+  ['none', {}, {}, undefined],
+  ["the pod's", { appArmorProfile: { type: 'RuntimeDefault' } }, {}, { profileType: 'RuntimeDefault' }],
+  [
+    "the container's",
+    { appArmorProfile: { type: 'RuntimeDefault' } },
+    { appArmorProfile: { type: 'Localhost', localhostProfile: 'own' } },
+    { profileType: 'Localhost', localhostRef: 'own' },
+  ],
+  ['unconfined', {}, { appArmorProfile: { type: 'Unconfined' } }, { profileType: 'Unconfined' }],
+];
+for (const [about, ofPod, ofContainer, expected] of profiles)
+  it(`appArmorProfile: ${about}`, async () => {
+    const { config } = await configOf(fixtureOf(), { securityContext: ofContainer }, { securityContext: ofPod });
+    const { apparmor } = config?.linux?.securityContext ?? {};
+    assert.deepEqual(apparmor && { ...apparmor }, expected);
+  });
+
+it('seLinuxOptions', async () => {
+  const seLinuxOptions = { user: 'u', role: 'r', type: 't', level: 's0:c1' };
+  const { config } = await configOf(fixtureOf(), { securityContext: { seLinuxOptions } });
+  assert.deepEqual(config?.linux?.securityContext?.selinuxOptions, seLinuxOptions);
+});
+
+for (const [fields, expected] of [
+  [{}, { network: 'POD', ipc: 'POD', pid: 'CONTAINER' }],
+  [{ shareProcessNamespace: true }, { network: 'POD', ipc: 'POD', pid: 'POD' }],
+  [{ hostNetwork: true }, { network: 'NODE', ipc: 'POD', pid: 'CONTAINER' }],
+  [
+    { hostIPC: true, hostPID: true },
+    { network: 'POD', ipc: 'NODE', pid: 'NODE' },
+  ],
+] as const)
+  it(`namespaces of ${JSON.stringify(fields)}`, async () => {
+    const fixture = fixtureOf();
+    const { config } = await configOf(fixture, {}, fields);
+    const [sandbox] = [...fixture.cri.sandboxes.values()];
+    for (const options of [
+      config?.linux?.securityContext?.namespaceOptions,
+      sandbox?.config.linux?.securityContext?.namespaceOptions,
+    ])
+      assert.deepEqual({ network: options?.network, ipc: options?.ipc, pid: options?.pid }, expected);
+  });
+
+it('runtimeClassName: the handler of the class, and what it takes besides', async () => {
+  const fixture = fixtureOf();
+  fixture.world.handlers.set('guarded', 'kata');
+  const { problem } = await configOf(fixture, {}, { runtimeClassName: 'guarded', overhead: { memory: '64Mi' } });
+  assert.equal(problem, undefined);
+  const [sandbox] = [...fixture.cri.sandboxes.values()];
+  assert.equal(sandbox?.runtimeHandler, 'kata');
+  assert.equal(sandbox.config.linux?.overhead?.memoryLimitInBytes, 64 * 2 ** 20);
+});
+
+it('runtimeClassName: a class that is not there keeps the pod waiting, and is named', async () => {
+  const fixture = fixtureOf();
+  await configOf(fixture, {}, { runtimeClassName: 'none' });
+  assert.equal(fixture.cri.sandboxes.size, 0);
+  assert.match(fixture.takeEvents().join('\n'), /^FailedCreatePodSandBox: .*"none" not found/m);
+});
+
 const files: [string, { key?: string; path?: string; optional?: boolean }, string | undefined, string | undefined][] = [
   ['a key', {}, 'blue', undefined],
   ['another key', { key: 'SIZE' }, '3', undefined],

@@ -5,7 +5,7 @@
  */
 import type { ConfigMap, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import { imageVolumeProblem } from './image-volumes.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { StatusResponse, VersionResponse } from '../../cri/gen/cri-types.ts';
@@ -15,6 +15,7 @@ import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus, RuntimeEvent } from '../container/runtime.ts';
 import { createImageManager, type ImageManagerConfig, type ImageManagerDeps } from '../images/image-manager.ts';
 import type { CredentialProviders } from '../images/credential-providers.ts';
+import type { PullVerification } from '../images/pull-verification.ts';
 import { createHookRunner, type HookRunner } from '../lifecycle/hooks.ts';
 import { createStartCounts } from '../metrics/start-counts.ts';
 import { createDnsConfigurer } from '../network/dns.ts';
@@ -38,7 +39,7 @@ import { createTerminationMessages } from './termination-message.ts';
 export interface ContainerRuntimeDeps {
   readonly cri: CriRuntime;
   readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'net' | 'log' | 'metrics'>;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly volumes: VolumeManager;
   readonly podContainers: PodContainerManager;
   readonly probeResults: ProbeResults;
@@ -55,6 +56,8 @@ export interface ContainerRuntimeDeps {
   readonly credentialProviders?: CredentialProviders;
   /** Hears of pulls of images. */
   readonly imagePulled?: ImageManagerDeps['pulled'];
+  /** Who may use images that are on the node. */
+  readonly verification?: PullVerification;
   /** Device plugins' and resource drivers' share in containers. */
   devices?: ContainerConfigDeps['devices'];
 }
@@ -187,6 +190,7 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
         nodeDockerConfig,
         ...(deps.imagePulled && { pulled: deps.imagePulled }),
         ...(deps.credentialProviders && { credentialProviders: deps.credentialProviders }),
+        ...(deps.verification && { verification: deps.verification }),
       },
       config.images ?? {},
     ),

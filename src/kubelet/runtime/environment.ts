@@ -7,7 +7,7 @@
  */
 import type { ConfigMap, Container, EnvFromSource, EnvVar, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
 import { isReason } from '../../api/status-error.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import { expand } from './expansion.ts';
 import { podFieldValue, resourceFieldValue, type NodeFacts } from './field-refs.ts';
 import { serviceEnvironment } from './service-env.ts';
@@ -21,7 +21,7 @@ export interface EnvironmentSources {
   /** Reads a file inside a mounted volume of the pod, for fileKeyRef; undefined when it is not there. */
   readVolumeFile(pod: Pod, volumeName: string, path: string): Promise<string | undefined>;
   readonly node: NodeFacts;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
 }
 
 /** A container cannot be configured yet; its message becomes the waiting state's under CreateContainerConfigError. */

@@ -1,5 +1,6 @@
 /** The parts the runtime manager is made of, shared by its operations. */
-import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import type { EventTarget } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ContainerResources } from '../allocation/resources.ts';
 import type { ContainerStatus } from '../container/runtime.ts';
@@ -35,7 +36,7 @@ export interface RuntimeContext {
   readonly clock: Clock;
   readonly files: Files;
   readonly log: Log;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly images: ImageManager;
   readonly starts: StartCounts;
   readonly hooks: HookRunner;

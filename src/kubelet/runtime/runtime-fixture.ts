@@ -25,6 +25,8 @@ export interface FixtureWorld {
   readonly volumes: Map<string, MountedVolume>;
   readonly probes: Map<string, ProbeResult>;
   readonly deleted: Set<string>;
+  /** Handlers of RuntimeClasses. */
+  readonly handlers: Map<string, string>;
   services: ContainerRuntimeDeps['services'];
 }
 
@@ -51,6 +53,11 @@ export function fixtureDeps(cri: CriRuntime, platform: Platform, world: FixtureW
       shouldPodRuntimeBeRemoved: (uid) => world.deleted.has(uid),
     },
     services: () => world.services(),
+    async runtimeHandler(name) {
+      const handler = world.handlers.get(name);
+      if (handler === undefined) throw missing('runtimeclasses', name);
+      return handler;
+    },
     async getConfigMap(namespace, name) {
       const data = world.configMaps.get(name);
       if (data === undefined) throw missing('configmaps', name);
@@ -73,6 +80,7 @@ export function createWorld(): FixtureWorld {
     volumes: new Map(),
     probes: new Map(),
     deleted: new Set(),
+    handlers: new Map(),
     services: () => [],
   };
 }

@@ -3,7 +3,7 @@
  * byte. Upstream: getExec, getAttach, getPortForward in server.go.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import { isUpgradeRequest, openTunnel } from '../../component-helpers/streaming/upgrade-tunnel.ts';
+import { isUpgradeRequest, openTunnel, type IdleLimit } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Net } from '../../platform/net.ts';
 import type { ContainerRuntime, ContainerStatus } from '../container/runtime.ts';
@@ -15,6 +15,8 @@ export interface ContainerStreamDeps {
   readonly host: KubeletHost;
   readonly runtime: Pick<ContainerRuntime, 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'execSync'>;
   readonly net: Net;
+  /** Streams that are silent for so long are closed. Absent: they stay. */
+  readonly idle?: IdleLimit;
 }
 
 interface StreamOptions {
@@ -58,7 +60,8 @@ function parseOptions(query: URLSearchParams): StreamOptions {
 }
 
 async function relay(deps: ContainerStreamDeps, request: HttpRequest, url: string): Promise<HttpResponse> {
-  return openTunnel(deps.net, { method: request.method, url, headers: request.headers, signal: request.signal });
+  const { method, headers, signal } = request;
+  return openTunnel(deps.net, { method, url, headers, signal, ...(deps.idle && { idle: deps.idle }) });
 }
 
 function needUpgrade(request: HttpRequest): void {

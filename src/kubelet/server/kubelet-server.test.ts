@@ -119,7 +119,7 @@ async function createFixture(auth: Partial<KubeletAuth> = {}): Promise<Fixture> 
     systemLogDirectory: '/var/log',
     stats: {
       summary: async () => ({ node: { nodeName: 'node-1', startTime: '' }, pods: [] }),
-      claimMetrics: async () => '',
+      kubeletMetrics: async () => 'kubelet\n',
       cadvisorMetrics: async () => 'cadvisor\n',
       resourceMetrics: async () => 'resource\n',
     },
@@ -222,7 +222,7 @@ test('the other paths', async () => {
   ]);
   assert.deepEqual(JSON.parse((await get('/configz')).body), { kubeletconfig: { maxPods: 110 } });
   assert.equal(JSON.parse((await get('/stats/summary')).body).node.nodeName, 'node-1');
-  assert.match((await get('/metrics')).body, /kubelet_http_requests_total/);
+  assert.match((await get('/metrics')).body, /kubelet_http_requests_total[\s\S]*\nkubelet\n$/);
   assert.equal((await get('/metrics/cadvisor')).body, 'cadvisor\n');
   assert.equal((await get('/metrics/resource')).body, 'resource\n');
   assert.equal((await get('/metrics/probes')).body, 'prober_probe_total 1\n');

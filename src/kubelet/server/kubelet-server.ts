@@ -36,6 +36,8 @@ export interface KubeletServerDeps {
   readonly localPathRoot?: string;
   /** False: what looks into containers is not served. Upstream's enableDebuggingHandlers. */
   readonly debuggingHandlers?: boolean;
+  /** Exec, attach and port-forward end when nothing has passed for so long. Absent: never. */
+  readonly streamIdleTimeoutMs?: number;
   /** The folder of the node's own logs; absent: they are not served. Upstream's enableSystemLogHandler. */
   readonly systemLogDirectory?: string;
 }
@@ -135,8 +137,9 @@ async function checkAccess(
   );
 }
 
-function streamDeps({ host, runtime, platform }: KubeletServerDeps): Parameters<typeof serveExec>[0] {
-  return { host, runtime, net: platform.net };
+function streamDeps(deps: KubeletServerDeps): Parameters<typeof serveExec>[0] {
+  const { host, runtime, platform, streamIdleTimeoutMs: timeoutMs = 0 } = deps;
+  return { host, runtime, net: platform.net, ...(timeoutMs > 0 && { idle: { clock: platform.clock, timeoutMs } }) };
 }
 
 function notFound(): HttpResponse {
@@ -216,7 +219,7 @@ async function serveMetrics(
 ): Promise<HttpResponse> {
   const { stats, platform, probeMetrics } = deps;
   const sources: Readonly<Record<string, () => Promise<string>>> = {
-    '': async () => (await platform.metrics.expose()) + (await stats.claimMetrics()),
+    '': async () => `${(await platform.metrics.expose()).trimEnd()}\n${await stats.kubeletMetrics()}`,
     cadvisor: () => stats.cadvisorMetrics(),
     resource: () => stats.resourceMetrics(),
     probes: probeMetrics,

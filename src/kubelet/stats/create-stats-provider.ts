@@ -7,12 +7,12 @@ import { formatTime } from '../../api/time.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
-import { claimMetrics } from '../metrics/volume-metrics.ts';
 import { podLogDir, podLogIdentity } from '../runtime/paths.ts';
 import type { KubeletHost } from '../server/host.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 import { cadvisorMetrics } from './cadvisor-metrics.ts';
 import { createDiskUsage, type DiskUsage } from './disk-usage.ts';
+import { kubeletMetrics, type MeasuredVolume } from './kubelet-metrics.ts';
 import { cgroupMemory, cpuStats, podSummary, spaceOf, type PodReadings } from './pod-summary.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { createRuntimeUsage, type RuntimeUsage } from './runtime-usage.ts';
@@ -34,6 +34,8 @@ export interface StatsProviderDeps {
 export interface StatsProviderConfig {
   readonly kubeletRoot: string;
   readonly podLogsDir: string;
+  /** How old the measures of volumes may be; negative: there are none. Default a minute. */
+  readonly volumeStatsPeriodMs?: number;
 }
 
 const shareMs = 1000;
@@ -44,7 +46,8 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
   const { clock, files } = deps.platform;
   const log = deps.platform.log.child('stats');
   const runtime = createRuntimeUsage({ cri: deps.cri, files });
-  const disk = createDiskUsage({ clock, files, log, volumes: deps.volumes });
+  const { volumeStatsPeriodMs: volumePeriodMs = 60_000 } = config;
+  const disk = createDiskUsage({ clock, files, log, volumes: deps.volumes, volumePeriodMs });
   const rates = createUsageRates();
   // Of its own: asking for the node alone must not shorten the time over which others see rates.
   const nodeRates = createUsageRates();
@@ -79,7 +82,18 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
       const space = await readSpace({ config, files, runtime });
       return nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates: nodeRates });
     },
-    claimMetrics: () => claimMetrics({ clock, disk }, deps.host.pods()),
+    async kubeletMetrics() {
+      const claiming = deps.host
+        .pods()
+        .filter(({ spec }) => spec?.volumes?.some((each) => each.persistentVolumeClaim ?? each.ephemeral));
+      const measured = await Promise.all(
+        claiming.map(async (pod) => {
+          const uses = await disk.volumes(pod).catch(() => undefined); // logged
+          return [...(uses ?? [])].map(([name, use]): MeasuredVolume => ({ pod, name, use }));
+        }),
+      );
+      return kubeletMetrics(deps.host, measured.flat());
+    },
     cadvisorMetrics: async () => cadvisorMetrics(await snapshot()),
     async resourceMetrics() {
       try {

@@ -2,7 +2,7 @@
  * What pods use of the node's disk beside their own layers: logs and volumes. Upstream: log_metrics_provider.go,
  * volume_stat_calculator.go.
  *
- * Volumes are measured a pod at a time and at most once a minute, because a volume may hold a million files; logs are few
+ * Volumes are measured a pod at a time and at most once a period, because a volume may hold a million files; logs are few
  * and measured at every asking.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -15,15 +15,13 @@ type VolumeUses = Awaited<ReturnType<VolumeManager['volumeStats']>>;
 
 /** Measures. */
 export interface DiskUsage {
-  /** Use of the pod's volumes, at most a minute old once measured. */
-  volumes(pod: Pod): Promise<VolumeUses>;
+  /** Use of the pod's volumes, at most a period old once measured; undefined: they are not measured. */
+  volumes(pod: Pod): Promise<VolumeUses | undefined>;
   /** Bytes and files below a directory of logs. */
   logs(dir: string): Promise<{ readonly bytes: number; readonly files: number }>;
   /** Forgets pods that are gone. */
   keepOnly(podUids: ReadonlySet<string>): void;
 }
-
-const volumePeriodMs = 60_000;
 
 interface Measured {
   readonly atMs: number;
@@ -36,8 +34,10 @@ export function createDiskUsage(deps: {
   readonly files: Files;
   readonly log: Log;
   readonly volumes: Pick<VolumeManager, 'volumeStats'>;
+  /** Negative: volumes are not measured. */
+  readonly volumePeriodMs: number;
 }): DiskUsage {
-  const { clock, files } = deps;
+  const { clock, files, volumePeriodMs } = deps;
   const known = new Map<string, Measured>();
   const running = new Map<string, Promise<VolumeUses>>();
   let line: Promise<unknown> = Promise.resolve();
@@ -72,6 +72,7 @@ export function createDiskUsage(deps: {
 
   return {
     async volumes(pod) {
+      if (volumePeriodMs < 0) return undefined;
       const uid = pod.metadata.uid ?? '';
       const last = known.get(uid);
       if (last !== undefined && clock.monotonicMs() - last.atMs < volumePeriodMs) return last.uses;

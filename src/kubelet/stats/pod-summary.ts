@@ -145,12 +145,18 @@ export function spaceOf(
   };
 }
 
+/** The claim behind a volume of a pod; undefined: there is none. */
+export function claimOf(pod: Pod, name: string): string | undefined {
+  const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
+  return (
+    volume?.persistentVolumeClaim?.claimName ??
+    (volume?.ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`)
+  );
+}
+
 function volumeStats(pod: Pod, uses: NonNullable<PodReadings['volumes']>, time: string): VolumeStats[] {
   return [...uses].map(([name, use]) => {
-    const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
-    const claim =
-      volume?.persistentVolumeClaim?.claimName ??
-      (volume?.ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`);
+    const claim = claimOf(pod, name);
     return {
       time,
       ...use,

@@ -7,10 +7,10 @@ export interface StatsProvider {
   summary(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Summary>;
   /** Of the node's part of the summary what may run low, for eviction: reads no pod, no CPU time and no interface. */
   node(): Promise<NodeStats>;
+  /** What `/metrics` says besides counters, in Prometheus text. */
+  kubeletMetrics(): Promise<string>;
   /** `/metrics/cadvisor` in Prometheus text. */
   cadvisorMetrics(): Promise<string>;
-  /** Use of claims' volumes in Prometheus text, for `/metrics`; measured at most once a minute. */
-  claimMetrics(): Promise<string>;
   /** `/metrics/resource` in Prometheus text. */
   resourceMetrics(): Promise<string>;
 }

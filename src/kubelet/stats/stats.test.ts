@@ -23,7 +23,8 @@ const pod: Pod = {
   status: { startTime: '2026-01-01T00:00:00Z' },
 };
 
-async function createFixture(options: { podStats?: boolean } = {}) {
+async function createFixture(options: { readonly podStats?: boolean; readonly volumeStatsPeriodMs?: number } = {}) {
+  const { volumeStatsPeriodMs } = options;
   const platform = createSimPlatform();
   const state = { cpuNs: 5e9, podStatsAsked: 0, volumesAsked: 0, broken: false };
   const attributes = (attempt: number) => ({
@@ -87,7 +88,10 @@ async function createFixture(options: { podStats?: boolean } = {}) {
     inodesFree: 0,
   });
   const status = {
-    containers: [{ id: 'c1', image: 'img', startedAtMs: 1_767_225_600_000 }] as unknown as ContainerStatus[],
+    containers: [
+      { id: 'c1', image: 'img', state: 'running', startedAtMs: 1_767_225_600_000 },
+    ] as unknown as ContainerStatus[],
+    sandboxes: [{ ready: true }],
   };
   const provider = createStatsProvider(
     {
@@ -113,7 +117,11 @@ async function createFixture(options: { podStats?: boolean } = {}) {
       },
       podCgroups: { rootName: '/kubepods', cgroupName: () => '/kubepods/podu1' },
     },
-    { kubeletRoot: '/var/lib/kubelet', podLogsDir: '/logs' },
+    {
+      kubeletRoot: '/var/lib/kubelet',
+      podLogsDir: '/logs',
+      ...(volumeStatsPeriodMs !== undefined && { volumeStatsPeriodMs }),
+    },
   );
   const setCgroup = (cpuUsageNs: number): void => {
     for (const name of ['/kubepods', '/kubepods/podu1']) {
@@ -169,6 +177,39 @@ test('askers within a second share a reading; volumes are measured once a minute
   await provider.summary();
   await platform.clock.settle();
   assert.equal(state.volumesAsked, 2);
+});
+
+test('volumes are measured as often as they may be, or never', async () => {
+  for (const [volumeStatsPeriodMs, expected] of [
+    [10_000, 3],
+    [-1, 0],
+  ] as const) {
+    const { platform, provider, state } = await createFixture({ volumeStatsPeriodMs });
+    for (let round = 0; round < 3; round++) {
+      const { pods } = await provider.summary();
+      assert.equal(pods[0]!.volume !== undefined, expected > 0);
+      await platform.clock.advance(10_000);
+    }
+    assert.equal(state.volumesAsked, expected);
+  }
+});
+
+test('the kubelet’s own metrics: what runs, and the space of claimed volumes', async () => {
+  const { provider } = await createFixture();
+  const text = await provider.kubeletMetrics();
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const claim = '{namespace="default",persistentvolumeclaim="claim"}';
+  assert.deepEqual(lines, [
+    'kubelet_node_name{node="node-1"} 1',
+    'kubelet_running_containers{container_state="running"} 1',
+    'kubelet_running_pods 1',
+    `kubelet_volume_stats_available_bytes${claim} 0`,
+    `kubelet_volume_stats_capacity_bytes${claim} 0`,
+    `kubelet_volume_stats_inodes${claim} 0`,
+    `kubelet_volume_stats_inodes_free${claim} 0`,
+    `kubelet_volume_stats_inodes_used${claim} 1`,
+    `kubelet_volume_stats_used_bytes${claim} 9000`,
+  ]);
 });
 
 test('CPU and memory alone', async () => {

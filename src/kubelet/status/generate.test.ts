@@ -179,6 +179,13 @@ describe('pod status', () => {
     assert.equal(status.conditions?.find(({ type }) => type === 'Ready')?.reason, 'PodFailed');
   });
 
+  it('does not take an evicted pod for one that has succeeded when its containers end well', () => {
+    const previous: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'The node was low' };
+    const done = container({ state: 'exited', exitCode: 0, reason: 'Completed', finishedAtMs: T0 + 1000 });
+    const status = generate({ previous, runtimeStatus: runtimeStatus(done), podIsTerminal: true });
+    assert.deepEqual([status.phase, status.reason, status.message], ['Failed', 'Evicted', 'The node was low']);
+  });
+
   it('lets an eviction decide the phase', () => {
     const status = generate({
       runtimeStatus: runtimeStatus(container({})),

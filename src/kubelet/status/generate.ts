@@ -97,15 +97,13 @@ function allStatuses(status: PodStatus): readonly ContainerStatus[] {
   return [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
 }
 
-/** The phase only moves forward, whoever decided it. */
+/** The phase only moves forward, whoever decided it: a pod that was evicted failed, though its containers end well. */
 function withPhase(status: PodStatus, input: GenerateInput): PodStatus {
   const { pod, previous } = input;
   let phase: string = getPhase(pod, allStatuses(status), input.podIsTerminal);
   const reported = pod.status?.phase;
-  if (!isTerminalPhase(phase)) {
-    if (isTerminalPhase(previous.phase)) phase = previous.phase!;
-    else if (isTerminalPhase(reported)) phase = reported!;
-  }
+  if (isTerminalPhase(previous.phase)) phase = previous.phase!;
+  else if (!isTerminalPhase(phase) && isTerminalPhase(reported)) phase = reported!;
   let reason = '';
   let message = '';
   if (phase === previous.phase) {

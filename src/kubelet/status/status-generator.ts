@@ -1,7 +1,7 @@
 /** Status generation wired to what the kubelet knows. Upstream: the receiver side of generateAPIPodStatus. */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { AllocationManager } from '../allocation/allocation-manager.ts';
 import { DEADLINE_EXCEEDED, untilActiveDeadlineMs } from '../active-deadline.ts';
@@ -19,7 +19,7 @@ export type GenerateStatus = (pod: Pod, runtimeStatus: RuntimePodStatus, podIsTe
 /** What it is wired to. */
 export interface StatusGeneratorDeps {
   readonly clock: Clock;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly statusManager: StatusManager;
   readonly probeManager: ProbeManager;
   readonly reasonCache: ReasonCache;

@@ -3,6 +3,7 @@
  * (TopologyHint) and its bitmask package.
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import type { AdmissionReason } from '../event-reasons.ts';
 
 /** One way to satisfy a request. */
 export interface TopologyHint {
@@ -28,8 +29,8 @@ export interface HintProvider {
 
 /** Why a pod cannot be admitted, with the reason for its status. */
 export class AllocationError extends Error {
-  readonly reason: string;
-  constructor(reason: string, message: string, options?: ErrorOptions) {
+  readonly reason: AdmissionReason;
+  constructor(reason: AdmissionReason, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'AllocationError';
     this.reason = reason;

@@ -9,7 +9,7 @@
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Client } from '../../client/client.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { SocketConnector } from '../../grpc/socket-connector.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PluginManager } from '../plugin-manager/plugin-manager.ts';
@@ -38,7 +38,7 @@ export interface VolumeManagerDeps {
   readonly client: Client;
   readonly objects: ObjectCache;
   readonly requestToken: TokenRequester;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   /** Pods whose volumes must stay: all that run or end, none that ended. */
   readonly podsLister: () => readonly Pod[];
   /** Whether `podsLister` knows the pods of every source; nothing is swept before. */

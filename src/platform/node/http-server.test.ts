@@ -360,6 +360,96 @@ describe('TLS', () => {
     await Promise.all([strict.close(0), picky.close(0)]);
   });
 
+  test('a connection gets the certificate of the name it asks for: whole names first, those given before those in it', async () => {
+    const wild = await authority.issue('CN=wild', ['*.example.com']);
+    const whole = await authority.issue('CN=whole', ['a.example.com', 'other.example.org']);
+    const given = await authority.issue('CN=given', ['unused.example.net']);
+    const sni = [
+      { ...wild, names: [] },
+      { ...whole, names: [] },
+      { ...given, names: ['other.example.org', '*.example.net'] },
+    ];
+    const tls = { ...serverCert, clientCaPem: authority.caPem, sni };
+    const own = await listenHttp({ host: '127.0.0.1', port: 0, tls }, handler);
+    const shown = (servername: string): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const options = { host: '127.0.0.1', port: own.port, ca: authority.caPem, rejectUnauthorized: false };
+        const socket = connectTls({ ...options, servername }, () => {
+          resolve(String(socket.getPeerCertificate().subject.CN));
+          socket.destroy();
+        });
+        socket.on('error', reject);
+      });
+    assert.equal(await shown('a.example.com'), 'whole');
+    assert.equal(await shown('b.example.com'), 'wild');
+    assert.equal(await shown('other.example.org'), 'given');
+    assert.equal(await shown('x.example.net'), 'given');
+    assert.equal(await shown('nobody.example'), 'server');
+    // Clients are known on these connections too, and by an authority that came later.
+    const next = await createTestAuthority('next CA');
+    const peer = async (from: TestAuthority): Promise<unknown> => {
+      const admin = await from.issue('CN=admin');
+      const fresh = createNodeNet();
+      const given = { caPem: authority.caPem, serverName: 'a.example.com', ...admin };
+      const answer = await fresh.http({ method: 'GET', url: `https://127.0.0.1:${own.port}/`, tls: given });
+      const said = JSON.parse(await readAll(answer)) as { peer?: string };
+      fresh.close();
+      return said.peer;
+    };
+    assert.deepEqual([await peer(authority), await peer(next)], ['admin', undefined]);
+    own.setCertificate(serverCert.certPem, serverCert.keyPem, next.caPem);
+    assert.deepEqual([await peer(authority), await peer(next)], [undefined, 'admin']);
+    await own.close(0);
+  });
+
+  test('HTTP/2: an answer may end its connection, others on it are served to the end; so many streams at a time', async () => {
+    const late = Promise.withResolvers<void>();
+    const own = await listenHttp(
+      { host: '127.0.0.1', port: 0, tls: { ...serverCert, http2MaxStreams: 7 } },
+      async ({ path, isHttp2 }) => {
+        if (path === '/late') await late.promise;
+        const headers: Record<string, string> = { 'x-http2': String(isHttp2) };
+        if (path === '/last') headers['connection'] = 'close';
+        return { kind: 'bytes', status: 200, headers, chunks: [] };
+      },
+    );
+    const session = connectHttp2(`https://127.0.0.1:${own.port}`, { ca: authority.caPem });
+    const ask = (path: string): Promise<Record<string, unknown>> =>
+      new Promise((resolve, reject) => {
+        const stream = session.request({ ':path': path });
+        stream.once('response', resolve).once('error', reject);
+        stream.resume();
+      });
+    assert.equal((await ask('/'))['x-http2'], 'true');
+    assert.equal(session.remoteSettings.maxConcurrentStreams, 7);
+    const goaway = new Promise((resolve) => session.once('goaway', resolve));
+    const waiting = ask('/late');
+    const last = await ask('/last');
+    assert.deepEqual([last[':status'], last['connection']], [200, undefined]);
+    assert.equal(await goaway, 0, 'without an error');
+    late.resolve();
+    assert.equal((await waiting)[':status'], 200);
+    await new Promise<void>((resolve) => (session.closed ? resolve() : session.once('close', () => resolve())));
+    await own.close(0);
+  });
+
+  test('a second close with a shorter time ends what the first waits for', async () => {
+    const asked = Promise.withResolvers<void>();
+    const own = await listenHttp({ host: '127.0.0.1', port: 0, tls: serverCert }, () => {
+      asked.resolve();
+      return new Promise(() => undefined);
+    });
+    const fresh = createNodeNet();
+    const call = { method: 'GET', url: `https://127.0.0.1:${own.port}/hang`, tls: { caPem: authority.caPem } };
+    const hanging = fresh.http(call).catch((error: Error) => error);
+    await asked.promise;
+    const patient = own.close(600_000);
+    await own.close(0);
+    await patient;
+    assert.ok((await hanging) instanceof Error);
+    fresh.close();
+  });
+
   test('a new certificate serves new connections', async () => {
     const fresh = await createTestAuthority('fresh CA');
     const own = await listenHttp({ host: '127.0.0.1', port: 0, tls: serverCert }, handler);

@@ -12,11 +12,12 @@ import { certificateBlocks } from '../certificate-blocks.ts';
 import type { HttpHandler, HttpResponse, HttpServer, ListenHttp, ListenOptions } from '../http.ts';
 import { Http1Request, sendHttp1 } from './http1.ts';
 import { Http2Request, sendHttp2 } from './http2.ts';
+import { certificatesByName } from './sni.ts';
 import { duplexOf } from './streams.ts';
 
 /** Upstream's limits: connections idle for 90 s close; 250 streams per HTTP/2 connection. */
 const idleTimeoutMs = 90_000;
-const maxConcurrentStreams = 250;
+const defaultMaxStreams = 250;
 /** Request line and headers together; selectors in queries grow long. */
 const maxHeaderBytes = 64 * 1024;
 
@@ -30,17 +31,22 @@ const brokenHandler: HttpResponse = {
 /** Opens a server; see `ListenHttp`. */
 export const listenHttp: ListenHttp = async (options, handler) => {
   const server = new Listener(options, handler);
-  await server.listen(options.host, options.port);
+  await server.listen(options);
   return server;
 };
 
-type TlsChoices = Pick<NonNullable<ListenOptions['tls']>, 'minVersion' | 'ciphers'>;
+const TLS13_SUITES = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
+
+type TlsChoices = Partial<Omit<NonNullable<ListenOptions['tls']>, 'certPem' | 'keyPem' | 'clientCaPem'>>;
 
 function versionsOf({ minVersion = 'TLSv1.2', ciphers }: TlsChoices): {
   minVersion: typeof minVersion;
   ciphers?: string;
 } {
-  return { minVersion, ...(ciphers !== undefined && { ciphers: ciphers.join(':') }) };
+  if (ciphers === undefined) return { minVersion };
+  // Who chooses among the suites of TLS 1.2 means those alone; without any of its own TLS 1.3 would not be offered.
+  const later = ciphers.some((name) => TLS13_SUITES.includes(name)) ? [] : TLS13_SUITES;
+  return { minVersion, ciphers: [...later, ...ciphers].join(':') };
 }
 
 class Listener implements HttpServer {
@@ -48,6 +54,7 @@ class Listener implements HttpServer {
   readonly #server: http.Server | https.Server;
   readonly #tls: TlsChoices;
   #clientCaPem: string | undefined;
+  #closed: Promise<void> | undefined;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
 
@@ -73,10 +80,10 @@ class Listener implements HttpServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  listen(host: string, port: number): Promise<void> {
+  listen({ host, port, sharesPort = false }: ListenOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host, port, backlog: 1024 }, () => {
+      this.#server.listen({ host, port, backlog: 1024, ...(sharesPort && { reusePort: true }) }, () => {
         this.#server.off('error', reject);
         resolve();
       });
@@ -88,16 +95,17 @@ class Listener implements HttpServer {
     if (certPem === '' || keyPem === '') throw new Error('an empty certificate or key cannot be served');
     checkClientCa(clientCaPem);
     this.#server.setSecureContext({ cert: certPem, key: keyPem, ca: clientCaPem, ...versionsOf(this.#tls) });
+    if (clientCaPem !== this.#clientCaPem) addNamed(this.#server, this.#tls, clientCaPem);
     this.#clientCaPem = clientCaPem;
   }
 
   async close(graceMs: number): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#closed ??= new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const session of this.#sessions) session.close();
     // A connection becomes idle when its last request ends, and would then stay for its keep-alive time.
     const sweep = setInterval(() => this.#server.closeIdleConnections(), 20);
     const deadline = setTimeout(() => this.#abortAll(), graceMs);
-    await closed;
+    await this.#closed;
     clearInterval(sweep);
     clearTimeout(deadline);
   }
@@ -120,6 +128,7 @@ class Listener implements HttpServer {
       ...versionsOf(tls),
       ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     });
+    addNamed(server, tls, tls.clientCaPem);
     if (!http2) return server;
     // What http2.createSecureServer({ allowHTTP1 }) does, without its compatibility objects for every HTTP/2 stream.
     const [startHttp1] = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
@@ -132,6 +141,7 @@ class Listener implements HttpServer {
   }
 
   #startHttp2(socket: TLSSocket): void {
+    const maxConcurrentStreams = this.#tls.http2MaxStreams ?? defaultMaxStreams;
     const session = performServerHandshake(socket, { settings: { maxConcurrentStreams }, maxSessionMemory: 64 });
     this.#sessions.add(session);
     session.once('close', () => this.#sessions.delete(session));
@@ -180,6 +190,12 @@ class Listener implements HttpServer {
       return brokenHandler;
     }
   }
+}
+
+/** Node asks the last added first. Throws for certificates that cannot be served. */
+function addNamed(server: https.Server, tls: TlsChoices, clientCaPem: string | undefined): void {
+  for (const [name, { certPem, keyPem }] of certificatesByName(tls.sni ?? []))
+    server.addContext(name, { cert: certPem, key: keyPem, ca: clientCaPem, ...versionsOf(tls) });
 }
 
 /** Node takes '' for no authority of one's own, and trusts the world's public ones then; what is cut off it leaves out. */

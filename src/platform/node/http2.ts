@@ -26,6 +26,7 @@ export class Http2Request implements HttpRequest {
   readonly path: string;
   readonly query: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly isHttp2 = true;
   readonly wantsUpgrade = false;
   readonly #stream: ServerHttp2Stream;
   readonly #socket: Socket;
@@ -93,6 +94,8 @@ export class Http2Request implements HttpRequest {
 /** Sends a response. */
 export function sendHttp2(stream: ServerHttp2Stream, request: HttpRequest, result: HttpResponse): void {
   if (stream.destroyed || stream.headersSent) return;
+  // Closing lets what is under way end; the client comes back on another connection.
+  if (result.kind !== 'upgrade' && result.headers['connection'] === 'close') stream.session?.close();
   if (result.kind === 'upgrade') {
     stream.respond({ ':status': 501 }, { endStream: true });
   } else if (result.kind === 'stream') {

@@ -16,7 +16,7 @@ export function createNodeMetrics(): Metrics {
   return {
     counter(spec) {
       const counter = existing(spec, Counter<string>) ?? new Counter<string>(configOf(spec, registry));
-      return { inc: (labels = {}, by = 1) => counter.inc(labels, by) };
+      return { inc: (labels = {}, by = 1) => counter.inc(labels, by), remove: (labels) => counter.remove(labels) };
     },
     gauge(spec) {
       const gauge = existing(spec, Gauge<string>) ?? new Gauge<string>(configOf(spec, registry));

@@ -3,6 +3,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { Readable } from 'node:stream';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { Lru } from '../../base/lru.ts';
 import type { Dial, HttpAnswer, HttpCall, HttpUpgrade, Net, TlsOptions } from '../net.ts';
@@ -118,14 +119,28 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
 /** Node.js sends a DELETE's body without its length unless told: the server would take it for the next request. */
 function lengthOf({ body, headers = {} }: HttpCall): { 'content-length'?: string } {
   const told = Object.keys(headers).some((name) => /^(content-length|transfer-encoding)$/i.test(name));
-  return body === undefined || told ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  if (body === undefined || told || isChunks(body)) return {};
+  return { 'content-length': String(Buffer.byteLength(body)) };
+}
+
+type Body = NonNullable<HttpCall['body']>;
+
+const isChunks = (body: Body): body is AsyncIterable<Uint8Array> =>
+  typeof body !== 'string' && !(body instanceof Uint8Array);
+
+function send(request: http.ClientRequest, body: Body | undefined): void {
+  if (body === undefined || !isChunks(body)) return void request.end(body);
+  const chunks = Readable.from(body, { objectMode: false });
+  chunks.once('error', (error) => request.destroy(error));
+  request.once('close', () => chunks.destroy());
+  chunks.pipe(request);
 }
 
 async function exchange(call: HttpCall, agent: http.Agent): Promise<HttpAnswer> {
   const request = startRequest(call, agent);
   try {
     const answer = settled<http.IncomingMessage>(request, call, (resolve) => request.once('response', resolve));
-    request.end(call.body);
+    send(request, call.body);
     return toAnswer(call, await answer);
   } catch (error) {
     // The server closed a kept connection just when it was taken: nothing of the request was seen.
@@ -146,7 +161,7 @@ async function upgrade(call: HttpCall): Promise<HttpUpgrade | HttpAnswer> {
     });
     request.once('response', (message) => resolve(toAnswer(call, message)));
   });
-  request.end(call.body);
+  send(request, call.body);
   return answer;
 }
 
@@ -160,6 +175,7 @@ function toAnswer(call: HttpCall, message: http.IncomingMessage): HttpAnswer {
   return {
     status: message.statusCode ?? 0,
     headers: flatHeaders(message),
+    ...(message.headers['set-cookie'] && { setCookie: message.headers['set-cookie'] }),
     body: message,
     cancel: () => void message.destroy(),
   };

@@ -104,14 +104,14 @@ export class FileTree {
   makeDir(path: string, mode: number): void {
     let at = this.root;
     const parts = split(path);
-    for (const [index, part] of parts.entries()) {
-      const walked = (): string => `/${parts.slice(0, index + 1).join('/')}`;
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index]!;
       let next = childOf(at.children, part);
-      if (next?.kind === 'symlink') next = this.find(walked(), 'mkdir');
+      if (next?.kind === 'symlink') next = this.find(pathOf(parts, index + 1), 'mkdir');
       if (next === undefined) {
         next = this.#attach(at, part, this.#make('directory', mode));
         at.mtimeMs = this.#nowMs();
-        this.onChange(walked());
+        this.onChange(pathOf(parts, index + 1));
       }
       if (next.kind !== 'directory') throw fileError(index === parts.length - 1 ? 'EEXIST' : 'ENOTDIR', 'mkdir', path);
       at = next;
@@ -224,7 +224,7 @@ export class FileTree {
       if (next === undefined) return 'ENOENT';
       if (next.kind === 'symlink' && (followLast || index < parts.length - 1)) {
         if (links >= maxLinks) return 'ELOOP';
-        const target = resolveLink(`/${parts.slice(0, index + 1).join('/')}`, next.target);
+        const target = resolveLink(pathOf(parts, index + 1), next.target);
         return this.#walk([...split(target), ...parts.slice(index + 1)], followLast, links + 1);
       }
       at = next;
@@ -233,13 +233,15 @@ export class FileTree {
   }
 }
 
+/** The path of the first `count` parts. */
+function pathOf(parts: readonly string[], count: number): string {
+  return `/${parts.slice(0, count).join('/')}`;
+}
+
 /** Where a link at `path` points. */
 function resolveLink(path: string, target: string): string {
   return target.startsWith('/') ? target : `${path.slice(0, path.lastIndexOf('/'))}/${target}`;
 }
-
-/** Names that are none: empty ones, `.` and `..`. */
-const unusualPart = /\/(?:\.{0,2})(?:\/|$)/;
 
 /** Paths are few and come again and again: so many are remembered in their parts. */
 const KNOWN_PATHS = 4096;
@@ -257,12 +259,18 @@ function split(path: string): readonly string[] {
 
 function partsOf(path: string): string[] {
   if (!path.startsWith('/')) throw new TypeError(`not an absolute path: ${path}`);
-  const all = path.slice(1).split('/');
-  if (!unusualPart.test(path)) return all[0] === '' ? [] : all;
+  const all = path.split('/');
+  all.shift();
+  if (!all.some(isUnusual)) return all;
   const parts: string[] = [];
   for (const part of all) {
     if (part === '..') parts.pop();
-    else if (part !== '' && part !== '.') parts.push(part);
+    else if (!isUnusual(part)) parts.push(part);
   }
   return parts;
+}
+
+/** Names that are none: empty ones, `.` and `..`. */
+function isUnusual(part: string): boolean {
+  return part === '' || part === '.' || part === '..';
 }

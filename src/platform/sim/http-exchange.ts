@@ -45,10 +45,11 @@ export async function callHandler(handler: HttpHandler, call: HttpCall, caller: 
 
 function toRequest(call: HttpCall, caller: Caller, signal: AbortSignal): HttpRequest {
   const url = /^[a-z]+:\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?/i.exec(call.url);
-  const body = typeof call.body === 'string' ? encoder.encode(call.body) : (call.body ?? new Uint8Array());
+  const chunks = chunksOf(call.body);
   const headers: Record<string, string> = { host: url?.[1] ?? '' };
   const apart = new Map<string, readonly string[]>();
-  if (body.byteLength > 0) headers['content-length'] = String(body.byteLength);
+  if (chunks.length === undefined) headers['transfer-encoding'] = 'chunked';
+  else if (chunks.length > 0) headers['content-length'] = String(chunks.length);
   for (const [name, value] of Object.entries(call.headers ?? {})) {
     const values = typeof value === 'string' ? [value] : value;
     headers[name.toLowerCase()] = values.join(', ');
@@ -65,13 +66,30 @@ function toRequest(call: HttpCall, caller: Caller, signal: AbortSignal): HttpReq
     signal,
     wantsUpgrade: caller.wantsUpgrade,
     async readBody(limitBytes) {
-      if (body.byteLength > limitBytes) throw new BodyTooLargeError(limitBytes);
-      return body;
+      const parts: Uint8Array[] = [];
+      let length = 0;
+      for await (const chunk of chunks.all) {
+        length += chunk.byteLength;
+        if (length > limitBytes) throw new BodyTooLargeError(limitBytes);
+        parts.push(chunk);
+      }
+      return parts.length === 1 ? parts[0]! : Buffer.concat(parts, length);
     },
     async *bodyStream() {
-      if (body.byteLength > 0) yield body;
+      yield* chunks.all;
     },
   };
+}
+
+/** A body as chunks; `length` where it is known. */
+function chunksOf(body: HttpCall['body']): {
+  readonly length?: number;
+  readonly all: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+} {
+  if (body === undefined) return { length: 0, all: [] };
+  const whole = typeof body === 'string' ? encoder.encode(body) : body;
+  if (whole instanceof Uint8Array) return { length: whole.byteLength, all: whole.byteLength === 0 ? [] : [whole] };
+  return { all: whole };
 }
 
 type BytesResponse = Extract<HttpResponse, { kind: 'bytes' }>;

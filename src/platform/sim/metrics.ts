@@ -15,6 +15,7 @@ interface Series {
   readonly labels: Labels;
   value: number;
   sum: number;
+  /** Observations by the first bound they do not exceed. */
   readonly bucketCounts: number[];
 }
 
@@ -37,17 +38,23 @@ export function createMemoryMetrics(): MemoryMetrics {
     if (metric.type !== type) throw new Error(`metric ${spec.name} is a ${metric.type}, not a ${type}`);
     return metric;
   };
-  const find = (name: string, labels: Labels = {}): Series | undefined => metrics.get(name)?.series?.get(keyOf(labels));
+  const find = (name: string, labels: Labels = {}): Series | undefined => {
+    const metric = metrics.get(name);
+    return metric?.series?.get(keyOf(metric.spec, labels));
+  };
   return {
     counter(spec) {
       const metric = register(spec, 'counter');
-      return { inc: (labels = {}, by = 1) => void (seriesOf(metric, labels).value += by) };
+      return {
+        inc: (labels = {}, by = 1) => void (seriesOf(metric, labels).value += by),
+        remove: (labels) => void metric.series?.delete(keyOf(spec, labels)),
+      };
     },
     gauge(spec) {
       const metric = register(spec, 'gauge');
       return {
         set: (value, labels = {}) => void (seriesOf(metric, labels).value = value),
-        remove: (labels) => void metric.series?.delete(keyOf(labels)),
+        remove: (labels) => void metric.series?.delete(keyOf(spec, labels)),
       };
     },
     histogram(spec) {
@@ -64,45 +71,50 @@ export function createMemoryMetrics(): MemoryMetrics {
   };
 }
 
-function keyOf(labels: Labels): string {
-  return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
+/** Values in the order of the metric's labels. Throws for labels it does not have. */
+function keyOf({ name, labels: names = [] }: MetricSpec, labels: Labels): string {
+  for (const label in labels) if (!names.includes(label)) throw new Error(`metric ${name} has no label ${label}`);
+  let key = '';
+  for (const label of names) key += `${labels[label] ?? ''}\0`;
+  return key;
 }
 
 function seriesOf(metric: Metric, labels: Labels): Series {
-  const key = keyOf(labels);
+  const key = keyOf(metric.spec, labels);
   const all = (metric.series ??= new Map());
   let series = all.get(key);
   if (series === undefined) {
-    for (const name of Object.keys(labels)) {
-      if (!metric.spec.labels?.includes(name)) throw new Error(`metric ${metric.spec.name} has no label ${name}`);
-    }
-    const bucketCounts = (metric.spec.buckets ?? defaultBuckets).map(() => 0);
+    const bucketCounts = boundsOf(metric).map(() => 0);
     all.set(key, (series = { labels, value: 0, sum: 0, bucketCounts }));
   }
   return series;
+}
+
+/** Ascending. */
+function boundsOf({ spec }: Metric): readonly number[] {
+  return spec.buckets ?? defaultBuckets;
 }
 
 function observe(metric: Metric, labels: Labels, value: number): void {
   const series = seriesOf(metric, labels);
   series.value++;
   series.sum += value;
-  for (const [index, bound] of (metric.spec.buckets ?? defaultBuckets).entries()) {
-    if (value <= bound) series.bucketCounts[index]!++;
-  }
+  const bucket = boundsOf(metric).findIndex((bound) => value <= bound);
+  if (bucket >= 0) series.bucketCounts[bucket]!++;
 }
 
 function format(metric: Metric): string {
-  const { name, help, buckets } = metric.spec;
+  const { name, help } = metric.spec;
   const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} ${metric.type}`];
   for (const series of metric.series?.values() ?? []) {
     if (metric.type !== 'histogram') {
       lines.push(`${name}${formatLabels(series.labels)} ${series.value}`);
       continue;
     }
-    for (const [index, bound] of (buckets ?? defaultBuckets).entries()) {
-      lines.push(
-        `${name}_bucket${formatLabels({ ...series.labels, le: String(bound) })} ${series.bucketCounts[index]}`,
-      );
+    let below = 0;
+    for (const [index, bound] of boundsOf(metric).entries()) {
+      below += series.bucketCounts[index]!;
+      lines.push(`${name}_bucket${formatLabels({ ...series.labels, le: String(bound) })} ${below}`);
     }
     lines.push(`${name}_bucket${formatLabels({ ...series.labels, le: '+Inf' })} ${series.value}`);
     lines.push(`${name}_sum${formatLabels(series.labels)} ${series.sum}`);

@@ -1,5 +1,6 @@
 /** The claims a pod uses, looked up. Shared by the volume plugins of the scheduler. */
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
 
 /** Finds a claim. */
 export type FindClaim = (namespace: string, name: string) => PersistentVolumeClaim | undefined;
@@ -26,4 +27,11 @@ export function isBound(claim: PersistentVolumeClaim): boolean {
     (claim.spec?.volumeName ?? '') !== '' &&
     claim.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined
   );
+}
+
+/** Whether a storage object that changed may matter to the pod: of claims only its own do. */
+export function mayConcern(pod: Pod, changed: unknown): boolean {
+  const { kind, metadata } = changed as KubernetesObject;
+  if (kind !== 'PersistentVolumeClaim') return true;
+  return metadata.namespace === pod.metadata.namespace && claimsOf(pod).some(({ name }) => name === metadata.name);
 }

@@ -75,6 +75,8 @@ export const defaultPlugins: readonly PluginEntry[] = [
     weight: 2,
     create: (d, args) => createInterPodAffinity(d.namespaceLabels, args as InterPodAffinityArgs | undefined),
   },
+  // Before preemption: devices that nobody uses are given back rather than pods evicted.
+  { name: 'DynamicResources', weight: 0, create: (d) => createDynamicResources(d) },
   {
     name: 'DefaultPreemption',
     weight: 0,
@@ -85,7 +87,6 @@ export const defaultPlugins: readonly PluginEntry[] = [
     weight: 1,
     create: (_d, args) => createBalancedAllocation(args as BalancedAllocationArgs | undefined),
   },
-  { name: 'DynamicResources', weight: 0, create: (d) => createDynamicResources(d) },
   { name: 'ImageLocality', weight: 1, create: () => createImageLocality() },
   { name: 'DefaultBinder', weight: 0, create: (d) => createDefaultBinder(d.client) },
 ];

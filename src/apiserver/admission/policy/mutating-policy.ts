@@ -35,7 +35,8 @@ export function createMutatingAdmissionPolicy(deps: PolicyDeps): AdmissionPlugin
   const current = (): readonly Hook[] => (hooks ??= followPolicies(deps.objects(), kinds, compileMutatingPolicy))();
   return {
     name: NAME,
-    handles: (_operation, resource) => current().length > 0 && !isAdmissionConfiguration(resource),
+    handles: (_operation, resource) => !isAdmissionConfiguration(resource),
+    isIdle: () => current().length === 0,
     mutate: (attributes) => new Mutations(deps, attributes).run(current()),
   };
 }

@@ -27,7 +27,8 @@ export function createValidatingAdmissionPolicy(deps: PolicyDeps): AdmissionPlug
   const current = (): readonly Hook[] => (hooks ??= followPolicies(deps.objects(), kinds, compileValidatingPolicy))();
   return {
     name: 'ValidatingAdmissionPolicy',
-    handles: (_operation, resource) => current().length > 0 && !isAdmissionConfiguration(resource),
+    handles: (_operation, resource) => !isAdmissionConfiguration(resource),
+    isIdle: () => current().length === 0,
     validate: (attributes) => new Judgement(deps, attributes).run(current()),
   };
 }

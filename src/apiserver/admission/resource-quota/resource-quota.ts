@@ -42,20 +42,25 @@ export function createResourceQuota(
         ? subresource === 'resize'
         : subresource === '' && MEASURED_ON_UPDATE.includes(resource);
     },
-    async validate(attributes) {
+    validate(attributes) {
       const { resource, namespace, object } = attributes;
       if (object === undefined) return;
-      const evaluator = evaluatorFor(resource);
       const all = objects().list(ResourceQuotas, namespace);
+      if (all.length === 0 && limited.length === 0) return;
+      const evaluator = evaluatorFor(resource);
       const covering = all.filter((quota) => concerns(quota, evaluator, attributes));
       if (limited.length > 0) {
         const usage = evaluator.usage(object, clock.nowMs());
         const why = uncovered(limited, { resource, object, evaluator, usage }, { all, covering });
         if (why !== undefined) throw refuse(attributes, why);
       }
-      for (const quota of covering) await charge(objects(), quota, { attributes, evaluator, nowMs: clock.nowMs() });
+      return chargeAll(objects(), covering, { attributes, evaluator, nowMs: clock.nowMs() });
     },
   };
+}
+
+async function chargeAll(objects: ObjectStore, covering: readonly ResourceQuota[], work: Charge): Promise<void> {
+  for (const quota of covering) await charge(objects, quota, work);
 }
 
 interface Charge {

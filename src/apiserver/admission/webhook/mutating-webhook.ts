@@ -39,7 +39,8 @@ export function createMutatingWebhooks(deps: WebhookAdmissionDeps, resolve: Reso
     (webhooks ??= followWebhooks(deps.objects(), MutatingWebhookConfigurations, resolve))();
   return {
     name: NAME,
-    handles: (_operation, resource) => current().length > 0 && !isAdmissionConfiguration(resource),
+    handles: (_operation, resource) => !isAdmissionConfiguration(resource),
+    isIdle: () => current().length === 0,
     mutate: (attributes) => mutate(deps, attributes, current()),
   };
 }

@@ -21,7 +21,8 @@ export function createValidatingWebhooks(deps: WebhookAdmissionDeps, resolve: Re
   const current = (): readonly ConfiguredWebhook[] => (webhooks ??= followWebhooks(deps.objects(), info, resolve))();
   return {
     name: 'ValidatingAdmissionWebhook',
-    handles: (_operation, resource) => current().length > 0 && !isAdmissionConfiguration(resource),
+    handles: (_operation, resource) => !isAdmissionConfiguration(resource),
+    isIdle: () => current().length === 0,
     validate: (attributes) => validate(deps, attributes, current()),
   };
 }

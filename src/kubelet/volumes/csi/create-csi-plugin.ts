@@ -1,7 +1,7 @@
 /** Puts the CSI plugin together: drivers that register, the objects that tell of them, and the volumes. */
 import type { Node } from '../../../api/gen/core-v1.ts';
 import type { Client } from '../../../client/client.ts';
-import type { EventRecorder } from '../../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../../event-reasons.ts';
 import type { SocketConnector } from '../../../grpc/socket-connector.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { PluginManager } from '../../plugin-manager/plugin-manager.ts';
@@ -19,7 +19,7 @@ import { createCsiVolumes, type CsiVolumes } from './csi-volumes.ts';
 export interface CsiPluginDeps {
   readonly platform: CsiContext['platform'] & Pick<Platform, 'metrics'>;
   readonly client: Client;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly tokens: ServiceAccountTokens;
   readonly plugins: Pick<PluginManager, 'addHandler'>;
   readonly connectSocket: SocketConnector;

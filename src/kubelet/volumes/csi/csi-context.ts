@@ -1,7 +1,7 @@
 /** What the parts of the CSI plugin work with. */
 import type { Node } from '../../../api/gen/core-v1.ts';
 import type { Client } from '../../../client/client.ts';
-import type { EventRecorder } from '../../../client/event-recorder.ts';
+import type { KubeletEventRecorder } from '../../event-reasons.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { ServiceAccountTokens } from '../service-account-tokens.ts';
 import type { CsiDrivers } from './csi-drivers.ts';
@@ -11,7 +11,7 @@ import type { CsiRecords } from './csi-records.ts';
 export interface CsiContext {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'crypto' | 'files' | 'mounter' | 'exec' | 'log'>;
   readonly client: Client;
-  readonly recorder: EventRecorder;
+  readonly recorder: KubeletEventRecorder;
   readonly tokens: ServiceAccountTokens;
   readonly drivers: CsiDrivers;
   readonly records: CsiRecords;

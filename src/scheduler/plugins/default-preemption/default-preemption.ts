@@ -142,13 +142,16 @@ async function evictOne(
     message: `${deps.schedulerName}: preempting to accommodate a higher priority pod`,
     lastTransitionTime: formatTime(deps.clock.nowMs()),
   };
-  await ignoringGone(
-    pods.patch(
-      { namespace, name },
-      { type: 'strategic', patch: { metadata: { uid }, status: { conditions: [condition] } } },
-      { subresource: 'status', signal },
-    ),
-  );
+  const before = victim.status?.conditions?.find(({ type }) => type === condition.type);
+  // Said already, by a scheduler that did not come to the deletion.
+  if (before?.status !== 'True' || before.reason !== condition.reason || before.message !== condition.message)
+    await ignoringGone(
+      pods.patch(
+        { namespace, name },
+        { type: 'strategic', patch: { metadata: { uid }, status: { conditions: [condition] } } },
+        { subresource: 'status', signal },
+      ),
+    );
   await ignoringGone(
     pods.delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal }),
   );

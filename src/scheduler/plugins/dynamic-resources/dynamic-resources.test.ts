@@ -232,6 +232,48 @@ describe('the plugin', () => {
     assert.equal(cycle('q').refused, undefined);
   });
 
+  const onB = { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['b'] }] }] };
+  const usedBy = (name: string) => ({ resource: 'pods', name, uid: `uid-${name}` });
+  const elsewhere: [what: string, status: ResourceClaim['status'], node: string, message: string, gives: boolean][] = [
+    ['nobody uses', { allocation: { nodeSelector: onB } }, 'a', 'deallocation of ResourceClaim completed', true],
+    [
+      'the pod alone uses',
+      { allocation: { nodeSelector: onB }, reservedFor: [usedBy('p')] },
+      'a',
+      'deallocation of ResourceClaim completed',
+      true,
+    ],
+    [
+      'another pod uses',
+      { allocation: { nodeSelector: onB }, reservedFor: [usedBy('q')] },
+      'a',
+      'still not schedulable',
+      false,
+    ],
+    ['the node can reach', { allocation: { nodeSelector: onB } }, 'b', 'still not schedulable', false],
+    ['is not allocated', {}, 'b', 'still not schedulable', false],
+  ];
+  for (const [what, status, where, message, gives] of elsewhere)
+    test(`a pod without a node: a claim that ${what} is ${gives ? 'given back' : 'kept'}`, async () => {
+      const { plugin, patches, cycle } = set({ claim: { status: status! } });
+      const { pod, state } = cycle('p');
+      plugin.filter?.(state, pod, new NodeInfo(node(where)));
+      const told = await plugin.postFilter?.(state, pod, {} as never);
+      assert.equal(told?.message, message);
+      assert.equal(told?.nominatedNode, undefined);
+      await told?.commit?.(new AbortController().signal);
+      assert.deepEqual(
+        patches.map(({ patch, subresource }) => [subresource, patch['status']]),
+        gives ? [['status', { allocation: null, reservedFor: null, devices: null }]] : [],
+      );
+    });
+
+  test('a pod without claims has none to give back', () => {
+    const { plugin } = set();
+    const told = plugin.postFilter?.(new Map(), testPod('p'), {} as never);
+    assert.deepEqual(told, { message: 'no new claims to deallocate' });
+  });
+
   test('says what is wrong with a claim', () => {
     assert.deepEqual(
       set({ requests: [{ name: 'r', exactly: { deviceClassName: 'no' } }] }).cycle('p').refused?.reasons,

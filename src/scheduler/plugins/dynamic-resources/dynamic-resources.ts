@@ -1,7 +1,7 @@
 /**
  * DynamicResources: pods with resource claims run where devices for them are or can be allocated; what is found is written
  * into the claims, with the pod, before it is bound; devices that are made ready after that are waited for. Upstream:
- * plugins/dynamicresources. Not here: extended resources that are backed by device classes, device taint rules.
+ * plugins/dynamicresources. Not here: extended resources that are backed by device classes.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
@@ -9,7 +9,7 @@ import { ResourceClaims } from '../../../api/gen/resources.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { Client } from '../../../client/client.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
-import { CLAIM_FINALIZER } from '../../../component-helpers/resource-claims.ts';
+import { CLAIM_FINALIZER, claimNameOf } from '../../../component-helpers/resource-claims.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
 import type { ClusterObjects } from '../../framework/plugin-deps.ts';
@@ -46,6 +46,8 @@ interface CycleClaims {
   readonly found: Map<string, readonly AllocationResult[]>;
   /** What was taken, by the claim's uid. */
   readonly taken: Map<string, Decision>;
+  /** Claims whose devices some node cannot reach. */
+  readonly outOfReach: Set<ResourceClaim>;
 }
 
 /** An allocation that a cycle has decided on. */
@@ -85,11 +87,13 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       return undefined;
     },
     filter(state, _pod, { node }) {
-      const { claims, wanted, pools, inUse, shares, found } = claimsIn(state)!;
-      for (const { status } of claims) {
+      const { claims, wanted, pools, inUse, shares, found, outOfReach } = claimsIn(state)!;
+      const far = claims.filter(({ status }) => {
         const terms = status?.allocation?.nodeSelector?.nodeSelectorTerms;
-        if (terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node))) return UNREACHABLE;
-      }
+        return terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node));
+      });
+      for (const claim of far) outOfReach.add(claim);
+      if (far.length > 0) return UNREACHABLE;
       if (wanted.length === 0) return undefined;
       try {
         const results = allocateClaims({ node, pools, inUse, shares, claims: wanted });
@@ -99,6 +103,17 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       } catch (error) {
         return unresolvable(NAME, `cannot allocate claims: ${error instanceof Error ? error.message : String(error)}`);
       }
+    },
+    postFilter(state, pod) {
+      const { claims = [], outOfReach = new Set<ResourceClaim>() } = claimsIn(state) ?? {};
+      if (claims.length === 0) return { message: 'no new claims to deallocate' };
+      const idle = [...outOfReach].filter(({ status }) => isIdle(status?.reservedFor, pod));
+      if (idle.length === 0) return { message: 'still not schedulable' };
+      const claim = idle[random.int(idle.length)]!;
+      return {
+        message: 'deallocation of ResourceClaim completed',
+        commit: () => deallocate(deps, claim, pod),
+      };
     },
     reserve(state, _pod, nodeName) {
       const cycle = claimsIn(state);
@@ -132,8 +147,19 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
         return failed(NAME, error);
       }
     },
-    events: [{ event: 'resource-claim' }, { event: 'pod/update' }],
+    events: [{ event: 'resource-claim', hint: mayHelp }, { event: 'pod/update' }],
   };
+}
+
+/** Of claims those of the pod itself do, and those that give devices back; slices, classes and rules always may. */
+function mayHelp(pod: Pod, old: unknown, now: unknown): boolean {
+  const [before, after] = [old, now] as [ResourceClaim | undefined, ResourceClaim | undefined];
+  const changed = after ?? before;
+  if (changed?.kind !== 'ResourceClaim') return true;
+  const { namespace, name } = changed.metadata;
+  const isOwn = (pod.spec?.resourceClaims ?? []).some((claim) => claimNameOf(pod, claim) === name);
+  if (isOwn && namespace === pod.metadata.namespace) return true;
+  return before?.status?.allocation !== undefined && after?.status?.allocation === undefined;
 }
 
 /** What the cycle needs to know: what is wanted and what is in use. */
@@ -150,6 +176,7 @@ function prepare(deps: DynamicResourcesDeps, claims: readonly ResourceClaim[], i
       shares: new Map(),
       found: new Map(),
       taken: new Map(),
+      outOfReach: new Set(),
     };
   const allocations: AllocationResult[] = [];
   for (const claim of deps.resourceClaims()) {
@@ -157,7 +184,20 @@ function prepare(deps: DynamicResourcesDeps, claims: readonly ResourceClaim[], i
     if (claim.status?.allocation !== undefined) allocations.push(claim.status.allocation);
   }
   const used = usedDevices([...allocations, ...[...inFlight.values()].map(({ allocation }) => allocation)]);
-  return { claims, wanted, pools: allDevices(deps.resourceSlices()), ...used, found: new Map(), taken: new Map() };
+  return {
+    claims,
+    wanted,
+    pools: allDevices(deps.resourceSlices()),
+    ...used,
+    found: new Map(),
+    taken: new Map(),
+    outOfReach: new Set(),
+  };
+}
+
+/** Whether nobody else uses what is allocated. */
+function isIdle(reservedFor: readonly { readonly uid: string }[] = [], { metadata }: Pod): boolean {
+  return reservedFor.every(({ uid }) => uid === metadata.uid);
 }
 
 /** Takes away what the claim itself tells by now, be it that the devices were given back since. */

@@ -59,6 +59,10 @@ export function createInterPodAffinity(
   const prohibitions = createProhibitionIndex(termsOf);
   const countsOf = (terms: readonly AffinityTerm[], snapshot: Snapshot): TopologyCounts =>
     terms.map((term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }));
+  const attracts = (pod: Pod, other: Pod): boolean => termsOf(pod).affinity.some((term) => term.matches(other));
+  const repels = (pod: Pod, other: Pod): boolean =>
+    termsOf(pod).antiAffinity.some((term) => term.matches(other)) ||
+    termsOf(other).antiAffinity.some((term) => term.matches(pod));
   const kept = (state: CycleState): Kept => state.get(NAME) as Kept;
   const change = (
     state: CycleState,
@@ -123,9 +127,14 @@ export function createInterPodAffinity(
     score: (state, _pod, node) => affinityScore(state.get(SCORES) as readonly WeightedValues[], node),
     normalize: (_state, _pod, scores) => normalizeToSpan(scores),
     events: [
-      { event: 'assigned-pod/add' },
-      { event: 'assigned-pod/update' },
-      { event: 'assigned-pod/delete' },
+      { event: 'assigned-pod/add', hint: (pod, _old, other) => attracts(pod, other as Pod) },
+      {
+        event: 'assigned-pod/update',
+        hint: (pod, old, now) =>
+          (attracts(pod, now as Pod) && !attracts(pod, old as Pod)) ||
+          (repels(pod, old as Pod) && !repels(pod, now as Pod)),
+      },
+      { event: 'assigned-pod/delete', hint: (pod, gone) => repels(pod, gone as Pod) },
       { event: 'node/add' },
       { event: 'node/update-label' },
       { event: 'namespace/update' },

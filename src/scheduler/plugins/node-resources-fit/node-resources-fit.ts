@@ -1,6 +1,6 @@
 /** NodeResourcesFit: enough cpu, memory, storage, extended resources and pod slots; scores the least allocated node best. Upstream: noderesources/fit.go, least_allocated.go. */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
-import { podRequests, type ResourceAmounts } from '../../../component-helpers/pod-resources.ts';
+import { amountsOf, podRequests, type ResourceAmounts } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
 import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
@@ -15,11 +15,12 @@ const MAX_VERDICTS = 1000;
 export function createNodeResourcesFit(args: FitArgs = defaultArgs.fit): SchedulerPlugin {
   const scorer = createResourceScorer(args);
   const verdicts = createVerdicts();
+  const wantedOf = (pod: Pod): Readonly<ResourceAmounts> => withoutIgnored(podRequests(pod).requests, args);
   return {
     name: NAME,
     nodeLocal: true,
     preFilter(state: CycleState, pod: Pod) {
-      state.set(NAME, withoutIgnored(podRequests(pod).requests, args));
+      state.set(NAME, wantedOf(pod));
       return undefined;
     },
     filter(state, pod, info) {
@@ -32,8 +33,8 @@ export function createNodeResourcesFit(args: FitArgs = defaultArgs.fit): Schedul
     events: [
       { event: 'assigned-pod/delete' },
       { event: 'assigned-pod/update', hint: (_pod, old, now) => asksLess(old as Pod, now as Pod) },
-      { event: 'node/add', hint: (pod, _old, node) => fitsCapacity(pod, node) },
-      { event: 'node/update-allocatable', hint: (pod, _old, node) => fitsCapacity(pod, node) },
+      { event: 'node/add', hint: (pod, _old, node) => hasMore(wantedOf(pod), {}, node as Node) },
+      { event: 'node/update-allocatable', hint: (pod, old, node) => hasMore(wantedOf(pod), old as Node, node as Node) },
       { event: 'pod/update' },
     ],
   };
@@ -67,12 +68,29 @@ function createVerdicts(): { of(lacks: readonly { reason: string; never: boolean
   };
 }
 
-function fitsCapacity(pod: Pod, node: unknown): boolean {
-  return (
-    node === undefined ||
-    podRequests(pod).requests.milliCpu === 0 ||
-    (node as Node).status?.allocatable?.['cpu'] !== undefined
-  );
+const NOTHING = {};
+const sizes = new WeakMap<object, Readonly<ResourceAmounts>>();
+
+/** Read once: one event may be held against thousands of waiting pods. */
+function sizeOf(allocatable: Readonly<Record<string, string>> = NOTHING): Readonly<ResourceAmounts> {
+  let size = sizes.get(allocatable);
+  if (size === undefined) sizes.set(allocatable, (size = amountsOf(allocatable)));
+  return size;
+}
+
+/** Whether the node is large enough for it at all, and has more than before of what it wants (or of pod slots). */
+function hasMore(wanted: Readonly<ResourceAmounts>, old: Pick<Node, 'status'>, { status }: Node): boolean {
+  const [before, now] = [sizeOf(old.status?.allocatable), sizeOf(status?.allocatable)];
+  let grows = Number(status?.allocatable?.['pods'] ?? 0) > Number(old.status?.allocatable?.['pods'] ?? 0);
+  for (const name of ['milliCpu', 'memoryBytes', 'ephemeralBytes'] as const) {
+    if (wanted[name] > now[name]) return false;
+    grows ||= wanted[name] > 0 && now[name] > before[name];
+  }
+  for (const [name, amount] of Object.entries(wanted.scalars ?? {})) {
+    if (amount > (now.scalars?.[name] ?? 0)) return false;
+    grows ||= amount > 0 && (now.scalars?.[name] ?? 0) > (before.scalars?.[name] ?? 0);
+  }
+  return grows;
 }
 
 /** A pod resized down leaves room. */

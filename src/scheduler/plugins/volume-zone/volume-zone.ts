@@ -2,7 +2,7 @@
 import type { PersistentVolume } from '../../../api/gen/core-v1.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable } from '../../framework/status.ts';
-import { claimsOf, type FindClaim } from '../../framework/pod-claims.ts';
+import { claimsOf, mayConcern, type FindClaim } from '../../framework/pod-claims.ts';
 
 const NAME = 'VolumeZone';
 const KEYS = [
@@ -41,7 +41,11 @@ export function createVolumeZone(
       );
       return conflict ? unresolvable(NAME, 'node(s) had no available volume zone') : undefined;
     },
-    events: [{ event: 'storage' }, { event: 'node/add' }, { event: 'node/update-label' }],
+    events: [
+      { event: 'storage', hint: (pod, old, now) => mayConcern(pod, now ?? old) },
+      { event: 'node/add' },
+      { event: 'node/update-label' },
+    ],
   };
 }
 

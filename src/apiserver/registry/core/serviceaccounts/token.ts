@@ -61,7 +61,7 @@ function nodeOf(objects: ObjectStore, account: ServiceAccount, key: { namespace:
 /** The `token` sub-resource. */
 export function tokenSubresource(objects: ObjectStore, issue: IssueServiceAccountToken): CreateSubresource {
   return {
-    async create({ namespace, name, body, dryRun }: NamedCreateRequest) {
+    async create({ namespace, name, body, dryRun, context }: NamedCreateRequest) {
       const account = objects.get(ServiceAccounts, namespace, name);
       if (account === undefined) throw notFound(ServiceAccounts, name);
       const given = body as TokenRequest;
@@ -81,6 +81,10 @@ export function tokenSubresource(objects: ObjectStore, issue: IssueServiceAccoun
       if (dryRun) return request;
       const { token, expiresAtMs, expirationSeconds } = await issue({ serviceAccount: account, request, ...bound });
       // Perhaps shorter than asked: whoever renews at a share of it must know.
+      if (expirationSeconds < spec.expirationSeconds)
+        context.addWarning(
+          `requested expiration of ${spec.expirationSeconds} seconds shortened to ${expirationSeconds} seconds`,
+        );
       return {
         ...request,
         spec: { ...spec, expirationSeconds },

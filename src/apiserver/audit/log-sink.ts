@@ -1,59 +1,56 @@
 /**
  * The audit log: a line per event in a file that is begun anew when it grows too large. Old files are named after the time
  * of the change, `audit-2026-01-02T03-04-05.678.log`, and go when there are too many of them or they are too old.
- * Upstream: plugin/audit/log over lumberjack. Lines are written in the background, in order, and at the latest by `stop`.
+ * Upstream: plugin/audit/log over lumberjack. Lines are written in order, those that come meanwhile at once.
  */
 import { stringifyJson } from '../../api/codec/json.ts';
 import { formatMicroTime } from '../../api/time.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { FileHandle, Files } from '../../platform/files.ts';
-import type { Log } from '../../platform/log.ts';
 import type { AuditLogOptions } from '../options/audit-options.ts';
-import { type AuditBackend, legacyLine } from './event.ts';
+import { type AuditSink, legacyLine } from './event.ts';
 
 /** What writing needs. */
-export interface LogBackendDeps {
+export interface LogSinkDeps {
   readonly files: Files;
   readonly clock: Clock;
-  readonly log: Log;
 }
 
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
 
-/** Makes the backend; the file is opened with the first event. */
-export function createLogBackend(deps: LogBackendDeps, options: AuditLogOptions): AuditBackend {
+/** Makes the sink; the file is opened with the first event. */
+export function createLogSink(deps: LogSinkDeps, options: AuditLogOptions): AuditSink {
   const file = new RotatingFile(deps, options);
   let waiting: string[] = [];
   let writing: Promise<void> = Promise.resolve();
-  const flush = async (): Promise<void> => {
+  const flush = (): Promise<void> => {
     const lines = waiting;
     waiting = [];
-    try {
-      await file.append(lines);
-    } catch (err) {
-      deps.log.error('cannot write the audit log', { path: options.path, lost: lines.length, err });
-    }
+    return file.append(lines);
   };
   return {
-    write(event) {
-      waiting.push(`${options.format === 'json' ? stringifyJson(event) : legacyLine(event)}\n`);
-      if (waiting.length === 1) writing = writing.then(flush);
+    async send(events) {
+      for (const event of events)
+        waiting.push(`${options.format === 'json' ? stringifyJson(event) : legacyLine(event)}\n`);
+      // Whoever comes while a write runs shares the next.
+      if (waiting.length === events.length) writing = writing.catch(() => undefined).then(flush);
+      await writing;
     },
     async stop() {
-      await writing;
+      await writing.catch(() => undefined);
       await file.close();
     },
   };
 }
 
 class RotatingFile {
-  readonly #deps: LogBackendDeps;
+  readonly #deps: LogSinkDeps;
   readonly #options: AuditLogOptions;
   #handle: FileHandle | undefined;
   #size = 0;
 
-  constructor(deps: LogBackendDeps, options: AuditLogOptions) {
+  constructor(deps: LogSinkDeps, options: AuditLogOptions) {
     this.#deps = deps;
     this.#options = options;
   }

@@ -3,8 +3,6 @@
  * underscores for dashes. Each set of options declares its flags and reads its settings from them; a new set is a file
  * beside this one and a line in `list.ts`.
  */
-import { retiredFlags } from './retired-flags.ts';
-
 /** One flag. */
 export interface Flag {
   readonly name: string;
@@ -17,8 +15,10 @@ export interface Flag {
 
 /** What was given. */
 export interface FlagValues {
-  /** The last value; undefined when the flag was not given. */
+  /** The last value; undefined when the flag was not given, or given as empty: upstream's word for unset. */
   text(name: string): string | undefined;
+  /** Each value, as it was given; empty ones are left out. */
+  texts(name: string): readonly string[];
   list(name: string): readonly string[] | undefined;
   bool(name: string): boolean | undefined;
 }
@@ -43,19 +43,23 @@ export interface ParsedFlags {
 const TRUE = new Set(['true', 't', '1', 'T', 'TRUE', 'True']);
 const FALSE = new Set(['false', 'f', '0', 'F', 'FALSE', 'False']);
 
-/** Reads a command line. Throws `FlagError`. */
-export function parseFlags(args: readonly string[], flags: readonly Flag[]): ParsedFlags {
+/** Reads a command line. `retired`: what to use instead of flags that are gone. Throws `FlagError`. */
+export function parseFlags(
+  args: readonly string[],
+  flags: readonly Flag[],
+  retired: Readonly<Record<string, string>>,
+): ParsedFlags {
   const known = new Map(flags.map((flag) => [flag.name, flag]));
   const given = new Map<string, string[]>();
   const warnings: string[] = [];
   for (let at = 0; at < args.length; at++) {
     const arg = args[at]!;
-    if (!arg.startsWith('--') || arg === '--')
-      throw new FlagError(`unexpected argument ${JSON.stringify(arg)}: only flags are taken`);
+    const dashes = /^(?:--|-(?=v\b))(?!$)/.exec(arg)?.[0].length;
+    if (dashes === undefined) throw new FlagError(`unexpected argument ${JSON.stringify(arg)}: only flags are taken`);
     const equals = arg.indexOf('=');
-    const name = (equals < 0 ? arg.slice(2) : arg.slice(2, equals)).replaceAll('_', '-');
+    const name = arg.slice(dashes, equals < 0 ? undefined : equals).replaceAll('_', '-');
     const flag = known.get(name);
-    if (flag === undefined) throw unknownFlag(name, flags);
+    if (flag === undefined) throw unknownFlag(name, flags, retired);
     let value = equals < 0 ? undefined : arg.slice(equals + 1);
     if (value === undefined) {
       if (flag.type === 'bool') value = 'true';
@@ -69,16 +73,17 @@ export function parseFlags(args: readonly string[], flags: readonly Flag[]): Par
 }
 
 function valuesOf(given: ReadonlyMap<string, readonly string[]>): FlagValues {
-  const text = (name: string): string | undefined => given.get(name)?.at(-1);
+  const last = (name: string): string | undefined => given.get(name)?.at(-1);
   return {
-    text,
+    text: (name) => last(name) || undefined,
+    texts: (name) => (given.get(name) ?? []).filter((value) => value !== ''),
     list: (name) =>
       given
         .get(name)
         ?.flatMap((value) => value.split(','))
         .filter((one) => one !== ''),
     bool(name) {
-      const value = text(name);
+      const value = last(name);
       if (value === undefined || TRUE.has(value)) return value === undefined ? undefined : true;
       if (FALSE.has(value)) return false;
       throw new FlagError(
@@ -88,8 +93,8 @@ function valuesOf(given: ReadonlyMap<string, readonly string[]>): FlagValues {
   };
 }
 
-function unknownFlag(name: string, flags: readonly Flag[]): FlagError {
-  const successor = Object.hasOwn(retiredFlags, name) ? retiredFlags[name] : undefined;
+function unknownFlag(name: string, flags: readonly Flag[], retired: Readonly<Record<string, string>>): FlagError {
+  const successor = Object.hasOwn(retired, name) ? retired[name] : undefined;
   if (successor !== undefined) return new FlagError(`--${name} is a flag of an early release: ${successor}`);
   const ranked = flags.map((flag) => ({ name: flag.name, distance: distance(name, flag.name) }));
   const nearest = ranked.sort((a, b) => a.distance - b.distance)[0];

@@ -1,0 +1,64 @@
+/**
+ * No privileged containers, where `--allow-privileged` does not let them be: in pods and in whatever makes pods. What is
+ * stored already may be changed otherwise. Upstream: validation of security contexts by pkg/capabilities.
+ */
+import type { Container } from '../../../api/gen/core-v1.ts';
+import { isObject } from '../../../api/codec/own-property.ts';
+import type { ResourceInfo } from '../../../api/resource-info.ts';
+import { invalid } from '../../../api/status-error.ts';
+import type { AdmissionPlugin } from '../contract.ts';
+
+/** Where the kinds that hold pods have their specs. */
+const specPaths: Readonly<Record<string, readonly string[]>> = {
+  '/pods': ['spec'],
+  '/podtemplates': ['template', 'spec'],
+  '/replicationcontrollers': ['spec', 'template', 'spec'],
+  'apps/replicasets': ['spec', 'template', 'spec'],
+  'apps/deployments': ['spec', 'template', 'spec'],
+  'apps/daemonsets': ['spec', 'template', 'spec'],
+  'apps/statefulsets': ['spec', 'template', 'spec'],
+  'batch/jobs': ['spec', 'template', 'spec'],
+  'batch/cronjobs': ['spec', 'jobTemplate', 'spec', 'template', 'spec'],
+};
+
+const pathOf = ({ group, resource }: Pick<ResourceInfo, 'group' | 'resource'>): readonly string[] | undefined =>
+  specPaths[`${group}/${resource}`];
+
+/** Paths of fields that ask for it. */
+function privilegedIn(object: unknown, path: readonly string[]): string[] {
+  let spec = object;
+  for (const name of path) spec = isObject(spec) ? spec[name] : undefined;
+  if (!isObject(spec)) return [];
+  const held = spec as Readonly<Record<string, readonly Container[] | undefined>>;
+  return ['initContainers', 'containers', 'ephemeralContainers'].flatMap((list) =>
+    (held[list] ?? []).flatMap(({ securityContext }, index) =>
+      securityContext?.privileged === true ? [`${path.join('.')}.${list}[${index}].securityContext.privileged`] : [],
+    ),
+  );
+}
+
+/** Creates it. */
+export function createPrivilegedContainers(): AdmissionPlugin {
+  return {
+    name: 'PrivilegedContainers',
+    handles: (operation, resource, subresource) =>
+      (operation === 'CREATE' || operation === 'UPDATE') &&
+      (subresource === '' || subresource === 'ephemeralcontainers') &&
+      pathOf(resource) !== undefined,
+    validate({ object, oldObject, resource, name }) {
+      const path = pathOf(resource) ?? [];
+      const before = oldObject === undefined ? [] : privilegedIn(oldObject, path);
+      const fields = privilegedIn(object, path).filter((field) => !before.includes(field));
+      if (fields.length === 0) return;
+      throw invalid(
+        resource,
+        name,
+        fields.map((field) => ({
+          reason: 'FieldValueForbidden',
+          field,
+          text: 'Forbidden: disallowed by cluster policy',
+        })),
+      );
+    },
+  };
+}

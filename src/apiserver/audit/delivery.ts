@@ -1,0 +1,131 @@
+/**
+ * How audit events get to where they are kept: each at once while the request waits (`blocking`), or in batches behind it,
+ * what does not fit into the buffer meanwhile dropped and told. Upstream: plugin/audit/{buffered,truncate} and
+ * server/options/audit.go.
+ */
+import { stringifyJson } from '../../api/codec/json.ts';
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import type { AuditDelivery } from '../options/audit-options.ts';
+import type { AuditBackend, AuditEvent, AuditSink } from './event.ts';
+
+/** What delivering needs. */
+export interface DeliveryDeps {
+  readonly sink: AuditSink;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Makes the backend of a sink. */
+export function createDelivery(deps: DeliveryDeps, options: AuditDelivery): AuditBackend {
+  const backend = options.mode === 'batch' ? new BatchingBackend(deps, options) : blocking(deps, options);
+  const { maxEventBytes } = options;
+  if (maxEventBytes === 0) return backend;
+  return {
+    write(event) {
+      const fitting = truncated(event, maxEventBytes);
+      if (fitting !== undefined) return backend.write(fitting);
+      deps.log.error('audit: an event is too large even without its objects, and dropped', { auditID: event.auditID });
+      return undefined;
+    },
+    stop: () => backend.stop(),
+  };
+}
+
+const sizeOf = (event: AuditEvent): number => Buffer.byteLength(stringifyJson(event));
+
+/** Without its objects when it is too large; undefined when that does not help. */
+function truncated(event: AuditEvent, maxBytes: number): AuditEvent | undefined {
+  if (sizeOf(event) <= maxBytes) return event;
+  const { requestObject: _request, responseObject: _response, annotations, ...rest } = event;
+  const bare = { ...rest, annotations: { ...annotations, 'audit.k8s.io/truncated': 'true' } };
+  return sizeOf(bare) <= maxBytes ? bare : undefined;
+}
+
+function blocking({ sink, log }: DeliveryDeps, { mode }: AuditDelivery): AuditBackend {
+  const strict = mode === 'blocking-strict';
+  return {
+    write: (event) =>
+      sink.send([event]).catch((err: unknown) => {
+        log.error('audit: an event is lost', { auditID: event.auditID, err });
+        if (strict) throw err;
+      }),
+    stop: () => sink.stop(),
+  };
+}
+
+class BatchingBackend implements AuditBackend {
+  readonly #deps: DeliveryDeps;
+  readonly #options: AuditDelivery;
+  #waiting: AuditEvent[] = [];
+  #dropped = 0;
+  #cancelWait: CancelTimer | undefined;
+  #sending: Promise<void> | undefined;
+  readonly #stop = new AbortController();
+  /** When the next batch would be due if all came evenly. */
+  #dueMs = 0;
+
+  constructor(deps: DeliveryDeps, options: AuditDelivery) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  write(event: AuditEvent): undefined {
+    const { bufferSize, maxBatchSize, maxWaitMs } = this.#options;
+    if (this.#waiting.length >= bufferSize) {
+      if (this.#dropped++ === 0) this.#deps.log.error('audit: the buffer is full, events are dropped');
+      return;
+    }
+    this.#waiting.push(event);
+    if (this.#waiting.length >= maxBatchSize) this.#send();
+    else this.#cancelWait ??= this.#deps.clock.setTimer(maxWaitMs, () => this.#send());
+  }
+
+  #send(): void {
+    this.#cancelWait?.();
+    this.#cancelWait = undefined;
+    this.#sending ??= this.#drain().finally(() => (this.#sending = undefined));
+  }
+
+  async #drain(): Promise<void> {
+    const { log, sink } = this.#deps;
+    while (this.#waiting.length > 0) {
+      const batch = this.#take();
+      await this.#turn();
+      await sink.send(batch).catch((err: unknown) => log.error('audit: a batch is lost', { lost: batch.length, err }));
+      if (this.#dropped > 0) log.error('audit: events were dropped', { dropped: this.#dropped });
+      this.#dropped = 0;
+    }
+  }
+
+  /** As many as one batch may have; never none. */
+  #take(): AuditEvent[] {
+    const { maxBatchSize, maxBatchBytes } = this.#options;
+    let count = Math.min(this.#waiting.length, maxBatchSize);
+    if (maxBatchBytes > 0) {
+      let bytes = 0;
+      const large = this.#waiting.slice(0, count).findIndex((event) => (bytes += sizeOf(event)) > maxBatchBytes);
+      if (large >= 0) count = Math.max(1, large);
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /** Waits until a batch may go: so many a second, some at once where there were few before. */
+  async #turn(): Promise<void> {
+    const { throttleQps, throttleBurst } = this.#options;
+    const { signal } = this.#stop;
+    if (throttleQps === 0 || signal.aborted) return;
+    const { clock } = this.#deps;
+    const periodMs = 1000 / throttleQps;
+    const waitMs = this.#dueMs - (Math.max(1, throttleBurst) - 1) * periodMs - clock.monotonicMs();
+    if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => undefined); // The end waits for nothing.
+    this.#dueMs = Math.max(this.#dueMs, clock.monotonicMs()) + periodMs;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    if (this.#waiting.length > 0) this.#send();
+    await this.#sending;
+    await this.#deps.sink.stop();
+  }
+}

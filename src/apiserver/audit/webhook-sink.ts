@@ -1,0 +1,40 @@
+/** Sends audit events to a webhook, with retries. Upstream: plugin/audit/webhook. */
+import type { Clock } from '../../platform/clock.ts';
+import type { WebhookClient } from '../webhook/webhook-client.ts';
+import type { WebhookTarget } from '../webhook/webhook-target.ts';
+import type { AuditSink } from './event.ts';
+
+/** What sending needs. */
+export interface WebhookSinkDeps {
+  readonly client: WebhookClient;
+  readonly target: WebhookTarget;
+  readonly clock: Clock;
+}
+
+const TIMEOUT_MS = 30_000;
+const attempts = 5;
+const backoffFactor = 1.5;
+
+/** Makes the sink. Once it is stopped nothing is tried again. */
+export function createWebhookSink({ client, target, clock }: WebhookSinkDeps, initialBackoffMs: number): AuditSink {
+  const stopped = new AbortController();
+  return {
+    async send(items) {
+      const body = { kind: 'EventList', apiVersion: 'audit.k8s.io/v1', metadata: {}, items };
+      let waitMs = initialBackoffMs;
+      for (let attempt = 1; ; attempt++) {
+        try {
+          await client.postUnanswered(target, { body, timeoutMs: TIMEOUT_MS, tellTimeout: false });
+          return;
+        } catch (error) {
+          if (attempt === attempts || stopped.signal.aborted) throw error;
+        }
+        await clock.sleep(waitMs, stopped.signal).catch(() => undefined);
+        waitMs *= backoffFactor;
+      }
+    },
+    async stop() {
+      stopped.abort();
+    },
+  };
+}

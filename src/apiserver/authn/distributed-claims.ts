@@ -1,0 +1,43 @@
+/**
+ * Groups that a token only points at: `_claim_names` says which source has them, `_claim_sources` where it is. Aggregated
+ * claims (tokens within tokens) are no groups, as upstream. OpenID Connect Core 1.0, section 5.6.2; upstream:
+ * plugin/pkg/authenticator/token/oidc, claimResolver.
+ */
+import type { JWTPayload } from 'jose';
+import { isObject } from '../../api/codec/own-property.ts';
+
+/** Where a claim is kept. */
+export interface ClaimSource {
+  readonly endpoint: string;
+  readonly accessToken?: string;
+}
+
+/** Whether a text is an https URL. */
+export function isHttps(text: string): boolean {
+  return URL.canParse(text) && new URL(text).protocol === 'https:';
+}
+
+/** The claims with the groups of their source. `resolve` gives the verified claims of a source. Rejects when there are none. */
+export async function withDistributed(
+  claims: JWTPayload,
+  claim: string | undefined,
+  resolve: (source: ClaimSource) => Promise<JWTPayload>,
+): Promise<JWTPayload> {
+  if (claim === undefined || claims[claim] !== undefined) return claims;
+  const { _claim_names: names, _claim_sources: sources } = claims;
+  const name = isObject(names) ? names[claim] : undefined;
+  if (typeof name !== 'string') return claims;
+  const source = isObject(sources) && Object.hasOwn(sources, name) ? sources[name] : undefined;
+  if (!isObject(source))
+    throw new Error(
+      `verify distributed claims: id token _claim_names contained a source ${name} missing in _claims_sources`,
+    );
+  const { endpoint = '', access_token: accessToken } = source;
+  if (endpoint === '') return claims;
+  if (typeof endpoint !== 'string' || !isHttps(endpoint))
+    throw new Error(`verify distributed claims: the endpoint of ${name} is not an https URL`);
+  const found = await resolve({ endpoint, ...(typeof accessToken === 'string' && { accessToken }) });
+  if (found[claim] === undefined)
+    throw new Error(`verify distributed claims: could not find distributed claim ${claim} of ${name}`);
+  return { ...claims, [claim]: found[claim] };
+}

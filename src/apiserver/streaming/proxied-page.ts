@@ -1,0 +1,87 @@
+/**
+ * Pages behind a proxy path name other pages by paths of their own server: links in them and redirects are brought below
+ * the path they are seen at. Upstream: apimachinery util/proxy.Transport; its list of elements and attributes.
+ */
+
+/** Where a page is seen, and where it is. */
+export interface PagePlace {
+  /** As the client reaches the server: `https://host:port`. */
+  readonly origin: string;
+  /** The path up to `/proxy`. */
+  readonly prefix: string;
+  /** What was asked of the backend. */
+  readonly source: string;
+}
+
+/** Attributes with an address, by element. */
+const attributes: Readonly<Record<string, readonly string[]>> = {
+  a: ['href'],
+  applet: ['codebase'],
+  area: ['href'],
+  audio: ['src'],
+  base: ['href'],
+  blockquote: ['cite'],
+  body: ['background'],
+  button: ['formaction'],
+  command: ['icon'],
+  del: ['cite'],
+  embed: ['src'],
+  form: ['action'],
+  frame: ['longdesc', 'src'],
+  head: ['profile'],
+  html: ['manifest'],
+  iframe: ['longdesc', 'src'],
+  img: ['longdesc', 'src', 'usemap'],
+  input: ['src', 'usemap', 'formaction'],
+  ins: ['cite'],
+  link: ['href'],
+  object: ['classid', 'codebase', 'data', 'usemap'],
+  q: ['cite'],
+  script: ['src'],
+  source: ['src'],
+  video: ['poster', 'src'],
+};
+
+/** An address in the page, as the client must ask for it. What names other hosts, or is relative, stays. */
+export function seenAddress(text: string, { origin, prefix, source }: PagePlace): string {
+  const from = new URL(source);
+  const match = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)([^]*)$/i.exec(text);
+  const [, scheme, host, path = '', rest = ''] = match ?? [];
+  const foreign = host !== undefined && host !== from.host && host !== new URL(origin).host;
+  if (foreign || !path.startsWith('/') || (scheme !== undefined && host === undefined)) return text;
+  const start = host === undefined ? '' : origin;
+  return path.startsWith(prefix) ? start + path + rest : start + prefix + path + rest;
+}
+
+const tag = /<([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>/gi;
+const attribute = /(?<=\s)([a-z]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)/gi;
+/** A tag that does not end is none: pages are not gathered for it. */
+const longestTag = 64 * 1024;
+
+function rewrite(html: string, place: PagePlace): string {
+  return html.replaceAll(tag, (whole: string, element: string, inside: string) => {
+    const named = attributes[element.toLowerCase()];
+    if (named === undefined) return whole;
+    const changed = inside.replaceAll(attribute, (...[all, name = '', is = '', value = '']: string[]) => {
+      if (!named.includes(name.toLowerCase())) return all!;
+      const quote = /^["']/.exec(value)?.[0] ?? '';
+      const bare = quote === '' ? value : value.slice(1, -1);
+      return `${name}${is}${quote}${seenAddress(bare, place)}${quote}`;
+    });
+    return `<${element}${changed}>`;
+  });
+}
+
+/** The page with its links rewritten, as it comes. Bytes that are no links pass as they are. */
+export async function* seenPage(chunks: AsyncIterable<Uint8Array>, place: PagePlace): AsyncGenerator<Uint8Array> {
+  let rest = '';
+  for await (const chunk of chunks) {
+    const text = rest + Buffer.from(chunk).toString('latin1');
+    const open = text.lastIndexOf('<');
+    const isWhole = open < 0 || text.includes('>', open) || text.length - open > longestTag;
+    rest = isWhole ? '' : text.slice(open);
+    const ready = isWhole ? text : text.slice(0, open);
+    if (ready !== '') yield Buffer.from(rewrite(ready, place), 'latin1');
+  }
+  if (rest !== '') yield Buffer.from(rest, 'latin1');
+}

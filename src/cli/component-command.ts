@@ -1,0 +1,80 @@
+/** Commands that take the command lines of upstream's components as they are: their flags, in Go's grammar. */
+import { Command } from 'commander';
+import { type Flag, FlagError, type FlagValues, parseFlags } from '../component-helpers/command-line/flags.ts';
+import { fixedOptions, type FixedFlags } from '../component-helpers/command-line/fixed-flags.ts';
+import { logOptions } from '../component-helpers/command-line/log-options.ts';
+import { KUBERNETES_VERSION } from '../base/version.ts';
+import { UserError } from './usage-error.ts';
+
+/** A component as a command. */
+export interface ComponentCommand {
+  readonly name: string;
+  readonly description: string;
+  /** What must be given, for the help: `--kubeconfig=FILE`. */
+  readonly needs: string;
+  readonly flags: readonly Flag[];
+  /** Resolves to the exit code. */
+  run(args: readonly string[]): Promise<number>;
+}
+
+/** The command. */
+export function componentCommand(of: ComponentCommand): Command {
+  return new Command(of.name)
+    .description(of.description)
+    .argument('[flags...]')
+    .allowUnknownOption()
+    .helpOption(false)
+    .action(async (args: string[]) => {
+      if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(help(of));
+      if (args.includes('--version')) return void process.stdout.write(`Kubernetes ${KUBERNETES_VERSION}\n`);
+      process.exitCode = await asUsage(() => of.run(args));
+    });
+}
+
+/** What the flags of a component say; what is to be told of them goes to stderr. Throws `FlagError`. */
+export function readComponentFlags(args: readonly string[], flags: readonly Flag[], fixed: FixedFlags): FlagValues {
+  const { values, warnings } = parseFlags(args, flags, {});
+  for (const text of [...warnings, ...fixedOptions(fixed).read(values)]) process.stderr.write(`keelson: ${text}\n`);
+  return values;
+}
+
+/** The given flags under names of options (`leaderElect`), over what holds without them. */
+export function rawOptions<T extends object>(values: FlagValues, flags: readonly Flag[], usual: T): T {
+  const given = flags.map(({ name, type }) => {
+    const value = type === 'bool' ? values.bool(name) : type === 'list' ? values.list(name) : values.text(name);
+    return [name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()), value];
+  });
+  return { ...usual, ...Object.fromEntries(given.filter(([, value]) => value !== undefined)) } as T;
+}
+
+const levels = ['debug', 'info', 'warn', 'error'] as const;
+
+/** How much is logged, and how: `--log-level` wins over `--v`. Throws `FlagError`. */
+export function componentLog(values: FlagValues): {
+  readonly level: (typeof levels)[number];
+  readonly format?: 'json' | 'text';
+} {
+  const text = values.text('log-level');
+  const level = levels.find((one) => one === text);
+  if (text !== undefined && level === undefined)
+    throw new FlagError(`--log-level: ${text} is none of ${levels.join(', ')}`);
+  const log = logOptions.read(values);
+  return { ...log, ...(level !== undefined && { level }) };
+}
+
+/** Wrong flags are wrong usage. */
+async function asUsage<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw error instanceof FlagError ? new UserError(error.message, 2) : error;
+  }
+}
+
+function help({ name, needs, flags }: ComponentCommand): string {
+  const lines = flags.map(({ name: flag, type, description, deprecated }) => {
+    const shown = `--${flag}${type === 'bool' ? '' : type === 'list' ? ' strings' : ' string'}`;
+    return `  ${shown.padEnd(56)} ${description}${deprecated === undefined ? '' : ` (deprecated: ${deprecated})`}`;
+  });
+  return `Usage: keelson ${name} ${needs} [flags]\n\n${lines.toSorted().join('\n')}\n`;
+}

@@ -1,0 +1,104 @@
+/**
+ * Where a component serves health and metrics, and who may read them: upstream's flags of secure serving with delegated
+ * authentication and authorization, which controller manager and scheduler have alike.
+ */
+import { parseDurationMs } from '../api/duration.ts';
+import { anyValue } from '../component-helpers/command-line/component-flags.ts';
+import type { FixedFlags } from '../component-helpers/command-line/fixed-flags.ts';
+import { FlagError, type Flag, type FlagValues, type OptionSet } from '../component-helpers/command-line/flags.ts';
+import { tlsOptions, type TlsServingOptions } from '../component-helpers/command-line/tls-options.ts';
+
+/** The settings. */
+export interface ComponentServingOptions extends TlsServingOptions {
+  /** Paths nobody is asked about; `*` at the end takes all below. */
+  readonly alwaysAllowPaths: readonly string[];
+  /** Whose API server knows tokens; absent: everybody is anonymous, but for client certificates. */
+  readonly authenticationKubeconfig?: string;
+  /** Whose API server knows who may; absent: nobody may, but where it is always allowed. */
+  readonly authorizationKubeconfig?: string;
+  /** False: authorities of clients are looked up in the cluster. */
+  readonly skipsLookup: boolean;
+  readonly tokenTtlMs: number;
+  readonly allowedTtlMs: number;
+  readonly deniedTtlMs: number;
+}
+
+const flags: readonly Flag[] = [
+  {
+    name: 'authentication-kubeconfig',
+    type: 'string',
+    description: 'API server that is asked about tokens (default: requests are anonymous)',
+  },
+  {
+    name: 'authentication-skip-lookup',
+    type: 'bool',
+    description: 'do not look up the authorities of clients in the cluster (default false)',
+  },
+  {
+    name: 'authentication-token-webhook-cache-ttl',
+    type: 'string',
+    description: 'how long answers about tokens are kept (default 10s)',
+  },
+  {
+    name: 'authorization-kubeconfig',
+    type: 'string',
+    description: 'API server that is asked who may (default: nobody may but where it is always allowed)',
+  },
+  {
+    name: 'authorization-always-allow-paths',
+    type: 'list',
+    description: 'paths for everybody (default /healthz,/readyz,/livez)',
+  },
+  {
+    name: 'authorization-webhook-cache-authorized-ttl',
+    type: 'string',
+    description: 'how long consent is kept (default 10s)',
+  },
+  {
+    name: 'authorization-webhook-cache-unauthorized-ttl',
+    type: 'string',
+    description: 'how long refusal is kept (default 10s)',
+  },
+];
+
+/** Flags whose values change nothing. */
+export const componentServingFixed: FixedFlags = {
+  'authentication-tolerate-lookup-failure': anyValue('who cannot be looked up is nobody, in any case', 'bool'),
+  'permit-address-sharing': anyValue('addresses are always shared so', 'bool'),
+  ...Object.fromEntries(
+    ['client-ca-file', 'allowed-names', 'username-headers', 'uid-headers', 'group-headers', 'extra-headers-prefix'].map(
+      (name) => [`requestheader-${name}`, anyValue('read, without effect: nobody asks here through a proxy')],
+    ),
+  ),
+};
+
+/** The flags of a component that serves on this port. */
+export function componentServingOptions(securePort: number): OptionSet<ComponentServingOptions> {
+  const tls = tlsOptions({ securePort, leastPort: 0, certDir: '' });
+  return {
+    flags: [...tls.flags, ...flags],
+    read(values) {
+      const [authenticationKubeconfig, authorizationKubeconfig] = [
+        values.text('authentication-kubeconfig'),
+        values.text('authorization-kubeconfig'),
+      ];
+      return {
+        ...tls.read(values),
+        ...(authenticationKubeconfig !== undefined && { authenticationKubeconfig }),
+        ...(authorizationKubeconfig !== undefined && { authorizationKubeconfig }),
+        alwaysAllowPaths: values.list('authorization-always-allow-paths') ?? ['/healthz', '/readyz', '/livez'],
+        skipsLookup: values.bool('authentication-skip-lookup') ?? false,
+        tokenTtlMs: ttlMs(values, 'authentication-token-webhook-cache-ttl'),
+        allowedTtlMs: ttlMs(values, 'authorization-webhook-cache-authorized-ttl'),
+        deniedTtlMs: ttlMs(values, 'authorization-webhook-cache-unauthorized-ttl'),
+      };
+    },
+  };
+}
+
+function ttlMs(values: FlagValues, name: string): number {
+  const text = values.text(name) ?? '10s';
+  const ms = parseDurationMs(text);
+  if (ms !== undefined && ms >= 0) return ms;
+  throw new FlagError(`invalid argument ${JSON.stringify(text)} for "--${name}" flag: it is no duration such as 10s`);
+}

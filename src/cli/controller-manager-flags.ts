@@ -1,0 +1,128 @@
+/** Flags of `keelson controller-manager`: upstream's, and which of them change nothing here. */
+import { anyValue, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
+import { type FixedFlags, fixedOptions } from '../component-helpers/command-line/fixed-flags.ts';
+import type { Flag } from '../component-helpers/command-line/flags.ts';
+import { logOptions } from '../component-helpers/command-line/log-options.ts';
+import { componentServingFixed, componentServingOptions } from './component-serving.ts';
+import { clientFixedFlags, clientFlags, electionFlags, insecureFlags } from './component-client-flags.ts';
+
+const oneSigner = 'one authority signs for all signers: --cluster-signing-cert-file';
+const noCloud = 'a cloud brings its own controller manager';
+const own = 'each controller has the workers it needs';
+
+const fixedTimes = (rows: Readonly<Record<string, string>>): FixedFlags =>
+  Object.fromEntries(
+    Object.entries(rows).map(([name, usual]) => [
+      name,
+      onlyDefault(usual, `it is always ${usual} here`, `always ${usual} here`),
+    ]),
+  );
+
+const syncs = [
+  'cron-job deployment endpoint ephemeralvolume gc horizontal-pod-autoscaler job namespace rc replicaset',
+  'resource-quota service service-endpoint serviceaccount-token statefulset ttl-after-finished daemonset',
+  'validating-admission-policy-status device-taint-eviction resource-claim',
+].flatMap((line) => line.split(' ').map((kind) => [`concurrent-${kind}-syncs`, anyValue(own)] as const));
+
+const signers = ['kube-apiserver-client', 'kubelet-client', 'kubelet-serving', 'legacy-unknown'].flatMap((signer) =>
+  ['cert', 'key'].map(
+    (part) => [`cluster-signing-${signer}-${part}-file`, onlyDefault('', oneSigner, 'not offered')] as const,
+  ),
+);
+
+/** Those whose values change nothing, or of which only the default is done. */
+export const controllerManagerFixedFlags: FixedFlags = {
+  ...componentFlags,
+  ...componentServingFixed,
+  ...clientFixedFlags,
+  ...Object.fromEntries([...syncs, ...signers]),
+  ...fixedTimes({
+    'cluster-signing-duration': '8760h0m0s',
+    'horizontal-pod-autoscaler-cpu-initialization-period': '5m0s',
+    'horizontal-pod-autoscaler-downscale-stabilization': '5m0s',
+    'horizontal-pod-autoscaler-initial-readiness-delay': '30s',
+    'horizontal-pod-autoscaler-sync-period': '15s',
+    'horizontal-pod-autoscaler-tolerance': '0.1',
+    'large-cluster-size-threshold': '50',
+    'legacy-service-account-token-clean-up-period': '8760h0m0s',
+    'max-endpoints-per-slice': '100',
+    'mirroring-max-endpoints-per-subset': '1000',
+    'node-eviction-rate': '0.1',
+    'secondary-node-eviction-rate': '0.01',
+    'node-startup-grace-period': '1m0s',
+    'unhealthy-zone-threshold': '0.55',
+    'cidr-allocator-type': 'RangeAllocator',
+    'endpoint-updates-batch-period': '0s',
+    'endpointslice-updates-batch-period': '0s',
+    'mirroring-endpointslice-updates-batch-period': '0s',
+    'controller-start-interval': '0s',
+    'enable-dynamic-provisioning': 'true',
+    'enable-garbage-collector': 'true',
+    'disable-attach-detach-reconcile-sync': 'false',
+    'disable-force-detach-on-timeout': 'false',
+    'enable-hostpath-provisioner': 'false',
+    'enable-leader-migration': 'false',
+    'leader-migration-config': '',
+    'cloud-config': '',
+    'external-cloud-volume-plugin': '',
+  }),
+  'cloud-provider': { type: 'string', is: ['', 'external'], otherwise: noCloud, description: 'external, or none' },
+  'cluster-name': anyValue('names nothing without a cloud'),
+  'configure-cloud-routes': anyValue(noCloud, 'bool'),
+  'attach-detach-reconcile-sync-period': anyValue('attachments are looked at when something changes'),
+  'flex-volume-plugin-dir': anyValue('there are no FlexVolumes'),
+  'feature-gates': anyValue('features are as they are by default', 'list'),
+  'min-resync-period': anyValue('nothing needs to be listed again'),
+  'mirroring-concurrent-service-endpoint-syncs': anyValue(own),
+  'namespace-sync-period': anyValue('namespaces are looked at when something changes'),
+  'node-sync-period': anyValue('nodes are looked at when something changes'),
+  'pvclaimbinder-sync-period': anyValue('claims are looked at when something changes'),
+  'resource-quota-sync-period': anyValue('quotas are counted when something changes'),
+  'route-reconciliation-period': anyValue(noCloud),
+  ...Object.fromEntries(
+    [
+      'pv-recycler-increment-timeout-nfs',
+      'pv-recycler-minimum-timeout-hostpath',
+      'pv-recycler-minimum-timeout-nfs',
+      'pv-recycler-pod-template-filepath-hostpath',
+      'pv-recycler-pod-template-filepath-nfs',
+      'pv-recycler-timeout-increment-hostpath',
+    ].map((name) => [name, anyValue('nothing is recycled')]),
+  ),
+};
+
+const named = (name: string, description: string, type: Flag['type'] = 'string'): Flag => ({ name, type, description });
+
+/** Those that set what the controllers are told. */
+export const controllerFlags: readonly Flag[] = [
+  ...clientFlags,
+  ...electionFlags('kube-controller-manager'),
+  named('controllers', "which to run: '*' all, 'name' this one, '-name' not this one (default *)"),
+  named('use-service-account-credentials', 'each controller acts as a service account of its own', 'bool'),
+  named('allocate-node-cidrs', 'give each node a range of pod addresses', 'bool'),
+  named('cluster-cidr', 'addresses of pods'),
+  named('service-cluster-ip-range', 'addresses of services: never given to nodes'),
+  named('node-cidr-mask-size', 'size of a node’s range (24)'),
+  named('node-cidr-mask-size-ipv4', 'the same, IPv4 (24)'),
+  named('node-cidr-mask-size-ipv6', 'the same, IPv6 (64)'),
+  named('cluster-signing-cert-file', 'certificate of the authority that signs certificate requests'),
+  named('cluster-signing-key-file', 'its private key'),
+  named('root-ca-file', 'certificates published in every namespace and in token secrets'),
+  named('service-account-private-key-file', 'RSA or EC key that signs the tokens of secrets'),
+  named('automatic-token-secrets', 'as the early releases: a token secret for every service account', 'bool'),
+  named('node-monitor-grace-period', 'how long a node may be silent (default 50s)'),
+  named('node-monitor-period', 'between looks at the nodes (default 5s)'),
+  named('terminated-pod-gc-threshold', 'how many ended pods may stay (default 12500)'),
+  ...insecureFlags,
+];
+
+/** Where it serves. */
+export const controllerManagerServing = componentServingOptions(10_257);
+
+/** All of them. */
+export const controllerManagerFlags: readonly Flag[] = [
+  ...controllerFlags,
+  ...controllerManagerServing.flags,
+  ...logOptions.flags,
+  ...fixedOptions(controllerManagerFixedFlags).flags,
+];

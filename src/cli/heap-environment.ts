@@ -1,0 +1,11 @@
+/**
+ * Settings of the C heap for a process that runs for long, to be there when it starts. glibc gives every thread heaps of its
+ * own and lets the size from which memory is the kernel's own piece grow with what is freed, so what a busy time took
+ * stays in pieces between what lives on. Two heaps and a fixed size give some 30 MB back after 500 pods. Other C
+ * libraries do not know the words.
+ */
+export const heapEnvironment = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+} as const;

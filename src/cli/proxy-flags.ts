@@ -1,0 +1,99 @@
+/** Flags of `keelson proxy`: upstream's, and which of them change nothing here. */
+import { anyValue, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
+import { type FixedFlags, fixedOptions } from '../component-helpers/command-line/fixed-flags.ts';
+import type { Flag } from '../component-helpers/command-line/flags.ts';
+import { logOptions } from '../component-helpers/command-line/log-options.ts';
+
+const limits = 'limits of connection tracking are the machine’s';
+const noIpvs = 'there is no IPVS mode';
+const whole = 'all rules are brought in line when something changes';
+const fewer = 'node ports of loopback are served in no mode';
+
+/** Those whose values change nothing, or of which only the default is done. */
+export const proxyFixedFlags: FixedFlags = {
+  ...componentFlags,
+  'bind-address': {
+    type: 'string',
+    is: ['0.0.0.0', '::'],
+    otherwise: 'services answer on all addresses',
+    description: 'all',
+  },
+  'config-sync-period': anyValue(whole),
+  ...Object.fromEntries(
+    [
+      'max-per-core',
+      'min',
+      'tcp-timeout-close-wait',
+      'tcp-timeout-established',
+      'udp-timeout',
+      'udp-timeout-stream',
+    ].map((name) => [`conntrack-${name}`, anyValue(limits)]),
+  ),
+  'conntrack-tcp-be-liberal': onlyDefault('false', limits, 'always false here'),
+  'detect-local-mode': {
+    type: 'string',
+    is: ['', 'ClusterCIDR'],
+    otherwise: 'pods of this machine are known by --cluster-cidr',
+    description: 'always ClusterCIDR here',
+  },
+  'feature-gates': anyValue('features are as they are by default', 'list'),
+  'init-only': onlyDefault('false', 'nothing is to be prepared', 'always false here'),
+  'iptables-localhost-nodeports': { type: 'bool', is: ['false'], noted: { true: fewer }, description: fewer },
+  'iptables-masquerade-bit': onlyDefault('14', 'marks are chosen here', 'always 14 here'),
+  ...Object.fromEntries(
+    ['iptables-min-sync-period', 'iptables-sync-period', 'nftables-min-sync-period', 'nftables-sync-period'].map(
+      (name) => [name, anyValue(whole)],
+    ),
+  ),
+  ...Object.fromEntries(
+    [
+      'exclude-cidrs',
+      'min-sync-period',
+      'scheduler',
+      'strict-arp',
+      'sync-period',
+      'tcp-timeout',
+      'tcpfin-timeout',
+      'udp-timeout',
+    ].map((name) => [`ipvs-${name}`, anyValue(noIpvs, name === 'strict-arp' ? 'bool' : 'string')]),
+  ),
+  'kube-api-burst': anyValue('clients have no limit of their own'),
+  'kube-api-qps': anyValue('clients have no limit of their own'),
+  'kube-api-content-type': anyValue('clients speak JSON'),
+  'masquerade-all': onlyDefault('false', 'only what must be is masqueraded', 'always false here'),
+  'oom-score-adj': anyValue('it stays as whoever starts the process sets it'),
+  'pod-bridge-interface': onlyDefault('', 'pods of this machine are known by --cluster-cidr', 'not offered'),
+  'pod-interface-name-prefix': onlyDefault('', 'pods of this machine are known by --cluster-cidr', 'not offered'),
+  'proxy-port-range': anyValue('ports of the userspace mode are chosen by the kernel'),
+  'write-config-to': onlyDefault('', 'the configuration is not written anywhere', 'not offered'),
+};
+
+const named = (name: string, description: string, type: Flag['type'] = 'string'): Flag => ({ name, type, description });
+
+/** Those that set what the proxy is told. */
+export const proxySettings: readonly Flag[] = [
+  named('kubeconfig', 'how to reach the cluster'),
+  named('master', 'address of the API server (overrides the kubeconfig)'),
+  named('config', 'a KubeProxyConfiguration; what it says wins over flags'),
+  named('proxy-mode', 'how services are served: nftables (default), iptables or userspace'),
+  named('cluster-cidr', 'addresses of pods; of several families separated by a comma'),
+  named('service-cidr', 'addresses of services (default: the ServiceCIDRs of the cluster)'),
+  named('hostname-override', 'name of this node (default: the host name)'),
+  named(
+    'nodeport-addresses',
+    'addresses of this machine that serve node ports: ranges, or primary (default: all)',
+    'list',
+  ),
+  named('healthz-bind-address', 'where /healthz is served (default 0.0.0.0:10256)'),
+  named('metrics-bind-address', 'where /metrics and /proxyMode are served (default 127.0.0.1:10249)'),
+  named('bind-address-hard-fail', 'ports of these that are taken are fatal (default false)', 'bool'),
+  named('cleanup', 'remove the rules of this mode and exit', 'bool'),
+  named('log-level', 'debug, info, warn or error (default info)'),
+];
+
+/** All of them. */
+export const proxyFlags: readonly Flag[] = [
+  ...proxySettings,
+  ...logOptions.flags,
+  ...fixedOptions(proxyFixedFlags).flags,
+];

@@ -1,0 +1,41 @@
+/** Flags of `keelson scheduler`: upstream's, and which of them change nothing here. */
+import { anyValue, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
+import { type FixedFlags, fixedOptions } from '../component-helpers/command-line/fixed-flags.ts';
+import type { Flag } from '../component-helpers/command-line/flags.ts';
+import { logOptions } from '../component-helpers/command-line/log-options.ts';
+import { clientFixedFlags, clientFlags, electionFlags, insecureFlags } from './component-client-flags.ts';
+import { componentServingFixed, componentServingOptions } from './component-serving.ts';
+
+/** Those whose values change nothing, or of which only the default is done. */
+export const schedulerFixedFlags: FixedFlags = {
+  ...componentFlags,
+  ...componentServingFixed,
+  ...clientFixedFlags,
+  'feature-gates': anyValue('features are as they are by default', 'list'),
+  'pod-max-in-unschedulable-pods-duration': onlyDefault('5m0s', 'it is always 5m0s here', 'always 5m0s here'),
+  'write-config-to': onlyDefault('', 'the configuration is not written anywhere', 'not offered'),
+};
+
+const named = (name: string, description: string): Flag => ({ name, type: 'string', description });
+
+/** Those that set what the scheduler is told. */
+export const schedulingFlags: readonly Flag[] = [
+  ...clientFlags,
+  ...electionFlags('kube-scheduler'),
+  named('config', 'a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)'),
+  named('scheduler-name', 'the pods to take, without --config (default default-scheduler)'),
+  named('algorithm-provider', 'the predicates and priorities of the early releases (DefaultProvider)'),
+  named('policy-config-file', 'a scheduler policy of the early releases (kind Policy)'),
+  ...insecureFlags,
+];
+
+/** Where it serves. */
+export const schedulerServing = componentServingOptions(10_259);
+
+/** All of them. */
+export const schedulerFlags: readonly Flag[] = [
+  ...schedulingFlags,
+  ...schedulerServing.flags,
+  ...logOptions.flags,
+  ...fixedOptions(schedulerFixedFlags).flags,
+];

@@ -1,0 +1,37 @@
+/** Opens what a component serves, as its flags say: over TLS, and without where somebody asks for it. */
+import type { ComponentServerDeps } from '../cluster/component-server.ts';
+import { openComponentServer } from '../cluster/component-server.ts';
+import type { NodePlatform } from '../platform/node/node-platform.ts';
+import type { ComponentServingOptions } from './component-serving.ts';
+import { UserError } from './usage-error.ts';
+
+/** Where it serves. Port 0: not there. */
+export interface ComponentServes {
+  readonly serving: ComponentServingOptions;
+  readonly insecure: { readonly host: string; readonly port: number };
+}
+
+/** Opens them; throws `UserError` for what cannot be opened. */
+export async function serveComponent(
+  deps: Omit<ComponentServerDeps, 'platform'> & { readonly platform: NodePlatform },
+  { serving, insecure }: ComponentServes,
+): Promise<{ close(): Promise<void> }> {
+  const { platform, handler, name } = deps;
+  const { createKubeconfigClient } = await import('../client/kubeconfig.ts');
+  const clientOf = async (path: string | undefined) =>
+    path === undefined ? undefined : createKubeconfigClient({ ...platform, userAgent: name }, path);
+  try {
+    const [authentication, authorization] = await Promise.all([
+      clientOf(serving.authenticationKubeconfig),
+      clientOf(serving.authorizationKubeconfig),
+    ]);
+    const access = { ...serving, ...(authentication && { authentication }), ...(authorization && { authorization }) };
+    const open = [
+      ...(serving.securePort === 0 ? [] : [await openComponentServer(deps, serving, access)]),
+      ...(insecure.port === 0 ? [] : [await platform.listenHttp(insecure, handler)]),
+    ];
+    return { close: async () => void (await Promise.all(open.map((server) => server.close(500)))) };
+  } catch (error) {
+    throw new UserError(`cannot serve: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * An informer of a resource that the server may not serve, as it is with alpha and beta versions: it asks once, and then
+ * either follows the resource or has nothing for ever. Upstream: informers behind feature gates; here what is served says
+ * what is on.
+ */
+import type { KubernetesObject } from '../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
+import { isReason } from '../api/status-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { Client } from './client.ts';
+import type { Informer, InformerFactory, InformerHandler, InformerOptions } from './informer.ts';
+
+const RETRY_MS = 5000;
+
+/** What it is made from. */
+export interface OptionalInformerDeps {
+  readonly client: Client;
+  readonly informers: InformerFactory;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Reads and events of a resource, if it is served. */
+export interface OptionalInformer<T extends KubernetesObject> {
+  get(name: string): T | undefined;
+  list(): T[];
+  /** Before `start`. */
+  addHandler(handler: InformerHandler<T>): void;
+  /**
+   * Asks the server, until it answers, and waits for the first list. Resolves to whether the resource is served; rejects
+   * when aborted.
+   */
+  start(signal: AbortSignal): Promise<boolean>;
+}
+
+/** Makes one; nothing is asked before `start`. */
+export function createOptionalInformer<T extends KubernetesObject>(
+  deps: OptionalInformerDeps,
+  info: ResourceInfo<T>,
+  options: InformerOptions<T> = {},
+): OptionalInformer<T> {
+  const handlers: InformerHandler<T>[] = [];
+  let informer: Informer<T> | undefined;
+  return {
+    get: (name) => informer?.get({ name }),
+    list: () => informer?.list() ?? [],
+    addHandler: (handler) => void handlers.push(handler),
+    async start(signal) {
+      if (!(await isServed(deps, info, signal))) return false;
+      informer = deps.informers.informer(info, options);
+      for (const handler of handlers) informer.addHandler(handler);
+      deps.informers.start(signal);
+      await informer.waitForSync(signal);
+      return true;
+    },
+  };
+}
+
+async function isServed(
+  { client, clock, log }: OptionalInformerDeps,
+  info: ResourceInfo,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (;;) {
+    try {
+      const { body } = await client.raw({ method: 'GET', path: `/apis/${apiVersionOf(info)}`, signal });
+      const { resources = [] } = JSON.parse(Buffer.from(body).toString('utf8')) as { resources?: { name: string }[] };
+      return resources.some(({ name }) => name === info.resource);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (isReason(error, 'NotFound')) return false;
+      log.warn('cannot ask whether a resource is served', { resource: info.resource, err: error });
+    }
+    await clock.sleep(RETRY_MS, signal);
+  }
+}

@@ -1,0 +1,59 @@
+/** What a service proxy that runs alone tells of itself: health for load balancers, metrics. Upstream: proxy/healthcheck, cmd/kube-proxy. */
+import { formatMicroTime } from '../api/time.ts';
+import type { HttpHandler, HttpResponse, HttpServer } from '../platform/http.ts';
+import type { Platform } from '../platform/platform.ts';
+
+/** `host:port` of each; absent: not served. */
+export interface ProxyHealthOptions {
+  readonly healthAddress?: string;
+  readonly metricsAddress?: string;
+  /** Whether a port that is taken is fatal. */
+  readonly hardFail: boolean;
+  readonly mode: string;
+}
+
+/** Opens them. Rejects for ports that are taken only where that is wanted. */
+export async function serveProxyHealth(
+  platform: Pick<Platform, 'listenHttp' | 'clock' | 'log' | 'metrics'>,
+  { healthAddress, metricsAddress, hardFail, mode }: ProxyHealthOptions,
+): Promise<{ close(): Promise<void> }> {
+  const { clock, log, metrics } = platform;
+  const startedMs = clock.nowMs();
+  const health = (): HttpResponse => {
+    const [lastUpdated, currentTime] = [formatMicroTime(startedMs), formatMicroTime(clock.nowMs())];
+    return answer(200, 'application/json', JSON.stringify({ lastUpdated, currentTime, nodeEligible: true }));
+  };
+  const healthHandler: HttpHandler = ({ path }) => (path === '/healthz' || path === '/livez' ? health() : notFound());
+  const metricsHandler: HttpHandler = async ({ path }) => {
+    if (path === '/metrics') return answer(200, 'text/plain; version=0.0.4; charset=utf-8', await metrics.expose());
+    if (path === '/proxyMode') return answer(200, 'text/plain; charset=utf-8', mode);
+    return path === '/healthz' ? answer(200, 'text/plain; charset=utf-8', 'ok') : notFound();
+  };
+  const open: HttpServer[] = [];
+  for (const [address, handler] of [
+    [healthAddress, healthHandler],
+    [metricsAddress, metricsHandler],
+  ] as const) {
+    if (address === undefined) continue;
+    const at = address.lastIndexOf(':');
+    const host = address.slice(0, at).replace(/^\[|\]$/g, '');
+    try {
+      open.push(
+        await platform.listenHttp(
+          { host: host === '' ? '0.0.0.0' : host, port: Number(address.slice(at + 1)) },
+          handler,
+        ),
+      );
+    } catch (err) {
+      if (hardFail) throw err;
+      log.error('Failed to serve', { address, err });
+    }
+  }
+  return { close: async () => void (await Promise.all(open.map((server) => server.close(500)))) };
+}
+
+function answer(status: number, type: string, body: string): HttpResponse {
+  return { kind: 'bytes', status, headers: { 'content-type': type }, chunks: [Buffer.from(body)] };
+}
+
+const notFound = (): HttpResponse => answer(404, 'text/plain; charset=utf-8', '404 page not found\n');

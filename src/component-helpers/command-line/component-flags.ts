@@ -1,0 +1,39 @@
+/** Flags that every component of upstream has: logs, metrics, profiling, versions. */
+import type { FixedFlag, FixedFlags } from './fixed-flags.ts';
+
+/** Whatever is given, it comes to the same. */
+export const anyValue = (description: string, type: FixedFlag['type'] = 'string'): FixedFlag => ({ type, description });
+
+/** Only upstream's default is taken: the flag asks for what is not there. */
+export const onlyDefault = (is: string, otherwise: string, description: string): FixedFlag => ({
+  type: is === 'true' || is === 'false' ? 'bool' : 'string',
+  is: [is],
+  otherwise,
+  description,
+});
+
+const unlabelled = 'metrics have the labels they have here';
+
+/** The flags. */
+export const componentFlags: FixedFlags = {
+  profiling: {
+    type: 'bool',
+    is: ['false'],
+    noted: { true: '/debug/pprof is not served; node --inspect and --cpu-prof profile this process' },
+    description: 'nothing is served at /debug/pprof, whatever is asked for',
+  },
+  'contention-profiling': onlyDefault('false', 'there are no locks to profile', 'always false here'),
+  'allow-metric-labels': onlyDefault('', unlabelled, 'not offered'),
+  'allow-metric-labels-manifest': onlyDefault('', unlabelled, 'not offered'),
+  'disabled-metrics': onlyDefault('', 'metrics cannot be left out here', 'not offered'),
+  'show-hidden-metrics-for-version': anyValue('no metric is hidden here'),
+  'emulated-version': onlyDefault('1.36', 'only version 1.36 is served', 'always 1.36 here'),
+  'min-compatibility-version': anyValue('read, without effect: no other version is emulated'),
+  'emulation-forward-compatible': anyValue('read, without effect: no other version is emulated', 'bool'),
+  'log-flush-frequency': anyValue('lines are written at once'),
+  'log-json-info-buffer-size': anyValue('lines are written at once'),
+  'log-json-split-stream': onlyDefault('false', 'there is one stream of lines', 'always false here'),
+  'log-text-info-buffer-size': anyValue('lines are written at once'),
+  'log-text-split-stream': onlyDefault('false', 'there is one stream of lines', 'always false here'),
+  vmodule: anyValue('read, without effect: verbosity is one for all'),
+};

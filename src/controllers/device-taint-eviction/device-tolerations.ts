@@ -1,0 +1,13 @@
+/** How long an allocated device may stay with a taint. Pure. Upstream: claimEvictionTime of devicetainteviction. */
+import type { DeviceRequestAllocationResult, DeviceTaint } from '../../api/gen/resource-v1.ts';
+import { toleratesDeviceTaint } from '../../component-helpers/resource-claims.ts';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Milliseconds an allocation bears a taint: 0 none, Infinity for ever. */
+export function deviceToleratedMs({ tolerations = [] }: DeviceRequestAllocationResult, taint: DeviceTaint): number {
+  const bearing = tolerations.filter((toleration) => toleratesDeviceTaint(toleration, taint));
+  if (bearing.length === 0) return 0;
+  const limits = bearing.map(({ tolerationSeconds }) => tolerationSeconds).filter((seconds) => seconds !== undefined);
+  return limits.length === 0 ? NEVER : Math.max(0, Math.min(...limits)) * 1000;
+}

@@ -1,0 +1,174 @@
+/**
+ * Tells in a DeviceTaintRule's condition EvictionInProgress what it does: how many pods are still to go, or, of a rule
+ * without effect, how many would. Upstream: maybeUpdateRuleStatus of devicetainteviction.
+ *
+ * Writes alone: the condition. Said at once when a rule is new or changed, then at most every ten seconds. What an earlier
+ * controller has said of this generation stands while there is nothing to add: how many it evicted nobody else knows.
+ */
+import type { Condition } from '../../api/gen/meta-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { DeviceRequestAllocationResult, ResourceClaim, ResourceSlice } from '../../api/gen/resource-v1.ts';
+import type { DeviceTaintRule } from '../../api/gen/resource-v1beta2.ts';
+import { DeviceTaintRules } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
+import { formatTime, parseTime } from '../../api/time.ts';
+import { deepEqual } from '../../base/equal.ts';
+import type { Client } from '../../client/client.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { OptionalInformer } from '../../client/optional-informer.ts';
+import { ruleSelects, type DeviceName } from '../../component-helpers/device-taint-rules.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { deviceToleratedMs } from './device-tolerations.ts';
+
+const TYPE = 'EvictionInProgress';
+const PERIOD_MS = 10_000;
+
+/** What a rule does or would do. */
+export interface RuleCounts {
+  readonly pods: number;
+  readonly namespaces: number;
+  /** Devices in slices that the rule selects. */
+  readonly published: number;
+  readonly allocated: number;
+  /** Pods evicted because of it by this controller. */
+  readonly evicted: number;
+}
+
+const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
+const inNamespaces = (number: number): string => count(number, 'namespace', 'different namespaces');
+
+/** The condition without its time. Pure. */
+export function ruleCondition(rule: DeviceTaintRule, counts: RuleCounts): Omit<Condition, 'lastTransitionTime'> {
+  const { pods, namespaces, published, allocated, evicted } = counts;
+  const { effect } = rule.spec.taint;
+  const told: { status?: 'True'; reason: string; message: string } =
+    effect === 'NoExecute' && pods > 0
+      ? {
+          status: 'True',
+          reason: 'PodsPendingEviction',
+          message: `${count(pods, 'pod needs', 'pods need')} to be evicted in ${inNamespaces(namespaces)}.`,
+        }
+      : effect === 'NoExecute'
+        ? { reason: evicted > 0 ? 'Completed' : 'NotStarted', message: '' }
+        : effect === 'None'
+          ? {
+              reason: 'NoEffect',
+              message: [
+                `${count(published, 'published device', 'published devices')} selected.`,
+                `${count(allocated, 'allocated device', 'allocated devices')} selected.`,
+                `${count(pods, 'pod', 'pods')} would be evicted in ${inNamespaces(namespaces)} if the effect was NoExecute.`,
+                'This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.',
+              ].join(' '),
+            }
+          : { reason: 'OtherEffect', message: 'Eviction only happens for the NoExecute effect.' };
+  const since = evicted > 0 ? [`${count(evicted, 'pod', 'pods')} evicted since starting the controller.`] : [];
+  return {
+    type: TYPE,
+    status: told.status ?? 'False',
+    reason: told.reason,
+    message: [...(told.message === '' ? [] : [told.message]), ...since].join(' '),
+    observedGeneration: rule.metadata.generation ?? 0,
+  };
+}
+
+/** What the loop looks at. */
+export interface RuleStatusDeps {
+  readonly rules: OptionalInformer<DeviceTaintRule>;
+  readonly client: Client;
+  readonly claims: Informer<ResourceClaim>;
+  readonly slices: Informer<ResourceSlice>;
+  /** Pods that use the claim and still run. */
+  readonly podsOf: (claim: ResourceClaim) => readonly Pod[];
+}
+
+/** The loop, and what it must be told. */
+export interface RuleStatusLoop extends Controller {
+  /** A pod went because of the rule. */
+  evicted(rule: DeviceTaintRule): void;
+}
+
+/** Makes the loop; it is for servers that serve taint rules. */
+export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): RuleStatusLoop {
+  const { rules, client, claims, slices } = of;
+  const { clock } = deps.platform;
+  const evictedBy = new Map<string, number>();
+  const loop = createKeyedLoop(deps, {
+    name: 'device-taint-eviction-controller-rules',
+    workers: 1,
+    informers: informerList(claims, slices),
+    sync,
+  });
+
+  async function sync(name: string, signal: AbortSignal): Promise<void> {
+    const rule = rules.get(name);
+    if (rule === undefined) return;
+    const { uid = '', generation = 0 } = rule.metadata;
+    const conditions = rule.status?.conditions ?? [];
+    const before = conditions.find(({ type }) => type === TYPE);
+    const ageMs = clock.nowMs() - parseTime(before?.lastTransitionTime);
+    const isCurrent = before?.observedGeneration === generation;
+    if (isCurrent && ageMs < PERIOD_MS) return loop.queue.addAfter(name, PERIOD_MS - ageMs);
+    const counts = countFor(of, rule, evictedBy.get(uid) ?? 0);
+    if (isCurrent && counts.evicted === 0 && (counts.pods === 0 || rule.spec.taint.effect !== 'NoExecute')) {
+      if (before.status === 'False') return;
+    }
+    const { lastTransitionTime: _, ...said } = before ?? { lastTransitionTime: '' };
+    const condition = ruleCondition(rule, counts);
+    if (deepEqual(said, condition)) return;
+    const next = { ...condition, lastTransitionTime: formatTime(clock.nowMs()) };
+    const status = { conditions: [...conditions.filter(({ type }) => type !== TYPE), next] };
+    try {
+      await client
+        .resource(DeviceTaintRules)
+        .patch({ name }, { type: 'merge', patch: { metadata: { uid }, status } }, { subresource: 'status', signal });
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+    // Pods may go by themselves: looked at until none is left.
+    if (condition.status === 'True') loop.queue.addAfter(name, PERIOD_MS);
+  }
+
+  const enqueue = (rule: DeviceTaintRule): void => loop.queue.add(rule.metadata.name ?? '');
+  rules.addHandler({
+    onAdd: enqueue,
+    onUpdate: (old, rule) => void (!deepEqual(old.spec, rule.spec) && enqueue(rule)),
+    onDelete: (rule) => void evictedBy.delete(rule.metadata.uid ?? ''),
+  });
+  return {
+    name: loop.name,
+    start: (signal) => loop.start(signal),
+    evicted({ metadata: { name = '', uid = '' } }) {
+      evictedBy.set(uid, (evictedBy.get(uid) ?? 0) + 1);
+      loop.queue.addAfter(name, PERIOD_MS);
+    },
+  };
+}
+
+function countFor({ claims, slices, podsOf }: RuleStatusDeps, rule: DeviceTaintRule, evicted: number): RuleCounts {
+  const taint = { ...rule.spec.taint, effect: 'NoExecute' };
+  const pods = new Map<string, string>();
+  let allocated = 0;
+  for (const claim of claims.list()) {
+    const results = (claim.status?.allocation?.devices?.results ?? []).filter((result) => ruleSelects(rule, result));
+    allocated += results.length;
+    const evicts = (result: DeviceRequestAllocationResult): boolean =>
+      deviceToleratedMs(result, taint) !== Number.POSITIVE_INFINITY;
+    if (!results.some(evicts)) continue;
+    for (const { metadata } of podsOf(claim)) pods.set(metadata.uid ?? '', metadata.namespace ?? '');
+  }
+  const published = devicesOf(slices.list()).filter((device) => ruleSelects(rule, device)).length;
+  return { pods: pods.size, namespaces: new Set(pods.values()).size, published, allocated, evicted };
+}
+
+/** Devices in the newest generation of each pool. */
+function devicesOf(slices: readonly ResourceSlice[]): DeviceName[] {
+  const newest = new Map<string, number>();
+  const poolOf = ({ spec }: ResourceSlice): string => `${spec.driver}/${spec.pool.name}`;
+  for (const slice of slices)
+    newest.set(poolOf(slice), Math.max(newest.get(poolOf(slice)) ?? 0, slice.spec.pool.generation));
+  return slices
+    .filter((slice) => slice.spec.pool.generation === newest.get(poolOf(slice)))
+    .flatMap(({ spec }) =>
+      (spec.devices ?? []).map(({ name }) => ({ driver: spec.driver, pool: spec.pool.name, device: name })),
+    );
+}

@@ -1,0 +1,99 @@
+/** What writing EndpointSlices amounts to. Upstream: endpointslice/metrics and endpointslicemirroring/metrics. */
+import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import type { Metrics } from '../platform/metrics.ts';
+
+/** What a sync of one service did to its slices of one address type, or of all. */
+export interface SliceChanges {
+  /** Whose they are, and of which type: what is told again of the same replaces what was told. */
+  readonly key: string;
+  readonly existing: readonly EndpointSlice[];
+  readonly create: readonly EndpointSlice[];
+  readonly update: readonly EndpointSlice[];
+  readonly remove: readonly EndpointSlice[];
+}
+
+/** What is told. */
+export interface EndpointSliceMetrics {
+  /** Changes that were written. */
+  changed(changes: SliceChanges): void;
+  /** A service is gone with all its slices; the keys begin with this. */
+  forget(service: string): void;
+  synced(result: 'success' | 'error'): void;
+}
+
+const PER_SYNC = Array.from({ length: 15 }, (_, i) => 2 * 2 ** i);
+const MAX_PER_SLICE = 100;
+
+/** Registers the metrics of one of the two controllers. */
+export function createEndpointSliceMetrics(metrics: Metrics, subsystem: string): EndpointSliceMetrics {
+  const gauge = (name: string, help: string) => metrics.gauge({ name: `${subsystem}_${name}`, help });
+  const histogram = (name: string, help: string) =>
+    metrics.histogram({ name: `${subsystem}_${name}`, help, buckets: PER_SYNC });
+  const counter = (name: string, help: string, label: string) =>
+    metrics.counter({ name: `${subsystem}_${name}`, help, labels: [label] });
+  const added = histogram('endpoints_added_per_sync', 'Endpoints added in a sync of a service.');
+  const removed = histogram('endpoints_removed_per_sync', 'Endpoints removed in a sync of a service.');
+  const desired = gauge('endpoints_desired', 'Endpoints that there should be.');
+  const number = gauge('num_endpoint_slices', 'EndpointSlices that there are.');
+  const fewest = gauge('desired_endpoint_slices', 'EndpointSlices that there would be with perfect allocation.');
+  const changes = counter('changes', 'Changes of EndpointSlices.', 'operation');
+  const syncs = counter('syncs', 'Syncs by their result.', 'result');
+  const known = new Map<string, Numbers>();
+  const totals = { endpoints: 0, slices: 0, fewest: 0 };
+  const note = (key: string, now: Numbers | undefined): void => {
+    for (const [of, sign] of [[known.get(key), -1] as const, [now, 1] as const]) {
+      if (of === undefined) continue;
+      totals.endpoints += sign * of.endpoints;
+      totals.slices += sign * of.slices;
+      totals.fewest += sign * Math.max(1, Math.ceil(of.endpoints / MAX_PER_SLICE));
+    }
+    if (now === undefined) known.delete(key);
+    else known.set(key, now);
+    desired.set(totals.endpoints);
+    number.set(totals.slices);
+    fewest.set(totals.fewest);
+  };
+  return {
+    changed({ key, existing, create, update, remove }) {
+      const isSame = create.length + update.length + remove.length === 0;
+      const before = isSame && known.has(key) ? undefined : addressesOf(existing);
+      if (before === undefined) {
+        added.observe(0);
+        removed.observe(0);
+        return;
+      }
+      const touched = new Set([...update, ...remove].map(({ metadata }) => metadata.uid));
+      const now = [...existing.filter(({ metadata }) => !touched.has(metadata.uid)), ...create, ...update];
+      const after = addressesOf(now);
+      added.observe([...after].filter((address) => !before.has(address)).length);
+      removed.observe([...before].filter((address) => !after.has(address)).length);
+      for (const [operation, slices] of Object.entries({ create, update, delete: remove }))
+        if (slices.length > 0) changes.inc({ operation }, slices.length);
+      note(key, now.length === 0 ? undefined : { endpoints: after.size, slices: now.length });
+    },
+    forget(service) {
+      for (const key of [service, `${service} IPv4`, `${service} IPv6`]) if (known.has(key)) note(key, undefined);
+    },
+    synced: (result) => syncs.inc({ result }),
+  };
+}
+
+interface Numbers {
+  readonly endpoints: number;
+  readonly slices: number;
+}
+
+function addressesOf(slices: readonly EndpointSlice[]): Set<string> {
+  return new Set(slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses)));
+}
+
+/** Does the work of one sync and counts how it ended. */
+export async function counted(metrics: EndpointSliceMetrics, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+    metrics.synced('success');
+  } catch (error) {
+    metrics.synced('error');
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+/** How the zones are, and how long looking at them takes. Upstream: pkg/controller/nodelifecycle/metrics.go. */
+import type { Node } from '../../api/gen/core-v1.ts';
+import { isNodeReady, zoneKeyOf } from '../../component-helpers/nodes.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+
+/** What is told. */
+export interface NodeLifecycleMetrics {
+  /** The zones at the end of a round, which took so long. */
+  round(nodes: readonly Node[], seconds: number): void;
+  /** One node was judged. */
+  judged(seconds: number): void;
+  /** A node of this zone was tainted so that its pods go. */
+  evicted(zone: string): void;
+}
+
+const SECONDS = Array.from({ length: 15 }, (_, i) => 0.001 * 2 ** i);
+const ALL_SECONDS = Array.from({ length: 10 }, (_, i) => 0.01 * 4 ** i);
+
+/** Registers them. */
+export function createNodeLifecycleMetrics(metrics: Metrics): NodeLifecycleMetrics {
+  const labels = ['zone'];
+  const gauge = (name: string, help: string) => metrics.gauge({ name: `node_collector_${name}`, help, labels });
+  const size = gauge('zone_size', 'Nodes of a zone.');
+  const health = gauge('zone_health', 'Healthy nodes of a zone, in per cent.');
+  const unhealthy = gauge('unhealthy_nodes_in_zone', 'Nodes of a zone that are not ready.');
+  const evictions = metrics.counter({
+    name: 'node_collector_evictions_total',
+    help: 'Nodes that were emptied since the controller started.',
+    labels,
+  });
+  const histogram = (name: string, help: string, buckets: readonly number[]) =>
+    metrics.histogram({ name: `node_collector_${name}`, help, buckets });
+  const one = histogram('update_node_health_duration_seconds', 'Time to look at one node.', SECONDS);
+  const all = histogram('update_all_nodes_health_duration_seconds', 'Time to look at all nodes.', ALL_SECONDS);
+  let known = new Set<string>();
+  return {
+    evicted: (zone) => evictions.inc({ zone }),
+    judged: (seconds) => one.observe(seconds),
+    round(nodes, seconds) {
+      all.observe(seconds);
+      const zones = Map.groupBy(nodes, zoneKeyOf);
+      for (const [zone, members] of zones) {
+        const ready = members.filter(isNodeReady).length;
+        size.set(members.length, { zone });
+        unhealthy.set(members.length - ready, { zone });
+        health.set((100 * ready) / members.length, { zone });
+      }
+      for (const zone of known)
+        if (!zones.has(zone)) for (const each of [size, health, unhealthy]) each.remove({ zone });
+      known = new Set(zones.keys());
+    },
+  };
+}

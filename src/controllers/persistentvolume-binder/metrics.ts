@@ -1,0 +1,74 @@
+/** Volumes and claims there are, counted whenever somebody asks. Upstream: volume/persistentvolume/metrics. */
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { Gauge, Metrics } from '../../platform/metrics.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Registers the collector. */
+export function exposeVolumes(
+  metrics: Metrics,
+  volumes: Informer<PersistentVolume>,
+  claims: Informer<PersistentVolumeClaim>,
+): void {
+  const gauge = (name: string, help: string, labels: string[]) =>
+    metrics.gauge({ name: `pv_collector_${name}_count`, help, labels });
+  const ofVolumes = {
+    bound: gauge('bound_pv', 'Bound volumes.', ['storage_class']),
+    unbound: gauge('unbound_pv', 'Volumes that are not bound.', ['storage_class']),
+    all: gauge('total_pv', 'Volumes.', ['plugin_name', 'volume_mode']),
+  };
+  const labels = ['namespace', 'storage_class', 'volume_attributes_class'];
+  const ofClaims = {
+    bound: gauge('bound_pvc', 'Bound claims.', labels),
+    unbound: gauge('unbound_pvc', 'Claims that are not bound.', labels),
+  };
+  const told = new Map<Gauge, readonly Labels[]>();
+  const tell = <T>(to: Gauge, objects: readonly T[], labelsOf: (object: T) => Labels): void => {
+    for (const old of told.get(to) ?? []) to.remove(old);
+    const groups = [...Map.groupBy(objects, (object) => JSON.stringify(labelsOf(object)))];
+    const now = groups.map(([text, group]) => ({ labels: JSON.parse(text) as Labels, count: group.length }));
+    for (const { labels: own, count } of now) to.set(count, own);
+    told.set(
+      to,
+      now.map(({ labels: own }) => own),
+    );
+  };
+  metrics.beforeExpose(() => {
+    const classOf = ({ spec }: PersistentVolume): Labels => ({ storage_class: spec?.storageClassName ?? '' });
+    const isBound = ({ status }: { readonly status?: { readonly phase?: string } }): boolean =>
+      status?.phase === 'Bound';
+    const allVolumes = volumes.list();
+    tell(ofVolumes.bound, allVolumes.filter(isBound), classOf);
+    tell(
+      ofVolumes.unbound,
+      allVolumes.filter((volume) => !isBound(volume)),
+      classOf,
+    );
+    tell(ofVolumes.all, allVolumes, (volume) => ({
+      plugin_name: pluginOf(volume),
+      volume_mode: volume.spec?.volumeMode ?? 'Filesystem',
+    }));
+    const ofClaim = ({ metadata, spec }: PersistentVolumeClaim): Labels => ({
+      namespace: metadata.namespace ?? '',
+      storage_class: spec?.storageClassName ?? '',
+      volume_attributes_class: spec?.volumeAttributesClassName ?? '',
+    });
+    const allClaims = claims.list();
+    tell(ofClaims.bound, allClaims.filter(isBound), ofClaim);
+    tell(
+      ofClaims.unbound,
+      allClaims.filter((claim) => !isBound(claim)),
+      ofClaim,
+    );
+  });
+}
+
+function pluginOf({ spec }: PersistentVolume): string {
+  if (spec?.csi !== undefined) return `kubernetes.io/csi:${spec.csi.driver}`;
+  if (spec?.local !== undefined) return 'kubernetes.io/local-volume';
+  if (spec?.hostPath !== undefined) return 'kubernetes.io/host-path';
+  if (spec?.nfs !== undefined) return 'kubernetes.io/nfs';
+  if (spec?.iscsi !== undefined) return 'kubernetes.io/iscsi';
+  return spec?.fc === undefined ? 'N/A' : 'kubernetes.io/fc';
+}

@@ -1,0 +1,250 @@
+/**
+ * Whether a pod may use an image that is on the node: as who pulled it, or by pulling it with its own credentials.
+ * Upstream: pkg/kubelet/images/pullmanager (image_pull_manager.go, image_pull_policies.go).
+ *
+ * An image that this kubelet has no record of was there before ("preloaded"). When records cannot be read, a pull decides.
+ */
+import { parseTime } from '../../api/time.ts';
+import type { CriImageService } from '../../cri/gen/cri-types.ts';
+import { parseImageReference, type ImageReference } from './image-reference.ts';
+import type { ObjectIdentity, PullSource, SourcedCredential } from './pull-credentials.ts';
+import {
+  createPullRecords,
+  type PullCredentialsRecord,
+  type PullRecordsDeps,
+  type PullSecretRecord,
+} from './pull-records.ts';
+
+/** Which images are verified, upstream's names. */
+export const VERIFICATION_POLICIES = [
+  'NeverVerify',
+  'NeverVerifyPreloadedImages',
+  'NeverVerifyAllowlistedImages',
+  'AlwaysVerify',
+] as const;
+/** One of them. */
+export type VerificationPolicy = (typeof VERIFICATION_POLICIES)[number];
+
+/** The settings. */
+export interface PullVerificationConfig {
+  readonly policy: VerificationPolicy;
+  /** Names without tag, or prefixes that end in `/*`; for the policy that is named after it. */
+  readonly allowlist: readonly string[];
+  /** Where the records lie. */
+  readonly directory: string;
+}
+
+/** What it needs. */
+export interface PullVerificationDeps extends PullRecordsDeps {
+  readonly images: Pick<CriImageService, 'listImages'>;
+}
+
+/** Decides, and keeps the records. */
+export interface PullVerification {
+  /** Whether a present image must be pulled before the pod may use it. Asks for the pod's credentials only if they matter. */
+  mustPull(
+    reference: ImageReference,
+    imageId: string,
+    credentials: () => Promise<readonly SourcedCredential[]>,
+  ): Promise<boolean>;
+  /** Before a pull. Rejects when it cannot be noted: then nothing may be pulled. */
+  begin(reference: ImageReference): Promise<void>;
+  /** After a pull with this credential; undefined: without any. Never rejects. */
+  pulled(reference: ImageReference, imageId: string, used: SourcedCredential | undefined): Promise<void>;
+  /** After a pull that failed. Never rejects. */
+  failed(reference: ImageReference): Promise<void>;
+  /** Forgets images other than these, unless they were pulled since. */
+  retain(imageIds: readonly string[], sinceMs: number): Promise<void>;
+}
+
+/** Beyond so many secrets of one image, what is only looked at is not noted. */
+const NOTED_SECRETS = 100;
+
+const nameOf = ({ registry, path }: ImageReference): string => `${registry}/${path}`;
+
+/** Why a pattern is none; undefined: it is one. */
+export function allowlistComplaint(pattern: string): string | undefined {
+  if (pattern !== pattern.trim()) return `leading/trailing spaces are not allowed: ${pattern}`;
+  const wildcard = pattern.endsWith('/*');
+  const bare = wildcard ? pattern.slice(0, -1) : pattern;
+  if (bare === '') return `the supplied pattern is too short: ${pattern}`;
+  if (bare.includes('*')) return `not a valid wildcard pattern, only patterns ending with '/*' are allowed: ${pattern}`;
+  if (wildcard) return bare === '/' ? 'at least registry hostname is required' : undefined;
+  try {
+    return nameOf(parseImageReference(bare)) === bare
+      ? undefined
+      : `neither tag nor digest is accepted in an image reference: ${pattern}`;
+  } catch (error) {
+    return `failed to parse as an image name: ${(error as Error).message}`;
+  }
+}
+
+function needsVerification({ policy, allowlist }: PullVerificationConfig, name: string, byKubelet: boolean): boolean {
+  if (policy === 'NeverVerify') return false;
+  if (policy === 'NeverVerifyPreloadedImages') return byKubelet;
+  if (policy === 'AlwaysVerify') return true;
+  return !allowlist.some((entry) => (entry.endsWith('/*') ? name.startsWith(entry.slice(0, -1)) : name === entry));
+}
+
+/** Makes it. Records are read at the first question. */
+export function createPullVerification(deps: PullVerificationDeps, config: PullVerificationConfig): PullVerification {
+  const { log, crypto } = deps;
+  const records = createPullRecords(deps, config.directory);
+  let ready: Promise<void> | undefined;
+
+  /** Pulls that an earlier process did not see end: what they left was pulled, nobody knows as who. */
+  async function settle(): Promise<void> {
+    await records.load();
+    const left = new Map(records.pulling().map((image) => [fullNameOf(image), image]));
+    if (left.size === 0) return;
+    for (const { id, repoTags, repoDigests } of (await deps.images.listImages({})).images)
+      for (const name of [...repoTags, ...repoDigests]) {
+        const image = left.get(fullNameOf(name));
+        if (image === undefined) continue;
+        if (records.pulled(id) === undefined) await records.writePulled(id, {});
+        await records.end(image);
+      }
+  }
+
+  function settled(): Promise<void> {
+    ready ??= settle().catch((error: unknown) => {
+      ready = undefined;
+      throw error;
+    });
+    return ready;
+  }
+
+  const hashOf = ({ credential }: SourcedCredential): string => crypto.sha256Hex(JSON.stringify(credential));
+
+  async function note(imageId: string, name: string, added: PullCredentialsRecord): Promise<void> {
+    const record = records.pulled(imageId);
+    const mapping = record === undefined || record === 'unreadable' ? {} : record.credentialMapping;
+    const merged = merge(mapping[name], added);
+    if (merged !== undefined) await records.writePulled(imageId, { ...mapping, [name]: merged });
+  }
+
+  async function accessible(
+    { reference, imageId, known }: { reference: ImageReference; imageId: string; known: PullCredentialsRecord },
+    credentials: readonly SourcedCredential[],
+  ): Promise<boolean> {
+    const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = known;
+    for (const sourced of credentials) {
+      const { source } = sourced;
+      if (source === undefined || !('secret' in source)) continue;
+      const own = { ...source.secret, credentialHash: hashOf(sourced) };
+      const answer = knowsSecret(secrets, own);
+      if (answer === 'new')
+        await note(imageId, nameOf(reference), { kubernetesSecrets: [own] }).catch((error: unknown) =>
+          log.error('failed to write an image pulled record', { image: reference.pullName, err: error }),
+        );
+      if (answer !== false) return true;
+    }
+    const own = credentials.flatMap(({ source }) =>
+      source && 'serviceAccount' in source ? [source.serviceAccount] : [],
+    );
+    return own.some((account) => accounts.some((each) => same(each, account)));
+  }
+
+  return {
+    async mustPull(reference, imageId, credentials) {
+      try {
+        await settled();
+      } catch (error) {
+        log.error('Unable to access cache records about image pulls', { err: error });
+        return true;
+      }
+      const record = records.pulled(imageId);
+      const byKubelet = record !== undefined || records.pulling().includes(reference.pullName);
+      if (!needsVerification(config, nameOf(reference), byKubelet)) return false;
+      if (record === undefined || record === 'unreadable') return true;
+      const known = record.credentialMapping[nameOf(reference)];
+      if (known === undefined) return true;
+      if (known.nodePodsAccessible) return false;
+      if (!known.kubernetesSecrets?.length && !known.kubernetesServiceAccounts?.length) return true;
+      return !(await accessible({ reference, imageId, known }, await credentials()));
+    },
+    async begin({ pullName }) {
+      await settled();
+      await records.begin(pullName);
+    },
+    async pulled(reference, imageId, used) {
+      try {
+        await note(imageId, nameOf(reference), recordOf(used?.source, used === undefined ? '' : hashOf(used)));
+        await records.end(reference.pullName);
+      } catch (error) {
+        // The intent stays: the image is known as pulled, and is verified by the next who asks.
+        log.error('failed to write image pulled record', { image: reference.pullName, err: error });
+      }
+    },
+    failed: ({ pullName }) =>
+      records
+        .end(pullName)
+        .catch((error: unknown) => log.error('failed to remove image pull intent', { image: pullName, err: error })),
+    async retain(imageIds, sinceMs) {
+      await settled();
+      const here = new Set(imageIds);
+      const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
+      for (const { imageRef, lastUpdatedTime } of records.allPulled())
+        if (!here.has(imageRef) && parseTime(lastUpdatedTime) < sinceSecondMs) await records.removePulled(imageRef);
+    },
+  };
+}
+
+/** Whether a secret is one the image was pulled with, by its credential or by its name; `new`: that is to be noted. */
+function knowsSecret(known: readonly PullSecretRecord[], own: PullSecretRecord): 'same' | 'new' | false {
+  const sameObject = known.some((each) => same(each, own));
+  const room = known.length < NOTED_SECRETS;
+  if (known.some(({ credentialHash }) => credentialHash === own.credentialHash))
+    return !sameObject && room ? 'new' : 'same';
+  return sameObject && room && 'new';
+}
+
+function same(a: ObjectIdentity, b: ObjectIdentity): boolean {
+  return a.uid === b.uid && a.namespace === b.namespace && a.name === b.name;
+}
+
+/** One name for one image, whatever was left out of it. */
+function fullNameOf(image: string): string {
+  try {
+    const reference = parseImageReference(image);
+    return `${nameOf(reference)}@${reference.digest ?? reference.tag ?? 'latest'}`;
+  } catch {
+    return image; // Nobody pulls by such a name.
+  }
+}
+
+function recordOf(source: PullSource | undefined, credentialHash: string): PullCredentialsRecord {
+  if (source === undefined) return { nodePodsAccessible: true };
+  if ('secret' in source) return { kubernetesSecrets: [{ ...source.secret, credentialHash }] };
+  return { kubernetesServiceAccounts: [source.serviceAccount] };
+}
+
+/** Both; undefined: nothing is added. */
+function merge(
+  known: PullCredentialsRecord | undefined,
+  added: PullCredentialsRecord,
+): PullCredentialsRecord | undefined {
+  if (known?.nodePodsAccessible) return undefined;
+  if (added.nodePodsAccessible || known === undefined) return added;
+  const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = known;
+  const newSecrets = (added.kubernetesSecrets ?? []).filter(
+    (own) => !secrets.some((each) => same(each, own) && each.credentialHash === own.credentialHash),
+  );
+  const newAccounts = (added.kubernetesServiceAccounts ?? []).filter(
+    (own) => !accounts.some((each) => same(each, own)),
+  );
+  if (newSecrets.length + newAccounts.length === 0) return undefined;
+  const kept = secrets.filter((each) => !newSecrets.some((own) => same(each, own)));
+  return {
+    ...known,
+    ...(kept.length + newSecrets.length > 0 && { kubernetesSecrets: [...kept, ...newSecrets].toSorted(byObject) }),
+    ...(accounts.length + newAccounts.length > 0 && {
+      kubernetesServiceAccounts: [...accounts, ...newAccounts].toSorted(byObject),
+    }),
+  };
+}
+
+function byObject(a: ObjectIdentity, b: ObjectIdentity): number {
+  const [left, right] = [a, b].map(({ namespace, name, uid }) => `${namespace}/${name}/${uid}`) as [string, string];
+  return left < right ? -1 : 1;
+}

@@ -1,0 +1,167 @@
+/**
+ * Makes room for a critical pod: ends less important pods until what the node had too little of is free. Upstream:
+ * pkg/kubelet/preemption/preemption.go.
+ *
+ * As few as will do: best-effort pods only for what the others leave open, guaranteed ones only for what all others
+ * together cannot free; among equals those that come nearest to what is needed, then the smaller ones. Differs: they are
+ * ended at the same time, not one after the other.
+ */
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { podQosClass } from '../../api/pod-qos.ts';
+import { podRequests } from '../../component-helpers/pod-resources.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import { amountsByName, type AdmissionResult, type InsufficientResource } from '../admission.ts';
+import { isCriticalPod } from '../runtime/pod-facts.ts';
+import { disruptedStatus } from '../status/disrupted-status.ts';
+import { podFields } from '../types/pod-update.ts';
+
+/** Reason of the status and of the event. */
+const PREEMPTING = 'Preempting';
+const MESSAGE = 'Preempted in order to admit critical pod';
+const CONDITION_MESSAGE = 'Pod was preempted by Kubelet to accommodate a critical pod.';
+/** A pod that does not end in its time is waited for no longer than this, at least. */
+const LEAST_WAIT_MS = 10_000;
+
+/** What it needs. */
+export interface PreemptionDeps {
+  readonly platform: BasePlatform;
+  readonly recorder: KubeletEventRecorder;
+  /** Pods that hold resources. */
+  readonly activePods: () => readonly Pod[];
+  /** Ends the pod for good; resolves when its containers have stopped. */
+  readonly killPod: (request: {
+    readonly pod: Pod;
+    readonly gracePeriodSeconds: number;
+    readonly changeStatus: (status: PodStatus) => PodStatus;
+  }) => Promise<void>;
+}
+
+/** Makes room. */
+export interface Preemption {
+  /** Resolves when the pod may come, or to why it may not. */
+  makeRoom(pod: Pod, lacking: readonly InsufficientResource[]): Promise<AdmissionResult>;
+}
+
+/** Amounts still needed, by resource. */
+type Needs = ReadonlyMap<string, number>;
+
+/** Makes it. */
+export function createPreemption(deps: PreemptionDeps): Preemption {
+  const { clock, metrics } = deps.platform;
+  const log = deps.platform.log.child('preemption');
+  const preemptions = metrics.counter({
+    name: 'kubelet_preemptions',
+    help: 'Cumulative number of pod preemptions by preemption resource',
+    labels: ['preemption_signal'],
+  });
+
+  async function end(pod: Pod): Promise<void> {
+    deps.recorder.event(pod, 'Warning', PREEMPTING, MESSAGE);
+    const gracePeriodSeconds = pod.spec?.terminationGracePeriodSeconds ?? 30;
+    const why = { reason: PREEMPTING, message: MESSAGE, conditionMessage: CONDITION_MESSAGE, nowMs: clock.nowMs() };
+    const ended = deps.killPod({
+      pod,
+      gracePeriodSeconds,
+      changeStatus: (status) => disruptedStatus(status, pod, why),
+    });
+    const limit = new AbortController();
+    const tooLong = async (): Promise<void> => {
+      await clock.sleep(Math.max(LEAST_WAIT_MS, gracePeriodSeconds * 1500), limit.signal);
+      throw new Error('timeout waiting to kill pod');
+    };
+    try {
+      await Promise.race([ended, tooLong()]);
+    } catch (error) {
+      // Its worker goes on trying to end it; the critical pod comes all the same.
+      log.error('Failed to evict pod', { ...podFields(pod), err: error });
+    } finally {
+      limit.abort(new Error('it has ended'));
+    }
+  }
+
+  return {
+    async makeRoom(pod, lacking) {
+      const needs: Needs = new Map(
+        lacking.map(({ resource, requested, used, capacity }) => [resource, requested - (capacity - used)]),
+      );
+      const chosen = choosePods(
+        deps.activePods().filter((other) => mayPreempt(pod, other)),
+        needs,
+      );
+      if (chosen === undefined) {
+        const text = [...needs].map(([resource, amount]) => `(res: ${resource}, q: ${amount}), `).join('');
+        const why = `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [${text}]`;
+        return {
+          admit: false,
+          reason: 'UnexpectedAdmissionError',
+          message: `Unexpected error while attempting to recover from admission failure: ${why}`,
+        };
+      }
+      log.info('Attempting to evict pods in order to free up resources', { pods: chosen.length, ...podFields(pod) });
+      await Promise.all(chosen.map(end));
+      preemptions.inc({ preemption_signal: lacking[0]?.resource ?? '' }, chosen.length);
+      return { admit: true };
+    },
+  };
+}
+
+/** Upstream: types.Preemptable. */
+function mayPreempt(pod: Pod, other: Pod): boolean {
+  if (isCriticalPod(pod) && !isCriticalPod(other)) return true;
+  const [own, others] = [pod.spec?.priority, other.spec?.priority];
+  return own !== undefined && others !== undefined && own > others;
+}
+
+/** The pods to end; undefined: all together would not do. */
+export function choosePods(pods: readonly Pod[], needs: Needs): readonly Pod[] | undefined {
+  if (without(needs, pods).size > 0) return undefined;
+  const of = (qos: string): Pod[] => pods.filter((pod) => podQosClass(pod) === qos);
+  const [bestEffort, burstable, guaranteed] = [of('BestEffort'), of('Burstable'), of('Guaranteed')];
+  const guaranteedToEnd = nearest(guaranteed, without(needs, [...bestEffort, ...burstable]));
+  const burstableToEnd = nearest(burstable, without(needs, [...bestEffort, ...guaranteedToEnd]));
+  const bestEffortToEnd = nearest(bestEffort, without(needs, [...burstableToEnd, ...guaranteedToEnd]));
+  return [...bestEffortToEnd, ...burstableToEnd, ...guaranteedToEnd];
+}
+
+/** Picks pods until nothing is needed any more; together they suffice. */
+function nearest(pods: readonly Pod[], needs: Needs): Pod[] {
+  const left = [...pods];
+  const picked: Pod[] = [];
+  for (let open = needs; open.size > 0;) {
+    const best = left.reduce((one, other) => (isBetter(other, one, open) ? other : one));
+    left.splice(left.indexOf(best), 1);
+    picked.push(best);
+    open = without(open, [best]);
+  }
+  return picked;
+}
+
+function isBetter(pod: Pod, than: Pod, needs: Needs): boolean {
+  const difference = distance(pod, needs) - distance(than, needs);
+  if (difference !== 0) return difference < 0;
+  for (const resource of ['memory', 'cpu']) {
+    const more = amountOf(pod, resource) - amountOf(than, resource);
+    if (more !== 0) return more < 0;
+  }
+  return true;
+}
+
+/** How much stays open in proportion, each resource counting alike. */
+function distance(pod: Pod, needs: Needs): number {
+  let sum = 0;
+  for (const [resource, amount] of needs) sum += (Math.max(0, amount - amountOf(pod, resource)) / amount) ** 2;
+  return sum;
+}
+
+function without(needs: Needs, pods: readonly Pod[]): Needs {
+  const left = [...needs].map(([resource, amount]): [string, number] => [
+    resource,
+    amount - pods.reduce((sum, pod) => sum + amountOf(pod, resource), 0),
+  ]);
+  return new Map(left.filter(([, amount]) => amount > 0));
+}
+
+function amountOf(pod: Pod, resource: string): number {
+  return resource === 'pods' ? 1 : (amountsByName(podRequests(pod).requests)[resource] ?? 0);
+}

@@ -1,0 +1,33 @@
+/** The status of a pod that the kubelet ends for the node's sake: failed, with the condition DisruptionTarget. Pure. */
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { formatTime } from '../../api/time.ts';
+
+/** Why it ends. */
+export interface Disruption {
+  readonly reason: string;
+  readonly message: string;
+  /** What the condition says where it is not the message. */
+  readonly conditionMessage?: string;
+  readonly nowMs: number;
+}
+
+/** The status with all that said. */
+export function disruptedStatus(status: PodStatus, pod: Pod, why: Disruption): PodStatus {
+  const { generation } = pod.metadata;
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'TerminationByKubelet',
+    message: why.conditionMessage ?? why.message,
+    lastTransitionTime: formatTime(why.nowMs),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  };
+  const others = (status.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
+  return {
+    ...status,
+    phase: 'Failed',
+    reason: why.reason,
+    message: why.message,
+    conditions: [...others, condition],
+  };
+}

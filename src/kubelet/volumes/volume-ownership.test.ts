@@ -1,0 +1,67 @@
+/** What fsGroup makes of a volume's files, always or when its root differs. Programs do the same: kubelet-devices.test.ts. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { fsGroupOf, setVolumeOwnership } from './volume-ownership.ts';
+
+const GROUP = 4242;
+
+/** A volume with a file and a folder below; its root as given, everything else of group 0. */
+async function volume(root: { readonly gid: number; readonly mode: number }) {
+  const { files } = createSimPlatform();
+  await files.makeDir('/v/below', { mode: 0o700 });
+  await files.writeFile('/v/below/file', '', { mode: 0o600 });
+  await files.writeFile('/outside', '', { mode: 0o600 });
+  await files.symlink('/outside', '/v/link');
+  await files.chown('/v', 0, root.gid);
+  await files.chmod('/v', root.mode);
+  const facts = async (path: string): Promise<string> => {
+    const { gid, mode } = await files.lstat(path);
+    return `${gid} ${(mode & 0o7777).toString(8)}`;
+  };
+  return { files, facts };
+}
+
+const right = { gid: GROUP, mode: 0o2770 };
+const changed = { '/v': '4242 2770', '/v/below': '4242 2770', '/v/below/file': '4242 660' };
+const untouched = { '/v/below': '0 700', '/v/below/file': '0 600' };
+
+describe('fsGroup', () => {
+  const cases: {
+    readonly policy?: string;
+    readonly root: { readonly gid: number; readonly mode: number };
+    readonly about: string;
+    readonly expected: Readonly<Record<string, string>>;
+  }[] = [
+    { about: 'a root that is right', root: right, expected: changed },
+    { policy: 'Always', about: 'a root that is right', root: right, expected: changed },
+    { policy: 'OnRootMismatch', about: 'a root that is right', root: right, expected: untouched },
+    { policy: 'OnRootMismatch', about: 'another group', root: { ...right, gid: 7 }, expected: changed },
+    { policy: 'OnRootMismatch', about: 'too narrow a mode', root: { ...right, mode: 0o2750 }, expected: changed },
+    { policy: 'OnRootMismatch', about: 'no set-group-id bit', root: { ...right, mode: 0o770 }, expected: changed },
+  ];
+  for (const { policy, about, root, expected } of cases)
+    it(`${policy ?? 'no policy'}, ${about}: ${expected === changed ? 'all files change' : 'no file changes'}`, async () => {
+      const { files, facts } = await volume(root);
+      const pod = {
+        metadata: {},
+        spec: { containers: [], securityContext: { fsGroup: GROUP, ...(policy && { fsGroupChangePolicy: policy }) } },
+      };
+      const { fsGroup, policy: given } = fsGroupOf(pod);
+      await setVolumeOwnership({ files, path: '/v', fsGroup, readOnly: false, ...(given && { policy: given }) });
+      for (const [path, wanted] of Object.entries(expected)) assert.equal(await facts(path), wanted, path);
+      assert.equal(await facts('/outside'), '0 600', 'links are not followed');
+    });
+
+  it('gives no right to write where the volume is read-only', async () => {
+    const { files, facts } = await volume({ gid: 0, mode: 0o700 });
+    await setVolumeOwnership({ files, path: '/v', fsGroup: GROUP, readOnly: true });
+    assert.deepEqual([await facts('/v'), await facts('/v/below/file')], ['4242 2750', '4242 640']);
+  });
+
+  it('that is not asked for changes nothing', async () => {
+    const { files, facts } = await volume({ gid: 0, mode: 0o700 });
+    await setVolumeOwnership({ files, path: '/v', fsGroup: undefined, readOnly: false });
+    assert.deepEqual([await facts('/v'), await facts('/v/below/file')], ['0 700', '0 600']);
+  });
+});

@@ -1,0 +1,26 @@
+/** Certificates by the name a client asks for. Upstream: server/options/serving_with_loopback.go, dynamiccertificates/named_certificates.go. */
+import { X509Certificate } from 'node:crypto';
+import type { SniCertificate } from '../http.ts';
+
+/**
+ * Whose certificate it is, by name, the least binding first: `*.` names before whole ones. Names that are given beat
+ * those in certificates, and of two alike the first counts. Throws for what is no certificate.
+ */
+export function certificatesByName(certificates: readonly SniCertificate[]): [name: string, SniCertificate][] {
+  const byName = new Map<string, SniCertificate>();
+  const take = (one: SniCertificate, names: readonly string[]): void => {
+    for (const name of names) if (!byName.has(name)) byName.set(name, one);
+  };
+  for (const one of certificates) take(one, one.names);
+  for (const one of certificates) if (one.names.length === 0) take(one, namesIn(one.certPem));
+  const isWild = ([name]: [string, SniCertificate]): number => (name.startsWith('*') ? 0 : 1);
+  return [...byName].toSorted((a, b) => isWild(a) - isWild(b));
+}
+
+function namesIn(certPem: string): string[] {
+  const { subject, subjectAltName = '' } = new X509Certificate(certPem);
+  const alternatives = [...subjectAltName.matchAll(/DNS:([^,\s]+)/g)].map(([, name]) => name!);
+  const common = /^CN=(.+)$/m.exec(subject)?.[1];
+  const all = alternatives.length > 0 || common === undefined ? alternatives : [common];
+  return all.map((name) => name.toLowerCase());
+}

@@ -1,0 +1,56 @@
+/**
+ * PostFilter: plugins in their order are asked how a pod that fits nowhere could be helped, up to the first that finds a node
+ * for it. What the others would do meanwhile is done too. Upstream: RunPostFilterPlugins.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { timedCall } from './plugin-timer.ts';
+import type { CycleState, PostFilterInput, PostFilterResult, SchedulerPlugin } from './plugin.ts';
+
+interface Question {
+  readonly state: CycleState;
+  readonly pod: Pod;
+  readonly input: PostFilterInput;
+}
+
+/** Whether a node will be free for the pod once all is done. */
+export function makesRoom({ nominatedNode = '', commit }: PostFilterResult): boolean {
+  return nominatedNode !== '' && commit !== undefined;
+}
+
+/** What all of them achieve together; at once unless one of them takes its time. */
+export function runPostFilters(
+  plugins: readonly SchedulerPlugin[],
+  question: Question,
+): PostFilterResult | Promise<PostFilterResult> {
+  let result: PostFilterResult = {};
+  for (const [at, plugin] of plugins.entries()) {
+    const { state, pod, input } = question;
+    const told = timedCall(state, { plugin: plugin.name, point: 'PostFilter' }, () =>
+      plugin.postFilter?.(state, pod, input),
+    );
+    if (told instanceof Promise) return finish(result, { told, rest: plugins.slice(at + 1), question });
+    if (told !== undefined) result = joined(result, told);
+    if (makesRoom(result)) break;
+  }
+  return result;
+}
+
+async function finish(
+  before: PostFilterResult,
+  later: { told: Promise<PostFilterResult>; rest: readonly SchedulerPlugin[]; question: Question },
+): Promise<PostFilterResult> {
+  const result = joined(before, await later.told);
+  return makesRoom(result) ? result : joined(result, await runPostFilters(later.rest, later.question));
+}
+
+function joined(before: PostFilterResult, after: PostFilterResult): PostFilterResult {
+  const { message: first = '', commit: one, ...kept } = before;
+  const { message: second = '', commit: other, ...news } = after;
+  // Of a pod that has found its node nobody needs to know who could not help.
+  const message = makesRoom(after) ? '' : [first, second].filter((text) => text !== '').join(', ');
+  const commits = [one, other].filter((commit) => commit !== undefined);
+  const commit = async (signal: AbortSignal): Promise<void> => {
+    for (const each of commits) await each(signal);
+  };
+  return { ...kept, ...news, ...(message !== '' && { message }), ...(commits.length > 0 && { commit }) };
+}
