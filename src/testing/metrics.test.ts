@@ -94,6 +94,14 @@ spec:
   const [node] = cluster.nodes.names();
   const kubelet = await scrape(cluster.client, `/api/v1/nodes/${node}/proxy/metrics`);
   assert.deepEqual(missing(kubelet, KUBELET), []);
+  for (const text of [server, kubelet]) {
+    const typed = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+    assert.deepEqual(
+      typed.filter((name, index) => typed.indexOf(name) !== index),
+      [],
+      'a scrape with a metric twice is refused',
+    );
+  }
   assert.match(kubelet, /^kubelet_running_pods 1$/m);
   assert.match(kubelet, /^kubelet_running_containers\{container_state="running"\} 1$/m);
   assert.match(kubelet, /^kubelet_runtime_operations_total\{operation_type="run_podsandbox"\} 1$/m);
