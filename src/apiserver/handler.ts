@@ -95,8 +95,12 @@ function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, '
     });
   };
   if (request.principal !== undefined) return as(request.principal);
+  const known = (user: Principal): Answer => {
+    deps.metrics.authentication.succeeded(request, user, deps.clock.nowMs());
+    return as(user);
+  };
   const user = authenticate(deps.authenticators, request);
-  return user instanceof Promise ? user.then(as) : as(user);
+  return user instanceof Promise ? user.then(known) : known(user);
 }
 
 /** Rejects where a request that cannot be recorded must not go on. Upstream: filters.WithAudit. */
@@ -145,9 +149,10 @@ function admit(deps: HandlerDeps, scope: RequestScope): Answer {
   const place = fairness.enter(scope, limitMs / waitPart);
   if (!(place instanceof Promise)) return run(deps, scope, { place, limitMs });
   const startMs = deps.clock.monotonicMs();
-  return place.then((later) =>
-    run(deps, scope, { place: later, limitMs: limitMs - (deps.clock.monotonicMs() - startMs) }),
-  );
+  return place.then((later) => {
+    scope.waitedMs = deps.clock.monotonicMs() - startMs;
+    return run(deps, scope, { place: later, limitMs: limitMs - scope.waitedMs });
+  });
 }
 
 interface Admitted {
@@ -252,7 +257,8 @@ function record(deps: HandlerDeps, served: Served, status: number): void {
   const durationMs = deps.clock.monotonicMs() - served.startMs;
   // What was answered well is known: only of failures it must be looked up.
   const known = status < 400 || (status !== 401 && status !== 403 && isKnown(deps, served.scope));
-  deps.metrics.observe(served.scope, { code: status, seconds: durationMs / 1000, known });
+  const waitedSeconds = served.scope.waitedMs / 1000;
+  deps.metrics.observe(served.scope, { code: status, seconds: durationMs / 1000, waitedSeconds, known });
 }
 
 function finish(deps: HandlerDeps, served: Served, response: ApiResponse): Answer {
@@ -270,6 +276,7 @@ function withFlow({ flowHeaders }: RequestScope, response: ApiResponse): ApiResp
 function fail(deps: HandlerDeps, served: Served, error: unknown): Answer {
   const status = statusOf(error, deps.log);
   if (status.code === 429) deps.metrics.terminated();
+  if (status.code === 401) deps.metrics.authentication.failed();
   record(deps, served, status.code ?? 500);
   const bare = errorResponse(served.request, status, served.scope?.warnings ?? []);
   const response = served.scope === undefined ? bare : withFlow(served.scope, bare);

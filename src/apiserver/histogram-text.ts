@@ -7,20 +7,18 @@ export interface HistogramCounts {
   readonly total: number;
 }
 
-/** Appends the lines of one series. `labels` is the text between the braces, without `le`. */
+/** Appends the lines of one series. `labels` is the text between the braces, without `le`; it may be empty. */
 export function exposeHistogram(
   lines: string[],
   { name, labels, bounds }: { readonly name: string; readonly labels: string; readonly bounds: readonly number[] },
   { counts, sum, total }: HistogramCounts,
 ): void {
   let below = 0;
+  const before = labels === '' ? '' : `${labels},`;
+  const own = labels === '' ? '' : `{${labels}}`;
   for (const [index, bound] of bounds.entries()) {
     below += counts[index]!;
-    lines.push(`${name}_bucket{${labels},le="${bound}"} ${below}`);
+    lines.push(`${name}_bucket{${before}le="${bound}"} ${below}`);
   }
-  lines.push(
-    `${name}_bucket{${labels},le="+Inf"} ${total}`,
-    `${name}_sum{${labels}} ${sum}`,
-    `${name}_count{${labels}} ${total}`,
-  );
+  lines.push(`${name}_bucket{${before}le="+Inf"} ${total}`, `${name}_sum${own} ${sum}`, `${name}_count${own} ${total}`);
 }

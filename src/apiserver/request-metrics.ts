@@ -2,9 +2,10 @@
  * Counts requests under upstream's metric names. Kept in plain maps and written out when scraped: a labelled counter of
  * the metrics library costs more than serving a small GET.
  */
+import { AuthenticationMetrics } from './authentication-metrics.ts';
 import { exposeHistogram } from './histogram-text.ts';
 import type { RequestScope } from './request-scope.ts';
-import type { MaxInFlight } from './filters/max-in-flight.ts';
+import { isLongRunning, type MaxInFlight } from './filters/max-in-flight.ts';
 
 const buckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
@@ -14,9 +15,39 @@ type Labels = readonly (readonly [string, string])[];
 interface Series {
   readonly labels: Labels;
   readonly codes: Map<number, number>;
+  readonly whole: Durations;
+  /** Without waits for a turn; absent where requests last as long as their clients like. */
+  readonly served: Durations | undefined;
+}
+
+interface Durations {
   readonly counts: number[];
   sum: number;
   total: number;
+}
+
+function noDurations(): Durations {
+  return { counts: buckets.map(() => 0), sum: 0, total: 0 };
+}
+
+function add(durations: Durations, seconds: number): void {
+  durations.sum += seconds;
+  durations.total++;
+  const bucket = buckets.findIndex((bound) => seconds <= bound);
+  if (bucket >= 0) durations.counts[bucket]!++;
+}
+
+const METRIC_VERBS: Readonly<Record<string, string>> = { create: 'POST', update: 'PUT' };
+const CONNECTS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'proxy']);
+
+/** Verbs as upstream's metrics have them: methods, where one says what is done, and what else there is beside them. */
+function verbOf({ info, request }: RequestScope): string {
+  const { verb } = info;
+  if (!info.isResourceRequest) return verb.toUpperCase();
+  if (CONNECTS.has(info.subresource)) return 'CONNECT';
+  if (verb === 'patch' && request.headers['content-type']?.startsWith('application/apply-patch') === true)
+    return 'APPLY';
+  return METRIC_VERBS[verb] ?? verb.toUpperCase();
 }
 
 function quote(value: string): string {
@@ -25,7 +56,7 @@ function quote(value: string): string {
 
 function scopeOf({ info }: RequestScope): string {
   if (!info.isResourceRequest) return '';
-  if (info.name !== '') return 'resource';
+  if (info.name !== '' || info.verb === 'create') return 'resource';
   return info.namespace === '' ? 'cluster' : 'namespace';
 }
 
@@ -37,7 +68,7 @@ function labelsOf(scope: RequestScope): Labels {
     ['resource', info.resource],
     ['scope', scopeOf(scope)],
     ['subresource', info.isResourceRequest ? info.subresource : info.path],
-    ['verb', info.verb.toUpperCase()],
+    ['verb', verbOf(scope)],
     ['version', info.apiVersion],
   ];
 }
@@ -61,27 +92,27 @@ export class RequestMetrics {
   readonly #series = new Map<string, Series>();
   readonly #inFlight: MaxInFlight;
   #terminations = 0;
+  readonly authentication = new AuthenticationMetrics();
 
   constructor(inFlight: MaxInFlight) {
     this.#inFlight = inFlight;
   }
 
   /** Notes one answer. `known`: the path is served; unknown paths share one series so that they cannot fill memory. */
-  observe(scope: RequestScope, answer: { code: number; seconds: number; known: boolean }): void {
+  observe(scope: RequestScope, answer: { code: number; seconds: number; waitedSeconds: number; known: boolean }): void {
     const { info } = scope;
     const key = answer.known
-      ? `${info.verb} ${info.apiGroup}/${info.apiVersion}/${info.resource}/${info.subresource} ${info.isResourceRequest ? scopeOf(scope) : info.path}`
+      ? `${info.verb === 'patch' ? verbOf(scope) : info.verb} ${info.apiGroup}/${info.apiVersion}/${info.resource}/${info.subresource} ${info.isResourceRequest ? scopeOf(scope) : info.path}`
       : '';
     let series = this.#series.get(key);
     if (series === undefined) {
       const labels = answer.known ? labelsOf(scope) : unknownLabels;
-      this.#series.set(key, (series = { labels, codes: new Map(), counts: buckets.map(() => 0), sum: 0, total: 0 }));
+      const served = answer.known && isLongRunning(scope) ? undefined : noDurations();
+      this.#series.set(key, (series = { labels, codes: new Map(), whole: noDurations(), served }));
     }
     series.codes.set(answer.code, (series.codes.get(answer.code) ?? 0) + 1);
-    series.sum += answer.seconds;
-    series.total++;
-    const bucket = buckets.findIndex((bound) => answer.seconds <= bound);
-    if (bucket >= 0) series.counts[bucket]!++;
+    add(series.whole, answer.seconds);
+    if (series.served !== undefined) add(series.served, Math.max(0, answer.seconds - answer.waitedSeconds));
   }
 
   /** Notes a request refused for overload. */
@@ -105,8 +136,12 @@ export class RequestMetrics {
       exposeHistogram(
         lines,
         { name: 'apiserver_request_duration_seconds', labels: textOf(series.labels), bounds: buckets },
-        series,
+        series.whole,
       );
+    const sli = 'apiserver_request_sli_duration_seconds';
+    head(sli, 'histogram', 'Time to answer a request without its wait for a turn, in seconds.');
+    for (const { labels, served } of this.#series.values())
+      if (served !== undefined) exposeHistogram(lines, { name: sli, labels: textOf(labels), bounds: buckets }, served);
     head('apiserver_current_inflight_requests', 'gauge', 'Short requests being served.');
     lines.push(`apiserver_current_inflight_requests{request_kind="mutating"} ${this.#inFlight.mutating}`);
     lines.push(`apiserver_current_inflight_requests{request_kind="readOnly"} ${this.#inFlight.readOnly}`);
@@ -114,6 +149,7 @@ export class RequestMetrics {
     lines.push(`apiserver_request_terminations_total{component="apiserver",code="429"} ${this.#terminations}`);
     head('apiserver_longrunning_requests', 'gauge', 'Watches being served.');
     lines.push(`apiserver_longrunning_requests{component="apiserver",verb="WATCH"} ${watches}`);
+    this.authentication.expose(lines);
     return `${lines.join('\n')}\n`;
   }
 }

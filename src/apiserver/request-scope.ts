@@ -20,6 +20,9 @@ export class RequestScope implements RequestContext {
   readonly user: Principal;
   readonly warnings: string[] = [];
 
+  /** Time it waited for its turn, in milliseconds. */
+  waitedMs = 0;
+
   /** For the audit event; made when first written to. */
   auditAnnotations: Map<string, string> | undefined;
 

@@ -65,7 +65,9 @@ async function runOn(
   const { createRestClient } = await import('../client/rest-client.ts');
   const { createAccountClients } = await import('../cluster/service-account-clients.ts');
   const { createStandaloneControllers } = await import('../cluster/standalone-controllers.ts');
-  const found = await loadKubeconfig({ ...platform, userAgent: 'kube-controller-manager' }, options.kubeconfig);
+  const { measuredNet } = await import('../client/measured-net.ts');
+  const net = measuredNet(platform.net, platform);
+  const found = await loadKubeconfig({ ...platform, net, userAgent: 'kube-controller-manager' }, options.kubeconfig);
   const base = raw.master === undefined ? found : { ...found, server: raw.master };
   const client = createRestClient(base);
   const accountClient = createAccountClients(base, client);

@@ -53,7 +53,9 @@ async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, serves: C
   const { createRestClient } = await import('../client/rest-client.ts');
   const { makeExtenders } = await import('../cluster/scheduler-setup.ts');
   const { createStandaloneScheduler } = await import('../cluster/standalone-scheduler.ts');
-  const found = await loadKubeconfig({ ...platform, userAgent: 'kube-scheduler' }, options.kubeconfig);
+  const { measuredNet } = await import('../client/measured-net.ts');
+  const net = measuredNet(platform.net, platform);
+  const found = await loadKubeconfig({ ...platform, net, userAgent: 'kube-scheduler' }, options.kubeconfig);
   const client = createRestClient(raw.master === undefined ? found : { ...found, server: raw.master });
   const standalone = createStandaloneScheduler(
     { platform, client, extenders: await makeExtenders(platform, options.scheduler.extenders) },

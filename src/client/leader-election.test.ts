@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Leases } from '../api/gen/resources.ts';
 import { serviceUnavailable } from '../api/status-error.ts';
+import { createMemoryMetrics } from '../platform/sim/metrics.ts';
 import { createMemoryLog } from '../platform/sim/log.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
@@ -21,7 +22,8 @@ function setUp() {
   const leading: string[] = [];
   const run = (identity: string) => {
     const stop = new AbortController();
-    const deps = { client, clock, random: createSeededRandom(identity), log: createMemoryLog() };
+    const metrics = createMemoryMetrics();
+    const deps = { client, clock, random: createSeededRandom(identity), log: createMemoryLog(), metrics };
     const ended = runLeaderElection(
       deps,
       {
@@ -44,7 +46,7 @@ function setUp() {
       },
       stop.signal,
     );
-    return { stop, ended };
+    return { stop, ended, status: () => metrics.value('leader_election_master_status', { name: 'test' }) };
   };
   const holder = () => api.objects(Leases)[0]?.spec?.holderIdentity;
   return { clock, api, run, leading, holder };
@@ -58,11 +60,13 @@ describe('leader election', () => {
     const b = run('b');
     await clock.advance(60_000);
     assert.deepEqual(leading, ['a']);
+    assert.deepEqual([a.status(), b.status()], [1, 0]);
     a.stop.abort(new Error('bye'));
     await a.ended;
     assert.equal(holder(), '');
     await clock.advance(5000);
     assert.deepEqual([leading, holder()], [['b'], 'b']);
+    assert.deepEqual([a.status(), b.status()], [0, 1]);
     b.stop.abort(new Error('bye'));
     await b.ended;
   });

@@ -11,6 +11,7 @@ import { linkedController } from '../base/abort.ts';
 import { deepEqual } from '../base/equal.ts';
 import type { Lease, LeaseSpec } from '../api/gen/coordination-v1.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
 import type { Client, ResourceClient } from './client.ts';
@@ -24,6 +25,7 @@ export interface LeaderElectorDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly metrics: Metrics;
 }
 
 /** The lease, the candidate and what to call. */
@@ -58,18 +60,27 @@ export async function runLeaderElection(
   signal: AbortSignal,
 ): Promise<void> {
   const elector = createElector(deps, config);
+  const status = deps.metrics.gauge({
+    name: 'leader_election_master_status',
+    help: 'Whether this process leads, by name of the lease: 1 it does, 0 it is a candidate.',
+    labels: ['name'],
+  });
+  const leads = (value: number): void => status.set(value, { name: config.name });
+  leads(0);
   const retryPeriodMs = config.retryPeriodMs ?? 2000;
   while (!(await elector.tryAcquireOrRenew(signal))) {
     await deps.clock.sleep(retryPeriodMs * (1 + JITTER * deps.random.next()), signal).catch(() => undefined);
     if (signal.aborted) return;
   }
   deps.log.info('successfully acquired lease', { lease: `${config.namespace}/${config.name}` });
+  leads(1);
   const term = linkedController(signal);
   const work = config.lead(term.signal).finally(() => term.abort(new Error('the leader stopped')));
   work.catch(() => undefined);
   try {
     await renewUntilLost(deps, config, { elector, signal: term.signal });
   } finally {
+    leads(0);
     term.abort(new Error('leader election lost'));
     term.dispose();
   }

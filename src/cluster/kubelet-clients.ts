@@ -4,6 +4,7 @@
  * Upstream: buildKubeletClientConfig, kubeClientConfigOverrides and bootstrap.LoadClientConfig in cmd/kubelet/app.
  */
 import { loadKubeconfig } from '../client/kubeconfig.ts';
+import { measuredNet } from '../client/measured-net.ts';
 import { rateLimitedNet } from '../client/rate-limited-net.ts';
 import { createRestClient, type RestClientDeps } from '../client/rest-client.ts';
 import { createTransportClient, type ClientTransport } from '../client/transport-client.ts';
@@ -44,7 +45,10 @@ export async function createKubeletClients(
   const { kubeconfig, bootstrapKubeconfig } = credentials;
   const bootstrapping = bootstrapKubeconfig !== undefined && !(await files.exists(kubeconfig));
   const source = bootstrapping ? bootstrapKubeconfig : kubeconfig;
-  const deps = await loadKubeconfig({ ...platform, userAgent: USER_AGENT }, source);
+  const deps = await loadKubeconfig(
+    { ...platform, net: measuredNet(platform.net, platform), userAgent: USER_AGENT },
+    source,
+  );
   const manager = clientCertificate(platform, credentials, {
     deps,
     given: bootstrapping ? undefined : pairOf(deps.tls),
@@ -82,12 +86,12 @@ export function createAbsentClient(platform: Pick<Platform, 'clock'>): Client {
 }
 
 function threeClients(
-  { net, clock }: Platform,
+  { clock }: Platform,
   deps: RestClientDeps,
   config: KubeletConfigurationV1Beta1,
 ): Pick<KubeletClients, 'client' | 'heartbeatClient' | 'eventClient'> {
   const limited = (perSecond: number, burst: number): RestClientDeps =>
-    withNet(deps, rateLimitedNet(net, clock, { perSecond, burst }));
+    withNet(deps, rateLimitedNet(deps.net, clock, { perSecond, burst }));
   return {
     client: createRestClient(limited(config.kubeAPIQPS, config.kubeAPIBurst)),
     heartbeatClient: createRestClient(withTimeout(deps, config.nodeLeaseDurationSeconds * 1000)),

@@ -11,7 +11,6 @@ import { settingsOf, shutdownGroupsOf, type NodeIdentity } from '../kubelet/conf
 import type { CredentialProviders } from '../kubelet/images/credential-providers.ts';
 import type { DynamicConfiguration } from '../kubelet/dynamic-configuration/dynamic-configuration.ts';
 import { parseDurationMs } from '../api/duration.ts';
-import { countedRuntime } from '../kubelet/runtime/runtime-metrics.ts';
 import { createServiceAccountTokens } from '../kubelet/volumes/service-account-tokens.ts';
 import type { Platform } from '../platform/platform.ts';
 import { cgroupsByDriver } from './cgroup-driver.ts';
@@ -69,7 +68,7 @@ async function startWithin(
   const { signal } = lifetime;
   const nodeName = await nodeNameOf(platform, options);
   const clients = await clientsOf(platform, { ...options, nodeName, config, signal });
-  const cri = countedRuntime(criOf(platform, config), platform);
+  const cri = criOf(platform, config);
   const settings = settingsOf(config, { ...options.identity, nodeName });
   await platform.files.makeDir(settings.rootDirectory, { mode: 0o750 });
   await platform.files.makeDir(settings.podLogsDir, { mode: 0o750 });

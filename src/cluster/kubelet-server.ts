@@ -74,6 +74,7 @@ function kubeletHandler(
     runtime: kubelet.runtime,
     auth: parts.auth,
     ...(config.checkpoints ? { checkpointDirectory: `${config.rootDirectory}/checkpoints` } : {}),
+    readOnly: !parts.removes,
     ...(parts.removes && config.localPathRoot !== '' ? { localPathRoot: config.localPathRoot } : {}),
     platform,
     streamIdleTimeoutMs,

@@ -32,10 +32,10 @@ export interface LedComponent {
 export async function runLed(deps: LeadershipDeps, component: LedComponent, signal: AbortSignal): Promise<void> {
   if (!deps.shared) return await component.lead(signal);
   const { name } = component;
-  const { clock, random, log } = deps.platform;
+  const { clock, random, log, metrics } = deps.platform;
   const user: Principal = { name: `system:${name}`, groups: ['system:authenticated'] };
   const client = deps.clientFor(user, `${name}/leader-election`);
-  const electors = { client, clock, random: random.fork(`leader-election-${name}`), log: log.child(name) };
+  const electors = { client, clock, random: random.fork(`leader-election-${name}`), log: log.child(name), metrics };
   let failure: { readonly error: unknown } | undefined;
   const lead = async (until: AbortSignal): Promise<void> => {
     try {

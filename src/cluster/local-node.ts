@@ -84,11 +84,10 @@ class Machine implements LocalNode {
     await this.#networkUp;
     if (cri === undefined) throw new Error('join comes after prepare');
     const { createClusterNode, instanceNodeConfig } = await import('./node.ts');
-    const { countedRuntime } = await import('../kubelet/runtime/runtime-metrics.ts');
     const node = await createClusterNode({
       platform,
       client: connection.kubelet,
-      cri: countedRuntime(cri, platform),
+      cri,
       network: this.#network,
       config: { ...instanceNodeConfig(instance, kubeletPort.port), nodeIps },
     });

@@ -2,7 +2,7 @@
 import type { Client } from '../client/client.ts';
 import { requestCertificate } from '../client/certificate-request.ts';
 import { createCertificateManager, type CertificateManager } from '../component-helpers/pki/certificate-manager.ts';
-import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
+import { readCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { Platform } from '../platform/platform.ts';
 
 /** Which certificate, of whom. */
@@ -31,7 +31,8 @@ export function createNodeCertificate(
   const { files, clock, crypto, random } = platform;
   const { signerName, usage } = SIGNERS[kind];
   const usages = ['digital signature', usage];
-  return createCertificateManager(
+  const failures = platform.metrics.counter(RENEW_ERRORS[kind]);
+  const manager = createCertificateManager(
     {
       files,
       clock,
@@ -39,7 +40,12 @@ export function createNodeCertificate(
       random,
       log: platform.log.child('certificates'),
       sign: (requestPem, signal) =>
-        requestCertificate({ client: client(), clock }, { requestPem, signerName, usages }, signal),
+        requestCertificate({ client: client(), clock }, { requestPem, signerName, usages }, signal).catch(
+          (error: unknown) => {
+            if (!signal.aborted) failures.inc();
+            throw error;
+          },
+        ),
     },
     {
       dir,
@@ -52,4 +58,44 @@ export function createNodeCertificate(
       }),
     },
   );
+  exposeTimeToLive(platform, kind, manager);
+  return manager;
+}
+
+/** Upstream's names differ in their order of words. */
+const RENEW_ERRORS = {
+  'kubelet-client': {
+    name: 'kubelet_certificate_manager_client_expiration_renew_errors',
+    help: 'Counter of certificate renewal errors.',
+  },
+  'kubelet-server': {
+    name: 'kubelet_server_expiration_renew_errors',
+    help: 'Counter of certificate renewal errors.',
+  },
+} as const;
+
+/** Read when asked for; of a certificate seen first, at the next time. */
+function exposeTimeToLive(
+  { clock, crypto, metrics, log }: Platform,
+  kind: NodeCertificateConfig['kind'],
+  manager: CertificateManager,
+): void {
+  const side = kind === 'kubelet-client' ? 'client' : 'server';
+  const gauge = metrics.gauge({
+    name: `kubelet_certificate_manager_${side}_ttl_seconds`,
+    help: `Shortest TTL (in seconds) of the Kubelet's ${side} certificate. Infinite without one, negative after its end.`,
+  });
+  let known: { readonly pair: KeyPairPem; notAfterMs?: number } | undefined;
+  metrics.beforeExpose(() => {
+    const pair = manager.current();
+    if (pair !== undefined && known?.pair !== pair) {
+      const found: NonNullable<typeof known> = (known = { pair });
+      readCertificate({ crypto }, pair.certPem).then(
+        ({ notAfterMs }) => void (found.notAfterMs = notAfterMs),
+        (error: unknown) => log.warn('cannot read the own certificate', { err: error }),
+      );
+    }
+    const notAfterMs = pair === undefined ? Infinity : known?.notAfterMs;
+    if (notAfterMs !== undefined) gauge.set((notAfterMs - clock.nowMs()) / 1000);
+  });
 }

@@ -22,6 +22,8 @@ import type { CredentialProviders } from '../kubelet/images/credential-providers
 import { createPullVerification, type PullVerification } from '../kubelet/images/pull-verification.ts';
 import type { Kubelet, KubeletCore, KubeletDeps } from '../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../kubelet/kubelet.ts';
+import { measureCgroups } from '../kubelet/metrics/cgroup-operations.ts';
+import { measureRuntime } from '../kubelet/metrics/runtime-operations.ts';
 import { createContainerRuntime } from '../kubelet/runtime/container-runtime.ts';
 import { createStatsProvider } from '../kubelet/stats/create-stats-provider.ts';
 import type { StatsProvider } from '../kubelet/stats/stats-provider.ts';
@@ -85,6 +87,7 @@ interface Parts extends NodeDeps {
 /** Puts a node together. Reads facts of the host, starts nothing. */
 export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const { platform, client, config } = deps;
+  const cri = measureRuntime(deps.cri, platform);
   const host = await platform.host.info();
   const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
   const events = createEventBroadcaster(eventSources(deps));
@@ -92,12 +95,13 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const verification = imageVerification(deps);
   const parts: Parts = {
     ...deps,
+    cri,
     ...verification,
     host,
     events,
     informers: createInformerFactory(sources),
     recorder,
-    upkeep: createNodeUpkeep({ platform, cri: deps.cri, recorder, ...verification, config }),
+    upkeep: createNodeUpkeep({ platform, cri, recorder, ...verification, config }),
     objects: createObjectCache({ client, platform }),
   };
   const { kubelet, podContainers, stats } = assembleKubelet(parts);
@@ -220,7 +224,7 @@ function podContainerManager(
   const { cgroups } = config;
   return createPodContainerManager(
     {
-      cgroups: platform.cgroups,
+      cgroups: measureCgroups(platform.cgroups, platform),
       platform,
       recorder,
       activePods: () => core()?.pods.getPods() ?? [],
@@ -331,6 +335,7 @@ function containerRuntime(
       podStates: core.podState,
       actuated: core.allocations,
       devices: core.containerDevices,
+      imagePulled: core.podStarts.pulled,
       ...(parts.credentialProviders && { credentialProviders: parts.credentialProviders }),
       ...(parts.verification && { verification: parts.verification }),
       services: () => services.list(),

@@ -61,7 +61,7 @@ export function createStandaloneControllers(
       const { leaderElection } = config;
       if (leaderElection === undefined) await lead(signal);
       else {
-        const electors = { client, clock, random: random.fork('leader-election'), log };
+        const electors = { client, clock, random: random.fork('leader-election'), log, metrics: platform.metrics };
         await runLeaderElection(electors, { ...leaderElection, lead }, signal);
       }
       return signal.aborted ? 'stopped' : 'leadership lost';

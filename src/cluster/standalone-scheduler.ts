@@ -82,7 +82,7 @@ export function createStandaloneScheduler(
     async run(signal) {
       if (leaderElect)
         await runLeaderElection(
-          { client, clock, random: random.fork('leader-election'), log },
+          { client, clock, random: random.fork('leader-election'), log, metrics },
           {
             namespace: resourceNamespace,
             name: resourceName,

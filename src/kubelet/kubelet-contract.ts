@@ -11,6 +11,7 @@ import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { PreparePod } from './config/static-pod.ts';
 import type { ContainerRuntime } from './container/runtime.ts';
 import type { PluginManager } from './plugin-manager/plugin-manager.ts';
+import type { PodStarts } from './metrics/pod-starts.ts';
 import type { PodManagerView } from './pod/pod-manager.ts';
 import type { PodDirectories } from './pod-directories.ts';
 import type { PodStateProvider } from './pod-workers/pod-syncer.ts';
@@ -28,6 +29,7 @@ export interface KubeletCore {
   readonly pods: PodManagerView;
   readonly podState: PodStateProvider;
   readonly directories: PodDirectories;
+  readonly podStarts: PodStarts;
   /** What pods and containers have been given, where resizes changed it. */
   readonly allocations: AllocationManager;
   readonly nodeIps: () => readonly string[];

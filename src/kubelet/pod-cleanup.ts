@@ -4,6 +4,8 @@
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { BasePlatform } from '../platform/platform.ts';
+import { createPodWorkCounts } from './metrics/pod-counts.ts';
+import type { PodStarts } from './metrics/pod-starts.ts';
 import type { AllocationManager } from './allocation/allocation-manager.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, RuntimePod } from './container/runtime.ts';
@@ -30,12 +32,14 @@ export interface PodCleanupDeps {
   readonly statusManager: StatusManager;
   readonly mirrorClient: MirrorClient;
   readonly activePods: () => readonly Pod[];
+  readonly podStarts: Pick<PodStarts, 'forget'>;
 }
 
 /** Makes the housekeeping. */
 export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
   const { podManager, podWorkers } = deps;
   const log = deps.platform.log.child('housekeeping');
+  const counts = createPodWorkCounts(deps.platform.metrics);
 
   function cleanProbes(workers: ReadonlyMap<string, PodWorkerSync>): Set<string> {
     const possiblyRunning = new Set<string>();
@@ -61,8 +65,8 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
   }
 
   /** Configured pods no worker knows: their uid was used before and that life is over now. */
-  function restartReusedUids(workers: ReadonlyMap<string, PodWorkerSync>): ReadonlySet<string> {
-    const restarted = new Set<string>();
+  function restartReusedUids(workers: ReadonlyMap<string, PodWorkerSync>): ReadonlyMap<string, Pod> {
+    const restarted = new Map<string, Pod>();
     for (const wanted of deps.activePods()) {
       if (workers.has(podUid(wanted))) continue;
       const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(wanted);
@@ -72,17 +76,20 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
         { podUID: podUid(pod) },
       );
       podWorkers.updatePod({ pod, mirrorPod, updateType: 'create' });
-      restarted.add(podUid(pod));
+      restarted.set(podUid(pod), pod);
     }
     return restarted;
   }
 
-  function endOrphans(running: readonly RuntimePod[], known: (uid: string) => boolean): void {
+  function endOrphans(running: readonly RuntimePod[], known: (uid: string) => boolean): number {
+    let ended = 0;
     for (const runningPod of running) {
       if (known(runningPod.uid)) continue;
       log.info('Clean up containers for orphaned pod we had not seen before', { podUID: runningPod.uid });
       podWorkers.updatePod({ runningPod, updateType: 'kill', killPodOptions: { gracePeriodSecondsOverride: 1 } });
+      ended++;
     }
+    return ended;
   }
 
   /** Directories of pods that are gone, once nothing is mounted and nothing runs there. */
@@ -96,6 +103,7 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
       try {
         await deps.directories.removePodDir(uid);
         deps.runtime.forgetPod(uid);
+        deps.podStarts.forget(uid);
         await deps.allocations.forget(uid);
       } catch (error) {
         log.error('Orphaned pod found, but error occurred when trying to remove the pod dir', {
@@ -134,7 +142,8 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
     if (firstTime) deps.statusManager.syncAll();
     firstTime = false;
     const restarted = restartReusedUids(workers);
-    endOrphans(running, (uid) => before.has(uid) || workers.has(uid) || restarted.has(uid));
+    const unseen = endOrphans(running, (uid) => before.has(uid) || workers.has(uid) || restarted.has(uid));
+    counts.note({ workers: workers.values(), unseen, restarted: [...restarted.values()] });
     await cleanMirrorPods();
     await cleanDirectories(running, workers);
     await cleanCgroups(possiblyRunning);

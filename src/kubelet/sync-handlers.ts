@@ -17,6 +17,8 @@ import { isTerminalPhase, podFields, podUid, type SyncPodType } from './types/po
 export interface SyncHandlersDeps {
   readonly platform: BasePlatform;
   readonly recorder: KubeletEventRecorder;
+  /** Hears of every pod the kubelet is told to run. */
+  readonly podSeen: (pod: Pod) => void;
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
   readonly statusManager: StatusManager;
@@ -122,6 +124,7 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
       );
       for (const pod of byAge) {
         podManager.addPod(pod);
+        deps.podSeen(pod);
         const { wasMirror } = podManager.getPodAndMirrorPod(pod);
         if (wasMirror) dispatchWork(pod, 'create', startedMs);
         else admitAndDispatch(pod, startedMs);

@@ -16,6 +16,7 @@ import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } f
 import { killPod, runningPodOf } from './kill-pod.ts';
 import type { RuntimeState } from './node-status/runtime-state.ts';
 import type { ObservationStamp, PodCache } from './pod-cache.ts';
+import type { PodStarts } from './metrics/pod-starts.ts';
 import type { PodDirectories } from './pod-directories.ts';
 import { PodSyncError, type PodSyncer, type SyncPodOutcome } from './pod-workers/pod-syncer.ts';
 import { NETWORK_NOT_READY_MESSAGE } from './pod-workers/requeue-delay.ts';
@@ -47,6 +48,7 @@ export interface SyncPodDeps {
   readonly isPodTerminationRequested: (uid: string) => boolean;
   /** Upstream has none: while the runtime works for the pod, its events need no inspections of their own. */
   readonly holdEvents: (uid: string) => () => void;
+  readonly podStarts: Pick<PodStarts, 'reported'>;
   /** Wired status generation. */
   readonly generateStatus: (pod: Pod, runtimeStatus: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
 }
@@ -63,6 +65,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
   function report(pod: Pod, podStatus: RuntimePodStatus): PodStatus {
     const status = deps.generateStatus(pod, podStatus, false);
     deps.statusManager.setPodStatus(pod, status);
+    deps.podStarts.reported(pod, status);
     return status;
   }
 

@@ -13,6 +13,8 @@ export interface PeerCertificate {
   readonly fingerprint256: string;
   /** The same of the authority that issued it, where it is known. */
   readonly issuerFingerprint256?: string;
+  /** When it ends, wall-clock milliseconds. */
+  readonly expiresAtMs?: number;
 }
 
 /** One request. Header names are lower case. */

@@ -8,10 +8,32 @@ export interface ProxyMetrics {
   failed(): void;
   serviceChanged(): void;
   endpointsChanged(): void;
+  /** Rules wait to be written, from this time on. */
+  queued(atSeconds: number): void;
+  /** What triggered a change of endpoints so many seconds ago is in the kernel now. */
+  programmed(seconds: number): void;
 }
 
+/** What upstream's modes call transactions that failed. */
+const FAILURES = {
+  nftables: ['kubeproxy_sync_proxy_rules_nftables_sync_failures_total', 'Cumulative proxy nftables sync failures'],
+  iptables: [
+    'kubeproxy_sync_proxy_rules_iptables_restore_failures_total',
+    'Cumulative proxy iptables restore failures',
+  ],
+} as const;
+
+/** 0.25 s to 5 minutes: finest below a minute. */
+const PROGRAMMING_SECONDS = [
+  0.25,
+  0.5,
+  ...Array.from({ length: 59 }, (_, index) => 1 + index),
+  ...Array.from({ length: 12 }, (_, index) => 60 + 5 * index),
+  ...Array.from({ length: 7 }, (_, index) => 120 + 30 * index),
+];
+
 /** Creates them, or finds those created before. */
-export function createProxyMetrics(metrics: Metrics): ProxyMetrics {
+export function createProxyMetrics(metrics: Metrics, mode: keyof typeof FAILURES = 'nftables'): ProxyMetrics {
   const buckets = [
     0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384,
   ];
@@ -24,9 +46,16 @@ export function createProxyMetrics(metrics: Metrics): ProxyMetrics {
     name: 'kubeproxy_sync_proxy_rules_last_timestamp_seconds',
     help: 'The last time proxy rules were successfully synced',
   });
-  const failures = metrics.counter({
-    name: 'kubeproxy_sync_proxy_rules_nftables_sync_failures_total',
-    help: 'Cumulative proxy nftables sync failures',
+  const [name, help] = FAILURES[mode];
+  const failures = metrics.counter({ name, help });
+  const queued = metrics.gauge({
+    name: 'kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds',
+    help: 'The last time a sync of proxy rules was queued',
+  });
+  const programming = metrics.histogram({
+    name: 'kubeproxy_network_programming_duration_seconds',
+    help: 'In Cluster Network Programming Latency in seconds',
+    buckets: PROGRAMMING_SECONDS,
   });
   const services = metrics.counter({
     name: 'kubeproxy_sync_proxy_rules_service_changes_total',
@@ -44,5 +73,7 @@ export function createProxyMetrics(metrics: Metrics): ProxyMetrics {
     failed: () => failures.inc(),
     serviceChanged: () => services.inc(),
     endpointsChanged: () => endpoints.inc(),
+    queued: (atSeconds) => queued.set(atSeconds),
+    programmed: (seconds) => programming.observe(seconds),
   };
 }

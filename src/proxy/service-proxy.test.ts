@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';
 import type { Node, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import { formatTime } from '../api/time.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import { createFakeApi } from '../client/testing/fake-api.ts';
@@ -64,6 +65,22 @@ async function setUp(
 }
 
 describe('the service proxy', () => {
+  it('tells how long a change of endpoints took from its trigger into the kernel', async () => {
+    const { api, clock, platform, proxy, end } = await setUp();
+    await proxy.synced();
+    const name = 'kubeproxy_network_programming_duration_seconds';
+    assert.equal(platform.metrics.value(name), undefined);
+    const triggered = { 'endpoints.kubernetes.io/last-change-trigger-time': formatTime(clock.nowMs() + 1000) };
+    await clock.advance(3000);
+    const changed = slice('web', ['10.42.0.3']);
+    api.seed(EndpointSlices, { ...changed, metadata: { ...changed.metadata, annotations: triggered } });
+    await clock.settle();
+    assert.equal(platform.metrics.value(name), 1);
+    assert.ok(Math.abs((platform.metrics.sum(name) ?? 0) - 2) <= 1);
+    assert.ok((platform.metrics.value('kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds') ?? 0) > 0);
+    await end();
+  });
+
   it('writes the whole table first, then what changed, one transaction per burst', async () => {
     const { api, clock, proxy, scripts, end } = await setUp();
     await proxy.synced();

@@ -8,10 +8,9 @@
  */
 import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
 import type { Node, Pod, Service } from '../api/gen/core-v1.ts';
-import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { parseCidr } from '../base/cidr.ts';
 import { Lru } from '../base/lru.ts';
-import type { Informer, InformerFactory, InformerHandler } from '../client/informer.ts';
+import type { Informer, InformerFactory } from '../client/informer.ts';
 import type { Platform } from '../platform/platform.ts';
 import {
   NO_SLOTS,
@@ -31,10 +30,12 @@ import { createNftablesApplier, type RuleTable } from './nftables-applier.ts';
 import { createIptablesApplier } from './iptables/iptables-applier.ts';
 import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
 import { createUserspaceApplier } from './userspace/userspace-applier.ts';
+import { createProgrammingLatencies } from './programming-latency.ts';
 import { createProxyMetrics } from './proxy-metrics.ts';
 import { nodePortHosts, nodePortRanges, wantsLoopbackNodePorts } from './node-port-addresses.ts';
 import { RuleBook } from './rule-book.ts';
 import { isProxied, servicePorts, type ServicePortView } from './service-map.ts';
+import { BY_SERVICE, watchSources, ZONE_LABEL, type Sources, type Watching } from './watch-sources.ts';
 import { createFlowCleaner, staleFlows, type FlowFilter } from './stale-flows.ts';
 
 /** What the proxy needs. */
@@ -77,27 +78,30 @@ export interface ServiceProxy {
   remove(): Promise<void>;
 }
 
-const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
-const BY_SERVICE = 'service';
 /** Pods whose warning is not repeated. */
 const WARNED_PODS = 100;
-const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
 /** Makes the proxy; it touches nothing before `start`. Its informers must be started by the caller. */
 export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyConfig): ServiceProxy {
   const { platform } = deps;
   const log = platform.log.child('proxy');
-  const follower = createFollower(deps, config);
+  const metrics = createProxyMetrics(platform.metrics, config.mode === 'iptables' ? 'iptables' : 'nftables');
+  const latencies = createProgrammingLatencies(platform.clock, metrics);
+  const follower = createFollower(deps, config, { metrics, latencies });
   const cleaner = createFlowCleaner({ exec: platform.exec, log }, config.commandPrefix);
   const applier = createApplier({ ...platform, log }, config, {
     tables: follower.tables,
     ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
     prepare() {
       cleaner.add(follower.update((key, health) => checks.set(key, health)));
+      latencies.taken();
       checks.refresh();
     },
     onStaleFlows: (filters) => cleaner.add(filters),
-    onApplied: () => cleaner.flush(),
+    onApplied() {
+      latencies.applied();
+      cleaner.flush();
+    },
   });
   const checks = createHealthCheckServer(
     { listenHttp: platform.listenHttp, log },
@@ -182,14 +186,11 @@ interface Follower {
   update(onHealth: OnHealth): ReturnType<typeof staleFlows>;
 }
 
-interface Sources {
-  readonly services: Informer<Service>;
-  readonly slices: Informer<EndpointSlice>;
-  readonly nodes: Informer<Node>;
-  readonly pods: Informer<Pod>;
-}
-
-function createFollower(deps: ServiceProxyDeps, config: ServiceProxyConfig): Follower {
+function createFollower(
+  deps: ServiceProxyDeps,
+  config: ServiceProxyConfig,
+  measures: Pick<Watching, 'metrics' | 'latencies'>,
+): Follower {
   const sources: Sources = {
     services: deps.informers.informer(Services),
     slices: deps.informers.informer(EndpointSlices),
@@ -208,8 +209,11 @@ function createFollower(deps: ServiceProxyDeps, config: ServiceProxyConfig): Fol
   watchSources(sources, {
     dirty,
     config,
-    changed: () => listener(),
-    metrics: createProxyMetrics(deps.platform.metrics),
+    changed() {
+      measures.metrics.queued(deps.platform.clock.nowMs() / 1000);
+      listener();
+    },
+    ...measures,
   });
   return {
     tables,
@@ -268,69 +272,6 @@ function updateNodePortRanges(
     table.nodePortRanges = ranges;
     if (mode === 'nftables') table.book.replace('node', nodePortAddressElements(ranges ?? []));
   }
-}
-
-interface Watching {
-  readonly dirty: { readonly services: Set<string>; readonly pods: Set<string> };
-  readonly config: ServiceProxyConfig;
-  readonly metrics: ReturnType<typeof createProxyMetrics>;
-  changed(): void;
-}
-
-function watchSources(sources: Sources, { dirty, config, metrics, changed }: Watching): void {
-  const touch = (set: Set<string>, key: string | undefined): void => {
-    if (key === undefined) return;
-    set.add(key);
-    changed();
-  };
-  // The zone of this node decides about topology hints.
-  const touchAll = (): void => {
-    for (const service of sources.services.list())
-      touch(dirty.services, `${service.metadata.namespace}/${service.metadata.name}`);
-  };
-  sources.slices.addIndex(BY_SERVICE, (slice) => [serviceOf(slice) ?? '']);
-  sources.services.addHandler(
-    onEach((service) => {
-      metrics.serviceChanged();
-      touch(dirty.services, `${service.metadata.namespace}/${service.metadata.name}`);
-    }),
-  );
-  sources.slices.addHandler(
-    onEach((slice) => {
-      metrics.endpointsChanged();
-      touch(dirty.services, serviceOf(slice));
-    }),
-  );
-  sources.pods.addHandler(onEach((pod) => touch(dirty.pods, `${pod.metadata.namespace}/${pod.metadata.name}`)));
-  sources.nodes.addHandler({
-    onAdd: (node) => {
-      if (node.metadata.name !== config.nodeName) return;
-      touchAll();
-      changed();
-    },
-    onUpdate: (old, node) => {
-      if (node.metadata.name !== config.nodeName) return;
-      if (old.metadata.labels?.[ZONE_LABEL] !== node.metadata.labels?.[ZONE_LABEL]) touchAll();
-      // Node ports may follow them.
-      if (JSON.stringify(old.status?.addresses) !== JSON.stringify(node.status?.addresses)) changed();
-    },
-  });
-}
-
-function onEach<T>(call: (object: T) => void): InformerHandler<T> {
-  return {
-    onAdd: call,
-    onUpdate: (old, object) => {
-      call(old);
-      call(object);
-    },
-    onDelete: call,
-  };
-}
-
-function serviceOf(slice: EndpointSlice): string | undefined {
-  const name = slice.metadata.labels?.[SERVICE_NAME_LABEL];
-  return name === undefined ? undefined : `${slice.metadata.namespace}/${name}`;
 }
 
 function keyOf(key: string): { namespace: string; name: string } {

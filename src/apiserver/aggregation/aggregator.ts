@@ -5,6 +5,7 @@
  * A remote server is looked at when its APIService, service or endpoints change, and every 30 s; what it serves appears in
  * discovery then.
  */
+import { createAvailabilityMetrics, type AvailabilityMetrics } from './availability-metrics.ts';
 import { APIServices, EndpointSlices, Services } from '../../api/gen/resources.ts';
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
@@ -29,7 +30,7 @@ import { remoteServiceOf, type RemoteService } from './remote-service.ts';
 
 /** What the aggregator needs. */
 export interface AggregatorDeps {
-  readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log'>;
+  readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log' | 'metrics'>;
   readonly net: Net;
   readonly objects: ObjectStore;
   /** Answered here, unless an APIService gives them to another server. */
@@ -45,6 +46,7 @@ export class Aggregator {
   readonly #deps: AggregatorDeps;
   readonly #resolve: ResolveService;
   readonly #checks: AvailabilityDeps;
+  readonly #metrics: AvailabilityMetrics;
   readonly #remotes = new Map<string, RemoteService>();
   readonly #byGroupVersion = new Map<string, RemoteService>();
   readonly #checking = new Map<string, { again: boolean }>();
@@ -57,6 +59,7 @@ export class Aggregator {
       objects: () => deps.objects,
       random: deps.platform.random.fork('aggregator'),
     });
+    this.#metrics = createAvailabilityMetrics(deps.platform.metrics);
     this.#checks = { objects: deps.objects, net: deps.net, resolve: this.#resolve, identity: deps.identity };
   }
 
@@ -145,6 +148,7 @@ export class Aggregator {
     if (known !== undefined && next !== undefined && deepEqual(service?.spec, old?.spec)) return;
     if (known !== undefined) {
       this.#remotes.delete(name);
+      this.#metrics.gone(name);
       this.#byGroupVersion.delete(`${known.group}/${known.version}`);
     }
     if (next !== undefined) {
@@ -187,6 +191,7 @@ export class Aggregator {
     const { availability, resources } = await checkRemote(this.#checks, remote);
     const openApi = availability.available ? await fetchOpenApi(this.#checks, remote) : remote.openApi;
     if (this.#remotes.get(name) !== remote) return; // Replaced meanwhile: its successor is looked at by itself.
+    this.#metrics.note(name, availability);
     const changed =
       remote.availability?.available !== availability.available || !deepEqual(remote.resources, resources);
     const describedAnew = !deepEqual(remote.openApi, openApi);

@@ -44,6 +44,7 @@ export interface ServerInfoDeps {
 
 /** The routes. */
 export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
+  exposeBuild(deps);
   return [
     { path: '/version', serve: (scope) => objectResponse(scope.request, { object: deps.version }) },
     {
@@ -63,4 +64,21 @@ export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
       },
     },
   ];
+}
+
+/** Which build runs, for alerts on versions that differ. Upstream: component-base/metrics/prometheus/version. */
+function exposeBuild({ version, metrics }: Pick<ServerInfoDeps, 'version' | 'metrics'>): void {
+  const labels = {
+    major: version.major,
+    minor: version.minor,
+    git_version: version.gitVersion,
+    git_commit: version.gitCommit,
+    git_tree_state: version.gitTreeState,
+    build_date: version.buildDate,
+    go_version: version.goVersion,
+    compiler: version.compiler,
+    platform: version.platform,
+  };
+  const help = 'The build that runs, in labels. The value is always 1.';
+  metrics.gauge({ name: 'kubernetes_build_info', help, labels: Object.keys(labels) }).set(1, labels);
 }

@@ -4,6 +4,7 @@
  * has registered. Upstream: the kubelet's TLS bootstrapping, --rotate-certificates and serverTLSBootstrap.
  */
 import type { Client } from '../../client/client.ts';
+import { measuredNet } from '../../client/measured-net.ts';
 import { createRestClient } from '../../client/rest-client.ts';
 import type { CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -35,7 +36,7 @@ export interface RemoteConnection extends NodeConnection {
 /** Makes the connection; nothing is sent before `open`. */
 export function createRemoteConnection(platform: Platform, config: RemoteConnectionConfig): RemoteConnection {
   const { server, caPem, instance, bootstrapToken } = config;
-  const bases = { net: platform.net, clock: platform.clock, server };
+  const bases = { net: measuredNet(platform.net, platform), clock: platform.clock, server };
   const stranger =
     bootstrapToken === undefined
       ? undefined

@@ -1,5 +1,6 @@
 /** First stage of the kubelet: what it remembers, where its pods come from, and the volumes and runtime it works with. */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { createPodStarts } from '../metrics/pod-starts.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import type { Informer } from '../../client/informer.ts';
@@ -170,6 +171,7 @@ function createCore(
     probeResults: parts.results,
     pods: podManager,
     podState: latePodState(late.podWorkers),
+    podStarts: createPodStarts(platform),
     allocations: parts.allocations,
     directories: createPodDirectories(platform.files, config.rootDirectory),
     nodeIps: () => (config.externalCloud ? (cloudAddresses(parts) ?? nodeIps) : nodeIps),

@@ -62,6 +62,7 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
     podCache,
     volumes,
     directories: core.directories,
+    podStarts: core.podStarts,
     statusManager,
     probeManager,
     reasonCache,
@@ -103,6 +104,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
     statusManager,
     allSourcesReady: sourcesReady.allReady,
     qosClassOf: podQosClass,
+    podSeen: core.podStarts.seen,
     admitting,
     canAdmitPod: (pod, active) => {
       for (const verdict of [foundations.late.shutdown.get()?.admit(), foundations.late.eviction.get()?.admit(pod)])
@@ -128,6 +130,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
       runtime,
       volumes,
       directories: core.directories,
+      podStarts: core.podStarts,
       podManager,
       podWorkers,
       probeManager,

@@ -5,10 +5,12 @@
 import type { EventTarget } from '../../client/event-recorder.ts';
 import { startApiserverSource } from '../config/apiserver-source.ts';
 import { startStaticSources } from '../config/static-sources.ts';
+import { exposePodCounts } from '../metrics/pod-counts.ts';
+import { activePods } from '../sync-handlers.ts';
 import { runLeaseController } from '../node-status/lease-controller.ts';
 import { startOomWatcher } from '../oom/oom-watcher.ts';
 import { startEventedPleg } from '../pleg/evented-pleg.ts';
-import { isStaticPod } from '../types/pod-update.ts';
+import { isStaticPod, podUid } from '../types/pod-update.ts';
 import type { Foundations } from './foundations.ts';
 import type { LoopSide } from './loop-side.ts';
 import type { NodeSide } from './node-side.ts';
@@ -30,6 +32,7 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   await stages.foundations.allocationState.load();
   await deps.podContainers.start(signal);
   await stages.foundations.managers.start(signal);
+  exposeCounts(stages, signal);
   // All sources are registered before any sends.
   const apiSource = config.hasApiServer ? podConfig.source('api') : undefined;
   const startSources = startStaticSources({ platform, podConfig, preparePod }, config, signal);
@@ -41,12 +44,35 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   stages.podSide.eviction?.start(signal);
   stages.podSide.shutdown?.start(signal);
   stages.loopSide.syncLoop.start(signal);
-  if (apiSource !== undefined) startApiserverSource(nodePods, apiSource, signal);
+  if (apiSource !== undefined) {
+    startApiserverSource(nodePods, apiSource, signal);
+    followStarts(stages.foundations, signal);
+  }
   startSources();
   // Mirrors need the Node object as their owner.
   void stages.nodeSide.nodeStatus.registered.then(() =>
     stages.podSide.handler.handlePodSyncs(podManager.getPods().filter(isStaticPod)),
   );
+}
+
+/** When clients of the API server can see that pods have started. */
+function followStarts({ core, nodePods }: Foundations, signal: AbortSignal): void {
+  const stop = nodePods.addHandler({
+    onUpdate: (_before, pod) => core.podStarts.watched(pod),
+    onDelete: (pod) => core.podStarts.forget(podUid(pod)),
+  });
+  signal.addEventListener('abort', stop, { once: true });
+}
+
+function exposeCounts({ foundations, nodeSide, podSide }: Stages, signal: AbortSignal): void {
+  const { deps, podManager } = foundations;
+  const { statusManager } = nodeSide;
+  const sources = {
+    desired: podManager.getPods,
+    active: () => activePods(podManager.getPods(), { podWorkers: podSide.podWorkers, statusManager }),
+    mirrors: () => podManager.getPodsAndMirrorPods().mirrorPods,
+  };
+  exposePodCounts(deps.platform.metrics, sources, signal);
 }
 
 /** Volumes, and a first look at the runtime and all it runs. */

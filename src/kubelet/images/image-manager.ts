@@ -55,6 +55,8 @@ export interface ImageManagerDeps {
   nodeDockerConfig(): Promise<string | undefined>;
   /** Programs that know credentials, asked last; never fails. */
   readonly credentialProviders?: CredentialProviders;
+  /** Hears of pulls that went well. */
+  readonly pulled?: (podUid: string, tookMs: number, sizeBytes: number) => void;
   /** Who may use images that are there already. Absent: everyone. */
   readonly verification?: PullVerification;
 }
@@ -205,6 +207,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     recorder.event(target, 'Normal', 'Pulling', `Pulling image "${shown}"`);
     try {
       const { image, ...result } = await fetch(wanted);
+      deps.pulled?.(need.pod.metadata.uid ?? '', result.pullMs, image.size);
       const [took, waited] = [goDuration(Math.round(result.pullMs)), goDuration(Math.round(result.waitedMs))];
       recorder.event(
         target,

@@ -101,6 +101,14 @@ export function createNodeShutdownManager(
   const { clock } = deps.platform;
   const log = deps.platform.log.child('node-shutdown');
   let active = false;
+  const startTime = deps.platform.metrics.gauge({
+    name: 'kubelet_graceful_shutdown_start_time_seconds',
+    help: 'Last graceful shutdown start time since unix epoch in seconds',
+  });
+  const endTime = deps.platform.metrics.gauge({
+    name: 'kubelet_graceful_shutdown_end_time_seconds',
+    help: 'Last graceful shutdown end time since unix epoch in seconds',
+  });
 
   async function endGroup(pods: readonly Pod[], { gracePeriodSeconds }: ShutdownGroup): Promise<void> {
     const over = new AbortController();
@@ -119,12 +127,15 @@ export function createNodeShutdownManager(
   }
 
   async function shutDown(): Promise<void> {
+    startTime.set(clock.nowMs() / 1000);
+    endTime.set(0);
     deps.recorder.event(deps.nodeRef, 'Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
     for (const { group, pods } of podsByGroup(deps.activePods(), groups)) {
       if (!active) return;
       await endGroup(pods, group);
     }
     deps.source.release();
+    endTime.set(clock.nowMs() / 1000);
   }
 
   function onShutdown(now: boolean): void {

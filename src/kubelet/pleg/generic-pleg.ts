@@ -89,6 +89,10 @@ export function createGenericPleg(
     name: 'kubelet_pleg_relist_interval_seconds',
     help: 'Interval in seconds between relisting in PLEG.',
   });
+  const lastSeen = deps.platform.metrics.gauge({
+    name: 'kubelet_pleg_last_seen_seconds',
+    help: 'Timestamp in seconds when PLEG was last seen active.',
+  });
   const sightings = new Map<string, Sighting>();
   const inspections = new Map<string, Inspection>();
   /** Pods whose inspection failed: the next relist tries again. */
@@ -96,6 +100,7 @@ export function createGenericPleg(
   const firstRelist = Promise.withResolvers<void>();
   let relistPeriodMs = config.relistPeriodMs;
   let lastRelistMs: number | undefined;
+  let lastStartMs: number | undefined;
   let relisting: Promise<void> | undefined;
   let relistAgain = false;
   /** Pods something happened to, with the order of the last event among the observations. */
@@ -180,7 +185,7 @@ export function createGenericPleg(
 
   async function relistOnce(): Promise<void> {
     const startedMs = clock.monotonicMs();
-    if (lastRelistMs !== undefined) relistInterval.observe((startedMs - lastRelistMs) / 1000);
+    if (lastStartMs !== undefined) relistInterval.observe((startedMs - lastStartMs) / 1000);
     const stamp = deps.podCache.beginObservation();
     let pods: readonly RuntimePod[];
     try {
@@ -190,6 +195,8 @@ export function createGenericPleg(
       return;
     }
     lastRelistMs = clock.monotonicMs();
+    lastStartMs = startedMs;
+    lastSeen.set(Math.floor(clock.nowMs() / 1000));
     await updateFromListing(pods, stamp);
     relistDuration.observe((clock.monotonicMs() - startedMs) / 1000);
     firstRelist.resolve();

@@ -13,10 +13,11 @@ import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus, RuntimeEvent } from '../container/runtime.ts';
-import { createImageManager, type ImageManagerConfig } from '../images/image-manager.ts';
+import { createImageManager, type ImageManagerConfig, type ImageManagerDeps } from '../images/image-manager.ts';
 import type { CredentialProviders } from '../images/credential-providers.ts';
 import type { PullVerification } from '../images/pull-verification.ts';
 import { createHookRunner, type HookRunner } from '../lifecycle/hooks.ts';
+import { createStartCounts } from '../metrics/start-counts.ts';
 import { createDnsConfigurer } from '../network/dns.ts';
 import type { ProbeResults } from '../prober/results.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
@@ -37,7 +38,7 @@ import { createTerminationMessages } from './termination-message.ts';
 /** What the manager works with. */
 export interface ContainerRuntimeDeps {
   readonly cri: CriRuntime;
-  readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'net' | 'log'>;
+  readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'net' | 'log' | 'metrics'>;
   readonly recorder: KubeletEventRecorder;
   readonly volumes: VolumeManager;
   readonly podContainers: PodContainerManager;
@@ -53,6 +54,8 @@ export interface ContainerRuntimeDeps {
   runtimeHandler?(runtimeClassName: string): Promise<string>;
   readonly actuated?: ActuatedResources;
   readonly credentialProviders?: CredentialProviders;
+  /** Hears of pulls of images. */
+  readonly imagePulled?: ImageManagerDeps['pulled'];
   /** Who may use images that are on the node. */
   readonly verification?: PullVerification;
   /** Device plugins' and resource drivers' share in containers. */
@@ -185,11 +188,13 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
         log,
         recorder,
         nodeDockerConfig,
+        ...(deps.imagePulled && { pulled: deps.imagePulled }),
         ...(deps.credentialProviders && { credentialProviders: deps.credentialProviders }),
         ...(deps.verification && { verification: deps.verification }),
       },
       config.images ?? {},
     ),
+    starts: createStartCounts(deps.platform.metrics),
     hooks: createHooks(deps, config, base),
     dns: createDnsConfigurer({
       clusterDns: config.clusterDns,

@@ -10,6 +10,7 @@ import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
 import type { ImageManager } from '../images/image-manager.ts';
+import type { StartCounts } from '../metrics/start-counts.ts';
 import type { HookRunner } from '../lifecycle/hooks.ts';
 import type { DnsConfigurer } from '../network/dns.ts';
 import type { ProbeResults } from '../prober/results.ts';
@@ -37,6 +38,7 @@ export interface RuntimeContext {
   readonly log: Log;
   readonly recorder: KubeletEventRecorder;
   readonly images: ImageManager;
+  readonly starts: StartCounts;
   readonly hooks: HookRunner;
   readonly dns: DnsConfigurer;
   readonly volumes: VolumeManager;

@@ -9,6 +9,7 @@ import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
+import type { StartedContainerType } from '../metrics/start-counts.ts';
 import type { PodStatus, PodSyncResult, SyncStep } from '../container/runtime.ts';
 import { computePodActions, type PodActions } from './compute-pod-actions.ts';
 import { containerHash } from './container-hash.ts';
@@ -144,11 +145,13 @@ async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
       return undefined;
     }
   }
+  context.starts.pod();
   try {
     const sandbox = await createSandbox(pass);
     pass.steps.push({ action: 'CreatePodSandbox', target });
     return sandbox;
   } catch (error) {
+    context.starts.podFailed();
     const message = `Failed to create sandbox for pod "${target}": ${error instanceof Error ? error.message : String(error)}`;
     // While the pod is being deleted the sandbox may well have been refused on purpose.
     if (pod.metadata.deletionTimestamp === undefined) {
@@ -214,11 +217,12 @@ async function imageVolumesOf(pass: Pass, sandbox: Sandbox): Promise<ReadonlyMap
 
 async function startOne(
   pass: Pass,
-  of: { sandbox: Sandbox; container: Container; targetName?: string },
+  of: { sandbox: Sandbox; container: Container; type: StartedContainerType; targetName?: string },
 ): Promise<boolean> {
-  const { sandbox, container } = of;
+  const { sandbox, container, type } = of;
   const { pod, podStatus, pullSecrets, signal, context } = pass;
   if (isHeldBack(pass, container)) return false;
+  context.starts.container(type);
   try {
     signal.throwIfAborted();
     const imageVolumes = await imageVolumesOf(pass, sandbox);
@@ -244,6 +248,7 @@ async function startOne(
     const known = error instanceof StartContainerError || (error instanceof Error && 'reason' in error);
     const reason = known ? String((error as StartContainerError).reason) : 'RunContainerError';
     if (error instanceof StartContainerError) retryWithin(pass, error.retryAfterMs);
+    context.starts.containerFailed(type, reason);
     pass.steps.push({ action: 'StartContainer', target: container.name, reason, message: messageOf(error) });
     return false;
   }
@@ -256,14 +261,19 @@ async function startContainers(pass: Pass, sandbox: Sandbox): Promise<void> {
     const targetName = pass.pod.spec?.ephemeralContainers?.find(
       (candidate) => candidate.name === container.name,
     )?.targetContainerName;
-    await startOne(pass, { sandbox, container, ...(targetName === undefined ? {} : { targetName }) });
+    await startOne(pass, {
+      sandbox,
+      container,
+      type: 'ephemeral_container',
+      ...(targetName === undefined ? {} : { targetName }),
+    });
   }
   for (const container of actions.initContainersToStart) {
-    const started = await startOne(pass, { sandbox, container });
+    const started = await startOne(pass, { sandbox, container, type: 'init_container' });
     // A sidecar that fails to restart must not keep the others down; a failed init container ends the pass.
     if (!started && !isRestartable(container)) return;
   }
-  for (const container of actions.containersToStart) await startOne(pass, { sandbox, container });
+  for (const container of actions.containersToStart) await startOne(pass, { sandbox, container, type: 'container' });
 }
 
 /** A container's rules asked for a restart of all: ends and removes them, and asks for another pass at once. */

@@ -12,6 +12,7 @@ import { serveContainerLogs } from './container-logs.ts';
 import { serveAttach, serveExec, servePortForward, serveRun } from './container-streams.ts';
 import { serveCheckpoint } from './checkpoint.ts';
 import { serveLocalVolumes } from './local-volumes.ts';
+import { createServerRequests } from '../metrics/server-requests.ts';
 import type { KubeletHost } from './host.ts';
 import type { KubeletAuth } from './kubelet-auth.ts';
 import { attributesOf } from './request-attributes.ts';
@@ -27,6 +28,8 @@ export interface KubeletServerDeps {
   readonly platform: Pick<Platform, 'clock' | 'files' | 'net' | 'log' | 'metrics'>;
   /** Counters of probes in Prometheus text, for /metrics/probes. */
   readonly probeMetrics: () => Promise<string>;
+  /** This is the read-only server. */
+  readonly readOnly?: boolean;
   /** Where checkpoints of containers are kept; absent: none are made. */
   readonly checkpointDirectory?: string;
   /** Where directories of local-path volumes are; absent: none are removed. */
@@ -86,21 +89,11 @@ const routes: Readonly<Record<string, Serve>> = {
 
 /** Makes the handler of the kubelet's port. */
 export function createKubeletServer(deps: KubeletServerDeps): HttpHandler {
-  const requests = deps.platform.metrics.counter({
-    name: 'kubelet_http_requests_total',
-    help: 'Requests to the kubelet, since it started.',
-    labels: ['method', 'path', 'server_type', 'long_running'],
-  });
+  const measure = createServerRequests(deps.platform, deps.readOnly === true ? 'readonly' : 'readwrite');
   const log = deps.platform.log.child('server');
-  return async (request) => {
+  const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     const [, first = '', ...rest] = request.path.split('/');
     const known = Object.hasOwn(routes, first);
-    requests.inc({
-      method: request.method,
-      path: known ? first : 'other',
-      server_type: 'readwrite',
-      long_running: String(['exec', 'attach', 'portForward', 'debug'].includes(first)),
-    });
     try {
       const refusal = await checkAccess(deps, request);
       if (refusal !== undefined) return refusal;
@@ -113,6 +106,10 @@ export function createKubeletServer(deps: KubeletServerDeps): HttpHandler {
       log.error('Request failed', { path: request.path, err: error });
       return textResponse(500, error instanceof Error ? error.message : String(error));
     }
+  };
+  return (request) => {
+    const [, first = ''] = request.path.split('/');
+    return measure(request, Object.hasOwn(routes, first) ? first : 'other', () => answer(request));
   };
 }
 

@@ -27,7 +27,10 @@ export interface ReadyVolume extends SetUpResult {
 }
 
 /** How the work on a volume is followed and ended. */
-export type SetUpProgress = Pick<SetUpRequest, 'signal' | 'attaching'>;
+export type SetUpProgress = Pick<SetUpRequest, 'signal' | 'attaching'> & {
+  /** Hears which plugin the volume is for. */
+  readonly resolved: (plugin: string) => void;
+};
 
 /** What works on the volumes. */
 export interface PodVolumesDeps {
@@ -46,6 +49,7 @@ interface Entry {
   working: boolean;
   again: boolean;
   attaching: boolean;
+  plugin?: string;
   cancelTimer?: CancelTimer;
 }
 
@@ -110,6 +114,13 @@ export class PodVolumes {
   ready(): ReadonlyMap<string, ReadyVolume> {
     return new Map(
       [...this.#entries].flatMap(([name, { ready }]) => (ready === undefined ? [] : [[name, ready] as const])),
+    );
+  }
+
+  /** Names of the plugins of volumes that are wanted, and whether they are ready. */
+  plugins(): readonly { readonly plugin: string; readonly ready: boolean }[] {
+    return [...this.#entries.values()].flatMap(({ plugin, ready }) =>
+      plugin === undefined ? [] : [{ plugin, ready: ready !== undefined }],
     );
   }
 
@@ -208,6 +219,7 @@ export class PodVolumes {
       const ready = await this.#deps.setUp(pod, entry.volume, {
         signal: this.#ending.signal,
         attaching: (waiting) => void (entry.attaching = waiting),
+        resolved: (plugin) => void (entry.plugin = plugin),
       });
       entry.ready = ready;
       delete entry.error;

@@ -1,4 +1,5 @@
 /** How long volumes' set-ups take, under upstream's name. Upstream: pkg/volume/util/metrics.go. */
+import type { Metrics } from '../../platform/metrics.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Bounds of durations of storage, in seconds. */
@@ -27,4 +28,36 @@ export function createStorageMeasure({ clock, metrics }: Pick<Platform, 'clock' 
       durations.observe((clock.monotonicMs() - startMs) / 1000, labels);
     }
   };
+}
+
+/** A volume of a pod: by which plugin, and whether it is ready. */
+export interface CountedVolume {
+  readonly plugin: string;
+  readonly ready: boolean;
+}
+
+/** Exposes how many volumes there should be and how many there are, until the signal aborts. */
+export function exposeVolumeTotals(
+  metrics: Metrics,
+  volumes: () => readonly CountedVolume[],
+  signal: AbortSignal,
+): void {
+  const gauge = metrics.gauge({
+    name: 'volume_manager_total_volumes',
+    help: 'Number of volumes in Volume Manager',
+    labels: ['plugin_name', 'state'],
+  });
+  let current: typeof volumes | undefined = volumes;
+  signal.addEventListener('abort', () => void (current = undefined), { once: true });
+  const known = new Set<string>();
+  metrics.beforeExpose(() => {
+    if (current === undefined) return;
+    const all = current();
+    for (const { plugin } of all) known.add(plugin);
+    for (const plugin of known) {
+      const wanted = all.filter((volume) => volume.plugin === plugin);
+      gauge.set(wanted.length, { plugin_name: plugin, state: 'desired_state_of_world' });
+      gauge.set(wanted.filter(({ ready }) => ready).length, { plugin_name: plugin, state: 'actual_state_of_world' });
+    }
+  });
 }

@@ -20,6 +20,7 @@ import { createMemoryVolumes } from './memory-volumes.ts';
 import type { ObjectCache } from './object-cache.ts';
 import { PodVolumes } from './pod-volumes.ts';
 import { createServiceAccountTokens, type TokenRequester } from './service-account-tokens.ts';
+import { exposeVolumeTotals } from './storage-metrics.ts';
 import { createVolumeSetUp, VolumeSetUpError } from './volume-set-up.ts';
 import type { VolumeManager } from './volume-manager-contract.ts';
 import type { VolumeSettings } from './volume-plugin.ts';
@@ -206,6 +207,7 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
   return {
     start(signal) {
       lifetime = signal;
+      exposeVolumeTotals(platform.metrics, () => [...pods.values()].flatMap((each) => each.plugins()), signal);
       const off = objects.onChange((reference) => {
         for (const volumes of pods.values()) volumes.objectChanged(reference);
       });

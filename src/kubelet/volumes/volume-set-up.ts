@@ -47,6 +47,7 @@ export function createVolumeSetUp(
   const measure = createStorageMeasure(deps.measured);
   return async (pod, volume, progress) => {
     const resolved = await resolveVolume(deps.client, pod, volume);
+    progress.resolved(resolved.plugin.name);
     try {
       return await measure(resolved.plugin.name, 'volume_mount', () => setUp(deps, { pod, progress }, resolved));
     } catch (error) {

@@ -1,4 +1,5 @@
 /** The real metrics registry, on prom-client, with the process's own metrics read only when somebody asks. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Metrics, MetricSpec } from '../metrics.ts';
 
@@ -47,12 +48,26 @@ function addProcessMetrics(registry: Registry): void {
     const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) });
   };
   add('process_resident_memory_bytes', 'Resident memory size in bytes.', () => process.memoryUsage.rss());
-  add('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
+  const cpu: Counter = new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'Total user and system CPU time spent in seconds.',
+    registers: [registry],
+    collect() {
+      const { user, system } = process.cpuUsage();
+      cpu.reset();
+      cpu.inc((user + system) / 1e6);
+    },
   });
+  add('process_open_fds', 'Number of open file descriptors.', () => readdirSync('/proc/self/fd').length);
+  add('process_virtual_memory_bytes', 'Virtual memory size in bytes.', () => statusKib('VmSize') * 1024);
   add('process_start_time_seconds', 'Start time of the process since unix epoch in seconds.', () => {
     return performance.timeOrigin / 1000;
   });
   add('nodejs_heap_size_used_bytes', 'Process heap size used in bytes.', () => process.memoryUsage().heapUsed);
+}
+
+/** A size in the kernel's own view of the process. */
+function statusKib(field: string): number {
+  const match = new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(readFileSync('/proc/self/status', 'utf8'));
+  return match === null ? Number.NaN : Number(match[1]);
 }

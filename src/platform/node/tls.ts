@@ -24,6 +24,7 @@ function toPeer(certificate: DetailedPeerCertificate): PeerCertificate | null {
     commonName: [CN ?? ''].flat().at(-1)!,
     organizations: [O ?? []].flat(),
     fingerprint256: plainHex(certificate.fingerprint256),
+    expiresAtMs: Date.parse(certificate.valid_to),
     ...(issuer === undefined ? {} : { issuerFingerprint256: plainHex(issuer) }),
   };
 }

@@ -30,7 +30,7 @@ const RETRY = { initialMs: 100, maxMs: 30_000 };
 /** Makes an applier that does nothing until it runs. */
 export function createIptablesApplier(deps: ApplierDeps, config: IptablesApplierConfig): RuleApplier {
   const { clock, log, exec } = deps;
-  const metrics = createProxyMetrics(deps.metrics);
+  const metrics = createProxyMetrics(deps.metrics, 'iptables');
   const backoff = createBackoff(RETRY);
   const synced = Promise.withResolvers<void>();
   const programs = config.tables.map((table) => ({

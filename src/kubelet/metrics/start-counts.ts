@@ -1,0 +1,39 @@
+/** Pods and containers started, and those that could not be. Upstream: SyncPod in pkg/kubelet/kuberuntime. */
+import type { Metrics } from '../../platform/metrics.ts';
+
+/** What kind of container is meant. Upstream's values of `container_type`. */
+export type StartedContainerType = 'container' | 'init_container' | 'ephemeral_container';
+
+/** Counts starts. A start that fails counts in both. */
+export interface StartCounts {
+  pod(): void;
+  podFailed(): void;
+  container(type: StartedContainerType): void;
+  /** `code`: the reason the container then waits for. */
+  containerFailed(type: StartedContainerType, code: string): void;
+}
+
+/** Registers them. */
+export function createStartCounts(metrics: Metrics): StartCounts {
+  const pods = metrics.counter({ name: 'kubelet_started_pods_total', help: 'Sandboxes the kubelet began to start.' });
+  const podErrors = metrics.counter({
+    name: 'kubelet_started_pods_errors_total',
+    help: 'Sandboxes that could not be started.',
+  });
+  const containers = metrics.counter({
+    name: 'kubelet_started_containers_total',
+    help: 'Containers the kubelet began to start.',
+    labels: ['container_type'],
+  });
+  const containerErrors = metrics.counter({
+    name: 'kubelet_started_containers_errors_total',
+    help: 'Containers that could not be started, by reason.',
+    labels: ['container_type', 'code'],
+  });
+  return {
+    pod: () => pods.inc(),
+    podFailed: () => podErrors.inc(),
+    container: (type) => containers.inc({ container_type: type }),
+    containerFailed: (type, code) => containerErrors.inc({ container_type: type, code }),
+  };
+}
