@@ -190,7 +190,7 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
       const { object, warnings } = decodeTyped(store.schema, result, {
         mode: patch.mode,
         duplicates: patch.duplicates,
-        ...(call.subresource === 'status' && current !== undefined ? { known: partsOf(current) } : {}),
+        ...(call.subresource === 'status' && current !== undefined ? { known: partsOf(current, result) } : {}),
       });
       for (const text of warnings) scope.addWarning(text);
       const draft = object as unknown as KubernetesObject;
@@ -205,12 +205,18 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
 }
 
 /**
- * What a status patch need not copy: the spec, which is put back anyway, and what metadata and status consist of. These two
- * are the draft's own, for strategies and admission to change.
+ * What a status patch need not copy: the spec as a whole, which is put back anyway, and what metadata and status consist
+ * of. These two are the draft's own, for strategies and admission to change. A spec the patch speaks of is copied to the
+ * last part: defaults are written into it.
  */
-function partsOf({ metadata, ...rest }: KubernetesObject): JsonObject {
+function partsOf({ metadata, ...rest }: KubernetesObject, patchedObject: unknown): JsonObject {
   const { spec, status } = rest as { readonly spec?: unknown; readonly status?: unknown };
-  return { metadata: { ...metadata }, spec, status: isObject(status) ? { ...status } : undefined };
+  const isSpecKept = isObject(patchedObject) && patchedObject['spec'] === spec;
+  return {
+    metadata: { ...metadata },
+    spec: isSpecKept ? spec : undefined,
+    status: isObject(status) ? { ...status } : undefined,
+  };
 }
 
 function configurationOf(call: Call, patch: ReadPatch): JsonObject {

@@ -42,16 +42,19 @@ const rules: KindRules<CertificateSigningRequest> = {
   validateUpdate: validateCertificateSigningRequestUpdate,
 };
 
+/** Gives conditions their times. They may be those of the old object, so copies get them. */
 function stamp(draft: CertificateSigningRequest, old: CertificateSigningRequest, clock: Clock): void {
+  const { conditions } = draft.status ?? {};
+  if (conditions === undefined) return;
   const now = formatTime(clock.nowMs());
-  for (const condition of draft.status?.conditions ?? []) {
-    condition.lastUpdateTime ??= now;
-    if (condition.lastTransitionTime !== undefined) continue;
-    const before = (old.status?.conditions ?? []).find(
-      (other) => other.type === condition.type && other.status === condition.status,
-    );
-    condition.lastTransitionTime = before?.lastTransitionTime ?? now;
-  }
+  const transitionOf = ({ type, status }: CertificateSigningRequestCondition): string =>
+    old.status?.conditions?.find((other) => other.type === type && other.status === status)?.lastTransitionTime ?? now;
+  const stamped = conditions.map((condition) => ({
+    ...condition,
+    lastUpdateTime: condition.lastUpdateTime ?? now,
+    lastTransitionTime: condition.lastTransitionTime ?? transitionOf(condition),
+  }));
+  draft.status = { ...draft.status, conditions: stamped };
 }
 
 const isVerdict = (condition: CertificateSigningRequestCondition) =>
