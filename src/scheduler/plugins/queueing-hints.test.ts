@@ -46,6 +46,23 @@ const term = { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'web' }
 const rules = (kind: 'podAffinity' | 'podAntiAffinity') => ({
   affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
 });
+const several = (kind: 'podAffinity' | 'podAntiAffinity', ...labels: string[]) => ({
+  affinity: {
+    [kind]: {
+      requiredDuringSchedulingIgnoredDuringExecution: labels.map((label) => ({
+        topologyKey: 'zone',
+        labelSelector: { matchLabels: { [label]: 'yes' } },
+      })),
+    },
+  },
+});
+const labelled = (labels: readonly string[], spec: Partial<NonNullable<Pod['spec']>> = {}): Pod => {
+  const pod = testPod(labels.join('-'), { spec });
+  return { ...pod, metadata: { ...pod.metadata, labels: Object.fromEntries(labels.map((label) => [label, 'yes'])) } };
+};
+const nearBoth = labelled([], several('podAffinity', 'a', 'b'));
+const oneOfBoth = labelled(['a', 'b'], several('podAffinity', 'a', 'b'));
+const apartFromBoth = labelled([], several('podAntiAffinity', 'a', 'b'));
 const near = web('p', 'x', rules('podAffinity'));
 const apart = web('p', 'x', rules('podAntiAffinity'));
 const tainted = testNode('n', { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } });
@@ -69,6 +86,37 @@ const deviceClaim = (name: string, allocated: boolean) => ({
   status: allocated ? { allocation: {} } : {},
 });
 const elsewhere = { ...web('q'), metadata: { ...web('q').metadata, namespace: 'other' } };
+
+describe('queueing hints of several terms of affinity', () => {
+  const update = 'assigned-pod/update';
+  const cases: [what: string, of: Omit<Case, 'plugin'>, helps: boolean][] = [
+    ['a pod that meets one only', { event: 'assigned-pod/add', pod: nearBoth, now: labelled(['a']) }, false],
+    ['a pod that meets all', { event: 'assigned-pod/add', pod: nearBoth, now: labelled(['a', 'b']) }, true],
+    [
+      'the label for the second',
+      { event: update, pod: nearBoth, old: labelled(['a']), now: labelled(['a', 'b']) },
+      true,
+    ],
+    [
+      'the second term free',
+      { event: update, pod: apartFromBoth, old: labelled(['a', 'b']), now: labelled(['a']) },
+      true,
+    ],
+    ['one repels for another', { event: update, pod: apartFromBoth, old: labelled(['a']), now: labelled(['b']) }, true],
+    ['one more repels', { event: update, pod: apartFromBoth, old: labelled(['a']), now: labelled(['a', 'b']) }, false],
+    ["the last of the pod's own group gone", { event: 'assigned-pod/delete', pod: oneOfBoth, old: oneOfBoth }, true],
+    ['one of half the group gone', { event: 'assigned-pod/delete', pod: oneOfBoth, old: labelled(['a']) }, false],
+    ["one of another's group gone", { event: 'assigned-pod/delete', pod: nearBoth, old: oneOfBoth }, false],
+    ['the last of the group with other labels', { event: update, pod: oneOfBoth, old: oneOfBoth, now: nearBoth }, true],
+    ['the last of the group as before', { event: update, pod: oneOfBoth, old: oneOfBoth, now: oneOfBoth }, false],
+  ];
+  for (const [what, { event, pod, old, now }, helps] of cases)
+    test(`${what}: ${helps ? 'wakes' : 'does not wake'}`, () => {
+      const found = affinity.events?.find((each) => each.event === event);
+      assert.ok(found?.hint);
+      assert.equal(found.hint(pod, old, now), helps);
+    });
+});
 
 describe('queueing hints', () => {
   const cases: [what: string, of: Case, helps: boolean][] = [
@@ -103,6 +151,17 @@ describe('queueing hints', () => {
         pod: wants,
         old: testNode('n', { pods: '1' }),
         now: testNode('n'),
+      },
+      true,
+    ],
+    [
+      'a node that takes a thousand pods',
+      {
+        plugin: fit,
+        event: 'node/update-allocatable',
+        pod: wants,
+        old: testNode('n', { pods: '999' }),
+        now: testNode('n', { pods: '1k' }),
       },
       true,
     ],

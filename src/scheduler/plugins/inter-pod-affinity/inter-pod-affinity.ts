@@ -59,10 +59,7 @@ export function createInterPodAffinity(
   const prohibitions = createProhibitionIndex(termsOf);
   const countsOf = (terms: readonly AffinityTerm[], snapshot: Snapshot): TopologyCounts =>
     terms.map((term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }));
-  const attracts = (pod: Pod, other: Pod): boolean => termsOf(pod).affinity.some((term) => term.matches(other));
-  const repels = (pod: Pod, other: Pod): boolean =>
-    termsOf(pod).antiAffinity.some((term) => term.matches(other)) ||
-    termsOf(other).antiAffinity.some((term) => term.matches(pod));
+  const { attracts, frees, leaves } = createHints(termsOf);
   const kept = (state: CycleState): Kept => state.get(NAME) as Kept;
   const change = (
     state: CycleState,
@@ -132,14 +129,40 @@ export function createInterPodAffinity(
         event: 'assigned-pod/update',
         hint: (pod, old, now) =>
           (attracts(pod, now as Pod) && !attracts(pod, old as Pod)) ||
-          (repels(pod, old as Pod) && !repels(pod, now as Pod)),
+          frees(pod, old as Pod, now as Pod) ||
+          (leaves(pod, old as Pod) && !attracts(pod, now as Pod)),
       },
-      { event: 'assigned-pod/delete', hint: (pod, gone) => repels(pod, gone as Pod) },
+      { event: 'assigned-pod/delete', hint: (pod, gone) => frees(pod, gone as Pod) || leaves(pod, gone as Pod) },
       { event: 'node/add' },
       { event: 'node/update-label' },
       { event: 'namespace/update' },
       { event: 'pod/update' },
     ],
+  };
+}
+
+/** What a change of another pod may mean to a waiting one. */
+interface Hints {
+  /** The other meets all affinity terms: only such pods count. */
+  attracts(pod: Pod, other: Pod): boolean;
+  /** A term of anti-affinity between the two holds no longer, be it because the other is gone (no `now`). */
+  frees(pod: Pod, old: Pod, now?: Pod): boolean;
+  /** With the last of its group the pod, which belongs to it, becomes the first: it may go anywhere. */
+  leaves(pod: Pod, gone: Pod): boolean;
+}
+
+function createHints(termsOf: TermReader): Hints {
+  const attracts: Hints['attracts'] = (pod, other) => {
+    const { affinity } = termsOf(pod);
+    return affinity.length > 0 && affinity.every((term) => term.matches(other));
+  };
+  const isRepelled = (pod: Pod, by: Pod): boolean => termsOf(by).antiAffinity.some((term) => term.matches(pod));
+  return {
+    attracts,
+    frees: (pod, old, now) =>
+      termsOf(pod).antiAffinity.some((term) => term.matches(old) && !(now !== undefined && term.matches(now))) ||
+      (isRepelled(pod, old) && !(now !== undefined && isRepelled(pod, now))),
+    leaves: (pod, gone) => attracts(pod, gone) && attracts(pod, pod),
   };
 }
 

@@ -1,5 +1,6 @@
 /** NodeResourcesFit: enough cpu, memory, storage, extended resources and pod slots; scores the least allocated node best. Upstream: noderesources/fit.go, least_allocated.go. */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import { quantityValue } from '../../../api/quantity.ts';
 import { amountsOf, podRequests, type ResourceAmounts } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
@@ -81,7 +82,8 @@ function sizeOf(allocatable: Readonly<Record<string, string>> = NOTHING): Readon
 /** Whether the node is large enough for it at all, and has more than before of what it wants (or of pod slots). */
 function hasMore(wanted: Readonly<ResourceAmounts>, old: Pick<Node, 'status'>, { status }: Node): boolean {
   const [before, now] = [sizeOf(old.status?.allocatable), sizeOf(status?.allocatable)];
-  let grows = Number(status?.allocatable?.['pods'] ?? 0) > Number(old.status?.allocatable?.['pods'] ?? 0);
+  const slotsOf = (of: Node['status']): number => quantityValue(of?.allocatable?.['pods'] ?? '0');
+  let grows = slotsOf(status) > slotsOf(old.status);
   for (const name of ['milliCpu', 'memoryBytes', 'ephemeralBytes'] as const) {
     if (wanted[name] > now[name]) return false;
     grows ||= wanted[name] > 0 && now[name] > before[name];
