@@ -171,6 +171,34 @@ describe('taints of devices', () => {
     await h.stop();
   });
 
+  it('by a rule are told of until the last pod has gone, by itself too, beside what others say', async () => {
+    const { h } = await start(AWHILE);
+    await h.create(DeviceTaintRules, ruleOf('NoExecute'));
+    await h.clock.advance(25_000);
+    assert.equal((await conditionOf(h))[2], 'PodsPendingEviction');
+    const other = {
+      type: 'Other',
+      status: 'True',
+      reason: 'R',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    await h.update(
+      DeviceTaintRules,
+      'r',
+      (draft) => void (draft.status = { conditions: [...(draft.status?.conditions ?? []), other] }),
+      'status',
+    );
+    await h.remove(Pods, 'default/p0');
+    await h.clock.advance(25_000);
+    const { conditions = [] } = (await h.get(DeviceTaintRules, 'r')).status ?? {};
+    assert.deepEqual(
+      conditions.map(({ type, status, reason }) => [type, status, reason].join(' ')),
+      ['Other True R', 'EvictionInProgress False NotStarted'],
+    );
+    await h.stop();
+  });
+
   it('by a rule that goes in time evict nobody', async () => {
     const { h, left } = await start(AWHILE);
     await h.create(DeviceTaintRules, ruleOf('NoExecute'));

@@ -88,7 +88,7 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
     informers: informerList(claims, slices, pods),
     sync,
   });
-  const statuses = createRuleStatusLoop(deps, { rules, client: own, claims, slices, podsOf });
+  const statuses = createRuleStatusLoop(deps, { rules, client: own, claims, slices, pods, podsOf });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const claim = claims.get(parseKey(key));
@@ -181,12 +181,14 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
   return {
     name: NAME,
     async start(signal) {
+      let areRulesServed: boolean;
       try {
-        if (!(await rules.start(signal))) return await loop.start(signal);
-      } catch {
-        return; // Aborted before the rules were known.
+        areRulesServed = await rules.start(signal);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        return; // Before the rules were known.
       }
-      await Promise.all([loop.start(signal), statuses.start(signal)]);
+      await Promise.all([loop.start(signal), ...(areRulesServed ? [statuses.start(signal)] : [])]);
     },
   };
 }

@@ -17,6 +17,7 @@ import type { Client } from '../../client/client.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { OptionalInformer } from '../../client/optional-informer.ts';
 import { ruleSelects, type DeviceName } from '../../component-helpers/device-taint-rules.ts';
+import { claimNameOf } from '../../component-helpers/resource-claims.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { deviceToleratedMs } from './device-tolerations.ts';
 
@@ -77,6 +78,7 @@ export interface RuleStatusDeps {
   readonly client: Client;
   readonly claims: Informer<ResourceClaim>;
   readonly slices: Informer<ResourceSlice>;
+  readonly pods: Informer<Pod>;
   /** Pods that use the claim and still run. */
   readonly podsOf: (claim: ResourceClaim) => readonly Pod[];
 }
@@ -89,20 +91,20 @@ export interface RuleStatusLoop extends Controller {
 
 /** Makes the loop; it is for servers that serve taint rules. */
 export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): RuleStatusLoop {
-  const { rules, client, claims, slices } = of;
+  const { rules, client, claims, slices, pods } = of;
   const { clock } = deps.platform;
   const evictedBy = new Map<string, number>();
   const loop = createKeyedLoop(deps, {
     name: 'device-taint-eviction-controller-rules',
     workers: 1,
-    informers: informerList(claims, slices),
+    informers: informerList(claims, slices, pods),
     sync,
   });
 
   async function sync(name: string, signal: AbortSignal): Promise<void> {
     const rule = rules.get(name);
     if (rule === undefined) return;
-    const { uid = '', generation = 0 } = rule.metadata;
+    const { uid = '', generation = 0, resourceVersion } = rule.metadata;
     const conditions = rule.status?.conditions ?? [];
     const before = conditions.find(({ type }) => type === TYPE);
     const ageMs = clock.nowMs() - parseTime(before?.lastTransitionTime);
@@ -114,18 +116,23 @@ export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): 
     }
     const { lastTransitionTime: _, ...said } = before ?? { lastTransitionTime: '' };
     const condition = ruleCondition(rule, counts);
+    // Pods may go by themselves: looked at until none is left.
+    if (condition.status === 'True') loop.queue.addAfter(name, PERIOD_MS);
     if (deepEqual(said, condition)) return;
     const next = { ...condition, lastTransitionTime: formatTime(clock.nowMs()) };
+    // Conditions are replaced as a whole: what another has said meanwhile must not be lost.
     const status = { conditions: [...conditions.filter(({ type }) => type !== TYPE), next] };
     try {
       await client
         .resource(DeviceTaintRules)
-        .patch({ name }, { type: 'merge', patch: { metadata: { uid }, status } }, { subresource: 'status', signal });
+        .patch(
+          { name },
+          { type: 'merge', patch: { metadata: { uid, resourceVersion }, status } },
+          { subresource: 'status', signal },
+        );
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
     }
-    // Pods may go by themselves: looked at until none is left.
-    if (condition.status === 'True') loop.queue.addAfter(name, PERIOD_MS);
   }
 
   const enqueue = (rule: DeviceTaintRule): void => loop.queue.add(rule.metadata.name ?? '');
@@ -134,6 +141,27 @@ export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): 
     onUpdate: (old, rule) => void (!deepEqual(old.spec, rule.spec) && enqueue(rule)),
     onDelete: (rule) => void evictedBy.delete(rule.metadata.uid ?? ''),
   });
+  const enqueueSelecting = ({ status }: ResourceClaim): void => {
+    const results = status?.allocation?.devices?.results ?? [];
+    for (const rule of rules.list())
+      if (rule.spec.taint.effect === 'NoExecute' && results.some((result) => ruleSelects(rule, result))) enqueue(rule);
+  };
+  const enqueueOfPod = (pod: Pod): void => {
+    for (const podClaim of pod.spec?.resourceClaims ?? []) {
+      const name = claimNameOf(pod, podClaim);
+      const claim = name === undefined ? undefined : claims.get({ namespace: pod.metadata.namespace ?? '', name });
+      if (claim !== undefined) enqueueSelecting(claim);
+    }
+  };
+  claims.addHandler({
+    onAdd: enqueueSelecting,
+    onUpdate(old, claim) {
+      enqueueSelecting(old);
+      enqueueSelecting(claim);
+    },
+    onDelete: enqueueSelecting,
+  });
+  pods.addHandler({ onAdd: enqueueOfPod, onUpdate: (_, pod) => enqueueOfPod(pod), onDelete: enqueueOfPod });
   return {
     name: loop.name,
     start: (signal) => loop.start(signal),

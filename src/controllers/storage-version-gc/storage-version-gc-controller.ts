@@ -82,8 +82,9 @@ export function createStorageVersionGcController(deps: ControllerDeps): Controll
       try {
         await leases.waitForSync(signal);
         if (!(await versions.start(signal))) return;
-      } catch {
-        return; // Aborted before it was known.
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        return; // Before it was known.
       }
       await loop.start(signal);
     },
