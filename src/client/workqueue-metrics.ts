@@ -9,6 +9,8 @@ export interface WorkqueueMetrics<K> {
   started(key: K, waiting: number): void;
   finished(key: K): void;
   retried(): void;
+  /** The queue is shut down: what tells its state goes, what was counted stays. */
+  closed(): void;
 }
 
 const NONE: WorkqueueMetrics<never> = {
@@ -17,6 +19,7 @@ const NONE: WorkqueueMetrics<never> = {
   started: () => undefined,
   finished: () => undefined,
   retried: () => undefined,
+  closed: () => undefined,
 };
 const BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10];
 
@@ -42,20 +45,24 @@ export function createWorkqueueMetrics<K>(
   });
   const addedAtMs = new Map<K, number>();
   const startedAtMs = new Map<K, number>();
-  exposeUnfinished(metrics, { clock, labels, startedAtMs });
+  const endUnfinished = exposeUnfinished(metrics, { clock, labels, startedAtMs });
   const secondsSince = (times: Map<K, number>, key: K): number | undefined => {
     const atMs = times.get(key);
     times.delete(key);
     return atMs === undefined ? undefined : (clock.monotonicMs() - atMs) / 1000;
+  };
+  let isClosed = false;
+  const tellDepth = (waiting: number): void => {
+    if (!isClosed) depth.set(waiting, labels);
   };
   return {
     added(key) {
       adds.inc(labels);
       if (!addedAtMs.has(key)) addedAtMs.set(key, clock.monotonicMs());
     },
-    depth: (waiting) => depth.set(waiting, labels),
+    depth: tellDepth,
     started(key, waiting) {
-      depth.set(waiting, labels);
+      tellDepth(waiting);
       const waited = secondsSince(addedAtMs, key);
       if (waited !== undefined) latency.observe(waited, labels);
       startedAtMs.set(key, clock.monotonicMs());
@@ -65,14 +72,20 @@ export function createWorkqueueMetrics<K>(
       if (took !== undefined) work.observe(took, labels);
     },
     retried: () => retries.inc(labels),
+    closed() {
+      if (isClosed) return;
+      isClosed = true;
+      endUnfinished();
+      depth.remove(labels);
+    },
   };
 }
 
-/** Work under way, added up when somebody asks: stuck workers show here alone. */
+/** Work under way, added up when somebody asks: stuck workers show here alone. Returns what ends it. */
 function exposeUnfinished(
   metrics: Metrics,
   { clock, labels, startedAtMs }: { clock: Clock; labels: { name: string }; startedAtMs: ReadonlyMap<unknown, number> },
-): void {
+): () => void {
   const unfinished = metrics.gauge({
     name: 'workqueue_unfinished_work_seconds',
     help: 'Time spent so far on keys that are being worked on, added up: it grows without end where workers hang.',
@@ -83,7 +96,7 @@ function exposeUnfinished(
     help: 'Time spent so far on the key that takes longest.',
     labels: ['name'],
   });
-  metrics.beforeExpose(() => {
+  const end = metrics.beforeExpose(() => {
     let [sum, most] = [0, 0];
     for (const startedMs of startedAtMs.values()) {
       const seconds = (clock.monotonicMs() - startedMs) / 1000;
@@ -93,4 +106,9 @@ function exposeUnfinished(
     unfinished.set(sum, labels);
     longest.set(most, labels);
   });
+  return () => {
+    end();
+    unfinished.remove(labels);
+    longest.remove(labels);
+  };
 }

@@ -68,6 +68,24 @@ describe('work queue', () => {
     assert.equal(queue.length(), 110);
   });
 
+  it('leaves in the registry what was counted, and no state, when it is shut down', async () => {
+    const { clock, metrics, queue } = setUp();
+    queue.add('a');
+    queue.add('b');
+    await queue.get();
+    assert.match(await metrics.expose(), /^workqueue_longest_running_processor_seconds\{name="q"\} 0$/m);
+    queue.shutDown();
+    queue.done('a');
+    await queue.get();
+    const after = await metrics.expose();
+    assert.doesNotMatch(after, /^workqueue_(depth|unfinished_work_seconds|longest_running_processor_seconds)\{/m);
+    assert.match(after, /^workqueue_adds_total\{name="q"\} 2$/m);
+    const next = createWorkQueue<string>({ name: 'q', clock, metrics });
+    next.add('c');
+    assert.match(await metrics.expose(), /^workqueue_depth\{name="q"\} 1$/m);
+    next.shutDown();
+  });
+
   it('drains on shutdown', async () => {
     const { queue, clock } = setUp();
     queue.add('a');

@@ -97,6 +97,7 @@ export function createWorkQueue<K>(deps: WorkQueueDeps<K>): WorkQueue<K> {
     shuttingDown = true;
     for (const entry of delayed.values()) entry.cancel();
     delayed.clear();
+    metrics.closed();
     settle();
   }
 

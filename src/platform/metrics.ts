@@ -27,8 +27,11 @@ export interface Metrics {
   counter(spec: MetricSpec): Counter;
   gauge(spec: MetricSpec): Gauge;
   histogram(spec: MetricSpec): Histogram;
-  /** Calls back before every exposition: the time to set gauges that nobody keeps up to date meanwhile. */
-  beforeExpose(refresh: () => void): void;
+  /**
+   * Calls back before every exposition: the time to set gauges that nobody keeps up to date meanwhile. The function that is
+   * returned ends it; the series that were set stay.
+   */
+  beforeExpose(refresh: () => void): () => void;
   /** Everything in Prometheus text format 0.0.4. */
   expose(): Promise<string>;
 }

@@ -55,9 +55,8 @@ function nameOf(status: Status | undefined): string {
   return status === undefined ? 'Success' : CODES[status.code];
 }
 
-/** Registers the metrics; `sizes` is called at every exposition. */
-export function createSchedulerMetrics(metrics: Metrics, sizes: () => SchedulerSizes): SchedulerMetrics {
-  exposeSizes(metrics, sizes);
+/** Registers the metrics. */
+export function createSchedulerMetrics(metrics: Metrics): SchedulerMetrics {
   return {
     ...attemptMetrics(metrics),
     ...preemptionMetrics(metrics),
@@ -66,7 +65,8 @@ export function createSchedulerMetrics(metrics: Metrics, sizes: () => SchedulerS
   };
 }
 
-function exposeSizes(metrics: Metrics, sizes: () => SchedulerSizes): void {
+/** Tells the sizes, at every exposition, until the signal aborts. */
+export function exposeSchedulerSizes(metrics: Metrics, sizes: () => SchedulerSizes, signal: AbortSignal): void {
   const pending = metrics.gauge({
     name: 'scheduler_pending_pods',
     help: 'Pods without a node: to be tried next (active), after a pause (backoff), after an event that may help (unschedulable), not before their gates are gone (gated).',
@@ -77,11 +77,18 @@ function exposeSizes(metrics: Metrics, sizes: () => SchedulerSizes): void {
     help: 'Nodes, pods and pods on their way to a node that the scheduler knows.',
     labels: ['type'],
   });
-  metrics.beforeExpose(() => {
-    const now = sizes();
+  let last: SchedulerSizes | undefined;
+  const end = metrics.beforeExpose(() => {
+    const now = (last = sizes());
     for (const [queue, count] of Object.entries(now.pending)) pending.set(count, { queue });
     for (const [type, count] of Object.entries(now.cache)) cache.set(count, { type });
   });
+  const forget = (): void => {
+    end();
+    for (const queue of Object.keys(last?.pending ?? {})) pending.remove({ queue });
+    for (const type of Object.keys(last?.cache ?? {})) cache.remove({ type });
+  };
+  signal.addEventListener('abort', forget, { once: true });
 }
 
 function attemptMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'attempt' | 'scheduled' | 'algorithmSeconds'> {

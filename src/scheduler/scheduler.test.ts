@@ -32,9 +32,13 @@ interface Running {
 async function start(
   t: TestContext,
   before: (api: FakeApi) => void,
-  more: { onBind?: (name: string, attempt: number) => boolean | void; extenders?: readonly Extender[] } = {},
+  more: {
+    onBind?: (name: string, attempt: number) => boolean | void;
+    extenders?: readonly Extender[];
+    life?: AbortController;
+  } = {},
 ): Promise<Running> {
-  const { onBind = () => true, extenders = [] } = more;
+  const { onBind = () => true, extenders = [], life: stop = new AbortController() } = more;
   const clock = new VirtualClock();
   const api = createFakeApi(() => formatTime(clock.nowMs()));
   before(api);
@@ -61,7 +65,6 @@ async function start(
   const informers = createInformerFactory({ client, clock, random, log });
   const metrics = createMemoryMetrics();
   const platform = { clock, random, log, metrics, crypto: undefined as never };
-  const stop = new AbortController();
   t.after(() => stop.abort(new Error('test over')));
   broadcaster.start(stop.signal);
   const scheduler = createScheduler(
@@ -144,6 +147,33 @@ test('a pod deleted while it is bound is forgotten', async (t) => {
   run.api.remove(Pods, 'default/p');
   await run.clock.advance(20_000);
   assert.deepEqual([run.bindings().length, run.counts()], [1, idle]);
+});
+
+test('a failed binding wakes who waits for the room', async (t) => {
+  const run: Running = await start(
+    t,
+    (api) => {
+      api.seed(Nodes, testNode('a', { cpu: '1' }));
+      for (const name of ['p', 'q']) api.seed(Pods, testPod(name, { cpu: '600m' }));
+    },
+    {
+      // Gone, though the scheduler does not see it.
+      onBind: (name) => {
+        if (name === 'p') throw notFound({ group: '', resource: 'pods' }, name);
+      },
+    },
+  );
+  assert.deepEqual([run.bindings(), run.counts()], [['p'], { ...idle, backoff: 1 }]);
+  await run.clock.advance(1000);
+  assert.equal(run.pod('q')?.spec?.nodeName, 'a');
+});
+
+test('the sizes are told until the end', async (t) => {
+  const life = new AbortController();
+  const run = await start(t, (api) => api.seed(Pods, testPod('p', { cpu: '600m' })), { life });
+  assert.match(await run.metrics.expose(), /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m);
+  life.abort(new Error('lost the lead'));
+  assert.doesNotMatch(await run.metrics.expose(), /^scheduler_(pending_pods|cache_size)\{/m);
 });
 
 test('a new node wakes a waiting pod', async (t) => {

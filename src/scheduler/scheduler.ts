@@ -29,7 +29,12 @@ import { createProfiles, leavingToExtenders, type NamedProfile } from './profile
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
 import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
 import { createSchedulerTimers } from './scheduler-timers.ts';
-import { createSchedulerMetrics, type AttemptResult } from './scheduler-metrics.ts';
+import {
+  createSchedulerMetrics,
+  exposeSchedulerSizes,
+  type AttemptResult,
+  type SchedulerSizes,
+} from './scheduler-metrics.ts';
 import { reportUnschedulable } from './report-unschedulable.ts';
 import { createDecisionLog } from './why/decision-log.ts';
 import { explainPod } from './why/explain-pod.ts';
@@ -95,10 +100,11 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const { clock } = platform;
   const objects = followClusterObjects({ client, informers, clock, log });
   const cache = createSchedulerCache();
-  const metrics = createSchedulerMetrics(platform.metrics, () => {
+  const metrics = createSchedulerMetrics(platform.metrics);
+  const sizes = (): SchedulerSizes => {
     const { pods: all, assumed } = cache.podCounts();
     return { pending: queue.counts(), cache: { nodes: cache.nodeCount(), pods: all, assumed_pods: assumed } };
-  });
+  };
   const timers = createSchedulerTimers(clock, random.fork('plugin-metrics'), metrics);
   const profiles = createProfiles(
     { ...objects, client, clock, random, recorderFor: deps.recorderFor, timerFor: timers.forProfile },
@@ -235,6 +241,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const uid = queued.pod.metadata.uid ?? '';
     unreserve(input);
     cache.forget(uid);
+    // The room it would have taken is free again, for others.
+    const spec = { ...queued.pod.spec, nodeName: input.nodeName };
+    queue.notify('assigned-pod/delete', { ...queued.pod, spec }, undefined);
     if (isReason(status.cause, 'NotFound')) return queue.done(uid);
     attempted(cycle, 'error');
     log.warn('binding failed; the pod is tried again', {
@@ -327,6 +336,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       if (config.withoutEffect !== undefined)
         log.warn('settings of the configuration have no effect here', { settings: config.withoutEffect.join(', ') });
       signal.addEventListener('abort', () => queue.stop(), { once: true });
+      exposeSchedulerSizes(platform.metrics, sizes, signal);
       const ownPods = (pod: Pod): boolean => profiles.has(schedulerNameOf(pod));
       pods.addHandler({ onDelete: (pod) => decisions.leaves(pod.metadata.uid ?? '') });
       const synced = followCluster({

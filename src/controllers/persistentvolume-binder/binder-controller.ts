@@ -34,7 +34,6 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   const claims = deps.informers.informer(PersistentVolumeClaims);
   const volumes = deps.informers.informer(PersistentVolumes);
   const classes = deps.informers.informer(StorageClasses);
-  exposeVolumes(deps.platform.metrics, volumes, claims);
   const informers = informerList(claims, volumes, classes);
   const claimLoop = createKeyedLoop(deps, { name: NAME, queueName: 'claims', workers: 1, informers, sync: syncClaim });
   const volumeLoop = createKeyedLoop(deps, {
@@ -268,7 +267,8 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     async start(signal) {
       const resync = clock.setTicker(RESYNC_MS, pending);
       signal.addEventListener('abort', resync, { once: true });
-      await Promise.all([claimLoop.start(signal), volumeLoop.start(signal)]);
+      const endMetrics = exposeVolumes(deps.platform.metrics, volumes, claims);
+      await Promise.all([claimLoop.start(signal), volumeLoop.start(signal)]).finally(endMetrics);
     },
   };
 }

@@ -5,12 +5,12 @@ import type { Gauge, Metrics } from '../../platform/metrics.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Registers the collector. */
+/** Starts the collector. The function that is returned ends it: nothing is told of what nobody follows any more. */
 export function exposeVolumes(
   metrics: Metrics,
   volumes: Informer<PersistentVolume>,
   claims: Informer<PersistentVolumeClaim>,
-): void {
+): () => void {
   const gauge = (name: string, help: string, labels: string[]) =>
     metrics.gauge({ name: `pv_collector_${name}_count`, help, labels });
   const ofVolumes = {
@@ -34,7 +34,7 @@ export function exposeVolumes(
       now.map(({ labels: own }) => own),
     );
   };
-  metrics.beforeExpose(() => {
+  const end = metrics.beforeExpose(() => {
     const classOf = ({ spec }: PersistentVolume): Labels => ({ storage_class: spec?.storageClassName ?? '' });
     const isBound = ({ status }: { readonly status?: { readonly phase?: string } }): boolean =>
       status?.phase === 'Bound';
@@ -62,6 +62,10 @@ export function exposeVolumes(
       ofClaim,
     );
   });
+  return () => {
+    end();
+    for (const gauge of told.keys()) tell(gauge, [], () => ({}));
+  };
 }
 
 function pluginOf({ spec }: PersistentVolume): string {

@@ -35,7 +35,6 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
     help: 'Claims made for pods, by how that ended.',
     labels: ['status', 'admin_access'],
   });
-  exposeClaims(deps.platform.metrics, claims);
   claims.addIndex(CLAIMS_BY_OWNER, (claim) => {
     const owner = controllerOf(claim);
     return owner?.kind === 'Pod' ? [owner.uid] : [];
@@ -190,16 +189,23 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
   templates.addHandler({
     onAdd: (template) => pods.byIndex(PODS_BY_TEMPLATE, keyOfObject(template)).forEach(enqueuePod),
   });
-  return loop;
+  return {
+    name: loop.name,
+    async start(signal) {
+      const endCounts = exposeClaims(deps.platform.metrics, claims);
+      await loop.start(signal).finally(endCounts);
+    },
+  };
 }
 
-/** Counts the claims there are whenever somebody asks. */
-function exposeClaims(metrics: Metrics, claims: Informer<ResourceClaim>): void {
+/** Counts the claims there are whenever somebody asks. Returns what ends it. */
+function exposeClaims(metrics: Metrics, claims: Informer<ResourceClaim>): () => void {
   const labels = ['allocated', 'admin_access', 'source'];
   const gauge = metrics.gauge({ name: 'resourceclaim_controller_resource_claims', help: 'Claims there are.', labels });
   let known: Record<string, string>[] = [];
-  metrics.beforeExpose(() => {
-    for (const told of known) gauge.remove(told);
+  const forget = (): void => known.forEach((told) => gauge.remove(told));
+  const end = metrics.beforeExpose(() => {
+    forget();
     const groups = Map.groupBy(claims.list(), ({ metadata, spec, status }) =>
       JSON.stringify({
         allocated: String(status?.allocation !== undefined),
@@ -210,6 +216,10 @@ function exposeClaims(metrics: Metrics, claims: Informer<ResourceClaim>): void {
     known = [...groups.keys()].map((text) => JSON.parse(text) as Record<string, string>);
     for (const [at, group] of [...groups.values()].entries()) gauge.set(group.length, known[at]);
   });
+  return () => {
+    end();
+    forget();
+  };
 }
 
 function hasAdminAccess({ devices }: ResourceClaim['spec']): boolean {

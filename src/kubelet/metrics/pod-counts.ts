@@ -21,17 +21,15 @@ export interface PodCountSources {
 /** Exposes the counts until the signal aborts. */
 export function exposePodCounts(metrics: Metrics, sources: PodCountSources, signal: AbortSignal): void {
   const gauges = createGauges(metrics);
-  let current: PodCountSources | undefined = sources;
   // A registry outlives a kubelet that crashed in a simulation: it must not keep its pods.
-  signal.addEventListener('abort', () => void (current = undefined), { once: true });
-  metrics.beforeExpose(() => {
-    if (current === undefined) return;
-    const desired = current.desired();
+  const end = metrics.beforeExpose(() => {
+    const desired = sources.desired();
     countByOrigin(gauges.desired, desired);
-    countByOrigin(gauges.active, current.active());
-    gauges.mirrors.set(current.mirrors().length);
+    countByOrigin(gauges.active, sources.active());
+    gauges.mirrors.set(sources.mirrors().length);
     gauges.ephemeral.set(desired.reduce((sum, { spec }) => sum + (spec?.ephemeralContainers?.length ?? 0), 0));
   });
+  signal.addEventListener('abort', end, { once: true });
 }
 
 function createGauges(metrics: Metrics) {

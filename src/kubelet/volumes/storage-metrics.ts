@@ -47,12 +47,9 @@ export function exposeVolumeTotals(
     help: 'Number of volumes in Volume Manager',
     labels: ['plugin_name', 'state'],
   });
-  let current: typeof volumes | undefined = volumes;
-  signal.addEventListener('abort', () => void (current = undefined), { once: true });
   const known = new Set<string>();
-  metrics.beforeExpose(() => {
-    if (current === undefined) return;
-    const all = current();
+  const end = metrics.beforeExpose(() => {
+    const all = volumes();
     for (const { plugin } of all) known.add(plugin);
     for (const plugin of known) {
       const wanted = all.filter((volume) => volume.plugin === plugin);
@@ -60,4 +57,5 @@ export function exposeVolumeTotals(
       gauge.set(wanted.filter(({ ready }) => ready).length, { plugin_name: plugin, state: 'actual_state_of_world' });
     }
   });
+  signal.addEventListener('abort', end, { once: true });
 }

@@ -7,7 +7,7 @@ import type { Metrics, MetricSpec } from '../metrics.ts';
 export function createNodeMetrics(): Metrics {
   const registry = new Registry();
   addProcessMetrics(registry);
-  const refreshes: (() => void)[] = [];
+  const refreshes = new Set<() => void>();
   const existing = <T>(spec: MetricSpec, kind: abstract new (...args: never[]) => T): T | undefined => {
     const metric: unknown = registry.getSingleMetric(spec.name);
     if (metric !== undefined && !(metric instanceof kind)) throw new Error(`metric ${spec.name} is of another type`);
@@ -28,7 +28,10 @@ export function createNodeMetrics(): Metrics {
         existing(spec, Histogram<string>) ?? new Histogram<string>({ ...configOf(spec, registry), ...buckets });
       return { observe: (value, labels = {}) => histogram.observe(labels, value) };
     },
-    beforeExpose: (refresh) => void refreshes.push(refresh),
+    beforeExpose(refresh) {
+      refreshes.add(refresh);
+      return () => void refreshes.delete(refresh);
+    },
     expose() {
       for (const refresh of refreshes) refresh();
       return registry.metrics();

@@ -31,7 +31,7 @@ const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** Makes an empty registry. */
 export function createMemoryMetrics(): MemoryMetrics {
   const metrics = new Map<string, Metric>();
-  const refreshes: (() => void)[] = [];
+  const refreshes = new Set<() => void>();
   const register = (spec: MetricSpec, type: Metric['type']): Metric => {
     let metric = metrics.get(spec.name);
     if (metric === undefined) metrics.set(spec.name, (metric = { spec, type, series: undefined }));
@@ -61,7 +61,10 @@ export function createMemoryMetrics(): MemoryMetrics {
       const metric = register(spec, 'histogram');
       return { observe: (value, labels = {}) => observe(metric, labels, value) };
     },
-    beforeExpose: (refresh) => void refreshes.push(refresh),
+    beforeExpose(refresh) {
+      refreshes.add(refresh);
+      return () => void refreshes.delete(refresh);
+    },
     expose() {
       for (const refresh of refreshes) refresh();
       return Promise.resolve([...metrics.values()].map(format).join('\n'));

@@ -57,7 +57,7 @@ export interface SchedulingQueue {
   requeue(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void;
   /** The pod, if it waits, is tried at once, without back-off. */
   activate(uid: string): void;
-  /** Something happened in the cluster. */
+  /** Something happened in the cluster. That a pod leaves its node is no news to the pod itself: its binding has failed. */
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void;
   /** Called whenever `pop` may have something again. */
   onReady(listener: () => void): void;
@@ -190,9 +190,10 @@ class Queue implements SchedulingQueue {
 
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void {
     const happened: HappenedEvent = { event, oldObject, newObject };
-    for (const flying of this.#inFlight.values()) flying.events.push(happened);
+    const leaving = event === 'assigned-pod/delete' ? (oldObject as Pod | undefined)?.metadata.uid : undefined;
+    for (const [uid, flying] of this.#inFlight) if (uid !== leaving) flying.events.push(happened);
     for (const [uid, entry] of this.#unschedulable) {
-      if (!this.#helps(entry, happened)) continue;
+      if (uid === leaving || !this.#helps(entry, happened)) continue;
       this.#unschedulable.delete(uid);
       this.#toBackoff(entry, eventLabels[event]);
     }
