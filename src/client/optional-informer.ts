@@ -12,6 +12,8 @@ import type { Client } from './client.ts';
 import type { Informer, InformerFactory, InformerHandler, InformerOptions } from './informer.ts';
 
 const RETRY_MS = 5000;
+/** A cluster that starts may lack its roles for a moment. */
+const MOST_REFUSALS = 3;
 
 /** What it is made from. */
 export interface OptionalInformerDeps {
@@ -28,8 +30,8 @@ export interface OptionalInformer<T extends KubernetesObject> {
   /** Before `start`. */
   addHandler(handler: InformerHandler<T>): void;
   /**
-   * Asks the server, until it answers, and waits for the first list. Resolves to whether the resource is served; rejects
-   * when aborted.
+   * Asks the server, until it answers, and waits for the first list. Resolves to whether the resource is served to us: who
+   * is refused it again and again goes without, for others wait for this one. Rejects when aborted.
    */
   start(signal: AbortSignal): Promise<boolean>;
 }
@@ -57,19 +59,25 @@ export function createOptionalInformer<T extends KubernetesObject>(
   };
 }
 
-async function isServed(
+async function isServed<T extends KubernetesObject>(
   { client, clock, log }: OptionalInformerDeps,
-  info: ResourceInfo,
+  info: ResourceInfo<T>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  for (;;) {
+  for (let refusals = 0; ;) {
     try {
       const { body } = await client.raw({ method: 'GET', path: `/apis/${apiVersionOf(info)}`, signal });
       const { resources = [] } = JSON.parse(Buffer.from(body).toString('utf8')) as { resources?: { name: string }[] };
-      return resources.some(({ name }) => name === info.resource);
+      if (!resources.some(({ name }) => name === info.resource)) return false;
+      await client.resource(info).list({ limit: 1, signal });
+      return true;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (isReason(error, 'NotFound')) return false;
+      if (isReason(error, 'Forbidden') && ++refusals >= MOST_REFUSALS) {
+        log.warn('a resource is served, but not to us: going on without it', { resource: info.resource, err: error });
+        return false;
+      }
       log.warn('cannot ask whether a resource is served', { resource: info.resource, err: error });
     }
     await clock.sleep(RETRY_MS, signal);
