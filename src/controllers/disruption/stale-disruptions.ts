@@ -10,7 +10,7 @@ import { isReason } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { isPodTerminal, withPodCondition } from '../../component-helpers/pods.ts';
+import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { createKeyedLoop, informerList, type ControllerDeps, type KeyedLoop } from '../controller.ts';
 
 const TYPE = 'DisruptionTarget';
@@ -42,8 +42,9 @@ export function createStaleDisruptionLoop(deps: ControllerDeps, client: Client):
       const leftMs = dueMs - clock.nowMs();
       if (leftMs > 0) return loop.queue.addAfter(key, leftMs);
       const { uid, resourceVersion } = pod.metadata;
-      const condition = { type: TYPE, status: 'False', lastTransitionTime: formatTime(clock.nowMs()) };
-      const conditions = withPodCondition(pod.status?.conditions, condition).filter(({ type }) => type === TYPE);
+      // What was said of the end that did not come goes with it.
+      const untold = { reason: null, message: null };
+      const conditions = [{ type: TYPE, status: 'False', lastTransitionTime: formatTime(clock.nowMs()), ...untold }];
       // What announced it again meanwhile must win.
       const patch = { metadata: { uid, resourceVersion }, status: { conditions } };
       try {
