@@ -7,7 +7,7 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import { createFakeApi, type FakeApi } from '../client/testing/fake-api.ts';
 import { createMemoryLog, type MemoryLog } from '../platform/sim/log.ts';
-import { createMemoryMetrics } from '../platform/sim/metrics.ts';
+import { createMemoryMetrics, type MemoryMetrics } from '../platform/sim/metrics.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { isPodActive } from '../component-helpers/pods.ts';
@@ -18,6 +18,7 @@ export interface Harness {
   readonly api: FakeApi;
   readonly clock: VirtualClock;
   readonly log: MemoryLog;
+  readonly metrics: MemoryMetrics;
   /** Makes active pods Running and Ready (those `which` selects), and removes terminating ones; one pass. */
   runPods(which?: (pod: Pod) => boolean): void;
   /** Advances in steps, running pods after each. */
@@ -38,6 +39,7 @@ export function startHarness(
   options.before?.(api);
   const random = createSeededRandom(1);
   const log = createMemoryLog();
+  const metrics = createMemoryMetrics();
   const clientFor = (name: string) =>
     createInProcessClient({
       handler: api.handler,
@@ -51,7 +53,7 @@ export function startHarness(
     client: clientFor('manager'),
     clientFor,
     informers,
-    platform: { clock, random, log, metrics: createMemoryMetrics(), crypto: undefined as never },
+    platform: { clock, random, log, metrics, crypto: undefined as never },
     recorderFor: (component) => broadcaster.recorderFor(component),
     config: options.config ?? {},
   };
@@ -65,6 +67,7 @@ export function startHarness(
     api,
     clock,
     log,
+    metrics,
     pods: () => api.objects(Pods).filter(isPodActive),
     events: () => api.objects(Events).map((event) => `${event.type} ${event.reason} ${event.message}`),
     runPods(which = () => true) {

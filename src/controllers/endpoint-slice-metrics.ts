@@ -16,8 +16,8 @@ export interface SliceChanges {
 export interface EndpointSliceMetrics {
   /** Changes that were written. */
   changed(changes: SliceChanges): void;
-  /** A service is gone with all its slices; the keys begin with this. */
-  forget(service: string): void;
+  /** A service is gone with all its slices, or with those of one address type; the keys begin with this. */
+  forget(service: string, type?: string): void;
   synced(result: 'success' | 'error'): void;
 }
 
@@ -71,8 +71,9 @@ export function createEndpointSliceMetrics(metrics: Metrics, subsystem: string):
         if (slices.length > 0) changes.inc({ operation }, slices.length);
       note(key, now.length === 0 ? undefined : { endpoints: after.size, slices: now.length });
     },
-    forget(service) {
-      for (const key of [service, `${service} IPv4`, `${service} IPv6`]) if (known.has(key)) note(key, undefined);
+    forget(service, type) {
+      const keys = type === undefined ? [service, `${service} IPv4`, `${service} IPv6`] : [`${service} ${type}`];
+      for (const key of keys) if (known.has(key)) note(key, undefined);
     },
     synced: (result) => syncs.inc({ result }),
   };

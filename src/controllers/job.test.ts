@@ -57,6 +57,10 @@ describe('job', () => {
     const [after] = await h.list(Pods);
     assert.equal(after?.metadata.finalizers, undefined);
     assert.ok((await h.events()).includes('Normal Completed Job completed'));
+    const ended = (await h.metrics.expose()).matchAll(
+      /^job_controller_terminated_pods_tracking_finalizer_total(.*)$/gm,
+    );
+    assert.deepEqual([...ended].map(([, told]) => told).sort(), ['{event="add"} 1', '{event="delete"} 1']);
     await h.stop();
   });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { serviceUnavailable } from '../api/status-error.ts';
 import { formatMicroTime, formatTime } from '../api/time.ts';
 import { Leases, Nodes, Pods } from '../api/gen/resources.ts';
 import type { Lease } from '../api/gen/coordination-v1.ts';
@@ -98,6 +99,30 @@ describe('node lifecycle', () => {
     }));
     await live(h, 10, ['n1', 'n2']);
     assert.deepEqual(taints(h, 'n2'), []);
+    await h.stop();
+  });
+
+  it('counts an eviction once its taint is written', async () => {
+    const h = startHarness([createNodeLifecycleController]);
+    for (const name of ['n1', 'n2']) {
+      h.api.seed(Nodes, readyNode(name));
+      h.api.seed(Leases, lease(name));
+    }
+    let refused = 0;
+    h.api.intercept = ({ method, path, body }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodes/n2') || !JSON.stringify(body).includes('NoExecute')) return;
+      refused++;
+      throw serviceUnavailable('the store is away');
+    };
+    const told = async () =>
+      [...(await h.metrics.expose()).matchAll(/^node_collector_evictions_total\S* (\d+)$/gm)].map(([, n]) => n);
+    await live(h, 150, ['n1']);
+    assert.ok(refused > 1);
+    assert.deepEqual(await told(), []);
+    h.api.intercept = undefined;
+    await live(h, 60, ['n1']);
+    assert.ok(taints(h, 'n2').includes('unreachable:NoExecute'));
+    assert.deepEqual(await told(), ['1']);
     await h.stop();
   });
 
@@ -227,7 +252,16 @@ describe('pod garbage collector', () => {
         .map((p) => p.metadata.name)
         .sort();
     assert.deepEqual(names(), ['orphan', 'stays']);
-    await h.clock.advance(60_000);
+    h.api.intercept = ({ method, path }) => {
+      if (method === 'DELETE' && path.endsWith('/orphan')) throw serviceUnavailable('the store is away');
+    };
+    const told = (name: string) =>
+      h.metrics.value(`pod_gc_collector_force_delete_${name}_total`, { namespace: 'default', reason: 'orphaned' });
+    await h.clock.advance(40_000);
+    assert.ok((told('pods') ?? 0) > 0, 'attempts count');
+    assert.equal(told('pod_errors'), told('pods'));
+    h.api.intercept = undefined;
+    await h.clock.advance(20_000);
     assert.deepEqual(names(), ['stays']);
     const patch = h.api.requests.find((r) => r.method === 'PATCH' && r.path.endsWith('/orphan/status'))?.body as {
       status: { phase: string; conditions: { reason: string }[] };

@@ -131,6 +131,24 @@ describe('endpointslice and endpoints', () => {
     await h.stop();
   });
 
+  it('count what there is: less when an address type goes, nothing without a selector', async () => {
+    const h = start();
+    h.api.seed(Services, service({ ipFamilies: ['IPv4', 'IPv6'] }));
+    h.api.seed(Pods, pod(1));
+    await h.clock.advance(1000);
+    const told = () => h.metrics.value('endpoint_slice_controller_num_endpoint_slices');
+    assert.equal(told(), 2);
+    const setSpec = (spec: Partial<NonNullable<Service['spec']>>) =>
+      h.api.modify<Service>(Services, 'default/web', (old) => ({ ...old, spec: { ...old.spec, ...spec } }));
+    setSpec({ ipFamilies: ['IPv4'] });
+    await h.clock.advance(1000);
+    assert.equal(told(), 1);
+    setSpec({ selector: {} });
+    await h.clock.advance(1000);
+    assert.equal(told(), 0);
+    await h.stop();
+  });
+
   it('put at most 100 endpoints in a slice and touch one slice for one change', async () => {
     const h = start();
     h.api.seed(Services, service());

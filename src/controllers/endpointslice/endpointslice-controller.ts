@@ -25,6 +25,7 @@ import { giveTopologyHints, wantsTopologyHints, zoneShares, type TopologyVerdict
 
 const ACCOUNT = 'endpointslice-controller';
 const WORKERS = 5;
+const ADDRESS_TYPES: readonly AddressType[] = ['IPv4', 'IPv6'];
 const BY_SERVICE = 'managed-by-service';
 
 function serviceKeyOf(slice: EndpointSlice): string | undefined {
@@ -64,11 +65,11 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     const service = services.get(parseKey(key));
     // The slices of a deleted Service go by owner reference.
     if (service === undefined) {
-      for (const type of ['IPv4', 'IPv6']) topology.delete(`${key}/${type}`);
+      for (const type of ADDRESS_TYPES) topology.delete(`${key}/${type}`);
       metrics.forget(key);
       return triggers.forget(key);
     }
-    if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return;
+    if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return metrics.forget(key);
     const selected = selectedPods(service, pods);
     const triggerTime = triggers.since(service, selected);
     const existing = slices.byIndex(BY_SERVICE, key).filter((slice) => slice.metadata.deletionTimestamp === undefined);
@@ -87,6 +88,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     }
     const obsolete = existing.filter((slice) => !(types as string[]).includes(slice.addressType));
     await apply(service, { create: [], update: [], remove: obsolete }, signal);
+    for (const type of ADDRESS_TYPES) if (!types.includes(type)) metrics.forget(key, type);
   }
 
   /** Says when hints come, go, or cannot be given for another reason. */

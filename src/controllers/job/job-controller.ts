@@ -158,8 +158,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     const noted = noteEnded(view, interim.status, { verdict, settled });
     let job = await writer.updateStatus(view.job, noted.status, signal);
     tell(job, interim.news);
-    const { done, error } = await writer.release(noted.release, signal);
-    metrics.released(done.length);
+    const { error } = await writer.release(noted.release, signal);
     const tracked = new Set(
       view.pods
         .filter((pod) => isTracked(pod) && !settled.has(pod.metadata.uid ?? ''))
@@ -213,6 +212,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     enqueue: (key) => loop.queue.add(key),
     enqueueOrphan: (key) => orphans.queue.add(key),
     released: (pod) => void settled.delete(pod.metadata.uid ?? ''),
+    tracked: metrics.tracked,
   });
   return {
     name: NAME,

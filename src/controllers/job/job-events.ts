@@ -7,6 +7,7 @@ import type { Informer } from '../../client/informer.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import type { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
 import { isTracked } from './view.ts';
 
@@ -19,6 +20,8 @@ export interface JobEventDeps {
   enqueueOrphan(key: string): void;
   /** The pod's finalizer is off, or the pod is gone. */
   released(pod: Pod): void;
+  /** An ended pod with the finalizer has come, or one has lost it or gone. */
+  tracked(event: 'add' | 'delete'): void;
 }
 
 /** The job a pod is controlled by, when it exists. */
@@ -55,5 +58,22 @@ export function watchJobs(deps: JobEventDeps): void {
     if (!isTracked(pod)) deps.released(pod);
     else if (jobOf(jobs, pod) === undefined) deps.enqueueOrphan(keyOfObject(pod));
   };
-  pods.addHandler({ onAdd: look, onUpdate: (_, pod) => look(pod), onDelete: deps.released });
+  const record = (old: Pod | undefined, now: Pod | undefined): void => {
+    const [was, is] = [old, now].map((pod) => pod !== undefined && isPodTerminal(pod) && isTracked(pod));
+    if (was !== is) deps.tracked(is === true ? 'add' : 'delete');
+  };
+  pods.addHandler({
+    onAdd(pod) {
+      record(undefined, pod);
+      look(pod);
+    },
+    onUpdate(old, pod) {
+      record(old, pod);
+      look(pod);
+    },
+    onDelete(pod) {
+      record(pod, undefined);
+      deps.released(pod);
+    },
+  });
 }

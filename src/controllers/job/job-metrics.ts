@@ -11,8 +11,8 @@ export interface JobMetrics {
   /** Pods were counted as ended. */
   podsFinished(job: Job, result: 'succeeded' | 'failed', count: number): void;
   podsCreated(succeeded: number, failed: number): void;
-  /** An ended pod got rid of its finalizer. */
-  released(count: number): void;
+  /** There is one more ended pod with the finalizer (`add`), or one less. */
+  tracked(event: 'add' | 'delete'): void;
 }
 
 /** What a sync did about pods. */
@@ -35,7 +35,7 @@ export function createJobMetrics(metrics: Metrics): JobMetrics {
   const finished = counter('jobs_finished', 'Jobs that are over.', ['completion_mode', 'result', 'reason']);
   const pods = counter('job_pods_finished', 'Pods of jobs that were counted as ended.', ['completion_mode', 'result']);
   const created = counter('job_pods_creation', 'Pods made for jobs.', ['reason', 'status']);
-  const released = counter('terminated_pods_tracking_finalizer', 'Ended pods with a finalizer, by event.', ['event']);
+  const tracked = counter('terminated_pods_tracking_finalizer', 'Ended pods with a finalizer, by event.', ['event']);
   const modeOf = ({ spec }: Job): { completion_mode: string } => ({
     completion_mode: spec?.completionMode ?? 'NonIndexed',
   });
@@ -53,8 +53,6 @@ export function createJobMetrics(metrics: Metrics): JobMetrics {
       for (const [status, count] of Object.entries({ succeeded, failed }))
         if (count > 0) created.inc({ reason: 'new', status }, count);
     },
-    released(count) {
-      if (count > 0) released.inc({ event: 'delete' }, count);
-    },
+    tracked: (event) => tracked.inc({ event }),
   };
 }

@@ -59,9 +59,11 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     if (node !== undefined) await writeTaints(node, isNodeReady(node) ? 'clear' : 'keep', signal);
   }
 
-  async function writeTaints(node: Node, wish: NoExecuteWish, signal: AbortSignal): Promise<void> {
+  /** Resolves to whether there was something to write. */
+  async function writeTaints(node: Node, wish: NoExecuteWish, signal: AbortSignal): Promise<boolean> {
     const name = node.metadata.name ?? '';
     let current = node;
+    let written = false;
     await retryOnConflict(
       clock,
       async () => {
@@ -73,6 +75,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
         };
         try {
           await nodeClient.patch({ name }, { type: 'merge', patch }, { signal });
+          written = true;
         } catch (error) {
           if (isReason(error, 'NotFound')) return;
           if (isReason(error, 'Conflict')) current = await nodeClient.get({ name }, { signal });
@@ -81,6 +84,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
       },
       signal,
     );
+    return written;
   }
 
   async function round(signal: AbortSignal): Promise<void> {
@@ -175,8 +179,8 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
       if (key === undefined || nodeCondition(node, 'Ready') === undefined) continue;
       if (allDown) await writeTaints(node, 'clear', signal);
       else if (mayTaint(node, rates.get(zoneKeyOf(node)) ?? 0)) {
-        if (!isBeingEmptied(node)) metrics.evicted(zoneKeyOf(node));
-        await writeTaints(node, key, signal);
+        const written = await writeTaints(node, key, signal);
+        if (written && !isBeingEmptied(node)) metrics.evicted(zoneKeyOf(node));
       }
     }
   }

@@ -103,6 +103,7 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
   ): Promise<void> {
     const { namespace = '', name = '', uid } = pod.metadata;
     const told = { namespace, reason };
+    deletions.inc(told);
     log.info('pod is being garbage collected', { pod: `${namespace}/${name}` });
     try {
       if (!isPodTerminal(pod)) {
@@ -122,7 +123,6 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
           { namespace, name },
           { gracePeriodSeconds: 0, signal, ...(uid === undefined ? {} : { preconditions: { uid } }) },
         );
-      deletions.inc(told);
     } catch (error) {
       failures.inc(told);
       if (!isReason(error, 'NotFound', 'Conflict'))

@@ -2,6 +2,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
 import { rankPodsForDeletion } from '../../component-helpers/pod-deletion-ranking.ts';
+import { isPodReady } from '../../component-helpers/pods.ts';
 
 /** At most so many creations or deletions in one round. */
 export const BURST_REPLICAS = 500;
@@ -10,7 +11,7 @@ export const BURST_REPLICAS = 500;
 export type ReplicaPlan =
   | { readonly action: 'none' }
   | { readonly action: 'create'; readonly count: number }
-  | { readonly action: 'delete'; readonly pods: readonly Pod[]; readonly ageRatio?: number };
+  | { readonly action: 'delete'; readonly pods: readonly Pod[]; readonly ageRatios: readonly number[] };
 
 /** Compares the wanted number with the active pods; `siblings` are active pods of related owners, for spreading. */
 export function planReplicas(
@@ -22,20 +23,24 @@ export function planReplicas(
   if (surplus === 0) return { action: 'none' };
   if (surplus < 0) return { action: 'create', count: Math.min(-surplus, BURST_REPLICAS) };
   const count = Math.min(surplus, BURST_REPLICAS);
-  if (count === pods.length) return { action: 'delete', pods };
+  if (count === pods.length) return { action: 'delete', pods, ageRatios: [] };
   const perNode = new Map<string, number>();
   for (const pod of context.siblings()) {
     const node = pod.spec?.nodeName ?? '';
     if (node !== '') perNode.set(node, (perNode.get(node) ?? 0) + 1);
   }
   const ranked = rankPodsForDeletion(pods, (pod) => perNode.get(pod.spec?.nodeName ?? '') ?? 0, context.nowMs);
-  return { action: 'delete', pods: ranked.slice(0, count), ageRatio: ageRatio(ranked, count, context.nowMs) };
+  const victims = ranked.slice(0, count);
+  return { action: 'delete', pods: victims, ageRatios: ageRatios(victims, pods, context.nowMs) };
 }
 
-/** Age of the youngest victim that is ready over that of the youngest pod: 1 unless it is not the youngest that go. */
-function ageRatio(ranked: readonly Pod[], count: number, nowMs: number): number {
-  const youngest = (pods: readonly Pod[]): number =>
-    Math.min(...pods.map((pod) => nowMs - parseTime(pod.metadata.creationTimestamp)).filter((ms) => !Number.isNaN(ms)));
-  const [chosen, all] = [youngest(ranked.slice(0, count)), youngest(ranked)];
-  return all === 0 || chosen === all ? 1 : chosen / all;
+/** The age of each ready victim over that of the youngest ready pod: 1 where the youngest go first. */
+function ageRatios(victims: readonly Pod[], pods: readonly Pod[], nowMs: number): number[] {
+  const readyMs = (all: readonly Pod[]): number[] =>
+    all
+      .filter(isPodReady)
+      .map(({ metadata }) => Math.max(1, nowMs - parseTime(metadata.creationTimestamp)))
+      .filter((ms) => !Number.isNaN(ms));
+  const youngestMs = Math.min(...readyMs(pods));
+  return readyMs(victims).map((ms) => ms / youngestMs);
 }

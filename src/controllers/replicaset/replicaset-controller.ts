@@ -42,7 +42,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   const expectations = new Expectations(clock);
   const ageRatios = deps.platform.metrics.histogram({
     name: 'replicaset_controller_sorting_deletion_age_ratio',
-    help: 'Age of the youngest pod that is chosen for deletion over that of the youngest pod there is.',
+    help: 'Age of each ready pod that is chosen for deletion over that of the youngest ready pod.',
     buckets: Array.from({ length: 6 }, (_, i) => 0.25 * 2 ** i),
   });
 
@@ -103,9 +103,9 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   async function apply(owner: ReplicaOwner, plan: ReplicaPlan, signal: AbortSignal): Promise<unknown> {
     const key = keyOfObject(owner);
     if (plan.action === 'create') return await createPods(owner, key, { count: plan.count, signal });
-    if (plan.action === 'delete' && plan.ageRatio !== undefined) ageRatios.observe(plan.ageRatio);
-    if (plan.action === 'delete') return await deletePods(owner, key, { victims: plan.pods, signal });
-    return undefined;
+    if (plan.action !== 'delete') return undefined;
+    for (const ratio of plan.ageRatios) ageRatios.observe(ratio);
+    return await deletePods(owner, key, { victims: plan.pods, signal });
   }
 
   async function writeStatus(
