@@ -38,7 +38,7 @@ const world: CrashWorld = {
   stepMs: 1000,
 };
 
-/** How often slices are made and changed depends on which pods are ready when. */
+/** How often slices are made and changed depends on which pods are ready when; what is left of them must be the same. */
 function isMatterOfTime(difference: string): boolean {
   return difference.includes(' made EndpointSlice ');
 }

@@ -1,4 +1,5 @@
 /** Worlds of the controllers of volumes. */
+import assert from 'node:assert/strict';
 import {
   CSIDrivers,
   Nodes,
@@ -128,6 +129,12 @@ export const storageWorlds = {
       changeClaim('c', (draft) => void (draft.spec!.resources!.requests!['storage'] = '2Gi')),
     ],
     restMs: 5000,
+    // All that it does.
+    async holds(h) {
+      const events = await h.events();
+      const told = 'Normal ExternalExpanding waiting for an external controller to expand this PVC';
+      assert.ok(events.includes(told), events.join('\n'));
+    },
   },
   'ephemeral-volume-controller': {
     steps: [
