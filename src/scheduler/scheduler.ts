@@ -14,7 +14,7 @@ import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { bind, reserve, unreserve, type BindingInput } from './binding-cycle.ts';
 import { followClusterObjects } from './cluster-objects.ts';
-import { createSchedulerCache } from './cache/scheduler-cache.ts';
+import { createSchedulerCache, type SchedulerCache } from './cache/scheduler-cache.ts';
 import type { SchedulerConfig } from './config/scheduler-config.ts';
 import { followCluster } from './follow-cluster.ts';
 import { extendersInPreemption, filterByExtenders, scoreByExtenders } from './extenders/ask-extenders.ts';
@@ -26,7 +26,7 @@ import { makesRoom, runPostFilters } from './framework/run-post-filters.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
 import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
-import { createSchedulingQueue } from './queue/scheduling-queue.ts';
+import { createSchedulingQueue, type SchedulingQueue } from './queue/scheduling-queue.ts';
 import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
 import { createSchedulerTimers } from './scheduler-timers.ts';
 import {
@@ -101,10 +101,6 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const objects = followClusterObjects({ client, informers, clock, log });
   const cache = createSchedulerCache();
   const metrics = createSchedulerMetrics(platform.metrics);
-  const sizes = (): SchedulerSizes => {
-    const { pods: all, assumed } = cache.podCounts();
-    return { pending: queue.counts(), cache: { nodes: cache.nodeCount(), pods: all, assumed_pods: assumed } };
-  };
   const timers = createSchedulerTimers(clock, random.fork('plugin-metrics'), metrics);
   const profiles = createProfiles(
     { ...objects, client, clock, random, recorderFor: deps.recorderFor, timerFor: timers.forProfile },
@@ -336,7 +332,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       if (config.withoutEffect !== undefined)
         log.warn('settings of the configuration have no effect here', { settings: config.withoutEffect.join(', ') });
       signal.addEventListener('abort', () => queue.stop(), { once: true });
-      exposeSchedulerSizes(platform.metrics, sizes, signal);
+      exposeSchedulerSizes(platform.metrics, () => sizesOf(cache, queue), signal);
       const ownPods = (pod: Pod): boolean => profiles.has(schedulerNameOf(pod));
       pods.addHandler({ onDelete: (pod) => decisions.leaves(pod.metadata.uid ?? '') });
       const synced = followCluster({
@@ -362,6 +358,11 @@ function firstStatus(plugins: readonly SchedulerPlugin[], pod: Pod): Status | un
     if (status !== undefined) return status;
   }
   return undefined;
+}
+
+function sizesOf(cache: SchedulerCache, queue: SchedulingQueue): SchedulerSizes {
+  const { pods, assumed } = cache.podCounts();
+  return { pending: queue.counts(), cache: { nodes: cache.nodeCount(), pods, assumed_pods: assumed } };
 }
 
 function filterNames({ points }: NamedProfile): string[] {
