@@ -199,6 +199,38 @@ describe('taints of devices', () => {
     await h.stop();
   });
 
+  it('by a rule are told of without taking away what others say at the same time', async () => {
+    const h = await startServerHarness([]);
+    const other = {
+      type: 'Other',
+      status: 'True',
+      reason: 'R',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    let writes = 0;
+    h.startThrough({
+      factories: [createDeviceTaintEvictionController],
+      through: (server) => async (request) => {
+        if (request.method === 'PATCH' && request.path.endsWith('/devicetaintrules/r/status') && ++writes === 1)
+          await h.admin
+            .resource(DeviceTaintRules)
+            .patch(
+              { name: 'r' },
+              { type: 'merge', patch: { status: { conditions: [other] } } },
+              { subresource: 'status' },
+            );
+        return await server(request);
+      },
+    });
+    await h.create(DeviceTaintRules, ruleOf('NoExecute'));
+    await h.clock.advance(30_000);
+    const { conditions = [] } = (await h.get(DeviceTaintRules, 'r')).status ?? {};
+    assert.deepEqual(conditions.map(({ type }) => type).sort(), ['EvictionInProgress', 'Other']);
+    assert.equal(writes, 2, 'refused, and written again');
+    await h.stop();
+  });
+
   it('by a rule that goes in time evict nobody', async () => {
     const { h, left } = await start(AWHILE);
     await h.create(DeviceTaintRules, ruleOf('NoExecute'));
