@@ -82,7 +82,7 @@ async function createFixture(
       },
     };
   };
-  return { connector, call };
+  return { connector, call, platform };
 }
 
 async function read(response: ApiResponse): Promise<{ status: number; body: string }> {
@@ -258,6 +258,21 @@ test('proxies: path and query as written, headers without credentials, status as
     status: 200,
     body: 'GET /pods?',
   });
+});
+
+test('a node that is known by name is dialled at the address that was checked, under its name', async () => {
+  let host: string | undefined;
+  const { connector, call, platform } = await createFixture((request) => {
+    host = request.headers['host'];
+    return echo(request);
+  });
+  let looks = 0;
+  const { names } = platform.network;
+  names.get = (name) => (name === 'n1' && looks++ === 0 ? '10.0.0.2' : undefined);
+  const named: Node = { metadata: { name: 'n' }, status: { addresses: [{ type: 'Hostname', address: 'n1' }] } };
+  const answer = await connector.proxyNode(named, { scheme: '', port: '8080' }, call('/api/v1/nodes/n/proxy/x'));
+  assert.deepEqual(await read(answer), { status: 200, body: 'GET /x?' });
+  assert.equal(host, 'n1:8080');
 });
 
 test('where proxied requests go', () => {
