@@ -34,6 +34,7 @@ const hopHeaders = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  'http2-settings',
   'host',
   'content-length',
   'authorization',
@@ -50,7 +51,8 @@ export function pathBehindProxy(path: string): string {
 export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promise<ApiResponse> {
   const query = request.query === '' ? '' : `?${request.query}`;
   const url = `${call.base}${call.path === '' ? '/' : call.path}${query}`;
-  if (isUpgradeRequest(request.headers)) {
+  // Over HTTP/2, and where a server takes no notice of it (`h2c`), the header is no wish to be passed on.
+  if (request.wantsUpgrade && isUpgradeRequest(request.headers)) {
     try {
       return await openTunnel(call.net, {
         method: request.method,

@@ -260,6 +260,26 @@ test('proxies: path and query as written, headers without credentials, status as
   });
 });
 
+test('an offer of h2c is not passed on, and opens nothing', async () => {
+  let seen: HttpRequest['headers'] = {};
+  const { connector, call } = await createFixture((request) => {
+    seen = request.headers;
+    return request.wantsUpgrade ? { kind: 'upgrade', accept: async () => assert.fail('taken') } : echo(request);
+  });
+  const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAoAAA' };
+  const none = { scheme: '', port: '' } as const;
+  const proxied = await connector.proxyPod(pod, none, call('/api/v1/namespaces/default/pods/web/proxy/x', { headers }));
+  assert.deepEqual(await read(proxied), { status: 200, body: 'GET /x?' });
+  assert.deepEqual([seen['connection'], seen['upgrade'], seen['http2-settings']], [undefined, undefined, undefined]);
+  for (const [subresource, query] of [
+    ['exec', 'command=a&stdout=true'],
+    ['portforward', 'ports=80'],
+  ] as const)
+    await assert.rejects(connector.connectPod(pod, subresource, call(`/x?${query}`, { headers })), {
+      message: 'Upgrade request required',
+    });
+});
+
 test('a node that is known by name is dialled at the address that was checked, under its name', async () => {
   let host: string | undefined;
   const { connector, call, platform } = await createFixture((request) => {

@@ -109,7 +109,7 @@ async function podStream(deps: KubeletConnectorDeps, { pod, subresource, call }:
   const path = streamPath(pod, subresource, query);
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
-  if (!isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
+  if (!request.wantsUpgrade || !isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
   const url = `${kubeletBaseUrl(deps.objects, nodeName, deps.addressTypes)}/${path}`;
   try {
     const order = {
