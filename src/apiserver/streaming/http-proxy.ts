@@ -85,7 +85,12 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
   } catch (error) {
     throw serviceUnavailable(`error trying to reach service: ${(error as Error).message}`);
   }
-  return streamAnswer(answer, place);
+  try {
+    return streamAnswer(answer, place);
+  } catch (error) {
+    answer.cancel();
+    throw error;
+  }
 }
 
 const unpacked = { 'accept-encoding': 'identity' };

@@ -260,6 +260,24 @@ test('proxies: path and query as written, headers without credentials, status as
   });
 });
 
+test('a redirect for a client that calls the server by a strange name', async () => {
+  const { connector, call } = await createFixture((request) => ({
+    kind: 'bytes',
+    status: 302,
+    headers: { location: request.path === '/out' ? 'https://other.example/login' : 'http://10.0.0.2:8080/login' },
+    chunks: [],
+  }));
+  const path = '/api/v1/namespaces/default/pods/web/proxy';
+  for (const [asked, location] of [
+    ['/in', `https://a b${path}/login`],
+    ['/out', 'https://other.example/login'],
+  ] as const) {
+    const request = call(`${path}${asked}`, { headers: { host: 'a b' } });
+    const answer = await connector.proxyPod(pod, { scheme: '', port: '' }, request);
+    assert.equal(answer.kind === 'stream' && answer.headers['location'], location);
+  }
+});
+
 test('an offer of h2c is not passed on, and opens nothing', async () => {
   let seen: HttpRequest['headers'] = {};
   const { connector, call } = await createFixture((request) => {
