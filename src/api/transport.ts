@@ -79,7 +79,8 @@ export type ApiResponse =
       readonly headers: ApiHeaders;
       run(sink: ByteSink): Promise<void>;
     }
-  | { readonly kind: 'upgrade'; accept(socket: Duplex): Promise<void> };
+  /** One of the two is called; `dispose` ends what was opened for a connection that cannot be had. */
+  | { readonly kind: 'upgrade'; accept(socket: Duplex): Promise<void>; dispose?(): void };
 
 /** The API server as a function. Never throws. */
 export type ApiHandler = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;

@@ -26,6 +26,11 @@ export function parseIp(text: string): IpAddress | undefined {
   return value === undefined ? undefined : { family: 4, value };
 }
 
+/** The IPv4 address an IPv4-mapped IPv6 one stands for: that is where a dial to it goes. Others as they are. */
+export function unmapped(ip: IpAddress): IpAddress {
+  return ip.family === 6 && ip.value >> 32n === 0xffffn ? { family: 4, value: ip.value & 0xffffffffn } : ip;
+}
+
 /** The canonical text: dotted IPv4, RFC 5952 IPv6. */
 export function formatIp(ip: IpAddress): string {
   return ip.family === 4 ? formatIpv4(ip.value) : formatIpv6(ip.value);

@@ -35,6 +35,7 @@ export function measuredNet(net: Net, { clock, metrics }: { readonly clock: Cloc
   };
   return {
     dial: (target) => net.dial(target),
+    lookup: (host) => net.lookup(host),
     interfaces: () => net.interfaces(),
     http: (call) => measure(call, () => net.http(call)),
     upgrade: (call) => measure(call, () => net.upgrade(call)),

@@ -17,6 +17,7 @@ export function rateLimitedNet(
   };
   return {
     dial: (target) => net.dial(target),
+    lookup: (host) => net.lookup(host),
     interfaces: () => net.interfaces(),
     async http(call) {
       await turn(call.signal);

@@ -11,15 +11,12 @@ test('authorizers follow their file; one that cannot be used changes nothing', a
   const platform = createSimPlatform();
   const { clock, files, log } = platform;
   const path = '/authorization.yaml';
+  const writeAll = (authorizers: readonly object[]): Promise<void> => {
+    const head = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthorizationConfiguration' };
+    return files.writeFile(path, JSON.stringify({ ...head, authorizers }));
+  };
   const write = (...types: string[]): Promise<void> =>
-    files.writeFile(
-      path,
-      JSON.stringify({
-        apiVersion: 'apiserver.config.k8s.io/v1',
-        kind: 'AuthorizationConfiguration',
-        authorizers: types.map((type) => ({ type, name: type.toLowerCase() })),
-      }),
-    );
+    writeAll(types.map((type) => ({ type, name: type.toLowerCase() })));
   await write('RBAC');
   const setup = await loadApiServerSetup(platform, parseApiServerOptions({ 'authorization-config': path }));
   const saying = (reason: string): Authorizer => ({ authorize: () => ({ decision: 'noOpinion', reason }) });
@@ -39,15 +36,20 @@ test('authorizers follow their file; one that cannot be used changes nothing', a
   await asked();
   await clock.settle();
   assert.equal((await asked()).decision, 'allow');
-  await write('Nobody');
-  await clock.advance(60_000);
-  await asked();
-  await clock.settle();
-  assert.equal((await asked()).decision, 'allow');
+  for (const wrong of [
+    { type: 'Nobody', name: 'nobody' },
+    { type: 'RBAC', name: 'rbac', conditions: [] },
+  ]) {
+    await writeAll([wrong]);
+    await clock.advance(60_000);
+    await asked();
+    await clock.settle();
+    assert.equal((await asked()).decision, 'allow');
+  }
   const masters = { ...attributes, user: { name: 'root', groups: ['system:masters'] } };
   assert.equal((await decide(authorizers, masters)).decision, 'allow');
   assert.deepEqual(
     log.entries.filter(({ level }) => level === 'error').map(({ message }) => message),
-    ['the authorization configuration cannot be used; the one before stays'],
+    Array.from({ length: 2 }, () => 'the authorization configuration cannot be used; the one before stays'),
   );
 });

@@ -63,6 +63,8 @@ export type HttpResponse =
       /** Takes the raw connection; the handler writes the `101` (or refusal) head itself. HTTP/1.1 only. */
       readonly kind: 'upgrade';
       accept(socket: Duplex): Promise<void>;
+      /** Called instead of `accept` where there is no connection to take: ends what was opened for it. */
+      dispose?(): void;
     };
 
 /** Answers requests. Must not throw: errors become responses inside. */

@@ -66,6 +66,8 @@ export interface Net {
   http(call: HttpCall): Promise<HttpAnswer>;
   /** Asks for an upgrade; resolves with the plain answer when the peer refuses. */
   upgrade(call: HttpCall): Promise<HttpUpgrade | HttpAnswer>;
+  /** All addresses of a name, as dialling would find them. Rejects with Node's codes (ENOTFOUND …) when there are none. */
+  lookup(host: string): Promise<readonly string[]>;
   /** Addresses of this host's interfaces. */
   interfaces(): readonly {
     readonly name: string;

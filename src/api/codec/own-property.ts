@@ -23,6 +23,13 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Throws for a key that is none of `known`: a setting misspelt must not be one left out. `place` is '' at the top. */
+export function refuseUnknownFields(value: JsonObject, known: readonly string[], place: string): void {
+  const unknown = Object.keys(value).find((key) => !known.includes(key));
+  if (unknown !== undefined)
+    throw new Error(`strict decoding error: unknown field "${place}${place === '' ? '' : '.'}${unknown}"`);
+}
+
 /** A shallow copy that keeps an own `__proto__` key a key. Spread does the same; `Object.assign` does not. */
 export function copyObject(source: JsonObject): JsonObject {
   return { ...source };

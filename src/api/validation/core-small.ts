@@ -1,5 +1,5 @@
 /** Namespaces, endpoints, limit ranges, quotas and pod templates. Upstream: apis/core/validation. */
-import { parseIp } from '../../base/cidr.ts';
+import { cidrContains, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type {
@@ -43,20 +43,19 @@ export function validateNamespaceStatusUpdate(namespace: Namespace, _old: Namesp
 export function validateEndpointIp(ip: string, field: Field): void {
   const parsed = parseIp(ip);
   if (parsed === undefined) return field.complain(ip, isIp(ip));
-  const text = ip.toLowerCase();
-  if (parsed.value === 0n) field.invalid(ip, `may not be unspecified (${text})`);
-  if (parsed.family === 4) {
-    if (text.startsWith('127.')) field.invalid(ip, 'may not be in the loopback range (127.0.0.0/8, ::1/128)');
-    if (text.startsWith('169.254.'))
-      field.invalid(ip, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)');
-    if (text.startsWith('224.0.0.'))
-      field.invalid(ip, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)');
-    return;
-  }
-  if (parsed.value === 1n) field.invalid(ip, 'may not be in the loopback range (127.0.0.0/8, ::1/128)');
-  if (parsed.value >> 118n === 0x3fan)
-    field.invalid(ip, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)');
+  const meant = unmapped(parsed);
+  if (meant.value === 0n) field.invalid(ip, `may not be unspecified (${ip.toLowerCase()})`);
+  for (const [name, shown, ranges] of localRanges)
+    if (ranges.some((range) => cidrContains(range, meant)))
+      field.invalid(ip, `may not be in the ${name} range (${shown})`);
 }
+
+/** Name, upstream's text, and what it stands for. */
+const localRanges = [
+  ['loopback', '127.0.0.0/8, ::1/128', ['127.0.0.0/8', '::1/128']],
+  ['link-local', '169.254.0.0/16, fe80::/10', ['169.254.0.0/16', 'fe80::/10']],
+  ['link-local multicast', '224.0.0.0/24, ff02::/10', ['224.0.0.0/24', 'ff02::/16']],
+].map(([name, shown, ranges]) => [name, shown, (ranges as string[]).map((range) => parseCidr(range)!)] as const);
 
 function validateEndpointAddress(address: EndpointAddress, field: Field): void {
   field.at('ip').complain(address.ip, isIp(address.ip ?? ''));

@@ -1,5 +1,5 @@
 /** Endpoint slices. Upstream: apis/discovery/validation. */
-import { parseIp } from '../../base/cidr.ts';
+import { parseIp, unmapped } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
 import type { Endpoint, EndpointSlice } from '../gen/discovery-v1.ts';
 import { isDns1123Label, isDns1123Subdomain, isLabelValue, isPortNumber, isQualifiedName } from '../names.ts';
@@ -15,7 +15,9 @@ function validateAddress(address: string, type: string, field: Field): void {
   const parsed = parseIp(address);
   if (type === 'FQDN') return field.complain(address, isDns1123Subdomain(address));
   const family = type === 'IPv4' ? 4 : 6;
-  if (parsed?.family !== family) return field.invalid(address, `must be an ${type} address`);
+  // One that is mapped is of neither.
+  if (parsed?.family !== family || unmapped(parsed) !== parsed)
+    return field.invalid(address, `must be an ${type} address`);
   validateEndpointIp(address, field);
 }
 

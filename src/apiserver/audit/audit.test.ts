@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { aborted } from '../../base/abort.ts';
 import { createMemoryFiles } from '../../platform/sim/files.ts';
 import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
@@ -367,4 +368,33 @@ test('webhook: full batches at once, others when they have waited; a failure is 
   await clock.advance(100);
   assert.deepEqual(batches.slice(3).flat(), ['5', '6', '7', '8', '9']);
   await backend.stop();
+});
+
+test('webhook: its end waits for no retries, and not for long for an answer', async (t) => {
+  for (const [what, answer, endMs] of [
+    ['is down', () => Promise.reject(new Error('down')), 0],
+    ['says nothing', (signal: AbortSignal) => aborted(signal).then(() => Promise.reject(new Error('cut'))), 10_000],
+  ] as const)
+    await t.test(`one that ${what}`, async () => {
+      const clock = new VirtualClock();
+      const log = createMemoryLog();
+      let calls = 0;
+      const client = {
+        postUnanswered: (_target: unknown, { signal }: { signal: AbortSignal }) => {
+          calls++;
+          return answer(signal);
+        },
+      };
+      const sink = createWebhookSink({ client: client as never, target: {} as never, clock }, 10_000);
+      const backend = createDelivery({ sink, clock, log }, delivery({ mode: 'batch', maxBatchSize: 2 }));
+      for (const id of ['1', '2', '3', '4', '5']) backend.write(eventOf(id));
+      await clock.settle();
+      assert.equal(calls, 1);
+      const startMs = clock.monotonicMs();
+      await clock.drive(backend.stop());
+      assert.equal(clock.monotonicMs() - startMs, endMs);
+      const lost = log.entries.filter(({ message }) => message === 'audit: a batch is lost');
+      assert.deepEqual([lost.length, lost[0]?.fields?.['lost']], [1, 5]);
+      assert.deepEqual([calls <= 2, clock.pendingTimers], [true, 0]);
+    });
 });

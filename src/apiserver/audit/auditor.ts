@@ -51,6 +51,10 @@ function followed(audited: AuditedRequest, scope: RequestScope, response: ApiRes
     return {
       kind: 'upgrade',
       accept: (socket) => response.accept(socket).finally(() => audited.stage('ResponseComplete')),
+      dispose() {
+        response.dispose?.();
+        audited.stage('ResponseComplete');
+      },
     };
   }
   const headers = { ...response.headers, 'audit-id': audited.auditId };

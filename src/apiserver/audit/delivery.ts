@@ -92,7 +92,11 @@ class BatchingBackend implements AuditBackend {
     while (this.#waiting.length > 0) {
       const batch = this.#take();
       await this.#turn();
-      await sink.send(batch).catch((err: unknown) => log.error('audit: a batch is lost', { lost: batch.length, err }));
+      await sink.send(batch).catch((err: unknown) => {
+        // At the end nothing is tried again, and what fails once would fail for the others too.
+        const left = this.#stop.signal.aborted ? this.#waiting.splice(0).length : 0;
+        log.error('audit: a batch is lost', { lost: batch.length + left, err });
+      });
       if (this.#dropped > 0) log.error('audit: events were dropped', { dropped: this.#dropped });
       this.#dropped = 0;
     }
@@ -124,6 +128,7 @@ class BatchingBackend implements AuditBackend {
 
   async stop(): Promise<void> {
     this.#stop.abort();
+    this.#deps.sink.finish?.();
     if (this.#waiting.length > 0) this.#send();
     await this.#sending;
     await this.#deps.sink.stop();

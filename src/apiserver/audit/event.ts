@@ -40,6 +40,8 @@ export interface AuditEvent {
 export interface AuditSink {
   /** Resolves when they are out; rejects when they are lost. */
   send(events: readonly AuditEvent[]): Promise<void>;
+  /** The end is near: what is sent from here on is sent once, and within a limit. */
+  finish?(): void;
   /** Ends it; what is being sent may end. */
   stop(): Promise<void>;
 }

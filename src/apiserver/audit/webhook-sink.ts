@@ -1,5 +1,5 @@
 /** Sends audit events to a webhook, with retries. Upstream: plugin/audit/webhook. */
-import type { Clock } from '../../platform/clock.ts';
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { WebhookClient } from '../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../webhook/webhook-target.ts';
 import type { AuditSink } from './event.ts';
@@ -14,27 +14,41 @@ export interface WebhookSinkDeps {
 const TIMEOUT_MS = 30_000;
 const attempts = 5;
 const backoffFactor = 1.5;
+/** What all batches together have at the end: whoever waits for the process would kill it. */
+const finishMs = 10_000;
 
-/** Makes the sink. Once it is stopped nothing is tried again. */
+/** Makes the sink. Once it is to finish, or stopped, nothing is tried again. */
 export function createWebhookSink({ client, target, clock }: WebhookSinkDeps, initialBackoffMs: number): AuditSink {
-  const stopped = new AbortController();
+  const last = new AbortController();
+  const cut = new AbortController();
+  let cancelCut: CancelTimer | undefined;
   return {
     async send(items) {
       const body = { kind: 'EventList', apiVersion: 'audit.k8s.io/v1', metadata: {}, items };
       let waitMs = initialBackoffMs;
       for (let attempt = 1; ; attempt++) {
         try {
-          await client.postUnanswered(target, { body, timeoutMs: TIMEOUT_MS, tellTimeout: false });
+          await client.postUnanswered(target, {
+            body,
+            timeoutMs: TIMEOUT_MS,
+            tellTimeout: false,
+            signal: cut.signal,
+          });
           return;
         } catch (error) {
-          if (attempt === attempts || stopped.signal.aborted) throw error;
+          if (attempt === attempts || last.signal.aborted) throw error;
         }
-        await clock.sleep(waitMs, stopped.signal).catch(() => undefined);
+        await clock.sleep(waitMs, last.signal).catch(() => undefined);
         waitMs *= backoffFactor;
       }
     },
+    finish() {
+      last.abort();
+      cancelCut ??= clock.setTimer(finishMs, () => cut.abort());
+    },
     async stop() {
-      stopped.abort();
+      last.abort();
+      cancelCut?.();
     },
   };
 }

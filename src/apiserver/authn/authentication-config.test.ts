@@ -125,3 +125,36 @@ test('what is wrong with an authentication configuration', async (t) => {
   for (const [value, expected] of cases)
     await t.test(String(expected), () => assert.throws(() => readAuthenticationConfig(value), { message: expected }));
 });
+
+test('what is misspelt in an authentication configuration is refused, wherever it stands', async (t) => {
+  const mapping = (parts: object) => one({ claimMappings: { ...claimMappings, ...parts } });
+  const cases: readonly (readonly [object, string])[] = [
+    [configuration({ JWT: [] }), 'JWT'],
+    [configuration({ anonymous: { enable: true } }), 'anonymous.enable'],
+    [configuration({ anonymous: { enabled: true, condition: [] } }), 'anonymous.condition'],
+    [
+      configuration({ anonymous: { enabled: true, conditions: [{ path: '/', paths: [] }] } }),
+      'anonymous.conditions[0].paths',
+    ],
+    [one({ claimValidationRule: [] }), 'jwt[0].claimValidationRule'],
+    [one({ issuer: { ...issuer, certificateAuthorities: 'x' } }), 'jwt[0].issuer.certificateAuthorities'],
+    [mapping({ group: {} }), 'jwt[0].claimMappings.group'],
+    [mapping({ username: { claim: 'sub', prefix: '', prefx: '' } }), 'jwt[0].claimMappings.username.prefx'],
+    [mapping({ groups: { expresion: 'claims.g' } }), 'jwt[0].claimMappings.groups.expresion'],
+    [mapping({ uid: { claim: 'a', prefix: '' } }), 'jwt[0].claimMappings.uid.prefix'],
+    [mapping({ extra: [{ key: 'acme.io/a', expression: 'claims.a' }] }), 'jwt[0].claimMappings.extra[0].expression'],
+    [one({ claimValidationRules: [{ claim: 'a', requiredVale: 'b' }] }), 'jwt[0].claimValidationRules[0].requiredVale'],
+    [one({ userValidationRules: [{ expresion: 'false' }] }), 'jwt[0].userValidationRules[0].expresion'],
+  ];
+  for (const [value, field] of cases)
+    await t.test(field, () =>
+      assert.throws(() => readAuthenticationConfig(value), {
+        message: `strict decoding error: unknown field ${JSON.stringify(field)}`,
+      }),
+    );
+  await t.test('a rule without its expression', () =>
+    assert.throws(() => readAuthenticationConfig(one({ userValidationRules: [{ message: 'no' }] })), {
+      message: 'jwt[0].userValidationRules[0].expression: Required value',
+    }),
+  );
+});

@@ -2,7 +2,7 @@
  * AuthenticationConfiguration: any number of token issuers, and for which paths nobody needs to say who they are. Upstream:
  * `--authentication-config`, apis/apiserver/v1 and its validation.
  */
-import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { isObject, type JsonObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
 import { readClaimExpressions } from './claim-expressions.ts';
 import type { OidcConfig } from './oidc.ts';
 
@@ -21,7 +21,8 @@ export function readAuthenticationConfig(value: unknown): AuthenticationConfig {
   const { apiVersion, kind, jwt = [], anonymous } = objectAt(value, 'the configuration');
   if (!versions.includes(String(apiVersion)) || kind !== 'AuthenticationConfiguration')
     throw new Error(`${String(apiVersion)} ${String(kind)} is not ${versions[0]} AuthenticationConfiguration`);
-  const issuers = listAt(jwt, 'jwt').map((one, index) => issuerOf(objectAt(one, `jwt[${index}]`), `jwt[${index}]`));
+  refuseUnknownFields(value as JsonObject, ['apiVersion', 'kind', 'jwt', 'anonymous'], '');
+  const issuers = listAt(jwt, 'jwt').map((one, index) => issuerOf(one, `jwt[${index}]`));
   checkUnique(
     issuers.map(({ issuerUrl }) => issuerUrl),
     'url',
@@ -30,7 +31,7 @@ export function readAuthenticationConfig(value: unknown): AuthenticationConfig {
     issuers.map(({ discoveryUrl }) => discoveryUrl),
     'discoveryURL',
   );
-  return { issuers, ...(anonymous === undefined ? {} : { anonymous: anonymousOf(objectAt(anonymous, 'anonymous')) }) };
+  return { issuers, ...(anonymous === undefined ? {} : { anonymous: anonymousOf(anonymous) }) };
 }
 
 function checkUnique(values: readonly (string | undefined)[], field: string): void {
@@ -39,22 +40,40 @@ function checkUnique(values: readonly (string | undefined)[], field: string): vo
       throw new Error(`jwt[${index}].issuer.${field}: Duplicate value: ${JSON.stringify(value)}`);
 }
 
-function anonymousOf({ enabled, conditions = [] }: JsonObject): NonNullable<AuthenticationConfig['anonymous']> {
-  const paths = listAt(conditions, 'anonymous.conditions').map((one, index) =>
-    textAt(objectAt(one, `anonymous.conditions[${index}]`)['path'], `anonymous.conditions[${index}].path`),
-  );
+function anonymousOf(value: unknown): NonNullable<AuthenticationConfig['anonymous']> {
+  const { enabled, conditions = [] } = objectAt(value, 'anonymous', ['enabled', 'conditions']);
+  const paths = listAt(conditions, 'anonymous.conditions').map((one, index) => {
+    const place = `anonymous.conditions[${index}]`;
+    return textAt(objectAt(one, place, ['path'])['path'], `${place}.path`);
+  });
   if (enabled !== true && paths.length > 0)
     throw new Error('anonymous.conditions: Invalid value: enabled should be set to true when conditions are defined');
   return { enabled: enabled === true, ...(paths.length > 0 ? { paths } : {}) };
 }
 
-function issuerOf(own: JsonObject, place: string): OidcConfig {
+const issuerFields = [
+  'url',
+  'discoveryURL',
+  'audiences',
+  'audienceMatchPolicy',
+  'certificateAuthority',
+  'egressSelectorType',
+];
+const authenticatorFields = ['issuer', 'claimMappings', 'claimValidationRules', 'userValidationRules'];
+const claimRuleFields = ['claim', 'requiredValue', 'expression', 'message'];
+
+function issuerOf(value: unknown, place: string): OidcConfig {
+  const own = objectAt(value, place, authenticatorFields);
   const { issuer, claimMappings, claimValidationRules = [], userValidationRules = [] } = own;
-  listAt(userValidationRules, `${place}.userValidationRules`);
+  for (const [index, rule] of listAt(userValidationRules, `${place}.userValidationRules`).entries()) {
+    const { expression } = objectAt(rule, `${place}.userValidationRules[${index}]`, ['expression', 'message']);
+    textAt(expression, `${place}.userValidationRules[${index}].expression`);
+  }
   const at = `${place}.issuer`;
   const { url, discoveryURL, audiences, audienceMatchPolicy, certificateAuthority, egressSelectorType } = objectAt(
     issuer,
     at,
+    issuerFields,
   );
   if ((egressSelectorType ?? '') !== '') throw new Error(`${at}.egressSelectorType is not supported`);
   const issuerUrl = urlAt(url, `${at}.url`);
@@ -69,7 +88,7 @@ function issuerOf(own: JsonObject, place: string): OidcConfig {
     issuerUrl,
     ...(discoveryUrl === undefined ? {} : { discoveryUrl }),
     clientId: clientIds,
-    ...mappingsOf(objectAt(claimMappings, `${place}.claimMappings`), `${place}.claimMappings`),
+    ...mappingsOf(claimMappings, `${place}.claimMappings`),
     requiredClaims: requiredOf(claimValidationRules, `${place}.claimValidationRules`),
     ...(usesExpressions(own) ? { expressions: readClaimExpressions(own, place) } : {}),
     signingAlgorithms: algorithms,
@@ -105,13 +124,19 @@ function urlAt(value: unknown, place: string): string {
 
 type Mappings = Pick<OidcConfig, 'usernameClaim' | 'usernamePrefix' | 'groupsClaim' | 'groupsPrefix' | 'uidClaim'>;
 
-function mappingsOf({ username, groups, uid }: JsonObject, place: string): Mappings {
-  const given = objectAt(username, `${place}.username`);
+const mappingFields = ['claim', 'prefix', 'expression'];
+
+function mappingsOf(value: unknown, place: string): Mappings {
+  const { username, groups, uid, extra = [] } = objectAt(value, place, ['username', 'groups', 'uid', 'extra']);
+  for (const [index, one] of listAt(extra, `${place}.extra`).entries())
+    objectAt(one, `${place}.extra[${index}]`, ['key', 'valueExpression']);
+  const given = objectAt(username, `${place}.username`, mappingFields);
   const name = mappingOf(given, `${place}.username`);
   if (name === undefined && !hasExpression(given))
     throw new Error(`${place}.username: Required value: claim or expression is required`);
-  const own = groups === undefined ? undefined : mappingOf(objectAt(groups, `${place}.groups`), `${place}.groups`);
-  const uidOwn = uid === undefined ? {} : objectAt(uid, `${place}.uid`);
+  const own =
+    groups === undefined ? undefined : mappingOf(objectAt(groups, `${place}.groups`, mappingFields), `${place}.groups`);
+  const uidOwn = uid === undefined ? {} : objectAt(uid, `${place}.uid`, ['claim', 'expression']);
   if (uid !== undefined && (uidOwn['claim'] === undefined) === !hasExpression(uidOwn))
     throw new Error(`${place}.uid: Invalid value: exactly one of claim and expression is required`);
   return {
@@ -150,7 +175,7 @@ function mappingOf(own: JsonObject, place: string): { claim: string; prefix: str
 
 function requiredOf(rules: unknown, place: string): Record<string, string> {
   const read = listAt(rules, place).flatMap((one, index): [string, string][] => {
-    const rule = objectAt(one, `${place}[${index}]`);
+    const rule = objectAt(one, `${place}[${index}]`, claimRuleFields);
     if (!hasExpression(rule))
       return [[textAt(rule['claim'], `${place}[${index}].claim`), String(rule['requiredValue'] ?? '')]];
     if ((rule['claim'] ?? '') !== '' || (rule['requiredValue'] ?? '') !== '')
@@ -170,7 +195,9 @@ function listAt(value: unknown, place: string): readonly unknown[] {
   return value;
 }
 
-function objectAt(value: unknown, place: string): JsonObject {
+/** An object with no other fields than these. */
+function objectAt(value: unknown, place: string, fields?: readonly string[]): JsonObject {
   if (!isObject(value)) throw new Error(`${place}: Required value`);
+  if (fields !== undefined) refuseUnknownFields(value, fields, place);
   return value;
 }

@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { SignJWT, exportJWK } from 'jose';
 import type { ApiRequest } from '../../api/transport.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
+import type { HttpAnswer, HttpCall } from '../../platform/net.ts';
+import type { ByteSink } from '../../platform/streams.ts';
 import { createSimNet, createSimNetwork } from '../../platform/sim/net.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createMemoryLog } from '../../platform/sim/log.ts';
@@ -31,6 +33,8 @@ async function world() {
     const answer = answers.get(request.path);
     const text = Buffer.from(await request.readBody(1 << 20)).toString('utf8');
     const given = answer === undefined ? 'nothing here' : answer(text);
+    if (typeof given === 'function')
+      return { kind: 'stream', status: 200, headers: {}, run: given as () => Promise<void> };
     const body = typeof given === 'string' ? given : JSON.stringify(given);
     return { kind: 'bytes', status: answer === undefined ? 404 : 200, headers: {}, chunks: [Buffer.from(body)] };
   };
@@ -257,7 +261,8 @@ test('OpenID Connect: tokens that do not hold', async (t) => {
   const { sign, ...deps } = await issuer();
   const oidc = createOidcAuthenticator(deps, oidcConfig);
   const email = createOidcAuthenticator(deps, { ...oidcConfig, usernameClaim: 'email' });
-  const rows: readonly [string, Promise<string>, RegExp, typeof oidc][] = [
+  type Row = readonly [string, Promise<string>, RegExp, typeof oidc];
+  const rows: readonly Row[] = [
     ['another audience', sign({ aud: 'other' }), /"aud"/, oidc],
     ['expired', sign({}, { seconds: -60 }), /"exp"/, oidc],
     ['a signature of another key', sign({}, { key: keyB }), /signature verification failed/, oidc],
@@ -268,10 +273,63 @@ test('OpenID Connect: tokens that do not hold', async (t) => {
       oidc,
     ],
     ['no user', sign({}), /parse username claims "email": claim not present/, email],
-    ['an email nobody has verified', sign({ email: 'a@b', email_verified: false }), /email not verified/, email],
+    ...[false, 'false', 'true', null, 0, 1].map((verified): Row => [
+      `an email that is verified: ${JSON.stringify(verified)}`,
+      sign({ email: 'a@b', email_verified: verified }),
+      /email not verified/,
+      email,
+    ]),
   ];
   for (const [what, token, message, by] of rows)
     await t.test(what, async () => assert.rejects(by.authenticateToken(await token), message));
+  for (const claims of [{}, { email_verified: true }])
+    assert.equal((await email.authenticateToken(await sign({ email: 'a@b', ...claims })))?.name, 'oidc:a@b');
+});
+
+test('OpenID Connect: an issuer that does not answer to the end is asked again, and its last keys stay', async (t) => {
+  const { sign, clock, net, answers } = await issuer();
+  const cancelled: string[] = [];
+  const watched = {
+    async http(call: HttpCall): Promise<HttpAnswer> {
+      const answer = await net.http(call);
+      const cancel = (): void => {
+        cancelled.push(new URL(call.url).pathname);
+        answer.cancel();
+      };
+      return { ...answer, cancel };
+    },
+  };
+  const oidc = createOidcAuthenticator({ clock, net: watched }, oidcConfig);
+  const stalls = () => async (sink: ByteSink) => {
+    await sink.write('{');
+    await new Promise<never>(() => undefined);
+  };
+  const good = answers.get('/keys')!;
+  const unknown = (): Promise<string> => sign({}, { key: keyB, kid: 'b' });
+  const late = async (token: string): Promise<void> => {
+    const asking = assert.rejects(oidc.authenticateToken(token), /context deadline exceeded/);
+    await clock.drive(asking);
+  };
+  await t.test('a body that stalls', async () => {
+    answers.set('/keys', stalls);
+    await late(await sign({}));
+  });
+  await t.test('one without end, one that is none', async () => {
+    answers.set('/keys', () => 'x'.repeat(2 << 20));
+    await assert.rejects(oidc.authenticateToken(await sign({})), /answers with more than 1048576 bytes/);
+    answers.delete('/keys');
+    await assert.rejects(oidc.authenticateToken(await sign({})), /answers with 404/);
+    assert.deepEqual(cancelled, ['/keys', '/keys']);
+  });
+  await t.test('then it answers, and stalls when there is a new key', async () => {
+    answers.set('/keys', good);
+    assert.equal((await oidc.authenticateToken(await sign({})))?.name, 'oidc:ann');
+    await clock.advance(10_000);
+    answers.set('/keys', stalls);
+    await late(await unknown());
+    assert.equal((await oidc.authenticateToken(await sign({})))?.name, 'oidc:ann');
+    assert.equal(clock.pendingTimers, 0);
+  });
 });
 
 test('OpenID Connect: a new key of the issuer is fetched when a token needs it, but not too often', async () => {

@@ -11,7 +11,7 @@ import { unauthorized } from '../../api/status-error.ts';
 import { dateOf } from '../../api/time.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Net } from '../../platform/net.ts';
+import type { HttpAnswer, Net } from '../../platform/net.ts';
 import type { OidcOptions } from '../options/authentication-options.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 import type { ClaimExpressions } from './claim-expressions.ts';
@@ -117,25 +117,42 @@ async function verify(token: string, { jose, keys, config, nowMs }: Verifying): 
   }
 }
 
-function fetcherOf({ net }: OidcDeps, caPem: string | undefined): Fetch {
+/** The deadline covers the body too: an issuer that stops in the middle is one that does not answer. */
+function fetcherOf({ net, clock }: OidcDeps, caPem: string | undefined): Fetch {
   return async (url, token) => {
-    const answer = await net.http({
-      method: 'GET',
-      url,
-      headers: { accept: 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
-      timeoutMs: TIMEOUT_MS,
-      ...(caPem === undefined ? {} : { tls: { caPem } }),
-    });
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of answer.body) {
-      length += chunk.byteLength;
-      if (length > maxDocumentBytes) throw new Error(`${url} answers with more than ${maxDocumentBytes} bytes`);
-      chunks.push(chunk);
+    const controller = new AbortController();
+    const cancel = clock.setTimer(TIMEOUT_MS, () =>
+      controller.abort(new Error(`Get ${JSON.stringify(url)}: context deadline exceeded`)),
+    );
+    try {
+      const answer = await net.http({
+        method: 'GET',
+        url,
+        headers: { accept: 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+        signal: controller.signal,
+        ...(caPem === undefined ? {} : { tls: { caPem } }),
+      });
+      return await textOf(answer, url);
+    } finally {
+      cancel();
     }
-    if (answer.status !== 200) throw new Error(`${url} answers with ${answer.status}`);
-    return Buffer.concat(chunks).toString('utf8');
   };
+}
+
+async function textOf(answer: HttpAnswer, url: string): Promise<string> {
+  const refuse = (why: string): never => {
+    answer.cancel();
+    throw new Error(`${url} answers with ${why}`);
+  };
+  if (answer.status !== 200) refuse(String(answer.status));
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of answer.body) {
+    length += chunk.byteLength;
+    if (length > maxDocumentBytes) refuse(`more than ${maxDocumentBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 interface IssuerPlace {
@@ -145,6 +162,7 @@ interface IssuerPlace {
 
 function keySource(clock: Clock, fetch: Fetch, { issuerUrl, discoveryUrl }: IssuerPlace): KeySource {
   let held: { readonly keys: Promise<KeySet>; readonly sinceMs: number } | undefined;
+  let loaded: KeySet | undefined;
   const get = async (url: string): Promise<Record<string, unknown>> =>
     JSON.parse(await fetch(url)) as Record<string, unknown>;
   const load = async (jose: Jose): Promise<KeySet> => {
@@ -161,9 +179,13 @@ function keySource(clock: Clock, fetch: Fetch, { issuerUrl, discoveryUrl }: Issu
       const keys = load(jose);
       const mine = { keys, sinceMs: nowMs };
       held = mine;
-      keys.catch(() => {
-        if (held === mine) held = undefined; // Asked again with the next token.
-      });
+      keys.then(
+        (set) => (loaded = set),
+        () => {
+          // The last that came stay good; without any they are asked for again with the next token.
+          if (held === mine) held = loaded && { keys: Promise.resolve(loaded), sinceMs: nowMs };
+        },
+      );
     }
     return held.keys;
   };
@@ -195,7 +217,8 @@ function nameOf(claims: JWTPayload, { usernameClaim, usernamePrefix }: OidcConfi
   const name = claims[usernameClaim];
   if (typeof name !== 'string' || name === '')
     throw new Error(`parse username claims ${JSON.stringify(usernameClaim)}: claim not present`);
-  if (usernameClaim === 'email' && claims['email_verified'] === false) throw new Error('email not verified');
+  if (usernameClaim === 'email' && Object.hasOwn(claims, 'email_verified') && claims['email_verified'] !== true)
+    throw new Error('email not verified');
   return usernamePrefix + name;
 }
 

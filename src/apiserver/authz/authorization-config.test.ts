@@ -60,6 +60,9 @@ test('an authorization configuration', () => {
   );
 });
 
+const unknownField = (field: string): RegExp =>
+  new RegExp(`^strict decoding error: unknown field "${field.replaceAll(/[[\]]/g, String.raw`\$&`)}"$`);
+
 test('what is wrong with an authorization configuration', async (t) => {
   const hook = (parts: object) => configuration({ type: 'Webhook', name: 'w', webhook: { ...webhook, ...parts } });
   const cases: readonly (readonly [object, RegExp])[] = [
@@ -92,6 +95,17 @@ test('what is wrong with an authorization configuration', async (t) => {
     [hook({ connectionInfo: { type: 'KubeConfigFile' } }), /connectionInfo.kubeConfigFile: Required value$/],
     [hook({ matchConditions: [{ expression: 'true' }] }), /matchConditionSubjectAccessReviewVersion: Required value$/],
     [hook({ matchConditions: [{}] }), /matchConditions\[0\].expression: Required value$/],
+    [{ ...configuration({ type: 'RBAC', name: 'a' }), authorizer: [] }, unknownField('authorizer')],
+    [configuration({ type: 'RBAC', name: 'a', webhooks: {} }), unknownField('authorizers[0].webhooks')],
+    [hook({ cacheAuthorizedRequest: false }), unknownField('authorizers[0].webhook.cacheAuthorizedRequest')],
+    [
+      hook({ connectionInfo: { ...webhook.connectionInfo, kubeconfig: '/x' } }),
+      unknownField('authorizers[0].webhook.connectionInfo.kubeconfig'),
+    ],
+    [
+      hook({ matchConditions: [{ expression: 'true', expresion: 'x' }] }),
+      unknownField('authorizers[0].webhook.matchConditions[0].expresion'),
+    ],
     [hook({ authorizedTTL: 'soon' }), /authorizedTTL: Invalid value: "soon"/],
   ];
   for (const [value, expected] of cases)

@@ -2,7 +2,7 @@
  * AuthorizationConfiguration: authorizers in order, with any number of webhooks. Upstream: `--authorization-config`,
  * apis/apiserver/v1 and its validation. Differs: webhooks in the cluster itself (`InClusterConfig`) are refused.
  */
-import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { isObject, type JsonObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import { isDns1123Subdomain } from '../../api/names.ts';
 import { AUTHORIZATION_MODES, type AuthorizationMode } from '../options/authorization-options.ts';
@@ -39,6 +39,7 @@ export function readAuthorizationConfig(value: unknown): readonly ConfiguredAuth
   const { apiVersion, kind, authorizers } = objectAt(value, 'the configuration');
   if (!versions.includes(String(apiVersion)) || kind !== 'AuthorizationConfiguration')
     throw new Error(`${String(apiVersion)} ${String(kind)} is not ${versions[0]} AuthorizationConfiguration`);
+  refuseUnknownFields(value as JsonObject, ['apiVersion', 'kind', 'authorizers'], '');
   if (!Array.isArray(authorizers) || authorizers.length === 0)
     throw new Error('authorizers: Required value: at least one authorization mode must be defined');
   const read = authorizers.map((one, index) => authorizerOf(one, `authorizers[${index}]`));
@@ -53,7 +54,7 @@ export function readAuthorizationConfig(value: unknown): readonly ConfiguredAuth
 }
 
 function authorizerOf(value: unknown, place: string): ConfiguredAuthorizer {
-  const { type, name, webhook } = objectAt(value, place);
+  const { type, name, webhook } = objectAt(value, place, ['type', 'name', 'webhook']);
   const known = AUTHORIZATION_MODES.find((mode) => mode === type);
   if (known === undefined)
     throw new Error(
@@ -63,15 +64,32 @@ function authorizerOf(value: unknown, place: string): ConfiguredAuthorizer {
   const [problem] = isDns1123Subdomain(name);
   if (problem !== undefined)
     throw new Error(`${place}.name: Invalid value: ${JSON.stringify(name)}: authorizer name is invalid: ${problem}`);
-  if (known === 'Webhook') return webhookOf(objectAt(webhook, `${place}.webhook`), name, `${place}.webhook`);
+  if (known === 'Webhook') return webhookOf(webhook, name, `${place}.webhook`);
   if (webhook !== undefined)
     throw new Error(`${place}.webhook: Invalid value: "non-null": webhook may only be specified when type=Webhook`);
   return { type: known, name };
 }
 
-function webhookOf(own: JsonObject, name: string, place: string): ConfiguredWebhook {
+const webhookFields = [
+  'authorizedTTL',
+  'cacheAuthorizedRequests',
+  'unauthorizedTTL',
+  'cacheUnauthorizedRequests',
+  'timeout',
+  'subjectAccessReviewVersion',
+  'matchConditionSubjectAccessReviewVersion',
+  'failurePolicy',
+  'connectionInfo',
+  'matchConditions',
+];
+
+function webhookOf(value: unknown, name: string, place: string): ConfiguredWebhook {
+  const own = objectAt(value, place, webhookFields);
   const { failurePolicy, subjectAccessReviewVersion, matchConditionSubjectAccessReviewVersion } = own;
-  const { type, kubeConfigFile } = objectAt(own['connectionInfo'], `${place}.connectionInfo`);
+  const { type, kubeConfigFile } = objectAt(own['connectionInfo'], `${place}.connectionInfo`, [
+    'type',
+    'kubeConfigFile',
+  ]);
   const one = (field: string, given: unknown, supported: readonly string[]): void => {
     if (given === undefined || given === '') throw new Error(`${place}.${field}: Required value`);
     if (!supported.includes(String(given)))
@@ -123,14 +141,16 @@ function conditionsOf(value: unknown, place: string): string[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw new Error(`${place}.matchConditions is not a list`);
   return value.map((one, index) => {
-    const { expression } = objectAt(one, `${place}.matchConditions[${index}]`);
+    const { expression } = objectAt(one, `${place}.matchConditions[${index}]`, ['expression']);
     if (typeof expression !== 'string' || expression.trim() === '')
       throw new Error(`${place}.matchConditions[${index}].expression: Required value`);
     return expression;
   });
 }
 
-function objectAt(value: unknown, place: string): JsonObject {
+/** An object with no other fields than these. */
+function objectAt(value: unknown, place: string, fields?: readonly string[]): JsonObject {
   if (!isObject(value)) throw new Error(`${place}: Required value`);
+  if (fields !== undefined) refuseUnknownFields(value, fields, place);
   return value;
 }

@@ -34,6 +34,7 @@ const hopHeaders = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  'http2-settings',
   'host',
   'content-length',
   'authorization',
@@ -50,7 +51,8 @@ export function pathBehindProxy(path: string): string {
 export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promise<ApiResponse> {
   const query = request.query === '' ? '' : `?${request.query}`;
   const url = `${call.base}${call.path === '' ? '/' : call.path}${query}`;
-  if (isUpgradeRequest(request.headers)) {
+  // Over HTTP/2, and where a server takes no notice of it (`h2c`), the header is no wish to be passed on.
+  if (request.wantsUpgrade && isUpgradeRequest(request.headers)) {
     try {
       return await openTunnel(call.net, {
         method: request.method,
@@ -83,7 +85,12 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
   } catch (error) {
     throw serviceUnavailable(`error trying to reach service: ${(error as Error).message}`);
   }
-  return streamAnswer(answer, place);
+  try {
+    return streamAnswer(answer, place);
+  } catch (error) {
+    answer.cancel();
+    throw error;
+  }
 }
 
 const unpacked = { 'accept-encoding': 'identity' };

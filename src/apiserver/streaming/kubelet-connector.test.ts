@@ -82,7 +82,7 @@ async function createFixture(
       },
     };
   };
-  return { connector, call };
+  return { connector, call, platform };
 }
 
 async function read(response: ApiResponse): Promise<{ status: number; body: string }> {
@@ -258,6 +258,59 @@ test('proxies: path and query as written, headers without credentials, status as
     status: 200,
     body: 'GET /pods?',
   });
+});
+
+test('a redirect for a client that calls the server by a strange name', async () => {
+  const { connector, call } = await createFixture((request) => ({
+    kind: 'bytes',
+    status: 302,
+    headers: { location: request.path === '/out' ? 'https://other.example/login' : 'http://10.0.0.2:8080/login' },
+    chunks: [],
+  }));
+  const path = '/api/v1/namespaces/default/pods/web/proxy';
+  for (const [asked, location] of [
+    ['/in', `https://a b${path}/login`],
+    ['/out', 'https://other.example/login'],
+  ] as const) {
+    const request = call(`${path}${asked}`, { headers: { host: 'a b' } });
+    const answer = await connector.proxyPod(pod, { scheme: '', port: '' }, request);
+    assert.equal(answer.kind === 'stream' && answer.headers['location'], location);
+  }
+});
+
+test('an offer of h2c is not passed on, and opens nothing', async () => {
+  let seen: HttpRequest['headers'] = {};
+  const { connector, call } = await createFixture((request) => {
+    seen = request.headers;
+    return request.wantsUpgrade ? { kind: 'upgrade', accept: async () => assert.fail('taken') } : echo(request);
+  });
+  const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAoAAA' };
+  const none = { scheme: '', port: '' } as const;
+  const proxied = await connector.proxyPod(pod, none, call('/api/v1/namespaces/default/pods/web/proxy/x', { headers }));
+  assert.deepEqual(await read(proxied), { status: 200, body: 'GET /x?' });
+  assert.deepEqual([seen['connection'], seen['upgrade'], seen['http2-settings']], [undefined, undefined, undefined]);
+  for (const [subresource, query] of [
+    ['exec', 'command=a&stdout=true'],
+    ['portforward', 'ports=80'],
+  ] as const)
+    await assert.rejects(connector.connectPod(pod, subresource, call(`/x?${query}`, { headers })), {
+      message: 'Upgrade request required',
+    });
+});
+
+test('a node that is known by name is dialled at the address that was checked, under its name', async () => {
+  let host: string | undefined;
+  const { connector, call, platform } = await createFixture((request) => {
+    host = request.headers['host'];
+    return echo(request);
+  });
+  let looks = 0;
+  const { names } = platform.network;
+  names.get = (name) => (name === 'n1' && looks++ === 0 ? '10.0.0.2' : undefined);
+  const named: Node = { metadata: { name: 'n' }, status: { addresses: [{ type: 'Hostname', address: 'n1' }] } };
+  const answer = await connector.proxyNode(named, { scheme: '', port: '8080' }, call('/api/v1/nodes/n/proxy/x'));
+  assert.deepEqual(await read(answer), { status: 200, body: 'GET /x?' });
+  assert.equal(host, 'n1:8080');
 });
 
 test('where proxied requests go', () => {

@@ -18,7 +18,7 @@ import { dialError, kubeletRefusal } from './backend-error.ts';
 import { pathBehindProxy, proxyRequest } from './http-proxy.ts';
 import { kubeletBaseUrl } from './kubelet-location.ts';
 import { containerOf, logQuery, portForwardQuery, streamOptions, streamQuery } from './pod-options.ts';
-import { nodeLocation, podLocation, serviceLocation, type ProxyLocation } from './proxy-location.ts';
+import { nodeLocation, podLocation, resolveLocation, serviceLocation, type ProxyLocation } from './proxy-location.ts';
 import { translateStreams, wantsTranslation } from './stream-translator.ts';
 
 /** What the connector needs. */
@@ -36,12 +36,16 @@ export interface KubeletConnectorDeps {
 /** Makes the connector. */
 export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConnector {
   const random = deps.random.fork('kubelet-connector');
-  const proxy = (location: ProxyLocation, { request }: KubeletCall): Promise<ApiResponse> => {
+  const proxy = async (location: ProxyLocation, { request }: KubeletCall): Promise<ApiResponse> => {
+    const { base, named } = await resolveLocation(deps.net, location);
     // Certificates of workloads are nobody's we know, as upstream.
-    const tls = location.isKubelet ? deps.kubeletTls() : { insecureSkipVerify: true };
+    const tls = location.isKubelet
+      ? deps.kubeletTls()
+      : { insecureSkipVerify: true, ...(named && { serverName: named.serverName }) };
     const path = pathBehindProxy(request.path);
     const seenAt = path === '' ? request.path : request.path.slice(0, -path.length);
-    return proxyRequest({ net: deps.net, base: location.base, path, tls, seenAt }, request);
+    const headers = named && { host: named.host };
+    return proxyRequest({ net: deps.net, base, path, tls, seenAt, ...(headers && { headers }) }, request);
   };
   return {
     connectPod(pod, subresource, call) {
@@ -105,7 +109,7 @@ async function podStream(deps: KubeletConnectorDeps, { pod, subresource, call }:
   const path = streamPath(pod, subresource, query);
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
-  if (!isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
+  if (!request.wantsUpgrade || !isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
   const url = `${kubeletBaseUrl(deps.objects, nodeName, deps.addressTypes)}/${path}`;
   try {
     const order = {

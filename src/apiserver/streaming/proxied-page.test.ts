@@ -24,6 +24,17 @@ const addresses: readonly [given: string, seen: string][] = [
 for (const [given, seen] of addresses)
   test(`${given} is seen at ${seen}`, () => assert.equal(seenAddress(given, place), seen));
 
+test('a strange name for the server is as good as any', () => {
+  for (const host of ['', 'a b', '[', 'api:99999', 'API:443', 'x@y', '%zz']) {
+    const strange = { ...place, origin: `https://${host}` };
+    assert.equal(seenAddress('/x', strange), '/p/proxy/x');
+    assert.equal(seenAddress('http://other.example/x', strange), 'http://other.example/x');
+    assert.equal(seenAddress('http://10.0.0.2:8080/x', strange), `https://${host}/p/proxy/x`);
+  }
+  const capital = { ...place, origin: 'https://API:443' };
+  assert.equal(seenAddress('https://API:443/x', capital), 'https://API:443/p/proxy/x');
+});
+
 async function pageOf(...chunks: string[]): Promise<string> {
   async function* all(): AsyncGenerator<Uint8Array> {
     for (const chunk of chunks) yield Buffer.from(chunk, 'latin1');

@@ -47,7 +47,9 @@ export function seenAddress(text: string, { origin, prefix, source }: PagePlace)
   const from = new URL(source);
   const match = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)([^]*)$/i.exec(text);
   const [, scheme, host, path = '', rest = ''] = match ?? [];
-  const foreign = host !== undefined && host !== from.host && host !== new URL(origin).host;
+  // The client's own text for us, which need be none of a URL.
+  const own = origin.slice(origin.indexOf('//') + 2);
+  const foreign = host !== undefined && host !== from.host && host !== own;
   if (foreign || !path.startsWith('/') || (scheme !== undefined && host === undefined)) return text;
   const start = host === undefined ? '' : origin;
   return path.startsWith(prefix) ? start + path + rest : start + prefix + path + rest;

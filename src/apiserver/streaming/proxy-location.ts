@@ -3,6 +3,8 @@ import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
 import { EndpointSlices } from '../../api/gen/resources.ts';
 import { badRequest, serviceUnavailable } from '../../api/status-error.ts';
+import { cidrContains, type IpAddress, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
+import type { Net } from '../../platform/net.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { ProxyTarget } from '../registry/services.ts';
@@ -12,21 +14,60 @@ import { kubeletAddress, urlHost } from './kubelet-location.ts';
 export interface ProxyLocation {
   readonly base: string;
   readonly isKubelet: boolean;
+  /** The host of `base` is a name: it must be dialled by `resolveLocation` alone. */
+  readonly name?: string;
 }
 
-/** Loopback and link-local addresses belong to the machine that dials, not to the pod. */
-function checkProxyable(address: string): void {
-  const local = /^(127\.|169\.254\.|224\.0\.0\.|0\.)|^(::1?$|fe[89ab][0-9a-f]:|ff0[12]:)/i;
-  if (address === '' || address.toLowerCase() === 'localhost' || local.test(address))
-    throw badRequest('address not allowed');
+/** The addresses of one machine or one link, and of many at once: they belong to whoever dials, not to the pod. */
+const localRanges = [
+  ...['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'],
+  ...['::/128', '::1/128', 'fe80::/10', 'ff00::/8'],
+].map((range) => parseCidr(range)!);
+
+function checkProxyable(address: IpAddress): void {
+  const meant = unmapped(address);
+  if (localRanges.some((range) => cidrContains(range, meant))) throw badRequest('address not allowed');
 }
 
 function locationOf(scheme: string, address: string, port: string): ProxyLocation {
-  checkProxyable(address);
+  if (address === '') throw badRequest('address not allowed');
+  const ip = parseIp(address);
+  if (ip !== undefined) checkProxyable(ip);
   return {
     base: `${scheme === '' ? 'http' : scheme}://${urlHost(address)}${port === '' ? '' : `:${port}`}`,
     isKubelet: false,
+    ...(ip === undefined && { name: address }),
   };
+}
+
+/** Where to dial, and what to say there. */
+export interface DialledLocation {
+  readonly base: string;
+  /** The host and port to name in the request, and the name to ask of TLS, where `base` has an address instead. */
+  readonly named?: { readonly host: string; readonly serverName: string };
+}
+
+/**
+ * Puts an address in the place of a name, once all it has are checked: looked up again at the dial, it could be another.
+ * Throws 400 for names without addresses and with those that are not allowed.
+ */
+export async function resolveLocation(
+  { lookup }: Pick<Net, 'lookup'>,
+  { base, name }: ProxyLocation,
+): Promise<DialledLocation> {
+  if (name === undefined) return { base };
+  const found = await lookup(name).catch((error: unknown) => {
+    throw badRequest(`lookup ${name}: ${(error as Error).message}`);
+  });
+  const addresses = found.map((text) => parseIp(text));
+  if (addresses.length === 0) throw badRequest(`lookup ${name}: no such host`);
+  for (const address of addresses) {
+    if (address === undefined) throw badRequest('address not allowed');
+    checkProxyable(address);
+  }
+  const host = base.slice(base.indexOf('://') + 3);
+  const dialled = urlHost(found[0]!) + host.slice(name.length);
+  return { base: base.slice(0, -host.length) + dialled, named: { host, serverName: name } };
 }
 
 /** The pod's address and the port asked for, or the first one it declares. */

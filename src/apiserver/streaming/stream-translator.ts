@@ -64,6 +64,7 @@ export async function translateStreams(
         backend.destroy();
       }
     },
+    dispose: () => backend.destroy(),
   };
 }
 

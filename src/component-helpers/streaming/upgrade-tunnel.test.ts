@@ -131,6 +131,13 @@ test("a client that breaks off ends the backend's connection", async () => {
   await backend.closed;
 });
 
+test('a tunnel nobody takes leaves the backend', async () => {
+  const { answer, backend } = await tunnelTo('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+  assert.equal(answer.kind, 'upgrade');
+  if (answer.kind === 'upgrade') answer.dispose();
+  await backend.closed;
+});
+
 test('without 101 nothing of the client reaches the backend: its answer is passed on and it is left', async () => {
   for (const [head, expected] of [
     ['HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nnope!GARBAGE', 'nope!'],

@@ -37,7 +37,7 @@ export interface IdleLimit {
 
 /** What came of it: the backend switched, or it answered. */
 export type TunnelAnswer =
-  | { readonly kind: 'upgrade'; accept(client: Duplex): Promise<void> }
+  | { readonly kind: 'upgrade'; accept(client: Duplex): Promise<void>; dispose(): void }
   | {
       readonly kind: 'stream';
       readonly status: number;
@@ -111,6 +111,7 @@ export async function openTunnel(net: Net, request: TunnelRequest): Promise<Tunn
       });
       await join({ client, backend, active: watch.active }, head).finally(watch.stop);
     },
+    dispose: () => backend.destroy(),
   };
 }
 

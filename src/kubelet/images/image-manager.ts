@@ -153,6 +153,11 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     return answer;
   };
 
+  /** What a pull brought. Asked anew: an answer under way may be of before it, and the tag may have been moved since. */
+  const pulledImage = async ({ pullName }: ImageReference, { imageRef }: PullResult): Promise<Image | undefined> =>
+    (await images.imageStatus({ image: { image: imageRef } })).image ??
+    (await images.imageStatus({ image: { image: pullName } })).image;
+
   const lookUp = async (
     reference: ImageReference,
     { pod, pullSecrets }: ImageNeed,
@@ -179,25 +184,30 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
       const message = `Failed to record image pull intent for container image "${shown}": ${textOf(error)}`;
       throw new Error(message, { cause: error });
     });
+    let tried: readonly SourcedCredential[];
+    let result: PullResult;
     try {
-      const tried = await credentials();
-      const result = await puller.pull({
+      tried = await credentials();
+      result = await puller.pull({
         image: reference.pullName,
         credentials: tried.map(({ credential }) => credential),
         signal: need.signal,
         ...(need.sandboxConfig === undefined ? {} : { sandboxConfig: need.sandboxConfig }),
       });
-      const image =
-        (await inspect(reference.pullName)) ?? (await images.imageStatus({ image: { image: result.imageRef } })).image;
-      if (image === undefined)
-        throw new Error(`image ${reference.pullName} was pulled but the runtime does not have it`);
-      const used = result.credential === undefined ? undefined : tried[result.credential];
-      await deps.verification?.pulled(reference, image.id, used);
-      return { ...result, image };
     } catch (error) {
       await deps.verification?.failed(reference);
       throw error;
     }
+    // It is on the node from here on: whatever goes wrong now, with whose credential it came is noted.
+    const used = result.credential === undefined ? undefined : tried[result.credential];
+    let image: Image | undefined;
+    try {
+      image = await pulledImage(reference, result);
+    } finally {
+      await deps.verification?.pulled(reference, image?.id ?? result.imageRef, used);
+    }
+    if (image === undefined) throw new Error(`image ${reference.pullName} was pulled but the runtime does not have it`);
+    return { ...result, image };
   };
 
   const pull = async (wanted: Pull): Promise<Image> => {

@@ -23,13 +23,23 @@ function setUp(config: Partial<PullVerificationConfig> = {}, present = false) {
   const fixture = createRuntimeFixture({ images: [image(PRIVATE, { present }), image('free', { present })] });
   const { platform, cri, world, drive } = fixture;
   let pulls = 0;
+  /** Called once each: instead of the next look-up of an image, and before the next pull. */
+  const hooks: { status?: typeof cri.images.imageStatus; pull?: () => void } = {};
+  const take = <K extends keyof typeof hooks>(name: K): (typeof hooks)[K] => {
+    const hook = hooks[name];
+    delete hooks[name];
+    return hook;
+  };
   const images = {
     ...cri.images,
+    imageStatus: (request: Parameters<typeof cri.images.imageStatus>[0]) =>
+      (take('status') ?? cri.images.imageStatus)(request),
     pullImage: async (request: Parameters<typeof cri.images.pullImage>[0]) => {
       pulls++;
       const asked = request.image?.image ?? '';
       if (asked.startsWith('reg.example') && !request.auth?.password?.startsWith('right'))
         throw new CriError('Unknown', 'denied');
+      take('pull')?.();
       return cri.images.pullImage({ image: { image: asked } });
     },
   };
@@ -55,7 +65,7 @@ function setUp(config: Partial<PullVerificationConfig> = {}, present = false) {
     };
     return { verification, ask };
   };
-  return { ...start(), restart: start, platform, world, cri, drive };
+  return { ...start(), restart: start, platform, world, cri, drive, hooks };
 }
 
 function needOf({ namespace = 'team', secret, policy = 'IfNotPresent', image: name = PRIVATE }: Asker, uid: string) {
@@ -202,6 +212,34 @@ describe('records of pulls', () => {
     assert.deepEqual(await record(made, 'pulling'), []);
     assert.equal(await made.restart().ask({ secret: right }), 'pulled');
     assert.equal(await made.ask({ image: 'free' }), 'present', 'the others are none of its business');
+  });
+
+  it('are kept of a pull after which the runtime does not answer', async () => {
+    const made = setUp();
+    made.hooks.pull = () => {
+      made.hooks.status = () => Promise.reject(new CriError('Unavailable', 'away'));
+    };
+    assert.equal(await made.ask({ secret: right }), 'ErrImagePull');
+    assert.deepEqual([await made.ask(), await made.restart().ask()], ['ErrImagePull', 'ErrImagePull']);
+    assert.equal(await made.restart().ask({ secret: right }), 'present');
+  });
+
+  it('are of the image that was pulled, not of what a look-up from before still sees', async () => {
+    const made = setUp({}, true);
+    const { clock, files } = made.platform;
+    const [here] = (await made.cri.images.listImages({})).images.filter(({ repoTags }) => repoTags.includes(PRIVATE));
+    let other: Promise<string> | undefined;
+    made.hooks.pull = () => {
+      made.hooks.status = async () => {
+        await clock.sleep(1_000);
+        return { info: {}, image: { ...here!, id: 'sha256:old' } };
+      };
+      other = made.ask();
+    };
+    assert.equal(await made.ask({ secret: right, policy: 'Always' }), 'pulled');
+    await other;
+    const [name] = await record(made, 'pulled');
+    assert.match(await files.readText(`${DIRECTORY}/pulled/${name}`), new RegExp(`"imageRef":"${here!.id}"`));
   });
 
   it('that are damaged keep the image to those who can pull it', async () => {

@@ -12,7 +12,7 @@ import type { StatusResponse, VersionResponse } from '../../cri/gen/cri-types.ts
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
-import type { ContainerRuntime, ContainerRuntimeStatus, RuntimeEvent } from '../container/runtime.ts';
+import type { ContainerRuntime, ContainerRuntimeStatus } from '../container/runtime.ts';
 import { createImageManager, type ImageManagerConfig, type ImageManagerDeps } from '../images/image-manager.ts';
 import type { CredentialProviders } from '../images/credential-providers.ts';
 import type { PullVerification } from '../images/pull-verification.ts';
@@ -30,6 +30,7 @@ import type { LinuxResourceConfig } from './linux-resources.ts';
 import type { RuntimePaths } from './paths.ts';
 import { createPodStatusReader } from './pod-status.ts';
 import type { ActuatedResources, RuntimeContext } from './runtime-context.ts';
+import { runtimeEvents } from './runtime-events.ts';
 import { createSubpaths, resolveInside } from './subpath.ts';
 import { syncPod } from './sync-pod.ts';
 import { createUserNamespaces } from './user-namespaces.ts';
@@ -305,16 +306,6 @@ function runtimeStatus(version: VersionResponse, { status, runtimeHandlers }: St
       },
     })),
   };
-}
-
-async function* runtimeEvents(context: RuntimeContext, signal: AbortSignal): AsyncIterable<RuntimeEvent> {
-  const { cri, reader } = context;
-  for await (const event of cri.events(signal)) {
-    if (reader.podUidOf(event.containerId) === undefined) await reader.getPods(true);
-    const podUid = reader.podUidOf(event.containerId);
-    // Unknown even to a fresh listing: not a pod's, or already removed and then of no more interest.
-    if (podUid !== undefined && podUid !== '') yield { ...event, podUid };
-  }
 }
 
 /** Makes the manager. */

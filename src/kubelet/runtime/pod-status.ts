@@ -31,8 +31,10 @@ export interface PodStatusReader {
   getPodStatus(uid: string, name: string, namespace: string): Promise<PodStatus>;
   /** Pod uid of a container or sandbox seen in a listing; undefined when it was not. */
   podUidOf(id: string): string | undefined;
-  /** Remembers an id made after the last listing. */
-  learn(id: string, podUid: string): void;
+  /** Runs the making of a container or sandbox; its id is the pod's as soon as it is told. */
+  learning(podUid: string, create: () => Promise<string>): Promise<string>;
+  /** Resolves when all that is being made now has been, or has failed; undefined: nothing is. */
+  creations(): Promise<unknown> | undefined;
   /** Forgets what was kept of a pod. */
   forgetPod(uid: string): void;
 }
@@ -146,6 +148,7 @@ function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriCo
 export function createPodStatusReader({ runtime, clock, messages }: PodStatusDeps): PodStatusReader {
   const exited = new Map<string, { podUid: string; status: ContainerStatus }>();
   const podUids = new Map<string, string>();
+  const making = new Set<Promise<string>>();
 
   const learnAll = (sandboxes: readonly PodSandbox[], containers: readonly CriContainer[]): void => {
     for (const sandbox of sandboxes) podUids.set(sandbox.id, sandbox.metadata?.uid ?? '');
@@ -182,11 +185,12 @@ export function createPodStatusReader({ runtime, clock, messages }: PodStatusDep
     async getPods(all) {
       const ready = all ? {} : { filter: { state: { state: 'SANDBOX_READY' as const } } };
       const running = all ? {} : { filter: { state: { state: 'CONTAINER_RUNNING' as const } } };
+      const knownBefore = all ? [...podUids.keys()] : [];
       const [{ items }, { containers }] = await Promise.all([
         runtime.listPodSandbox(ready),
         runtime.listContainers(running),
       ]);
-      if (all) podUids.clear();
+      for (const id of knownBefore) podUids.delete(id);
       learnAll(items, containers);
       return [...groupByPod(items, containers).values()].sort((a, b) => b.createdAtMs - a.createdAtMs);
     },
@@ -219,7 +223,19 @@ export function createPodStatusReader({ runtime, clock, messages }: PodStatusDep
       };
     },
     podUidOf: (id) => podUids.get(id),
-    learn: (id, podUid) => void podUids.set(id, podUid),
+    async learning(podUid, create) {
+      const made = create().then((id) => {
+        podUids.set(id, podUid);
+        return id;
+      });
+      making.add(made);
+      try {
+        return await made;
+      } finally {
+        making.delete(made);
+      }
+    },
+    creations: () => (making.size === 0 ? undefined : Promise.allSettled([...making])),
     forgetPod(uid) {
       for (const [id, entry] of exited) if (entry.podUid === uid) exited.delete(id);
       for (const [id, podUid] of podUids) if (podUid === uid) podUids.delete(id);

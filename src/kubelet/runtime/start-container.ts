@@ -185,8 +185,7 @@ export async function startContainer(start: StartContainer, context: RuntimeCont
   const target = containerTarget(pod, container);
   const image = await pull(start, context);
   signal.throwIfAborted();
-  const containerId = await create(start, context, image);
-  context.reader.learn(containerId, pod.metadata.uid ?? '');
+  const containerId = await context.reader.learning(pod.metadata.uid ?? '', () => create(start, context, image));
   context.recorder.event(target, 'Normal', 'Created', 'Container created');
   try {
     await context.cri.runtime.startContainer({ containerId });

@@ -115,8 +115,11 @@ async function createSandbox(pass: Pass): Promise<Sandbox> {
   const { runtime } = context.cri;
   const config = await configOf(pass);
   await context.files.makeDir(config.logDirectory!, { mode: 0o755 });
-  const { podSandboxId } = await runtime.runPodSandbox({ config, runtimeHandler: await context.runtimeHandler(pod) });
-  context.reader.learn(podSandboxId, pod.metadata.uid ?? '');
+  const runtimeHandler = await context.runtimeHandler(pod);
+  const podSandboxId = await context.reader.learning(
+    pod.metadata.uid ?? '',
+    async () => (await runtime.runPodSandbox({ config, runtimeHandler })).podSandboxId,
+  );
   if (pod.spec?.hostNetwork) return { id: podSandboxId, config, ips: context.containerConfig.sources.node.hostIps };
   const { status } = await runtime.podSandboxStatus({ podSandboxId });
   const { ip = '', additionalIps = [] } = status?.network ?? {};

@@ -65,7 +65,8 @@ async function relay(deps: ContainerStreamDeps, request: HttpRequest, url: strin
 }
 
 function needUpgrade(request: HttpRequest): void {
-  if (!isUpgradeRequest(request.headers)) throw new ServerError(400, 'Upgrade request required');
+  if (!request.wantsUpgrade || !isUpgradeRequest(request.headers))
+    throw new ServerError(400, 'Upgrade request required');
 }
 
 /** `/exec/{namespace}/{pod}[/{uid}]/{container}`. */

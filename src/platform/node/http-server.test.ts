@@ -103,9 +103,12 @@ function streamResponse(request: HttpRequest): HttpResponse {
   };
 }
 
+let disposed = 0;
+
 function upgradeResponse(): HttpResponse {
   return {
     kind: 'upgrade',
+    dispose: () => void disposed++,
     async accept(socket) {
       await socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n');
       for await (const chunk of socket.incoming) await socket.write(chunk);
@@ -222,8 +225,13 @@ describe('plain HTTP/1.1', () => {
     const refused = await net.upgrade({ method: 'GET', url: `${base}/plain`, headers });
     assert.ok(!('socket' in refused));
     assert.equal(JSON.parse(await readAll(refused)).wantsUpgrade, true);
-    const notAsked = await net.http({ method: 'GET', url: `${base}/upgrade` });
-    assert.deepEqual([notAsked.status, await readAll(notAsked)], [400, 'you must request an upgrade\n']);
+    assert.equal(disposed, 0);
+    const offer = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAoAAA' };
+    for (const [asked, sent] of [{}, offer].entries()) {
+      const notAsked = await net.http({ method: 'GET', url: `${base}/upgrade`, headers: sent });
+      assert.deepEqual([notAsked.status, await readAll(notAsked)], [400, 'you must request an upgrade\n']);
+      assert.equal(disposed, asked + 1);
+    }
   });
 
   test('a client that leaves aborts the request', async () => {

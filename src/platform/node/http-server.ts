@@ -171,7 +171,7 @@ class Listener implements HttpServer {
     socket.on('error', () => undefined); // shows in the duplex, or nobody waits for it
     if (head.length > 0) socket.unshift(head);
     const result = await this.#handle(new Http1Request(message, undefined));
-    if (socket.destroyed) return;
+    if (socket.destroyed) return void (result.kind === 'upgrade' && result.dispose?.());
     if (result.kind !== 'upgrade') return refuseUpgrade(message, socket, result);
     const duplex = duplexOf(socket);
     try {
@@ -214,6 +214,7 @@ function wantsSwitch(message: http.IncomingMessage): boolean {
 }
 
 function answerHttp1(response: http.ServerResponse, result: HttpResponse): void {
+  if (result.kind === 'upgrade') result.dispose?.();
   sendHttp1(response, result.kind === 'upgrade' ? notAnUpgrade : result);
 }
 

@@ -93,6 +93,7 @@ export class Http2Request implements HttpRequest {
 
 /** Sends a response. */
 export function sendHttp2(stream: ServerHttp2Stream, request: HttpRequest, result: HttpResponse): void {
+  if (result.kind === 'upgrade') result.dispose?.();
   if (stream.destroyed || stream.headersSent) return;
   // Closing lets what is under way end; the client comes back on another connection.
   if (result.kind !== 'upgrade' && result.headers['connection'] === 'close') stream.session?.close();

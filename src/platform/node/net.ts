@@ -1,6 +1,7 @@
 /** Dialling out: raw and TLS connections, and an HTTP/1.1 client that keeps connections alive per TLS identity. */
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { Readable } from 'node:stream';
@@ -39,6 +40,7 @@ export function createNodeNet(): NodeNet {
     dial,
     http: (call) => exchange(call, agentFor(call)),
     upgrade: (call) => upgrade(call),
+    lookup: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
     interfaces,
     close() {
       plain.destroy();

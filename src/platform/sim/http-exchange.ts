@@ -37,10 +37,9 @@ export async function callHandler(handler: HttpHandler, call: HttpCall, caller: 
   const response = await handler(toRequest(call, caller, controller.signal));
   if (response.kind === 'bytes') return { answer: bytesAnswer(call, response), over };
   if (response.kind === 'stream') return streamAnswer(response, controller);
-  const answer = caller.wantsUpgrade
-    ? await switchProtocols(response)
-    : plainAnswer(400, 'you must request an upgrade\n');
-  return { answer, over };
+  if (caller.wantsUpgrade) return { answer: await switchProtocols(response), over };
+  response.dispose?.();
+  return { answer: plainAnswer(400, 'you must request an upgrade\n'), over };
 }
 
 function toRequest(call: HttpCall, caller: Caller, signal: AbortSignal): HttpRequest {

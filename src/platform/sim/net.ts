@@ -2,6 +2,7 @@
  * A simulated network: hosts with addresses, HTTP handlers and raw listeners on their ports and unix paths. There are no
  * sockets: a call runs the handler. Calls that meet nobody fail with ECONNREFUSED, cut-off hosts with EHOSTUNREACH.
  */
+import { parseIp } from '../../base/cidr.ts';
 import type { Clock } from '../clock.ts';
 import type { SocketAddress } from '../datagrams.ts';
 import type { HttpHandler, ListenHttp, PeerCertificate } from '../http.ts';
@@ -87,6 +88,11 @@ export function createSimNet(network: SimNetwork, addresses: readonly string[]):
   return {
     http: (request) => call(request, false) as Promise<HttpAnswer>,
     upgrade: (request) => call(request, true),
+    async lookup(host) {
+      const address = loopback.has(host) ? '127.0.0.1' : (network.names.get(host) ?? host);
+      if (parseIp(address) === undefined) throw coded('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
+      return [address];
+    },
     async dial(target: Dial) {
       target.signal?.throwIfAborted();
       const listener = find({ unixPath: target.unixPath, host: target.host ?? '127.0.0.1', port: target.port ?? 0 });

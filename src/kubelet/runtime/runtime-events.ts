@@ -1,0 +1,38 @@
+/**
+ * The runtime's events with the pods they belong to. An event can come before the call that made its container has been
+ * answered, and at such times its id says nothing yet: it waits for the answers under way instead of causing a listing of
+ * everything, and the others do not wait for it. Events are wake-ups: their order means nothing.
+ */
+import { Channel } from '../../base/channel.ts';
+import type { CriEvent, CriRuntime } from '../../cri/runtime-service.ts';
+import type { RuntimeEvent } from '../container/runtime.ts';
+import type { PodStatusReader } from './pod-status.ts';
+
+/** Ends and fails as the runtime's own stream does. */
+export async function* runtimeEvents(
+  { cri, reader }: { cri: Pick<CriRuntime, 'events'>; reader: PodStatusReader },
+  signal: AbortSignal,
+): AsyncIterable<RuntimeEvent> {
+  const events = new Channel<CriEvent>();
+  let failure: unknown;
+  const follow = async (): Promise<void> => {
+    try {
+      for await (const event of cri.events(signal)) {
+        const creations = reader.podUidOf(event.containerId) === undefined ? reader.creations() : undefined;
+        if (creations === undefined) events.trySend(event);
+        else void creations.then(() => events.trySend(event));
+      }
+    } catch (error) {
+      failure = error;
+    }
+    events.close();
+  };
+  void follow();
+  for await (const event of events) {
+    if (reader.podUidOf(event.containerId) === undefined) await reader.getPods(true);
+    const podUid = reader.podUidOf(event.containerId);
+    // Unknown even to a fresh listing: not a pod's, or already removed and then of no more interest.
+    if (podUid !== undefined && podUid !== '') yield { ...event, podUid };
+  }
+  if (failure !== undefined) throw failure;
+}
