@@ -49,6 +49,14 @@ test('without flags upstream has other values than those needed', () => {
   assert.deepEqual(shared.authorization.modes, ['AlwaysAllow']);
 });
 
+test('an empty list is as good as none where something stands by default', () => {
+  const { serving } = parseApiServerOptions([
+    ...needed,
+    ...['--tls-cipher-suites=', '--kubelet-preferred-address-types='],
+  ]);
+  assert.deepEqual([serving.tlsCiphers, serving.kubeletAddressTypes], [undefined, undefined]);
+});
+
 test('what hardening guides ask for', () => {
   const { serving, shared, warnings } = parseApiServerOptions([
     ...needed,
