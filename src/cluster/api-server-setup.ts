@@ -49,7 +49,7 @@ export interface ApiServerSetup {
   /** In order: built in ones by name, webhooks as they are. */
   readonly authorizers: AuthorizerList;
   /** The same where a file says it, which may change; asked for each request, and another list when it has changed. */
-  readonly authorizersNow?: () => AuthorizerList;
+  readonly authorizersNow?: () => AuthorizerList | Promise<AuthorizerList>;
   readonly auditor?: Auditor;
 }
 
