@@ -117,7 +117,7 @@ export const controllerFlags: readonly Flag[] = [
 ];
 
 /** Where it serves. */
-export const controllerManagerServing = componentServingOptions(10_257);
+export const controllerManagerServing = componentServingOptions({ securePort: 10_257, toleratesLookupFailure: false });
 
 /** All of them. */
 export const controllerManagerFlags: readonly Flag[] = [

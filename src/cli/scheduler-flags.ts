@@ -30,7 +30,7 @@ export const schedulingFlags: readonly Flag[] = [
 ];
 
 /** Where it serves. */
-export const schedulerServing = componentServingOptions(10_259);
+export const schedulerServing = componentServingOptions({ securePort: 10_259, toleratesLookupFailure: true });
 
 /** All of them. */
 export const schedulerFlags: readonly Flag[] = [

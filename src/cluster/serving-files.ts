@@ -62,38 +62,54 @@ export async function clientAuthority({ files }: Pick<Platform, 'files'>, path: 
   }
 }
 
+/** What is followed, and who takes it up. */
+interface Following {
+  readonly paths: ServingFiles;
+  readonly identity: ServedIdentity;
+  /** Counts as known. */
+  readonly initial: ServingIdentity;
+  /** Where the authority of clients is no file's; undefined when it is not told, which changes nothing. */
+  readonly readClientCa?: () => Promise<string | undefined>;
+}
+
 /** Follows the files until the signal aborts. What they hold now counts as known. */
 export function followServingFiles(
   { files, clock, crypto, log }: Pick<Platform, 'files' | 'clock' | 'crypto' | 'log'>,
-  of: { readonly paths: ServingFiles; readonly identity: ServedIdentity; readonly initial: ServingIdentity },
+  of: Following,
   signal: AbortSignal,
 ): void {
-  const { paths, identity, initial } = of;
+  const { paths, identity, initial, readClientCa } = of;
+  const read = (path: string): Promise<string> => files.readText(path);
   const followed: Followed[] = [];
   if (paths.certFile !== '' && paths.keyFile !== '')
     followed.push({
       what: 'serving certificate',
       known: [initial.pair.certPem, initial.pair.keyPem],
       paths: [paths.certFile, paths.keyFile],
+      read: () => Promise.all([read(paths.certFile), read(paths.keyFile)]),
       check: async ([certPem = '', keyPem = '']) => {
         if (keyPem.trim() === '') throw new Error('the key is empty');
         await checkCertificates(crypto, certPem);
       },
       use: ([certPem = '', keyPem = '']) => identity.setPair({ certPem, keyPem }),
     });
-  if (paths.clientCaFile !== '')
+  if (paths.clientCaFile !== '' || readClientCa !== undefined)
     followed.push({
       what: "clients' authority",
       known: [initial.clientCaPem ?? ''],
-      paths: [paths.clientCaFile],
+      paths: readClientCa === undefined ? [paths.clientCaFile] : [],
+      async read() {
+        const pem = await (readClientCa === undefined ? read(paths.clientCaFile) : readClientCa());
+        return pem === undefined ? undefined : [pem];
+      },
       check: ([clientCaPem = '']) => checkCertificates(crypto, clientCaPem),
       use: ([clientCaPem = '']) => identity.setClientCa(clientCaPem),
     });
   if (followed.length === 0) return;
   const look = async (each: Followed): Promise<void> => {
     try {
-      const texts = await Promise.all(each.paths.map((path) => files.readText(path)));
-      if (texts.every((text, at) => text === each.known[at])) return;
+      const texts = await each.read();
+      if (texts === undefined || texts.every((text, at) => text === each.known[at])) return;
       await each.check(texts);
       if (signal.aborted) return;
       each.use(texts);
@@ -122,7 +138,10 @@ async function checkCertificates(crypto: CryptoPort, pem: string): Promise<void>
 
 interface Followed {
   readonly what: string;
+  /** For the log. */
   readonly paths: readonly string[];
+  /** Undefined: as it was. */
+  read(): Promise<readonly string[] | undefined>;
   known: readonly string[];
   /** The last problem that was logged. */
   said?: string | undefined;
