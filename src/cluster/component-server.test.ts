@@ -6,7 +6,7 @@ import { statusFailure } from '../api/status-error.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createFakeApi } from '../client/testing/fake-api.ts';
 import { createTestAuthority } from '../platform/node/certificates-fixture.ts';
-import type { HttpHandler, HttpRequest, ListenOptions } from '../platform/http.ts';
+import type { HttpHandler, HttpRequest, ListenOptions, ServedCertificates } from '../platform/http.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { openComponentServer } from './component-server.ts';
 
@@ -26,7 +26,7 @@ function machine() {
     ask = handler;
     return {
       port: 1,
-      setCertificate: (...[, , clientCaPem]: (string | undefined)[]) => void authorities.push(clientCaPem),
+      setCertificate: ({ clientCaPem }: ServedCertificates) => void authorities.push(clientCaPem),
       close: async () => undefined,
     };
   };

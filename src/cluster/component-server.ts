@@ -77,12 +77,12 @@ export async function openComponentServer(
     guarded(handler, platform, access),
   );
   const { tlsCertFile: certFile = '', tlsKeyFile: keyFile = '', clientCaFile = '' } = serving;
-  const initial = { pair, clientCaPem };
+  const initial = { pair, clientCaPem, sni };
   const life = new AbortController();
   followServingFiles(
     platform,
     {
-      paths: { certFile, keyFile, clientCaFile },
+      paths: { certFile, keyFile, clientCaFile, sni: serving.sniCertificates },
       identity: servedIdentity(server, initial),
       initial,
       ...(readAgain && { readClientCa: readAgain }),
