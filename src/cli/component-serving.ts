@@ -69,14 +69,17 @@ const flags: readonly Flag[] = [
   },
 ];
 
+const noProxies = 'read, without effect: nobody asks here through a proxy';
+
 /** Flags whose values change nothing. */
 export const componentServingFixed: FixedFlags = {
-  'permit-address-sharing': anyValue('addresses are always shared so', 'bool'),
-  ...Object.fromEntries(
-    ['client-ca-file', 'allowed-names', 'username-headers', 'uid-headers', 'group-headers', 'extra-headers-prefix'].map(
-      (name) => [`requestheader-${name}`, anyValue('read, without effect: nobody asks here through a proxy')],
-    ),
-  ),
+  'permit-address-sharing': anyValue('false', 'addresses are always shared so'),
+  'requestheader-allowed-names': anyValue('', noProxies),
+  'requestheader-client-ca-file': anyValue('', noProxies),
+  'requestheader-extra-headers-prefix': anyValue('x-remote-extra-', noProxies),
+  'requestheader-group-headers': anyValue('x-remote-group', noProxies),
+  'requestheader-uid-headers': anyValue('', noProxies),
+  'requestheader-username-headers': anyValue('x-remote-user', noProxies),
 };
 
 /** The flags of a component that serves on this port; the lookup of authorities may fail where nothing else is said. */
