@@ -80,8 +80,11 @@ test('the authority of clients is taken up when the API server comes later, and 
   assert.match(authorities[0] ?? '', /BEGIN CERTIFICATE/, 'certificates are asked for from the start');
   await clock.advance(30_000);
   assert.equal(authorities.length, 1);
-  publish(authorityPem);
+  publish('');
   api.intercept = undefined;
+  await clock.advance(10_000);
+  assert.equal(authorities.length, 1, 'an API server without such an authority tells none');
+  publish(authorityPem);
   await clock.advance(10_000);
   assert.deepEqual(authorities.slice(1), [authorityPem]);
   publish(`${authorityPem}\n`);
@@ -103,7 +106,7 @@ test('where a lookup that fails is not tolerated, nothing is served', async () =
 
 test('checks that fail are told: who it is by 401, whether they may by 500', async () => {
   const { api, clock, log, open, request, away, publish } = machine();
-  publish(authorityPem);
+  publish('');
   const server = await clock.drive(open(false));
   api.intercept = away;
   assert.deepEqual(await clock.drive(request()), {

@@ -119,7 +119,7 @@ async function clientAuthority(
   if (authentication === undefined || skipsLookup) return {};
   const key = { namespace: 'kube-system', name: 'extension-apiserver-authentication' };
   const readAgain = async (): Promise<string | undefined> =>
-    (await authentication.resource(ConfigMaps).get(key)).data?.['client-ca-file'];
+    (await authentication.resource(ConfigMaps).get(key)).data?.['client-ca-file'] || undefined;
   let pem: string | undefined;
   try {
     pem = await readAgain();
