@@ -9,13 +9,15 @@ export const clientFlags: readonly Flag[] = [
   { name: 'master', type: 'string', description: 'address of the API server (overrides the kubeconfig)' },
 ];
 
-/** Flags of the client whose values change nothing. */
-export const clientFixedFlags: FixedFlags = {
-  'kube-api-qps': anyValue('clients have no limit of their own: the server’s fairness decides'),
-  'kube-api-burst': anyValue('clients have no limit of their own: the server’s fairness decides'),
-  'kube-api-content-type': anyValue('clients speak JSON'),
+const unlimited = 'clients have no limit of their own: the server’s fairness decides';
+
+/** Flags of the client whose values change nothing; the limits are those the component has upstream. */
+export const clientFixedFlags = ({ qps, burst }: { readonly qps: string; readonly burst: string }): FixedFlags => ({
+  'kube-api-qps': anyValue(qps, unlimited),
+  'kube-api-burst': anyValue(burst, unlimited),
+  'kube-api-content-type': anyValue('application/vnd.kubernetes.protobuf', 'clients speak JSON'),
   'leader-elect-resource-lock': onlyDefault('leases', 'leaders are elected over Leases', 'always leases here'),
-};
+});
 
 /** How instances agree on who works. */
 export function electionFlags(lease: string): readonly Flag[] {

@@ -1,7 +1,8 @@
 /** Command lines of upstream's components as its installers write them, and its defaults spelled out. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FlagError } from '../component-helpers/command-line/flags.ts';
+import { fixedOptions, type FixedFlags } from '../component-helpers/command-line/fixed-flags.ts';
+import { type Flag, FlagError, parseFlags } from '../component-helpers/command-line/flags.ts';
 import { readComponentFlags, rawOptions } from './component-command.ts';
 import {
   controllerFlags,
@@ -16,7 +17,7 @@ import { schedulerFixedFlags, schedulerFlags, schedulerServing, schedulingFlags 
 import { UserError } from './usage-error.ts';
 
 const usual = {
-  controllers: '*',
+  controllers: ['*'],
   leaderElectLeaseDuration: '15s',
   leaderElectRenewDeadline: '10s',
   leaderElectRetryPeriod: '2s',
@@ -24,7 +25,7 @@ const usual = {
   nodeMonitorPeriod: '5s',
   terminatedPodGcThreshold: '12500',
   port: '0',
-} as RawControllerManagerOptions;
+} as Partial<RawControllerManagerOptions> as RawControllerManagerOptions;
 
 function controllerManager(args: readonly string[]) {
   const values = readComponentFlags(args, controllerManagerFlags, controllerManagerFixedFlags);
@@ -45,7 +46,8 @@ test("kubeadm's controller manager", () => {
     '--cluster-name=kubernetes',
     `--cluster-signing-cert-file=${pki}/ca.crt`,
     `--cluster-signing-key-file=${pki}/ca.key`,
-    '--controllers=*,bootstrapsigner,tokencleaner',
+    '--controllers=*,bootstrapsigner',
+    '--controllers=tokencleaner',
     `--kubeconfig=${conf}`,
     '--leader-elect=true',
     `--requestheader-client-ca-file=${pki}/front-proxy-ca.crt`,
@@ -57,7 +59,8 @@ test("kubeadm's controller manager", () => {
   assert.equal(options.kubeconfig, conf);
   assert.deepEqual(options.controllers.clusterCidrs, ['10.244.0.0/16']);
   assert.deepEqual(options.controllers.serviceCidrs, ['10.96.0.0/12']);
-  assert.ok(options.names.includes('token-cleaner-controller') && options.leaderElection !== undefined);
+  assert.ok(options.names.includes('deployment-controller') && options.names.includes('token-cleaner-controller'));
+  assert.ok(options.leaderElection !== undefined);
   assert.deepEqual([serving.bindAddress, serving.securePort], ['127.0.0.1', 10_257]);
   assert.deepEqual([serving.authenticationKubeconfig, serving.clientCaFile], [conf, `${pki}/ca.crt`]);
   assert.deepEqual(serving.alwaysAllowPaths, ['/healthz', '/readyz', '/livez']);
@@ -85,8 +88,30 @@ const componentDefaults = [
   'requestheader-username-headers=x-remote-user tls-min-version=VersionTLS12 tls-private-key-file=',
 ];
 
+/** What is said of these flags. */
+const said = (lines: readonly string[], flags: readonly Flag[], fixed: FixedFlags): readonly string[] =>
+  fixedOptions(fixed).read(parseFlags(split(lines), flags, {}).values);
+const unlike =
+  'vmodule=a=1 log-flush-frequency=1s feature-gates=A=true kube-api-qps=51 kube-api-content-type=application/json';
+
+test('nothing is said of defaults, and of every other value that changes nothing it is said', () => {
+  for (const [flags, fixed, limits] of [
+    [controllerManagerFlags, controllerManagerFixedFlags, 'kube-api-qps=20 kube-api-burst=30'],
+    [schedulerFlags, schedulerFixedFlags, 'kube-api-qps=50 kube-api-burst=100'],
+    [proxyFlags, proxyFixedFlags, 'kube-api-qps=5 kube-api-burst=10'],
+  ] as const) {
+    assert.deepEqual(said([...commonDefaults.slice(0, 2), limits, 'log-flush-frequency=5000ms'], flags, fixed), []);
+    assert.deepEqual(
+      said([unlike], flags, fixed)
+        .map((note) => note.split(': ')[0]?.slice(2))
+        .toSorted(),
+      unlike.split(' ').toSorted(),
+    );
+  }
+});
+
 test("the controller manager's defaults, spelled out, are what is done without them", () => {
-  const said = controllerManager([
+  const spelled = controllerManager([
     '--kubeconfig=/k',
     ...split([
       ...componentDefaults,
@@ -117,8 +142,8 @@ test("the controller manager's defaults, spelled out, are what is done without t
     ]),
   ]);
   const unsaid = controllerManager(['--kubeconfig=/k']);
-  assert.deepEqual(said.serving, unsaid.serving);
-  const { leaderElection, ...options } = said.options;
+  assert.deepEqual(spelled.serving, unsaid.serving);
+  const { leaderElection, ...options } = spelled.options;
   const { leaderElection: other, ...rest } = unsaid.options;
   assert.deepEqual(options, rest);
   assert.deepEqual(leaderElection, { ...other, name: 'kube-controller-manager', namespace: 'kube-system' });

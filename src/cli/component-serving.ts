@@ -18,6 +18,8 @@ export interface ComponentServingOptions extends TlsServingOptions {
   readonly authorizationKubeconfig?: string;
   /** False: authorities of clients are looked up in the cluster. */
   readonly skipsLookup: boolean;
+  /** Whether it serves although they could not be looked up at the start. */
+  readonly toleratesLookupFailure: boolean;
   readonly tokenTtlMs: number;
   readonly allowedTtlMs: number;
   readonly deniedTtlMs: number;
@@ -33,6 +35,12 @@ const flags: readonly Flag[] = [
     name: 'authentication-skip-lookup',
     type: 'bool',
     description: 'do not look up the authorities of clients in the cluster (default false)',
+  },
+  {
+    name: 'authentication-tolerate-lookup-failure',
+    type: 'bool',
+    description:
+      'serve although these could not be looked up at the start, and look again (default: the scheduler does)',
   },
   {
     name: 'authentication-token-webhook-cache-ttl',
@@ -61,19 +69,27 @@ const flags: readonly Flag[] = [
   },
 ];
 
+const noProxies = 'read, without effect: nobody asks here through a proxy';
+
 /** Flags whose values change nothing. */
 export const componentServingFixed: FixedFlags = {
-  'authentication-tolerate-lookup-failure': anyValue('who cannot be looked up is nobody, in any case', 'bool'),
-  'permit-address-sharing': anyValue('addresses are always shared so', 'bool'),
-  ...Object.fromEntries(
-    ['client-ca-file', 'allowed-names', 'username-headers', 'uid-headers', 'group-headers', 'extra-headers-prefix'].map(
-      (name) => [`requestheader-${name}`, anyValue('read, without effect: nobody asks here through a proxy')],
-    ),
-  ),
+  'permit-address-sharing': anyValue('false', 'addresses are always shared so'),
+  'requestheader-allowed-names': anyValue('', noProxies),
+  'requestheader-client-ca-file': anyValue('', noProxies),
+  'requestheader-extra-headers-prefix': anyValue('x-remote-extra-', noProxies),
+  'requestheader-group-headers': anyValue('x-remote-group', noProxies),
+  'requestheader-uid-headers': anyValue('', noProxies),
+  'requestheader-username-headers': anyValue('x-remote-user', noProxies),
 };
 
-/** The flags of a component that serves on this port. */
-export function componentServingOptions(securePort: number): OptionSet<ComponentServingOptions> {
+/** The flags of a component that serves on this port; the lookup of authorities may fail where nothing else is said. */
+export function componentServingOptions({
+  securePort,
+  toleratesLookupFailure,
+}: {
+  readonly securePort: number;
+  readonly toleratesLookupFailure: boolean;
+}): OptionSet<ComponentServingOptions> {
   const tls = tlsOptions({ securePort, leastPort: 0, certDir: '' });
   return {
     flags: [...tls.flags, ...flags],
@@ -88,6 +104,7 @@ export function componentServingOptions(securePort: number): OptionSet<Component
         ...(authorizationKubeconfig !== undefined && { authorizationKubeconfig }),
         alwaysAllowPaths: values.list('authorization-always-allow-paths') ?? ['/healthz', '/readyz', '/livez'],
         skipsLookup: values.bool('authentication-skip-lookup') ?? false,
+        toleratesLookupFailure: values.bool('authentication-tolerate-lookup-failure') ?? toleratesLookupFailure,
         tokenTtlMs: ttlMs(values, 'authentication-token-webhook-cache-ttl'),
         allowedTtlMs: ttlMs(values, 'authorization-webhook-cache-authorized-ttl'),
         deniedTtlMs: ttlMs(values, 'authorization-webhook-cache-unauthorized-ttl'),

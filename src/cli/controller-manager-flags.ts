@@ -1,5 +1,5 @@
 /** Flags of `keelson controller-manager`: upstream's, and which of them change nothing here. */
-import { anyValue, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
+import { anyValue, anyValues, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
 import { type FixedFlags, fixedOptions } from '../component-helpers/command-line/fixed-flags.ts';
 import type { Flag } from '../component-helpers/command-line/flags.ts';
 import { logOptions } from '../component-helpers/command-line/log-options.ts';
@@ -18,11 +18,29 @@ const fixedTimes = (rows: Readonly<Record<string, string>>): FixedFlags =>
     ]),
   );
 
-const syncs = [
-  'cron-job deployment endpoint ephemeralvolume gc horizontal-pod-autoscaler job namespace rc replicaset',
-  'resource-quota service service-endpoint serviceaccount-token statefulset ttl-after-finished daemonset',
-  'validating-admission-policy-status device-taint-eviction resource-claim',
-].flatMap((line) => line.split(' ').map((kind) => [`concurrent-${kind}-syncs`, anyValue(own)] as const));
+/** Upstream's numbers of workers. */
+const syncs: Readonly<Record<string, string>> = {
+  'cron-job': '5',
+  daemonset: '2',
+  deployment: '5',
+  'device-taint-eviction': '8',
+  endpoint: '5',
+  ephemeralvolume: '5',
+  gc: '20',
+  'horizontal-pod-autoscaler': '5',
+  job: '5',
+  namespace: '10',
+  rc: '5',
+  replicaset: '5',
+  'resource-claim': '10',
+  'resource-quota': '5',
+  service: '1',
+  'service-endpoint': '5',
+  'serviceaccount-token': '5',
+  statefulset: '5',
+  'ttl-after-finished': '5',
+  'validating-admission-policy-status': '5',
+};
 
 const signers = ['kube-apiserver-client', 'kubelet-client', 'kubelet-serving', 'legacy-unknown'].flatMap((signer) =>
   ['cert', 'key'].map(
@@ -34,8 +52,9 @@ const signers = ['kube-apiserver-client', 'kubelet-client', 'kubelet-serving', '
 export const controllerManagerFixedFlags: FixedFlags = {
   ...componentFlags,
   ...componentServingFixed,
-  ...clientFixedFlags,
-  ...Object.fromEntries([...syncs, ...signers]),
+  ...clientFixedFlags({ qps: '20', burst: '30' }),
+  ...Object.fromEntries(Object.entries(syncs).map(([of, usual]) => [`concurrent-${of}-syncs`, anyValue(usual, own)])),
+  ...Object.fromEntries(signers),
   ...fixedTimes({
     'cluster-signing-duration': '8760h0m0s',
     'horizontal-pod-autoscaler-cpu-initialization-period': '5m0s',
@@ -67,28 +86,29 @@ export const controllerManagerFixedFlags: FixedFlags = {
     'external-cloud-volume-plugin': '',
   }),
   'cloud-provider': { type: 'string', is: ['', 'external'], otherwise: noCloud, description: 'external, or none' },
-  'cluster-name': anyValue('names nothing without a cloud'),
-  'configure-cloud-routes': anyValue(noCloud, 'bool'),
-  'attach-detach-reconcile-sync-period': anyValue('attachments are looked at when something changes'),
-  'flex-volume-plugin-dir': anyValue('there are no FlexVolumes'),
-  'feature-gates': anyValue('features are as they are by default', 'list'),
-  'min-resync-period': anyValue('nothing needs to be listed again'),
-  'mirroring-concurrent-service-endpoint-syncs': anyValue(own),
-  'namespace-sync-period': anyValue('namespaces are looked at when something changes'),
-  'node-sync-period': anyValue('nodes are looked at when something changes'),
-  'pvclaimbinder-sync-period': anyValue('claims are looked at when something changes'),
-  'resource-quota-sync-period': anyValue('quotas are counted when something changes'),
-  'route-reconciliation-period': anyValue(noCloud),
-  ...Object.fromEntries(
-    [
-      'pv-recycler-increment-timeout-nfs',
-      'pv-recycler-minimum-timeout-hostpath',
-      'pv-recycler-minimum-timeout-nfs',
-      'pv-recycler-pod-template-filepath-hostpath',
-      'pv-recycler-pod-template-filepath-nfs',
-      'pv-recycler-timeout-increment-hostpath',
-    ].map((name) => [name, anyValue('nothing is recycled')]),
+  'cluster-name': anyValue('kubernetes', 'names nothing without a cloud'),
+  'configure-cloud-routes': anyValue('true', noCloud),
+  'attach-detach-reconcile-sync-period': anyValue('1m0s', 'attachments are looked at when something changes'),
+  'flex-volume-plugin-dir': anyValue(
+    '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
+    'there are no FlexVolumes',
   ),
+  'feature-gates': anyValue('', 'features are as they are by default', 'list'),
+  'min-resync-period': anyValue('12h0m0s', 'nothing needs to be listed again'),
+  'mirroring-concurrent-service-endpoint-syncs': anyValue('5', own),
+  'namespace-sync-period': anyValue('5m0s', 'namespaces are looked at when something changes'),
+  'node-sync-period': anyValue('0s', 'nodes are looked at when something changes'),
+  'pvclaimbinder-sync-period': anyValue('15s', 'claims are looked at when something changes'),
+  'resource-quota-sync-period': anyValue('5m0s', 'quotas are counted when something changes'),
+  'route-reconciliation-period': anyValue('10s', noCloud),
+  ...anyValues('nothing is recycled', {
+    'pv-recycler-increment-timeout-nfs': '30',
+    'pv-recycler-minimum-timeout-hostpath': '60',
+    'pv-recycler-minimum-timeout-nfs': '300',
+    'pv-recycler-pod-template-filepath-hostpath': '',
+    'pv-recycler-pod-template-filepath-nfs': '',
+    'pv-recycler-timeout-increment-hostpath': '30',
+  }),
 };
 
 const named = (name: string, description: string, type: Flag['type'] = 'string'): Flag => ({ name, type, description });
@@ -97,7 +117,7 @@ const named = (name: string, description: string, type: Flag['type'] = 'string')
 export const controllerFlags: readonly Flag[] = [
   ...clientFlags,
   ...electionFlags('kube-controller-manager'),
-  named('controllers', "which to run: '*' all, 'name' this one, '-name' not this one (default *)"),
+  named('controllers', "which to run: '*' all, 'name' this one, '-name' not this one (default *)", 'list'),
   named('use-service-account-credentials', 'each controller acts as a service account of its own', 'bool'),
   named('allocate-node-cidrs', 'give each node a range of pod addresses', 'bool'),
   named('cluster-cidr', 'addresses of pods'),
@@ -117,7 +137,7 @@ export const controllerFlags: readonly Flag[] = [
 ];
 
 /** Where it serves. */
-export const controllerManagerServing = componentServingOptions(10_257);
+export const controllerManagerServing = componentServingOptions({ securePort: 10_257, toleratesLookupFailure: false });
 
 /** All of them. */
 export const controllerManagerFlags: readonly Flag[] = [

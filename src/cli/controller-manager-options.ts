@@ -11,7 +11,7 @@ import { UserError } from './usage-error.ts';
 export interface RawControllerManagerOptions {
   readonly kubeconfig?: string;
   readonly master?: string;
-  readonly controllers: string;
+  readonly controllers: readonly string[];
   readonly useServiceAccountCredentials?: boolean;
   readonly leaderElect?: string | boolean;
   readonly leaderElectLeaseDuration: string;
@@ -68,9 +68,9 @@ export function parseControllerManagerOptions(raw: RawControllerManagerOptions):
   };
 }
 
-function namesOf(list: string): string[] {
+function namesOf(list: readonly string[]): string[] {
   try {
-    return selectControllers(list, Object.keys(controllers));
+    return selectControllers(list.length === 0 ? '*' : list.join(','), Object.keys(controllers));
   } catch (error) {
     throw new UserError(`--controllers: ${(error as Error).message}`, 2, { cause: error });
   }

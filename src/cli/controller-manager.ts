@@ -27,7 +27,7 @@ export function controllerManagerCommand(): Command {
 }
 
 const usual: RawControllerManagerOptions = {
-  controllers: '*',
+  controllers: ['*'],
   leaderElectLeaseDuration: '15s',
   leaderElectRenewDeadline: '10s',
   leaderElectRetryPeriod: '2s',

@@ -1,5 +1,5 @@
 /** Reads the flags of configuration fields as they stand on the command line: `--flag=value`, `--flag value`, `--flag`. */
-import { anyValue, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
+import { anyValue, anyValues, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
 import { type FixedFlag, type FixedFlags, noteOf } from '../component-helpers/command-line/fixed-flags.ts';
 import { FlagError } from '../component-helpers/command-line/flags.ts';
 import { CONFIGURATION_FLAGS, REPLACED_FLAGS } from '../kubelet/configuration/flags.ts';
@@ -20,23 +20,25 @@ const kubeletFixedFlags: FixedFlags = {
   'experimental-allocatable-ignore-eviction': onlyDefault('false', 'evictions are told from capacity', 'always false'),
   'experimental-mounter-path': onlyDefault('', 'mounts are made here', 'not offered'),
   'keep-terminated-pod-volumes': onlyDefault('false', 'volumes go with their pods', 'always false here'),
-  'master-service-namespace': anyValue('the service kubernetes stands in default'),
-  'maximum-dead-containers': anyValue('dead containers go with their pods and by age'),
-  'maximum-dead-containers-per-container': anyValue('one is kept for its log'),
-  'minimum-container-ttl-duration': anyValue('dead containers go when they are not needed'),
-  'pod-infra-container-image': anyValue("the container runtime's own configuration names the sandbox image"),
-  'runtime-cgroups': anyValue(runtimes),
-  ...Object.fromEntries(
-    ['application-metrics-count-limit', 'boot-id-file', 'container-hints', 'event-storage-age-limit'].map((name) => [
-      name,
-      anyValue(measured),
-    ]),
+  'master-service-namespace': anyValue('default', 'the service kubernetes stands in default'),
+  'maximum-dead-containers': anyValue('-1', 'dead containers go with their pods and by age'),
+  'maximum-dead-containers-per-container': anyValue('1', 'one is kept for its log'),
+  'minimum-container-ttl-duration': anyValue('0s', 'dead containers go when they are not needed'),
+  'pod-infra-container-image': anyValue(
+    'registry.k8s.io/pause:3.10.1',
+    "the container runtime's own configuration names the sandbox image",
   ),
-  ...Object.fromEntries(
-    ['event-storage-event-limit', 'global-housekeeping-interval', 'housekeeping-interval', 'machine-id-file'].map(
-      (name) => [name, anyValue(measured)],
-    ),
-  ),
+  'runtime-cgroups': anyValue('', runtimes),
+  ...anyValues(measured, {
+    'application-metrics-count-limit': '100',
+    'boot-id-file': '/proc/sys/kernel/random/boot_id',
+    'container-hints': '/etc/cadvisor/container_hints.json',
+    'event-storage-age-limit': 'default=0',
+    'event-storage-event-limit': 'default=0',
+    'global-housekeeping-interval': '1m0s',
+    'housekeeping-interval': '10s',
+    'machine-id-file': '/etc/machine-id,/var/lib/dbus/machine-id',
+  }),
   'enable-load-reader': onlyDefault('false', measured, 'always false here'),
   'log-cadvisor-usage': onlyDefault('false', measured, 'always false here'),
 };

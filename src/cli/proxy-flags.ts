@@ -1,5 +1,5 @@
 /** Flags of `keelson proxy`: upstream's, and which of them change nothing here. */
-import { anyValue, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
+import { anyValue, anyValues, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
 import { type FixedFlags, fixedOptions } from '../component-helpers/command-line/fixed-flags.ts';
 import type { Flag } from '../component-helpers/command-line/flags.ts';
 import { logOptions } from '../component-helpers/command-line/log-options.ts';
@@ -18,17 +18,15 @@ export const proxyFixedFlags: FixedFlags = {
     otherwise: 'services answer on all addresses',
     description: 'all',
   },
-  'config-sync-period': anyValue(whole),
-  ...Object.fromEntries(
-    [
-      'max-per-core',
-      'min',
-      'tcp-timeout-close-wait',
-      'tcp-timeout-established',
-      'udp-timeout',
-      'udp-timeout-stream',
-    ].map((name) => [`conntrack-${name}`, anyValue(limits)]),
-  ),
+  'config-sync-period': anyValue('15m0s', whole),
+  ...anyValues(limits, {
+    'conntrack-max-per-core': '32768',
+    'conntrack-min': '131072',
+    'conntrack-tcp-timeout-close-wait': '1h0m0s',
+    'conntrack-tcp-timeout-established': '24h0m0s',
+    'conntrack-udp-timeout': '0s',
+    'conntrack-udp-timeout-stream': '0s',
+  }),
   'conntrack-tcp-be-liberal': onlyDefault('false', limits, 'always false here'),
   'detect-local-mode': {
     type: 'string',
@@ -36,35 +34,34 @@ export const proxyFixedFlags: FixedFlags = {
     otherwise: 'pods of this machine are known by --cluster-cidr',
     description: 'always ClusterCIDR here',
   },
-  'feature-gates': anyValue('features are as they are by default', 'list'),
+  'feature-gates': anyValue('', 'features are as they are by default', 'list'),
   'init-only': onlyDefault('false', 'nothing is to be prepared', 'always false here'),
   'iptables-localhost-nodeports': { type: 'bool', is: ['false'], noted: { true: fewer }, description: fewer },
   'iptables-masquerade-bit': onlyDefault('14', 'marks are chosen here', 'always 14 here'),
-  ...Object.fromEntries(
-    ['iptables-min-sync-period', 'iptables-sync-period', 'nftables-min-sync-period', 'nftables-sync-period'].map(
-      (name) => [name, anyValue(whole)],
-    ),
-  ),
-  ...Object.fromEntries(
-    [
-      'exclude-cidrs',
-      'min-sync-period',
-      'scheduler',
-      'strict-arp',
-      'sync-period',
-      'tcp-timeout',
-      'tcpfin-timeout',
-      'udp-timeout',
-    ].map((name) => [`ipvs-${name}`, anyValue(noIpvs, name === 'strict-arp' ? 'bool' : 'string')]),
-  ),
-  'kube-api-burst': anyValue('clients have no limit of their own'),
-  'kube-api-qps': anyValue('clients have no limit of their own'),
-  'kube-api-content-type': anyValue('clients speak JSON'),
+  ...anyValues(whole, {
+    'iptables-min-sync-period': '1s',
+    'iptables-sync-period': '30s',
+    'nftables-min-sync-period': '1s',
+    'nftables-sync-period': '30s',
+  }),
+  ...anyValues(noIpvs, {
+    'ipvs-exclude-cidrs': '',
+    'ipvs-min-sync-period': '0s',
+    'ipvs-scheduler': '',
+    'ipvs-strict-arp': 'false',
+    'ipvs-sync-period': '30s',
+    'ipvs-tcp-timeout': '0s',
+    'ipvs-tcpfin-timeout': '0s',
+    'ipvs-udp-timeout': '0s',
+  }),
+  'kube-api-burst': anyValue('10', 'clients have no limit of their own'),
+  'kube-api-qps': anyValue('5', 'clients have no limit of their own'),
+  'kube-api-content-type': anyValue('application/vnd.kubernetes.protobuf', 'clients speak JSON'),
   'masquerade-all': onlyDefault('false', 'only what must be is masqueraded', 'always false here'),
-  'oom-score-adj': anyValue('it stays as whoever starts the process sets it'),
+  'oom-score-adj': anyValue('-999', 'it stays as whoever starts the process sets it'),
   'pod-bridge-interface': onlyDefault('', 'pods of this machine are known by --cluster-cidr', 'not offered'),
   'pod-interface-name-prefix': onlyDefault('', 'pods of this machine are known by --cluster-cidr', 'not offered'),
-  'proxy-port-range': anyValue('ports of the userspace mode are chosen by the kernel'),
+  'proxy-port-range': anyValue('', 'ports of the userspace mode are chosen by the kernel'),
   'write-config-to': onlyDefault('', 'the configuration is not written anywhere', 'not offered'),
 };
 

@@ -10,8 +10,8 @@ import { componentServingFixed, componentServingOptions } from './component-serv
 export const schedulerFixedFlags: FixedFlags = {
   ...componentFlags,
   ...componentServingFixed,
-  ...clientFixedFlags,
-  'feature-gates': anyValue('features are as they are by default', 'list'),
+  ...clientFixedFlags({ qps: '50', burst: '100' }),
+  'feature-gates': anyValue('', 'features are as they are by default', 'list'),
   'pod-max-in-unschedulable-pods-duration': onlyDefault('5m0s', 'it is always 5m0s here', 'always 5m0s here'),
   'write-config-to': onlyDefault('', 'the configuration is not written anywhere', 'not offered'),
 };
@@ -30,7 +30,7 @@ export const schedulingFlags: readonly Flag[] = [
 ];
 
 /** Where it serves. */
-export const schedulerServing = componentServingOptions(10_259);
+export const schedulerServing = componentServingOptions({ securePort: 10_259, toleratesLookupFailure: true });
 
 /** All of them. */
 export const schedulerFlags: readonly Flag[] = [

@@ -45,6 +45,7 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
       const setup = await setupOf(platform, options);
       const tls = await servingPair(platform, options, { instance, address });
       const clientCaPem = await optionalText(platform, serving.clientCaFile);
+      const sni = await sniCertificates(platform, options);
       const kubeletCaPem = await optionalText(platform, serving.kubeletCertificateAuthority);
       const { encryptionConfigFile, encryptionReload } = options.etcd;
       store = await openStore(platform, {
@@ -81,13 +82,14 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
           minVersion: serving.tlsMinVersion,
           http2: serving.http2,
           ...(serving.http2MaxStreams && { http2MaxStreams: serving.http2MaxStreams }),
-          sni: await sniCertificates(platform, options),
+          sni,
           ...(serving.tlsCiphers && { ciphers: serving.tlsCiphers }),
           ...(clientCaPem !== undefined && { clientCaPem }),
         },
       });
       serves = true;
-      followFiles(platform, { options, setup, listening, initial: { pair: tls, clientCaPem } }, lifetime.signal);
+      const initial = { pair: tls, clientCaPem, proxyCaPem: setup.extraClientCaPem, sni };
+      followFiles(platform, { options, setup, listening, initial }, lifetime.signal);
       return listening.port;
     },
     async stop() {
@@ -106,19 +108,18 @@ interface Served {
   readonly initial: ServingIdentity;
 }
 
-/** Takes up what is renewed in the files of the serving certificate and of the clients' authority. */
+/** Takes up what is renewed in the files of the serving certificates, and of the clients' and front proxies' authorities. */
 function followFiles(platform: Platform, { options, setup, listening, initial }: Served, signal: AbortSignal): void {
-  const { tlsCertFile = '', tlsKeyFile = '', clientCaFile = '' } = options.serving;
-  const proxies = setup.extraClientCaPem === '' ? '' : `\n${setup.extraClientCaPem}`;
-  const identity = servedIdentity(
-    {
-      setCertificate: (certPem, keyPem, clientCaPem) =>
-        listening.setCertificate(certPem, keyPem, clientCaPem === undefined ? undefined : clientCaPem + proxies),
-    },
-    initial,
-  );
-  const paths = { certFile: tlsCertFile, keyFile: tlsKeyFile, clientCaFile };
-  followServingFiles(platform, { paths, identity, initial }, signal);
+  const {
+    tlsCertFile: certFile = '',
+    tlsKeyFile: keyFile = '',
+    clientCaFile = '',
+    sniCertificates: sni,
+  } = options.serving;
+  const proxyCaFile = options.shared.authentication.requestHeader?.clientCaFile;
+  const paths = { certFile, keyFile, clientCaFile, proxyCaFile, sni };
+  const identity = servedIdentity(listening, initial);
+  followServingFiles(platform, { paths, identity, initial, onProxyCa: setup.useProxyAuthority }, signal);
 }
 
 async function setupOf(platform: Platform, { shared, serving }: ApiServerOptions): Promise<ApiServerSetup> {

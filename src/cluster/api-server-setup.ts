@@ -46,12 +46,16 @@ export interface ApiServerSetup {
   readonly requestHeader?: RequestHeaderConfig;
   /** Authorities of client certificates beside the cluster's own. */
   readonly extraClientCaPem: string;
+  /** Takes up another authority of front proxies. Throws when it holds no certificate. */
+  readonly useProxyAuthority?: (pem: string) => void;
   /** In order: built in ones by name, webhooks as they are. */
   readonly authorizers: AuthorizerList;
   /** The same where a file says it, which may change; asked for each request, and another list when it has changed. */
-  readonly authorizersNow?: () => AuthorizerList;
+  readonly authorizersNow?: () => AuthorizerList | Promise<AuthorizerList>;
   readonly auditor?: Auditor;
 }
+
+type ProxySetup = Pick<ApiServerSetup, 'requestHeader' | 'extraClientCaPem' | 'useProxyAuthority'>;
 
 /** Built in ones by name, others as they are. */
 type AuthorizerList = readonly (BuiltInAuthorizer | Authorizer)[];
@@ -135,7 +139,7 @@ class Loader {
 
   async authentication(
     options: AuthenticationOptions,
-  ): Promise<Pick<ApiServerSetup, 'anonymous' | 'anonymousPaths' | 'tokens' | 'requestHeader' | 'extraClientCaPem'>> {
+  ): Promise<Pick<ApiServerSetup, 'anonymous' | 'anonymousPaths' | 'tokens' | keyof ProxySetup>> {
     const { tokenFile, oidc, webhook } = options;
     const first: TokenAuthenticator[] = [];
     const last: TokenAuthenticator[] = [];
@@ -184,16 +188,18 @@ class Loader {
     return { reloaded, ...(config.anonymous && { anonymous: config.anonymous }) };
   }
 
-  async #requestHeader({
-    requestHeader,
-  }: AuthenticationOptions): Promise<Pick<ApiServerSetup, 'requestHeader' | 'extraClientCaPem'>> {
+  async #requestHeader({ requestHeader }: AuthenticationOptions): Promise<ProxySetup> {
     if (requestHeader === undefined) return { extraClientCaPem: '' };
     const flag = 'requestheader-client-ca-file';
     const { clientCaFile, ...rest } = requestHeader;
     const extraClientCaPem = await this.#text(flag, clientCaFile);
     const { crypto } = this.#platform;
-    const authorityFingerprints = await this.#tell(flag, clientCaFile, () => fingerprintsOf(crypto, extraClientCaPem));
-    return { extraClientCaPem, requestHeader: { ...rest, authorityFingerprints } };
+    let fingerprints = await this.#tell(flag, clientCaFile, () => fingerprintsOf(crypto, extraClientCaPem));
+    return {
+      extraClientCaPem,
+      requestHeader: { ...rest, authorityFingerprints: () => fingerprints },
+      useProxyAuthority: (pem) => void (fingerprints = fingerprintsOf(crypto, pem)),
+    };
   }
 
   async authorization({

@@ -51,19 +51,27 @@ export function authorizersOf(
   };
   const made = (chosen: ApiServerSetup['authorizers']): Authorizer[] =>
     chosen.map((one) => (typeof one === 'string' ? builtIn[one] : one));
-  if (setup?.authorizersNow !== undefined) return [privilegedGroupAuthorizer, changing(setup.authorizersNow, made)];
-  return [privilegedGroupAuthorizer, ...made(setup?.authorizers ?? ['Node', 'RBAC'])];
+  const start = setup?.authorizers ?? (['Node', 'RBAC'] as const);
+  if (setup?.authorizersNow === undefined) return [privilegedGroupAuthorizer, ...made(start)];
+  return [privilegedGroupAuthorizer, changing(start, setup.authorizersNow, made)];
 }
 
 /** Those there are at the moment, as one. */
-function changing<T>(listNow: () => T, made: (list: T) => Authorizer[]): Authorizer {
-  let list = listNow();
-  let authorizers = made(list);
+function changing<T extends object>(
+  start: T,
+  listNow: () => T | Promise<T>,
+  made: (list: T) => Authorizer[],
+): Authorizer {
+  let list = start;
+  let authorizers = made(start);
+  const of = (now: T): Authorizer[] => {
+    if (now !== list) [list, authorizers] = [now, made(now)];
+    return authorizers;
+  };
   return {
     authorize(attributes) {
       const now = listNow();
-      if (now !== list) [list, authorizers] = [now, made(now)];
-      return decide(authorizers, attributes);
+      return now instanceof Promise ? now.then((later) => decide(of(later), attributes)) : decide(of(now), attributes);
     },
   };
 }

@@ -28,14 +28,11 @@ test('authorizers follow their file; one that cannot be used changes nothing', a
   await clock.advance(59_000);
   assert.equal((await asked()).reason, 'rbac');
   await clock.advance(1000);
-  await asked(); // Whoever comes first is judged by what was, and has the file looked at.
-  await clock.settle();
-  assert.equal((await asked()).reason, 'nodes, rbac');
+  assert.equal((await asked()).reason, 'nodes, rbac', 'whoever comes first waits for the look');
   await write('AlwaysAllow');
   await clock.advance(60_000);
-  await asked();
-  await clock.settle();
   assert.equal((await asked()).decision, 'allow');
+<<<<<<< HEAD
   for (const wrong of [
     { type: 'Nobody', name: 'nobody' },
     { type: 'RBAC', name: 'rbac', conditions: [] },
@@ -46,6 +43,11 @@ test('authorizers follow their file; one that cannot be used changes nothing', a
     await clock.settle();
     assert.equal((await asked()).decision, 'allow');
   }
+=======
+  await write('Nobody');
+  await clock.advance(60_000);
+  assert.equal((await asked()).decision, 'allow');
+>>>>>>> fixcmp
   const masters = { ...attributes, user: { name: 'root', groups: ['system:masters'] } };
   assert.equal((await decide(authorizers, masters)).decision, 'allow');
   assert.deepEqual(

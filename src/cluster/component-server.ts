@@ -10,13 +10,17 @@ import type { Client } from '../client/client.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../component-helpers/pki/certificates.ts';
 import type { TlsServingOptions } from '../component-helpers/command-line/tls-options.ts';
 import { createDelegatedAuth } from '../kubelet/server/delegated-auth.ts';
+import { certificateBlocks } from '../platform/certificate-blocks.ts';
 import type { HttpHandler, HttpRequest, HttpResponse, HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
+import { followServingFiles, servedIdentity } from './serving-files.ts';
 
 /** Who may read what. */
 export interface ComponentAccess {
   readonly alwaysAllowPaths: readonly string[];
   readonly skipsLookup: boolean;
+  /** Whether it serves although the authorities of clients could not be looked up at the start. */
+  readonly toleratesLookupFailure: boolean;
   readonly tokenTtlMs: number;
   readonly allowedTtlMs: number;
   readonly deniedTtlMs: number;
@@ -36,14 +40,18 @@ export interface ComponentServerDeps {
 
 const YEAR_MS = 365 * 86_400_000;
 
-/** Opens it. Rejects for files that cannot be read, and ports that are taken. */
+/**
+ * Opens it; certificates and the authority of clients are taken up when they change, until it is closed. Rejects for files
+ * that cannot be read, lookups that fail and are not tolerated, and ports that are taken.
+ */
 export async function openComponentServer(
   deps: ComponentServerDeps,
   serving: TlsServingOptions,
   access: ComponentAccess,
-): Promise<HttpServer> {
+): Promise<Pick<HttpServer, 'port' | 'close'>> {
   const { platform, handler } = deps;
-  const clientCaPem = await clientAuthority(platform, serving, access);
+  const { pem: clientCaPem, readAgain } = await clientAuthority(deps, serving, access);
+  const pair = await certificate(deps, serving);
   const sni = await Promise.all(
     serving.sniCertificates.map(async ({ certFile, keyFile, names }) => ({
       certPem: await platform.files.readText(certFile),
@@ -51,13 +59,13 @@ export async function openComponentServer(
       names,
     })),
   );
-  return platform.listenHttp(
+  const server = await platform.listenHttp(
     {
       host: serving.bindAddress,
       port: serving.securePort,
       sharesPort: serving.sharesPort,
       tls: {
-        ...(await certificate(deps, serving)),
+        ...pair,
         sni,
         http2: serving.http2,
         minVersion: serving.tlsMinVersion,
@@ -68,25 +76,65 @@ export async function openComponentServer(
     },
     guarded(handler, platform, access),
   );
+  const { tlsCertFile: certFile = '', tlsKeyFile: keyFile = '', clientCaFile = '' } = serving;
+  const initial = { pair, clientCaPem, sni };
+  const life = new AbortController();
+  followServingFiles(
+    platform,
+    {
+      paths: { certFile, keyFile, clientCaFile, sni: serving.sniCertificates },
+      identity: servedIdentity(server, initial),
+      initial,
+      ...(readAgain && { readClientCa: readAgain }),
+    },
+    life.signal,
+  );
+  return {
+    port: server.port,
+    close(graceMs) {
+      life.abort();
+      return server.close(graceMs);
+    },
+  };
 }
 
-/** The file's, or the cluster's own. Who cannot be looked up vouches for nobody. */
+interface ClientAuthority {
+  /** Absent: client certificates are not asked for. */
+  readonly pem?: string | undefined;
+  /** Where it is not a file's: what it is now, undefined when it is not told. */
+  readonly readAgain?: () => Promise<string | undefined>;
+}
+
+/**
+ * The file's, or the cluster's own, which may be known later only: certificates are asked for from the start, since a
+ * server cannot begin to, and until then verified against an authority whose key nobody has.
+ */
 async function clientAuthority(
-  { files, log }: ComponentServerDeps['platform'],
+  { platform }: ComponentServerDeps,
   { clientCaFile }: TlsServingOptions,
-  { authentication, skipsLookup }: ComponentAccess,
-): Promise<string | undefined> {
-  if (clientCaFile !== undefined) return files.readText(clientCaFile);
-  if (authentication === undefined || skipsLookup) return undefined;
+  { authentication, skipsLookup, toleratesLookupFailure }: ComponentAccess,
+): Promise<ClientAuthority> {
+  const { files, log, crypto, random, clock } = platform;
+  if (clientCaFile !== undefined) return { pem: await files.readText(clientCaFile) };
+  if (authentication === undefined || skipsLookup) return {};
   const key = { namespace: 'kube-system', name: 'extension-apiserver-authentication' };
+  const readAgain = async (): Promise<string | undefined> =>
+    (await authentication.resource(ConfigMaps).get(key)).data?.['client-ca-file'] || undefined;
+  let pem: string | undefined;
   try {
-    return (await authentication.resource(ConfigMaps).get(key)).data?.['client-ca-file'];
+    pem = await readAgain();
+    if (pem !== undefined) certificateBlocks(pem); // Throws for what is none.
   } catch (err) {
-    log.warn('Unable to get the authorities of clients from the cluster; client certificates count for nothing', {
+    if (!toleratesLookupFailure)
+      throw new Error(`unable to load configmap based client-ca-file: ${(err as Error).message}`, { cause: err });
+    log.warn('Unable to get the authorities of clients from the cluster; client certificates count for nothing yet', {
       err,
     });
-    return undefined;
+    pem = undefined;
   }
+  if (pem !== undefined) return { pem, readAgain };
+  const making = { crypto, random, nowMs: () => clock.nowMs() };
+  return { pem: (await createAuthority(making, 'nobody', YEAR_MS)).certPem, readAgain };
 }
 
 /** The one of the files, or one of our own, kept where a folder is given. */
@@ -131,6 +179,7 @@ function guarded(
 ): HttpHandler {
   const { authentication, authorization } = access;
   const { tokenTtlMs } = access;
+  const { log } = platform;
   const who = createDelegatedAuth(
     { client: authentication as Client, platform },
     {
@@ -144,10 +193,19 @@ function guarded(
   const may = authorization === undefined ? async () => false : reviewed(authorization, platform, access);
   return async (request) => {
     if (access.alwaysAllowPaths.some((allowed) => covers(allowed, request.path))) return handler(request);
-    const principal = await who.authenticate(request).catch(() => undefined);
-    if (principal === undefined) return refusal(unauthorized());
-    const allowed = principal.groups.includes('system:masters') || (await may(principal, request).catch(() => false));
     const { path, method } = request;
+    const principal = await who.authenticate(request).catch((err: unknown) => {
+      log.error('Unable to authenticate the request', { err });
+      return undefined;
+    });
+    if (principal === undefined) return refusal(unauthorized());
+    let allowed = principal.groups.includes('system:masters');
+    try {
+      allowed ||= await may(principal, request);
+    } catch (err) {
+      log.error('Unable to authorize the request', { err, user: principal.name, path });
+      return internalError(path, err as Error);
+    }
     if (!allowed) {
       const what = `${method.toLowerCase()} path ${JSON.stringify(path)}`;
       return refusal(
@@ -189,4 +247,11 @@ function reviewed(client: Client, { clock }: ComponentServerDeps['platform'], ac
 function refusal({ status }: StatusError): HttpResponse {
   const headers = { 'content-type': 'application/json' };
   return { kind: 'bytes', status: status.code ?? 500, headers, chunks: [Buffer.from(JSON.stringify(status))] };
+}
+
+/** Upstream's words of a check that failed. */
+function internalError(path: string, { message }: Error): HttpResponse {
+  const text = `Internal Server Error: ${JSON.stringify(path)}: ${message}\n`;
+  const headers = { 'content-type': 'text/plain; charset=utf-8' };
+  return { kind: 'bytes', status: 500, headers, chunks: [Buffer.from(text)] };
 }

@@ -66,7 +66,7 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
         node,
       );
       server = opened;
-      connection.onServingCertificate(({ certPem, keyPem }) => opened.setCertificate(certPem, keyPem));
+      connection.onServingCertificate(({ certPem, keyPem }) => opened.setCertificate({ certPem, keyPem }));
     },
     status: () => [
       { name: 'proxy', healthy: proxy.healthy(), message: proxy.healthy() ? '' : 'service rules are not in place' },

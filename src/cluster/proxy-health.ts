@@ -1,7 +1,9 @@
 /** What a service proxy that runs alone tells of itself: health for load balancers, metrics. Upstream: proxy/healthcheck, cmd/kube-proxy. */
 import { formatMicroTime } from '../api/time.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { HttpHandler, HttpResponse, HttpServer } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { ServiceProxy } from '../proxy/service-proxy.ts';
 
 /** `host:port` of each; absent: not served. */
 export interface ProxyHealthOptions {
@@ -12,18 +14,16 @@ export interface ProxyHealthOptions {
   readonly mode: string;
 }
 
+/** Twice upstream's default of a sync period: changes that wait for so long are stuck. */
+const STUCK_MS = 60_000;
+
 /** Opens them. Rejects for ports that are taken only where that is wanted. */
 export async function serveProxyHealth(
   platform: Pick<Platform, 'listenHttp' | 'clock' | 'log' | 'metrics'>,
+  proxy: Pick<ServiceProxy, 'syncState' | 'nodeEligible'>,
   { healthAddress, metricsAddress, hardFail, mode }: ProxyHealthOptions,
 ): Promise<{ close(): Promise<void> }> {
-  const { clock, log, metrics } = platform;
-  const startedMs = clock.nowMs();
-  const health = (): HttpResponse => {
-    const [lastUpdated, currentTime] = [formatMicroTime(startedMs), formatMicroTime(clock.nowMs())];
-    return answer(200, 'application/json', JSON.stringify({ lastUpdated, currentTime, nodeEligible: true }));
-  };
-  const healthHandler: HttpHandler = ({ path }) => (path === '/healthz' || path === '/livez' ? health() : notFound());
+  const { log, metrics } = platform;
   const metricsHandler: HttpHandler = async ({ path }) => {
     if (path === '/metrics') return answer(200, 'text/plain; version=0.0.4; charset=utf-8', await metrics.expose());
     if (path === '/proxyMode') return answer(200, 'text/plain; charset=utf-8', mode);
@@ -31,7 +31,7 @@ export async function serveProxyHealth(
   };
   const open: HttpServer[] = [];
   for (const [address, handler] of [
-    [healthAddress, healthHandler],
+    [healthAddress, healthHandler(platform.clock, proxy)],
     [metricsAddress, metricsHandler],
   ] as const) {
     if (address === undefined) continue;
@@ -50,6 +50,23 @@ export async function serveProxyHealth(
     }
   }
   return { close: async () => void (await Promise.all(open.map((server) => server.close(500)))) };
+}
+
+/** `/livez` does not know of the node: a proxy is not restarted because its node is to go. */
+function healthHandler(clock: Clock, proxy: Pick<ServiceProxy, 'syncState' | 'nodeEligible'>): HttpHandler {
+  const startedMs = clock.nowMs();
+  return ({ path }) => {
+    if (path !== '/healthz' && path !== '/livez') return notFound();
+    const { waitingMs, lastSyncedMs = startedMs } = proxy.syncState();
+    const healthy = waitingMs < STUCK_MS;
+    const nodeEligible = path === '/livez' || proxy.nodeEligible();
+    const nowMs = clock.nowMs();
+    // As upstream, whose readers take an old time for a proxy that is stuck.
+    const lastUpdated = formatMicroTime(healthy ? nowMs : lastSyncedMs);
+    const times = { lastUpdated, currentTime: formatMicroTime(nowMs) };
+    const body = path === '/livez' ? times : { ...times, nodeEligible };
+    return answer(healthy && nodeEligible ? 200 : 503, 'application/json', JSON.stringify(body));
+  };
 }
 
 function answer(status: number, type: string, body: string): HttpResponse {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { createTestAuthority } from '../platform/node/certificates-fixture.ts';
+import type { ServedCertificates } from '../platform/http.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { clientAuthority, followServingFiles, servedIdentity } from './serving-files.ts';
 
@@ -21,7 +22,7 @@ async function machine() {
   await write({ cert: 'cert 1', key: 'key 1', ca: 'ca 1' });
   const served: (readonly (string | undefined)[])[] = [];
   const server = {
-    setCertificate(certPem: string, keyPem: string, clientCaPem?: string) {
+    setCertificate({ certPem, keyPem, clientCaPem }: ServedCertificates) {
       if (nameOf(certPem).split(' ')[1] !== keyPem.split(' ')[1]) throw new Error('key values mismatch');
       served.push([nameOf(certPem), keyPem, nameOf(clientCaPem)]);
     },
@@ -91,6 +92,51 @@ describe('serving certificates in files', () => {
       assert.deepEqual(served.at(-1), ['cert 2', 'key 2', 'ca 2']);
       stop.abort();
     });
+
+  it('of names and the authority of front proxies are taken up, each by itself', async () => {
+    const platform = createSimPlatform();
+    const { files, clock } = platform;
+    const write = (name: string, given: string): Promise<void> => files.writeFile(`/${name}`, given);
+    for (const name of ['cert a', 'cert b', 'key a', 'key b', 'proxies']) await write(name, text(name));
+    const named = (name: string) => ({ certPem: text(`cert ${name}`), keyPem: `key ${name}`, names: [`${name}.org`] });
+    const initial = {
+      pair: { certPem: text('cert'), keyPem: 'key' },
+      clientCaPem: text('ca'),
+      proxyCaPem: text('proxies'),
+      sni: [named('a'), named('b')],
+    };
+    const served: ServedCertificates[] = [];
+    const heard: string[] = [];
+    const stop = new AbortController();
+    const at = (name: string) => ({ certFile: `/cert ${name}`, keyFile: `/key ${name}`, names: [`${name}.org`] });
+    followServingFiles(
+      platform,
+      {
+        paths: { certFile: '', keyFile: '', clientCaFile: '', proxyCaFile: '/proxies', sni: [at('a'), at('b')] },
+        identity: servedIdentity({ setCertificate: (now) => void served.push(now) }, initial),
+        initial,
+        onProxyCa: (now) => void heard.push(nameOf(now)),
+      },
+      stop.signal,
+    );
+    await clock.advance(20_000);
+    assert.equal(served.length, 0);
+    await write('cert b', text('renewed'));
+    await clock.advance(10_000);
+    assert.deepEqual(
+      served.map(({ certPem, sni }) =>
+        [certPem, ...(sni ?? [])].map((one) => nameOf(typeof one === 'string' ? one : one.certPem)),
+      ),
+      [['cert', 'cert a', 'renewed']],
+    );
+    assert.deepEqual(served[0]?.sni?.[1]?.names, ['b.org']);
+    await write('proxies', text('next proxies'));
+    await clock.advance(10_000);
+    assert.equal(served[1]?.clientCaPem, `${text('ca')}\n${text('next proxies')}`);
+    assert.equal(nameOf(served[1]?.sni?.[1]?.certPem), 'renewed');
+    assert.deepEqual(heard, ['next proxies']);
+    stop.abort();
+  });
 
   it('end the start without an authority in the file that is to have one', async () => {
     const { files } = createSimPlatform();

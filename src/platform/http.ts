@@ -112,11 +112,20 @@ export interface ListenOptions {
   };
 }
 
+/** What a server shows, and whom it takes for its clients' authority. */
+export interface ServedCertificates {
+  readonly certPem: string;
+  readonly keyPem: string;
+  readonly clientCaPem?: string | undefined;
+  /** Only where the server began with some. */
+  readonly sni?: readonly SniCertificate[] | undefined;
+}
+
 /** A listening server. */
 export interface HttpServer {
   readonly port: number;
-  /** Swaps certificate and key for new connections, and the authority of clients where one is given. Throws for what does not fit. */
-  setCertificate(certPem: string, keyPem: string, clientCaPem?: string): void;
+  /** Swaps them for new connections; what is not given stays. Throws for what does not fit, and nothing changes then. */
+  setCertificate(certificates: ServedCertificates): void;
   /** Stops accepting, aborts the requests that still run after `graceMs`, closes. Called again, the shorter time counts. */
   close(graceMs: number): Promise<void>;
 }

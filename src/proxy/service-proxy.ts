@@ -37,6 +37,7 @@ import { RuleBook } from './rule-book.ts';
 import { isProxied, servicePorts, type ServicePortView } from './service-map.ts';
 import { BY_SERVICE, watchSources, ZONE_LABEL, type Sources, type Watching } from './watch-sources.ts';
 import { createFlowCleaner, staleFlows, type FlowFilter } from './stale-flows.ts';
+import { createSyncProgress, type SyncState } from './sync-progress.ts';
 
 /** What the proxy needs. */
 export interface ServiceProxyDeps {
@@ -74,6 +75,10 @@ export interface ServiceProxy {
   synced(): Promise<void>;
   /** Whether the rules are in place. */
   healthy(): boolean;
+  /** How far they are behind. */
+  syncState(): SyncState;
+  /** Whether load balancers may choose this node: it is neither being deleted nor about to be. As last seen; true before. */
+  nodeEligible(): boolean;
   /** Removes all rules. Call after `start` has resolved, or without it. */
   remove(): Promise<void>;
 }
@@ -87,18 +92,21 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
   const log = platform.log.child('proxy');
   const metrics = createProxyMetrics(platform.metrics, config.mode === 'iptables' ? 'iptables' : 'nftables');
   const latencies = createProgrammingLatencies(platform.clock, metrics);
+  const progress = createSyncProgress(platform.clock);
   const follower = createFollower(deps, config, { metrics, latencies });
   const cleaner = createFlowCleaner({ exec: platform.exec, log }, config.commandPrefix);
   const applier = createApplier({ ...platform, log }, config, {
     tables: follower.tables,
     ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
     prepare() {
+      progress.taken();
       cleaner.add(follower.update((key, health) => checks.set(key, health)));
       latencies.taken();
       checks.refresh();
     },
     onStaleFlows: (filters) => cleaner.add(filters),
     onApplied() {
+      progress.applied();
       latencies.applied();
       cleaner.flush();
     },
@@ -108,7 +116,10 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
     () => applier.healthy(),
     () => nodePortHosts(follower.tables, platform.net),
   );
-  follower.onChange(() => applier.kick());
+  follower.onChange(() => {
+    progress.queued();
+    applier.kick();
+  });
   return {
     async start(signal) {
       if (config.mode !== 'userspace' && wantsLoopbackNodePorts(config.nodePortAddresses ?? []))
@@ -125,6 +136,8 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
     },
     synced: () => applier.synced,
     healthy: () => applier.healthy(),
+    syncState: () => progress.state(),
+    nodeEligible: () => follower.nodeEligible(),
     remove: () => applier.remove(),
   };
 }
@@ -184,6 +197,7 @@ interface Follower {
   waitForSync(signal: AbortSignal): Promise<void>;
   /** Recomputes what changed since the last call; returns the flows that became stale. */
   update(onHealth: OnHealth): ReturnType<typeof staleFlows>;
+  nodeEligible(): boolean;
 }
 
 function createFollower(
@@ -215,8 +229,14 @@ function createFollower(
     },
     ...measures,
   });
+  let eligible = true;
   return {
     tables,
+    nodeEligible() {
+      const self = sources.nodes.get({ name: config.nodeName });
+      if (self !== undefined) eligible = !isLeaving(self);
+      return eligible;
+    },
     onChange: (call) => void (listener = call),
     waitForSync: async (signal) =>
       void (await Promise.all(Object.values(sources).map((s: Informer<never>) => s.waitForSync(signal)))),
@@ -238,6 +258,11 @@ function createFollower(
     },
   };
 }
+
+const TO_BE_DELETED_TAINT = 'ToBeDeletedByClusterAutoscaler';
+
+const isLeaving = ({ metadata, spec }: Node): boolean =>
+  metadata.deletionTimestamp !== undefined || spec?.taints?.some(({ key }) => key === TO_BE_DELETED_TAINT) === true;
 
 function tablesOf(config: ServiceProxyConfig): Table[] {
   const clusterCidrs = config.clusterCidr.split(',');

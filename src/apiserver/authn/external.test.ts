@@ -129,7 +129,7 @@ const config = {
   uidHeaders: ['x-remote-uid'],
   groupHeaders: ['x-remote-group'],
   extraPrefixes: ['x-remote-extra-'],
-  authorityFingerprints: [authority],
+  authorityFingerprints: () => [authority],
 };
 const from = (commonName: string | undefined, headers: Record<string, string>, issuer = authority): ApiRequest =>
   ({

@@ -10,7 +10,7 @@ export function createReloadedTokens(
   const file = followFile({ ...deps, what: 'the authentication configuration' }, { text, value });
   return {
     async authenticateToken(token) {
-      for (const issuer of await file.fresh()) {
+      for (const issuer of await file.now()) {
         const user = await issuer.authenticateToken(token);
         if (user !== undefined) return user;
       }

@@ -9,8 +9,8 @@ import { AUTHENTICATED_GROUP } from './client-certificate.ts';
 
 /** Whose certificates count, and which headers are read. */
 export type RequestHeaderConfig = Omit<RequestHeaderOptions, 'clientCaFile'> & {
-  /** SHA-256 fingerprints of the authority's certificates, hexadecimal. */
-  readonly authorityFingerprints: readonly string[];
+  /** SHA-256 fingerprints of the authority's certificates at the moment, hexadecimal. */
+  readonly authorityFingerprints: () => readonly string[];
 };
 
 /** Makes the authenticator. */
@@ -47,7 +47,7 @@ function isOfAuthority(
   { authorityFingerprints }: Pick<RequestHeaderConfig, 'authorityFingerprints'>,
 ): boolean {
   const issuer = peerCertificate?.issuerFingerprint256;
-  return issuer !== undefined && authorityFingerprints.includes(issuer);
+  return issuer !== undefined && authorityFingerprints().includes(issuer);
 }
 
 function isProxy(request: ApiRequest, config: RequestHeaderConfig): boolean {

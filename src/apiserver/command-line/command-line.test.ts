@@ -49,6 +49,14 @@ test('without flags upstream has other values than those needed', () => {
   assert.deepEqual(shared.authorization.modes, ['AlwaysAllow']);
 });
 
+test('an empty list is as good as none where something stands by default', () => {
+  const { serving } = parseApiServerOptions([
+    ...needed,
+    ...['--tls-cipher-suites=', '--kubelet-preferred-address-types='],
+  ]);
+  assert.deepEqual([serving.tlsCiphers, serving.kubeletAddressTypes], [undefined, undefined]);
+});
+
 test('what hardening guides ask for', () => {
   const { serving, shared, warnings } = parseApiServerOptions([
     ...needed,
@@ -135,7 +143,7 @@ const upstreamDefaults = [
   'authorization-mode=AlwaysAllow authorization-webhook-cache-authorized-ttl=5m0s',
   'authorization-webhook-cache-unauthorized-ttl=30s authorization-webhook-version=v1beta1 bind-address=0.0.0.0',
   'cert-dir=/var/run/kubernetes contention-profiling=false coordinated-leadership-lease-duration=15s',
-  'coordinated-leadership-renew-deadline=10s coordinated-leadership-retry-period=5s cors-allowed-origins=',
+  'coordinated-leadership-renew-deadline=10s coordinated-leadership-retry-period=2s cors-allowed-origins=',
   'debug-socket-path= default-not-ready-toleration-seconds=300 default-unreachable-toleration-seconds=300',
   'default-watch-cache-size=100 delete-collection-workers=1 disable-admission-plugins= disable-http2-serving=false',
   'disabled-metrics= egress-selector-config-file= emulated-version=1.36 emulation-forward-compatible=false',

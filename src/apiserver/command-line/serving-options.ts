@@ -113,7 +113,7 @@ function addressTypes(values: FlagValues): readonly string[] | undefined {
   const unknown = list?.find((one) => !NODE_ADDRESS_TYPES.includes(one));
   if (unknown !== undefined)
     throw new FlagError(`--kubelet-preferred-address-types: ${unknown} is none of ${NODE_ADDRESS_TYPES.join(', ')}`);
-  return list;
+  return list?.length === 0 ? undefined : list; // Empty: those by default.
 }
 
 function ranges(values: FlagValues): readonly string[] {

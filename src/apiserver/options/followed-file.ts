@@ -1,6 +1,6 @@
 /**
  * What a file says that may change while we run: it is looked at when somebody asks and the last look was a minute ago, so
- * that nothing need run while nobody comes. A file that cannot be used leaves what was before. Upstream: the reload of
+ * that nothing need run while nobody comes; who asks when a look is due waits for it. A file that cannot be used leaves what was before. Upstream: the reload of
  * `--authentication-config` and `--authorization-config`, which look by themselves as often.
  */
 import type { Clock } from '../../platform/clock.ts';
@@ -22,10 +22,8 @@ export interface FollowedFileDeps<T> {
 
 /** What the file says. */
 export interface FollowedFile<T> {
-  /** As far as is known; a look that is due begins. */
-  now(): T;
-  /** After a look that is due. */
-  fresh(): Promise<T>;
+  /** As it said a minute ago at most: at once, but for who comes while it is looked at. */
+  now(): T | Promise<T>;
 }
 
 /** Follows it from what it said at the start. */
@@ -56,12 +54,7 @@ export function followFile<T>(
   return {
     now() {
       lookIfDue();
-      return value;
-    },
-    async fresh() {
-      lookIfDue();
-      await looking;
-      return value;
+      return looking === undefined ? value : looking.then(() => value);
     },
   };
 }

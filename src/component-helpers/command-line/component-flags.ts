@@ -1,8 +1,17 @@
 /** Flags that every component of upstream has: logs, metrics, profiling, versions. */
 import type { FixedFlag, FixedFlags } from './fixed-flags.ts';
 
-/** Whatever is given, it comes to the same. */
-export const anyValue = (description: string, type: FixedFlag['type'] = 'string'): FixedFlag => ({ type, description });
+/** Whatever is given, it comes to the same; who asks for something else than upstream's default is told so. */
+export const anyValue = (usual: string, note: string, type: FixedFlag['type'] = 'string'): FixedFlag => ({
+  type: usual === 'true' || usual === 'false' ? 'bool' : type,
+  is: [usual],
+  note,
+  description: note,
+});
+
+/** Flags of one note, each with upstream's default. */
+export const anyValues = (note: string, usual: Readonly<Record<string, string>>): FixedFlags =>
+  Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, anyValue(value, note)]));
 
 /** Only upstream's default is taken: the flag asks for what is not there. */
 export const onlyDefault = (is: string, otherwise: string, description: string): FixedFlag => ({
@@ -26,14 +35,14 @@ export const componentFlags: FixedFlags = {
   'allow-metric-labels': onlyDefault('', unlabelled, 'not offered'),
   'allow-metric-labels-manifest': onlyDefault('', unlabelled, 'not offered'),
   'disabled-metrics': onlyDefault('', 'metrics cannot be left out here', 'not offered'),
-  'show-hidden-metrics-for-version': anyValue('no metric is hidden here'),
+  'show-hidden-metrics-for-version': anyValue('', 'no metric is hidden here'),
   'emulated-version': onlyDefault('1.36', 'only version 1.36 is served', 'always 1.36 here'),
-  'min-compatibility-version': anyValue('read, without effect: no other version is emulated'),
-  'emulation-forward-compatible': anyValue('read, without effect: no other version is emulated', 'bool'),
-  'log-flush-frequency': anyValue('lines are written at once'),
-  'log-json-info-buffer-size': anyValue('lines are written at once'),
+  'min-compatibility-version': anyValue('1.35', 'read, without effect: no other version is emulated'),
+  'emulation-forward-compatible': anyValue('false', 'read, without effect: no other version is emulated'),
+  'log-flush-frequency': anyValue('5s', 'lines are written at once'),
+  'log-json-info-buffer-size': anyValue('0', 'lines are written at once'),
   'log-json-split-stream': onlyDefault('false', 'there is one stream of lines', 'always false here'),
-  'log-text-info-buffer-size': anyValue('lines are written at once'),
+  'log-text-info-buffer-size': anyValue('0', 'lines are written at once'),
   'log-text-split-stream': onlyDefault('false', 'there is one stream of lines', 'always false here'),
-  vmodule: anyValue('read, without effect: verbosity is one for all'),
+  vmodule: anyValue('', 'read, without effect: verbosity is one for all'),
 };

@@ -8,10 +8,12 @@ import { FlagError, type Flag, type FlagValues, type OptionSet } from './flags.t
 /** What is done, whatever is asked for. */
 export interface FixedFlag {
   readonly type: Flag['type'];
-  /** Values that ask for it; several come to the same. Absent: every value does. */
-  readonly is?: readonly string[];
+  /** Values that ask for it; several come to the same. */
+  readonly is: readonly string[];
   /** Values taken although they promise more than is done, and what is said then. */
   readonly noted?: Readonly<Record<string, string>>;
+  /** What is said of all the others, which are taken then. */
+  readonly note?: string;
   /** Why the others are refused. */
   readonly otherwise?: string;
   /** For the help. */
@@ -36,9 +38,13 @@ function judge(values: FlagValues, name: string, row: FixedFlag): string[] {
 }
 
 /** What is to be said of a given value; undefined: nothing. Throws `FlagError` where it is refused. */
-export function noteOf(name: string, given: string, { is, noted = {}, otherwise }: FixedFlag): string | undefined {
-  if (is === undefined || is.some((value) => isSame(value, given))) return undefined;
-  const note = Object.entries(noted).find(([value]) => isSame(value, given))?.[1];
+export function noteOf(
+  name: string,
+  given: string,
+  { is, noted = {}, note: always, otherwise }: FixedFlag,
+): string | undefined {
+  if (is.some((value) => isSame(value, given))) return undefined;
+  const note = Object.entries(noted).find(([value]) => isSame(value, given))?.[1] ?? always;
   if (note !== undefined) return `--${name}=${given}: ${note}`;
   throw new FlagError(`--${name}=${given}: ${otherwise ?? `it is always ${is.join(' or ')} here`}`);
 }

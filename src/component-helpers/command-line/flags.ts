@@ -19,6 +19,7 @@ export interface FlagValues {
   text(name: string): string | undefined;
   /** Each value, as it was given; empty ones are left out. */
   texts(name: string): readonly string[];
+  /** Empty when it was given as empty; whether that is none or unset, the reader knows. */
   list(name: string): readonly string[] | undefined;
   bool(name: string): boolean | undefined;
 }

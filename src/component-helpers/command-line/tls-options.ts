@@ -69,7 +69,7 @@ export function tlsOptions(defaults: ServingDefaults): OptionSet<TlsServingOptio
       const tlsCiphers = values.list('tls-cipher-suites')?.map(cipherOf);
       return {
         ...whatIsGiven(texts),
-        ...(tlsCiphers !== undefined && { tlsCiphers }),
+        ...(tlsCiphers !== undefined && tlsCiphers.length > 0 && { tlsCiphers }), // Empty: as usual.
         ...(http2MaxStreams > 0 && { http2MaxStreams }),
         tlsMinVersion: minVersion(values),
         sniCertificates: values.texts('tls-sni-cert-key').map(sniCertificate),

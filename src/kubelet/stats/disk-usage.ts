@@ -3,7 +3,8 @@
  * volume_stat_calculator.go.
  *
  * Volumes are measured a pod at a time and at most once a period, because a volume may hold a million files; logs are few
- * and measured at every asking.
+ * and measured at every asking. Who asks waits three seconds at most, and no volume keeps the others waiting for longer: a
+ * driver may never answer.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -15,7 +16,7 @@ type VolumeUses = Awaited<ReturnType<VolumeManager['volumeStats']>>;
 
 /** Measures. */
 export interface DiskUsage {
-  /** Use of the pod's volumes, at most a period old once measured; undefined: they are not measured. */
+  /** Use of the pod's volumes, at most a period old once measured; undefined: they are not measured, or not in time. */
   volumes(pod: Pod): Promise<VolumeUses | undefined>;
   /** Bytes and files below a directory of logs. */
   logs(dir: string): Promise<{ readonly bytes: number; readonly files: number }>;
@@ -27,6 +28,8 @@ interface Measured {
   readonly atMs: number;
   readonly uses: VolumeUses;
 }
+
+const WAIT_MS = 3000;
 
 /** Makes the measurer. */
 export function createDiskUsage(deps: {
@@ -42,11 +45,25 @@ export function createDiskUsage(deps: {
   const running = new Map<string, Promise<VolumeUses>>();
   let line: Promise<unknown> = Promise.resolve();
 
+  async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
+    const waiting = new AbortController();
+    const late = clock.sleep(WAIT_MS, waiting.signal).then(
+      () => undefined,
+      () => undefined,
+    );
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      waiting.abort();
+    }
+  }
+
   function measure(uid: string): Promise<VolumeUses> {
     const mine = line.then(() => deps.volumes.volumeStats(uid));
-    line = mine.catch((error: unknown) =>
+    const logged = mine.catch((error: unknown) =>
       deps.log.warn('Failed to calculate volume metrics', { podUID: uid, err: error }),
     );
+    line = line.then(() => inTime(logged));
     return mine.then((uses) => {
       known.set(uid, { atMs: clock.monotonicMs(), uses });
       return uses;
@@ -81,7 +98,7 @@ export function createDiskUsage(deps: {
         work = measure(uid).finally(() => running.delete(uid));
         running.set(uid, work);
       }
-      if (last === undefined) return work;
+      if (last === undefined) return inTime(work);
       work.catch(() => undefined); // logged; the old numbers serve
       return last.uses;
     },

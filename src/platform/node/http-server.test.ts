@@ -405,7 +405,16 @@ describe('TLS', () => {
       return said.peer;
     };
     assert.deepEqual([await peer(authority), await peer(next)], ['admin', undefined]);
-    own.setCertificate(serverCert.certPem, serverCert.keyPem, next.caPem);
+    own.setCertificate({ ...serverCert, clientCaPem: next.caPem });
+    assert.deepEqual([await peer(authority), await peer(next)], [undefined, 'admin']);
+    // Named certificates are renewed, together with their names; what does not fit changes nothing.
+    const renewed = await authority.issue('CN=renewed', ['a.example.com', 'c.example.org']);
+    assert.throws(() => own.setCertificate({ ...serverCert, sni: [{ ...renewed, keyPem: wild.keyPem, names: [] }] }));
+    assert.equal(await shown('a.example.com'), 'whole');
+    own.setCertificate({ ...serverCert, sni: [{ ...renewed, names: [] }] });
+    assert.equal(await shown('A.example.com'), 'renewed');
+    assert.equal(await shown('c.example.org'), 'renewed');
+    assert.equal(await shown('b.example.com'), 'server');
     assert.deepEqual([await peer(authority), await peer(next)], [undefined, 'admin']);
     await own.close(0);
   });
@@ -462,7 +471,7 @@ describe('TLS', () => {
     const fresh = await createTestAuthority('fresh CA');
     const own = await listenHttp({ host: '127.0.0.1', port: 0, tls: serverCert }, handler);
     const next = await fresh.issue('CN=server', ['127.0.0.1']);
-    own.setCertificate(next.certPem, next.keyPem);
+    own.setCertificate(next);
     const answer = await net.http({
       method: 'GET',
       url: `https://127.0.0.1:${own.port}/`,
@@ -487,17 +496,14 @@ describe('TLS', () => {
       return peer;
     };
     assert.equal(await ask(), undefined);
-    own.setCertificate(serverCert.certPem, serverCert.keyPem, next.caPem);
+    own.setCertificate({ ...serverCert, clientCaPem: next.caPem });
     assert.equal(await ask(), 'next-admin');
-    assert.throws(() => own.setCertificate(serverCert.certPem, admin.keyPem, authority.caPem));
+    assert.throws(() => own.setCertificate({ ...serverCert, keyPem: admin.keyPem, clientCaPem: authority.caPem }));
     for (const bad of ['', 'no PEM', authority.caPem.slice(0, -40), `${authority.caPem}${next.caPem.slice(0, 100)}`])
-      assert.throws(
-        () => own.setCertificate(serverCert.certPem, serverCert.keyPem, bad),
-        /^Error: unable to load client CA/,
-      );
-    assert.throws(() => own.setCertificate('', ''), /empty certificate/);
+      assert.throws(() => own.setCertificate({ ...serverCert, clientCaPem: bad }), /^Error: unable to load client CA/);
+    assert.throws(() => own.setCertificate({ certPem: '', keyPem: '' }), /empty certificate/);
     assert.equal(await ask(), 'next-admin');
-    own.setCertificate(serverCert.certPem, serverCert.keyPem);
+    own.setCertificate(serverCert);
     assert.equal(await ask(), 'next-admin');
     await own.close(0);
     // Node would trust the public authorities instead.

@@ -7,12 +7,20 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { performServerHandshake, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { certificateBlocks } from '../certificate-blocks.ts';
-import type { HttpHandler, HttpResponse, HttpServer, ListenHttp, ListenOptions } from '../http.ts';
+import type {
+  HttpHandler,
+  HttpResponse,
+  HttpServer,
+  ListenHttp,
+  ListenOptions,
+  ServedCertificates,
+  SniCertificate,
+} from '../http.ts';
 import { Http1Request, sendHttp1 } from './http1.ts';
 import { Http2Request, sendHttp2 } from './http2.ts';
-import { certificatesByName } from './sni.ts';
+import { certificatesByName, contextOf } from './sni.ts';
 import { duplexOf } from './streams.ts';
 
 /** Upstream's limits: connections idle for 90 s close; 250 streams per HTTP/2 connection. */
@@ -54,6 +62,8 @@ class Listener implements HttpServer {
   readonly #server: http.Server | https.Server;
   readonly #tls: TlsChoices;
   #clientCaPem: string | undefined;
+  #sni: readonly SniCertificate[];
+  #named: ReadonlyMap<string, SecureContext> = new Map();
   #closed: Promise<void> | undefined;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
@@ -62,6 +72,7 @@ class Listener implements HttpServer {
     this.#handler = handler;
     this.#clientCaPem = options.tls?.clientCaPem;
     this.#tls = options.tls ?? {};
+    this.#sni = options.tls?.sni ?? [];
     const limits = {
       keepAliveTimeout: idleTimeoutMs,
       maxHeaderSize: maxHeaderBytes,
@@ -90,13 +101,14 @@ class Listener implements HttpServer {
     });
   }
 
-  setCertificate(certPem: string, keyPem: string, clientCaPem = this.#clientCaPem): void {
+  setCertificate({ certPem, keyPem, clientCaPem = this.#clientCaPem, sni = this.#sni }: ServedCertificates): void {
     if (!(this.#server instanceof https.Server)) throw new Error('a plain HTTP server has no certificate');
     if (certPem === '' || keyPem === '') throw new Error('an empty certificate or key cannot be served');
     checkClientCa(clientCaPem);
+    const isSame = clientCaPem === this.#clientCaPem && sni === this.#sni;
+    const named = isSame ? this.#named : contextsByName(this.#tls, sni, clientCaPem);
     this.#server.setSecureContext({ cert: certPem, key: keyPem, ca: clientCaPem, ...versionsOf(this.#tls) });
-    if (clientCaPem !== this.#clientCaPem) addNamed(this.#server, this.#tls, clientCaPem);
-    this.#clientCaPem = clientCaPem;
+    [this.#named, this.#sni, this.#clientCaPem] = [named, sni, clientCaPem];
   }
 
   async close(graceMs: number): Promise<void> {
@@ -118,8 +130,11 @@ class Listener implements HttpServer {
   #createTls(limits: https.ServerOptions, tls: NonNullable<ListenOptions['tls']>): https.Server {
     const http2 = tls.http2 ?? true;
     checkClientCa(tls.clientCaPem);
+    this.#named = contextsByName(tls, this.#sni, tls.clientCaPem);
+    const answerName: https.ServerOptions['SNICallback'] = (name, tell) => tell(null, contextOf(this.#named, name));
     const server = https.createServer({
       ...limits,
+      ...(this.#sni.length > 0 && { SNICallback: answerName }),
       cert: tls.certPem,
       key: tls.keyPem,
       ca: tls.clientCaPem,
@@ -128,7 +143,6 @@ class Listener implements HttpServer {
       ...versionsOf(tls),
       ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     });
-    addNamed(server, tls, tls.clientCaPem);
     if (!http2) return server;
     // What http2.createSecureServer({ allowHTTP1 }) does, without its compatibility objects for every HTTP/2 stream.
     const [startHttp1] = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
@@ -192,10 +206,17 @@ class Listener implements HttpServer {
   }
 }
 
-/** Node asks the last added first. Throws for certificates that cannot be served. */
-function addNamed(server: https.Server, tls: TlsChoices, clientCaPem: string | undefined): void {
-  for (const [name, { certPem, keyPem }] of certificatesByName(tls.sni ?? []))
-    server.addContext(name, { cert: certPem, key: keyPem, ca: clientCaPem, ...versionsOf(tls) });
+/** Throws for certificates that cannot be served. */
+function contextsByName(
+  tls: TlsChoices,
+  sni: readonly SniCertificate[],
+  clientCaPem: string | undefined,
+): ReadonlyMap<string, SecureContext> {
+  const contexts = [...certificatesByName(sni)].map(([name, { certPem: cert, keyPem: key }]) => {
+    if (cert === '' || key === '') throw new Error('an empty certificate or key cannot be served');
+    return [name, createSecureContext({ cert, key, ca: clientCaPem, ...versionsOf(tls) })] as const;
+  });
+  return new Map(contexts);
 }
 
 /** Node takes '' for no authority of one's own, and trusts the world's public ones then; what is cut off it leaves out. */

@@ -3,18 +3,23 @@ import { X509Certificate } from 'node:crypto';
 import type { SniCertificate } from '../http.ts';
 
 /**
- * Whose certificate it is, by name, the least binding first: `*.` names before whole ones. Names that are given beat
- * those in certificates, and of two alike the first counts. Throws for what is no certificate.
+ * Whose certificate it is, by name. Names that are given beat those in certificates, and of two alike the first counts.
+ * Throws for what is no certificate.
  */
-export function certificatesByName(certificates: readonly SniCertificate[]): [name: string, SniCertificate][] {
+export function certificatesByName(certificates: readonly SniCertificate[]): ReadonlyMap<string, SniCertificate> {
   const byName = new Map<string, SniCertificate>();
   const take = (one: SniCertificate, names: readonly string[]): void => {
     for (const name of names) if (!byName.has(name)) byName.set(name, one);
   };
   for (const one of certificates) take(one, one.names);
   for (const one of certificates) if (one.names.length === 0) take(one, namesIn(one.certPem));
-  const isWild = ([name]: [string, SniCertificate]): number => (name.startsWith('*') ? 0 : 1);
-  return [...byName].toSorted((a, b) => isWild(a) - isWild(b));
+  return byName;
+}
+
+/** What there is for a name: of its own, or of all names beside it. */
+export function contextOf<T>(byName: ReadonlyMap<string, T>, name: string): T | undefined {
+  const asked = name.toLowerCase();
+  return byName.get(asked) ?? byName.get(`*${asked.slice(asked.indexOf('.'))}`);
 }
 
 function namesIn(certPem: string): string[] {
