@@ -96,13 +96,14 @@ test('policy: the first rule that fits decides', async (t) => {
 const badPolicies: readonly [object, RegExp][] = [
   [{ rules: [] }, /0 rules/],
   [{ rules: [{ level: 'All' }] }, /rules\[0\].level: Unsupported value: "All"/],
-  [{ rules: [{ level: 'None', user: ['x'] }] }, /unknown field "user"/],
+  [{ rules: [{ level: 'None', user: ['x'] }] }, /unknown field "rules\[0\]\.user"/],
   [{ rules: [{ level: 'None', nonResourceURLs: ['/x'], namespaces: ['n'] }] }, /cannot apply to both/],
   [{ rules: [{ level: 'None' }], omitStages: ['Later'] }, /omitStages: Unsupported value: "Later"/],
   [{ kind: 'Pod', rules: [{ level: 'None' }] }, /must be audit.k8s.io\/v1 Policy/],
   [{ rules: [{ level: 'None', nonResourceURLs: [5] }] }, /rules\[0\]\.nonResourceURLs\[0\]: not a text/],
   [{ rules: [{ level: 'None', resources: ['pods'] }] }, /rules\[0\]\.resources\[0\]: not an object/],
-  [{ rules: [{ level: 'None', resources: [{ name: 'x' }] }] }, /rules\[0\]\.resources\[0\]: unknown field "name"/],
+  [{ rules: [{ level: 'None', resources: [{ name: 'x' }] }] }, /unknown field "rules\[0\]\.resources\[0\]\.name"/],
+  [{ rules: [{ level: 'None' }], omitStage: ['RequestReceived'] }, /unknown field "omitStage"/],
   [{ omitStages: {}, rules: [{ level: 'None' }] }, /omitStages: not a list/],
 ];
 for (const [value, message] of badPolicies)

@@ -1,5 +1,5 @@
 /** Which requests are recorded, how much of them, and when. The first rule that fits decides. Upstream: audit/policy. */
-import { isObject } from '../../api/codec/own-property.ts';
+import { isObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
 import type { RequestScope } from '../request-scope.ts';
 
 /** How much is recorded. */
@@ -58,6 +58,7 @@ export function checkPolicy(given: unknown): AuditPolicy {
   const rules = value['rules'];
   if (!Array.isArray(rules) || rules.length === 0) throw new Error('loaded illegal policy with 0 rules');
   for (const [index, rule] of rules.entries()) checkRule(rule, `rules[${index}]`);
+  refuseUnknownFields(value, policyFields, '');
   checkStages(value['omitStages'], 'omitStages');
   return {
     rules: rules as PolicyRule[],
@@ -73,7 +74,9 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(kept.map(([key, inner]) => [key, withoutNulls(inner)]));
 }
 
-const ruleFields = new Set([
+const policyFields = ['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields'];
+
+const ruleFields = [
   'level',
   'users',
   'userGroups',
@@ -83,12 +86,11 @@ const ruleFields = new Set([
   'nonResourceURLs',
   'omitStages',
   'omitManagedFields',
-]);
+];
 
 function checkRule(rule: unknown, place: string): void {
   if (!isObject(rule)) throw new Error(`${place}: not an object`);
-  const unknown = Object.keys(rule).find((key) => !ruleFields.has(key));
-  if (unknown !== undefined) throw new Error(`${place}: unknown field ${JSON.stringify(unknown)}`);
+  refuseUnknownFields(rule, ruleFields, place);
   const { level } = rule;
   if (!AUDIT_LEVELS.some((one) => one === level))
     throw new Error(
@@ -115,12 +117,11 @@ function checkTexts(value: unknown, place: string): void {
     if (typeof one !== 'string') throw new Error(`${place}[${index}]: not a text`);
 }
 
-const resourceFields = new Set(['group', 'resources', 'resourceNames']);
+const resourceFields = ['group', 'resources', 'resourceNames'];
 
 function checkResources(value: unknown, place: string): void {
   if (!isObject(value)) throw new Error(`${place}: not an object`);
-  const unknown = Object.keys(value).find((key) => !resourceFields.has(key));
-  if (unknown !== undefined) throw new Error(`${place}: unknown field ${JSON.stringify(unknown)}`);
+  refuseUnknownFields(value, resourceFields, place);
   const { group = '' } = value;
   if (typeof group !== 'string') throw new Error(`${place}.group: not a text`);
   checkTexts(value['resources'], `${place}.resources`);
