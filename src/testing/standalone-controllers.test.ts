@@ -1,18 +1,14 @@
 /** Two controller managers of their own against one API server: one leads, the other waits; never do both act. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { Deployments, Nodes, Pods, ReplicaSets, ServiceAccounts } from '../api/gen/resources.ts';
+import { Deployments, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
 import type { ApiHandler, Principal } from '../api/transport.ts';
 import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
 import type { Client } from '../client/client.ts';
 import { createStandaloneControllers, type StandaloneControllers } from '../cluster/standalone-controllers.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
-import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { VirtualClock } from '../platform/sim/virtual-clock.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { startBareWorld } from './bare-world-fixture.ts';
 import { createGate, type Gate } from './gate.ts';
-import { createVirtualPace } from './pace.ts';
-import { SimWorld } from './sim-world.ts';
 
 const MANAGER: Principal = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 const LEASE_MS = 15_000;
@@ -46,37 +42,9 @@ interface Scene {
 }
 
 async function scene(t: TestContext): Promise<Scene> {
-  const clock = new VirtualClock();
-  const pace = createVirtualPace(clock);
-  const platform = createSimPlatform({ clock, seed: '1', addresses: ['10.64.0.1'], host: { hostname: 'cp' } });
-  const world = new SimWorld({
-    platform,
-    store: createMemoryStore({ clock }),
-    seed: '1',
-    repeatable: true,
-    controllers: [],
-    scheduler: false,
-    images: () => [],
-    unknownImages: 'run',
-    keepLines: false,
-    onServerStart: () => undefined,
-  });
-  await pace.drive(world.startServer());
-  const { admin } = world.controlPlane;
-  await pace.drive(
-    admin.resource(ServiceAccounts).create({
-      apiVersion: 'v1',
-      kind: 'ServiceAccount',
-      metadata: { name: 'default', namespace: 'default' },
-    }),
-  );
   const running: Instance[] = [];
   const attempts: Attempt[] = [];
-  t.after(async () => {
-    for (const { stop } of running) stop.abort(new Error('over'));
-    await pace.drive(Promise.allSettled(running.map(({ ended }) => ended)));
-    await pace.drive(world.stop());
-  });
+  const { clock, pace, platform, world, admin } = await startBareWorld(t, running);
   return {
     attempts,
     nowMs: () => clock.nowMs(),

@@ -1,18 +1,14 @@
 /** Two schedulers of their own against one API server: one leads, the other waits; never do both act. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { Nodes, Pods, ServiceAccounts } from '../api/gen/resources.ts';
+import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import { createStandaloneScheduler, type StandaloneScheduler } from '../cluster/standalone-scheduler.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
-import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { providerConfig } from '../scheduler/policy/read-policy.ts';
 import { defaultSchedulerConfig, type SchedulerConfig } from '../scheduler/config/scheduler-config.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { startBareWorld } from './bare-world-fixture.ts';
 import { createGate, type Gate } from './gate.ts';
-import { createVirtualPace } from './pace.ts';
-import { SimWorld } from './sim-world.ts';
 
 const SCHEDULER = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
 
@@ -34,36 +30,13 @@ interface Scene {
 }
 
 async function scene(t: TestContext): Promise<Scene> {
-  const clock = new VirtualClock();
-  const pace = createVirtualPace(clock);
-  const platform = createSimPlatform({ clock, seed: '1', addresses: ['10.64.0.1'], host: { hostname: 'cp' } });
-  const world = new SimWorld({
-    platform,
-    store: createMemoryStore({ clock }),
-    seed: '1',
-    repeatable: true,
-    controllers: [],
-    scheduler: false,
-    images: () => [],
-    unknownImages: 'run',
-    keepLines: false,
-    onServerStart: () => undefined,
-  });
-  await pace.drive(world.startServer());
-  const { admin } = world.controlPlane;
+  const running: Instance[] = [];
+  const binders: string[] = [];
+  const { clock, pace, platform, world, admin } = await startBareWorld(t, running);
   const allocatable = { cpu: '64', memory: '64Gi', pods: '110' };
   await pace.drive(
     admin.resource(Nodes).create({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status: { allocatable } }),
   );
-  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'default' } };
-  await pace.drive(admin.resource(ServiceAccounts).create(account));
-  const running: Instance[] = [];
-  const binders: string[] = [];
-  t.after(async () => {
-    for (const { stop } of running) stop.abort(new Error('over'));
-    await pace.drive(Promise.allSettled(running.map(({ ended }) => ended)));
-    await pace.drive(world.stop());
-  });
   return {
     binders,
     start(name, config = defaultSchedulerConfig()) {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
+import { listenTo, type Listening } from './serving-fixture.ts';
 import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { type EtcdServer, startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
@@ -24,7 +25,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
   let etcd: EtcdServer;
   let child: ChildProcess;
   let port = 0;
-  let said = '';
+  let output: Listening;
   const kubectl = async (args: readonly string[]): Promise<string> => {
     const all = [`--kubeconfig=${folder}/kubeconfig`, `--cache-dir=${folder}/cache`, ...args];
     return (await promisify(execFile)(kubectlProgram(), all)).stdout;
@@ -84,14 +85,8 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );
-    const serving = Promise.withResolvers<void>();
-    for (const stream of [child.stdout!, child.stderr!])
-      stream.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-        if (said.includes('Serving securely')) serving.resolve();
-      });
-    child.on('exit', (code) => serving.reject(new Error(`exit code ${code}: ${said}`)));
-    await serving.promise;
+    output = listenTo(child);
+    await output.serving;
   });
   after(async () => {
     const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -102,10 +97,11 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     await etcd.stop();
     platform.close();
     await rm(folder, { recursive: true });
-    assert.equal(child.exitCode, 0, said);
+    assert.equal(child.exitCode, 0, output.said());
   });
 
-  test('says which flag is deprecated', () => assert.match(said, /Flag --admission-control has been deprecated/));
+  test('says which flag is deprecated', () =>
+    assert.match(output.said(), /Flag --admission-control has been deprecated/));
 
   test('takes static tokens, and writes the audit log', async () => {
     const cluster = [`--server=https://127.0.0.1:${port}`, '--insecure-skip-tls-verify', '--certificate-authority='];

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect } from 'node:tls';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
+import { listenTo, type Listening } from './serving-fixture.ts';
 import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts';
 import { createTestAuthority, type TestAuthority } from '../../src/platform/node/certificates-fixture.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
@@ -42,7 +43,7 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
   let names: TestAuthority;
   let child: ChildProcess;
   let port = 0;
-  let said = '';
+  let output: Listening;
 
   const at = (name: string): string => join(folder, name);
   function send(path: string, more: { method?: string; headers?: Record<string, string>; open?: boolean } = {}): Sent {
@@ -149,14 +150,8 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );
-    const serving = Promise.withResolvers<void>();
-    for (const stream of [child.stdout!, child.stderr!])
-      stream.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-        if (said.includes('Serving securely')) serving.resolve();
-      });
-    child.on('exit', (code) => serving.reject(new Error(`exit code ${code}: ${said}`)));
-    await serving.promise;
+    output = listenTo(child);
+    await output.serving;
   });
   after(async () => {
     if (child?.exitCode === null) child.kill('SIGKILL');
@@ -166,7 +161,8 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
     await rm(folder, { recursive: true });
   });
 
-  test('the log is text, where that is asked for', () => assert.match(said, /^[\d:.]+ INFO .*Serving securely/m));
+  test('the log is text, where that is asked for', () =>
+    assert.match(output.said(), /^[\d:.]+ INFO .*Serving securely/m));
 
   test('each name has its certificate', async () => {
     assert.deepEqual(
@@ -270,6 +266,6 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
     assert.match(refused.body, /The apiserver is shutting down, please try again later\./);
     open.call.end(JSON.stringify({ metadata: { name: 'last' } }));
     assert.equal((await open.answer).status, 201);
-    assert.equal(await ended, 0, said);
+    assert.equal(await ended, 0, output.said());
   });
 });

@@ -12,21 +12,8 @@ import {
   type KubernetesObject,
 } from '@kubernetes/client-node';
 import { type ControlPlaneFixture, startControlPlane } from './control-plane-fixture.ts';
+import { kubectlArguments, kubectlGroup } from './kubectl-rows-fixture.ts';
 import { startWebhookServer } from './webhook-server.ts';
-
-type Words = string | RegExp;
-
-interface Row {
-  /** Split at blanks; parts in single quotes stay whole. */
-  readonly run: string;
-  readonly input?: string;
-  /** Standard output; default: anything. */
-  readonly out?: Words;
-  /** Standard error; default: nothing. */
-  readonly err?: Words;
-  /** Default 0. */
-  readonly code?: number;
-}
 
 let plane: ControlPlaneFixture;
 
@@ -35,28 +22,7 @@ before(async () => {
 });
 after(() => plane.stop());
 
-function argumentsOf(line: string): string[] {
-  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
-}
-
-function check(what: string, said: string, words: Words | undefined): void {
-  if (words === undefined) return;
-  if (typeof words === 'string') assert.equal(said, words, what);
-  else assert.match(said, words, what);
-}
-
-function group(name: string, rows: readonly Row[]): void {
-  test(name, async (t) => {
-    for (const row of rows) {
-      await t.test(`kubectl ${row.run}`, async () => {
-        const said = await plane.kubectl(argumentsOf(row.run), row.input);
-        check('stderr', said.stderr, row.err ?? '');
-        check('stdout', said.stdout, row.out);
-        assert.equal(said.code, row.code ?? 0);
-      });
-    }
-  });
-}
+const group = kubectlGroup(() => plane);
 
 const definition = `
 apiVersion: apiextensions.k8s.io/v1
@@ -110,7 +76,7 @@ function widget(name: string, spec: string): string {
   return `apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: ${name}}\nspec: ${spec}\n`;
 }
 
-group('a definition and its instances', [
+group('a definition and its instances', () => [
   {
     run: 'create -f -',
     input: definition,
@@ -147,7 +113,7 @@ group('a definition and its instances', [
   { run: 'get wd a -o jsonpath={.metadata.generation}', out: '3' },
 ]);
 
-group('what is refused', [
+group('what is refused', () => [
   {
     run: 'create -f -',
     input: widget('bad', '{size: huge, replicas: 11}'),
@@ -202,7 +168,7 @@ group('what is refused', [
   },
 ]);
 
-group('apply', [
+group('apply', () => [
   { run: 'apply -f -', input: widget('p', '{size: small}'), out: 'widget.example.com/p created' },
   { run: 'apply -f -', input: widget('p', '{size: small}'), out: 'widget.example.com/p unchanged' },
   { run: 'apply -f -', input: widget('p', '{size: large}'), out: 'widget.example.com/p configured' },
@@ -266,7 +232,7 @@ test('watches and informers of @kubernetes/client-node', async () => {
   assert.deepEqual(seen.slice(-2), ['add n', 'delete n']);
 });
 
-group('a definition goes with its instances', [
+group('a definition goes with its instances', () => [
   {
     run: 'delete crd widgets.example.com',
     out: 'customresourcedefinition.apiextensions.k8s.io "widgets.example.com" deleted',
@@ -324,7 +290,7 @@ test('versions that a webhook converts, over TLS', async (t) => {
     },
   };
   const run = async (line: string, input?: object): Promise<string> => {
-    const { code, stdout, stderr } = await plane.kubectl(argumentsOf(line), input && JSON.stringify(input));
+    const { code, stdout, stderr } = await plane.kubectl(kubectlArguments(line), input && JSON.stringify(input));
     assert.equal(code, 0, stderr);
     return stdout;
   };

@@ -21,7 +21,8 @@ export interface KubectlRow {
   readonly soon?: boolean;
 }
 
-function argumentsOf(line: string): string[] {
+/** A command line split at blanks; parts in single quotes stay whole. */
+export function kubectlArguments(line: string): string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
 }
 
@@ -40,7 +41,7 @@ export function kubectlGroup(
       for (const row of rows()) {
         await t.test(`kubectl ${row.run}`, async () => {
           const once = async (): Promise<true> => {
-            const said = await plane().kubectl(argumentsOf(row.run), row.input);
+            const said = await plane().kubectl(kubectlArguments(row.run), row.input);
             check('stderr', said.stderr, row.err ?? '');
             check('stdout', said.stdout, row.out);
             assert.equal(said.code, row.code ?? 0);

@@ -5,6 +5,7 @@
  * Looks every ten seconds. A hard threshold acts at once, a soft one when it has been met for its grace period; a
  * pressure is told until its threshold has not been met for the transition period.
  */
+import type { EndPod } from '../end-pod.ts';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
@@ -48,12 +49,7 @@ export interface EvictionDeps {
   readonly allocatableMemoryBytes: () => Promise<number>;
   /** Pods that hold resources. */
   readonly activePods: () => readonly Pod[];
-  /** Ends the pod for good; resolves when its containers have stopped. */
-  readonly killPod: (request: {
-    readonly pod: Pod;
-    readonly gracePeriodSeconds: number;
-    readonly changeStatus: (status: PodStatus) => PodStatus;
-  }) => Promise<void>;
+  readonly killPod: EndPod;
   readonly removeUnusedContainers: () => Promise<void>;
   readonly removeUnusedImages: () => Promise<void>;
   /** The pressures changed: the node should say so. */

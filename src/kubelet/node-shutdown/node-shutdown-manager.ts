@@ -4,6 +4,7 @@
  *
  * Who says that the machine shuts down is a port: systemd-logind (logind.ts) on a machine, anything in tests.
  */
+import type { EndPod } from '../end-pod.ts';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
@@ -33,12 +34,7 @@ export interface NodeShutdownDeps {
   readonly nodeRef: EventTarget;
   readonly source: ShutdownSource;
   readonly activePods: () => readonly Pod[];
-  /** Resolves when the pod's containers have stopped. */
-  readonly killPod: (request: {
-    readonly pod: Pod;
-    readonly gracePeriodSeconds: number;
-    readonly changeStatus: (status: PodStatus) => PodStatus;
-  }) => Promise<void>;
+  readonly killPod: EndPod;
   /** The node's readiness changed. */
   readonly onChange: () => void;
 }

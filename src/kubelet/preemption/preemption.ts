@@ -6,7 +6,8 @@
  * together cannot free; among equals those that come nearest to what is needed, then the smaller ones. Differs: they are
  * ended at the same time, not one after the other.
  */
-import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import type { EndPod } from '../end-pod.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
@@ -29,12 +30,7 @@ export interface PreemptionDeps {
   readonly recorder: KubeletEventRecorder;
   /** Pods that hold resources. */
   readonly activePods: () => readonly Pod[];
-  /** Ends the pod for good; resolves when its containers have stopped. */
-  readonly killPod: (request: {
-    readonly pod: Pod;
-    readonly gracePeriodSeconds: number;
-    readonly changeStatus: (status: PodStatus) => PodStatus;
-  }) => Promise<void>;
+  readonly killPod: EndPod;
 }
 
 /** Makes room. */
