@@ -9,6 +9,7 @@ import { createNodeRandom } from '../../src/platform/node/random.ts';
 import { StoreError, type StoreErrorCode } from '../../src/storage/store.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { startEtcd, startEtcdCluster, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
+import { createEtcdMembers } from '../../src/storage/etcd/members.ts';
 import { createEtcdStore, type EtcdStoreOptions } from '../../src/storage/etcd/etcd-store.ts';
 
 const platform = { clock: createNodeClock(), random: createNodeRandom() };
@@ -49,6 +50,18 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
     assert.deepEqual(seen, ['/registry/pods/a/b']);
     watch.stop();
     await Promise.all([plain.close(), moved.close()]);
+  });
+
+  test('a member that is gone already is removed', async (t) => {
+    const etcd = await startEtcd();
+    t.after(() => etcd.stop());
+    const members = createEtcdMembers(platform, { endpoints: [etcd.url] });
+    t.after(() => members.close());
+    await members.remove('12345');
+    assert.deepEqual(
+      (await members.list()).map(({ name }) => name),
+      ['m0'],
+    );
   });
 
   test('keys with a time to live go by themselves unless written again', async (t) => {

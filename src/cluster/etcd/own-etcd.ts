@@ -246,31 +246,39 @@ export async function removeEtcdMember(
     tls: { caPem: caPem!, certPem: certPem!, keyPem: keyPem! },
     timeoutMs: CALL_TIMEOUT_MS * 2,
   });
-  try {
+  const remove = async (): Promise<'removed' | 'unknown' | 'only'> => {
     const all = await members.list();
     const found = all.find((member) => member.name === name);
     if (found === undefined) return 'unknown';
     if (all.length === 1) return 'only';
-    // A call whose end is unknown, as while a new leader is chosen, may be made again: who is gone is not removed twice.
-    const remove = async (): Promise<void> => {
-      if ((await members.list()).some(({ ID }) => ID === found.ID)) await members.remove(found.ID);
-    };
-    await whenHealthy(platform.clock, remove, /unhealthy cluster|deadline exceeded|timed out|no leader|leader changed/);
+    await members.remove(found.ID);
     return 'removed';
+  };
+  let tried = false;
+  try {
+    const outcome = await whenHealthy(platform.clock, remove, () => (tried = true));
+    // What an earlier try removed, though its answer was lost.
+    return outcome === 'unknown' && tried ? 'removed' : outcome;
   } finally {
     members.close();
   }
 }
 
-/** Tries again while etcd finds that too few members have been connected for long enough. */
-async function whenHealthy(clock: Clock, change: () => Promise<void>, passing = /unhealthy cluster/): Promise<void> {
+/**
+ * Tries again while etcd finds that too few members have been connected for long enough, or has no leader, or left open
+ * what became of the call.
+ */
+async function whenHealthy<T>(clock: Clock, change: () => Promise<T>, onOpen: () => void): Promise<T> {
+  const passing = /unhealthy cluster|deadline exceeded|timed out|no leader|leader changed/;
   const deadlineMs = clock.monotonicMs() + HEALTHY_PATIENCE_MS;
   for (;;) {
     try {
       return await change();
     } catch (error) {
-      const passes = error instanceof StoreError && passing.test(error.message);
-      if (!passes || clock.monotonicMs() > deadlineMs) throw error;
+      if (!(error instanceof StoreError)) throw error;
+      const open = error.code === 'unknownOutcome';
+      if (!(open || passing.test(error.message)) || clock.monotonicMs() > deadlineMs) throw error;
+      if (open) onOpen();
       await clock.sleep(RETRY_MS);
     }
   }

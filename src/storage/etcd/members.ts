@@ -1,6 +1,7 @@
 /** The members of an etcd cluster: who they are, how one is added, promoted and removed. Upstream: etcdctl member. */
 import type { Clock } from '../../platform/clock.ts';
 import { EtcdClient, type EtcdClientConfig } from './etcd-client.ts';
+import { StoreError } from '../store.ts';
 import type { EtcdMember } from './etcd-table.ts';
 
 /** Calls about members. All reject with `StoreError`. */
@@ -10,11 +11,15 @@ export interface EtcdMembers {
   addLearner(peerUrl: string): Promise<void>;
   /** Refused ("in sync with leader") while it has not caught up. */
   promote(id: string): Promise<void>;
+  /** One that is gone already, as by an earlier try whose answer was lost, is no error. */
   remove(id: string): Promise<void>;
   /** The members to ask are others now. */
   setEndpoints(endpoints: readonly string[]): void;
   close(): void;
 }
+
+/** A member that lists the members may not have heard of a removal which the leader has decided. */
+const gone = /etcdserver: member (not found|has already been removed|.*permanently removed)/;
 
 /** Connects with the first call. */
 export function createEtcdMembers(deps: { readonly clock: Clock }, config: EtcdClientConfig): EtcdMembers {
@@ -29,7 +34,11 @@ export function createEtcdMembers(deps: { readonly clock: Clock }, config: EtcdC
       await client.call('Cluster/MemberPromote', { ID }, { doing: 'promoting a member', writes: true });
     },
     async remove(ID) {
-      await client.call('Cluster/MemberRemove', { ID }, { doing: 'removing a member', writes: true });
+      try {
+        await client.call('Cluster/MemberRemove', { ID }, { doing: 'removing a member', writes: true });
+      } catch (error) {
+        if (!(error instanceof StoreError && gone.test(error.message))) throw error;
+      }
     },
     setEndpoints: (endpoints) => client.setEndpoints(endpoints),
     close: () => client.close(),
