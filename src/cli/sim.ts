@@ -10,6 +10,7 @@ import { UserError } from './usage-error.ts';
 
 interface RunOptions {
   readonly seeds: string;
+  readonly from: string;
   readonly seed?: string;
   readonly threads: string;
   readonly replays: boolean;
@@ -22,7 +23,8 @@ export function simCommand(): Command {
     .command('run')
     .description('run scenarios over many seeds')
     .argument('<files...>', 'scenario files')
-    .option('--seeds <n>', 'how many seeds, from 1 on', '20')
+    .option('--seeds <n>', 'how many seeds', '20')
+    .option('--from <n>', 'the first of them', '1')
     .option('--seed <n>', 'this seed alone')
     .option('--threads <n>', 'how many at the same time', String(availableParallelism()))
     .addOption(new Option('--no-replays', 'write no replay file for what fails'))
@@ -77,7 +79,7 @@ async function runFiles(pool: SimPool, files: readonly string[], options: RunOpt
     const chosen = options.seed ?? scenario.seed;
     const seeds =
       chosen === undefined
-        ? seedsOf(scenario, positive('--seeds', options.seeds))
+        ? seedsOf(scenario, positive('--from', options.from), positive('--seeds', options.seeds))
         : [positive('--seed', String(chosen))];
     const startedMs = performance.now();
     const answers = await Promise.all(seeds.map(async (seed) => ({ seed, answer: await pool.run(text, seed) })));
@@ -96,8 +98,8 @@ async function runFiles(pool: SimPool, files: readonly string[], options: RunOpt
   if (failed > 0) throw new UserError(`${failed} of ${files.length} scenarios failed`);
 }
 
-function seedsOf({ regressions = [] }: Scenario, count: number): number[] {
-  return [...new Set([...regressions, ...Array.from({ length: count }, (_, index) => index + 1)])];
+function seedsOf({ regressions = [] }: Scenario, first: number, count: number): number[] {
+  return [...new Set([...regressions, ...Array.from({ length: count }, (_, index) => first + index)])];
 }
 
 function writeReplay(file: string, text: string, seed: number): string {
