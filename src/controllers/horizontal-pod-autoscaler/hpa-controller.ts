@@ -7,6 +7,7 @@
  */
 import { parseLabelSelector } from '../../api/label-selector-parser.ts';
 import { formatTime } from '../../api/time.ts';
+import { groupResourceOf } from '../../api/resource-info.ts';
 import { isReason } from '../../api/status-error.ts';
 import { HorizontalPodAutoscalers, Pods } from '../../api/gen/resources.ts';
 import type { HorizontalPodAutoscaler } from '../../api/gen/autoscaling-v2.ts';
@@ -18,7 +19,7 @@ import { draftOf, setCondition, type Saying, type StatusDraft } from './autoscal
 import { evaluateMetric, type Evaluation, type EvaluationState, MetricError } from './metric-evaluation.ts';
 import { createMetricsClient } from './metrics-client.ts';
 import { createHpaMetrics, type ScaleAction, type ScaleError } from './hpa-metrics.ts';
-import { errorText, groupResource, readScale, resourceOfKind, writeScale, type ScaleTarget } from './scale-target.ts';
+import { errorText, readScale, resourceOfKind, writeScale, type ScaleTarget } from './scale-target.ts';
 import { decidePlain, decideWithBehavior, emptyHistory, type ScalingHistory } from './scaling-rules.ts';
 
 const ACCOUNT = 'horizontal-pod-autoscaler';
@@ -270,7 +271,7 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
       delays: DELAYS,
       metrics,
       groupResourceOf: async (apiVersion, kind) =>
-        groupResource(await resourceOfKind(client, { apiVersion, kind }, signal)),
+        groupResourceOf(await resourceOfKind(client, { apiVersion, kind }, signal)),
       signal,
     };
   }
