@@ -213,6 +213,28 @@ describe('horizontal pod autoscaler', () => {
       /New size: 3; reason: cpu resource utilization \(percentage of request\) above target/,
     ],
   ];
+  const queue = { name: 'queue', selector: { matchLabels: { q: 'a' } } };
+  kinds.push(
+    [
+      'the sum of an external metric',
+      { external: ['7', '8'] },
+      { type: 'External', external: { metric: queue, target: { type: 'Value', value: '10' } } },
+      3,
+      { type: 'External', external: { metric: queue, current: { value: '15' } } },
+      /New size: 3; reason: external metric queue\(q=a\) above target/,
+    ],
+    [
+      'what each replica has of a metric of an object',
+      { ofService: '15' },
+      {
+        type: 'Object',
+        object: { describedObject: service, metric: hits, target: { type: 'AverageValue', averageValue: '5' } },
+      },
+      3,
+      { type: 'Object', object: { metric: hits, describedObject: service, current: { averageValue: '7500m' } } },
+      /New size: 3; reason: Service metric hits above target/,
+    ],
+  );
   for (const [what, answers, metric, size, current, reason] of kinds)
     it(`follows ${what}`, async () => {
       const h = await start(answers);
@@ -224,6 +246,24 @@ describe('horizontal pod autoscaler', () => {
       assert.ok((await h.events()).some((event) => reason.test(event)));
       await h.stop();
     });
+
+  it('moves only beyond its tolerance, which may differ by direction', async () => {
+    const cases: [cpu: string, behavior: object, size: number][] = [
+      ['56m', {}, 3],
+      ['54m', {}, 2],
+      ['56m', { scaleUp: { tolerance: '0.2' } }, 2],
+      ['62m', { scaleUp: { tolerance: '200m' } }, 3],
+      ['56m', { scaleDown: { tolerance: '0.9' } }, 3],
+      ['51m', { scaleUp: { tolerance: '0' } }, 3],
+    ];
+    for (const [use, behavior, size] of cases) {
+      const h = await start({ cpu: use });
+      await autoscale(h, [cpu], { behavior });
+      await h.run(2000);
+      assert.equal(await sizeOf(h), size, `${use} ${JSON.stringify(behavior)}`);
+      await h.stop();
+    }
+  });
 
   const limits: [what: string, size: number, more: object, expected: number, reason: RegExp][] = [
     ['too large', 20, {}, 10, /Current number of replicas above Spec\.MaxReplicas/],
