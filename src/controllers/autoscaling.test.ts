@@ -133,6 +133,14 @@ describe('horizontal pod autoscaler', () => {
     assert.ok((await sizeOf(h))! >= 4, 'the highest wish of the window counts');
     await h.run(420_000, { stepMs: 15_000 });
     assert.equal(await sizeOf(h), 2);
+    const told = async (): Promise<string[]> =>
+      (await h.metrics.expose())
+        .split('\n')
+        .filter((line) => /^horizontal_pod_autoscaler_controller_(desired|num)_/.test(line));
+    assert.deepEqual((await told()).toSorted(), [
+      'horizontal_pod_autoscaler_controller_desired_replicas{namespace="default",hpa_name="a"} 2',
+      'horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers 1',
+    ]);
     assert.equal((await conditions(h))['ScalingActive'], 'True ValidMetricFound');
     const events = await h.events();
     assert.ok(
@@ -142,6 +150,9 @@ describe('horizontal pod autoscaler', () => {
       events.join('\n'),
     );
     assert.ok(events.some((event) => /New size: 2; reason: All metrics below target/.test(event)));
+    await h.remove(HorizontalPodAutoscalers, 'default/a');
+    await h.run(1000);
+    assert.deepEqual(await told(), ['horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers 0']);
     await h.stop();
   });
 

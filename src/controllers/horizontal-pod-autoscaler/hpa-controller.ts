@@ -77,6 +77,7 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
     if (hpa === undefined) {
       histories.delete(key);
       selectors.delete(key);
+      told.forget(parseKey(key));
       return;
     }
     const result: Look['result'] = { action: 'none', error: 'internal' };
@@ -139,6 +140,7 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
     look.result.action = actionOf(current, plan.desired);
     draft.currentReplicas = current;
     draft.desiredReplicas = plan.desired;
+    told.desired(hpa.metadata, plan.desired);
     await store(look);
   }
 
@@ -331,11 +333,18 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
     }
   }
 
+  const recount = (): void => told.count(autoscalers.list().length);
   autoscalers.addHandler({
-    onAdd: (hpa) => loop.queue.add(keyOfObject(hpa)),
+    onAdd(hpa) {
+      recount();
+      loop.queue.add(keyOfObject(hpa));
+    },
     onUpdate: (old, hpa) =>
       void (old.metadata.generation !== hpa.metadata.generation && loop.queue.add(keyOfObject(hpa))),
-    onDelete: (hpa) => loop.queue.add(keyOfObject(hpa)),
+    onDelete(hpa) {
+      recount();
+      loop.queue.add(keyOfObject(hpa));
+    },
   });
   return loop;
 }
