@@ -1,6 +1,15 @@
 /** Whom the API server vouches for, of its certificates and options. */
 import type { ClientAuthorities } from '../apiserver/bootstrap/client-authorities.ts';
-import type { ControlPlaneDeps } from './control-plane.ts';
+import type { ApiServerSetup } from './api-server-setup.ts';
+
+interface AuthoritySources {
+  readonly pki: {
+    readonly ca: { readonly certPem: string };
+    /** How aggregated API servers know us. */
+    readonly frontProxy?: { readonly caPem: string };
+  };
+  readonly setup?: ApiServerSetup;
+}
 
 /** Authorities in the place of those of the start. */
 export interface RenewedAuthorities {
@@ -11,7 +20,7 @@ export interface RenewedAuthorities {
 
 /** We are a front proxy ourselves, to aggregated API servers. */
 export function clientAuthoritiesOf(
-  { pki, setup }: Pick<ControlPlaneDeps, 'pki' | 'setup'>,
+  { pki, setup }: AuthoritySources,
   { clientCaPem = pki.ca.certPem, proxyCaPem }: RenewedAuthorities = {},
 ): ClientAuthorities {
   const { requestHeader, extraClientCaPem = '' } = setup ?? {};
