@@ -78,6 +78,8 @@ export function createMemoryMetrics(): MemoryMetrics {
 /** Values in the order of the metric's labels. Throws for labels it does not have. */
 function keyOf({ name, labels: names = [] }: MetricSpec, labels: Labels): string {
   for (const label in labels) if (!names.includes(label)) throw new Error(`metric ${name} has no label ${label}`);
+  if (names.length === 0) return '';
+  if (names.length === 1) return labels[names[0]!] ?? '';
   let key = '';
   for (const label of names) key += `${labels[label] ?? ''}\0`;
   return key;
