@@ -13,6 +13,7 @@ import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import { image as describeImage, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createMemoryFiles } from '../platform/sim/files.ts';
+import { controllers as knownControllers } from '../controllers/list.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
@@ -88,12 +89,18 @@ export class Cluster implements AsyncDisposable {
 
   /** Starts a cluster; resolves when the API server serves and all nodes are Ready. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
+    checkOptions(options);
     const { pace, seed } = await createPace(options);
     const store = await openStore(options, pace.clock);
     const cluster = new Cluster({ ...options, seed }, pace, store);
-    await cluster.#begin();
     const { nodes = 1 } = options;
-    await cluster.nodes.addMany(typeof nodes === 'number' ? Array.from({ length: nodes }, () => ({})) : nodes);
+    try {
+      await cluster.#begin();
+      await cluster.nodes.addMany(typeof nodes === 'number' ? Array.from({ length: nodes }, () => ({})) : nodes);
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
     return cluster;
   }
 
@@ -103,10 +110,14 @@ export class Cluster implements AsyncDisposable {
     this.#store = store;
     this.#pki = options.pki;
     this.#seed = String(options.seed);
-    for (const image of options.images ?? []) this.#images.set(image.name, image);
+    for (const given of options.images ?? []) {
+      const image = describeImage(given.name, given);
+      this.#images.set(image.name, image);
+    }
     this.#world = this.#createWorld();
     this.client = this.clientFor(ADMIN);
-    this.nodes = new TestNodes({ pace, world: () => this.#world, client: () => this.client });
+    const untainted = options.controllers?.includes('node-lifecycle-controller') ?? true;
+    this.nodes = new TestNodes({ pace, world: () => this.#world, client: () => this.client, untainted });
     this.faults = new TestFaults(pace, () => this.#world);
   }
 
@@ -361,6 +372,21 @@ export class Cluster implements AsyncDisposable {
     if (items.length === 0) return;
     await this.faults.restart('controllers'); // They are told of the authority when they start, and correct what differs.
   }
+}
+
+/** What would fail later, elsewhere, and less clearly. */
+function checkOptions({ controllers = [], nodes = 1, startAt = 0, clock = 'virtual' }: ClusterOptions): void {
+  const unknown = controllers.filter((name) => !Object.hasOwn(knownControllers, name));
+  if (unknown.length > 0)
+    throw new RangeError(
+      `controllers: ${unknown.join(', ')} unknown; there are ${Object.keys(knownControllers).join(', ')}`,
+    );
+  if (typeof nodes === 'number' && !(Number.isInteger(nodes) && nodes >= 0))
+    throw new RangeError(`nodes: ${nodes} is no number of nodes`);
+  if (Number.isNaN(typeof startAt === 'string' ? parseTime(startAt) : startAt))
+    throw new RangeError(`startAt: ${startAt} is no time, as 2026-01-01T00:00:00Z is`);
+  if (clock !== 'virtual' && clock !== 'real')
+    throw new RangeError(`clock: ${String(clock)} is neither virtual nor real`);
 }
 
 async function createPace({

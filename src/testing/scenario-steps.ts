@@ -7,6 +7,7 @@ import { parseLabelSelector } from '../api/label-selector-parser.ts';
 import type { Patch } from '../client/client.ts';
 import { image, type SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Random } from '../platform/random.ts';
+import { disagreements } from './agreement.ts';
 import type { Manifests } from './apply.ts';
 import type { Cluster } from './cluster.ts';
 import { formatEvent } from './describe.ts';
@@ -387,6 +388,8 @@ async function expectRest(cluster: Cluster, after: Duration): Promise<void> {
         `${node} runs pods that are not its own: ${stray.map(({ config }) => config.metadata?.name).join(', ')}`,
       );
   }
+  const wrong = disagreements(cluster);
+  if (wrong.length > 0) throw new Error(`at rest, and yet: ${wrong.slice(0, 5).join('; ')}`);
 }
 
 async function repeat(

@@ -221,8 +221,9 @@ export class SimWorld {
   addNode(spec: SimNodeSpec): SimNode {
     if (this.nodes.has(spec.name)) throw new Error(`there is a node ${spec.name} already`);
     const number = ++this.#nextAddress;
-    const { platform, seed, images, unknownImages } = this.#deps;
+    const { platform, seed, images, unknownImages, controllers } = this.#deps;
     const address = `10.64.${number >> 8}.${number & 255}`;
+    const hasRanges = controllers?.includes('node-ipam-controller') ?? true;
     const node = new SimNode(spec, {
       beside: platform,
       seed,
@@ -231,6 +232,7 @@ export class SimWorld {
       server: this.#handler,
       images,
       unknownImages,
+      podCidr: hasRanges ? undefined : `10.${128 + (number >> 8)}.${number & 255}.0/24`,
     });
     this.nodes.set(spec.name, node);
     return node;
