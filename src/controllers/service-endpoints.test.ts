@@ -149,6 +149,31 @@ describe('endpointslice and endpoints', () => {
     await h.stop();
   });
 
+  it('tell how many services wish what of the distribution of traffic, and what syncs write', async () => {
+    const h = start();
+    const wishing = (name: string, trafficDistribution: string): Service => {
+      const one = service({ trafficDistribution });
+      return { ...one, metadata: { ...one.metadata, name, uid: `uid-${name}` } };
+    };
+    const told = (wish: string) =>
+      h.metrics.value('endpoint_slice_controller_services_count_by_traffic_distribution', {
+        traffic_distribution: wish,
+      });
+    h.api.seed(Services, wishing('a', 'PreferSameZone'));
+    h.api.seed(Services, wishing('b', 'PreferSameZone'));
+    h.api.seed(Services, wishing('c', 'PreferSameNode'));
+    await h.clock.advance(1000);
+    assert.deepEqual([told('PreferSameZone'), told('PreferSameNode')], [2, 1]);
+    const written = { topology: 'Disabled', traffic_distribution: 'PreferSameNode' };
+    assert.equal(h.metrics.sum('endpoint_slice_controller_endpointslices_changed_per_sync', written), 1);
+    h.api.modify<Service>(Services, 'default/b', (old) => wishing(old.metadata.name!, 'PreferSameNode'));
+    h.api.remove(Services, 'default/c');
+    await h.clock.advance(1000);
+    assert.deepEqual([told('PreferSameZone'), told('PreferSameNode')], [1, 1]);
+    assert.ok(h.metrics.value('endpoint_slice_controller_syncs', { result: 'success' })! > 0);
+    await h.stop();
+  });
+
   it('put at most 100 endpoints in a slice and touch one slice for one change', async () => {
     const h = start();
     h.api.seed(Services, service());

@@ -209,15 +209,17 @@ function findFeasible(
 
 /** The node of the highest score; among equals a random one. */
 function chooseBest({ nodes, totals }: Scored, random: Random): string {
-  let best = 0;
+  let at = 0;
   let equals = 1;
   for (let i = 1; i < totals.length; i++) {
     const candidate = totals[i] as number;
-    const known = totals[best] as number;
-    if (candidate > known) {
-      best = i;
+    const best = totals[at] as number;
+    if (candidate > best) {
+      at = i;
       equals = 1;
-    } else if (candidate === known && random.int(++equals) === 0) best = i;
+    } else if (candidate === best) equals++;
   }
-  return (nodes[best] as NodeInfo).name;
+  const best = totals[at] as number;
+  for (let skip = equals === 1 ? 0 : random.int(equals); skip > 0; skip--) at = totals.indexOf(best, at + 1);
+  return (nodes[at] as NodeInfo).name;
 }

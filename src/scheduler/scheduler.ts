@@ -26,7 +26,7 @@ import { makesRoom, runPostFilters } from './framework/run-post-filters.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
 import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
-import { createSchedulingQueue, type SchedulingQueue } from './queue/scheduling-queue.ts';
+import { createSchedulingQueue, eventTest, type SchedulingQueue } from './queue/scheduling-queue.ts';
 import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
 import { createSchedulerTimers } from './scheduler-timers.ts';
 import {
@@ -120,6 +120,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     {
       clock,
       pluginsOf: (pod) => profileOf(pod).plugins,
+      wants: eventTest([...profiles.values()].flatMap(({ plugins }) => plugins)),
       less: (a, b) => sorter?.less?.(a, b) ?? 0,
       preEnqueue: (pod) => firstStatus(profileOf(pod).points.preEnqueue, pod),
       incoming: metrics.incoming,

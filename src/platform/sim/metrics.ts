@@ -15,7 +15,7 @@ interface Series {
   readonly labels: Labels;
   value: number;
   sum: number;
-  /** Observations by the first bound they do not exceed. */
+  /** Of a histogram: observations by the first bound they do not exceed. */
   readonly bucketCounts: number[];
 }
 
@@ -26,6 +26,7 @@ interface Metric {
   series: Map<string, Series> | undefined;
 }
 
+const NO_BUCKETS: number[] = [];
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Makes an empty registry. */
@@ -87,7 +88,7 @@ function seriesOf(metric: Metric, labels: Labels): Series {
   const all = (metric.series ??= new Map());
   let series = all.get(key);
   if (series === undefined) {
-    const bucketCounts = boundsOf(metric).map(() => 0);
+    const bucketCounts = metric.type === 'histogram' ? boundsOf(metric).map(() => 0) : NO_BUCKETS;
     all.set(key, (series = { labels, value: 0, sum: 0, bucketCounts }));
   }
   return series;

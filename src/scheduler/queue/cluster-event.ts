@@ -14,8 +14,7 @@ export type ClusterEvent =
   | 'pod/update'
   | 'storage'
   | 'resource-claim'
-  | 'namespace/update'
-  | 'forced';
+  | 'namespace/update';
 
 /** What metrics call them: upstream's resource and action. Storage is one event here, of many kinds there. */
 export const eventLabels: Readonly<Record<ClusterEvent, string>> = {
@@ -32,5 +31,4 @@ export const eventLabels: Readonly<Record<ClusterEvent, string>> = {
   storage: 'StorageUpdate',
   'resource-claim': 'ResourceClaimUpdate',
   'namespace/update': 'NamespaceUpdate',
-  forced: 'ForceActivate',
 };

@@ -5,18 +5,20 @@ import { createNodeResourcesFit } from '../plugins/node-resources-fit/node-resou
 import { createPrioritySort } from '../plugins/priority-sort/priority-sort.ts';
 import { createSchedulingGates } from '../plugins/scheduling-gates/scheduling-gates.ts';
 import { testNode, testPod } from '../scheduler-fixture.ts';
-import { createSchedulingQueue } from './scheduling-queue.ts';
+import { createSchedulingQueue, eventTest } from './scheduling-queue.ts';
 
 function queueUnderTest() {
   const clock = new VirtualClock();
   const sort = createPrioritySort();
   const gates = createSchedulingGates();
+  const plugins = [createNodeResourcesFit(), gates];
   const queue = createSchedulingQueue(
     {
       clock,
       less: (a, b) => sort.less?.(a, b) ?? 0,
       preEnqueue: (pod) => gates.preEnqueue?.(pod),
-      pluginsOf: () => [createNodeResourcesFit(), gates],
+      pluginsOf: () => plugins,
+      wants: eventTest(plugins),
     },
     { initialBackoffMs: 1000, maxBackoffMs: 10_000, maxUnschedulableMs: 300_000 },
   );

@@ -8,6 +8,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { QueuedPod, SchedulerPlugin } from '../framework/plugin.ts';
 import type { Status } from '../framework/status.ts';
+import { UnschedulablePods } from './unschedulable-pods.ts';
 import { eventLabels, type ClusterEvent } from './cluster-event.ts';
 
 /** Upstream's defaults: 1 s doubling to 10 s; five minutes at most without a try. */
@@ -25,6 +26,8 @@ export interface QueueDeps {
   readonly preEnqueue: (pod: Pod) => Status | undefined;
   /** Whose hints count for the pod. */
   readonly pluginsOf: (pod: Pod) => readonly SchedulerPlugin[];
+  /** Whether plugins of the name want such events at all. */
+  readonly wants: (plugin: string, event: ClusterEvent) => boolean;
   /** Told whenever a pod enters a part of the queue, with the event that brought it there. */
   readonly incoming?: (event: string, queue: QueuePart) => void;
 }
@@ -93,6 +96,12 @@ export function createSchedulingQueue(deps: QueueDeps, config: QueueConfig): Sch
   return new Queue(deps, config);
 }
 
+/** Tells by name which of the plugins want which events. */
+export function eventTest(plugins: readonly SchedulerPlugin[]): QueueDeps['wants'] {
+  const wanted = new Set(plugins.flatMap(({ name, events = [] }) => events.map(({ event }) => `${name} ${event}`)));
+  return (plugin, event) => wanted.has(`${plugin} ${event}`);
+}
+
 const uidOf = (pod: Pod): string => pod.metadata.uid ?? '';
 
 class Queue implements SchedulingQueue {
@@ -100,7 +109,7 @@ class Queue implements SchedulingQueue {
   readonly #config: QueueConfig;
   readonly #active: Heap<Entry>;
   readonly #backoff: Heap<Entry>;
-  readonly #unschedulable = new Map<string, Entry>();
+  readonly #unschedulable = new UnschedulablePods<Entry>();
   readonly #gated = new Map<string, Entry>();
   /** In flight: events since the pod was popped. */
   readonly #inFlight = new Map<string, { entry: Entry; events: HappenedEvent[]; latest: Pod | undefined }>();
@@ -139,7 +148,7 @@ class Queue implements SchedulingQueue {
     }
     const entry = this.#find(uid);
     if (entry === undefined) return this.add(pod);
-    const waiting = this.#unschedulable.has(uid) || this.#gated.has(uid);
+    const waiting = this.#unschedulable.get(uid) !== undefined || this.#gated.has(uid);
     this.#drop(uid);
     entry.pod = pod;
     const label = eventLabels['pod/update'];
@@ -192,10 +201,13 @@ class Queue implements SchedulingQueue {
     const happened: HappenedEvent = { event, oldObject, newObject };
     const leaving = event === 'assigned-pod/delete' ? (oldObject as Pod | undefined)?.metadata.uid : undefined;
     for (const [uid, flying] of this.#inFlight) if (uid !== leaving) flying.events.push(happened);
-    for (const [uid, entry] of this.#unschedulable) {
-      if (uid === leaving || !this.#helps(entry, happened)) continue;
-      this.#unschedulable.delete(uid);
-      this.#toBackoff(entry, eventLabels[event]);
+    for (const [plugin, entries] of this.#unschedulable.groups()) {
+      if (!this.#deps.wants(plugin, event)) continue;
+      for (const [uid, entry] of entries) {
+        if (uid === leaving || !this.#helps(entry, happened)) continue;
+        this.#unschedulable.delete(uid);
+        this.#toBackoff(entry, eventLabels[event]);
+      }
     }
   }
 
@@ -220,7 +232,7 @@ class Queue implements SchedulingQueue {
     const common = { attempts, waitingMs: nowMs - entry.queuedAtMs, rejectedBy };
     if (this.#backoff.get(uid) !== undefined)
       return { ...common, part: 'backoff', nextTryMs: Math.max(0, entry.atMs - nowMs) };
-    if (this.#unschedulable.has(uid)) return { ...common, part: 'unschedulable' };
+    if (this.#unschedulable.get(uid) !== undefined) return { ...common, part: 'unschedulable' };
     if (this.#gated.has(uid))
       return { ...common, part: 'gated', gate: this.#deps.preEnqueue(entry.pod)?.reasons.join(', ') ?? '' };
     return { ...common, part: this.#inFlight.has(uid) ? 'in-flight' : 'active' };
@@ -283,7 +295,6 @@ class Queue implements SchedulingQueue {
   }
 
   #helps(entry: Entry, { event, oldObject, newObject }: HappenedEvent): boolean {
-    if (event === 'forced') return true;
     return this.#deps
       .pluginsOf(entry.pod)
       .some(
@@ -298,7 +309,7 @@ class Queue implements SchedulingQueue {
 
   #flushOld(): void {
     const before = this.#deps.clock.monotonicMs() - this.#config.maxUnschedulableMs;
-    for (const [uid, entry] of this.#unschedulable) {
+    for (const [uid, entry] of this.#unschedulable.entries()) {
       if (entry.atMs > before) continue;
       this.#unschedulable.delete(uid);
       this.#toBackoff(entry, 'UnschedulableTimeout');
