@@ -59,8 +59,6 @@ export const number = one(
 export const span = one('span of time, such as 1m30s', (value) => isSpan(value, spanMs));
 /** The same, which may begin with a minus. */
 export const signedSpan = one('span of time, such as -1h', (value) => isSpan(value, signedMs));
-/** Nothing at all. */
-export const nothing = one('nothing', (value) => value === null);
 
 /** One of these words. */
 export function oneOf(...words: readonly string[]): Shape {

@@ -25,7 +25,6 @@ import {
   fields,
   flag,
   listOf,
-  nothing,
   number,
   objectOr,
   oneOf,
@@ -162,8 +161,6 @@ export const steps: Readonly<Record<string, StepWord>> = {
     (cluster, { latency, ...faults }) =>
       void Object.assign(cluster.faults.store, faults, latency === undefined ? {} : { latencyMs: spanMs(latency) }),
   ),
-  /** What is left of a step that `keelson sim shrink` found to play no part. */
-  nothing: word(nothing, () => undefined),
   rest: word(span, expectRest),
   repeat: word<{ times: number; every: Duration; steps: ScenarioStep[] }>(
     fields({ times: number, every: span, steps: stepList }, ['times', 'every', 'steps']),

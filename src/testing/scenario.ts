@@ -15,6 +15,8 @@ import { fields, listOf, listOr, namesTo, number, rangeOf, ShapeError, text, typ
 import { stepList, steps as knownSteps, type ScenarioStep } from './scenario-steps.ts';
 import type { SimNodeSpec } from './sim-node.ts';
 
+export type { ScenarioStep } from './scenario-steps.ts';
+
 /** A scenario as its file says. */
 export interface Scenario {
   readonly name: string;
@@ -93,12 +95,23 @@ function placeText(path: Path): string {
     : path.join('.');
 }
 
+/**
+ * The scenario with everything drawn that is to be drawn from this seed. Each step draws from a stream of its own: leaving
+ * one out changes nothing for the others that are drawn already.
+ */
+export function drawScenario(scenario: Scenario, seed: number): Scenario {
+  const random = createSeededRandom(`${seed}/scenario`);
+  const { images, steps } = scenario;
+  return {
+    ...scenario,
+    ...(images && { images: draw(images, random) as NonNullable<Scenario['images']> }),
+    steps: steps.map((step, index) => draw(step, random.fork(`step-${index}`)) as ScenarioStep),
+  };
+}
+
 /** Runs a scenario once. Rejects with a `ScenarioError`. */
 export async function runScenario(scenario: Scenario, seed: number): Promise<ScenarioResult> {
-  const { nodes = 1, controllers, images = {} } = scenario;
-  const random = createSeededRandom(`${seed}/scenario`);
-  // Each step draws from a stream of its own: leaving one out changes nothing for the others.
-  const streamOf = (index: number): Random => random.fork(`step-${index}`);
+  const { nodes = 1, controllers, images = {}, steps } = drawScenario(scenario, seed);
   let step = -1;
   let cluster: Cluster | undefined;
   try {
@@ -106,20 +119,20 @@ export async function runScenario(scenario: Scenario, seed: number): Promise<Sce
       seed,
       nodes,
       ...(controllers === undefined ? {} : { controllers }),
-      images: Object.entries(images).map(([name, spec]) => image(name, draw(spec, random) as SimImageSpec)),
+      images: Object.entries(images).map(([name, spec]) => image(name, spec)),
     });
     const startMs = cluster.nowMs;
     const invariants = new PodInvariants(cluster);
     const context: StepContext = { cluster, invariants, vars: new Map() };
-    for (step = 0; step < scenario.steps.length; step++) {
-      const [[word, value] = ['', undefined]] = Object.entries(scenario.steps[step]!);
-      await knownSteps[word]!.run(context, draw(value, streamOf(step)));
+    for (step = 0; step < steps.length; step++) {
+      const [[word, value] = ['', undefined]] = Object.entries(steps[step]!);
+      await knownSteps[word]!.run(context, value);
       invariants.check();
     }
     const { hash, count } = cluster.eventLog();
     return { seed, hash, virtualMs: cluster.nowMs - startMs, changes: count };
   } catch (cause) {
-    throw new ScenarioError(scenario, { seed, step: Math.min(step, scenario.steps.length - 1), cause });
+    throw new ScenarioError(scenario, { seed, step: Math.min(step, steps.length - 1), cause });
   } finally {
     await cluster?.stop();
   }
@@ -139,5 +152,5 @@ function drawText(value: string, random: Random): unknown {
   const [low, high] = range;
   if (/^\d+$/.test(low) && /^\d+$/.test(high)) return Number(low) + random.int(Number(high) - Number(low) + 1);
   const lowMs = spanMs(low);
-  return lowMs + random.int(spanMs(high) - lowMs + 1);
+  return `${lowMs + random.int(spanMs(high) - lowMs + 1)}ms`;
 }
