@@ -68,3 +68,35 @@ test('authorities of clients: of all servers, followed, put back, and let go whe
   );
   await clock.drive(server.stop());
 });
+
+test('an expired or unreadable authority in a server’s own file: none puts back what another takes away', async () => {
+  const { storage, platform, server } = await startWithAll([], '');
+  const { objects } = storage;
+  const { clock } = platform;
+  const authority = async (name: string, validityMs: number): Promise<string> =>
+    (await createAuthority({ ...platform, nowMs: () => clock.nowMs() }, name, validityMs)).certPem;
+  const [expired, valid] = [await authority('expired', DAY_MS / 24), await authority('valid', 100 * DAY_MS)];
+  const unreadable = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  const behind = { nowMs: () => clock.nowMs() - 60_000, setTicker: clock.setTicker.bind(clock) };
+  const one = createClientAuthoritiesKeeper(
+    { ...platform, clock: behind, objects },
+    { clientCaPem: `${expired}${unreadable}${valid}` },
+  );
+  const two = createClientAuthoritiesKeeper({ ...platform, objects }, { clientCaPem: valid });
+  const bundle = (): string | undefined => objects.get(ConfigMaps, ...KEY)?.data?.['client-ca-file'];
+  await clock.drive(one.publish());
+  assert.equal(bundle(), `${expired}${valid}`, 'what is no certificate is not published');
+  let writes = 0;
+  const unfollow = objects.onChange(ConfigMaps, (now, old) => void (now !== old && old !== undefined && writes++));
+  for (const keeper of [one, two]) {
+    await clock.drive(keeper.publish());
+    keeper.start();
+  }
+  await clock.runUntil(() => bundle() === valid, DAY_MS / 12);
+  assert.equal(bundle(), valid);
+  await clock.advance(DAY_MS / 24);
+  assert.equal(writes, 1, 'it stays away');
+  unfollow();
+  for (const keeper of [one, two]) keeper.stop();
+  await clock.drive(server.stop());
+});

@@ -3,13 +3,15 @@
  * Upstream: the clusterauthenticationtrust controller.
  *
  * Invariant: what other servers wrote stays beside our own, so that servers whose files are renewed one after the other do
- * not undo each other; only authorities whose time is over go. Differs: our own stay even then, for whoever gave us the
- * file; and what is no certificate is dropped, where upstream gives up.
+ * not undo each other. Only authorities whose time is over go: no server adds one, be it in its own file, so that none
+ * puts back what another takes away. Differs: what is no certificate is left out likewise, where upstream gives up; and
+ * what is there goes only minutes after its end, as the clocks of servers differ.
  */
 import { ConfigMaps } from '../../api/gen/resources.ts';
 import type { ConfigMap } from '../../api/gen/core-v1.ts';
 import { readCertificate } from '../../component-helpers/pki/certificates.ts';
 import { certificateBlocks } from '../../platform/certificate-blocks.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RequestHeaderOptions } from '../options/authentication-options.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
@@ -17,6 +19,8 @@ import type { ObjectStore } from '../registry/object-store.ts';
 const NAMESPACE = 'kube-system';
 const NAME = 'extension-apiserver-authentication';
 const CHECK_PERIOD_MS = 60_000;
+/** So far the clocks of two servers may be apart: what one still adds, the other must not take away yet. */
+const CLOCKS_APART_MS = 5 * 60_000;
 
 /** Who vouches for users. */
 export interface ClientAuthorities {
@@ -38,10 +42,20 @@ export interface ClientAuthoritiesKeeper {
 }
 
 type Data = Readonly<Record<string, string>>;
+/** Whether this certificate's time has been over for so long. */
+type IsOver = (block: string, forMs: number) => boolean;
 
 /** Makes the keeper; nothing is written before `publish`. */
 export function createClientAuthoritiesKeeper(
-  { objects, clock, crypto, log }: Pick<Platform, 'clock' | 'crypto' | 'log'> & { readonly objects: ObjectStore },
+  {
+    objects,
+    clock,
+    crypto,
+    log,
+  }: Pick<Platform, 'crypto' | 'log'> & {
+    readonly clock: Pick<Clock, 'nowMs' | 'setTicker'>;
+    readonly objects: ObjectStore;
+  },
   initial: ClientAuthorities,
 ): ClientAuthoritiesKeeper {
   let own = dataOf(initial);
@@ -49,29 +63,29 @@ export function createClientAuthoritiesKeeper(
   let again = false;
   const stops: (() => void)[] = [];
 
-  async function expiredOf(data: Data): Promise<ReadonlySet<string>> {
-    const expired = new Set<string>();
-    for (const key of AUTHORITIES) {
-      const mine = blocksOf(own[key]);
-      for (const block of blocksOf(data[key]).filter((each) => !mine.includes(each))) {
-        const notAfterMs = await readCertificate({ crypto }, block).then(
-          (read) => read.notAfterMs,
-          () => 0,
-        );
-        if (notAfterMs <= clock.nowMs()) expired.add(block);
-      }
-    }
-    return expired;
+  /** When each certificate ends; 0 for what is none. */
+  async function endsOf(data: Data): Promise<readonly (readonly [string, number])[]> {
+    const blocks = AUTHORITIES.flatMap((key) => blocksOf(data[key]));
+    return await Promise.all(
+      blocks.map((block) =>
+        readCertificate({ crypto }, block).then(
+          ({ notAfterMs }) => [block, notAfterMs] as const,
+          () => [block, 0] as const,
+        ),
+      ),
+    );
   }
   async function publish(): Promise<void> {
+    const ends = new Map(await endsOf(own));
+    const isOver: IsOver = (block, forMs) => (ends.get(block) ?? Infinity) + forMs <= clock.nowMs();
     const metadata = { namespace: NAMESPACE, name: NAME };
-    const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { ...own } };
+    const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: combined({}, own, isOver) };
     const { data = {} } = await objects.ensure(ConfigMaps, wanted);
-    const expired = await expiredOf(data);
-    if (combined(data, own, expired) === data) return;
+    for (const [block, endMs] of await endsOf(data)) ends.set(block, endMs);
+    if (combined(data, own, isOver) === data) return;
     await objects.guaranteedUpdate(ConfigMaps, NAMESPACE, NAME, (now) => {
       const there = now.data ?? {};
-      const next = combined(there, own, expired);
+      const next = combined(there, own, isOver);
       return next === there ? undefined : { ...now, data: next };
     });
   }
@@ -123,18 +137,19 @@ function dataOf({ clientCaPem, proxies }: ClientAuthorities): Data {
 }
 
 /** What is there with what we add; the same object when that is nothing. Order stays: two servers must not take turns. */
-function combined(there: Data, own: Data, expired: ReadonlySet<string>): Data {
+function combined(there: Data, own: Data, isOver: IsOver): Data {
   const next: Record<string, string> = { ...there };
   let changed = false;
   for (const key of new Set([...Object.keys(own), ...AUTHORITIES])) {
     const read = AUTHORITIES.includes(key as never) ? blocksOf : listOf;
     const before = there[key];
-    const all = [...new Set([...read(before).filter((one) => !expired.has(one)), ...read(own[key])])];
-    const isSame = before !== undefined && sameList(read(before), all);
-    if (isSame || (before === undefined && own[key] === undefined)) continue;
+    const kept = read(before).filter((one) => !isOver(one, CLOCKS_APART_MS));
+    const added = read(own[key]).filter((one) => !isOver(one, 0));
+    const all = [...new Set([...kept, ...added])];
+    const text = read === blocksOf ? all.join('') : JSON.stringify(all);
+    if (before === undefined ? text === '' : sameList(read(before), all)) continue;
     changed = true;
-    if (before === undefined) next[key] = own[key]!;
-    else next[key] = read === blocksOf ? all.join('') : JSON.stringify(all);
+    next[key] = text;
   }
   return changed ? next : there;
 }
