@@ -3,10 +3,12 @@
  * Upstream: clientv3 with its balancer and retry policy.
  *
  * Invariants: a write is tried again only where the earlier try cannot have happened; a read is tried at every member,
- * ten times, within its deadline. A member without a leader counts as failed (`hasleader`), also for running watches.
+ * ten times, within its deadline, of which a member that hangs gets its share. A member without a leader counts as failed
+ * (`hasleader`), also for running watches. After `close` no connection is made.
  */
 import { createGrpcCaller, type GrpcCaller, type GrpcTls } from '../../grpc/grpc-caller.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { StoreError } from '../store.ts';
 import { isMembersFault, isUndone, storeErrorOf } from './errors.ts';
 import { type EtcdAnswers, etcdTable, mvccTable } from './etcd-table.ts';
 
@@ -30,6 +32,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const ROUND_PAUSE_MS = 250;
 /** For about as long as clientv3's hundred tries, 25 ms apart: an election, or a member that is started again. */
 const ROUNDS = 10;
+/** The least a member gets for the answer to a read, where that is left: a busy one is not one that hangs. */
+const LEAST_SHARE_MS = 5_000;
 
 interface Connected {
   readonly url: string;
@@ -44,7 +48,7 @@ export class EtcdClient {
   #members: readonly Connected[] = [];
   /** The member in use. */
   #current: Connected;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   constructor({ clock }: { readonly clock: Clock }, config: EtcdClientConfig) {
     this.#clock = clock;
@@ -68,7 +72,10 @@ export class EtcdClient {
   async call<Name extends keyof EtcdAnswers>(name: Name, request: object, call: EtcdCall): Promise<EtcdAnswers[Name]> {
     const deadlineMs = this.#clock.monotonicMs() + this.#timeoutMs;
     for (let attempt = 1; ; attempt++) {
-      const timeoutMs = Math.max(1, deadlineMs - this.#clock.monotonicMs());
+      if (this.#closing.signal.aborted) throw new StoreError('closed', `etcd: ${call.doing}: the client is closed`);
+      const leftMs = Math.max(1, deadlineMs - this.#clock.monotonicMs());
+      const untried = call.writes === true ? 1 : Math.max(1, this.#members.length + 1 - attempt);
+      const timeoutMs = Math.min(leftMs, Math.max(leftMs / untried, LEAST_SHARE_MS));
       const member = this.#current;
       try {
         return (await member.caller.unary(methodOf(name), request, { timeoutMs })) as EtcdAnswers[Name];
@@ -76,10 +83,13 @@ export class EtcdClient {
         if (isMembersFault(error)) this.#leave(member);
         const again = call.writes === true ? isUndone(error) : isMembersFault(error);
         const over =
-          this.#closed || attempt >= this.#members.length * ROUNDS || this.#clock.monotonicMs() >= deadlineMs;
+          this.#closing.signal.aborted ||
+          attempt >= this.#members.length * ROUNDS ||
+          this.#clock.monotonicMs() >= deadlineMs;
         if (!again || over) throw storeErrorOf(error, { doing: call.doing, writes: call.writes ?? false });
       }
-      if (attempt % this.#members.length === 0) await this.#clock.sleep(ROUND_PAUSE_MS);
+      if (attempt % this.#members.length === 0)
+        await this.#clock.sleep(ROUND_PAUSE_MS, this.#closing.signal).catch(() => undefined);
     }
   }
 
@@ -94,9 +104,9 @@ export class EtcdClient {
     }
   }
 
-  /** Closes the connections; calls under way end with an error. */
+  /** Closes the connections; calls under way and later ones end with an error. */
   close(): void {
-    this.#closed = true;
+    this.#closing.abort();
     for (const { caller } of this.#members) caller.disconnect();
   }
 

@@ -19,7 +19,7 @@ export interface EtcdMembers {
 }
 
 /** A member that lists the members may not have heard of a removal which the leader has decided. */
-const gone = /etcdserver: member (not found|has already been removed|.*permanently removed)/;
+const gone = /member (not found|has already been removed)|permanently removed/;
 
 /** Connects with the first call. */
 export function createEtcdMembers(deps: { readonly clock: Clock }, config: EtcdClientConfig): EtcdMembers {
