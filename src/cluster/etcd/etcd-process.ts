@@ -77,16 +77,20 @@ export function createEtcdProcess(deps: Deps, config: EtcdProcessConfig): EtcdPr
   };
 }
 
-/** Ends the etcd of this folder, if it runs; resolves when its data is nobody's. */
+/** Ends the etcd of this folder, if it runs; resolves when its data is nobody's. Rejects when it cannot be killed. */
 export async function endEtcd(deps: Pick<Deps, 'clock' | 'exec' | 'files'>, dir: string): Promise<void> {
   const { clock, exec } = deps;
   const pid = (await findEtcd(deps, dir))?.pid;
   if (pid === undefined) return;
   exec.kill(pid, 'SIGTERM');
-  const deadlineMs = clock.monotonicMs() + STOP_TIMEOUT_MS;
-  while (exec.kill(pid, 0) && clock.monotonicMs() < deadlineMs) await clock.sleep(20);
+  const killMs = clock.monotonicMs() + STOP_TIMEOUT_MS;
+  while (exec.kill(pid, 0) && clock.monotonicMs() < killMs) await clock.sleep(20);
   if (exec.kill(pid, 0)) exec.kill(pid, 'SIGKILL');
-  while ((await findEtcd(deps, dir))?.pid === pid) await clock.sleep(20);
+  const deadlineMs = clock.monotonicMs() + STOP_TIMEOUT_MS;
+  while ((await findEtcd(deps, dir))?.pid === pid) {
+    if (clock.monotonicMs() > deadlineMs) throw new Error(`etcd (pid ${pid}) does not end`);
+    await clock.sleep(20);
+  }
 }
 
 /** The process with this data: looked for among all, so that none is ever forgotten. */

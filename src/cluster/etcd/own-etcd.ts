@@ -8,7 +8,6 @@
  */
 import { ensureEtcdPki } from '../../component-helpers/pki/etcd-pki.ts';
 import type { GrpcTls } from '../../grpc/grpc-caller.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { EtcdMember } from '../../storage/etcd/etcd-table.ts';
 import { createEtcdMembers, type EtcdMembers } from '../../storage/etcd/members.ts';
@@ -37,7 +36,7 @@ export interface OwnEtcd {
 const RETRY_MS = 300;
 /** etcd changes members only when those that stay have been connected for five seconds. kubeadm's patience. */
 const HEALTHY_PATIENCE_MS = 120_000;
-/** So many lists without it, and a member was removed: one of the others may not have heard of it yet. */
+/** So many lists in a row without it, and a member was removed: one of the others may not have heard of it yet. */
 const LISTS_WITHOUT = 3;
 const LOOK_PERIOD_MS = 5_000;
 /** One question to the members: joining asks again anyway. */
@@ -142,7 +141,8 @@ class Member implements OwnEtcd {
       members.setEndpoints(attempt % 2 === 0 ? others : [clientUrl]);
       try {
         const own = (await members.list()).find(({ peerURLs }) => peerURLs.includes(peerUrl));
-        if (own === undefined && ++without >= LISTS_WITHOUT)
+        without = own === undefined ? without + 1 : 0;
+        if (without >= LISTS_WITHOUT)
           throw new PreflightError(
             'this server was removed from its cluster (keelson server remove); keelson down --delete-data clears it',
           );
@@ -233,7 +233,7 @@ function initialCluster(
  * the only one. Rejects with `StoreError` when the members cannot agree on it.
  */
 export async function removeEtcdMember(
-  platform: Pick<Platform, 'clock' | 'files'>,
+  platform: Pick<Platform, 'clock' | 'files' | 'log'>,
   { dataDir, pkiDir }: Pick<OwnEtcdConfig, 'dataDir' | 'pkiDir'>,
   name: string,
 ): Promise<'removed' | 'unknown' | 'only'> {
@@ -260,7 +260,7 @@ export async function removeEtcdMember(
   };
   let tried = false;
   try {
-    const outcome = await whenHealthy(platform.clock, remove, () => (tried = true));
+    const outcome = await whenHealthy(platform, remove, () => (tried = true));
     // What an earlier try removed, though its answer was lost.
     return outcome === 'unknown' && tried ? 'removed' : outcome;
   } finally {
@@ -270,9 +270,14 @@ export async function removeEtcdMember(
 
 /**
  * Tries again while etcd finds that too few members have been connected for long enough, or has no leader, or left open
- * what became of the call.
+ * what became of the call. Says once what it waits for.
  */
-async function whenHealthy<T>(clock: Clock, change: () => Promise<T>, onOpen: () => void): Promise<T> {
+async function whenHealthy<T>(
+  { clock, log }: Pick<Platform, 'clock' | 'log'>,
+  change: () => Promise<T>,
+  onOpen: () => void,
+): Promise<T> {
+  let said = false;
   const passing = /unhealthy cluster|deadline exceeded|timed out|no leader|leader changed/;
   const deadlineMs = clock.monotonicMs() + HEALTHY_PATIENCE_MS;
   for (;;) {
@@ -283,6 +288,11 @@ async function whenHealthy<T>(clock: Clock, change: () => Promise<T>, onOpen: ()
       const open = error.code === 'unknownOutcome';
       if (!(open || passing.test(error.message)) || clock.monotonicMs() > deadlineMs) throw error;
       if (open) onOpen();
+      if (!said) {
+        const patienceSeconds = HEALTHY_PATIENCE_MS / 1000;
+        log.warn('waiting for the members of etcd to agree', { err: error, patienceSeconds });
+      }
+      said = true;
       await clock.sleep(RETRY_MS);
     }
   }

@@ -1,0 +1,40 @@
+/** Leaving a cluster whose members do not agree, and ending an etcd that does not end. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createNodeClock } from '../../platform/node/clock.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { startSpokenEtcd } from '../../storage/etcd/spoken-etcd-fixture.ts';
+import { writeEtcdFile } from './etcd-file.ts';
+import { endEtcd } from './etcd-process.ts';
+import { etcdPkiDir, removeEtcdMember } from './own-etcd.ts';
+
+test('members without a leader are asked again, and what is waited for is said once', async (t) => {
+  let lists = 0;
+  const etcd = await startSpokenEtcd(() =>
+    ++lists > 40 ? { status: 0 } : { status: 14, message: 'etcdserver: no leader' },
+  );
+  t.after(() => etcd.stop());
+  const { files, log } = createSimPlatform();
+  const [dataDir, pkiDir] = ['/data', '/data/pki'];
+  await files.makeDir(etcdPkiDir(pkiDir));
+  for (const name of ['ca.crt', 'client.crt', 'client.key'])
+    await files.writeFileAtomic(`${etcdPkiDir(pkiDir)}/${name}`, 'unused without TLS');
+  await writeEtcdFile(files, dataDir, { name: 'a', clientUrl: etcd.url, peerUrl: 'http://127.0.0.1:2', others: [] });
+  const clock = { ...createNodeClock(), sleep: () => Promise.resolve() };
+  assert.equal(await removeEtcdMember({ clock, files, log }, { dataDir, pkiDir }, 'b'), 'unknown');
+  assert.deepEqual(
+    log.entries.map(({ level, message }) => [level, message]),
+    [['warn', 'waiting for the members of etcd to agree']],
+  );
+});
+
+test('an etcd that not even SIGKILL ends is an error that names it', async () => {
+  const { clock, exec, files } = createSimPlatform();
+  await files.makeDir('/proc/77');
+  await files.writeFileAtomic('/proc/77/cmdline', '/usr/bin/etcd\0--data-dir\0/data/etcd/data\0');
+  const signals: unknown[] = [];
+  const kill = (_: number, signal: unknown): boolean => (signal !== 0 && signals.push(signal), true);
+  const ended = endEtcd({ clock, files, exec: { ...exec, kill } }, '/data/etcd');
+  await assert.rejects(clock.drive(ended), /etcd \(pid 77\) does not end/);
+  assert.deepEqual(signals, ['SIGTERM', 'SIGKILL']);
+});
