@@ -7,13 +7,23 @@ export const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
 /** Reads the text; indexes of `limit` and above, and what cannot be read, are left out. */
 export function parseIndexes(text: string | undefined, limit: number): Set<number> {
   const indexes = new Set<number>();
+  for (const [first, last] of rangesOf(text, limit)) for (let index = first; index <= last; index++) indexes.add(index);
+  return indexes;
+}
+
+/** How many indexes a text that names each once has below `limit`. */
+export function countIndexes(text: string | undefined, limit: number): number {
+  let count = 0;
+  for (const [first, last] of rangesOf(text, limit)) count += Math.max(0, last - first + 1);
+  return count;
+}
+
+/** First and last index of each part; the last may be below the first, which is none. */
+function* rangesOf(text: string | undefined, limit: number): Iterable<readonly [number, number]> {
   for (const part of (text ?? '').split(',')) {
     const match = /^(\d+)(?:-(\d+))?$/.exec(part);
-    if (match === null) continue;
-    const last = Math.min(Number(match[2] ?? match[1]), limit - 1);
-    for (let index = Number(match[1]); index <= last; index++) indexes.add(index);
+    if (match !== null) yield [Number(match[1]), Math.min(Number(match[2] ?? match[1]), limit - 1)];
   }
-  return indexes;
 }
 
 /** The text: runs of three and more are abridged. */
