@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Endpoints, EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
-import type { Pod, Service } from '../api/gen/core-v1.ts';
+import type { Endpoints as EndpointsObject, Pod, Service } from '../api/gen/core-v1.ts';
+import { forbidden } from '../api/status-error.ts';
 import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { startHarness, type Harness } from './controllers-fixture.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
@@ -194,6 +195,36 @@ describe('endpointslice and endpoints', () => {
     h.api.seed(Endpoints, byHand('served'));
     await h.clock.advance(1000);
     assert.deepEqual(names(), ['alone', 'served'], 'made anew it is nobody’s');
+    await h.stop();
+  });
+
+  it('that could not be deleted with their service are left alone once that is given up', async () => {
+    let refuses = true;
+    const h = startHarness([createEndpointsController], {
+      before(api) {
+        const { handler } = api;
+        Object.assign(api, {
+          handler: ((request) => {
+            if (refuses && request.method === 'DELETE') throw forbidden(Endpoints, 'served', 'not now');
+            return handler(request);
+          }) satisfies typeof handler,
+        });
+      },
+    });
+    const { selector: _, ...spec } = service().spec!;
+    h.api.seed(Services, { metadata: { namespace: 'default', name: 'served' }, spec });
+    h.api.seed(Endpoints, { metadata: { namespace: 'default', name: 'served' } });
+    await h.clock.advance(1000);
+    h.api.remove(Services, 'default/served');
+    const givenUp = () => h.log.entries.some(({ message }) => message === 'dropping key out of the queue');
+    await h.clock.runUntil(givenUp, 3_600_000);
+    refuses = false;
+    h.api.modify<EndpointsObject>(Endpoints, 'default/served', (old) => ({
+      ...old,
+      subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 80 }] }],
+    }));
+    await h.clock.advance(1000);
+    assert.equal(h.api.objects(Endpoints).length, 1);
     await h.stop();
   });
 

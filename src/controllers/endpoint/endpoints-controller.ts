@@ -29,6 +29,7 @@ import { canonicalSubsets, subsetsOf } from './subsets.ts';
 
 const ACCOUNT = 'endpoint-controller';
 const WORKERS = 5;
+const MAX_RETRIES = 15;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 
@@ -49,7 +50,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     workers: WORKERS,
     informers: informerList(services, pods, endpoints),
     sync,
-    maxRetries: 15,
+    maxRetries: MAX_RETRIES,
   });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
@@ -88,7 +89,11 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     try {
       await client.delete(parseKey(key), { signal });
     } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
+      if (!isReason(error, 'NotFound')) {
+        // The last try: what comes to stand there later is somebody else's.
+        if (loop.queue.numRequeues(key) >= MAX_RETRIES) gone.delete(key);
+        throw error;
+      }
     }
     gone.delete(key);
   }
