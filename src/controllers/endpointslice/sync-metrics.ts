@@ -31,15 +31,20 @@ export function createSyncMetrics(metrics: Metrics): SyncMetrics {
     spec('services_count_by_traffic_distribution', 'Services by their trafficDistribution.', ['traffic_distribution']),
   );
   const wished = new Map<string, string>();
+  const counts = new Map<string, number>();
+  const add = (distribution: string, change: number): void => {
+    if (distribution === '') return;
+    const count = (counts.get(distribution) ?? 0) + change;
+    counts.set(distribution, count);
+    distributions.set(count, { traffic_distribution: distribution });
+  };
   const tell = (key: string, now: string): void => {
     const before = wished.get(key) ?? '';
     if (before === now) return;
     if (now === '') wished.delete(key);
     else wished.set(key, now);
-    for (const distribution of [before, now].filter((each) => each !== '')) {
-      const count = [...wished.values()].filter((each) => each === distribution).length;
-      distributions.set(count, { traffic_distribution: distribution });
-    }
+    add(before, -1);
+    add(now, 1);
   };
   return {
     synced: (result) => syncs.inc({ result }),

@@ -333,16 +333,16 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
     }
   }
 
-  const recount = (): void => told.count(autoscalers.list().length);
+  let count = 0;
   autoscalers.addHandler({
     onAdd(hpa) {
-      recount();
+      told.count(++count);
       loop.queue.add(keyOfObject(hpa));
     },
     onUpdate: (old, hpa) =>
       void (old.metadata.generation !== hpa.metadata.generation && loop.queue.add(keyOfObject(hpa))),
     onDelete(hpa) {
-      recount();
+      told.count(--count);
       loop.queue.add(keyOfObject(hpa));
     },
   });
