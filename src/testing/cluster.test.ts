@@ -6,7 +6,8 @@ import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { ConfigMaps, Deployments, Nodes, Pods } from '../api/gen/resources.ts';
 import type { PodWhy } from '../component-helpers/pod-why.ts';
 import { image } from '../cri/sim/sim-image.ts';
-import { Cluster, type ClusterOptions } from './cluster.ts';
+import { Cluster } from './cluster.ts';
+import type { ClusterOptions } from './cluster-options.ts';
 import type { WaitError } from './wait.ts';
 
 const WEB = `

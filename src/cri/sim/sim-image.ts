@@ -107,8 +107,10 @@ export interface SimImageSpec {
   /** Reaction to the stop signal; 'ignored' waits for the kill. Default: ends at once with 0. */
   readonly onStop?: 'ignored' | { readonly after?: Duration; readonly code?: number };
   readonly logs?: readonly (string | SimLogLine)[];
-  readonly exec?: (call: SimExecCall) => SimExecResult;
-  readonly http?: (call: SimHttpCall) => SimHttpAnswer;
+  /** What commands do: always the same, or by the command. Default: nothing, with success. */
+  readonly exec?: SimExecResult | ((call: SimExecCall) => SimExecResult);
+  /** What is answered on `ports`: always the same, or by the request. Default: nobody listens. */
+  readonly http?: SimHttpAnswer | ((call: SimHttpCall) => SimHttpAnswer);
   /** Ports `http` listens on from the start of the container on. Default 80 and 8080. */
   readonly ports?: readonly number[];
   /** Written to the termination message file at the end. */
@@ -130,11 +132,14 @@ export interface SimImageSpec {
 /** An image by name. */
 export interface SimImage extends SimImageSpec {
   readonly name: string;
+  readonly exec?: (call: SimExecCall) => SimExecResult;
+  readonly http?: (call: SimHttpCall) => SimHttpAnswer;
 }
 
 /** Describes an image. A name without a tag means `latest`. Throws on a duration or an amount that is none. */
 export function image(name: string, spec: SimImageSpec = {}): SimImage {
-  const { start, exits, crashes, onStop, pull, logs = [], usage } = spec;
+  const { exec, http, ...rest } = spec;
+  const { start, exits, crashes, onStop, pull, logs = [], usage } = rest;
   const durations = [
     start,
     exits?.after,
@@ -149,7 +154,12 @@ export function image(name: string, spec: SimImageSpec = {}): SimImage {
   } catch (error) {
     throw new Error(`image ${name}: ${(error as Error).message}`, { cause: error });
   }
-  return { ...spec, name: /[:@]/.test(name.slice(name.lastIndexOf('/') + 1)) ? name : `${name}:latest` };
+  return {
+    ...rest,
+    ...(exec && { exec: typeof exec === 'function' ? exec : () => exec }),
+    ...(http && { http: typeof http === 'function' ? http : () => http }),
+    name: /[:@]/.test(name.slice(name.lastIndexOf('/') + 1)) ? name : `${name}:latest`,
+  };
 }
 
 /** Use from a moment on. */
