@@ -46,7 +46,7 @@ const METRICS: Readonly<Partial<Record<ControllerName, readonly string[]>>> = {
   'endpointslice-controller': ['changes', 'syncs', 'num_endpoint_slices', 'endpoints_added_per_sync_count'].map(
     (name) => `endpoint_slice_controller_${name}`,
   ),
-  'endpointslice-mirroring-controller': ['changes', 'syncs', 'num_endpoint_slices'].map(
+  'endpointslice-mirroring-controller': ['changes', 'num_endpoint_slices'].map(
     (name) => `endpoint_slice_mirroring_controller_${name}`,
   ),
   'root-ca-certificate-publisher-controller': ['root_ca_cert_publisher_sync_total'],
