@@ -30,10 +30,15 @@ test('a stage that fails without a failed test counts as one failure', () => {
   assert.deepEqual(sumTotals([{ name: 'lint', outcome: 'failed', durationMs: 1 }]), { passed: 0, failed: 1 });
 });
 
-test('simulations run beside what waits for containers, if both are wanted', () => {
+test('stages run beside one another, if both are wanted', () => {
   const names = (...wanted: string[]) => inGroups(chooseStages(wanted)).map((group) => group.map(({ name }) => name));
   assert.deepEqual(names('unit', 'sim', 'integration'), [['unit'], ['sim', 'integration']]);
   assert.deepEqual(names('sim'), [['sim']]);
+  assert.deepEqual(names('types', 'lint', 'layers', 'knip', 'build'), [
+    ['types'],
+    ['lint'],
+    ['layers', 'knip', 'build'],
+  ]);
 });
 
 test('stages are chosen by name and keep their order', () => {

@@ -10,13 +10,14 @@ export interface Stage {
   readonly commands: readonly (readonly string[])[];
   /** Whether they run at the same time. */
   readonly atOnce?: boolean;
-  /** Runs beside the next stage, and lets it go first. */
-  readonly patient?: boolean;
+  /** Runs beside the next stage. */
+  readonly besideNext?: boolean;
   /** The test files of a run of node:test, which leaves totals; none at all is a failure. */
   readonly files?: readonly string[];
 }
 
 const check = (name: string, ...commands: string[][]): Stage => ({ name, commands });
+const besideNext = (stage: Stage): Stage => ({ ...stage, besideNext: true });
 
 interface TestRun {
   readonly patterns: readonly string[];
@@ -27,6 +28,7 @@ interface TestRun {
 interface IsolatedTestRun extends TestRun {
   /** Test files at the same time. */
   readonly concurrency: number;
+  /** Lets what runs beside it go first. */
   readonly patient?: boolean;
 }
 
@@ -53,7 +55,7 @@ function isolatedTests(name: string, run: IsolatedTestRun): Stage {
     '--import=./tools/run-tests/untracked.ts',
     ...(patient ? ['--import=./tools/run-tests/patient.ts'] : []),
   ];
-  return { name, commands: [[...args, ...files]], files, patient };
+  return { name, commands: [[...args, ...files]], files };
 }
 
 /**
@@ -93,17 +95,20 @@ export const stages: readonly Stage[] = [
     ['tools/function-length.ts'],
     ['node_modules/oxfmt/bin/oxfmt', '--check'],
   ),
-  check('layers', ['tools/layers.ts']),
-  check('knip', ['node_modules/knip/bin/knip.js', '--no-progress']),
+  // Each of these three keeps one processor busy.
+  besideNext(check('layers', ['tools/layers.ts'])),
+  besideNext(check('knip', ['node_modules/knip/bin/knip.js', '--no-progress'])),
   // The stages after it start `bin/keelson`, which runs the bundle when there is one of these very sources.
   check('build', ['tools/build.ts']),
   sharedTests('unit', { patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'], processes: 2, timeoutMs: 300_000 }),
-  isolatedTests('sim', {
-    patterns: ['test/sim/**/*.test.ts', 'examples/cluster-tests/**/*.test.ts'],
-    concurrency: 2,
-    timeoutMs: 1_200_000,
-    patient: true,
-  }),
+  besideNext(
+    isolatedTests('sim', {
+      patterns: ['test/sim/**/*.test.ts', 'examples/cluster-tests/**/*.test.ts'],
+      concurrency: 2,
+      timeoutMs: 1_200_000,
+      patient: true,
+    }),
+  ),
   sideBySide(
     'integration',
     isolatedTests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 3, timeoutMs: 1_200_000 }),
