@@ -145,7 +145,7 @@ const rows: Readonly<Record<ControllerName, Row>> = {
     'persistent-volume-binder',
     'persistentvolume-controller',
     'claims volumes',
-    'pv_collector_: bound_pv_count bound_pvc_count total_pv_count unbound_pv_count unbound_pvc_count',
+    ': pv_collector_bound_pv_count pv_collector_bound_pvc_count pv_collector_total_pv_count pv_collector_unbound_pv_count pv_collector_unbound_pvc_count retroactive_storageclass_errors_total retroactive_storageclass_total',
   ],
   'persistentvolume-attach-detach-controller': [
     'attachdetach-controller',

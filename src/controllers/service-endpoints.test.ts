@@ -174,6 +174,29 @@ describe('endpointslice and endpoints', () => {
     await h.stop();
   });
 
+  it('made by hand go with their service; without one they are left alone', async () => {
+    const h = start();
+    const byHand = (name: string) => ({
+      metadata: { namespace: 'default', name },
+      subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 80 }] }],
+    });
+    const { selector: _, ...spec } = service().spec!;
+    h.api.seed(Services, { metadata: { namespace: 'default', name: 'served' }, spec });
+    for (const name of ['served', 'alone']) h.api.seed(Endpoints, byHand(name));
+    h.api.seed(Services, service());
+    await h.clock.advance(1000);
+    const names = () => h.api.objects(Endpoints).map(({ metadata }) => metadata.name);
+    assert.deepEqual(names(), ['served', 'alone', 'web']);
+    h.api.remove(Services, 'default/served');
+    h.api.remove(Services, 'default/web');
+    await h.clock.advance(1000);
+    assert.deepEqual(names(), ['alone']);
+    h.api.seed(Endpoints, byHand('served'));
+    await h.clock.advance(1000);
+    assert.deepEqual(names(), ['alone', 'served'], 'made anew it is nobody’s');
+    await h.stop();
+  });
+
   it('put at most 100 endpoints in a slice and touch one slice for one change', async () => {
     const h = start();
     h.api.seed(Services, service());

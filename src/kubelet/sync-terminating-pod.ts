@@ -3,6 +3,7 @@
  * SyncTerminatingRuntimePod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
+import { claimNamesOf } from '../component-helpers/resource-claims.ts';
 import { killPod, runningPodOf } from './kill-pod.ts';
 import type { PodSyncer } from './pod-workers/pod-syncer.ts';
 import type { SyncPodDeps } from './sync-pod.ts';
@@ -46,8 +47,7 @@ export function createTerminationSyncs(deps: SyncPodDeps): Omit<PodSyncer, 'sync
         const ids = running.map(({ id }) => id).join(' ');
         throw new Error(`detected running containers after a successful KillPod, CRI violation: [${ids}]`);
       }
-      if ((pod.spec?.resourceClaims ?? []).length > 0)
-        await deps.dynamicResources.unprepareDynamicResources(podUid(pod));
+      if (claimNamesOf(pod).length > 0) await deps.dynamicResources.unprepareDynamicResources(podUid(pod));
       // The end states are taken now: containers may be removed before the last step.
       deps.statusManager.setPodStatus(pod, change(deps.generateStatus(pod, stopped, true)));
       log.debug('Pod termination stopped all running containers', podFields(pod));

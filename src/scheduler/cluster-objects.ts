@@ -20,13 +20,15 @@ import {
   StorageClasses,
 } from '../api/gen/resources.ts';
 import { deepEqual } from '../base/equal.ts';
+import type { DeviceClass } from '../api/gen/resource-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { Informer } from '../client/informer.ts';
 import { createOptionalInformer, type OptionalInformerDeps } from '../client/optional-informer.ts';
+import { DEVICE_CLASS_RESOURCES } from '../component-helpers/resource-claims.ts';
 import { withRuleTaints } from '../component-helpers/device-taint-rules.ts';
 import type { ClusterObjects } from './framework/plugin-deps.ts';
 import { createServiceSiblings, createSiblingSelector, selectingServices } from './framework/sibling-selector.ts';
-import type { ClusterEvent } from './queue/cluster-event.ts';
+import type { ClusterEvent, LookedUpKind } from './queue/cluster-event.ts';
 
 /** The look-ups and what keeps them current. */
 export interface FollowedObjects extends ClusterObjects {
@@ -34,6 +36,8 @@ export interface FollowedObjects extends ClusterObjects {
   onEvent(notify: (event: ClusterEvent, old: unknown, now: unknown) => void): void;
   waitForSync(signal: AbortSignal): Promise<void>;
 }
+
+const CLASSES_BY_RESOURCE = 'extended-resource';
 
 /** Makes the informers; they run when the factory is started. */
 export function followClusterObjects(deps: OptionalInformerDeps): FollowedObjects {
@@ -46,10 +50,24 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
   const csiNodes = informers.informer(CSINodes);
   const csiDrivers = informers.informer(CSIDrivers);
   const capacities = informers.informer(CSIStorageCapacities);
-  const storageInformers = [claims, volumes, classes, csiNodes, csiDrivers, capacities];
   const resourceClaims = informers.informer(ResourceClaims);
   const slices = informers.informer(ResourceSlices);
   const deviceClasses = informers.informer(DeviceClasses);
+  deviceClasses.addIndex(CLASSES_BY_RESOURCE, ({ metadata, spec }) => [
+    `${DEVICE_CLASS_RESOURCES}${metadata.name}`,
+    ...(spec.extendedResourceName === undefined ? [] : [spec.extendedResourceName]),
+  ]);
+  const lookedUp = {
+    'persistent-volume-claim': claims,
+    'persistent-volume': volumes,
+    'storage-class': classes,
+    'csi-node': csiNodes,
+    'csi-driver': csiDrivers,
+    'csi-storage-capacity': capacities,
+    'resource-claim': resourceClaims,
+    'resource-slice': slices,
+    'device-class': deviceClasses,
+  } satisfies Record<LookedUpKind, unknown>;
   const taintRules = createOptionalInformer(deps, DeviceTaintRules);
   const namespaces = informers.informer(Namespaces);
   const budgets = informers.informer(PodDisruptionBudgets);
@@ -72,6 +90,7 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
     resourceClaims: () => resourceClaims.list(),
     resourceSlices: () => withRuleTaints(slices.list(), taintRules.list()),
     deviceClass: (name) => deviceClasses.get({ name }),
+    extendedResourceClass: (resource) => newestOf(deviceClasses.byIndex(CLASSES_BY_RESOURCE, resource)),
     storageClass: (name) => classes.get({ name }),
     namespaceLabels: (name) => namespaces.get({ name })?.metadata.labels,
     budgets: () => budgets.list(),
@@ -79,21 +98,18 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
     serviceSiblings: createServiceSiblings(owners.services),
     servicesOf: (pod) => selectingServices(owners.services, pod),
     onEvent(notify) {
-      const deviceInformers = [resourceClaims, slices, deviceClasses, taintRules];
-      for (const informer of deviceInformers as unknown as Pick<Informer<KubernetesObject>, 'addHandler'>[]) {
+      for (const [kind, informer] of Object.entries(lookedUp) as [LookedUpKind, Informer<KubernetesObject>][])
         informer.addHandler({
-          onAdd: (now) => notify('resource-claim', undefined, now),
-          onUpdate: (old, now) => notify('resource-claim', old, now),
-          onDelete: (old) => notify('resource-claim', old, undefined),
+          onAdd: (now) => notify(`${kind}/add`, undefined, now),
+          onUpdate: (old, now) => notify(`${kind}/update`, old, now),
+          onDelete: (old) => notify(`${kind}/delete`, old, undefined),
         });
-      }
-      for (const informer of storageInformers as unknown as Informer<KubernetesObject>[]) {
-        informer.addHandler({
-          onAdd: (now) => notify('storage', undefined, now),
-          onUpdate: (old, now) => notify('storage', old, now),
-          onDelete: (old) => notify('storage', old, undefined),
-        });
-      }
+      // A rule adds taints to the devices of slices.
+      taintRules.addHandler({
+        onAdd: (now) => notify('resource-slice/update', undefined, now),
+        onUpdate: (old, now) => notify('resource-slice/update', old, now),
+        onDelete: (old) => notify('resource-slice/update', old, undefined),
+      });
       namespaces.addHandler({
         onUpdate(old, now) {
           if (!deepEqual(old.metadata.labels, now.metadata.labels)) notify('namespace/update', old, now);
@@ -101,11 +117,21 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
       });
     },
     async waitForSync(signal) {
-      const all = [...storageInformers, resourceClaims, slices, deviceClasses, namespaces, budgets];
+      const all = [...Object.values(lookedUp), namespaces, budgets];
       await Promise.all([
         taintRules.start(signal),
         ...[...all, ...Object.values(owners)].map((informer) => informer.waitForSync(signal)),
       ]);
     },
   };
+}
+
+/** Of classes created in the same second, the first by name. */
+function newestOf(classes: readonly DeviceClass[]): DeviceClass | undefined {
+  const bornOf = ({ metadata }: DeviceClass): string => metadata.creationTimestamp ?? '';
+  const isBefore = (a: DeviceClass, b: DeviceClass): boolean =>
+    bornOf(a) > bornOf(b) || (bornOf(a) === bornOf(b) && (a.metadata.name ?? '') < (b.metadata.name ?? ''));
+  let newest = classes[0];
+  for (const one of classes) if (newest !== undefined && isBefore(one, newest)) newest = one;
+  return newest;
 }

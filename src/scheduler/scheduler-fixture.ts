@@ -60,6 +60,7 @@ export function testPluginDeps(parts: Partial<SchedulerPluginDeps> = {}): Schedu
     resourceClaims: () => [],
     resourceSlices: () => [],
     deviceClass: () => undefined,
+    extendedResourceClass: () => undefined,
     storageClass: () => undefined,
     namespaceLabels: () => undefined,
     budgets: () => [],

@@ -344,7 +344,11 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
         nominations,
         ownPods,
       });
-      objects.onEvent((event, old, now) => queue.notify(event, old, now));
+      objects.onEvent((event, old, now) => {
+        // Which resources device classes stand for is all that remembered answers depend on beside pod and node.
+        if (event.startsWith('device-class/')) for (const { memories } of profiles.values()) memories?.forget();
+        queue.notify(event, old, now);
+      });
       informers.start(signal);
       await Promise.all([synced(signal), objects.waitForSync(signal)]);
       queue.onReady(() => queueMicrotask(() => void run(signal)));

@@ -8,7 +8,7 @@ import { parseFieldSelector, requiredFieldValue } from '../../api/field-selector
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { Nodes, PersistentVolumes, Pods, VolumeAttachments } from '../../api/gen/resources.ts';
-import { claimNameOf } from '../../component-helpers/resource-claims.ts';
+import { claimNamesOf } from '../../component-helpers/resource-claims.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
 import { claimNames, configMapNames, secretNames, volumeSecrets } from './pod-references.ts';
@@ -82,10 +82,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     return getOnly(asked) ?? related(asked, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)));
   },
   'resource.k8s.io/resourceclaims': (asked, view) =>
-    getOnly(asked) ??
-    related(asked, view, (a, v) =>
-      somePod(a, v, (pod) => (pod.spec?.resourceClaims ?? []).some((claim) => claimNameOf(pod, claim) === a.name)),
-    ),
+    getOnly(asked) ?? related(asked, view, (a, v) => somePod(a, v, (pod) => claimNamesOf(pod).includes(a.name))),
   '/persistentvolumes': (asked, view) => getOnly(asked) ?? related(asked, view, volumeOfPod),
   '/serviceaccounts': (asked, view) => {
     const verdict =

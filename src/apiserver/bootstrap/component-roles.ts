@@ -121,6 +121,7 @@ export const componentRoles: Readonly<Record<string, BootstrapRole>> = {
       'r namespaces',
       'r resource:deviceclasses,resource:devicetaintrules,resource:resourceclaims,resource:resourceslices',
       'update,patch resource:resourceclaims/status,resource:resourceclaims',
+      'create,delete resource:resourceclaims',
     ),
   },
   'system:kube-controller-manager': {

@@ -17,7 +17,7 @@ import type { Client } from '../../client/client.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { OptionalInformer } from '../../client/optional-informer.ts';
 import { ruleSelects, type DeviceName } from '../../component-helpers/device-taint-rules.ts';
-import { claimNameOf } from '../../component-helpers/resource-claims.ts';
+import { claimNamesOf } from '../../component-helpers/resource-claims.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { deviceToleratedMs } from './device-tolerations.ts';
 
@@ -147,9 +147,8 @@ export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): 
       if (rule.spec.taint.effect === 'NoExecute' && results.some((result) => ruleSelects(rule, result))) enqueue(rule);
   };
   const enqueueOfPod = (pod: Pod): void => {
-    for (const podClaim of pod.spec?.resourceClaims ?? []) {
-      const name = claimNameOf(pod, podClaim);
-      const claim = name === undefined ? undefined : claims.get({ namespace: pod.metadata.namespace ?? '', name });
+    for (const name of claimNamesOf(pod)) {
+      const claim = claims.get({ namespace: pod.metadata.namespace ?? '', name });
       if (claim !== undefined) enqueueSelecting(claim);
     }
   };

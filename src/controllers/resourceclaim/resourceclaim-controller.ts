@@ -14,7 +14,12 @@ import type { Informer } from '../../client/informer.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
-import { CLAIM_FINALIZER, claimNameOf } from '../../component-helpers/resource-claims.ts';
+import {
+  CLAIM_FINALIZER,
+  claimNameOf,
+  claimNamesOf,
+  EXTENDED_RESOURCE_CLAIM,
+} from '../../component-helpers/resource-claims.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 
 const ACCOUNT = 'resource-claim-controller';
@@ -177,12 +182,8 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
 
   const enqueueClaim = (claim: ResourceClaim): void => void loop.queue.add(`claim:${keyOfObject(claim)}`);
   const enqueuePod = (pod: Pod): void => {
-    if ((pod.spec?.resourceClaims ?? []).length === 0) return;
-    loop.queue.add(`pod:${keyOfObject(pod)}`);
-    for (const podClaim of pod.spec?.resourceClaims ?? []) {
-      const name = claimNameOf(pod, podClaim);
-      if (name !== undefined) loop.queue.add(`claim:${pod.metadata.namespace ?? ''}/${name}`);
-    }
+    if ((pod.spec?.resourceClaims ?? []).length > 0) loop.queue.add(`pod:${keyOfObject(pod)}`);
+    for (const name of claimNamesOf(pod)) loop.queue.add(`claim:${pod.metadata.namespace ?? ''}/${name}`);
   };
   pods.addHandler({ onAdd: enqueuePod, onUpdate: (_, pod) => enqueuePod(pod), onDelete: enqueuePod });
   claims.addHandler({ onAdd: enqueueClaim, onUpdate: (_, claim) => enqueueClaim(claim) });
@@ -210,7 +211,7 @@ function exposeClaims(metrics: Metrics, claims: Informer<ResourceClaim>): () => 
       JSON.stringify({
         allocated: String(status?.allocation !== undefined),
         admin_access: String(hasAdminAccess(spec)),
-        source: metadata.annotations?.[POD_CLAIM_NAME] === undefined ? '' : 'resource_claim_template',
+        source: sourceOf(metadata.annotations),
       }),
     );
     known = [...groups.keys()].map((text) => JSON.parse(text) as Record<string, string>);
@@ -220,6 +221,11 @@ function exposeClaims(metrics: Metrics, claims: Informer<ResourceClaim>): () => 
     end();
     forget();
   };
+}
+
+function sourceOf(annotations: Readonly<Record<string, string>> = {}): string {
+  if (annotations[POD_CLAIM_NAME] !== undefined) return 'resource_claim_template';
+  return annotations[EXTENDED_RESOURCE_CLAIM] === 'true' ? 'extended_resource' : '';
 }
 
 function hasAdminAccess({ devices }: ResourceClaim['spec']): boolean {

@@ -134,6 +134,30 @@ describe('resource claims', () => {
     assert.deepEqual(calls, ['prepare card', 'unprepare card']);
   });
 
+  it('stand for extended resources: each container gets the devices of its requests', async () => {
+    const fixture = await started();
+    const { calls } = await plug(fixture);
+    putClaim(fixture, ['uid-web']);
+    const gpu = { 'example.com/gpu': '1' };
+    const app: Container = { name: 'app', image: 'image', resources: { limits: gpu, requests: gpu } };
+    const extendedResourceClaimStatus = {
+      resourceClaimName: 'card',
+      requestMappings: [{ containerName: 'app', resourceName: 'example.com/gpu', requestName: 'a' }],
+    };
+    const spec = { containers: [app] };
+    fixture.addPod('web', { metadata: { uid: 'uid-web' }, spec, status: { extendedResourceClaimStatus } });
+    await fixture.platform.clock.advance(2_000);
+    assert.equal(fixture.summary('web'), 'Running true', fixture.events.join('\n'));
+    const pod = fixture.pod('web')!;
+    assert.deepEqual(pod.status?.extendedResourceClaimStatus, extendedResourceClaimStatus);
+    const devices = async (name: string): Promise<readonly string[] | undefined> =>
+      (await fixture.platform.clock.drive(fixture.kubelet.core.containerDevices(pod, { ...app, name })))?.cdiDevices;
+    assert.deepEqual(await devices('app'), [`${driver}/gpu=one`]);
+    assert.deepEqual(await devices('other'), undefined);
+    await remove(fixture, 'web');
+    assert.deepEqual(calls, ['prepare card', 'unprepare card']);
+  });
+
   it('hold a pod back, with the reason, until they are ready', async () => {
     const fixture = await started();
     putClaim(fixture, []);

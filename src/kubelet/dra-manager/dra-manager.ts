@@ -109,17 +109,14 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
 
   function claimResources(pod: Pod, container: Container): ClaimResources[] {
     const namespace = podNamespace(pod);
-    return (container.resources?.claims ?? []).flatMap(({ name: wanted, request }) => {
-      const podClaim = pod.spec?.resourceClaims?.find((each) => each.name === wanted);
-      const name = podClaim === undefined ? undefined : claimNameOf(pod, podClaim);
-      if (name === undefined) return [];
+    return partsOf(pod, container).map(({ name, request }) => {
       const info = infos
         .all()
         .find((each) => each.namespace === namespace && each.name === name && each.podUids.includes(podUid(pod)));
       const devices = Object.entries(info?.drivers ?? {}).flatMap(([driverName, list]) =>
         list.filter((device) => isOfRequest(device, request)).map((device) => ({ ...device, driverName })),
       );
-      return [{ claim: info ?? { namespace, name, uid: '' }, prepared: info?.prepared === true, devices }];
+      return { claim: info ?? { namespace, name, uid: '' }, prepared: info?.prepared === true, devices };
     });
   }
 
@@ -132,8 +129,8 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
     pluginHandler: handlerOf(drivers, log),
     unprepare,
     async prepare(pod) {
-      if ((pod.spec?.resourceClaims ?? []).length === 0) return;
       const names = claimNames(pod);
+      if (names.length === 0) return;
       const claims = await Promise.all(names.map((name) => deps.getClaim(podNamespace(pod), name)));
       for (const claim of claims) checkClaim(pod, claim);
       await mutex.run('claims', async () => {
@@ -198,13 +195,30 @@ function started({ metadata, status }: ResourceClaim, known: ClaimInfo | undefin
 
 /** Names of the claims that exist for the pod. Throws while one is still to be made. */
 function claimNames(pod: Pod): string[] {
-  return (pod.spec?.resourceClaims ?? []).flatMap((podClaim) => {
+  const extended = pod.status?.extendedResourceClaimStatus;
+  const own = (pod.spec?.resourceClaims ?? []).flatMap((podClaim) => {
     const name = claimNameOf(pod, podClaim);
     if (name !== undefined) return [name];
     // The template's claim was not needed.
     if (pod.status?.resourceClaimStatuses?.some((status) => status.name === podClaim.name) === true) return [];
     throw new Error(`ResourceClaim not created yet for pod claim ${podClaim.name}`);
   });
+  return extended === undefined ? own : [...own, extended.resourceClaimName];
+}
+
+/** The parts of claims that are for the container: those it names, and those that stand for its extended resources. */
+function partsOf(pod: Pod, { name, resources }: Container): { name: string; request: string | undefined }[] {
+  const named = (resources?.claims ?? []).flatMap(({ name: wanted, request }) => {
+    const podClaim = pod.spec?.resourceClaims?.find((each) => each.name === wanted);
+    const claim = podClaim === undefined ? undefined : claimNameOf(pod, podClaim);
+    return claim === undefined ? [] : [{ name: claim, request }];
+  });
+  const extended = pod.status?.extendedResourceClaimStatus;
+  const ofContainer = extended?.requestMappings.filter(({ containerName }) => containerName === name) ?? [];
+  return [
+    ...named,
+    ...ofContainer.map(({ requestName }) => ({ name: extended!.resourceClaimName, request: requestName })),
+  ];
 }
 
 function checkClaim(pod: Pod, { metadata, status }: ResourceClaim): void {

@@ -57,6 +57,9 @@ export function generateApiPodStatus(input: GenerateInput): PodStatus {
   const kept = {
     ...(previous.startTime === undefined ? {} : { startTime: previous.startTime }),
     ...(previous.resourceClaimStatuses === undefined ? {} : { resourceClaimStatuses: previous.resourceClaimStatuses }),
+    ...(previous.extendedResourceClaimStatus === undefined
+      ? {}
+      : { extendedResourceClaimStatus: previous.extendedResourceClaimStatus }),
     ...(previous.nominatedNodeName === undefined ? {} : { nominatedNodeName: previous.nominatedNodeName }),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };

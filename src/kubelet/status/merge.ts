@@ -30,7 +30,7 @@ export function mergePodStatus(pod: Pod, status: PodStatus, couldHaveRunningCont
     conditions = [...conditions.filter((condition) => condition.type !== 'DisruptionTarget'), disruption];
   }
   let merged: PodStatus = { ...status, conditions };
-  for (const field of ['resourceClaimStatuses', 'nominatedNodeName'] as const) {
+  for (const field of ['resourceClaimStatuses', 'extendedResourceClaimStatus', 'nominatedNodeName'] as const) {
     const { [field]: _dropped, ...rest } = merged;
     merged = old[field] === undefined ? rest : { ...rest, [field]: old[field] };
   }
@@ -68,7 +68,12 @@ function withoutReady(pod: Pod, status: PodStatus): PodStatus {
 }
 
 /** Fields of a status that others write, and those compared apart. */
-const notCompared: ReadonlySet<string> = new Set(['resourceClaimStatuses', 'nominatedNodeName', 'conditions']);
+const notCompared: ReadonlySet<string> = new Set([
+  'resourceClaimStatuses',
+  'extendedResourceClaimStatus',
+  'nominatedNodeName',
+  'conditions',
+]);
 
 function haveSameConditions(a: PodStatus, b: PodStatus): boolean {
   const [own, others] = [a, b].map((status) =>

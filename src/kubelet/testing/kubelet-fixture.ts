@@ -39,6 +39,8 @@ export interface PodChanges {
   readonly metadata?: Pod['metadata'];
   /** As the API server would have found. Default BestEffort. */
   readonly qosClass?: string;
+  /** Beside phase and class. */
+  readonly status?: Pod['status'];
 }
 
 /** Volumes that are always there. */
@@ -138,7 +140,7 @@ export function createKubeletFixture(options: KubeletFixtureOptions = {}): Kubel
           containers: [{ name: 'app', image: 'image' }],
           ...changes.spec,
         },
-        status: { phase: 'Pending', qosClass: changes.qosClass ?? 'BestEffort' },
+        status: { phase: 'Pending', qosClass: changes.qosClass ?? 'BestEffort', ...changes.status },
       });
     },
     summary(name) {

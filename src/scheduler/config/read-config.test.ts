@@ -59,6 +59,7 @@ profiles:
     ['TaintToleration', 7],
     ['NodeAffinity', 2],
     ['InterPodAffinity', 2],
+    ['DynamicResources', 1],
     ['NodeResourcesBalancedAllocation', 1],
     ['NodeLabel', 1],
   ]);

@@ -17,6 +17,11 @@ const CLASSES = 32;
 export class ClassMemories {
   readonly #memories = new Lru<string, ClassMemory>(CLASSES);
 
+  /** What plugins look up beside pod and node has changed. */
+  forget(): void {
+    this.#memories.clear();
+  }
+
   /** The memory for the pod's class; `filters`: those that are asked, in order. */
   of(pod: Pod, filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>): ClassMemory {
     const key = podClassKey(pod);

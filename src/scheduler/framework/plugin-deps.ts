@@ -27,6 +27,8 @@ export interface ClusterObjects {
   readonly resourceClaims: () => readonly ResourceClaim[];
   readonly resourceSlices: () => readonly ResourceSlice[];
   readonly deviceClass: (name: string) => DeviceClass | undefined;
+  /** The device class that stands for an extended resource; the newest of several. */
+  readonly extendedResourceClass: (resource: string) => DeviceClass | undefined;
   readonly storageClass: (name: string) => StorageClass | undefined;
   readonly namespaceLabels: (namespace: string) => Labels;
   readonly budgets: () => readonly PodDisruptionBudget[];

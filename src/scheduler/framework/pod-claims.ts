@@ -1,6 +1,5 @@
 /** The claims a pod uses, looked up. Shared by the volume plugins of the scheduler. */
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
 
 /** Finds a claim. */
 export type FindClaim = (namespace: string, name: string) => PersistentVolumeClaim | undefined;
@@ -29,9 +28,8 @@ export function isBound(claim: PersistentVolumeClaim): boolean {
   );
 }
 
-/** Whether a storage object that changed may matter to the pod: of claims only its own do. */
-export function mayConcern(pod: Pod, changed: unknown): boolean {
-  const { kind, metadata } = changed as KubernetesObject;
-  if (kind !== 'PersistentVolumeClaim') return true;
+/** Whether the pod uses the claim. */
+export function isOwnClaim(pod: Pod, claim: unknown): boolean {
+  const { metadata } = claim as PersistentVolumeClaim;
   return metadata.namespace === pod.metadata.namespace && claimsOf(pod).some(({ name }) => name === metadata.name);
 }

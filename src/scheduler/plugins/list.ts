@@ -56,7 +56,11 @@ export const defaultPlugins: readonly PluginEntry[] = [
   { name: 'TaintToleration', weight: 3, create: () => createTaintToleration() },
   { name: 'NodeAffinity', weight: 2, create: (_d, args) => createNodeAffinity(args as NodeAffinityArgs | undefined) },
   { name: 'NodePorts', weight: 0, create: () => createNodePorts() },
-  { name: 'NodeResourcesFit', weight: 1, create: (_d, args) => createNodeResourcesFit(args as FitArgs | undefined) },
+  {
+    name: 'NodeResourcesFit',
+    weight: 1,
+    create: (d, args) => createNodeResourcesFit(args as FitArgs | undefined, d.extendedResourceClass),
+  },
   { name: 'VolumeRestrictions', weight: 0, create: (d) => createVolumeRestrictions(d.claim) },
   {
     name: 'VolumeBinding',
@@ -76,7 +80,7 @@ export const defaultPlugins: readonly PluginEntry[] = [
     create: (d, args) => createInterPodAffinity(d.namespaceLabels, args as InterPodAffinityArgs | undefined),
   },
   // Before preemption: devices that nobody uses are given back rather than pods evicted.
-  { name: 'DynamicResources', weight: 0, create: (d) => createDynamicResources(d) },
+  { name: 'DynamicResources', weight: 1, create: (d) => createDynamicResources(d) },
   {
     name: 'DefaultPreemption',
     weight: 0,

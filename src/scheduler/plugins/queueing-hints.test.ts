@@ -14,7 +14,6 @@ import { createNodeResourcesFit } from './node-resources-fit/node-resources-fit.
 import { createNodeUnschedulable } from './node-unschedulable/node-unschedulable.ts';
 import { createPodTopologySpread } from './pod-topology-spread/pod-topology-spread.ts';
 import { createTaintToleration } from './taint-toleration/taint-toleration.ts';
-import { createVolumeBinding } from './volume-binding/volume-binding.ts';
 
 /** `now` for what is new or changed, `old` for what is gone or was before. */
 interface Case {
@@ -71,7 +70,6 @@ const spreads = web('p', 'web', {
     { topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule', labelSelector: term.labelSelector },
   ],
 });
-const binding = createVolumeBinding(testPluginDeps());
 const devices = createDynamicResources(testPluginDeps());
 const withClaims = testPod('p', {
   spec: {
@@ -79,7 +77,6 @@ const withClaims = testPod('p', {
     resourceClaims: [{ name: 'r', resourceClaimName: 'r' }],
   },
 });
-const volumeClaim = (name: string) => ({ kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' } });
 const deviceClaim = (name: string, allocated: boolean) => ({
   kind: 'ResourceClaim',
   metadata: { name, namespace: 'default' },
@@ -257,23 +254,16 @@ describe('queueing hints', () => {
       false,
     ],
     ['a node that is open', { plugin: closed, event: 'node/update-taint', pod: wants, old: small, now: large }, true],
-    ['its own claim', { plugin: binding, event: 'storage', pod: withClaims, now: volumeClaim('c') }, true],
-    ["another pod's claim", { plugin: binding, event: 'storage', pod: withClaims, now: volumeClaim('d') }, false],
-    [
-      'a volume',
-      { plugin: binding, event: 'storage', pod: withClaims, now: { kind: 'PersistentVolume', metadata: {} } },
-      true,
-    ],
     [
       'its own device claim',
-      { plugin: devices, event: 'resource-claim', pod: withClaims, now: deviceClaim('r', false) },
+      { plugin: devices, event: 'resource-claim/add', pod: withClaims, now: deviceClaim('r', false) },
       true,
     ],
     [
       'devices given back',
       {
         plugin: devices,
-        event: 'resource-claim',
+        event: 'resource-claim/update',
         pod: withClaims,
         old: deviceClaim('s', true),
         now: deviceClaim('s', false),
@@ -282,24 +272,19 @@ describe('queueing hints', () => {
     ],
     [
       'a claim with devices gone',
-      { plugin: devices, event: 'resource-claim', pod: withClaims, old: deviceClaim('s', true) },
+      { plugin: devices, event: 'resource-claim/delete', pod: withClaims, old: deviceClaim('s', true) },
       true,
     ],
     [
       'devices given to another',
       {
         plugin: devices,
-        event: 'resource-claim',
+        event: 'resource-claim/update',
         pod: withClaims,
         old: deviceClaim('s', false),
         now: deviceClaim('s', true),
       },
       false,
-    ],
-    [
-      'a new slice',
-      { plugin: devices, event: 'resource-claim', pod: withClaims, now: { kind: 'ResourceSlice', metadata: {} } },
-      true,
     ],
     ['a pod of its namespace', { plugin: spread, event: 'assigned-pod/add', pod: spreads, now: web('q') }, true],
     ['a pod of another namespace', { plugin: spread, event: 'assigned-pod/add', pod: spreads, now: elsewhere }, false],

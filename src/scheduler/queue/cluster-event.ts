@@ -1,23 +1,15 @@
 /** What happens in a cluster that may make pods schedulable. Upstream: framework.ClusterEvent. */
 
-/** The kind of object and what happened to it. */
-export type ClusterEvent =
-  | 'node/add'
-  | 'node/update-allocatable'
-  | 'node/update-label'
-  | 'node/update-taint'
-  | 'node/update-condition'
-  | 'node/delete'
-  | 'assigned-pod/add'
-  | 'assigned-pod/update'
-  | 'assigned-pod/delete'
-  | 'pod/update'
-  | 'storage'
-  | 'resource-claim'
-  | 'namespace/update';
+/** Objects that plugins look up, beside nodes and pods. */
+export type LookedUpKind = keyof typeof LOOKED_UP;
 
-/** What metrics call them: upstream's resource and action. Storage is one event here, of many kinds there. */
-export const eventLabels: Readonly<Record<ClusterEvent, string>> = {
+/** What happened to a looked-up object. */
+export type LookedUpEvent = `${LookedUpKind}/${'add' | 'update' | 'delete'}`;
+
+/** The kind of object and what happened to it. */
+export type ClusterEvent = keyof typeof LABELS | LookedUpEvent;
+
+const LABELS = {
   'node/add': 'NodeAdd',
   'node/update-allocatable': 'NodeUpdateNodeAllocatable',
   'node/update-label': 'NodeUpdateNodeLabel',
@@ -28,7 +20,26 @@ export const eventLabels: Readonly<Record<ClusterEvent, string>> = {
   'assigned-pod/update': 'AssignedPodUpdate',
   'assigned-pod/delete': 'AssignedPodDelete',
   'pod/update': 'UnschedulablePodUpdate',
-  storage: 'StorageUpdate',
-  'resource-claim': 'ResourceClaimUpdate',
   'namespace/update': 'NamespaceUpdate',
-};
+} as const;
+
+const LOOKED_UP = {
+  'persistent-volume-claim': 'PersistentVolumeClaim',
+  'persistent-volume': 'PersistentVolume',
+  'storage-class': 'StorageClass',
+  'csi-node': 'CSINode',
+  'csi-driver': 'CSIDriver',
+  'csi-storage-capacity': 'CSIStorageCapacity',
+  'resource-claim': 'ResourceClaim',
+  'resource-slice': 'ResourceSlice',
+  'device-class': 'DeviceClass',
+} as const;
+
+const ACTIONS: Readonly<Record<string, string>> = { add: 'Add', update: 'Update', delete: 'Delete' };
+
+/** What metrics call it: upstream's resource and action. */
+export function eventLabel(event: ClusterEvent): string {
+  if (event in LABELS) return LABELS[event as keyof typeof LABELS];
+  const [kind, action = ''] = event.split('/');
+  return `${LOOKED_UP[kind as LookedUpKind]}${ACTIONS[action]}`;
+}

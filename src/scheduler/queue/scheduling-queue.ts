@@ -9,7 +9,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { QueuedPod, SchedulerPlugin } from '../framework/plugin.ts';
 import type { Status } from '../framework/status.ts';
 import { UnschedulablePods } from './unschedulable-pods.ts';
-import { eventLabels, type ClusterEvent } from './cluster-event.ts';
+import { eventLabel, type ClusterEvent } from './cluster-event.ts';
 
 /** Upstream's defaults: 1 s doubling to 10 s; five minutes at most without a try. */
 export interface QueueConfig {
@@ -151,7 +151,7 @@ class Queue implements SchedulingQueue {
     const waiting = this.#unschedulable.get(uid) !== undefined || this.#gated.has(uid);
     this.#drop(uid);
     entry.pod = pod;
-    const label = eventLabels['pod/update'];
+    const label = eventLabel('pod/update');
     if (!waiting) return this.#enqueue(entry, label);
     const gated = entry.rejectedBy.size === 0;
     if (gated || this.#helps(entry, { event: 'pod/update', oldObject: old, newObject: pod }))
@@ -206,7 +206,7 @@ class Queue implements SchedulingQueue {
       for (const [uid, entry] of entries) {
         if (uid === leaving || !this.#helps(entry, happened)) continue;
         this.#unschedulable.delete(uid);
-        this.#toBackoff(entry, eventLabels[event]);
+        this.#toBackoff(entry, eventLabel(event));
       }
     }
   }

@@ -92,6 +92,15 @@ const cards = (...names: string[]): object => ({
   devices: names.map((name) => ({ name })),
 });
 
+const withCards = (name: string, resource: string): Step =>
+  create(Pods, name, {
+    spec: {
+      containers: [
+        { name: 'c', image: 'i', resources: { limits: { [resource]: '1' }, requests: { [resource]: '1' } } },
+      ],
+    },
+  });
+
 const runs: CrashWorld['runs'] = ({ spec }) => (spec?.nodeName ?? '') !== '';
 
 /** In each, every pod has one place to go. */
@@ -160,6 +169,34 @@ const worlds: Readonly<Record<string, CrashWorld>> = {
       async (h) => await h.finish(await h.get(Pods, 'default/c'), 'Succeeded'),
     ],
     restMs: 30_000,
+  },
+  'while it gives out devices that stand for extended resources': {
+    needsTwoWrites: 'the controller of claims takes the finalizer off a claim that is not allocated',
+    with: ['resourceclaim-controller'],
+    before: all(machine('n1', '4'), machine('n2', '4'), create(ResourceSlices, 's', { spec: cards('d1', 'd2') })),
+    steps: [
+      withCards('a', 'example.com/card'),
+      create(DeviceClasses, 'cards', { spec: { extendedResourceName: 'example.com/card' } }),
+      withCards('b', 'deviceclass.resource.kubernetes.io/cards'),
+      withCards('waits', 'example.com/card'),
+      async (h) => await h.finish(await h.get(Pods, 'default/b'), 'Succeeded'),
+    ],
+    restMs: 30_000,
+    async holds(h) {
+      for (const name of ['a', 'waits']) {
+        const { spec, status } = await h.get(Pods, `default/${name}`);
+        const told = status?.extendedResourceClaimStatus;
+        assert.equal(spec?.nodeName, 'n1', name);
+        assert.deepEqual(told?.requestMappings, [
+          { containerName: 'c', resourceName: 'example.com/card', requestName: 'container-0-request-0' },
+        ]);
+        const claim = await h.get(ResourceClaims, `default/${told?.resourceClaimName}`);
+        assert.deepEqual(
+          claim.status?.reservedFor?.map((user) => user.name),
+          [name],
+        );
+      }
+    },
   },
 };
 

@@ -1,7 +1,7 @@
 /**
  * DynamicResources: pods with resource claims run where devices for them are or can be allocated; what is found is written
  * into the claims, with the pod, before it is bound; devices that are made ready after that are waited for. Upstream:
- * plugins/dynamicresources. Not here: extended resources that are backed by device classes.
+ * plugins/dynamicresources.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
@@ -9,19 +9,33 @@ import { ResourceClaims } from '../../../api/gen/resources.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { Client } from '../../../client/client.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
-import { CLAIM_FINALIZER, claimNameOf } from '../../../component-helpers/resource-claims.ts';
+import { CLAIM_FINALIZER } from '../../../component-helpers/resource-claims.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
 import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
+import { normalizeToHundred } from '../../framework/profile.ts';
 import { failed, unresolvable, unschedulable, type Status } from '../../framework/status.ts';
 import { allocateClaims } from './allocator.ts';
 import { deallocate, hasBindingConditions, untilDevicesReady, type AwaitedClaim } from './binding-conditions.ts';
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
 import { usedDevices, type Shares } from './consumed-capacity.ts';
 import { allDevices, type NodeDevices } from './device-pools.ts';
+import { deviceEvents } from './device-events.ts';
+import {
+  findExtendedResources,
+  removeExtendedClaim,
+  isLeftInVain,
+  wantOn,
+  writeExtendedClaim,
+  writeMappings,
+  type ExtendedResources,
+  type ExtendedWant,
+} from './extended-claim.ts';
+import { hasRanks, rankScore } from './rank-score.ts';
 
 const NAME = 'DynamicResources';
+const LEFT_IN_VAIN = unresolvable(NAME, 'cannot schedule extended resource claim');
 const UNREACHABLE = unresolvable(NAME, 'resourceclaim not available on the node');
 /** Upstream's limit of consumers of one claim. */
 const MAX_CONSUMERS = 256;
@@ -29,7 +43,7 @@ const MAX_CONSUMERS = 256;
 /** What the plugin works with. */
 export interface DynamicResourcesDeps extends Pick<
   ClusterObjects,
-  'pod' | 'resourceClaim' | 'resourceClaims' | 'resourceSlices' | 'deviceClass'
+  'pod' | 'resourceClaim' | 'resourceClaims' | 'resourceSlices' | 'deviceClass' | 'extendedResourceClass'
 > {
   readonly client: Client;
   readonly clock: Clock;
@@ -43,11 +57,18 @@ interface CycleClaims {
   readonly inUse: ReadonlySet<string>;
   readonly shares: Shares;
   /** What was found, by node. */
-  readonly found: Map<string, readonly AllocationResult[]>;
+  readonly found: Map<string, Found>;
+  readonly extended: ExtendedResources | undefined;
   /** What was taken, by the claim's uid. */
   readonly taken: Map<string, Decision>;
   /** Claims whose devices some node cannot reach. */
   readonly outOfReach: Set<ResourceClaim>;
+}
+
+/** Allocations in the order of what is wanted; the last is that of extended resources, if they are among it. */
+interface Found {
+  readonly results: readonly AllocationResult[];
+  readonly extended: ExtendedWant | undefined;
 }
 
 /** An allocation that a cycle has decided on. */
@@ -73,39 +94,52 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       return 'code' in found && found.code === 'pending' ? found : undefined;
     },
     preFilter(state, pod) {
-      if ((pod.spec?.resourceClaims ?? []).length === 0) return { code: 'skip', reasons: [], plugin: NAME };
+      const extended = findExtendedResources(deps, pod);
+      if ((pod.spec?.resourceClaims ?? []).length === 0 && extended === undefined)
+        return { code: 'skip', reasons: [], plugin: NAME };
       const found = findClaims(deps, pod);
       if ('code' in found) return found;
       for (const claim of found.claims) forgetKnown(inFlight, claim);
-      const refusal = refuse(found.claims, pod, inFlight);
+      const left = extended?.left === undefined ? [] : [extended.left];
+      for (const claim of left) forgetKnown(inFlight, claim);
+      const refusal = refuse([...found.claims, ...left], pod, inFlight);
       if (refusal !== undefined) return unresolvable(NAME, refusal);
       try {
-        state.set(NAME, prepare(deps, found.claims, inFlight));
+        state.set(NAME, prepare(deps, { claims: found.claims, extended }, inFlight));
       } catch (error) {
         return unresolvable(NAME, error instanceof Error ? error.message : String(error));
       }
       return undefined;
     },
-    filter(state, _pod, { node }) {
-      const { claims, wanted, pools, inUse, shares, found, outOfReach } = claimsIn(state)!;
+    filter(state, pod, info) {
+      const { node } = info;
+      const { claims, wanted, pools, inUse, shares, found, outOfReach, extended } = claimsIn(state)!;
       const far = claims.filter(({ status }) => {
         const terms = status?.allocation?.nodeSelector?.nodeSelectorTerms;
         return terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node));
       });
       for (const claim of far) outOfReach.add(claim);
       if (far.length > 0) return UNREACHABLE;
-      if (wanted.length === 0) return undefined;
       try {
-        const results = allocateClaims({ node, pools, inUse, shares, claims: wanted });
+        const want = extended === undefined ? undefined : wantOn(deps, extended, { pod, node: info });
+        if (extended !== undefined && isLeftInVain(extended, want, info)) return LEFT_IN_VAIN;
+        const all = wantedOn({ wanted }, want);
+        const results = all.length === 0 ? [] : allocateClaims({ node, pools, inUse, shares, claims: all });
         if (results === undefined) return unschedulable(NAME, 'cannot allocate all claims');
-        found.set(node.metadata.name ?? '', results);
+        found.set(info.name, { results, extended: want });
         return undefined;
       } catch (error) {
         return unresolvable(NAME, `cannot allocate claims: ${error instanceof Error ? error.message : String(error)}`);
       }
     },
     postFilter(state, pod) {
-      const { claims = [], outOfReach = new Set<ResourceClaim>() } = claimsIn(state) ?? {};
+      const { claims = [], outOfReach = new Set<ResourceClaim>(), extended } = claimsIn(state) ?? {};
+      const left = extended?.left;
+      if (left !== undefined)
+        return {
+          message: 'deletion of ResourceClaim completed',
+          commit: () => removeExtendedClaim(deps.client, left),
+        };
       if (claims.length === 0) return { message: 'no new claims to deallocate' };
       const idle = [...outOfReach].filter(({ status }) => isIdle(status?.reservedFor, pod));
       if (idle.length === 0) return { message: 'still not schedulable' };
@@ -115,14 +149,22 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
         commit: () => deallocate(deps, claim, pod),
       };
     },
+    preScore: (state) =>
+      hasRanks(claimsIn(state)?.wanted ?? []) ? undefined : { code: 'skip', reasons: [], plugin: NAME },
+    score(state, _pod, { name }) {
+      const { wanted, found } = claimsIn(state)!;
+      return rankScore(wanted, found.get(name)?.results ?? []);
+    },
+    normalize: (_state, _pod, scores) => normalizeToHundred(scores, false),
     reserve(state, _pod, nodeName) {
       const cycle = claimsIn(state);
-      cycle?.wanted.forEach(({ claim }, at) => {
-        const result = cycle.found.get(nodeName)?.[at];
+      const found = cycle?.found.get(nodeName);
+      wantedOn(cycle, found?.extended).forEach(({ claim }, at) => {
+        const result = found?.results[at];
         if (result === undefined) return;
         const decision: Decision = { allocation: withShareIds(result, random) };
         inFlight.set(claim.metadata.uid ?? '', decision);
-        cycle.taken.set(claim.metadata.uid ?? '', decision);
+        cycle?.taken.set(claim.metadata.uid ?? '', decision);
       });
       return undefined;
     },
@@ -131,68 +173,78 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       for (const [uid, decision] of claimsIn(state)?.taken ?? [])
         if (decision.before === undefined && inFlight.get(uid) === decision) inFlight.delete(uid);
     },
-    async preBind(state, pod, { signal }) {
+    async preBind(state, pod, { nodeName, signal }) {
       try {
-        const { claims = [], taken = new Map<string, Decision>() } = claimsIn(state) ?? {};
+        const cycle = claimsIn(state);
+        if (cycle === undefined) return undefined;
+        const { claims, taken } = cycle;
+        const extended = await makeExtendedClaim(deps, { cycle, pod, nodeName, inFlight }, signal);
         const awaited: AwaitedClaim[] = [];
-        for (const claim of claims) {
+        for (const claim of extended === undefined ? claims : [...claims, extended]) {
           const decision = taken.get(claim.metadata.uid ?? '');
           const allocation = claim.status?.allocation ?? decision?.allocation;
           const before = await reserveFor(deps, { claim, pod, allocation: decision?.allocation }, signal);
           if (decision !== undefined) decision.before = before;
           if (hasBindingConditions(allocation)) awaited.push({ claim, before });
         }
+        const want = cycle.found.get(nodeName)?.extended;
+        if (extended !== undefined && want !== undefined)
+          await writeMappings(deps.client, { pod, want, claim: extended }, signal);
         return await waitForDevices(deps, { awaited, pod, taken, inFlight }, signal);
       } catch (error) {
         return failed(NAME, error);
       }
     },
-    events: [{ event: 'resource-claim', hint: mayHelp }, { event: 'pod/update' }],
+    events: deviceEvents,
   };
 }
 
-/** Of claims those of the pod itself do, and those that give devices back; slices, classes and rules always may. */
-function mayHelp(pod: Pod, old: unknown, now: unknown): boolean {
-  const [before, after] = [old, now] as [ResourceClaim | undefined, ResourceClaim | undefined];
-  const changed = after ?? before;
-  if (changed?.kind !== 'ResourceClaim') return true;
-  const { namespace, name } = changed.metadata;
-  const isOwn = (pod.spec?.resourceClaims ?? []).some((claim) => claimNameOf(pod, claim) === name);
-  if (isOwn && namespace === pod.metadata.namespace) return true;
-  return before?.status?.allocation !== undefined && after?.status?.allocation === undefined;
+/** What devices must be found for on a node. */
+function wantedOn(cycle: Pick<CycleClaims, 'wanted'> | undefined, want: ExtendedWant | undefined): WantedClaim[] {
+  const wanted = cycle?.wanted ?? [];
+  if (want === undefined || want.wanted.claim.status?.allocation !== undefined) return [...wanted];
+  return [...wanted, want.wanted];
+}
+
+/** Writes the claim of the pod's extended resources, if the node has devices for them; what was decided on goes over to it. */
+async function makeExtendedClaim(
+  { client }: DynamicResourcesDeps,
+  of: { readonly cycle: CycleClaims; readonly pod: Pod; readonly nodeName: string; readonly inFlight: InFlight },
+  signal: AbortSignal,
+): Promise<ResourceClaim | undefined> {
+  const { cycle, pod, inFlight } = of;
+  const want = cycle.found.get(of.nodeName)?.extended;
+  if (want === undefined) return undefined;
+  const claim = await writeExtendedClaim(client, { pod, want }, signal);
+  const before = want.wanted.claim.metadata.uid ?? '';
+  const decision = cycle.taken.get(before);
+  if (decision === undefined) return claim;
+  for (const decisions of [cycle.taken, inFlight]) {
+    decisions.delete(before);
+    decisions.set(claim.metadata.uid ?? '', decision);
+  }
+  return claim;
 }
 
 /** What the cycle needs to know: what is wanted and what is in use. */
-function prepare(deps: DynamicResourcesDeps, claims: readonly ResourceClaim[], inFlight: InFlight): CycleClaims {
+function prepare(
+  deps: DynamicResourcesDeps,
+  { claims, extended }: Pick<CycleClaims, 'claims' | 'extended'>,
+  inFlight: InFlight,
+): CycleClaims {
   const wanted = claims
     .filter(({ status }) => status?.allocation === undefined)
     .map((claim) => wantedClaim(claim, deps.deviceClass));
-  if (wanted.length === 0)
-    return {
-      claims,
-      wanted,
-      pools: { devices: [], counters: new Map() },
-      inUse: new Set(),
-      shares: new Map(),
-      found: new Map(),
-      taken: new Map(),
-      outOfReach: new Set(),
-    };
+  const cycle = { claims, wanted, extended, found: new Map(), taken: new Map(), outOfReach: new Set<ResourceClaim>() };
+  if (wanted.length === 0 && extended === undefined)
+    return { ...cycle, pools: { devices: [], counters: new Map() }, inUse: new Set(), shares: new Map() };
   const allocations: AllocationResult[] = [];
   for (const claim of deps.resourceClaims()) {
     forgetKnown(inFlight, claim);
     if (claim.status?.allocation !== undefined) allocations.push(claim.status.allocation);
   }
   const used = usedDevices([...allocations, ...[...inFlight.values()].map(({ allocation }) => allocation)]);
-  return {
-    claims,
-    wanted,
-    pools: allDevices(deps.resourceSlices()),
-    ...used,
-    found: new Map(),
-    taken: new Map(),
-    outOfReach: new Set(),
-  };
+  return { ...cycle, pools: allDevices(deps.resourceSlices()), ...used };
 }
 
 /** Whether nobody else uses what is allocated. */

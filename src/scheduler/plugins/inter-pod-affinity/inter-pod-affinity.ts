@@ -4,7 +4,8 @@
  * changed since the last cycle. Upstream: plugins/interpodaffinity. Differs: `matchLabelKeys` are honoured here, too, not only by the
  * API server.
  */
-import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import { deepEqual } from '../../../base/equal.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import { defaultArgs, type InterPodAffinityArgs } from '../../config/plugin-args.ts';
 import { createNodeCounts, type NodeCounts } from '../../framework/node-counts.ts';
@@ -59,7 +60,7 @@ export function createInterPodAffinity(
   const prohibitions = createProhibitionIndex(termsOf);
   const countsOf = (terms: readonly AffinityTerm[], snapshot: Snapshot): TopologyCounts =>
     terms.map((term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }));
-  const { attracts, frees, leaves } = createHints(termsOf);
+  const { attracts, frees, leaves, canMeet } = createHints(termsOf);
   const kept = (state: CycleState): Kept => state.get(NAME) as Kept;
   const change = (
     state: CycleState,
@@ -133,10 +134,13 @@ export function createInterPodAffinity(
           (leaves(pod, old as Pod) && !attracts(pod, now as Pod)),
       },
       { event: 'assigned-pod/delete', hint: (pod, gone) => frees(pod, gone as Pod) || leaves(pod, gone as Pod) },
-      { event: 'node/add' },
-      { event: 'node/update-label' },
+      { event: 'node/add', hint: (pod, _old, node) => canMeet(pod, node as Node) },
+      { event: 'node/update-label', hint: (pod, _old, node) => canMeet(pod, node as Node) },
       { event: 'namespace/update' },
-      { event: 'pod/update' },
+      {
+        event: 'pod/update',
+        hint: (pod, old) => !deepEqual((old as Pod | undefined)?.metadata.labels, pod.metadata.labels),
+      },
     ],
   };
 }
@@ -149,6 +153,8 @@ interface Hints {
   frees(pod: Pod, old: Pod, now?: Pod): boolean;
   /** With the last of its group the pod, which belongs to it, becomes the first: it may go anywhere. */
   leaves(pod: Pod, gone: Pod): boolean;
+  /** The node is of all the topologies in which the pod wants company. */
+  canMeet(pod: Pod, node: Node): boolean;
 }
 
 function createHints(termsOf: TermReader): Hints {
@@ -163,6 +169,8 @@ function createHints(termsOf: TermReader): Hints {
       termsOf(pod).antiAffinity.some((term) => term.matches(old) && !(now !== undefined && term.matches(now))) ||
       (isRepelled(pod, old) && !(now !== undefined && isRepelled(pod, now))),
     leaves: (pod, gone) => attracts(pod, gone) && attracts(pod, pod),
+    canMeet: (pod, { metadata }) =>
+      termsOf(pod).affinity.every(({ topologyKey }) => metadata.labels?.[topologyKey] !== undefined),
   };
 }
 

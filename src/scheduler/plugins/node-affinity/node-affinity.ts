@@ -52,6 +52,10 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
       preferredNodeAffinityWeight(pod, info.node) +
       (added === undefined ? 0 : preferredNodeAffinityWeight(added, info.node)),
     normalize: (_state, _pod, scores) => normalizeToHundred(scores, false),
-    events: [{ event: 'node/add', hint: helps }, { event: 'node/update-label', hint: helps }, { event: 'pod/update' }],
+    // What a pod without a gate asks of nodes never changes.
+    events: [
+      { event: 'node/add', hint: helps },
+      { event: 'node/update-label', hint: helps },
+    ],
   };
 }

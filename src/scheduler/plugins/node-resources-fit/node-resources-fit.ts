@@ -3,17 +3,22 @@ import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { quantityValue } from '../../../api/quantity.ts';
 import { amountsOf, podRequests, type ResourceAmounts } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
+import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
 import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable, type Status } from '../../framework/status.ts';
+import { extendedClasses } from '../dynamic-resources/extended-claim.ts';
 import { createResourceScorer } from './resource-scores.ts';
 
 const NAME = 'NodeResourcesFit';
 /** Names of resources are users' to choose. */
 const MAX_VERDICTS = 1000;
 
-/** Creates the plugin. */
-export function createNodeResourcesFit(args: FitArgs = defaultArgs.fit): SchedulerPlugin {
+/** Creates the plugin. What a device class stands for and a node has none of, DynamicResources has to find there. */
+export function createNodeResourcesFit(
+  args: FitArgs = defaultArgs.fit,
+  classOf: ClusterObjects['extendedResourceClass'] = () => undefined,
+): SchedulerPlugin {
   const scorer = createResourceScorer(args);
   const verdicts = createVerdicts();
   const wantedOf = (pod: Pod): Readonly<ResourceAmounts> => withoutIgnored(podRequests(pod).requests, args);
@@ -21,11 +26,15 @@ export function createNodeResourcesFit(args: FitArgs = defaultArgs.fit): Schedul
     name: NAME,
     nodeLocal: true,
     preFilter(state: CycleState, pod: Pod) {
-      state.set(NAME, wantedOf(pod));
+      const classes = extendedClasses(classOf, pod);
+      const kept: Kept = { wanted: wantedOf(pod), ...(classes.size > 0 && { classes }) };
+      state.set(NAME, kept);
       return undefined;
     },
     filter(state, pod, info) {
-      const wanted = (state.get(NAME) as ResourceAmounts | undefined) ?? podRequests(pod).requests;
+      const kept = state.get(NAME) as Kept | undefined;
+      const all = kept?.wanted ?? podRequests(pod).requests;
+      const wanted = kept?.classes === undefined ? all : withoutDevices(all, kept.classes, info);
       if (fits(wanted, info)) return undefined;
       return verdicts.of(insufficient(wanted, info));
     },
@@ -36,9 +45,29 @@ export function createNodeResourcesFit(args: FitArgs = defaultArgs.fit): Schedul
       { event: 'assigned-pod/update', hint: (_pod, old, now) => asksLess(old as Pod, now as Pod) },
       { event: 'node/add', hint: (pod, _old, node) => hasMore(wantedOf(pod), {}, node as Node) },
       { event: 'node/update-allocatable', hint: (pod, old, node) => hasMore(wantedOf(pod), old as Node, node as Node) },
-      { event: 'pod/update' },
+      { event: 'device-class/add', hint: (pod) => extendedClasses(classOf, pod).size > 0 },
+      { event: 'device-class/update', hint: (pod) => extendedClasses(classOf, pod).size > 0 },
+      { event: 'pod/update', hint: (pod, old) => old === undefined || asksLess(old as Pod, pod) },
     ],
   };
+}
+
+interface Kept {
+  readonly wanted: Readonly<ResourceAmounts>;
+  /** Resources that device classes stand for; absent: none. */
+  readonly classes?: ReadonlyMap<string, string>;
+}
+
+/** Without what the node has in devices and not in a device plugin's numbers. */
+function withoutDevices(
+  wanted: Readonly<ResourceAmounts>,
+  classes: ReadonlyMap<string, string>,
+  { allocatable }: NodeInfo,
+): Readonly<ResourceAmounts> {
+  const kept = Object.entries(wanted.scalars ?? {}).filter(
+    ([name]) => !classes.has(name) || (allocatable.scalars?.[name] ?? 0) > 0,
+  );
+  return { ...wanted, scalars: Object.fromEntries(kept) };
 }
 
 /** Without the extended resources that are others' business. */

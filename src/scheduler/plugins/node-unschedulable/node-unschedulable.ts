@@ -1,5 +1,5 @@
 /** NodeUnschedulable: cordoned nodes take only pods that tolerate the unschedulable taint. Upstream: plugins/nodeunschedulable. */
-import type { Node } from '../../../api/gen/core-v1.ts';
+import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { toleratesTaint } from '../../../api/taints-tolerations.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable } from '../../framework/status.ts';
@@ -14,12 +14,16 @@ export function createNodeUnschedulable(): SchedulerPlugin {
     nodeLocal: true,
     filter(_state, pod, info) {
       if (info.node.spec?.unschedulable !== true) return undefined;
-      const tolerated = (pod.spec?.tolerations ?? []).some((t) => toleratesTaint(t, TAINT));
-      return tolerated ? undefined : unresolvable('NodeUnschedulable', 'node(s) were unschedulable');
+      return tolerates(pod) ? undefined : unresolvable('NodeUnschedulable', 'node(s) were unschedulable');
     },
     events: [
       { event: 'node/add', hint: open },
       { event: 'node/update-taint', hint: open },
+      { event: 'pod/update', hint: (pod) => tolerates(pod) },
     ],
   };
+}
+
+function tolerates(pod: Pod): boolean {
+  return (pod.spec?.tolerations ?? []).some((toleration) => toleratesTaint(toleration, TAINT));
 }

@@ -6,7 +6,7 @@ import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { CSINode } from '../../../api/gen/storage-v1.ts';
 import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
-import { claimsOf } from '../../framework/pod-claims.ts';
+import { claimsOf, isOwnClaim } from '../../framework/pod-claims.ts';
 import { unschedulable } from '../../framework/status.ts';
 
 const NAME = 'NodeVolumeLimits';
@@ -41,8 +41,23 @@ export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin 
         if ((counts.get(driver) ?? 0) > (limits.get(driver) ?? Infinity)) return TOO_MANY;
       return undefined;
     },
-    events: [{ event: 'assigned-pod/delete' }, { event: 'storage' }, { event: 'node/add' }],
+    // Beside upstream's: a node without drivers has no limits yet. Not here: attachments, which are not counted.
+    events: [
+      { event: 'node/add' },
+      { event: 'csi-node/add' },
+      { event: 'csi-node/update', hint: (_pod, old, now) => allowsMore(old as CSINode, now as CSINode) },
+      { event: 'assigned-pod/delete', hint: (_pod, gone) => claimsOf(gone as Pod).length > 0 },
+      { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
+    ],
   };
+}
+
+/** Whether a driver's limit rose or is no more. */
+function allowsMore(old: CSINode, now: CSINode): boolean {
+  const after = limitsOf(now);
+  return limitsOf(old)
+    .entries()
+    .some(([driver, limit]) => (after.get(driver) ?? Infinity) > limit);
 }
 
 function limitsOf(node: CSINode | undefined): Map<string, number> {

@@ -2,7 +2,8 @@
  * PodTopologySpread: hard constraints filter, soft ones (and defaults for pods without any) score. Upstream:
  * plugins/podtopologyspread (filtering.go; scoring is spread-scores.ts).
  */
-import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import { deepEqual } from '../../../base/equal.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import { defaultArgs, type SpreadArgs } from '../../config/plugin-args.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
@@ -40,6 +41,11 @@ export function createPodTopologySpread(
     (pod.spec?.topologySpreadConstraints ?? []).length > 0
       ? constraintsOf(pod, kind, counts)
       : defaultConstraints(pod, { counts, siblings, defaults: args.defaultConstraints, kind });
+  /** By constraint. */
+  const counted = (pod: Pod, other: Pod): boolean[] =>
+    constraintsFor(pod, 'DoNotSchedule').map(({ matches }) => matches(other));
+  const takesPart = (pod: Pod, { metadata }: Node): boolean =>
+    constraintsFor(pod, 'DoNotSchedule').every(({ topologyKey }) => metadata.labels?.[topologyKey] !== undefined);
   return {
     name: NAME,
     preFilter(state, pod, snapshot) {
@@ -71,20 +77,31 @@ export function createPodTopologySpread(
     score: (state, _pod, node) => spreadScore(state.get(SCORES) as SpreadScores, node),
     normalize: (_state, _pod, scores) => normalizeSpread(scores),
     events: [
-      { event: 'assigned-pod/add', hint: (pod, _old, other) => inNamespace(pod, other) },
-      { event: 'assigned-pod/update', hint: (pod, _old, other) => inNamespace(pod, other) },
-      { event: 'assigned-pod/delete', hint: (pod, other) => inNamespace(pod, other) },
-      { event: 'node/add' },
-      { event: 'node/delete' },
-      { event: 'node/update-label' },
-      { event: 'node/update-taint' },
-      { event: 'pod/update' },
+      { event: 'assigned-pod/add', hint: (pod, _old, other) => counted(pod, other as Pod).includes(true) },
+      {
+        event: 'assigned-pod/update',
+        hint: (pod, old, now) => !deepEqual(counted(pod, old as Pod), counted(pod, now as Pod)),
+      },
+      { event: 'assigned-pod/delete', hint: (pod, gone) => counted(pod, undeleted(gone as Pod)).includes(true) },
+      { event: 'node/add', hint: (pod, _old, node) => takesPart(pod, node as Node) },
+      { event: 'node/delete', hint: (pod, node) => takesPart(pod, node as Node) },
+      {
+        event: 'node/update-label',
+        hint: (pod, old, now) => takesPart(pod, old as Node) || takesPart(pod, now as Node),
+      },
+      { event: 'node/update-taint', hint: (pod, _old, node) => takesPart(pod, node as Node) },
+      {
+        event: 'pod/update',
+        hint: (pod, old) => !deepEqual((old as Pod | undefined)?.metadata.labels, pod.metadata.labels),
+      },
     ],
   };
 }
 
-function inNamespace(pod: Pod, other: unknown): boolean {
-  return (other as Pod | undefined)?.metadata.namespace === pod.metadata.namespace;
+/** One that is on its way out no longer counts: that it is gone is news all the same. */
+function undeleted(pod: Pod): Pod {
+  const { deletionTimestamp: _, ...metadata } = pod.metadata;
+  return { ...pod, metadata };
 }
 
 function countDomains(constraints: readonly SpreadConstraint[], snapshot: Snapshot, tallies: TopologyTallies): Kept {

@@ -56,7 +56,12 @@ export function createServiceAffinity(args: ServiceAffinityArgs, servicesOf: Ser
       }
       return Math.floor(score / counts.length);
     },
-    events: [{ event: 'assigned-pod/add' }, { event: 'assigned-pod/delete' }, { event: 'node/update-label' }],
+    events: [
+      { event: 'assigned-pod/add' },
+      { event: 'assigned-pod/delete' },
+      { event: 'node/add' },
+      { event: 'node/update-label' },
+    ],
   };
 }
 

@@ -1,6 +1,7 @@
 /** TaintToleration: untolerated NoSchedule and NoExecute taints filter, PreferNoSchedule ones score. Upstream: plugins/tainttoleration. */
 import type { Node, Pod, Taint, Toleration } from '../../../api/gen/core-v1.ts';
 import { toleratesTaint } from '../../../api/taints-tolerations.ts';
+import { deepEqual } from '../../../base/equal.ts';
 import { normalizeToHundred } from '../../framework/profile.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable } from '../../framework/status.ts';
@@ -40,7 +41,14 @@ export function createTaintToleration(): SchedulerPlugin {
       return taints.filter((t) => t.effect === 'PreferNoSchedule' && !tolerated(tolerations, t)).length;
     },
     normalize: (_state, _pod, scores) => normalizeToHundred(scores, true),
-    events: [{ event: 'node/add', hint: helps }, { event: 'node/update-taint', hint: helps }, { event: 'pod/update' }],
+    events: [
+      { event: 'node/add', hint: helps },
+      { event: 'node/update-taint', hint: helps },
+      {
+        event: 'pod/update',
+        hint: (pod, old) => !deepEqual((old as Pod | undefined)?.spec?.tolerations, pod.spec?.tolerations),
+      },
+    ],
   };
 }
 

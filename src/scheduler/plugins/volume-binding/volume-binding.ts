@@ -8,9 +8,10 @@ import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import { defaultArgs, type VolumeBindingArgs } from '../../config/plugin-args.ts';
 import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
-import { claimsOf, isBound, mayConcern, type PodClaim } from '../../framework/pod-claims.ts';
+import { claimsOf, isBound, type PodClaim } from '../../framework/pod-claims.ts';
 import { bindClaims } from './bind-claims.ts';
 import { findPodVolumes, reachable, type PodVolumes } from './find-volumes.ts';
+import { volumeEvents } from './volume-events.ts';
 import type { VolumeBindingDeps } from './volume-objects.ts';
 
 const NAME = 'VolumeBinding';
@@ -80,12 +81,7 @@ export function createVolumeBinding(
       const volumes = (state.get(NAME) as Kept | undefined)?.chosen;
       return volumes === undefined ? undefined : bindClaims(deps, { volumes, timeoutMs: args.bindTimeoutMs }, target);
     },
-    events: [
-      { event: 'storage', hint: (pod, old, now) => mayConcern(pod, now ?? old) },
-      { event: 'node/add' },
-      { event: 'node/update-label' },
-      { event: 'pod/update' },
-    ],
+    events: volumeEvents,
   };
 }
 

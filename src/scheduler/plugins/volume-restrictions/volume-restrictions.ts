@@ -3,7 +3,7 @@ import type { Pod } from '../../../api/gen/core-v1.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
-import { claimsOf, type FindClaim } from '../../framework/pod-claims.ts';
+import { claimsOf, isOwnClaim, type FindClaim } from '../../framework/pod-claims.ts';
 import { disksConflict, hasExclusiveDisk } from './disk-conflict.ts';
 
 const NAME = 'VolumeRestrictions';
@@ -53,8 +53,18 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
     addPod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: 1 }),
     removePod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: -1 }),
     cloneState: (value) => value,
-    events: [{ event: 'assigned-pod/delete' }, { event: 'storage' }],
+    events: [
+      { event: 'assigned-pod/delete', hint: (pod, gone) => mayConflict(pod, gone as Pod) },
+      { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
+      { event: 'node/add' },
+    ],
   };
+}
+
+/** Whether what the other used may be what the pod waits for. */
+function mayConflict(pod: Pod, other: Pod): boolean {
+  const names = new Set(claimsOf(pod).map(({ name }) => name));
+  return uses(other, pod.metadata.namespace, names) || disksConflict(pod, other);
 }
 
 function uses(other: Pod, namespace: string | undefined, names: ReadonlySet<string>): boolean {

@@ -2,7 +2,7 @@
 import type { PersistentVolume } from '../../../api/gen/core-v1.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable } from '../../framework/status.ts';
-import { claimsOf, mayConcern, type FindClaim } from '../../framework/pod-claims.ts';
+import { claimsOf, isOwnClaim, type FindClaim } from '../../framework/pod-claims.ts';
 
 const NAME = 'VolumeZone';
 const KEYS = [
@@ -42,11 +42,21 @@ export function createVolumeZone(
       return conflict ? unresolvable(NAME, 'node(s) had no available volume zone') : undefined;
     },
     events: [
-      { event: 'storage', hint: (pod, old, now) => mayConcern(pod, now ?? old) },
+      { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
+      { event: 'persistent-volume-claim/update', hint: (pod, _old, now) => isOwnClaim(pod, now) },
+      { event: 'persistent-volume/add' },
+      {
+        event: 'persistent-volume/update',
+        hint: (_pod, old, now) => zonesOf(old as PersistentVolume) !== zonesOf(now as PersistentVolume),
+      },
       { event: 'node/add' },
       { event: 'node/update-label' },
     ],
   };
+}
+
+function zonesOf({ metadata }: PersistentVolume): string {
+  return JSON.stringify(KEYS.map((key) => metadata.labels?.[key]));
 }
 
 /** Several zones are written `a__b`. */

@@ -1,0 +1,40 @@
+/** What may make a pod schedulable that waits for devices. Pure. Upstream: DynamicResources.EventsToRegister. */
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
+import { deepEqual } from '../../../base/equal.ts';
+import { claimNamesOf } from '../../../component-helpers/resource-claims.ts';
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+import { isExtendedClaimOf } from './extended-claim.ts';
+
+const mayHelp = (pod: Pod, old: unknown, now: unknown): boolean =>
+  claimMayHelp(pod, old as ResourceClaim | undefined, now as ResourceClaim | undefined);
+
+/** The events with their hints. Beside upstream's: a claim that is gone gives its devices back. */
+export const deviceEvents: NonNullable<SchedulerPlugin['events']> = [
+  { event: 'node/add' },
+  { event: 'node/update-label' },
+  { event: 'node/update-allocatable' },
+  { event: 'resource-claim/add', hint: mayHelp },
+  { event: 'resource-claim/update', hint: mayHelp },
+  { event: 'resource-claim/delete', hint: mayHelp },
+  {
+    event: 'pod/update',
+    hint: (pod, old) =>
+      !deepEqual((old as Pod | undefined)?.status?.resourceClaimStatuses, pod.status?.resourceClaimStatuses),
+  },
+  { event: 'device-class/add' },
+  { event: 'device-class/update' },
+  { event: 'resource-slice/add' },
+  { event: 'resource-slice/update' },
+];
+
+/** Those of the pod itself do, if their status is another, and those that give devices back. */
+function claimMayHelp(pod: Pod, before: ResourceClaim | undefined, after: ResourceClaim | undefined): boolean {
+  if (before?.status?.allocation !== undefined && after?.status?.allocation === undefined) return true;
+  const changed = after ?? before;
+  if (changed === undefined) return false;
+  const { namespace, name = '' } = changed.metadata;
+  const isNamed = namespace === pod.metadata.namespace && claimNamesOf(pod).includes(name);
+  if (!isNamed && !isExtendedClaimOf(changed, pod)) return false;
+  return before === undefined || after === undefined || !deepEqual(before.status, after.status);
+}

@@ -1,0 +1,165 @@
+/**
+ * Extended resources (`example.com/gpu: 1`) that device classes stand for: on nodes without a device plugin for them,
+ * devices are allocated in a claim that the scheduler makes for the pod. Until the pod has a node the claim is in memory
+ * only. Upstream: plugins/dynamicresources/extendeddynamicresources.go (gate DRAExtendedResource, on in v1.36). Differs: the
+ * claim of an attempt that failed is used again where it fits and deleted only when no node does; upstream always deletes it.
+ */
+import type { ContainerExtendedResourceRequest, Pod } from '../../../api/gen/core-v1.ts';
+import type { DeviceClass, ResourceClaim } from '../../../api/gen/resource-v1.ts';
+import { Pods, ResourceClaims } from '../../../api/gen/resources.ts';
+import { isReason } from '../../../api/status-error.ts';
+import type { Client } from '../../../client/client.ts';
+import { deepEqual } from '../../../base/equal.ts';
+import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
+import { controllerOf } from '../../../component-helpers/owner-references.ts';
+import { podRequests } from '../../../component-helpers/pod-resources.ts';
+import { CLAIM_FINALIZER, EXTENDED_RESOURCE_CLAIM } from '../../../component-helpers/resource-claims.ts';
+import type { NodeInfo } from '../../cache/node-info.ts';
+import type { ClusterObjects } from '../../framework/plugin-deps.ts';
+import { wantedClaim, type WantedClaim } from './claim-requests.ts';
+import { extendedRequests } from './extended-requests.ts';
+
+/** What a cycle knows of its pod's extended resources. */
+export interface ExtendedResources {
+  /** Those that a device class stands for, with its name. */
+  readonly classes: ReadonlyMap<string, string>;
+  /** A claim that an earlier attempt has left. */
+  readonly left: ResourceClaim | undefined;
+  /** By the names of the resources that a node leaves to devices. */
+  readonly wants: Map<string, ExtendedWant>;
+}
+
+/** What a node has to give in devices. */
+export interface ExtendedWant {
+  readonly wanted: WantedClaim;
+  readonly mappings: readonly ContainerExtendedResourceRequest[];
+}
+
+/** Where claims and classes are looked up. */
+export type ExtendedDeps = Pick<ClusterObjects, 'resourceClaims' | 'deviceClass' | 'extendedResourceClass'>;
+
+/** Undefined for most pods: no device class stands for any of their resources. */
+export function findExtendedResources(deps: ExtendedDeps, pod: Pod): ExtendedResources | undefined {
+  const classes = extendedClasses(deps.extendedResourceClass, pod);
+  if (classes.size === 0) return undefined;
+  const left = deps.resourceClaims().find((claim) => isExtendedClaimOf(claim, pod));
+  return { classes, left, wants: new Map() };
+}
+
+/** The pod's resources that a device class stands for, with its name. */
+export function extendedClasses(
+  classOf: ClusterObjects['extendedResourceClass'],
+  pod: Pod,
+): ReadonlyMap<string, string> {
+  const classes = new Map<string, string>();
+  for (const [name, amount] of Object.entries(podRequests(pod).requests.scalars ?? {})) {
+    const found: DeviceClass | undefined = amount > 0 ? classOf(name) : undefined;
+    if (found !== undefined) classes.set(name, found.metadata.name ?? '');
+  }
+  return classes;
+}
+
+/** Whether the claim was made for the extended resources of the pod. */
+export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Pod): boolean {
+  const { namespace, uid } = pod.metadata;
+  if (metadata.annotations?.[EXTENDED_RESOURCE_CLAIM] !== 'true' || metadata.namespace !== namespace) return false;
+  return controllerOf({ metadata })?.uid === uid;
+}
+
+/** Undefined: a device plugin has them all. Throws when a class's selector does not compile. */
+export function wantOn(
+  deps: ExtendedDeps,
+  { classes, wants, left }: ExtendedResources,
+  { pod, node }: { readonly pod: Pod; readonly node: NodeInfo },
+): ExtendedWant | undefined {
+  const names = [...classes.keys()].filter((name) => (node.allocatable.scalars?.[name] ?? 0) === 0);
+  if (names.length === 0) return undefined;
+  const key = names.join();
+  let want = wants.get(key);
+  if (want === undefined) {
+    const { requests, mappings } = extendedRequests(
+      pod,
+      new Map([...classes].filter(([name]) => names.includes(name))),
+    );
+    const claim: ResourceClaim = {
+      metadata: { namespace: pod.metadata.namespace ?? '', name: '<extended-resources>', uid: uidInMemory(pod) },
+      ...left,
+      spec: { devices: { requests: [...requests] } },
+    };
+    want = { wanted: wantedClaim(claim, deps.deviceClass), mappings };
+    wants.set(key, want);
+  }
+  return want;
+}
+
+/** Whether what is left of an earlier attempt is not what the node has to give. */
+export function isLeftInVain({ left }: ExtendedResources, want: ExtendedWant | undefined, { node }: NodeInfo): boolean {
+  if (left === undefined) return false;
+  if (want === undefined || !deepEqual(left.spec.devices?.requests, want.wanted.claim.spec.devices?.requests))
+    return true;
+  const terms = left.status?.allocation?.nodeSelector?.nodeSelectorTerms;
+  return terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node));
+}
+
+/** What the claim is called before it is written. */
+function uidInMemory({ metadata }: Pod): string {
+  return `extended-resources-of-${metadata.uid ?? ''}`;
+}
+
+/** Writes the claim, unless it is left from an earlier attempt; its allocation is the next step. */
+export async function writeExtendedClaim(
+  client: Client,
+  { pod, want }: { readonly pod: Pod; readonly want: ExtendedWant },
+  signal: AbortSignal,
+): Promise<ResourceClaim> {
+  const { claim } = want.wanted;
+  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  if (claim.metadata.uid !== uidInMemory(pod)) return claim;
+  return client.resource(ResourceClaims).create(
+    {
+      apiVersion: 'resource.k8s.io/v1',
+      kind: 'ResourceClaim',
+      metadata: {
+        namespace,
+        generateName: `${name}-extended-resources-`,
+        annotations: { [EXTENDED_RESOURCE_CLAIM]: 'true' },
+        ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid, controller: true }],
+      },
+      spec: claim.spec,
+    },
+    { signal },
+  );
+}
+
+/** Tells the kubelet in the pod's status which devices of the claim are for which container. */
+export async function writeMappings(
+  client: Client,
+  of: { readonly pod: Pod; readonly want: ExtendedWant; readonly claim: ResourceClaim },
+  signal: AbortSignal,
+): Promise<void> {
+  const { name = '', namespace = '', uid } = of.pod.metadata;
+  const extendedResourceClaimStatus = {
+    requestMappings: [...of.want.mappings],
+    resourceClaimName: of.claim.metadata.name ?? '',
+  };
+  const patch = { metadata: { uid }, status: { extendedResourceClaimStatus } };
+  await client.resource(Pods).patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
+}
+
+/** Removes the claim of an attempt that failed, with its allocation: it keeps the pod from other nodes. That it is gone already is no error. */
+export async function removeExtendedClaim(client: Client, { metadata }: ResourceClaim): Promise<void> {
+  const { name = '', namespace = '', uid } = metadata;
+  const claims = client.resource(ResourceClaims);
+  try {
+    const now = await claims.get({ namespace, name });
+    if (now.metadata.uid !== uid) return;
+    const finalizers = (now.metadata.finalizers ?? []).filter((each) => each !== CLAIM_FINALIZER);
+    if (finalizers.length < (now.metadata.finalizers ?? []).length) {
+      const patch = { metadata: { uid, resourceVersion: now.metadata.resourceVersion, finalizers } };
+      await claims.patch({ namespace, name }, { type: 'merge', patch });
+    }
+    await claims.delete({ namespace, name }, uid === undefined ? {} : { preconditions: { uid } });
+  } catch (error) {
+    if (!isReason(error, 'NotFound')) throw error;
+  }
+}

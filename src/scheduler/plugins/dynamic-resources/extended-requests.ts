@@ -1,0 +1,88 @@
+/**
+ * Turns what containers ask for of extended resources into requests for devices. Containers that run at the same time get
+ * devices of their own; init containers, which run one after another before, use those of the containers to come, and
+ * share what they need beyond that. Pure. Upstream: createRequestsAndMappings in extendeddynamicresources.go.
+ */
+import type { Container, ContainerExtendedResourceRequest, Pod } from '../../../api/gen/core-v1.ts';
+import type { DeviceRequest } from '../../../api/gen/resource-v1.ts';
+import { quantityValue } from '../../../api/quantity.ts';
+
+/** Requests of one claim, and which of them are whose. */
+export interface ExtendedRequests {
+  /** By name. */
+  readonly requests: readonly DeviceRequest[];
+  readonly mappings: readonly ContainerExtendedResourceRequest[];
+}
+
+interface Part {
+  readonly name: string;
+  readonly count: number;
+}
+
+interface Place {
+  readonly container: Container;
+  /** Among init containers and containers, in this order. */
+  readonly at: number;
+}
+
+/** `classes`: the device class of each resource that is to be met by devices. */
+export function extendedRequests(pod: Pod, classes: ReadonlyMap<string, string>): ExtendedRequests {
+  const requests: DeviceRequest[] = [];
+  const mappings: ContainerExtendedResourceRequest[] = [];
+  for (const [resourceName, deviceClassName] of [...classes].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const { parts, uses } = partsOf(pod, resourceName);
+    for (const { name, count } of parts)
+      requests.push({ name, exactly: { deviceClassName, allocationMode: 'ExactCount', count } });
+    for (const { containerName, requestName } of uses) mappings.push({ containerName, resourceName, requestName });
+  }
+  return { requests: requests.toSorted((a, b) => (a.name < b.name ? -1 : 1)), mappings };
+}
+
+function partsOf(
+  { spec }: Pod,
+  resource: string,
+): { parts: Part[]; uses: { containerName: string; requestName: string }[] } {
+  const init = spec?.initContainers ?? [];
+  const places = [...init, ...(spec?.containers ?? [])].map((container, at): Place => ({ container, at }));
+  const passes = ({ container, at }: Place): boolean => at < init.length && container.restartPolicy !== 'Always';
+  const lasting = places.map((place) => (passes(place) ? undefined : partOf(place, resource, 0)));
+  const uses = places.flatMap(({ container, at }) => useOf(container, lasting[at]));
+  let shared: Part | undefined;
+  const sharing = new Set<string>();
+  const usesOfInit: { containerName: string; requestName: string }[] = [];
+  for (const place of places.filter(passes)) {
+    const { container, at } = place;
+    const wanted = amountOf(container, resource);
+    let met = 0;
+    for (const later of lasting.slice(at)) {
+      if (later === undefined || met >= wanted) continue;
+      met += later.count;
+      usesOfInit.push(...useOf(container, later));
+    }
+    const own = partOf(place, resource, met);
+    if (own === undefined) continue;
+    sharing.add(own.name);
+    if (shared === undefined || own.count > shared.count) shared = own;
+    usesOfInit.push(...useOf(container, own));
+  }
+  const parts = [shared, ...lasting].filter((part) => part !== undefined);
+  // The largest of what init containers need beyond serves them all.
+  const nameOf = (name: string): string => (shared !== undefined && sharing.has(name) ? shared.name : name);
+  return { parts, uses: [...uses, ...usesOfInit.map((use) => ({ ...use, requestName: nameOf(use.requestName) }))] };
+}
+
+function useOf({ name }: Container, part: Part | undefined): { containerName: string; requestName: string }[] {
+  return part === undefined ? [] : [{ containerName: name, requestName: part.name }];
+}
+
+function amountOf({ resources }: Container, resource: string): number {
+  return quantityValue(resources?.requests?.[resource] ?? '0');
+}
+
+/** What the container wants beyond what it has. The request is named by places, not by names, which may be too long. */
+function partOf({ container, at }: Place, resource: string, has: number): Part | undefined {
+  const count = amountOf(container, resource) - has;
+  if (count <= 0) return undefined;
+  const names = Object.keys(container.resources?.requests ?? {}).toSorted();
+  return { name: `container-${at}-request-${names.indexOf(resource)}`, count };
+}

@@ -1,0 +1,41 @@
+/** What may make a pod schedulable that waits for volumes. Pure. Upstream: VolumeBinding.EventsToRegister; not here: CSINode, which matters to migrated volumes alone. */
+import type { CSIDriver, CSIStorageCapacity, StorageClass } from '../../../api/gen/storage-v1.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
+import { deepEqual } from '../../../base/equal.ts';
+import { isOwnClaim } from '../../framework/pod-claims.ts';
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+
+/** The events with their hints. */
+export const volumeEvents: NonNullable<SchedulerPlugin['events']> = [
+  { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
+  { event: 'persistent-volume-claim/update', hint: (pod, _old, now) => isOwnClaim(pod, now) },
+  { event: 'persistent-volume/add' },
+  { event: 'persistent-volume/update' },
+  { event: 'storage-class/add' },
+  {
+    event: 'storage-class/update',
+    hint: (_pod, old, now) =>
+      !deepEqual((old as StorageClass).allowedTopologies, (now as StorageClass).allowedTopologies),
+  },
+  {
+    event: 'csi-driver/update',
+    hint: (_pod, old, now) => looksAtCapacity(old as CSIDriver) && !looksAtCapacity(now as CSIDriver),
+  },
+  { event: 'csi-storage-capacity/add' },
+  {
+    event: 'csi-storage-capacity/update',
+    hint: (_pod, old, now) => hasGrown(old as CSIStorageCapacity, now as CSIStorageCapacity),
+  },
+  { event: 'node/add' },
+  { event: 'node/update-label' },
+];
+
+function looksAtCapacity({ spec }: CSIDriver): boolean {
+  return spec.storageCapacity === true;
+}
+
+function hasGrown(old: CSIStorageCapacity, now: CSIStorageCapacity): boolean {
+  const isMore = (after: string | undefined, before: string | undefined): boolean =>
+    compareQuantities(after ?? '0', before ?? '0') > 0;
+  return isMore(now.capacity, old.capacity) || isMore(now.maximumVolumeSize, old.maximumVolumeSize);
+}
