@@ -10,6 +10,7 @@ import type { Instance } from '../cluster/instance.ts';
 import { nodePrincipal } from '../cluster/node-connection.ts';
 import { createClusterNode, instanceNodeConfig, type ClusterNode } from '../cluster/node.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
+import { simImageFs } from '../cri/sim/sim-images.ts';
 import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -174,6 +175,7 @@ export class SimNode {
     });
     const running: Incarnation = { life, gate, cri, node, server: undefined };
     this.#running = running;
+    await this.#platform.files.makeDir(simImageFs); // What the runtime says its images are on.
     await node.start(life.signal);
     running.server = await openKubeletServer(
       { platform: this.#platform, client, config: node.config, port: KUBELET_PORT, tls: NODE_TLS },
