@@ -10,13 +10,14 @@ test('keeps thousands of keys in order through insertions and removals', () => {
   for (let step = 0; step < 20_000; step++) {
     const key = String((step * 7919) % 5003).padStart(4, '0');
     if (step % 3 === 2) assert.equal(keys.delete(key), model.delete(key));
-    else {
-      assert.equal(keys.add(key), !model.has(key));
+    else if (!model.has(key)) {
+      keys.add(key);
       model.add(key);
     }
+    // Now and then in between, so that some get their place one by one and some together.
+    if (step % 1009 === 0) assert.deepEqual([...keys.range('', '~')], [...model].sort());
   }
   const sorted = [...model].sort();
-  assert.equal(keys.size, sorted.length);
   assert.deepEqual([...keys.range('', '~')], sorted);
   assert.deepEqual(
     [...keys.range('1000', '2000')],
@@ -24,8 +25,9 @@ test('keeps thousands of keys in order through insertions and removals', () => {
   );
   assert.deepEqual([...keys.range('5', '4')], []);
   keys.replace(sorted.toReversed());
-  assert.deepEqual([keys.size, [...keys.range('', '~')]], [sorted.length, sorted]);
-  assert.deepEqual([keys.add('1000a'), keys.add('1000a'), keys.delete('2000')], [true, false, model.has('2000')]);
+  assert.deepEqual([...keys.range('', '~')], sorted);
+  keys.add('1000a');
+  assert.deepEqual([keys.delete('1000a'), keys.delete('1000a'), keys.delete('2000')], [true, false, model.has('2000')]);
 });
 
 test('keeps to its order where it is not that of code units', () => {
@@ -39,5 +41,5 @@ test('keeps to its order where it is not that of code units', () => {
   keys.replace(all.toReversed());
   assert.deepEqual([...keys.range('', '\u{10ffff}')], all.toSorted(byBytes));
   for (const key of all) assert.equal(keys.delete(key), true);
-  assert.equal(keys.size, 0);
+  assert.deepEqual([...keys.range('', '\u{10ffff}')], []);
 });

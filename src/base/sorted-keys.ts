@@ -1,6 +1,7 @@
 /**
- * An ordered set of strings in chunks of a few hundred: inserting, removing, seeking and counting stay cheap at hundreds
- * of thousands of keys, where one flat array would move megabytes per insertion.
+ * An ordered set of strings in chunks of a few hundred: inserting, removing and seeking stay cheap at hundreds of
+ * thousands of keys, where one flat array would move megabytes per insertion. What is added gets its place when the order
+ * is next asked for: of most kinds of objects that is seldom.
  */
 
 const maxChunk = 512;
@@ -19,49 +20,50 @@ function compareUnits(a: string, b: string): number {
 export class SortedKeys {
   readonly #compare: Order;
   readonly #chunks: string[][] = [];
-  #size = 0;
-  /** Whether all strings that were ever added are such. */
+  /** Strings that have yet to get their place. */
+  #added: string[] = [];
+  /** Whether all strings that were ever placed are such. */
   #isPlain = true;
 
   constructor(compare: Order) {
     this.#compare = compare;
   }
 
-  get size(): number {
-    return this.#size;
-  }
-
   /** Takes these strings, each once and in any order, in place of all there are. Quicker than one by one. */
-  replace(keys: string[]): void {
+  replace(keys: readonly string[]): void {
+    this.#added = [];
     this.#isPlain = keys.every((key) => plainText.test(key));
     // The engine's own order, without a function, is that of the code units.
     const sorted = this.#isPlain ? keys.toSorted() : keys.toSorted(this.#compare);
     this.#chunks.length = 0;
     for (let at = 0; at < sorted.length; at += maxChunk / 2) this.#chunks.push(sorted.slice(at, at + maxChunk / 2));
-    this.#size = sorted.length;
   }
 
-  /** False when the key was there already. */
-  add(key: string): boolean {
+  /** Takes a string that is not there. */
+  add(key: string): void {
+    this.#added.push(key);
+  }
+
+  #place(): void {
+    const added = this.#added;
+    if (added.length === 0) return;
+    this.#added = [];
+    if (added.length > this.#chunks.length * maxChunk) this.replace([...this.#chunks.flat(), ...added]);
+    else for (const key of added) this.#insert(key);
+  }
+
+  #insert(key: string): void {
     this.#isPlain &&= plainText.test(key);
-    if (this.#chunks.length === 0) {
-      this.#chunks.push([key]);
-      this.#size++;
-      return true;
-    }
     const compare = this.#isPlain ? compareUnits : this.#compare;
     const at = Math.min(this.#chunkFor(key, compare), this.#chunks.length - 1);
     const chunk = this.#chunks[at]!;
-    const index = lowerBound(chunk, key, compare);
-    if (chunk[index] === key) return false;
-    chunk.splice(index, 0, key);
-    this.#size++;
+    chunk.splice(lowerBound(chunk, key, compare), 0, key);
     if (chunk.length > maxChunk) this.#chunks.splice(at + 1, 0, chunk.splice(maxChunk / 2));
-    return true;
   }
 
   /** False when the key was not there. */
   delete(key: string): boolean {
+    this.#place();
     const compare = this.#orderFor(key);
     const at = this.#chunkFor(key, compare);
     const chunk = this.#chunks[at];
@@ -69,13 +71,13 @@ export class SortedKeys {
     const index = lowerBound(chunk, key, compare);
     if (chunk[index] !== key) return false;
     chunk.splice(index, 1);
-    this.#size--;
     if (chunk.length === 0) this.#chunks.splice(at, 1);
     return true;
   }
 
   /** Keys in [start, end) in order; do not change the set while iterating. */
   *range(start: string, end: string): IterableIterator<string> {
+    this.#place();
     const [from, compare] = [this.#orderFor(start), this.#orderFor(end)];
     let at = this.#chunkFor(start, from);
     let index = at < this.#chunks.length ? lowerBound(this.#chunks[at]!, start, from) : 0;

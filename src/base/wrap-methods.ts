@@ -7,10 +7,12 @@ export function wrapMethods<T extends object>(service: T, wrap: (name: string, m
   const wrapped = new Map<string | symbol, Method>();
   return new Proxy(service, {
     get(target, name) {
+      const known = wrapped.get(name);
+      if (known !== undefined) return known;
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function' || typeof name === 'symbol') return method;
-      let made = wrapped.get(name);
-      if (made === undefined) wrapped.set(name, (made = wrap(name, method as Method)));
+      const made = wrap(name, method as Method);
+      wrapped.set(name, made);
       return made;
     },
   });

@@ -63,7 +63,7 @@ async function readController(file: string): Promise<ReplicationController> {
   });
   let parsed: unknown;
   try {
-    parsed = parseYaml(text);
+    parsed = parseYaml(text).value;
   } catch (error) {
     throw new UserError(`${file} is no valid YAML: ${(error as Error).message}`, 1, { cause: error });
   }

@@ -11,8 +11,14 @@ export interface SimPool {
 /** Room for what lives as long as one virtual instant: a tenth of the time goes into collecting it otherwise. */
 const LIMITS = { maxYoungGenerationSizeMb: 96 };
 
-/** Starts so many threads. */
-export function createSimPool(threads: number): SimPool {
+/** A run takes seconds; one that has not ended by then is in a loop that never lets go of its thread. */
+const LIMIT_MS = 600_000;
+
+/** Starts so many threads. `limitMs` of real time after its start a run is ended and counts as failed. */
+export function createSimPool(
+  threads: number,
+  { limitMs = LIMIT_MS, program = new URL('./sim-worker.ts', import.meta.url) } = {},
+): SimPool {
   const idle: Worker[] = [];
   const all = new Set<Worker>();
   const waiting: ((worker: Worker) => void)[] = [];
@@ -25,20 +31,24 @@ export function createSimPool(threads: number): SimPool {
     else next(worker);
   };
   const start = (): void => {
-    const worker = new Worker(new URL('./sim-worker.ts', import.meta.url), { resourceLimits: LIMITS });
+    const worker = new Worker(program, { resourceLimits: LIMITS });
     worker.on('message', (answer: SimAnswer) => {
       running.get(worker)?.resolve(answer);
       running.delete(worker);
       release(worker);
     });
     worker.on('error', (error: Error) => {
-      all.delete(worker);
       running.get(worker)?.reject(error);
-      running.delete(worker);
-      start();
+      replace(worker);
     });
     all.add(worker);
     release(worker);
+  };
+  const replace = (worker: Worker): void => {
+    all.delete(worker);
+    running.delete(worker);
+    void worker.terminate();
+    start();
   };
   for (let index = 0; index < threads; index++) start();
 
@@ -50,10 +60,16 @@ export function createSimPool(threads: number): SimPool {
     async run(text, seed, { twice = false } = {}) {
       const worker = await take();
       const order: SimOrder = { id: nextId++, text, seed, twice };
-      return new Promise((resolve, reject) => {
+      let watchdog: NodeJS.Timeout | undefined;
+      return new Promise<SimAnswer>((resolve, reject) => {
         running.set(worker, { resolve, reject });
         worker.postMessage(order);
-      });
+        watchdog = setTimeout(() => {
+          const cause = `no end after ${limitMs / 1000} s of real time: a loop that never waits`;
+          resolve({ id: order.id, failure: { cause, message: `seed ${seed}: ${cause}`, step: -1 } });
+          replace(worker);
+        }, limitMs);
+      }).finally(() => clearTimeout(watchdog));
     },
     async close() {
       await Promise.all([...all].map((worker) => worker.terminate()));

@@ -2,8 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
-import { parseYaml, stringifyYaml } from '../api/codec/yaml.ts';
+import { stringifyYaml } from '../api/codec/yaml.ts';
 import { parseScenario, type Scenario } from '../testing/scenario.ts';
+import { shrinkScenario } from './sim-shrink.ts';
 import { createSimPool, type SimPool } from './sim-pool.ts';
 import type { SimAnswer } from './sim-worker.ts';
 import { UserError } from './usage-error.ts';
@@ -122,27 +123,18 @@ function runSeeded(pool: SimPool, text: string, scenario: Scenario): Promise<Sim
   return pool.run(text, scenario.seed, { twice: true });
 }
 
-/** Takes one step after the other out, the last first, and keeps it out as long as the run fails in the same step and way. */
 async function shrink(pool: SimPool, file: string): Promise<void> {
   const { text, scenario } = read(file);
   const { failure } = await runSeeded(pool, text, scenario);
-  if (failure === undefined) throw new UserError(`${scenario.name} does not fail with seed ${scenario.seed}`);
-  const value = parseYaml(text).value as Scenario & { steps: Record<string, unknown>[] };
-  let left = [...value.steps.slice(0, failure.step + 1)];
-  for (let index = failure.step - 1; index >= 0; index--) {
-    const tried = left.with(index, { nothing: null });
-    const answer = await pool.run(stringifyYaml({ ...value, steps: tried }), scenario.seed!);
-    if (answer.failure?.step === failure.step && kindOf(answer.failure.cause) === kindOf(failure.cause)) left = tried;
-  }
+  const seed = scenario.seed!;
+  if (failure === undefined) throw new UserError(`${scenario.name} does not fail with seed ${seed}`);
+  if (failure.step < 0) throw new UserError(`${failure.message}: of that no step can be left out`);
+  const small = await shrinkScenario({ ...scenario, seed }, failure, async (tried) => {
+    return (await pool.run(stringifyYaml(tried), seed)).failure;
+  });
   const path = `${file.replace(/(\.replay)?\.ya?ml$/, '')}.min.yaml`;
-  writeFileSync(path, stringifyYaml({ ...value, steps: left }));
-  const kept = left.filter((step) => !Object.hasOwn(step, 'nothing')).length;
-  say(`${path}: ${kept} of ${value.steps.length} steps play a part`);
-}
-
-/** What failed, without what it failed with: names and numbers change as steps are left out. */
-function kindOf(cause: string): string {
-  return (cause.split(/, there are|\n/)[0] ?? '').replace(/\d+/g, 'N');
+  writeFileSync(path, stringifyYaml(small));
+  say(`${path}: ${small.steps.length} of ${scenario.steps.length} steps play a part`);
 }
 
 function indent(text: string): string {

@@ -4,6 +4,8 @@ import type { Metrics } from '../platform/metrics.ts';
 
 /** Called by the queue as keys move. */
 export interface WorkqueueMetrics<K> {
+  /** Somebody takes keys: a queue that nobody ever works on tells nothing of work, and leaves nothing behind. */
+  opened(): void;
   added(key: K): void;
   depth(waiting: number): void;
   started(key: K, waiting: number): void;
@@ -14,6 +16,7 @@ export interface WorkqueueMetrics<K> {
 }
 
 const NONE: WorkqueueMetrics<never> = {
+  opened: () => undefined,
   added: () => undefined,
   depth: () => undefined,
   started: () => undefined,
@@ -45,7 +48,7 @@ export function createWorkqueueMetrics<K>(
   });
   const addedAtMs = new Map<K, number>();
   const startedAtMs = new Map<K, number>();
-  const endUnfinished = exposeUnfinished(metrics, { clock, labels, startedAtMs });
+  let endUnfinished: (() => void) | undefined;
   const secondsSince = (times: Map<K, number>, key: K): number | undefined => {
     const atMs = times.get(key);
     times.delete(key);
@@ -56,6 +59,9 @@ export function createWorkqueueMetrics<K>(
     if (!isClosed) depth.set(waiting, labels);
   };
   return {
+    opened() {
+      if (!isClosed) endUnfinished ??= exposeUnfinished(metrics, { clock, labels, startedAtMs });
+    },
     added(key) {
       adds.inc(labels);
       if (!addedAtMs.has(key)) addedAtMs.set(key, clock.monotonicMs());
@@ -75,7 +81,7 @@ export function createWorkqueueMetrics<K>(
     closed() {
       if (isClosed) return;
       isClosed = true;
-      endUnfinished();
+      endUnfinished?.();
       depth.remove(labels);
     },
   };

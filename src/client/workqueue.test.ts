@@ -86,6 +86,31 @@ describe('work queue', () => {
     next.shutDown();
   });
 
+  it('that nobody takes keys from leaves nothing in the registry that keeps it', async () => {
+    const { metrics, clock } = setUp();
+    let kept = 0;
+    const counting = {
+      ...metrics,
+      beforeExpose: (refresh: () => void) => {
+        kept++;
+        const end = metrics.beforeExpose(refresh);
+        return () => {
+          kept--;
+          end();
+        };
+      },
+    };
+    const queue = createWorkQueue<string>({ name: 'q', clock, metrics: counting });
+    queue.add('a');
+    assert.equal(kept, 0);
+    await queue.get();
+    assert.equal(kept, 1);
+    queue.done('a');
+    queue.shutDown();
+    await queue.get();
+    assert.equal(kept, 0);
+  });
+
   it('drains on shutdown', async () => {
     const { queue, clock } = setUp();
     queue.add('a');

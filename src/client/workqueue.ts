@@ -111,6 +111,7 @@ export function createWorkQueue<K>(deps: WorkQueueDeps<K>): WorkQueue<K> {
     forget: (key) => limiter.forget(key),
     numRequeues: (key) => limiter.numRequeues(key),
     get() {
+      metrics.opened();
       const [first] = waiting;
       if (waiting.size > 0) return Promise.resolve(handOut(first as K));
       if (shuttingDown) return Promise.resolve(undefined);

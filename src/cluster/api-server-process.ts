@@ -11,6 +11,7 @@ import type { HttpServer, SniCertificate } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import { type ApiServerSetup, loadApiServerSetup } from './api-server-setup.ts';
+import type { RenewedAuthorities } from './client-authorities.ts';
 import { createControlPlane, type ControlPlane } from './control-plane.ts';
 import { hostAddress, servingNames } from './host-address.ts';
 import { deriveInstance, type Instance } from './instance.ts';
@@ -89,7 +90,7 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
       });
       serves = true;
       const initial = { pair: tls, clientCaPem, proxyCaPem: setup.extraClientCaPem, sni };
-      followFiles(platform, { options, setup, listening, initial }, lifetime.signal);
+      followFiles(platform, { options, setup, listening, initial, controlPlane }, lifetime.signal);
       return listening.port;
     },
     async stop() {
@@ -106,10 +107,15 @@ interface Served {
   readonly setup: ApiServerSetup;
   readonly listening: HttpServer;
   readonly initial: ServingIdentity;
+  readonly controlPlane: Pick<ControlPlane, 'tellAuthorities'>;
 }
 
 /** Takes up what is renewed in the files of the serving certificates, and of the clients' and front proxies' authorities. */
-function followFiles(platform: Platform, { options, setup, listening, initial }: Served, signal: AbortSignal): void {
+function followFiles(
+  platform: Platform,
+  { options, setup, listening, initial, controlPlane }: Served,
+  signal: AbortSignal,
+): void {
   const {
     tlsCertFile: certFile = '',
     tlsKeyFile: keyFile = '',
@@ -119,7 +125,17 @@ function followFiles(platform: Platform, { options, setup, listening, initial }:
   const proxyCaFile = options.shared.authentication.requestHeader?.clientCaFile;
   const paths = { certFile, keyFile, clientCaFile, proxyCaFile, sni };
   const identity = servedIdentity(listening, initial);
-  followServingFiles(platform, { paths, identity, initial, onProxyCa: setup.useProxyAuthority }, signal);
+  let renewed: RenewedAuthorities = {};
+  const tell = (more: RenewedAuthorities): void => {
+    renewed = { ...renewed, ...more };
+    controlPlane.tellAuthorities(renewed);
+  };
+  const onClientCa = (clientCaPem: string): void => tell({ clientCaPem });
+  const onProxyCa = (proxyCaPem: string): void => {
+    setup.useProxyAuthority?.(proxyCaPem);
+    tell({ proxyCaPem });
+  };
+  followServingFiles(platform, { paths, identity, initial, onClientCa, onProxyCa }, signal);
 }
 
 async function setupOf(platform: Platform, { shared, serving }: ApiServerOptions): Promise<ApiServerSetup> {

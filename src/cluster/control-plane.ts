@@ -23,7 +23,7 @@ import {
 import { createEndpointLeases } from '../apiserver/bootstrap/endpoint-leases.ts';
 import { startIdentityLease } from '../apiserver/bootstrap/identity-lease.ts';
 import { COMPACTION_PERIOD_MS } from '../apiserver/compaction.ts';
-import { type ClientAuthorities, publishClientAuthorities } from '../apiserver/bootstrap/client-authorities.ts';
+import { createClientAuthoritiesKeeper } from '../apiserver/bootstrap/client-authorities.ts';
 import { bootstrapNodeJoin } from '../apiserver/bootstrap/node-join.ts';
 import { publishStorageVersions, recordsStorageVersions } from '../apiserver/bootstrap/storage-versions.ts';
 import { bootstrapServerJoin } from '../apiserver/bootstrap/server-join.ts';
@@ -45,6 +45,7 @@ import type { TlsOptions } from '../platform/net.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Store } from '../storage/store.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
+import { clientAuthoritiesOf, type RenewedAuthorities } from './client-authorities.ts';
 import { createComponentHealth } from './component-health.ts';
 import { authenticatorsOf, authorizersOf, tokenKinds } from './authentication.ts';
 import type { Instance } from './instance.ts';
@@ -99,6 +100,8 @@ export interface ControlPlane {
   start(signal: AbortSignal): Promise<void>;
   /** Opens a port; `stop` closes it. */
   serve(options: ListenOptions, listen?: ListenHttp): Promise<HttpServer>;
+  /** Tells aggregated API servers of authorities that were renewed; what is left out is as it was at the start. */
+  tellAuthorities(renewed: RenewedAuthorities): void;
   /** Controllers (all unless named); resolves when they have ended after the abort. */
   runControllers(signal: AbortSignal, names?: readonly string[]): Promise<void>;
   /** Resolves once the scheduler runs. */
@@ -266,6 +269,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   let stopIdentity = (): void => undefined;
   const advertised = { ip: deps.hostAddress, port: instance.httpsPort };
   const servers = createEndpointLeases({ store, clock, log: platform.log }, advertised);
+  const authorities = createClientAuthoritiesKeeper(
+    { ...platform, objects: storage.objects },
+    clientAuthoritiesOf(deps),
+  );
   return {
     server,
     clientFor,
@@ -281,7 +288,8 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         localPathClass: deps.settings?.localPathClass !== false,
       };
       await servers.start(() => keeper?.check());
-      await bootstrapAll(deps, storage.objects, born);
+      await bootstrapAll({ deps, authorities }, storage.objects, born);
+      authorities.start();
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
@@ -303,6 +311,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       listening.push(opened);
       return opened;
     },
+    tellAuthorities: (renewed) => authorities.use(clientAuthoritiesOf(deps, renewed)),
     async runControllers(signal, names) {
       const { runBuiltInControllers } = await builtInClients();
       const { certPem, keyPem } = pki.ca;
@@ -331,6 +340,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     async stop() {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
       keeper?.stop();
+      authorities.stop();
       stopIdentity();
       await servers.stop();
       stopRegistry();
@@ -346,36 +356,18 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
 const builtInClients = (): Promise<typeof import('./built-in-clients.ts')> => import('./built-in-clients.ts');
 
 /** All a cluster is born with. A new one is known by what the first of these finds: it looks before the others write. */
-async function bootstrapAll(deps: ControlPlaneDeps, objects: ObjectStore, born: BootstrapConfig): Promise<void> {
+async function bootstrapAll(
+  { deps, authorities }: { readonly deps: ControlPlaneDeps; readonly authorities: { publish(): Promise<void> } },
+  objects: ObjectStore,
+  born: BootstrapConfig,
+): Promise<void> {
   const { settings, serverJoin } = deps;
   await Promise.all([
     bootstrapCluster(objects, born),
-    publishClientAuthorities(objects, clientAuthoritiesOf(deps)),
+    authorities.publish(),
     settings?.servesJoin === false ? undefined : publishJoin(deps, objects),
     serverJoin && bootstrapServerJoin(objects),
   ]);
-}
-
-/** We are a front proxy ourselves, to aggregated API servers. */
-function clientAuthoritiesOf({ pki, setup }: ControlPlaneDeps): ClientAuthorities {
-  const { certPem: clientCaPem } = pki.ca;
-  const { requestHeader, extraClientCaPem = '' } = setup ?? {};
-  const ownCaPem = pki.frontProxy?.caPem ?? '';
-  const caPem = `${ownCaPem}${extraClientCaPem}`;
-  if (caPem === '') return { clientCaPem };
-  const own = ownCaPem === '' ? [] : ['front-proxy-client'];
-  const proxies = {
-    usernameHeaders: ['X-Remote-User'],
-    uidHeaders: ['X-Remote-Uid'],
-    groupHeaders: ['X-Remote-Group'],
-    extraPrefixes: ['X-Remote-Extra-'],
-    ...requestHeader,
-    ...(requestHeader?.uidHeaders.length === 0 && { uidHeaders: ['X-Remote-Uid'] }),
-    // An empty list is any name.
-    allowedNames: requestHeader?.allowedNames.length === 0 ? [] : [...own, ...(requestHeader?.allowedNames ?? [])],
-  };
-  const { usernameHeaders, uidHeaders, groupHeaders, extraPrefixes, allowedNames } = proxies;
-  return { clientCaPem, proxies: { caPem, usernameHeaders, uidHeaders, groupHeaders, extraPrefixes, allowedNames } };
 }
 
 /** What machines that join look for. */

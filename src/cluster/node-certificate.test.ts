@@ -4,7 +4,7 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createNodeCertificate } from './node-certificate.ts';
 
-test('what the node asks for in vain is counted, and what it has bears the time it lasts', async () => {
+test('what the node asks for in vain is counted, and what it has bears the time it lasts, until it is stopped', async () => {
   const platform = createSimPlatform();
   const { clock, metrics } = platform;
   const client = createInProcessClient({
@@ -22,4 +22,6 @@ test('what the node asks for in vain is counted, and what it has bears the time 
   assert.equal(metrics.value('kubelet_certificate_manager_client_ttl_seconds'), Infinity);
   stop.abort(new Error('enough'));
   await clock.drive(ensured);
+  await metrics.expose();
+  assert.equal(metrics.value('kubelet_certificate_manager_client_ttl_seconds'), undefined);
 });

@@ -58,8 +58,37 @@ export function createNodeCertificate(
       }),
     },
   );
-  exposeTimeToLive(platform, kind, manager);
-  return manager;
+  return toldWhileWorking(manager, () => exposeTimeToLive(platform, kind, manager));
+}
+
+/** The manager, of which is told while somebody has it work: what a node was told ends with that node. */
+function toldWhileWorking(manager: CertificateManager, tell: () => () => void): CertificateManager {
+  const working = new Set<AbortSignal>();
+  let end = (): void => undefined;
+  const begin = (signal: AbortSignal): void => {
+    if (signal.aborted || working.has(signal)) return;
+    if (working.size === 0) end = tell();
+    working.add(signal);
+    const onAbort = (): void => {
+      working.delete(signal);
+      if (working.size === 0) end();
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+  };
+  return {
+    file: manager.file,
+    current: () => manager.current(),
+    load: () => manager.load(),
+    onRenewed: (listener) => manager.onRenewed(listener),
+    ensure(signal) {
+      begin(signal);
+      return manager.ensure(signal);
+    },
+    keep(signal) {
+      begin(signal);
+      return manager.keep(signal);
+    },
+  };
 }
 
 /** Upstream's names differ in their order of words. */
@@ -74,19 +103,19 @@ const RENEW_ERRORS = {
   },
 } as const;
 
-/** Read when asked for; of a certificate seen first, at the next time. */
+/** Read when asked for; of a certificate seen first, at the next time. Returns what ends it. */
 function exposeTimeToLive(
   { clock, crypto, metrics, log }: Platform,
   kind: NodeCertificateConfig['kind'],
   manager: CertificateManager,
-): void {
+): () => void {
   const side = kind === 'kubelet-client' ? 'client' : 'server';
   const gauge = metrics.gauge({
     name: `kubelet_certificate_manager_${side}_ttl_seconds`,
     help: `Shortest TTL (in seconds) of the Kubelet's ${side} certificate. Infinite without one, negative after its end.`,
   });
   let known: { readonly pair: KeyPairPem; notAfterMs?: number } | undefined;
-  metrics.beforeExpose(() => {
+  const end = metrics.beforeExpose(() => {
     const pair = manager.current();
     if (pair !== undefined && known?.pair !== pair) {
       const found: NonNullable<typeof known> = (known = { pair });
@@ -98,4 +127,8 @@ function exposeTimeToLive(
     const notAfterMs = pair === undefined ? Infinity : known?.notAfterMs;
     if (notAfterMs !== undefined) gauge.set((notAfterMs - clock.nowMs()) / 1000);
   });
+  return () => {
+    end();
+    gauge.remove({});
+  };
 }

@@ -90,7 +90,9 @@ interface Following {
   readonly initial: ServingIdentity;
   /** Where the authority of clients is no file's; undefined when it is not told, which changes nothing. */
   readonly readClientCa?: () => Promise<string | undefined>;
-  /** Hears of another authority of front proxies, once the server has it. */
+  /** Hears of another authority of clients, once the server has it. */
+  readonly onClientCa?: ((pem: string) => void) | undefined;
+  /** The same of front proxies. */
   readonly onProxyCa?: ((pem: string) => void) | undefined;
 }
 
@@ -128,7 +130,7 @@ export function followServingFiles(
 }
 
 function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, of: Following): Followed[] {
-  const { paths, identity, initial, readClientCa, onProxyCa } = of;
+  const { paths, identity, initial, readClientCa, onClientCa, onProxyCa } = of;
   const { certFile, keyFile, clientCaFile, proxyCaFile = '', sni = [] } = paths;
   const read = (path: string): Promise<string> => files.readText(path);
   type PairFiles = Pick<ServingFiles, 'certFile' | 'keyFile'>;
@@ -155,7 +157,10 @@ function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, of: F
     use: ([pem = '']) => use(pem),
   });
   const clients = { what: "clients' authority", path: clientCaFile, known: initial.clientCaPem };
-  const ofClients = authority(clients, (pem) => identity.setClientCa(pem));
+  const ofClients = authority(clients, (pem) => {
+    identity.setClientCa(pem);
+    onClientCa?.(pem);
+  });
   const told = async (): Promise<string[] | undefined> => {
     const pem = await readClientCa?.();
     return pem === undefined ? undefined : [pem];

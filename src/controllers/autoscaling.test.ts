@@ -133,6 +133,14 @@ describe('horizontal pod autoscaler', () => {
     assert.ok((await sizeOf(h))! >= 4, 'the highest wish of the window counts');
     await h.run(420_000, { stepMs: 15_000 });
     assert.equal(await sizeOf(h), 2);
+    const told = async (): Promise<string[]> =>
+      (await h.metrics.expose())
+        .split('\n')
+        .filter((line) => /^horizontal_pod_autoscaler_controller_(desired|num)_/.test(line));
+    assert.deepEqual((await told()).toSorted(), [
+      'horizontal_pod_autoscaler_controller_desired_replicas{namespace="default",hpa_name="a"} 2',
+      'horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers 1',
+    ]);
     assert.equal((await conditions(h))['ScalingActive'], 'True ValidMetricFound');
     const events = await h.events();
     assert.ok(
@@ -142,6 +150,9 @@ describe('horizontal pod autoscaler', () => {
       events.join('\n'),
     );
     assert.ok(events.some((event) => /New size: 2; reason: All metrics below target/.test(event)));
+    await h.remove(HorizontalPodAutoscalers, 'default/a');
+    await h.run(1000);
+    assert.deepEqual(await told(), ['horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers 0']);
     await h.stop();
   });
 
@@ -213,6 +224,28 @@ describe('horizontal pod autoscaler', () => {
       /New size: 3; reason: cpu resource utilization \(percentage of request\) above target/,
     ],
   ];
+  const queue = { name: 'queue', selector: { matchLabels: { q: 'a' } } };
+  kinds.push(
+    [
+      'the sum of an external metric',
+      { external: ['7', '8'] },
+      { type: 'External', external: { metric: queue, target: { type: 'Value', value: '10' } } },
+      3,
+      { type: 'External', external: { metric: queue, current: { value: '15' } } },
+      /New size: 3; reason: external metric queue\(q=a\) above target/,
+    ],
+    [
+      'what each replica has of a metric of an object',
+      { ofService: '15' },
+      {
+        type: 'Object',
+        object: { describedObject: service, metric: hits, target: { type: 'AverageValue', averageValue: '5' } },
+      },
+      3,
+      { type: 'Object', object: { metric: hits, describedObject: service, current: { averageValue: '7500m' } } },
+      /New size: 3; reason: Service metric hits above target/,
+    ],
+  );
   for (const [what, answers, metric, size, current, reason] of kinds)
     it(`follows ${what}`, async () => {
       const h = await start(answers);
@@ -224,6 +257,24 @@ describe('horizontal pod autoscaler', () => {
       assert.ok((await h.events()).some((event) => reason.test(event)));
       await h.stop();
     });
+
+  it('moves only beyond its tolerance, which may differ by direction', async () => {
+    const cases: [cpu: string, behavior: object, size: number][] = [
+      ['56m', {}, 3],
+      ['54m', {}, 2],
+      ['56m', { scaleUp: { tolerance: '0.2' } }, 2],
+      ['62m', { scaleUp: { tolerance: '200m' } }, 3],
+      ['56m', { scaleDown: { tolerance: '0.9' } }, 3],
+      ['51m', { scaleUp: { tolerance: '0' } }, 3],
+    ];
+    for (const [use, behavior, size] of cases) {
+      const h = await start({ cpu: use });
+      await autoscale(h, [cpu], { behavior });
+      await h.run(2000);
+      assert.equal(await sizeOf(h), size, `${use} ${JSON.stringify(behavior)}`);
+      await h.stop();
+    }
+  });
 
   const limits: [what: string, size: number, more: object, expected: number, reason: RegExp][] = [
     ['too large', 20, {}, 10, /Current number of replicas above Spec\.MaxReplicas/],

@@ -156,6 +156,28 @@ describe('cronjob', () => {
     });
   }
 
+  const days: [schedule: string, next: string[]][] = [
+    ['5/15 0 * * *', ['01T00:05', '01T00:20', '01T00:35', '01T00:50', '02T00:05']],
+    ['*/70 * * * *', ['01T01:00', '01T02:00']],
+    ['50-59/20 7 * * *', ['01T07:50', '02T07:50']],
+    // Two restricted fields of days: either will do; a star, even in steps of one, restricts nothing.
+    ['0 0 */10 * 1', ['05T00:00', '11T00:00', '12T00:00', '19T00:00', '21T00:00']],
+    ['0 0 */1 * 1', ['05T00:00', '12T00:00']],
+    ['0 0 1-31 * 1', ['02T00:00', '03T00:00']],
+    ['0 0 *,3 * mon-tue', ['05T00:00', '06T00:00', '12T00:00']],
+    ['0 0 ? * ?', ['02T00:00', '03T00:00']],
+    ['0 0 * JAN Sat,SUN', ['03T00:00', '04T00:00', '10T00:00']],
+  ];
+  for (const [text, expected] of days)
+    it(`${text} is when robfig/cron says`, () => {
+      const schedule = parseSchedule(text, undefined);
+      let atMs = parseTime('2026-01-01T00:00:00Z');
+      for (const next of expected) {
+        atMs = schedule.nextMs(atMs)!;
+        assert.equal(formatTime(atMs), `2026-01-${next}:00Z`);
+      }
+    });
+
   it('writes times as Go does', () =>
     assert.equal(formatRfc1123(parseTime('2026-03-08T07:05:09Z')), 'Sun, 08 Mar 2026 07:05:09 +0000'));
 });

@@ -18,7 +18,6 @@ export interface EndpointSliceMetrics {
   changed(changes: SliceChanges): void;
   /** A service is gone with all its slices, or with those of one address type; the keys begin with this. */
   forget(service: string, type?: string): void;
-  synced(result: 'success' | 'error'): void;
 }
 
 const PER_SYNC = Array.from({ length: 15 }, (_, i) => 2 * 2 ** i);
@@ -29,15 +28,16 @@ export function createEndpointSliceMetrics(metrics: Metrics, subsystem: string):
   const gauge = (name: string, help: string) => metrics.gauge({ name: `${subsystem}_${name}`, help });
   const histogram = (name: string, help: string) =>
     metrics.histogram({ name: `${subsystem}_${name}`, help, buckets: PER_SYNC });
-  const counter = (name: string, help: string, label: string) =>
-    metrics.counter({ name: `${subsystem}_${name}`, help, labels: [label] });
   const added = histogram('endpoints_added_per_sync', 'Endpoints added in a sync of a service.');
   const removed = histogram('endpoints_removed_per_sync', 'Endpoints removed in a sync of a service.');
   const desired = gauge('endpoints_desired', 'Endpoints that there should be.');
   const number = gauge('num_endpoint_slices', 'EndpointSlices that there are.');
   const fewest = gauge('desired_endpoint_slices', 'EndpointSlices that there would be with perfect allocation.');
-  const changes = counter('changes', 'Changes of EndpointSlices.', 'operation');
-  const syncs = counter('syncs', 'Syncs by their result.', 'result');
+  const changes = metrics.counter({
+    name: `${subsystem}_changes`,
+    help: 'Changes of EndpointSlices.',
+    labels: ['operation'],
+  });
   const known = new Map<string, Numbers>();
   const totals = { endpoints: 0, slices: 0, fewest: 0 };
   const note = (key: string, now: Numbers | undefined): void => {
@@ -75,7 +75,6 @@ export function createEndpointSliceMetrics(metrics: Metrics, subsystem: string):
       const keys = type === undefined ? [service, `${service} IPv4`, `${service} IPv6`] : [`${service} ${type}`];
       for (const key of keys) if (known.has(key)) note(key, undefined);
     },
-    synced: (result) => syncs.inc({ result }),
   };
 }
 
@@ -86,15 +85,4 @@ interface Numbers {
 
 function addressesOf(slices: readonly EndpointSlice[]): Set<string> {
   return new Set(slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses)));
-}
-
-/** Does the work of one sync and counts how it ended. */
-export async function counted(metrics: EndpointSliceMetrics, work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-    metrics.synced('success');
-  } catch (error) {
-    metrics.synced('error');
-    throw error;
-  }
 }

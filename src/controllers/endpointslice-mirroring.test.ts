@@ -54,6 +54,26 @@ describe('endpoint slice mirroring', () => {
     );
     await h.clock.advance(1000);
     assert.deepEqual(await content(h), [['IPv4', 5432, ['192.0.2.9 true']]]);
+    const sums = async (): Promise<Record<string, string>> =>
+      Object.fromEntries(
+        [
+          ...(await h.metrics.expose()).matchAll(/^endpoint_slice_mirroring_controller_(\w+)_per_sync_sum (\d+)$/gm),
+        ].map(([, name, sum]) => [name, sum]),
+      );
+    assert.deepEqual(await sums(), {
+      addresses_skipped: '0',
+      endpoints_added: '4',
+      endpoints_removed: '3',
+      endpoints_updated: '0',
+    });
+    await h.update<EndpointsObject>(
+      Endpoints,
+      'default/db',
+      (draft) =>
+        void (draft.subsets = [{ notReadyAddresses: [{ ip: '192.0.2.9' }], ports: [{ name: '', port: 5432 }] }]),
+    );
+    await h.clock.advance(1000);
+    assert.deepEqual((await sums())['endpoints_updated'], '1', 'it is not ready any more');
     const before = h.writes();
     await h.clock.advance(3_600_000);
     assert.equal(h.writes(), before, 'writes nothing more once settled');

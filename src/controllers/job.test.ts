@@ -23,6 +23,9 @@ const change = (h: ServerHarness, edit: (spec: Spec) => void) =>
   h.update(Jobs, 'default/j', (draft) => edit(draft.spec as Spec));
 const conditions = async (h: ServerHarness): Promise<string[]> =>
   ((await job(h)).status?.conditions ?? []).map((c) => `${c.type}=${c.status} ${c.reason}: ${c.message}`);
+/** What the job controller counts under a name, by its labels. */
+const counts = async (h: ServerHarness, name: string): Promise<string[]> =>
+  [...(await h.metrics.expose()).matchAll(new RegExp(`^job_controller_${name}({.*)$`, 'gm'))].map(([, told]) => told!);
 const indexOf = (pod: Pod): string => pod.metadata.labels?.['batch.kubernetes.io/job-completion-index'] ?? '';
 const indexes = async (h: ServerHarness): Promise<string[]> => (await h.pods()).map(indexOf).sort();
 async function finish(
@@ -256,6 +259,18 @@ describe('job', () => {
     assert.deepEqual(await indexes(h), ['1'], 'the index is not tried again');
     await finish(h, 'Succeeded');
     assert.equal((await conditions(h)).at(-1), 'Failed=True FailedIndexes: Job has failed indexes');
+    assert.deepEqual(
+      [
+        await counts(h, 'job_finished_indexes_total'),
+        await counts(h, 'job_pods_finished_total'),
+        await counts(h, 'pod_failures_handled_by_failure_policy_total'),
+      ],
+      [
+        ['{status="failed",backoffLimit="perIndex"} 1', '{status="succeeded",backoffLimit="perIndex"} 1'],
+        ['{completion_mode="Indexed",result="failed"} 1', '{completion_mode="Indexed",result="succeeded"} 1'],
+        ['{action="FailIndex"} 1'],
+      ],
+    );
     await h.stop();
   });
 
@@ -287,6 +302,11 @@ describe('job', () => {
       (await conditions(h)).at(-1) ?? '',
       /^Failed=True PodFailurePolicy: .* matching FailJob rule at index 2$/,
     );
+    assert.deepEqual(await counts(h, 'pod_failures_handled_by_failure_policy_total'), [
+      '{action="Ignore"} 1',
+      '{action="Count"} 1',
+      '{action="FailJob"} 1',
+    ]);
     await h.stop();
   });
 

@@ -102,6 +102,44 @@ describe('node lifecycle', () => {
     await h.stop();
   });
 
+  it('tells who has come and gone, another machine of the same name too', async () => {
+    const h = startHarness([createNodeLifecycleController]);
+    const told = (): string[] => h.events().filter((text) => /Regist|Remov/.test(text));
+    h.api.seed(Nodes, readyNode('n1'));
+    h.api.seed(Nodes, readyNode('n2'));
+    await h.clock.advance(6000);
+    assert.equal(told().length, 2, told().join());
+    assert.match(told()[0] ?? '', /RegisteredNode.*Registered Node n1 in Controller/);
+    await h.clock.advance(60_000);
+    assert.equal(told().length, 2);
+    h.api.remove(Nodes, 'n1');
+    h.api.seed(Nodes, { ...readyNode('n1'), metadata: { name: 'n1', uid: 'another' } });
+    h.api.remove(Nodes, 'n2');
+    await h.clock.advance(6000);
+    assert.deepEqual(
+      told()
+        .slice(2)
+        .map((text) => /(Registered|Removing) Node n\d/.exec(text)?.[0]),
+      ['Removing Node n1', 'Removing Node n2', 'Registered Node n1'],
+    );
+    await h.stop();
+  });
+
+  it('keeps the labels of early releases as today’s say', async () => {
+    const h = startHarness([createNodeLifecycleController]);
+    const labels = { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'arm64', 'beta.kubernetes.io/arch': 'amd64' };
+    h.api.seed(Nodes, { ...readyNode('n1'), metadata: { name: 'n1', labels } });
+    h.api.seed(Nodes, readyNode('n2'));
+    await h.clock.advance(1000);
+    assert.deepEqual(node(h, 'n1').metadata.labels, {
+      ...labels,
+      'beta.kubernetes.io/os': 'linux',
+      'beta.kubernetes.io/arch': 'arm64',
+    });
+    assert.equal(node(h, 'n2').metadata.labels, undefined);
+    await h.stop();
+  });
+
   it('counts an eviction once its taint is written', async () => {
     const h = startHarness([createNodeLifecycleController]);
     for (const name of ['n1', 'n2']) {

@@ -149,6 +149,54 @@ describe('endpointslice and endpoints', () => {
     await h.stop();
   });
 
+  it('tell how many services wish what of the distribution of traffic, and what syncs write', async () => {
+    const h = start();
+    const wishing = (name: string, trafficDistribution: string): Service => {
+      const one = service({ trafficDistribution });
+      return { ...one, metadata: { ...one.metadata, name, uid: `uid-${name}` } };
+    };
+    const told = (wish: string) =>
+      h.metrics.value('endpoint_slice_controller_services_count_by_traffic_distribution', {
+        traffic_distribution: wish,
+      });
+    h.api.seed(Services, wishing('a', 'PreferSameZone'));
+    h.api.seed(Services, wishing('b', 'PreferSameZone'));
+    h.api.seed(Services, wishing('c', 'PreferSameNode'));
+    await h.clock.advance(1000);
+    assert.deepEqual([told('PreferSameZone'), told('PreferSameNode')], [2, 1]);
+    const written = { topology: 'Disabled', traffic_distribution: 'PreferSameNode' };
+    assert.equal(h.metrics.sum('endpoint_slice_controller_endpointslices_changed_per_sync', written), 1);
+    h.api.modify<Service>(Services, 'default/b', (old) => wishing(old.metadata.name!, 'PreferSameNode'));
+    h.api.remove(Services, 'default/c');
+    await h.clock.advance(1000);
+    assert.deepEqual([told('PreferSameZone'), told('PreferSameNode')], [1, 1]);
+    assert.ok(h.metrics.value('endpoint_slice_controller_syncs', { result: 'success' })! > 0);
+    await h.stop();
+  });
+
+  it('made by hand go with their service; without one they are left alone', async () => {
+    const h = start();
+    const byHand = (name: string) => ({
+      metadata: { namespace: 'default', name },
+      subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 80 }] }],
+    });
+    const { selector: _, ...spec } = service().spec!;
+    h.api.seed(Services, { metadata: { namespace: 'default', name: 'served' }, spec });
+    for (const name of ['served', 'alone']) h.api.seed(Endpoints, byHand(name));
+    h.api.seed(Services, service());
+    await h.clock.advance(1000);
+    const names = () => h.api.objects(Endpoints).map(({ metadata }) => metadata.name);
+    assert.deepEqual(names(), ['served', 'alone', 'web']);
+    h.api.remove(Services, 'default/served');
+    h.api.remove(Services, 'default/web');
+    await h.clock.advance(1000);
+    assert.deepEqual(names(), ['alone']);
+    h.api.seed(Endpoints, byHand('served'));
+    await h.clock.advance(1000);
+    assert.deepEqual(names(), ['alone', 'served'], 'made anew it is nobody’s');
+    await h.stop();
+  });
+
   it('put at most 100 endpoints in a slice and touch one slice for one change', async () => {
     const h = start();
     h.api.seed(Services, service());

@@ -60,6 +60,18 @@ describe('volume binder', () => {
       {},
       undefined,
     ],
+    [
+      'one that offers no more access modes than it wants, before a smaller one',
+      [volume('shared', '2Gi', { accessModes: ['ReadWriteOnce', 'ReadWriteMany'] }), volume('own', '5Gi')],
+      {},
+      'own',
+    ],
+    [
+      'not even the one reserved for it without its access modes',
+      [volume('mine', '9Gi', { claimRef: { namespace: 'default', name: 'c' } })],
+      { accessModes: ['ReadWriteMany'] },
+      undefined,
+    ],
     ['the one it names', [volume('a', '2Gi'), volume('b', '5Gi')], { volumeName: 'b' }, 'b'],
     ['the one it names unless too small', [volume('b', '1Gi')], { volumeName: 'b' }, undefined],
   ];
@@ -152,6 +164,58 @@ describe('volume binder', () => {
         ),
       ),
     );
+    await h.stop();
+  });
+
+  it('says which pods a late-binding claim waits for', async () => {
+    const h = await start();
+    await h.create(StorageClasses, {
+      metadata: { name: 'late' },
+      provisioner: 'kubernetes.io/no-provisioner',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    });
+    const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'c' } }];
+    await h.create(Pods, { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }], volumes } });
+    await h.create(PersistentVolumeClaims, claim({ storageClassName: 'late' }));
+    await h.clock.advance(1000);
+    assert.ok((await h.events()).includes('Normal WaitForPodScheduled waiting for pod p to be scheduled'));
+    await h.stop();
+  });
+
+  it('gives a claim that names no class the default one when there is one, unless a volume without class fits', async () => {
+    const h = await start();
+    const unnamed = (name: string): object => {
+      const { storageClassName: _, ...spec } = (claim() as { spec: ClaimSpec }).spec;
+      return { metadata: { name }, spec };
+    };
+    const classes = async (): Promise<unknown[]> =>
+      (await h.list(PersistentVolumeClaims))
+        .toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
+        .map(({ metadata, spec, status }) => [metadata.name, spec?.storageClassName, status?.phase]);
+    await h.create(PersistentVolumes, volume('plain', '2Gi'));
+    await h.create(PersistentVolumeClaims, unnamed('a'));
+    await h.clock.advance(1000);
+    await h.create(PersistentVolumeClaims, unnamed('b'));
+    await h.create(PersistentVolumeClaims, { ...claim(), metadata: { name: 'none' } });
+    await h.clock.advance(20_000);
+    const before = [
+      ['a', undefined, 'Bound'],
+      ['b', undefined, 'Pending'],
+      ['none', '', 'Pending'],
+    ];
+    assert.deepEqual(await classes(), before);
+    await h.create(StorageClasses, {
+      metadata: { name: 'usual', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+      provisioner: 'example.com/nfs',
+    });
+    await h.clock.advance(1000);
+    assert.deepEqual(await classes(), [before[0], ['b', 'usual', 'Pending'], before[2]]);
+    const asked = await h.get<PersistentVolumeClaim>(PersistentVolumeClaims, 'default/b');
+    assert.equal(asked.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'], 'example.com/nfs');
+    assert.match(await h.metrics.expose(), /^retroactive_storageclass_total 1$/m);
+    const writes = h.writes();
+    await h.clock.advance(60_000);
+    assert.equal(h.writes(), writes);
     await h.stop();
   });
 

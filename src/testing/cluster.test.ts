@@ -7,6 +7,7 @@ import { ConfigMaps, Deployments, Nodes, Pods } from '../api/gen/resources.ts';
 import type { PodWhy } from '../component-helpers/pod-why.ts';
 import { image } from '../cri/sim/sim-image.ts';
 import { Cluster } from './cluster.ts';
+import type { ClusterOptions } from './cluster-options.ts';
 import type { WaitError } from './wait.ts';
 
 const WEB = `
@@ -63,6 +64,34 @@ describe('a cluster in a test', () => {
     await assert.rejects(cluster.waitFor('pod/none', 'Ready', { within: 1000 }), /pod default\/none does not exist/);
     await assert.rejects(cluster.waitFor('nonsense/none', 'Ready'), /no kind nonsense/);
     await assert.rejects(cluster.waitFor('pod', 'Ready'), /not of the form KIND\/NAME/);
+  });
+
+  it('starts without controllers, as a bare API server with kubelets that run what is bound to them', async () => {
+    await using cluster = await Cluster.start({ nodes: 2, controllers: [], scheduler: false });
+    const serviceAccount = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
+    const bound = (node: string) => ({
+      ...pod(`on-${node}`, 'web:1'),
+      spec: { nodeName: node, automountServiceAccountToken: false, ...pod('', 'web:1').spec },
+    });
+    await cluster.apply([serviceAccount, bound('node-1'), bound('node-2')]);
+    const ips = await Promise.all(
+      ['node-1', 'node-2'].map(async (node) => (await cluster.waitFor<Pod>(`pod/on-${node}`, 'Ready')).status?.podIP),
+    );
+    assert.equal(new Set(ips).size, 2, ips.join());
+  });
+
+  it('refuses what cannot be started, and says why', async () => {
+    const cases: [ClusterOptions, RegExp][] = [
+      [{ controllers: ['nonsense'] }, /^controllers: nonsense unknown; there are replicaset-controller, /],
+      [{ nodes: -1 }, /^nodes: -1 is no number/],
+      [{ nodes: 1.5 }, /^nodes: 1.5 is no number/],
+      [{ startAt: 'tomorrow' }, /^startAt: tomorrow is no time/],
+      [{ clock: 'fast' as 'real' }, /^clock: fast is neither/],
+      [{ nodes: [{ name: 'a' }, { name: 'a' }] }, /^there is a node a already/],
+      [{ nodes: [{ name: 'A_B' }] }, /^not Ready after 60 s: A_B: .*lowercase RFC 1123/],
+    ];
+    for (const [options, message] of cases)
+      await assert.rejects(Cluster.start(options), (error: Error) => message.test(error.message), message.source);
   });
 
   it('replaces pods of a machine that lost its power', async () => {

@@ -5,7 +5,6 @@
 import type { KubernetesObject } from '../api/object.ts';
 import { ConfigMaps, Events, Pods } from '../api/gen/resources.ts';
 import type { Event, Pod } from '../api/gen/core-v1.ts';
-import { parseTime } from '../api/time.ts';
 import type { Principal } from '../api/transport.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Client } from '../client/client.ts';
@@ -15,48 +14,22 @@ import type { Clock } from '../platform/clock.ts';
 import { createMemoryFiles } from '../platform/sim/files.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { Store, StoreStatus } from '../storage/store.ts';
 import { applyManifests, type Manifests } from './apply.ts';
+import { checkOptions, createPace, openStore, type ClusterOptions } from './cluster-options.ts';
 import { customKinds } from './custom-kinds.ts';
 import { sortedEvents } from './describe.ts';
 import { spanMs, type Duration } from './duration.ts';
 import { TestFaults } from './faults.ts';
 import { makePki, openListener, type ListenAt, type Listening } from './listener.ts';
 import { TestNodes } from './nodes.ts';
-import { createRealPace, createVirtualPace, type Pace } from './pace.ts';
+import type { Pace } from './pace.ts';
 import { resolveReference, type ObjectReference, type ResolvedReference } from './references.ts';
-import type { SimNodeSpec } from './sim-node.ts';
 import { SimWorld } from './sim-world.ts';
 import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
 import { createUserClient } from './user-client.ts';
 import { TestWebhooks, type WebhookFunction } from './webhooks.ts';
 import { eventually, waitForObject, type Expectation, type WaitOptions } from './wait.ts';
-
-/** How a cluster is started. */
-export interface ClusterOptions {
-  /** Machines: how many, or what kind. Default 1. */
-  readonly nodes?: number | readonly Partial<SimNodeSpec>[];
-  /** Upstream's names of the controllers to run; default all, `[]` none. */
-  readonly controllers?: readonly string[];
-  /** Default true. */
-  readonly scheduler?: boolean;
-  /** `virtual`: time moves only while the test waits, straight to the next thing to happen. Default virtual. */
-  readonly clock?: 'real' | 'virtual';
-  /** Where virtual time starts. Default 2026-01-01T00:00:00Z. */
-  readonly startAt?: string | number;
-  /** Of all randomness. Default 1 on virtual time; on real time, another at each start. */
-  readonly seed?: number | string;
-  /** `memory` (default), or a store of your own, which the cluster closes. */
-  readonly store?: 'memory' | ((clock: Clock) => Promise<Store> | Store);
-  /** Certificates and keys for `listen` and for tokens, to keep them over restarts. Default: made when they are needed. */
-  readonly pki?: ClusterPki;
-  readonly images?: readonly SimImage[];
-  /** Images nobody described: containers that run for ever (`run`, the default), or a failed pull (`refuse`). */
-  readonly unknownImages?: 'run' | 'refuse';
-  /** Keeps a line for every change of the store, for `eventLog()`. */
-  readonly keepEventLog?: boolean;
-}
 
 const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
 
@@ -88,12 +61,18 @@ export class Cluster implements AsyncDisposable {
 
   /** Starts a cluster; resolves when the API server serves and all nodes are Ready. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
+    checkOptions(options);
     const { pace, seed } = await createPace(options);
     const store = await openStore(options, pace.clock);
     const cluster = new Cluster({ ...options, seed }, pace, store);
-    await cluster.#begin();
     const { nodes = 1 } = options;
-    await cluster.nodes.addMany(typeof nodes === 'number' ? Array.from({ length: nodes }, () => ({})) : nodes);
+    try {
+      await cluster.#begin();
+      await cluster.nodes.addMany(typeof nodes === 'number' ? Array.from({ length: nodes }, () => ({})) : nodes);
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
     return cluster;
   }
 
@@ -103,10 +82,14 @@ export class Cluster implements AsyncDisposable {
     this.#store = store;
     this.#pki = options.pki;
     this.#seed = String(options.seed);
-    for (const image of options.images ?? []) this.#images.set(image.name, image);
+    for (const given of options.images ?? []) {
+      const image = describeImage(given.name, given);
+      this.#images.set(image.name, image);
+    }
     this.#world = this.#createWorld();
     this.client = this.clientFor(ADMIN);
-    this.nodes = new TestNodes({ pace, world: () => this.#world, client: () => this.client });
+    const untainted = options.controllers?.includes('node-lifecycle-controller') ?? true;
+    this.nodes = new TestNodes({ pace, world: () => this.#world, client: () => this.client, untainted });
     this.faults = new TestFaults(pace, () => this.#world);
   }
 
@@ -361,26 +344,4 @@ export class Cluster implements AsyncDisposable {
     if (items.length === 0) return;
     await this.faults.restart('controllers'); // They are told of the authority when they start, and correct what differs.
   }
-}
-
-async function createPace({
-  clock = 'virtual',
-  startAt,
-  seed,
-}: ClusterOptions): Promise<{ pace: Pace; seed: number | string }> {
-  if (clock === 'virtual') {
-    const startMs = typeof startAt === 'string' ? parseTime(startAt) : startAt;
-    return { pace: createVirtualPace(new VirtualClock(startMs === undefined ? {} : { startMs })), seed: seed ?? 1 };
-  }
-  const { createNodeClock } = await import('../platform/node/clock.ts');
-  const { keepAlive } = await import('../platform/node/keep-alive.ts');
-  const { createNodeRandom } = await import('../platform/node/random.ts');
-  return { pace: createRealPace(createNodeClock(), keepAlive), seed: seed ?? createNodeRandom().uuid() };
-}
-
-/** Of old revisions, up to twice as many: nothing asks for older ones, and those of fifty thousand pods would fill gigabytes. */
-const KEPT_CHANGES = 5_000;
-
-async function openStore({ store = 'memory' }: ClusterOptions, clock: Clock): Promise<Store> {
-  return store === 'memory' ? createMemoryStore({ clock, keepChanges: KEPT_CHANGES }) : store(clock);
 }

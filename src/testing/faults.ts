@@ -51,7 +51,7 @@ export class TestFaults {
 
   /** Ends a part at once; `start` brings a new one. */
   async crash(part: RestartablePart): Promise<void> {
-    if (part === 'apiserver') await this.#pace.drive(this.#world().stopServer());
+    if (part === 'apiserver') this.#world().crashServer();
     else this.#world().crashComponent(part);
   }
 
@@ -72,22 +72,40 @@ export class TestFaults {
    * Ends a part when its `writes`th write from now has reached the store and before it hears of that, and starts a new one
    * after `downMs`.
    */
-  crashAfterWrites(part: ComponentName | `kubelet/${string}`, writes: number, downMs: number = 0): void {
+  crashAfterWrites(part: RestartablePart | `kubelet/${string}`, writes: number, downMs: number = 0): void {
     const world = this.#world();
-    const again = (start: () => Promise<void>): void => {
-      const failed = (error: unknown): void =>
-        this.#pace.clock.setTimer(0, () => {
-          throw error;
-        }) as unknown as void;
-      this.#pace.clock.setTimer(downMs, () => void start().catch(failed));
+    const crashed = (crash: () => void, start: () => Promise<void>) => (): void => {
+      crash();
+      this.#pace.clock.setTimer(downMs, () => void start().catch((error: unknown) => this.#fail(error)));
     };
+    if (part === 'apiserver') {
+      if (world.storeGate === undefined) throw new Error(`${part} does not run`);
+      world.storeGate.cutAfterWrites(
+        writes,
+        crashed(
+          () => world.crashServer(),
+          () => world.startServer(),
+        ),
+      );
+      return;
+    }
     const [gate] = world.gates(part);
     if (gate === undefined) throw new Error(`${part} does not run`);
-    gate.afterWrites(writes, () => {
-      const node = part.startsWith('kubelet/') ? world.nodes.get(part.slice('kubelet/'.length)) : undefined;
-      if (node === undefined) world.crashComponent(part as ComponentName);
-      else node.crashKubelet();
-      again(() => (node === undefined ? world.startComponent(part as ComponentName) : node.start()));
+    const node = world.nodes.get(part.slice('kubelet/'.length));
+    const name = part as ComponentName;
+    gate.afterWrites(
+      writes,
+      crashed(
+        () => (node === undefined ? world.crashComponent(name) : node.crashKubelet()),
+        () => (node === undefined ? world.startComponent(name) : node.start()),
+      ),
+    );
+  }
+
+  /** What goes wrong on a timer comes out of the wait that moves time. */
+  #fail(error: unknown): void {
+    this.#pace.clock.setTimer(0, () => {
+      throw error;
     });
   }
 }

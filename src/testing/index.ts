@@ -1,11 +1,24 @@
 /** `keelson/testing`: what tests of operators and platforms import. */
 export * from '../api/gen/resources.ts';
+export type * as admissionV1 from '../api/gen/admission-v1.ts';
+export type * as apiextensionsV1 from '../api/gen/apiextensions-v1.ts';
+export type * as appsV1 from '../api/gen/apps-v1.ts';
+export type * as autoscalingV2 from '../api/gen/autoscaling-v2.ts';
+export type * as batchV1 from '../api/gen/batch-v1.ts';
+export type * as coordinationV1 from '../api/gen/coordination-v1.ts';
+export type * as coreV1 from '../api/gen/core-v1.ts';
+export type * as discoveryV1 from '../api/gen/discovery-v1.ts';
+export type * as networkingV1 from '../api/gen/networking-v1.ts';
+export type * as policyV1 from '../api/gen/policy-v1.ts';
+export type * as rbacV1 from '../api/gen/rbac-v1.ts';
+export type * as storageV1 from '../api/gen/storage-v1.ts';
 export type { KubernetesObject, ObjectList } from '../api/object.ts';
 export type { ResourceInfo } from '../api/resource-info.ts';
 export { StatusError } from '../api/status-error.ts';
 export type { Client, ResourceClient } from '../client/client.ts';
-export { image, type SimImage, type SimImageSpec, type SimProcess } from '../cri/sim/sim-image.ts';
-export { Cluster, type ClusterOptions, type EventFilter } from './cluster.ts';
+export { image, type SimImage, type SimImageSpec, type SimProcess, type SimUsage } from '../cri/sim/sim-image.ts';
+export { Cluster, type EventFilter } from './cluster.ts';
+export type { ClusterOptions } from './cluster-options.ts';
 export type { Duration } from './duration.ts';
 export type { StoreFaults } from './faulty-store.ts';
 export type { Part, RestartablePart, TestFaults } from './faults.ts';

@@ -13,6 +13,8 @@ export interface NodesDeps {
   readonly pace: Pace;
   readonly world: () => SimWorld;
   readonly client: () => Client;
+  /** Whether a controller runs that takes the `not-ready` taint off nodes that are Ready. */
+  readonly untainted: boolean;
 }
 
 /** How long a joining node may take to be Ready. */
@@ -40,18 +42,22 @@ export class TestNodes {
 
   /** Adds several at once; resolves to their names when all are Ready. */
   async addMany(specs: readonly Partial<SimNodeSpec>[]): Promise<string[]> {
-    const { pace, world } = this.#deps;
+    const { pace, world, untainted } = this.#deps;
     const made = specs.map((spec) => world().addNode({ ...spec, name: spec.name ?? this.#freeName() }));
     await pace.drive(Promise.all(made.map((node) => node.start())));
     const waiting = new Set(made.map(({ name }) => name));
     const ready = await pace.until(() => {
       for (const name of waiting) {
-        if (!isReady(world().server.objects.get(Nodes, '', name))) return false;
+        const node = world().server.objects.get(Nodes, '', name);
+        if (!isReady(node) || (untainted && isTainted(node))) return false;
         waiting.delete(name);
       }
       return true;
     }, READY_WITHIN_MS);
-    if (!ready) throw new Error(`not Ready after ${READY_WITHIN_MS / 1000} s: ${[...waiting].join(', ')}`);
+    if (!ready)
+      throw new Error(
+        `not Ready after ${READY_WITHIN_MS / 1000} s: ${[...waiting].map((name) => this.#troubleOf(name)).join('; ')}`,
+      );
     return made.map(({ name }) => name);
   }
 
@@ -147,6 +153,14 @@ export class TestNodes {
     return this.#node(name);
   }
 
+  /** What a machine's node says of itself, or, before there is one, its kubelet's log. */
+  #troubleOf(name: string): string {
+    const node = this.#deps.world().server.objects.get(Nodes, '', name);
+    const said = node?.status?.conditions?.find(({ type }) => type === 'Ready')?.message;
+    const [last] = this.#node(name).platform.log.entries.slice(-1);
+    return `${name}: ${said ?? (last === undefined ? 'not registered' : `${last.message} ${JSON.stringify(last.fields)}`)}`;
+  }
+
   async #setUnschedulable(name: string, unschedulable: boolean): Promise<void> {
     await this.#deps
       .client()
@@ -170,8 +184,11 @@ export class TestNodes {
 }
 
 function isReady(node: Node | undefined): boolean {
-  const ready = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
-  return ready && node?.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready') !== true;
+  return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+}
+
+function isTainted(node: Node | undefined): boolean {
+  return node?.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready') === true;
 }
 
 function isEvictable({ metadata }: Pod): boolean {

@@ -1,5 +1,6 @@
 /** Names objects the way tests and kubectl do: `pod/web-1`, `deployment/shop/web`, or anything with kind and metadata. */
 import { allResources } from '../api/gen/resources.ts';
+import { compareVersions } from '../apiserver/discovery/groups.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 
@@ -30,13 +31,18 @@ export function resourceOfKind(
   custom: CustomKinds,
 ): ResourceInfo<KubernetesObject> {
   const wanted = kind.toLowerCase();
-  const found = [...allResources, ...custom].find((info) => {
+  const named = [...allResources, ...custom].filter((info) => {
     if (apiVersion !== undefined && apiVersionOf(info) !== apiVersion) return false;
     return [info.kind.toLowerCase(), info.singular, info.resource, ...info.shortNames].includes(wanted);
   });
+  const [found] = named.filter(({ group }) => group === named[0]?.group).sort(byVersion);
   if (found === undefined) throw new Error(`no kind ${kind}${apiVersion === undefined ? '' : ` in ${apiVersion}`}`);
   return found as ResourceInfo<KubernetesObject>;
 }
+
+/** Of a custom kind the stored version comes first, whatever it is called. */
+const byVersion = (a: ResourceInfo, b: ResourceInfo): number =>
+  allResources.includes(a) ? compareVersions(a.version, b.version) : 0;
 
 /** Resolves a reference; namespaced objects without a namespace are in `default`. Throws on one that means nothing. */
 export function resolveReference(reference: ObjectReference, custom: CustomKinds): ResolvedReference {

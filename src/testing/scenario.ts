@@ -2,18 +2,20 @@
  * Scenarios: a cluster, steps, faults and expectations as a YAML file, run on virtual time from a seed. Wherever a span or
  * a number may stand, `1s..20s` or `1..30` stands for one drawn from the seed, so that many seeds try many orders.
  */
-import { parseYaml } from '../api/codec/yaml.ts';
+import { parseYaml, yamlLine } from '../api/codec/yaml.ts';
 import { image, type SimImageSpec } from '../cri/sim/sim-image.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import type { Random } from '../platform/random.ts';
 import { Cluster } from './cluster.ts';
 import { spanMs } from './duration.ts';
 import { PodInvariants } from './pod-invariants.ts';
-import { steps as knownSteps, type StepContext } from './scenario-steps.ts';
+import type { StepContext } from './scenario-expectations.ts';
+import { imageFields, nodeFields } from './scenario-fields.ts';
+import { fields, listOf, listOr, namesTo, number, rangeOf, ShapeError, text, type Path } from './scenario-shape.ts';
+import { stepList, steps as knownSteps, type ScenarioStep } from './scenario-steps.ts';
 import type { SimNodeSpec } from './sim-node.ts';
 
-/** A step: one word of `scenario-steps.ts` and what it is given. */
-export type ScenarioStep = Readonly<Record<string, unknown>>;
+export type { ScenarioStep } from './scenario-steps.ts';
 
 /** A scenario as its file says. */
 export interface Scenario {
@@ -55,31 +57,61 @@ export class ScenarioError extends Error {
   }
 }
 
-const KNOWN_FIELDS = new Set(['name', 'about', 'seed', 'regressions', 'nodes', 'controllers', 'images', 'steps']);
+const scenarioShape = fields(
+  {
+    name: text,
+    about: text,
+    seed: number,
+    regressions: listOf(number),
+    nodes: listOr(listOf(fields(nodeFields)), number),
+    controllers: listOf(text),
+    images: namesTo(fields(imageFields)),
+    steps: stepList,
+  },
+  ['name', 'steps'],
+);
 
-/** Reads a scenario. Throws on one that is not understood: an unknown word would silently test nothing. */
-export function parseScenario(text: string): Scenario {
-  const value = parseYaml(text).value as Partial<Scenario> | null;
-  if (typeof value !== 'object' || value === null || typeof value.name !== 'string' || !Array.isArray(value.steps))
-    throw new Error('a scenario has a name and steps');
-  const unknown = Object.keys(value).find((field) => !KNOWN_FIELDS.has(field));
-  if (unknown !== undefined) throw new Error(`${value.name}: unknown field ${unknown}`);
-  for (const [index, step] of value.steps.entries()) {
-    const words = Object.keys((step ?? {}) as object);
-    if (words.length !== 1 || !Object.hasOwn(knownSteps, words[0]!))
-      throw new Error(
-        `${value.name}: step ${index + 1} is not understood: ${JSON.stringify(step)}; steps are ${Object.keys(knownSteps).join(', ')}`,
-      );
+/** Reads a scenario. Throws on one that is not understood, naming line and field: an unknown word would silently test nothing. */
+export function parseScenario(source: string): Scenario {
+  const { value, duplicates } = parseYaml(source);
+  if (duplicates.length > 0) throw new Error(duplicates.join('\n'));
+  try {
+    scenarioShape(value, []);
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    const { path, message } = error;
+    throw new Error(`line ${yamlLine(source, path)}: ${[placeText(path), message].filter(Boolean).join(': ')}`, {
+      cause: error,
+    });
   }
   return value as Scenario;
 }
 
+/** `step 3, wait.pods.count`. */
+function placeText(path: Path): string {
+  const [top, index, ...rest] = path;
+  return top === 'steps' && typeof index === 'number'
+    ? [`step ${index + 1}`, rest.join('.')].filter(Boolean).join(', ')
+    : path.join('.');
+}
+
+/**
+ * The scenario with everything drawn that is to be drawn from this seed. Each step draws from a stream of its own: leaving
+ * one out changes nothing for the others that are drawn already.
+ */
+export function drawScenario(scenario: Scenario, seed: number): Scenario {
+  const random = createSeededRandom(`${seed}/scenario`);
+  const { images, steps } = scenario;
+  return {
+    ...scenario,
+    ...(images && { images: draw(images, random) as NonNullable<Scenario['images']> }),
+    steps: steps.map((step, index) => draw(step, random.fork(`step-${index}`)) as ScenarioStep),
+  };
+}
+
 /** Runs a scenario once. Rejects with a `ScenarioError`. */
 export async function runScenario(scenario: Scenario, seed: number): Promise<ScenarioResult> {
-  const { nodes = 1, controllers, images = {} } = scenario;
-  const random = createSeededRandom(`${seed}/scenario`);
-  // Each step draws from a stream of its own: leaving one out changes nothing for the others.
-  const streamOf = (index: number): Random => random.fork(`step-${index}`);
+  const { nodes = 1, controllers, images = {}, steps } = drawScenario(scenario, seed);
   let step = -1;
   let cluster: Cluster | undefined;
   try {
@@ -87,20 +119,20 @@ export async function runScenario(scenario: Scenario, seed: number): Promise<Sce
       seed,
       nodes,
       ...(controllers === undefined ? {} : { controllers }),
-      images: Object.entries(images).map(([name, spec]) => image(name, draw(spec, random) as SimImageSpec)),
+      images: Object.entries(images).map(([name, spec]) => image(name, spec)),
     });
     const startMs = cluster.nowMs;
     const invariants = new PodInvariants(cluster);
-    const context: StepContext = { cluster, random, invariants, vars: new Map() };
-    for (step = 0; step < scenario.steps.length; step++) {
-      const [[word, value] = ['', undefined]] = Object.entries(scenario.steps[step]!);
-      await knownSteps[word]!({ ...context, random: streamOf(step) }, draw(value, streamOf(step)));
+    const context: StepContext = { cluster, invariants, vars: new Map() };
+    for (step = 0; step < steps.length; step++) {
+      const [[word, value] = ['', undefined]] = Object.entries(steps[step]!);
+      await knownSteps[word]!.run(context, value);
       invariants.check();
     }
     const { hash, count } = cluster.eventLog();
     return { seed, hash, virtualMs: cluster.nowMs - startMs, changes: count };
   } catch (cause) {
-    throw new ScenarioError(scenario, { seed, step: Math.min(step, scenario.steps.length - 1), cause });
+    throw new ScenarioError(scenario, { seed, step: Math.min(step, steps.length - 1), cause });
   } finally {
     await cluster?.stop();
   }
@@ -114,11 +146,11 @@ function draw(value: unknown, random: Random): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, draw(item, random)]));
 }
 
-function drawText(text: string, random: Random): unknown {
-  const range = /^(\d[\w.]*?)\.\.(\d[\w.]*)$/.exec(text);
-  if (range === null) return text;
-  const [, low = '', high = ''] = range;
+function drawText(value: string, random: Random): unknown {
+  const range = rangeOf(value);
+  if (range === undefined) return value;
+  const [low, high] = range;
   if (/^\d+$/.test(low) && /^\d+$/.test(high)) return Number(low) + random.int(Number(high) - Number(low) + 1);
   const lowMs = spanMs(low);
-  return lowMs + random.int(spanMs(high) - lowMs + 1);
+  return `${lowMs + random.int(spanMs(high) - lowMs + 1)}ms`;
 }

@@ -47,6 +47,8 @@ export interface SimNodeDeps {
   readonly server: () => ApiHandler | undefined;
   readonly images: () => readonly SimImage[];
   readonly unknownImages: 'run' | 'refuse';
+  /** Addresses of its pods when no controller gives nodes their ranges; undefined: one does. */
+  readonly podCidr: string | undefined;
 }
 
 const KUBELET_PORT = 10_250;
@@ -106,7 +108,7 @@ export class SimNode {
       {
         images: deps.images(),
         unknownImages: deps.unknownImages,
-        networkReady: 'with-range',
+        ...(deps.podCidr === undefined ? { networkReady: 'with-range' as const } : { podCidr: deps.podCidr }),
         nodeAddress: deps.address,
         lean: true,
       },

@@ -23,6 +23,7 @@ import { createGate, type Gate } from './gate.ts';
 import { createRepeatableTokens } from './repeatable-tokens.ts';
 import { API_SERVER_CLIENT, PLACEHOLDER_CA_PEM, verifySimulatedPeer } from './sim-identities.ts';
 import { SimNode, type SimNodeSpec } from './sim-node.ts';
+import { gateStore, type StoreGate } from './store-gate.ts';
 
 /** What a world is made from. */
 export interface SimWorldDeps {
@@ -66,6 +67,9 @@ export class SimWorld {
   readonly #store: Store;
   #key: ClusterPki['serviceAccount'] | undefined;
   #controlPlane: ControlPlane | undefined;
+  #storeGate: StoreGate | undefined;
+  /** Of a server that crashed. */
+  #lastBreath: Promise<void> | undefined;
   #serverLife = new AbortController();
   /** Published as `kube-root-ca.crt`; told to the controllers when they start. */
   caPem: string;
@@ -123,13 +127,15 @@ export class SimWorld {
   /** Starts the API server. */
   async startServer(): Promise<void> {
     if (this.#controlPlane !== undefined) return;
+    await this.#lastBreath;
     const { platform, repeatable } = this.#deps;
     const { clock } = platform;
+    const gate = gateStore(this.#store);
     this.#key ??= await createTokenKey(platform);
     this.#serverLife = new AbortController();
     const controlPlane = createControlPlane({
       platform: platform as Platform,
-      store: this.#store,
+      store: gate.store,
       instance: this.instance,
       hostAddress: '10.64.0.1',
       runtimeConfig: '',
@@ -139,6 +145,7 @@ export class SimWorld {
     });
     await controlPlane.start(this.#serverLife.signal);
     this.#controlPlane = controlPlane;
+    this.#storeGate = gate;
     this.#deps.onServerStart(controlPlane.server);
   }
 
@@ -148,6 +155,20 @@ export class SimWorld {
     this.#controlPlane = undefined;
     this.#serverLife.abort(new Error('the API server is stopping'));
     await controlPlane?.stop();
+  }
+
+  /** Ends the API server at once: nothing it still does reaches the store. */
+  crashServer(): void {
+    const controlPlane = this.#controlPlane;
+    this.#controlPlane = undefined;
+    this.#storeGate?.cut();
+    this.#serverLife.abort(new Error('the API server crashed'));
+    this.#lastBreath = controlPlane?.stop();
+  }
+
+  /** The running API server's way to the store. */
+  get storeGate(): StoreGate | undefined {
+    return this.serverUp ? this.#storeGate : undefined;
   }
 
   /** Starts controllers or scheduler. Resolves once it works (controllers: has begun to). */
@@ -221,8 +242,9 @@ export class SimWorld {
   addNode(spec: SimNodeSpec): SimNode {
     if (this.nodes.has(spec.name)) throw new Error(`there is a node ${spec.name} already`);
     const number = ++this.#nextAddress;
-    const { platform, seed, images, unknownImages } = this.#deps;
+    const { platform, seed, images, unknownImages, controllers } = this.#deps;
     const address = `10.64.${number >> 8}.${number & 255}`;
+    const hasRanges = controllers?.includes('node-ipam-controller') ?? true;
     const node = new SimNode(spec, {
       beside: platform,
       seed,
@@ -231,6 +253,7 @@ export class SimWorld {
       server: this.#handler,
       images,
       unknownImages,
+      podCidr: hasRanges ? undefined : `10.${128 + (number >> 8)}.${number & 255}.0/24`,
     });
     this.nodes.set(spec.name, node);
     return node;
@@ -242,6 +265,7 @@ export class SimWorld {
     await this.stopComponent('scheduler');
     await this.stopComponent('controllers');
     await this.stopServer();
+    await this.#lastBreath;
     this.log.stop();
     await this.#store.close();
   }

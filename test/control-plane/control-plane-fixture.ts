@@ -49,6 +49,8 @@ export interface ControlPlaneSetup {
   readonly hostAddress?: string;
   /** False: nothing but the API server. */
   readonly components?: boolean;
+  /** As `--runtime-config`. */
+  readonly runtimeConfig?: string;
   /** Controllers that do not run. */
   readonly without?: readonly ControllerName[];
   /** Certificates of another one, to be of the same cluster. */
@@ -114,7 +116,7 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
     pki,
     instance,
     hostAddress: setup.hostAddress ?? '127.0.0.1',
-    runtimeConfig: '',
+    runtimeConfig: setup.runtimeConfig ?? '',
   });
   const lifetime = new AbortController();
   await controlPlane.start(lifetime.signal);

@@ -81,3 +81,24 @@ test('the reporter shows failures with what their file wrote, hides the rest, an
   assert.match(stdout, /✖ crash\.test\.mjs [^]*last words/);
   assert.equal(stdout.match(/✖/g)?.length, 2, 'neither the suite nor the file is reported beside its test');
 });
+
+test('an error that no test awaits fails a run of shared files, and is shown', () => {
+  using tree = plantTree({
+    'leak.test.mjs': `import { test } from 'node:test';\ntest('passes', async () => {
+      setTimeout(() => { throw new Error('nobody caught this'); });
+      void Promise.reject(new Error('nobody awaits this'));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    });\n`,
+    'good.test.mjs': "import { test } from 'node:test';\ntest('good', () => {});\n",
+  });
+  const run = (file: string) => {
+    const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
+    const args = [join(repositoryRoot, 'tools/run-tests/shared.ts'), '60000', file];
+    return spawnSync(process.execPath, args, { cwd: tree.root, env, encoding: 'utf8' });
+  };
+  assert.equal(run('good.test.mjs').status, 0);
+  const { status, stdout, stderr } = run('leak.test.mjs');
+  assert.equal(status, 1, stdout);
+  assert.match(stderr, /nobody caught this[^]*leak\.test\.mjs/);
+  assert.match(stderr, /nobody awaits this/);
+});

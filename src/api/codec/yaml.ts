@@ -1,7 +1,18 @@
 // YAML as upstream reads it: YAML 1.1 scalars (`yes`, 0644) without its sexagesimal numbers and timestamps, duplicate
 // keys as strict errors, long integers kept. Upstream: sigs.k8s.io/yaml. Importing this loads the yaml library.
 
-import { isCollection, parseAllDocuments, parseDocument, stringify, visit, type Document, type Tags } from 'yaml';
+import {
+  isAlias,
+  isCollection,
+  isPair,
+  isScalar,
+  parseAllDocuments,
+  parseDocument,
+  stringify,
+  visit,
+  type Document,
+  type Tags,
+} from 'yaml';
 import type { ParsedJson } from './json-parser.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 
@@ -81,6 +92,25 @@ function findDuplicates(document: Document, text: string): { key: string; line: 
 
 function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length;
+}
+
+/** The line, from 1, of what stands at a path of keys and indexes, or of the nearest thing above it. `text` must be YAML. */
+export function yamlLine(text: string, path: readonly (string | number)[]): number {
+  const document = parseDocument(text, options);
+  let node: unknown = document.contents;
+  let offset = 0;
+  for (const part of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (!isCollection(node)) break;
+    const item = (node.items as unknown[]).find((one, index) =>
+      isPair(one) ? isScalar(one.key) && one.key.value === part : index === part,
+    );
+    if (item === undefined) break;
+    const [at, inner] = isPair(item) ? [item.key, item.value] : [item, item];
+    offset = (at as { range?: readonly number[] } | null)?.range?.[0] ?? offset;
+    node = inner;
+  }
+  return lineAt(text, offset);
 }
 
 /** Integers that fit become numbers again. */

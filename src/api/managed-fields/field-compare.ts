@@ -4,49 +4,46 @@
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { equal } from '../patch/json-patch.ts';
 import type { ListSchema, TypeSchema } from '../schema/type-schema.ts';
-import { leaf, nodeOf, recursiveDifference, self, type FieldNode, type FieldSet } from './field-set.ts';
+import { leaf, recursiveDifference, self, type FieldNode, type FieldSet } from './field-set.ts';
 import { childType, granularList, granularObject, type ObjectShape } from './field-shape.ts';
 import { itemsByElement } from './path-element.ts';
 
-/** The paths that were added, removed, and changed in value. */
+/** The paths that are new or have another value, and those that are gone. */
 export interface Comparison {
-  added: FieldSet;
-  removed: FieldSet;
-  modified: FieldSet;
+  readonly changed: FieldSet;
+  readonly removed: FieldSet;
 }
 
 /** The comparison without the paths in and below `excluded`. */
-export function exclude(c: Comparison, excluded: FieldSet): Comparison {
-  if (excluded === undefined) return c;
-  return {
-    added: recursiveDifference(c.added, excluded),
-    removed: recursiveDifference(c.removed, excluded),
-    modified: recursiveDifference(c.modified, excluded),
-  };
+export function exclude({ changed, removed }: Comparison, excluded: FieldSet): Comparison {
+  return { changed: recursiveDifference(changed, excluded), removed: recursiveDifference(removed, excluded) };
 }
 
 /** Whether nothing changed. */
-export function isUnchanged(c: Comparison): boolean {
-  return c.added === undefined && c.removed === undefined && c.modified === undefined;
+export function isUnchanged({ changed, removed }: Comparison): boolean {
+  return changed === undefined && removed === undefined;
 }
 
-const unchanged: Comparison = Object.freeze({ added: undefined, removed: undefined, modified: undefined });
+/** Two values that are the same. */
+export const unchanged: Comparison = Object.freeze({ changed: undefined, removed: undefined });
+const changedLeaf: Comparison = Object.freeze({ changed: leaf, removed: undefined });
+const removedLeaf: Comparison = Object.freeze({ changed: undefined, removed: leaf });
 
 /** Compares two values of one type; undefined means absent. */
 export function compare(type: TypeSchema, before: unknown, after: unknown): Comparison {
   if (before === after) return unchanged;
-  if (before === undefined) return { added: everyPath(type, after), removed: undefined, modified: undefined };
-  if (after === undefined) return { added: undefined, removed: everyPath(type, before), modified: undefined };
+  if (before === undefined) return { changed: everyPath(type, after), removed: undefined };
+  if (after === undefined) return { changed: undefined, removed: everyPath(type, before) };
   const list = granularList(type);
   if (list !== undefined) {
     const [l, r] = [asList(before), asList(after)];
-    return l.length + r.length === 0 ? compareLeaf(before, after) : compareItems(list, [before, after], [l, r]);
+    return l.length + r.length === 0 ? compareLeaf(before, after) : compareItems(list, l, r);
   }
   const shape = granularObject(type, before, after);
   if (shape === undefined) return compareLeaf(before, after);
   const [l, r] = [asObject(before), asObject(after)];
   if (isEmpty(l) && isEmpty(r)) return compareLeaf(before, after);
-  return compareFields(shape, [before, after], [l, r]);
+  return compareFields(shape, l, r);
 }
 
 const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
@@ -59,9 +56,8 @@ function isEmpty(object: JsonObject): boolean {
 }
 
 function compareLeaf(before: unknown, after: unknown): Comparison {
-  if (before === undefined) return { ...unchanged, added: leaf };
-  if (after === undefined) return { ...unchanged, removed: leaf };
-  return equal(before, after) ? unchanged : { ...unchanged, modified: leaf };
+  if (after === undefined) return removedLeaf;
+  return equal(before, after) ? unchanged : changedLeaf;
 }
 
 /** All paths of a value that is there on one side alone: each container, too, is a path. */
@@ -85,31 +81,23 @@ function everyPath(type: TypeSchema, value: unknown): FieldNode {
   return out ?? leaf;
 }
 
-type Pair<T> = readonly [T, T];
-
-/** Collects the comparisons of children. */
+/** Collects the comparisons of what a container consists of. */
 class Collector {
-  private added: Record<string, FieldNode> | undefined;
-  private removed: Record<string, FieldNode> | undefined;
-  private modified: Record<string, FieldNode> | undefined;
+  #changed: Record<string, FieldNode> | undefined;
+  #removed: Record<string, FieldNode> | undefined;
 
-  add(element: string, c: Comparison): void {
-    if (c.added !== undefined) (this.added ??= {})[element] = c.added;
-    if (c.removed !== undefined) (this.removed ??= {})[element] = c.removed;
-    if (c.modified !== undefined) (this.modified ??= {})[element] = c.modified;
+  add(element: string, { changed, removed }: Comparison): void {
+    if (changed !== undefined) (this.#changed ??= {})[element] = changed;
+    if (removed !== undefined) (this.#removed ??= {})[element] = removed;
   }
 
-  /** The container itself is added or removed when one side lacks it. */
-  result([before, after]: Pair<unknown>): Comparison {
-    return {
-      added: nodeOf(before === undefined, this.added),
-      removed: nodeOf(after === undefined, this.removed),
-      modified: nodeOf(false, this.modified),
-    };
+  /** Of a container that both sides have. */
+  result(): Comparison {
+    return { changed: this.#changed, removed: this.#removed };
   }
 }
 
-function compareFields(shape: ObjectShape, values: Pair<unknown>, [l, r]: Pair<JsonObject>): Comparison {
+function compareFields(shape: ObjectShape, l: JsonObject, r: JsonObject): Comparison {
   const collector = new Collector();
   for (const key of Object.keys(l)) {
     const now = Object.hasOwn(r, key) ? r[key] : undefined;
@@ -118,10 +106,10 @@ function compareFields(shape: ObjectShape, values: Pair<unknown>, [l, r]: Pair<J
   for (const key of Object.keys(r)) {
     if (!Object.hasOwn(l, key)) collector.add(`f:${key}`, compare(childType(shape, key), undefined, r[key]));
   }
-  return collector.result(values);
+  return collector.result();
 }
 
-function compareItems(list: ListSchema, values: Pair<unknown>, [l, r]: Pair<readonly unknown[]>): Comparison {
+function compareItems(list: ListSchema, l: readonly unknown[], r: readonly unknown[]): Comparison {
   const collector = new Collector();
   const before = itemsByElement(list, l, true);
   const after = itemsByElement(list, r, true);
@@ -132,10 +120,7 @@ function compareItems(list: ListSchema, values: Pair<unknown>, [l, r]: Pair<read
   }
   for (const [element, items] of after) {
     if (!before.has(element))
-      collector.add(
-        element,
-        items.length === 1 ? compare(list.items, undefined, items[0]) : compareLeaf(undefined, items),
-      );
+      collector.add(element, items.length === 1 ? compare(list.items, undefined, items[0]) : changedLeaf);
   }
-  return collector.result(values);
+  return collector.result();
 }

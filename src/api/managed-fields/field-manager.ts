@@ -12,7 +12,7 @@ import type { StructSchema } from '../schema/type-schema.ts';
 import { equal } from '../patch/json-patch.ts';
 import { createdFields } from './created-fields.ts';
 import { describeConflicts, type ConflictReport, type ManagerConflict } from './conflicts.ts';
-import { compare, exclude, isUnchanged, type Comparison } from './field-compare.ts';
+import { compare, exclude, isUnchanged, unchanged, type Comparison } from './field-compare.ts';
 import { fieldSetOf, withNamedFields } from './field-extract.ts';
 import { mergeApplied, removePaths } from './field-merge.ts';
 import { difference, intersection, recursiveDifference, sameSet, union, type FieldSet } from './field-set.ts';
@@ -122,20 +122,23 @@ function trackCreation(next: JsonObject, request: FieldManagerRequest): JsonObje
   const { schema } = request;
   const object = stripManaged(next);
   const fields = createdFields(schema, object, () => {
-    const { added, modified } = compareLeniently(schema, emptyObject(schema, object), object);
-    return withoutMetadata(union(added, modified));
+    const { changed } = compareLeniently(schema, emptyObject(schema, object), object);
+    return withoutMetadata(changed);
   });
   const me = { ...managerOf(request, 'Update'), fields };
   return withManaged(next, writeManagers(new Map(fields === undefined ? [] : [[identityOf(me), me]])));
 }
 
-/** Gives the updater what it added and changed, and takes that, and what is gone, from everyone. */
+/** Gives the updater what it added and changed, and takes that from the others, and what is gone from everyone. */
 function own(managers: Managers, comparison: Comparison, me: Manager): Managers {
-  const after = release(managers, comparison, '');
-  const gained = withoutMetadata(union(comparison.added, comparison.modified));
-  if (gained === undefined) return after;
   const id = identityOf(me);
-  return after.set(id, { ...me, fields: union(after.get(id)?.fields, gained) });
+  const after = release(managers, comparison, id);
+  const before = after.get(id);
+  const kept = difference(before?.fields, comparison.removed);
+  const gained = withoutMetadata(comparison.changed);
+  if (gained !== undefined) return after.set(id, { ...me, fields: union(kept, gained) });
+  if (before !== undefined) after.set(id, { ...before, fields: kept });
+  return after;
 }
 
 function managerOf(request: FieldManagerRequest, operation: 'Apply' | 'Update'): Manager {
@@ -149,7 +152,7 @@ function managersForApply(live: JsonObject | undefined, base: JsonObject, reques
     live === undefined ? new Map<string, Manager>() : (readManagers(entriesOf(live)) ?? new Map<string, Manager>());
   if (live === undefined || managers.size > 0) return managers;
   const everything = compareObjects(request.schema, emptyObject(request.schema, base), base);
-  const fields = withoutMetadata(union(everything.added, everything.modified));
+  const fields = withoutMetadata(everything.changed);
   if (fields === undefined) return managers;
   const before = { ...managerOf(request, 'Update'), manager: beforeFirstApply, subresource: '', fields };
   return managers.set(identityOf(before), before);
@@ -159,7 +162,7 @@ function compareLeniently(schema: StructSchema, before: JsonObject, after: JsonO
   try {
     return compareObjects(schema, before, after);
   } catch (error) {
-    if (error instanceof ListKeyError) return { added: undefined, removed: undefined, modified: undefined };
+    if (error instanceof ListKeyError) return unchanged;
     throw error;
   }
 }
@@ -170,8 +173,7 @@ function compareObjects(schema: StructSchema, before: JsonObject, after: JsonObj
 }
 
 /** What the others own of what would be added or changed. */
-function conflictsOf(managers: Managers, { added, modified }: Comparison, me: string): ManagerConflict[] {
-  const changed = union(modified, added);
+function conflictsOf(managers: Managers, { changed }: Comparison, me: string): ManagerConflict[] {
   const out: ManagerConflict[] = [];
   for (const [id, manager] of managers) {
     const fields = id === me ? undefined : intersection(manager.fields, changed);
@@ -181,8 +183,8 @@ function conflictsOf(managers: Managers, { added, modified }: Comparison, me: st
 }
 
 /** Takes changed and removed fields from all managers but `me`. */
-function release(managers: Managers, { added, removed, modified }: Comparison, me: string): Managers {
-  const gone = union(removed, union(modified, added));
+function release(managers: Managers, { changed, removed }: Comparison, me: string): Managers {
+  const gone = union(removed, changed);
   const out: Managers = new Map();
   for (const [id, manager] of managers) {
     const fields = id === me ? manager.fields : difference(manager.fields, gone);

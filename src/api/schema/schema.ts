@@ -82,10 +82,15 @@ class BuiltinStruct implements StructSchema {
     this.atomic = atomic ?? marks.includes('atomic');
   }
 
+  /** Asked for with every value: no function stands in it, which would allocate at each call. */
   get fields(): ReadonlyMap<string, FieldSchema> {
-    this.expanded ??= new Map(this.lines.map((line) => fieldOf(line, this.name)).map((f) => [f.name, f]));
+    this.expanded ??= fieldsOf(this.lines, this.name);
     return this.expanded;
   }
+}
+
+function fieldsOf(lines: readonly string[], owner: string): Map<string, FieldSchema> {
+  return new Map(lines.map((line) => fieldOf(line, owner)).map((field) => [field.name, field]));
 }
 
 function fieldOf(line: string, owner: string): FieldSchema {

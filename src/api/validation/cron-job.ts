@@ -1,4 +1,5 @@
 /** Cron jobs. Upstream: apis/batch/validation ValidateCronJob. */
+import { cronScheduleProblem } from '../cron-schedule.ts';
 import type { Field } from '../field-error.ts';
 import type { CronJob } from '../gen/batch-v1.ts';
 import { validateChoice, validateNonnegative } from './common.ts';
@@ -6,70 +7,6 @@ import { validateJobSpec } from './job.ts';
 
 /** Names get a suffix of eleven characters and still must be names of pods. */
 const MAX_NAME_LENGTH = 52;
-
-interface CronField {
-  readonly name: string;
-  readonly low: number;
-  readonly high: number;
-  readonly words: readonly string[];
-}
-
-const FIELDS: readonly CronField[] = [
-  { name: 'minute', low: 0, high: 59, words: [] },
-  { name: 'hour', low: 0, high: 23, words: [] },
-  { name: 'day of month', low: 1, high: 31, words: [] },
-  {
-    name: 'month',
-    low: 1,
-    high: 12,
-    words: ['', 'jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
-  },
-  { name: 'day of week', low: 0, high: 6, words: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
-];
-const MACROS = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly'];
-
-function parseNumber(text: string, field: CronField): number | undefined {
-  const word = field.words.indexOf(text.toLowerCase());
-  if (word >= 0 && text !== '') return word;
-  return /^\d+$/.test(text) ? Number(text) : undefined;
-}
-
-function rangeProblem(text: string, field: CronField): string | undefined {
-  const [range = '', step, ...rest] = text.split('/');
-  if (rest.length > 0) return `too many slashes: ${text}`;
-  if (step !== undefined && (!/^\d+$/.test(step) || Number(step) === 0))
-    return `step of range should be a positive number: ${text}`;
-  if (range === '*' || range === '?') return undefined;
-  const bounds = range.split('-');
-  if (bounds.length > 2) return `too many hyphens: ${text}`;
-  const [low, high = low] = bounds.map((bound) => parseNumber(bound, field));
-  if (low === undefined || high === undefined)
-    return `failed to parse int from ${range}: strconv.Atoi: parsing ${JSON.stringify(range)}: invalid syntax`;
-  if (low < field.low) return `beginning of range (${low}) below minimum (${field.low}): ${text}`;
-  if (high > field.high) return `end of range (${high}) above maximum (${field.high}): ${text}`;
-  return low > high ? `beginning of range (${low}) beyond end of range (${high}): ${text}` : undefined;
-}
-
-/** What is wrong with a schedule in upstream's dialect (robfig/cron), or undefined. */
-export function cronScheduleProblem(schedule: string): string | undefined {
-  const text = schedule.trim();
-  if (text === '') return 'empty spec string';
-  if (text.startsWith('@')) {
-    if (MACROS.includes(text)) return undefined;
-    return /^@every (\d+(\.\d+)?(ns|us|\u00b5s|ms|s|m|h))+$/.test(text)
-      ? undefined
-      : `unrecognized descriptor: ${text}`;
-  }
-  const parts = text.split(/\s+/);
-  if (parts.length !== FIELDS.length) return `expected exactly 5 fields, found ${parts.length}: [${parts.join(' ')}]`;
-  for (const [index, part] of parts.entries()) {
-    for (const range of part.split(',')) {
-      const problem = rangeProblem(range, FIELDS[index]!);
-      if (problem !== undefined) return problem;
-    }
-  }
-  return undefined;
-}
 
 function isKnownTimeZone(name: string): boolean {
   try {

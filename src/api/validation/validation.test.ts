@@ -10,7 +10,7 @@ import type { Job } from '../gen/batch-v1.ts';
 import type { Pod, PodSpec, Service, ServiceSpec } from '../gen/core-v1.ts';
 import { validateDeployment, validateDeploymentUpdate } from './apps.ts';
 import { validateSecret } from './config.ts';
-import { cronScheduleProblem } from './cron-job.ts';
+import { cronScheduleProblem } from '../cron-schedule.ts';
 import { validateIngress } from './ingress.ts';
 import { validateJob } from './job.ts';
 import { validatePod, validatePodUpdate } from './pod-update.ts';

@@ -47,10 +47,12 @@ function statusOf(object: KubernetesObject): unknown {
 
 /** The strategy of the main resource. */
 export function kindStrategy<T extends KubernetesObject>(rules: KindRules<T>): Strategy<T> {
+  // As text: parsing it is by far quicker than structuredClone.
+  const emptyStatus = rules.emptyStatus && JSON.stringify(rules.emptyStatus);
   return {
     ...commonParts(rules),
     prepareForCreate(draft, context) {
-      if (rules.emptyStatus !== undefined) setStatus(draft, structuredClone(rules.emptyStatus));
+      if (emptyStatus !== undefined) setStatus(draft, JSON.parse(emptyStatus));
       if (rules.generationOf !== undefined) draft.metadata.generation = 1;
       rules.prepareForCreate?.(draft, context);
     },

@@ -286,6 +286,30 @@ test('an update without allocated values keeps them', () => {
   assert.equal(draft.spec!.ports![0]!.nodePort, 30001);
 });
 
+test('a service that becomes a name of another keeps no family of addresses it gave back itself', () => {
+  const { find } = setUp();
+  const { strategy } = find(Services);
+  const families = { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', internalTrafficPolicy: 'Cluster' };
+  const held = { clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9'] };
+  const old: Service = {
+    metadata: { name: 's' },
+    spec: { type: 'ClusterIP', ports: [{ port: 80 }], ...held, ...families },
+  };
+  for (const kept of [held, {}]) {
+    const spec = { type: 'ExternalName', externalName: 'a.b', ports: [{ port: 80 }], ...kept, ...families };
+    const draft: Service = { metadata: { name: 's' }, spec };
+    strategy.applyDefaults!(draft);
+    strategy.prepareForUpdate!(draft, old, context);
+    assert.deepEqual(
+      (['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy'] as const).filter(
+        (field) => draft.spec![field] !== undefined,
+      ),
+      [],
+    );
+    assert.deepEqual(strategy.validateUpdate!(draft, old, context), []);
+  }
+});
+
 test('what kubectl get pods shows', () => {
   const { find } = setUp();
   const { printer } = find(Pods);

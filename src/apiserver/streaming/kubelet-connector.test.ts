@@ -298,20 +298,26 @@ test('an offer of h2c is not passed on, and opens nothing', async () => {
     });
 });
 
-test('a node that is known by name is dialled at the address that was checked, under its name', async () => {
-  let host: string | undefined;
-  const { connector, call, platform } = await createFixture((request) => {
-    host = request.headers['host'];
-    return echo(request);
+const upgrade = { wantsUpgrade: true, headers: { connection: 'Upgrade', upgrade: 'websocket' } };
+
+for (const change of [{}, upgrade]) {
+  const what = change === upgrade ? ' for an upgrade' : '';
+  test(`a node that is known by name is dialled${what} at the address that was checked, under its name`, async () => {
+    const hosts: (string | undefined)[] = [];
+    const { connector, call, platform } = await createFixture((request) => {
+      hosts.push(request.headers['host']);
+      return echo(request);
+    });
+    let looks = 0;
+    const { names } = platform.network;
+    names.get = (name) => (name === 'n1' && looks++ === 0 ? '10.0.0.2' : undefined);
+    const named: Node = { metadata: { name: 'n' }, status: { addresses: [{ type: 'Hostname', address: 'n1' }] } };
+    const asked = call('/api/v1/nodes/n/proxy/x', change);
+    const answer = await connector.proxyNode(named, { scheme: '', port: '8080' }, asked);
+    assert.deepEqual(await read(answer), { status: 200, body: 'GET /x?' });
+    assert.deepEqual(hosts, ['n1:8080']);
   });
-  let looks = 0;
-  const { names } = platform.network;
-  names.get = (name) => (name === 'n1' && looks++ === 0 ? '10.0.0.2' : undefined);
-  const named: Node = { metadata: { name: 'n' }, status: { addresses: [{ type: 'Hostname', address: 'n1' }] } };
-  const answer = await connector.proxyNode(named, { scheme: '', port: '8080' }, call('/api/v1/nodes/n/proxy/x'));
-  assert.deepEqual(await read(answer), { status: 200, body: 'GET /x?' });
-  assert.equal(host, 'n1:8080');
-});
+}
 
 test('where proxied requests go', () => {
   const { random } = createSimPlatform();

@@ -64,14 +64,19 @@ class Roller {
     checkPair(old, next);
     const current = (await this.#find(newName)) ?? (await this.#create(old));
     const desired = Number(current.metadata.annotations?.[DESIRED_REPLICAS] ?? sizeOf(current));
+    const resumes = old.metadata.annotations?.[ORIGINAL_REPLICAS] !== undefined;
     const original = await this.#noteOriginal(old);
+    const most = Math.max(desired, original);
     let [newSize, oldSize] = [sizeOf(current), sizeOf(old)];
     say(
       `Scaling up ${newName} from ${newSize} to ${desired}, scaling down ${oldName} from ${oldSize} to 0 ` +
-        `(keep ${Math.min(desired, original)} pods available, don't exceed ${Math.max(desired, original) + 1} pods)`,
+        `(keep ${Math.min(desired, original)} pods available, don't exceed ${most + 1} pods)`,
     );
+    // What the step before the interruption made may still be starting: the next one would come on top of it.
+    if (resumes) await this.#settled(newName, newSize);
     while (newSize < desired || oldSize > 0) {
-      if (newSize < desired) {
+      // Interrupted between the two halves of a step, there is one more already.
+      if (newSize < desired && newSize + oldSize <= most) {
         newSize++;
         say(`Scaling ${newName} up to ${newSize}`);
         await this.#scale(newName, newSize);
@@ -129,7 +134,7 @@ class Roller {
   /** Sets the size and waits until the pods have followed: as many as wanted, all ready. */
   async #scale(name: string, replicas: number): Promise<void> {
     const { clock } = this.#deps;
-    const { namespace, pollIntervalMs, timeoutMs } = this.#request;
+    const { namespace } = this.#request;
     await retryOnConflict(
       clock,
       async () => {
@@ -138,6 +143,12 @@ class Roller {
       },
       this.#signal,
     );
+    await this.#settled(name, replicas);
+  }
+
+  async #settled(name: string, replicas: number): Promise<void> {
+    const { clock } = this.#deps;
+    const { pollIntervalMs, timeoutMs } = this.#request;
     const deadlineMs = clock.monotonicMs() + timeoutMs;
     while (!hasSettled(await this.#find(name), replicas)) {
       if (clock.monotonicMs() >= deadlineMs)

@@ -77,7 +77,7 @@ export function createEtcdProcess(deps: Deps, config: EtcdProcessConfig): EtcdPr
   };
 }
 
-/** Ends the etcd of this folder, if it runs: for `down`. */
+/** Ends the etcd of this folder, if it runs; resolves when its data is nobody's. */
 export async function endEtcd(deps: Pick<Deps, 'clock' | 'exec' | 'files'>, dir: string): Promise<void> {
   const { clock, exec } = deps;
   const pid = (await findEtcd(deps, dir))?.pid;
@@ -86,6 +86,7 @@ export async function endEtcd(deps: Pick<Deps, 'clock' | 'exec' | 'files'>, dir:
   const deadlineMs = clock.monotonicMs() + STOP_TIMEOUT_MS;
   while (exec.kill(pid, 0) && clock.monotonicMs() < deadlineMs) await clock.sleep(20);
   if (exec.kill(pid, 0)) exec.kill(pid, 'SIGKILL');
+  while ((await findEtcd(deps, dir))?.pid === pid) await clock.sleep(20);
 }
 
 /** The process with this data: looked for among all, so that none is ever forgotten. */

@@ -35,8 +35,10 @@ export interface OwnEtcd {
 }
 
 const RETRY_MS = 300;
-/** etcd changes members only when those that stay have been connected for five seconds. */
-const HEALTHY_PATIENCE_MS = 15_000;
+/** etcd changes members only when those that stay have been connected for five seconds. kubeadm's patience. */
+const HEALTHY_PATIENCE_MS = 120_000;
+/** So many lists without it, and a member was removed: one of the others may not have heard of it yet. */
+const LISTS_WITHOUT = 3;
 const LOOK_PERIOD_MS = 5_000;
 /** One question to the members: joining asks again anyway. */
 const CALL_TIMEOUT_MS = 5_000;
@@ -134,17 +136,19 @@ class Member implements OwnEtcd {
   async #vote(members: EtcdMembers, signal: AbortSignal): Promise<void> {
     const { clientUrl, peerUrl, others } = this.#file!;
     if (others.length === 0) return;
+    let without = 0;
     for (let attempt = 0; ; attempt++) {
       // A learner answers nothing, so the others are asked; and itself in turn, which after a restore is the only one.
       members.setEndpoints(attempt % 2 === 0 ? others : [clientUrl]);
       try {
         const own = (await members.list()).find(({ peerURLs }) => peerURLs.includes(peerUrl));
-        if (own === undefined)
+        if (own === undefined && ++without >= LISTS_WITHOUT)
           throw new PreflightError(
             'this server was removed from its cluster (keelson server remove); keelson down --delete-data clears it',
           );
-        if (!own.isLearner) return;
-        await members.promote(own.ID);
+        if (own !== undefined && !own.isLearner) return;
+        if (own === undefined) await this.#platform.clock.sleep(RETRY_MS, signal);
+        else await members.promote(own.ID);
       } catch (error) {
         await this.#pauseAfter(error, 'promoting the etcd member', signal);
       }

@@ -17,7 +17,8 @@ type Deps = Pick<Platform, 'clock' | 'exec' | 'files'>;
 
 /** Etcd's tools that restore, the newer first. */
 const TOOLS = ['etcdutl', 'etcdctl'] as const;
-const ANSWER_TIMEOUT_MS = 3_000;
+/** For a member to answer: one that is only slow must not be taken for one that is gone. */
+const ANSWER_TIMEOUT_MS = 10_000;
 
 /** How the etcd of this data directory's server is reached; undefined where the state is elsewhere. */
 export async function ownEtcdChoice(
@@ -74,12 +75,13 @@ async function checkOthersAreAway(deps: Deps, dataDir: string): Promise<void> {
   const others = choice?.endpoints.slice(1) ?? [];
   if (choice === undefined || others.length === 0) return;
   const { tls } = await etcdConfig((path) => deps.files.readText(path), choice);
-  const members = createEtcdMembers(deps, { endpoints: others, tls, timeoutMs: ANSWER_TIMEOUT_MS });
-  const answered = await members.list().then(
+  // Each for itself: one that hangs must not use up the time of another.
+  const asked = others.map((url) => createEtcdMembers(deps, { endpoints: [url], tls, timeoutMs: ANSWER_TIMEOUT_MS }));
+  const answered = await Promise.any(asked.map((members) => members.list())).then(
     () => true,
     () => false,
   );
-  members.close();
+  for (const members of asked) members.close();
   if (answered)
     throw new PreflightError(
       `other servers of this cluster run (${others.join(', ')}): a snapshot is for a cluster that is lost; keelson down each of them first`,

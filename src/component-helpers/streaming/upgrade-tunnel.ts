@@ -21,7 +21,7 @@ export interface TunnelRequest {
   readonly url: string;
   /** The client's own, lower-case names; those of this hop are left out here. */
   readonly headers: HttpRequest['headers'];
-  /** Sent as they are. */
+  /** Sent as they are; `host` in the place of the URL's. */
   readonly added?: Readonly<Record<string, string | readonly string[]>>;
   readonly tls?: TlsOptions;
   readonly signal: AbortSignal;
@@ -116,14 +116,15 @@ export async function openTunnel(net: Net, request: TunnelRequest): Promise<Tunn
 }
 
 function requestHead(request: TunnelRequest, url: URL): string {
-  const lines = [`${request.method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, 'Connection: Upgrade'];
+  const { host = url.host, ...added } = request.added ?? {};
+  const lines = [`${request.method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${[host].flat().join()}`];
+  lines.push('Connection: Upgrade');
   for (const [name, value] of Object.entries(request.headers)) {
     if (value === undefined || hopHeaders.has(name) || name.startsWith('impersonate-') || name.startsWith('x-remote-'))
       continue;
     for (const line of headerLines(name, value)) lines.push(`${name}: ${line}`);
   }
-  for (const [name, value] of Object.entries(request.added ?? {}).filter(([each]) => each !== 'host'))
-    for (const line of [value].flat()) lines.push(`${name}: ${line}`);
+  for (const [name, value] of Object.entries(added)) for (const line of [value].flat()) lines.push(`${name}: ${line}`);
   if (request.method !== 'GET') lines.push('Content-Length: 0');
   return `${lines.join('\r\n')}\r\n\r\n`;
 }

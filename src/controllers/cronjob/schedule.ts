@@ -3,6 +3,7 @@
  * Differs on purpose: a time of day that a change to summer time skips runs when the clock has jumped, not a day later.
  */
 import { Cron } from 'croner';
+import { cronScheduleProblem, plainCronSchedule } from '../../api/cron-schedule.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import { formatTime } from '../../api/time.ts';
 
@@ -27,7 +28,9 @@ export function parseSchedule(text: string, timeZone: string | undefined): Sched
     const periodMs = Math.max(1000, Math.floor(everyMs / 1000) * 1000);
     return { nextMs: (afterMs) => Math.floor(afterMs / 1000) * 1000 + periodMs };
   }
-  const cron = new Cron(text.replaceAll('?', '*'), { paused: true, timezone: timeZone ?? 'Etc/UTC' });
+  const problem = cronScheduleProblem(text);
+  if (problem !== undefined) throw new Error(problem);
+  const cron = new Cron(plainCronSchedule(text), { paused: true, timezone: timeZone ?? 'Etc/UTC' });
   // What `nextRun` calls with the machine's time of now, a reference it does not need when it is given a start.
   const pure = cron as unknown as { _nextTarget(after: string, now: Moment): Moment | null };
   return { nextMs: (afterMs) => pure._nextTarget(formatTime(afterMs), { getTime: () => afterMs })?.getTime() };

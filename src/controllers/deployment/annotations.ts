@@ -5,6 +5,8 @@ export const REVISION = 'deployment.kubernetes.io/revision';
 export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
+/** On a Deployment: the revision it is to go back to. */
+export const ROLLBACK_TO = 'deprecated.deployment.rollback.to';
 
 const NOT_COPIED = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
@@ -12,7 +14,7 @@ const NOT_COPIED = new Set([
   REVISION_HISTORY,
   DESIRED_REPLICAS,
   MAX_REPLICAS,
-  'deprecated.deployment.rollback.to',
+  ROLLBACK_TO,
 ]);
 const MAX_HISTORY_LENGTH = 2000;
 
@@ -60,4 +62,11 @@ export function withSizeAnnotations(
   const old = annotations ?? {};
   if (old[DESIRED_REPLICAS] === String(desired) && old[MAX_REPLICAS] === String(max)) return old;
   return { ...old, [DESIRED_REPLICAS]: String(desired), [MAX_REPLICAS]: String(max) };
+}
+
+/** The annotations of a Deployment that goes back to the set: the set's but for those that are never copied. */
+export function rolledBackAnnotations(own: Record<string, string>, set: ReplicaSet): Record<string, string> {
+  const pick = (from: Record<string, string>, copied: boolean): [string, string][] =>
+    Object.entries(from).filter(([name]) => NOT_COPIED.has(name) !== copied);
+  return Object.fromEntries([...pick(own, false), ...pick(set.metadata.annotations ?? {}, true)]);
 }

@@ -17,7 +17,8 @@ import { createKeyedLoop, informerList, type Controller, type ControllerDeps } f
 import { createDeploymentWriter, type DeploymentWriter } from './deployment-writer.ts';
 import { resolveSets, type Rollout, type SetsContext } from './new-replica-set.ts';
 import { desiredAnnotation, isRolling, replicasOf, statusSum } from './replica-math.ts';
-import { activeSets, splitSets } from './replica-sets.ts';
+import { activeSets, allOf, splitSets } from './replica-sets.ts';
+import { planRollback, rollbackWish } from './rollback.ts';
 import { cleanUpHistory, rollOnce, scaleOnly, scaleToZero } from './rollout.ts';
 import {
   calculateStatus,
@@ -84,6 +85,9 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
       return;
     }
     const deployment = await notePause(writer, cached);
+    const wish = rollbackWish(deployment);
+    if (wish !== undefined && deployment.spec?.paused !== true)
+      return await rollBack(context, deployment, { owned, wish });
     if (deployment.spec?.paused === true || isScalingEvent(deployment, owned))
       return await scaleAndReport(context, deployment, owned);
     if (isRolling(deployment)) await roll(context, deployment, owned);
@@ -104,6 +108,19 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
       condition({ type: 'Progressing', status: 'Unknown', ...fields }, nowMs()),
     );
     return await writer.updateStatus(deployment, { ...deployment.status, conditions });
+  }
+
+  /** Changes the template back; the next sync, without the wish, rolls it out. */
+  async function rollBack(
+    context: SetsContext,
+    deployment: Deployment,
+    { owned, wish }: { readonly owned: readonly ReplicaSet[]; readonly wish: number },
+  ): Promise<void> {
+    const rollout = await resolveSets(context, { deployment, sets: owned, create: true });
+    const plan = planRollback(rollout.deployment, allOf(rollout), wish);
+    await context.writer.update(plan.deployment);
+    if (plan.type === 'Normal') context.writer.note(deployment, plan.reason, plan.message);
+    else context.writer.warn(deployment, plan.reason, plan.message);
   }
 
   function isScalingEvent(deployment: Deployment, owned: readonly ReplicaSet[]): boolean {

@@ -17,6 +17,8 @@ export interface DeploymentWriter {
   getSet(namespace: string, name: string): Promise<ReplicaSet>;
   /** Deletes; gone already is fine. */
   deleteSet(set: ReplicaSet): Promise<void>;
+  /** Writes spec and annotations, if nobody has changed it since it was read. */
+  update(deployment: Deployment): Promise<Deployment>;
   annotate(deployment: Deployment, annotations: Record<string, string>): Promise<Deployment>;
   updateStatus(deployment: Deployment, status: DeploymentStatus): Promise<Deployment>;
   warn(deployment: Deployment, reason: string, message: string): void;
@@ -57,6 +59,7 @@ export function createDeploymentWriter(client: Client, recorder: EventRecorder, 
         if (!isReason(error, 'NotFound')) throw error;
       }
     },
+    update: (deployment) => deployments.update(deployment, { signal }),
     async annotate(deployment, annotations) {
       const { namespace = '', name = '' } = deployment.metadata;
       return await deployments.patch(

@@ -5,7 +5,7 @@ import { Deployments, ReplicaSets, ReplicationControllers, StatefulSets } from '
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
+import { apiVersionOf, groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
@@ -77,7 +77,9 @@ async function sizeByScale(
   const { resources } = await discoverResources(client, signal);
   const info = resources.find((r) => r.kind === reference.kind && apiVersionOf(r) === reference.apiVersion);
   if (info === undefined || !info.subresources.some((sub) => sub.name === 'scale')) {
-    throw new Error(`${info?.resource ?? reference.kind} does not implement the scale subresource`);
+    throw new Error(
+      `${info === undefined ? reference.kind : groupResourceOf(info)} does not implement the scale subresource`,
+    );
   }
   try {
     const scale = await client

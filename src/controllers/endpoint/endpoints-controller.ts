@@ -1,7 +1,8 @@
 /**
  * Keeps the v1 Endpoints of Services with selectors. Upstream: pkg/controller/endpoint.
  *
- * Watches: Services, pods, Endpoints. Writes alone: the Endpoints named like such Services.
+ * Watches: Services, pods, Endpoints. Writes alone: the Endpoints named like such Services. Differs on purpose: what was made
+ * by hand goes with a Service that is seen to go, but at a start nothing is taken away that is not ours.
  */
 import { deepEqual } from '../../base/equal.ts';
 import { Endpoints, Pods, Services } from '../../api/gen/resources.ts';
@@ -39,6 +40,8 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
   const pods = deps.informers.informer(Pods);
   const endpoints = deps.informers.informer(Endpoints);
   const triggers = createTriggerTimes();
+  /** Services that were seen to go and whose Endpoints may be there yet, whatever the cache shows of them. */
+  const gone = new Set<string>();
 
   const loop = createKeyedLoop(deps, {
     name: 'endpoints-controller',
@@ -51,7 +54,8 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const service = services.get(parseKey(key));
-    if (service === undefined) return await removeOurs(key, signal);
+    if (service === undefined) return await removeWithService(key, signal);
+    gone.delete(key);
     if (!hasManagedEndpoints(service)) return;
     const selected = selectedPods(service, pods);
     const current = endpoints.get(parseKey(key));
@@ -76,18 +80,20 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     }
   }
 
-  /** Only what we made: hand-made Endpoints without a Service stay. */
-  async function removeOurs(key: string, signal: AbortSignal): Promise<void> {
+  async function removeWithService(key: string, signal: AbortSignal): Promise<void> {
     triggers.forget(key);
     const current = endpoints.get(parseKey(key));
-    if (current?.metadata.labels?.[MANAGED_BY] !== ACCOUNT) return;
+    const goes = gone.has(key) || current?.metadata.labels?.[MANAGED_BY] === ACCOUNT;
+    if (!goes) return;
     try {
       await client.delete(parseKey(key), { signal });
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
     }
+    gone.delete(key);
   }
 
+  services.addHandler({ onDelete: (service) => void gone.add(keyOfObject(service)) });
   watchServicesAndPods({ services, pods, enqueue: (key) => loop.queue.add(key) });
   endpoints.addHandler({
     // At start, Endpoints of Services deleted meanwhile must go.

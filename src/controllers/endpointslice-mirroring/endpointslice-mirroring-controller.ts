@@ -9,7 +9,7 @@ import { isReason } from '../../api/status-error.ts';
 import type { Endpoints } from '../../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { counted, createEndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
+import { createEndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
 import {
   createKeyedLoop,
   informerList,
@@ -17,10 +17,12 @@ import {
   type Controller,
   type ControllerDeps,
 } from '../controller.ts';
+import { createMirrorMetrics } from './mirror-metrics.ts';
 import { MANAGED_BY_LABEL, MANAGER, planMirror, SERVICE_NAME_LABEL } from './mirror-plan.ts';
 
 const ACCOUNT = 'endpointslicemirroring-controller';
 const NAME = 'endpointslice-mirroring-controller';
+const RECORDER = 'endpoint-slice-mirroring-controller';
 const WORKERS = 5;
 const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
@@ -34,7 +36,9 @@ function isSkipped({ metadata }: Endpoints): boolean {
 /** Makes the controller. */
 export function createEndpointSliceMirroringController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(EndpointSlices);
-  const recorder = deps.recorderFor(NAME);
+  const recorder = deps.recorderFor(RECORDER);
+  const { clock } = deps.platform;
+  const mirrored = createMirrorMetrics(deps.platform.metrics);
   const metrics = createEndpointSliceMetrics(deps.platform.metrics, 'endpoint_slice_mirroring_controller');
   const endpoints = deps.informers.informer(EndpointsInfo);
   const services = deps.informers.informer(Services);
@@ -48,9 +52,13 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
     queueName: 'endpoint_slice_mirroring',
     workers: WORKERS,
     informers: informerList(endpoints, services, slices),
-    sync: (key, signal) => counted(metrics, () => sync(key, signal)),
+    sync: timedSync,
   });
 
+  async function timedSync(key: string, signal: AbortSignal): Promise<void> {
+    const startedMs = clock.monotonicMs();
+    await sync(key, signal).finally(() => mirrored.took((clock.monotonicMs() - startedMs) / 1000));
+  }
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const source = endpoints.get(parseKey(key));
     const service = services.get(parseKey(key));
@@ -75,6 +83,7 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
       for (const slice of plan.update) newest = (await client.update(slice, { signal })).metadata.resourceVersion ?? '';
       for (const slice of plan.remove) await remove(slice, signal);
       metrics.changed({ key, existing, ...plan });
+      mirrored.mirrored(existing, plan);
     } catch (error) {
       if (!isNamespaceTerminating(error)) throw error;
     } finally {

@@ -11,7 +11,7 @@ import type { Node, Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
 import { createTriggerTimes, hasManagedEndpoints, selectedPods, watchServicesAndPods } from '../service-endpoints.ts';
-import { counted, createEndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
+import { createEndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
 import {
   createKeyedLoop,
   informerList,
@@ -19,6 +19,7 @@ import {
   type Controller,
   type ControllerDeps,
 } from '../controller.ts';
+import { createSyncMetrics } from './sync-metrics.ts';
 import { addressTypesOf, desiredGroups, type AddressType } from './desired-endpoints.ts';
 import { MANAGED_BY_LABEL, MANAGER, planSlices, SERVICE_NAME_LABEL, type SlicePlan } from './slice-plan.ts';
 import { giveTopologyHints, wantsTopologyHints, zoneShares, type TopologyVerdict } from './topology-hints.ts';
@@ -43,6 +44,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
   const nodes = deps.informers.informer(Nodes);
   const slices = deps.informers.informer(EndpointSlices);
   const metrics = createEndpointSliceMetrics(deps.platform.metrics, 'endpoint_slice_controller');
+  const syncs = createSyncMetrics(deps.platform.metrics);
   const triggers = createTriggerTimes();
   /** What was said of a service's hints last, by key and address type. */
   const topology = new Map<string, string>();
@@ -57,19 +59,32 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     queueName: 'endpoint_slice',
     workers: WORKERS,
     informers: informerList(services, pods, nodes, slices),
-    sync: (key, signal) => counted(metrics, () => sync(key, signal)),
+    sync: countedSync,
     maxRetries: 15,
   });
 
+  async function countedSync(key: string, signal: AbortSignal): Promise<void> {
+    let result: 'success' | 'error' = 'error';
+    try {
+      await sync(key, signal);
+      result = 'success';
+    } finally {
+      syncs.synced(result);
+    }
+  }
+  function forget(key: string): void {
+    metrics.forget(key);
+    syncs.forget(key);
+  }
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const service = services.get(parseKey(key));
     // The slices of a deleted Service go by owner reference.
     if (service === undefined) {
       for (const type of ADDRESS_TYPES) topology.delete(`${key}/${type}`);
-      metrics.forget(key);
+      forget(key);
       return triggers.forget(key);
     }
-    if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return metrics.forget(key);
+    if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return forget(key);
     const selected = selectedPods(service, pods);
     const triggerTime = triggers.since(service, selected);
     const existing = slices.byIndex(BY_SERVICE, key).filter((slice) => slice.metadata.deletionTimestamp === undefined);
@@ -85,6 +100,8 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
       const plan = planSlices({ service, type, existing: ofType, groups, triggerTime });
       await apply(service, plan, signal);
       metrics.changed({ key: `${key} ${type}`, existing: ofType, ...plan });
+      const written = plan.create.length + plan.update.length + plan.remove.length;
+      syncs.wrote(service, written, wantsTopologyHints(service));
     }
     const obsolete = existing.filter((slice) => !(types as string[]).includes(slice.addressType));
     await apply(service, { create: [], update: [], remove: obsolete }, signal);

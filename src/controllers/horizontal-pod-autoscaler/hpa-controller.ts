@@ -7,6 +7,7 @@
  */
 import { parseLabelSelector } from '../../api/label-selector-parser.ts';
 import { formatTime } from '../../api/time.ts';
+import { groupResourceOf } from '../../api/resource-info.ts';
 import { isReason } from '../../api/status-error.ts';
 import { HorizontalPodAutoscalers, Pods } from '../../api/gen/resources.ts';
 import type { HorizontalPodAutoscaler } from '../../api/gen/autoscaling-v2.ts';
@@ -18,7 +19,7 @@ import { draftOf, setCondition, type Saying, type StatusDraft } from './autoscal
 import { evaluateMetric, type Evaluation, type EvaluationState, MetricError } from './metric-evaluation.ts';
 import { createMetricsClient } from './metrics-client.ts';
 import { createHpaMetrics, type ScaleAction, type ScaleError } from './hpa-metrics.ts';
-import { errorText, groupResource, readScale, resourceOfKind, writeScale, type ScaleTarget } from './scale-target.ts';
+import { errorText, readScale, resourceOfKind, writeScale, type ScaleTarget } from './scale-target.ts';
 import { decidePlain, decideWithBehavior, emptyHistory, type ScalingHistory } from './scaling-rules.ts';
 
 const ACCOUNT = 'horizontal-pod-autoscaler';
@@ -76,6 +77,7 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
     if (hpa === undefined) {
       histories.delete(key);
       selectors.delete(key);
+      told.forget(parseKey(key));
       return;
     }
     const result: Look['result'] = { action: 'none', error: 'internal' };
@@ -138,6 +140,7 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
     look.result.action = actionOf(current, plan.desired);
     draft.currentReplicas = current;
     draft.desiredReplicas = plan.desired;
+    told.desired(hpa.metadata, plan.desired);
     await store(look);
   }
 
@@ -270,7 +273,7 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
       delays: DELAYS,
       metrics,
       groupResourceOf: async (apiVersion, kind) =>
-        groupResource(await resourceOfKind(client, { apiVersion, kind }, signal)),
+        groupResourceOf(await resourceOfKind(client, { apiVersion, kind }, signal)),
       signal,
     };
   }
@@ -330,11 +333,18 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
     }
   }
 
+  const recount = (): void => told.count(autoscalers.list().length);
   autoscalers.addHandler({
-    onAdd: (hpa) => loop.queue.add(keyOfObject(hpa)),
+    onAdd(hpa) {
+      recount();
+      loop.queue.add(keyOfObject(hpa));
+    },
     onUpdate: (old, hpa) =>
       void (old.metadata.generation !== hpa.metadata.generation && loop.queue.add(keyOfObject(hpa))),
-    onDelete: (hpa) => loop.queue.add(keyOfObject(hpa)),
+    onDelete(hpa) {
+      recount();
+      loop.queue.add(keyOfObject(hpa));
+    },
   });
   return loop;
 }

@@ -30,6 +30,8 @@ export interface Proposal {
   readonly utilization?: number;
 }
 
+const NO_PODS = 'no pods returned by selector while calculating replica count';
+
 /** A target in per cent of what pods request. */
 export function utilizationReplicas(
   state: TargetState,
@@ -72,6 +74,8 @@ export function valueReplicas(state: TargetState, milliValue: number, targetMill
   const ratio = milliValue / targetMilliValue;
   if (state.currentReplicas === 0) return Math.ceil(ratio);
   if (isWithin(state.tolerances, ratio)) return state.currentReplicas;
+  // None of them seen yet is no wish for none.
+  if (state.pods.length === 0) throw new Error(NO_PODS);
   const ready = state.pods.filter(
     (pod) =>
       pod.status?.phase === 'Running' && pod.status.conditions?.some((c) => c.type === 'Ready' && c.status === 'True'),
@@ -97,7 +101,7 @@ function sortPods(
   metrics: PodMetrics,
   resource: string,
 ): { groups: PodGroups; counted: Map<string, PodMetric> } {
-  if (state.pods.length === 0) throw new Error('no pods returned by selector while calculating replica count');
+  if (state.pods.length === 0) throw new Error(NO_PODS);
   const groups = groupPods(state.pods, metrics, { ...state.delays, resource, nowMs: state.nowMs });
   const known = new Set(state.pods.map((pod) => pod.metadata.name ?? ''));
   const counted = withoutPods(metrics, groups.ignored, groups.unready);

@@ -26,11 +26,6 @@ export async function resourceOfKind(
   return info;
 }
 
-/** `pods`, or `ingresses.networking.k8s.io`. */
-export function groupResource({ group, resource }: ResourceInfo): string {
-  return group === '' ? resource : `${resource}.${group}`;
-}
-
 /** Reads the scale sub-resource. */
 export async function readScale(
   client: Client,

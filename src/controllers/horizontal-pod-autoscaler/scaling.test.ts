@@ -118,6 +118,11 @@ describe('replicas for one value of the whole target', () => {
   for (const [what, cases, value, target, replicas] of rows)
     it(what, () => assert.equal(valueReplicas(stateOf(cases), value, target), replicas));
 
+  it('not without a pod', () =>
+    assert.throws(() => valueReplicas({ ...stateOf([]), currentReplicas: 2 }, 200, 100), {
+      message: 'no pods returned by selector while calculating replica count',
+    }));
+
   it('per replica', () => {
     const { tolerances } = stateOf([]);
     assert.deepEqual(perReplicaValueReplicas({ tolerances, statusReplicas: 2 }, 500, 100), {

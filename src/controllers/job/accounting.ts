@@ -18,12 +18,15 @@ export interface Accounting {
   readonly release: readonly Pod[];
   /** There is more than fits in one round. */
   readonly more: boolean;
+  /** What the failure policy made of those that failed, a word for each that met a rule. */
+  readonly policyActions: readonly string[];
 }
 
 interface Tally {
   readonly succeeded: Set<string>;
   readonly failed: Set<string>;
   readonly indexes: Set<number>;
+  readonly policyActions: string[];
   noted: number;
 }
 
@@ -39,6 +42,7 @@ export function noteEnded(
     succeeded: new Set(status.uncountedTerminatedPods?.succeeded),
     failed: new Set(status.uncountedTerminatedPods?.failed),
     indexes: parseIndexes(status.completedIndexes, isIndexed(spec) ? (spec.completions ?? 0) : 0),
+    policyActions: [],
     noted: 0,
   };
   const release: Pod[] = [];
@@ -54,7 +58,7 @@ export function noteEnded(
     release.push(pod);
     if (over) note(view, pod, tally);
   }
-  return { status: withTally(view, status, tally), release, more };
+  return { status: withTally(view, status, tally), release, more, policyActions: tally.policyActions };
 }
 
 function note(view: JobView, pod: Pod, tally: Tally): void {
@@ -67,7 +71,10 @@ function note(view: JobView, pod: Pod, tally: Tally): void {
     if (isIndexed(spec)) tally.indexes.add(index as number);
     else tally.succeeded.add(uid);
     tally.noted++;
-  } else if (spec.podFailurePolicy === undefined || matchFailurePolicy(spec, pod).counts) {
+  } else {
+    const { action, counts } = matchFailurePolicy(spec, pod);
+    if (action !== undefined) tally.policyActions.push(action);
+    if (!counts) return;
     tally.failed.add(uid);
     tally.noted++;
   }

@@ -98,7 +98,7 @@ export function createJobController(deps: ControllerDeps): Controller {
       ownWrites.forget(key);
       return expectations.forget(key);
     }
-    if (ownWrites.isBehind(key, job)) return;
+    if (ownWrites.isBehind(key, job)) return metrics.skippedAsStale();
     if ((job.spec?.managedBy ?? MANAGER) !== MANAGER || isFinished(job)) return;
     const startedMs = clock.monotonicMs();
     let action: JobAction = 'reconciling';
@@ -157,6 +157,8 @@ export function createJobController(deps: ControllerDeps): Controller {
     const interim = interimStatus(view.job, { numbers, verdict, managed, nowMs });
     const noted = noteEnded(view, interim.status, { verdict, settled });
     let job = await writer.updateStatus(view.job, noted.status, signal);
+    metrics.counted(job, view.job.status, noted.status);
+    metrics.handledByPolicy(noted.policyActions);
     tell(job, interim.news);
     const { error } = await writer.release(noted.release, signal);
     const tracked = new Set(
@@ -167,10 +169,8 @@ export function createJobController(deps: ControllerDeps): Controller {
     const counted = countReleased(noted.status, (uid) => tracked.has(uid));
     const over =
       noted.more || error !== undefined ? { status: counted, news: [] } : finalStatus(counted, verdict, nowMs);
-    const before = job;
     job = await writer.updateStatus(job, over.status, signal);
-    metrics.podsFinished(job, 'succeeded', (over.status.succeeded ?? 0) - (before.status?.succeeded ?? 0));
-    metrics.podsFinished(job, 'failed', (over.status.failed ?? 0) - (before.status?.failed ?? 0));
+    metrics.counted(job, noted.status, over.status);
     tell(job, over.news);
     if (over.news.length > 0 && verdict !== undefined) noteFinished(job, verdict);
     if (error !== undefined) throw error;
@@ -205,6 +205,12 @@ export function createJobController(deps: ControllerDeps): Controller {
     if (error !== undefined) throw error;
   }
 
+  jobs.addHandler({
+    onAdd({ spec }) {
+      const manager = spec?.managedBy ?? MANAGER;
+      if (manager !== MANAGER) metrics.managedElsewhere(manager);
+    },
+  });
   watchJobs({
     jobs,
     pods,

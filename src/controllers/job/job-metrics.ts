@@ -1,6 +1,7 @@
 /** What becomes of jobs and their pods. Upstream: pkg/controller/job/metrics. */
-import type { Job } from '../../api/gen/batch-v1.ts';
+import type { Job, JobStatus } from '../../api/gen/batch-v1.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import { parseIndexes } from './indexes.ts';
 
 /** What is told. */
 export interface JobMetrics {
@@ -8,8 +9,14 @@ export interface JobMetrics {
   synced(job: Job, told: { action: JobAction; failed: boolean; seconds: number }): void;
   /** A job is over; `reason`: of a failure, empty otherwise. */
   finished(job: Job, result: 'succeeded' | 'failed', reason: string): void;
-  /** Pods were counted as ended. */
-  podsFinished(job: Job, result: 'succeeded' | 'failed', count: number): void;
+  /** A status was written: the pods and indexes that it counts as ended beyond what was counted before. */
+  counted(job: Job, before: JobStatus | undefined, after: JobStatus): void;
+  /** What the failure policy made of failed pods. */
+  handledByPolicy(actions: readonly string[]): void;
+  /** A job that another controller manages was seen first. */
+  managedElsewhere(controller: string): void;
+  /** A sync was left out: the cache is behind what was written. */
+  skippedAsStale(): void;
   podsCreated(succeeded: number, failed: number): void;
   /** There is one more ended pod with the finalizer (`add`), or one less. */
   tracked(event: 'add' | 'delete'): void;
@@ -35,6 +42,10 @@ export function createJobMetrics(metrics: Metrics): JobMetrics {
   const finished = counter('jobs_finished', 'Jobs that are over.', ['completion_mode', 'result', 'reason']);
   const pods = counter('job_pods_finished', 'Pods of jobs that were counted as ended.', ['completion_mode', 'result']);
   const created = counter('job_pods_creation', 'Pods made for jobs.', ['reason', 'status']);
+  const indexes = counter('job_finished_indexes', 'Indexes that are over.', ['status', 'backoffLimit']);
+  const handled = counter('pod_failures_handled_by_failure_policy', 'Failed pods by what the policy does.', ['action']);
+  const elsewhere = counter('jobs_by_external_controller', 'Jobs that others manage.', ['controller_name']);
+  const stale = counter('stale_sync_skips', 'Syncs left out because the cache was behind.', ['group', 'resource']);
   const tracked = counter('terminated_pods_tracking_finalizer', 'Ended pods with a finalizer, by event.', ['event']);
   const modeOf = ({ spec }: Job): { completion_mode: string } => ({
     completion_mode: spec?.completionMode ?? 'NonIndexed',
@@ -46,9 +57,24 @@ export function createJobMetrics(metrics: Metrics): JobMetrics {
       seconds.observe(told.seconds, labels);
     },
     finished: (job, result, reason) => finished.inc({ ...modeOf(job), result, reason }),
-    podsFinished(job, result, count) {
-      if (count > 0) pods.inc({ ...modeOf(job), result }, count);
+    counted(job, before, after) {
+      for (const result of ['succeeded', 'failed'] as const) {
+        const count = (after[result] ?? 0) - (before?.[result] ?? 0);
+        if (count > 0) pods.inc({ ...modeOf(job), result }, count);
+      }
+      const backoffLimit = job.spec?.backoffLimitPerIndex === undefined ? 'global' : 'perIndex';
+      for (const [status, field] of Object.entries({
+        succeeded: 'completedIndexes',
+        failed: 'failedIndexes',
+      } as const)) {
+        const size = (text: string | undefined): number => parseIndexes(text, job.spec?.completions ?? 0).size;
+        const count = size(after[field]) - size(before?.[field]);
+        if (count > 0) indexes.inc({ status, backoffLimit }, count);
+      }
     },
+    handledByPolicy: (actions) => actions.forEach((action) => handled.inc({ action })),
+    managedElsewhere: (controller) => elsewhere.inc({ controller_name: controller }),
+    skippedAsStale: () => stale.inc({ group: 'batch', resource: 'jobs' }),
     podsCreated(succeeded, failed) {
       for (const [status, count] of Object.entries({ succeeded, failed }))
         if (count > 0) created.inc({ reason: 'new', status }, count);

@@ -3,7 +3,7 @@
  * Upstream: pkg/controller/nodelifecycle (evictions by NoExecute taints are the taint-eviction controller's).
  *
  * Watches: nodes, leases in kube-node-lease, pods. Writes alone: Unknown conditions of silent nodes, the condition taints,
- * Ready=False on pods of nodes that are not ready. Differs on purpose: a node that is ready again loses its NoExecute
+ * Ready=False on pods of nodes that are not ready; labels of early releases. Differs on purpose: a node that is ready again loses its NoExecute
  * taint at once, not with the next round.
  */
 import { deepEqual } from '../../base/equal.ts';
@@ -17,6 +17,8 @@ import { isNodeReady, nodeCondition, zoneKeyOf } from '../../component-helpers/n
 import { isPodReady, withPodCondition } from '../../component-helpers/pods.ts';
 import { createKeyedLoop, informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import { observeNode, silentConditions, type NodeHealth } from './health.ts';
+import { createNodeAnnouncer } from './node-changes.ts';
+import { earlyLabels } from './node-labels.ts';
 import { desiredTaints, noExecuteFor, type NoExecuteWish } from './node-taints.ts';
 import { createNodeLifecycleMetrics } from './metrics.ts';
 import { zoneRates } from './zones.ts';
@@ -34,6 +36,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   const client = deps.clientFor(ACCOUNT);
   const nodeClient = client.resource(Nodes);
   const recorder = deps.recorderFor(ACCOUNT);
+  const announce = createNodeAnnouncer(recorder);
   const log = deps.platform.log.child(NAME);
   const nodes = deps.informers.informer(Nodes);
   const pods = deps.informers.informer(Pods);
@@ -56,7 +59,12 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   /** Condition taints follow the node's status at once. */
   async function sync(name: string, signal: AbortSignal): Promise<void> {
     const node = nodes.get({ name });
-    if (node !== undefined) await writeTaints(node, isNodeReady(node) ? 'clear' : 'keep', signal);
+    if (node === undefined) return;
+    await writeTaints(node, isNodeReady(node) ? 'clear' : 'keep', signal);
+    const labels = earlyLabels(node);
+    if (labels === undefined) return;
+    const patch = { metadata: { uid: node.metadata.uid, labels } };
+    await nodeClient.patch({ name }, { type: 'merge', patch }, { signal }).catch(ignoreMissing);
   }
 
   /** Resolves to whether there was something to write. */
@@ -91,6 +99,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     const all = nodes.list();
     if (all.length === calm.size && all.every((node) => calm.has(node) && isHeardOf(node))) return;
     calm = new Set();
+    announce(all);
     const startedMs = clock.monotonicMs();
     const names = new Set(all.map((node) => node.metadata.name ?? ''));
     for (const name of health.keys()) if (!names.has(name)) health.delete(name);
@@ -225,4 +234,8 @@ function isBeingEmptied(node: Node): boolean {
 /** A ready node without a taint that empties it. */
 function isWell(node: Node): boolean {
   return isNodeReady(node) && node.spec?.taints?.some(({ effect }) => effect === 'NoExecute') !== true;
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!isReason(error, 'NotFound')) throw error;
 }

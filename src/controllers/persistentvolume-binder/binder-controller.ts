@@ -1,20 +1,23 @@
 /**
  * Binds claims to volumes and follows both until they part. Upstream: pkg/controller/volume/persistentvolume.
  *
- * Watches: claims, volumes, storage classes. Writes alone: volumes' claimRef and phase, claims' volumeName, bind annotations
- * and phase. Every write carries the resource version it was decided on, so that no volume goes to two claims. Differs on
+ * Watches: claims, volumes, storage classes, pods. Writes alone: volumes' claimRef and phase, claims' volumeName, bind
+ * annotations and phase, the default class of claims that were there before it. Every write carries the resource version it was decided on, so that no volume goes to two claims. Differs on
  * purpose: it neither provisions, deletes nor recycles storage itself; claims are handed to external provisioners, and volumes
  * to be deleted without one are marked Failed, as upstream does without a plugin.
  */
-import { PersistentVolumeClaims, PersistentVolumes, StorageClasses } from '../../api/gen/resources.ts';
+import { PersistentVolumeClaims, PersistentVolumes, Pods, StorageClasses } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { defaultStorageClass, namesStorageClass } from '../../component-helpers/default-storage-class.ts';
+import { claimKeysOf, PODS_BY_CLAIM } from '../../component-helpers/pod-claims.ts';
+import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
-import { exposeVolumes } from './metrics.ts';
+import { createBinderMetrics, exposeVolumes } from './metrics.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, classOf, findVolume, mismatch, refersTo } from './matching.ts';
 
 const ACCOUNT = 'persistent-volume-binder';
@@ -34,7 +37,10 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   const claims = deps.informers.informer(PersistentVolumeClaims);
   const volumes = deps.informers.informer(PersistentVolumes);
   const classes = deps.informers.informer(StorageClasses);
-  const informers = informerList(claims, volumes, classes);
+  const pods = deps.informers.informer(Pods);
+  pods.addIndex(PODS_BY_CLAIM, claimKeysOf);
+  const told = createBinderMetrics(deps.platform.metrics);
+  const informers = informerList(claims, volumes, classes, pods);
   const claimLoop = createKeyedLoop(deps, { name: NAME, queueName: 'claims', workers: 1, informers, sync: syncClaim });
   const volumeLoop = createKeyedLoop(deps, {
     name: NAME,
@@ -88,15 +94,40 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
       claim.metadata.annotations?.[SELECTED_NODE] === undefined;
     const volume = findVolume(claim, volumes.list(), delayed);
     if (volume !== undefined) return await bind(volume, claim, signal);
+    if (await takeDefaultClass(claim, signal)) return;
     await writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
-    if (delayed)
-      recorder.event(
-        claim,
-        'Normal',
-        'WaitForFirstConsumer',
-        'waiting for first consumer to be created before binding',
-      );
+    if (delayed) sayWhatItWaitsFor(claim);
     else await askForVolume(claim, storageClass, signal);
+  }
+
+  /** A claim from before there was a default class gets it: whether it is of that class now; its event takes it further. */
+  async function takeDefaultClass(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
+    const chosen = namesStorageClass(claim) ? undefined : defaultStorageClass(classes.list())?.metadata.name;
+    if (chosen === undefined) return false;
+    try {
+      const spec = { ...claim.spec, storageClassName: chosen };
+      await client.resource(PersistentVolumeClaims).update({ ...claim, spec }, { signal });
+    } catch (error) {
+      told.classGiven(false);
+      throw error;
+    }
+    told.classGiven(true);
+    return true;
+  }
+
+  function sayWhatItWaitsFor(claim: PersistentVolumeClaim): void {
+    const waiting = pods
+      .byIndex(PODS_BY_CLAIM, keyOfObject(claim))
+      .filter((pod) => (pod.spec?.nodeName ?? '') === '' && !isPodTerminal(pod))
+      .map(({ metadata }) => metadata.name);
+    const [reason, message] =
+      waiting.length === 0
+        ? ['WaitForFirstConsumer', 'waiting for first consumer to be created before binding']
+        : [
+            'WaitForPodScheduled',
+            `waiting for pod${waiting.length > 1 ? 's' : ''} ${waiting.join(',')} to be scheduled`,
+          ];
+    recorder.event(claim, 'Normal', reason, message);
   }
 
   async function askForVolume(

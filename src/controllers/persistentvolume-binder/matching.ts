@@ -44,8 +44,8 @@ function hasAccessModes(volume: PersistentVolume, claim: PersistentVolumeClaim):
 }
 
 /**
- * The volume for an unbound claim: one reserved for it, else the smallest that fits. With `delayed` only a reserved one:
- * the rest is the scheduler's choice.
+ * The volume for an unbound claim: one reserved for it, else of those that offer the fewest access modes beyond the wanted
+ * ones the smallest that fits. With `delayed` only a reserved one: the rest is the scheduler's choice.
  */
 export function findVolume(
   claim: PersistentVolumeClaim,
@@ -53,7 +53,11 @@ export function findVolume(
   delayed: boolean,
 ): PersistentVolume | undefined {
   const usable = volumes.filter(
-    (volume) => volume.metadata.deletionTimestamp === undefined && modeOf(volume) === modeOf(claim),
+    (volume) =>
+      volume.metadata.deletionTimestamp === undefined &&
+      modeOf(volume) === modeOf(claim) &&
+      hasAccessModes(volume, claim) &&
+      (volume.spec?.volumeAttributesClassName ?? '') === (claim.spec?.volumeAttributesClassName ?? ''),
   );
   const requested = claim.spec?.resources?.requests?.['storage'] ?? '0';
   const size = (volume: PersistentVolume): string => volume.spec?.capacity?.['storage'] ?? '0';
@@ -65,13 +69,14 @@ export function findVolume(
     (volume) =>
       volume.spec?.claimRef === undefined &&
       fits(volume) &&
-      hasAccessModes(volume, claim) &&
       classOf(volume) === classOf(claim) &&
-      (volume.spec?.volumeAttributesClassName ?? '') === (claim.spec?.volumeAttributesClassName ?? '') &&
       (selector === undefined || selector.matches(volume.metadata.labels)) &&
       (volume.status?.phase ?? 'Available') === 'Available',
   );
+  const modes = (volume: PersistentVolume): number => new Set(volume.spec?.accessModes).size;
   const order = (a: PersistentVolume, b: PersistentVolume): number =>
-    compareQuantities(size(a), size(b)) || ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
+    modes(a) - modes(b) ||
+    compareQuantities(size(a), size(b)) ||
+    ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
   return free.sort(order)[0];
 }

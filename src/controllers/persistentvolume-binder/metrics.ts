@@ -5,6 +5,25 @@ import type { Gauge, Metrics } from '../../platform/metrics.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
+/** What the binder does that is counted. */
+export interface BinderMetrics {
+  /** A claim that named no class was given the default one, or was to. */
+  classGiven(succeeded: boolean): void;
+}
+
+/** Registers the counters. */
+export function createBinderMetrics(metrics: Metrics): BinderMetrics {
+  const given = metrics.counter({
+    name: 'retroactive_storageclass_total',
+    help: 'Claims that were given the default class after their creation.',
+  });
+  const failed = metrics.counter({
+    name: 'retroactive_storageclass_errors_total',
+    help: 'Claims that could not be given the default class.',
+  });
+  return { classGiven: (succeeded) => (succeeded ? given : failed).inc() };
+}
+
 /** Starts the collector. The function that is returned ends it: nothing is told of what nobody follows any more. */
 export function exposeVolumes(
   metrics: Metrics,

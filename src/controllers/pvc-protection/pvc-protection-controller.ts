@@ -8,28 +8,19 @@ import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { claimKeysOf, PODS_BY_CLAIM } from '../../component-helpers/pod-claims.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 
 const ACCOUNT = 'pvc-protection-controller';
 const NAME = 'persistentvolumeclaim-protection-controller';
 const FINALIZER = 'kubernetes.io/pvc-protection';
-const PODS_BY_CLAIM = 'claim';
-
-/** Keys of the claims a pod uses. */
-function claimsOf(pod: Pod): string[] {
-  const { namespace = '', name: podName = '' } = pod.metadata;
-  return (pod.spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-    if (persistentVolumeClaim !== undefined) return [`${namespace}/${persistentVolumeClaim.claimName}`];
-    return ephemeral === undefined ? [] : [`${namespace}/${podName}-${name}`];
-  });
-}
 
 /** Makes the controller. */
 export function createPvcProtectionController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT);
   const claims = deps.informers.informer(PersistentVolumeClaims);
   const pods = deps.informers.informer(Pods);
-  pods.addIndex(PODS_BY_CLAIM, claimsOf);
+  pods.addIndex(PODS_BY_CLAIM, claimKeysOf);
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'pvcprotection',
@@ -56,7 +47,7 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
 
   /** The cache first, then the server: a claim let go too early loses data. */
   async function isUsed(key: string, claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
-    const uses = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') !== '' && claimsOf(pod).includes(key);
+    const uses = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') !== '' && claimKeysOf(pod).includes(key);
     if (pods.byIndex(PODS_BY_CLAIM, key).some(uses)) return true;
     const live = await client.resource(Pods).list({ namespace: claim.metadata.namespace ?? '', signal });
     return live.items.some(uses);
@@ -77,7 +68,7 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
     if (held === (claim.metadata.deletionTimestamp !== undefined)) loop.queue.add(keyOfObject(claim));
   };
   claims.addHandler({ onAdd: enqueue, onUpdate: (_, claim) => enqueue(claim) });
-  const enqueueClaims = (pod: Pod): void => claimsOf(pod).forEach((key) => loop.queue.add(key));
+  const enqueueClaims = (pod: Pod): void => claimKeysOf(pod).forEach((key) => loop.queue.add(key));
   pods.addHandler({ onDelete: enqueueClaims });
   return loop;
 }

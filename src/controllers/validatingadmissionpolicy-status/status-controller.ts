@@ -17,7 +17,7 @@ export function createValidatingAdmissionPolicyStatusController(deps: Controller
   const policies = deps.informers.informer(ValidatingAdmissionPolicies);
   const loop = createKeyedLoop(deps, {
     name: NAME,
-    queueName: 'ValidatingAdmissionPolicy',
+    queueName: 'validatingadmissionpolicy-status',
     workers: WORKERS,
     informers: informerList(policies),
     async sync(name, signal) {

@@ -7,6 +7,7 @@ import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import type { ContainerConfig, ContainerState } from '../gen/cri-types.ts';
 import type { Init } from '../call-options.ts';
 import { durationMs, type SimExit, type SimImage } from './sim-image.ts';
+import { createUsageMeter, type UsageMeter, type UsageReading } from './sim-usage.ts';
 
 /** What a container lives in. */
 export interface SimContainerDeps {
@@ -23,6 +24,8 @@ export interface SimContainerInit {
   readonly image: SimImage;
   readonly imageId: string;
   readonly podIp: string;
+  /** 0: none. */
+  readonly memoryLimitBytes: number;
   /** Absolute; '' when the sandbox has no log directory. */
   readonly logPath: string;
   /** Called at the start of the process: whether it is one of those the image crashes in. */
@@ -30,6 +33,9 @@ export interface SimContainerInit {
   /** Told of every change of state. */
   onChange(container: SimContainer, type: 'started' | 'stopped', exitCode?: number): void;
 }
+
+/** How often a container whose use is computed is held against its limit. */
+const LOOK_PERIOD_MS = 1000;
 
 type LineListener = (line: string, stream: 'stdout' | 'stderr') => void;
 
@@ -56,11 +62,25 @@ export class SimContainer {
   #lineListeners: Set<LineListener> | undefined;
   #writes: Promise<void> | undefined;
   #hasEnded = false;
+  #meter: UsageMeter | undefined;
+  #memoryLimitBytes: number;
 
   constructor(init: SimContainerInit, deps: SimContainerDeps) {
     this.init = init;
     this.#deps = deps;
     this.createdAtMs = deps.clock.nowMs();
+    this.#memoryLimitBytes = init.memoryLimitBytes;
+  }
+
+  /** What it uses now. */
+  usage(): UsageReading {
+    return this.#meterOf().read();
+  }
+
+  /** Sets the limit of its memory anew: beyond it the process is killed. 0: none. */
+  limitMemory(bytes: number): void {
+    this.#memoryLimitBytes = bytes;
+    this.#checkMemory();
   }
 
   /** Environment of the process. */
@@ -91,6 +111,7 @@ export class SimContainer {
     this.state = 'CONTAINER_RUNNING';
     this.startedAtMs = clock.nowMs();
     this.init.onChange(this, 'started');
+    this.#watchMemory();
     const crashes = this.init.countStart();
     if (image.run !== undefined && !crashes) void this.#run(image.run);
     else this.#behave(crashes);
@@ -165,6 +186,36 @@ export class SimContainer {
       if (this.state === 'CONTAINER_EXITED') this.#life.abort(new Error('ended'));
     }
     return this.#life.signal;
+  }
+
+  #meterOf(): UsageMeter {
+    return (this.#meter ??= createUsageMeter(this.init.image.usage, () => {
+      const { labels = {} } = this.init.config;
+      return {
+        namespace: labels['io.kubernetes.pod.namespace'] ?? '',
+        podName: labels['io.kubernetes.pod.name'] ?? '',
+        containerName: this.init.config.metadata?.name ?? '',
+        uptimeMs: this.#deps.clock.nowMs() - this.startedAtMs,
+      };
+    }));
+  }
+
+  /** Looks at the memory whenever it may have grown. Of images that say nothing about it nobody needs to. */
+  #watchMemory(): void {
+    if (this.init.image.usage === undefined) return;
+    const { changesAtMs } = this.#meterOf();
+    const beat = (): void => {
+      this.#checkMemory();
+      this.#later(LOOK_PERIOD_MS, beat);
+    };
+    if (changesAtMs === undefined) this.#later(0, beat);
+    else for (const atMs of changesAtMs) this.#later(atMs, () => this.#checkMemory());
+  }
+
+  #checkMemory(): void {
+    if (this.state !== 'CONTAINER_RUNNING' || this.init.image.usage === undefined || this.#memoryLimitBytes === 0)
+      return;
+    if (this.usage().memoryBytes > this.#memoryLimitBytes) void this.exit(137, 'OOMKilled');
   }
 
   #afterWrites(write: () => Promise<void>): Promise<void> {

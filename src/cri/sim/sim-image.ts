@@ -5,6 +5,8 @@
  * texts (`1m30s`, `250ms`).
  */
 
+import { quantityAsFloat } from '../../api/quantity.ts';
+
 /** Milliseconds, or a text such as `2s`. */
 export type Duration = number | string;
 
@@ -56,6 +58,29 @@ export interface SimHttpAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** What a container uses while it runs. */
+export interface SimUsage {
+  /** Cores, as a number or a quantity (`250m`). Default a hundredth. */
+  readonly cpu?: number | string;
+  /** Bytes, as a number or a quantity (`64Mi`). Default ten million. Beyond the container's limit it is OOMKilled. */
+  readonly memory?: number | string;
+}
+
+/** Whose use is asked for. */
+export interface SimUsageCall {
+  readonly namespace: string;
+  readonly podName: string;
+  readonly containerName: string;
+  /** Since the container's start. */
+  readonly uptimeMs: number;
+}
+
+/** Steady, in steps that begin so long `after` the start, or computed whenever it is read (and once a second). */
+export type SimUsageSpec =
+  | SimUsage
+  | readonly (SimUsage & { readonly after?: Duration })[]
+  | ((call: SimUsageCall) => SimUsage);
+
 /** What a program written for the simulation can do. */
 export interface SimProcess {
   readonly args: readonly string[];
@@ -82,12 +107,16 @@ export interface SimImageSpec {
   /** Reaction to the stop signal; 'ignored' waits for the kill. Default: ends at once with 0. */
   readonly onStop?: 'ignored' | { readonly after?: Duration; readonly code?: number };
   readonly logs?: readonly (string | SimLogLine)[];
-  readonly exec?: (call: SimExecCall) => SimExecResult;
-  readonly http?: (call: SimHttpCall) => SimHttpAnswer;
+  /** What commands do: always the same, or by the command. Default: nothing, with success. */
+  readonly exec?: SimExecResult | ((call: SimExecCall) => SimExecResult);
+  /** What is answered on `ports`: always the same, or by the request. Default: nobody listens. */
+  readonly http?: SimHttpAnswer | ((call: SimHttpCall) => SimHttpAnswer);
   /** Ports `http` listens on from the start of the container on. Default 80 and 8080. */
   readonly ports?: readonly number[];
   /** Written to the termination message file at the end. */
   readonly terminationMessage?: string;
+  /** What `kubectl top`, autoscalers and evictions see, and what memory limits are held against. */
+  readonly usage?: SimUsageSpec;
   /** A whole program; its result is the exit code. Takes the place of `exits`, `logs` and `onStop`. */
   readonly run?: (process: SimProcess) => Promise<number>;
   /** Pulling takes so long, or fails with this message. Images that are not `present` must be pulled. */
@@ -103,11 +132,61 @@ export interface SimImageSpec {
 /** An image by name. */
 export interface SimImage extends SimImageSpec {
   readonly name: string;
+  readonly exec?: (call: SimExecCall) => SimExecResult;
+  readonly http?: (call: SimHttpCall) => SimHttpAnswer;
 }
 
-/** Describes an image. A name without a tag means `latest`. */
+/** Describes an image. A name without a tag means `latest`. Throws on a duration or an amount that is none. */
 export function image(name: string, spec: SimImageSpec = {}): SimImage {
-  return { ...spec, name: /[:@]/.test(name.slice(name.lastIndexOf('/') + 1)) ? name : `${name}:latest` };
+  const { exec, http, ...rest } = spec;
+  const { start, exits, crashes, onStop, pull, logs = [], usage } = rest;
+  const durations = [
+    start,
+    exits?.after,
+    crashes?.after,
+    pull?.after,
+    ...logs.map((entry) => (entry as SimLogLine).after),
+  ];
+  if (typeof onStop === 'object') durations.push(onStop.after);
+  try {
+    for (const duration of durations) durationMs(duration);
+    if (usage !== undefined && typeof usage !== 'function') usageSteps(usage);
+  } catch (error) {
+    throw new Error(`image ${name}: ${(error as Error).message}`, { cause: error });
+  }
+  return {
+    ...rest,
+    ...(exec && { exec: typeof exec === 'function' ? exec : () => exec }),
+    ...(http && { http: typeof http === 'function' ? http : () => http }),
+    name: /[:@]/.test(name.slice(name.lastIndexOf('/') + 1)) ? name : `${name}:latest`,
+  };
+}
+
+/** Use from a moment on. */
+export interface UsageFigures {
+  readonly cores: number;
+  readonly bytes: number;
+}
+
+/** In numbers; a hundredth of a core and ten megabytes where nothing is said. Throws on what is no amount. */
+export function usageFigures({ cpu = 0.01, memory = 10_000_000 }: SimUsage): UsageFigures {
+  return { cores: amountOf(cpu), bytes: amountOf(memory) };
+}
+
+function amountOf(value: number | string): number {
+  const amount = typeof value === 'number' ? value : quantityAsFloat(value);
+  if (!(amount >= 0)) throw new Error(`usage: ${value} is no amount`);
+  return amount;
+}
+
+/** Steps in the order of time, the first at the start. Throws on what is no amount or no duration. */
+export function usageSteps(
+  spec: Exclude<SimUsageSpec, (call: SimUsageCall) => SimUsage>,
+): readonly (UsageFigures & { readonly atMs: number })[] {
+  const given: readonly (SimUsage & { readonly after?: Duration })[] = 'length' in spec ? spec : [spec];
+  const steps = given.map((step) => ({ atMs: durationMs(step.after), ...usageFigures(step) }));
+  steps.sort((a, b) => a.atMs - b.atMs);
+  return steps[0]?.atMs === 0 ? steps : [{ atMs: 0, ...usageFigures({}) }, ...steps];
 }
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };

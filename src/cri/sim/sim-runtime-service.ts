@@ -146,6 +146,7 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
     sandboxId: sandbox.id,
     imageId: state.store.idOf(image),
     podIp: sandbox.ip,
+    memoryLimitBytes: config.linux?.resources?.memoryLimitInBytes ?? 0,
     countStart,
     onChange: state.onChange,
   };
@@ -203,8 +204,9 @@ function containerCalls(state: SimState): ContainerCalls {
     async containerStatus({ containerId }) {
       return { status: containerStatus(containerOf(state, containerId)), info: {} };
     },
-    async updateContainerResources({ containerId }) {
-      containerOf(state, containerId);
+    async updateContainerResources({ containerId, linux }) {
+      const container = containerOf(state, containerId);
+      if (linux?.memoryLimitInBytes) container.limitMemory(Math.max(0, linux.memoryLimitInBytes));
       return {};
     },
     async reopenContainerLog({ containerId }) {

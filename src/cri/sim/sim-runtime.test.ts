@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { CriError } from '../cri-error.ts';
 import { describeRuntime } from '../runtime-suite.ts';
-import { durationMs, image } from './sim-image.ts';
+import { durationMs, image, type SimUsageSpec } from './sim-image.ts';
 import { createSimRuntime } from './sim-runtime.ts';
 
 describeRuntime('the simulated runtime', async () => {
@@ -36,10 +36,15 @@ describe('scenarios', () => {
     const { podSandboxId } = await platform.clock.drive(
       cri.runtime.runPodSandbox({ config: { metadata: { uid: 'u' }, logDirectory: '/logs' } }),
     );
-    const launch = async () => {
+    const launch = async (memoryLimitInBytes = 0) => {
       const { containerId } = await cri.runtime.createContainer({
         podSandboxId,
-        config: { metadata: { name: 'app' }, image: { image: 'app' }, logPath: 'app.log' },
+        config: {
+          metadata: { name: 'app' },
+          image: { image: 'app' },
+          logPath: 'app.log',
+          linux: { resources: { memoryLimitInBytes } },
+        },
       });
       await platform.clock.drive(cri.runtime.startContainer({ containerId }));
       return containerId;
@@ -108,6 +113,62 @@ describe('scenarios', () => {
     const next = cri.events(new AbortController().signal)[Symbol.asyncIterator]().next();
     cri.breakEvents();
     await assert.rejects(next, { code: 'Unavailable' });
+  });
+
+  it('uses what its image says: steadily, in steps, or computed', async () => {
+    const reading = async (usage: SimUsageSpec) => {
+      const { platform, cri, launch } = await start({ usage });
+      const id = await launch();
+      await platform.clock.drive(platform.clock.sleep(10_000));
+      const { stats } = await cri.runtime.containerStats({ containerId: id });
+      return [
+        stats?.cpu?.usageNanoCores?.value,
+        stats?.cpu?.usageCoreNanoSeconds?.value,
+        stats?.memory?.workingSetBytes?.value,
+      ];
+    };
+    assert.deepEqual(await reading({}), [1e7, 1e8, 1e7]);
+    assert.deepEqual(await reading({ cpu: '250m', memory: '64Mi' }), [25e7, 25e8, 64 * 2 ** 20]);
+    assert.deepEqual(
+      await reading([
+        { after: '4s', cpu: 2 },
+        { cpu: 1, memory: 5 },
+      ]),
+      [2e9, 16e9, 1e7],
+    );
+    assert.deepEqual(await reading(({ uptimeMs }) => ({ cpu: uptimeMs / 1000, memory: uptimeMs })), [10e9, 0, 10_000]);
+  });
+
+  it('is killed when it uses more memory than it may, also after the limit is lowered', async () => {
+    const exitOf = async (usage: SimUsageSpec, memoryLimitInBytes: number, lowered?: number) => {
+      const { platform, cri, launch } = await start({ usage });
+      const id = await launch(memoryLimitInBytes);
+      await platform.clock.drive(platform.clock.sleep(5000));
+      if (lowered !== undefined)
+        await cri.runtime.updateContainerResources({ containerId: id, linux: { memoryLimitInBytes: lowered } });
+      await platform.clock.drive(platform.clock.sleep(1));
+      const { exitCode, reason } = cri.containers.get(id)!;
+      return [exitCode, reason];
+    };
+    assert.deepEqual(await exitOf({ memory: 100 }, 99), [137, 'OOMKilled']);
+    assert.deepEqual(await exitOf({ memory: 100 }, 100), [0, '']);
+    assert.deepEqual(await exitOf({ memory: 100 }, 0), [0, '']);
+    assert.deepEqual(await exitOf([{ memory: 1 }, { after: '3s', memory: 200 }], 100), [137, 'OOMKilled']);
+    assert.deepEqual(await exitOf([{ memory: 1 }, { after: '30s', memory: 200 }], 100), [0, '']);
+    assert.deepEqual(await exitOf(({ uptimeMs }) => ({ memory: uptimeMs }), 2500), [137, 'OOMKilled']);
+    assert.deepEqual(await exitOf({ memory: 100 }, 100, 50), [137, 'OOMKilled']);
+  });
+
+  it('refuses what means nothing where it is said', () => {
+    for (const spec of [
+      { start: 'soon' },
+      { exits: { code: 1, after: 'later' } },
+      { logs: [{ after: '1x', line: '' }] },
+      { onStop: { after: '-1s' } },
+      { usage: { memory: 'much' } },
+      { usage: [{ after: 'then' }] },
+    ])
+      assert.throws(() => image('app', spec), /^Error: image app: /, JSON.stringify(spec));
   });
 
   it('reads durations', () => {

@@ -79,10 +79,10 @@ export function containerStatus(container: SimContainer): ContainerStatus {
   };
 }
 
-/** A container's use of resources: a steady hundredth of a core and ten megabytes while it runs. */
+/** A container's use of resources while it runs: what its image says. */
 export function containerStats(container: SimContainer, nowMs: number): ContainerStats {
   const { id, config } = container.init;
-  const running = container.state === 'CONTAINER_RUNNING';
+  const usage = container.state === 'CONTAINER_RUNNING' ? container.usage() : undefined;
   const value = (amount: number) => ({ value: amount });
   return {
     attributes: {
@@ -91,19 +91,19 @@ export function containerStats(container: SimContainer, nowMs: number): Containe
       labels: config.labels ?? {},
       annotations: config.annotations ?? {},
     },
-    ...(running
+    ...(usage !== undefined
       ? {
           cpu: {
             timestampMs: nowMs,
-            usageCoreNanoSeconds: value((nowMs - container.startedAtMs) * 10_000),
-            usageNanoCores: value(10_000_000),
+            usageCoreNanoSeconds: value(usage.cpuNanoSeconds),
+            usageNanoCores: value(usage.nanoCores),
           },
           memory: {
             timestampMs: nowMs,
-            workingSetBytes: value(10_000_000),
+            workingSetBytes: value(usage.memoryBytes),
             availableBytes: value(0),
-            usageBytes: value(10_000_000),
-            rssBytes: value(8_000_000),
+            usageBytes: value(usage.memoryBytes),
+            rssBytes: value(usage.memoryBytes * 0.8),
             pageFaults: value(0),
             majorPageFaults: value(0),
           },

@@ -4,6 +4,7 @@
  *
  * Differs: counted at the scrape, not at the last housekeeping. Only what workers do is taken at housekeeping.
  */
+import { deepEqual } from '../../base/equal.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Gauge, Metrics } from '../../platform/metrics.ts';
 import type { PodWorkerSync } from '../pod-workers/pod-syncer.ts';
@@ -80,6 +81,7 @@ export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
     help: 'Pods deleted and made again with the same uid.',
     labels: ['static'],
   });
+  let shown: ReadonlyMap<string, number> | undefined;
   return {
     note({ workers, unseen, restarted }) {
       const counts = new Map<string, number>();
@@ -96,6 +98,8 @@ export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
       }
       for (let index = 0; index < unseen; index++) count('terminating', 'runtime_only', 'unknown');
       if (unseen > 0) orphans.inc({}, unseen);
+      if (shown !== undefined && deepEqual([...shown], [...counts])) return;
+      shown = counts;
       for (const lifecycle of ['sync', 'terminating', 'terminated'])
         for (const [config, fixed] of WORKING)
           working.set(counts.get(`${lifecycle} ${config} ${fixed}`) ?? 0, { lifecycle, config, static: fixed });

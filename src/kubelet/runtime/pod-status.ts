@@ -210,7 +210,7 @@ export function createPodStatusReader({ runtime, clock, messages }: PodStatusDep
       ]);
       const found = sandboxes
         .filter((sandbox) => sandbox !== undefined)
-        .sort((a, b) => b.attempt - a.attempt || b.createdAtMs - a.createdAtMs);
+        .toSorted((a, b) => b.attempt - a.attempt || b.createdAtMs - a.createdAtMs);
       const newest = found[0];
       return {
         uid,
@@ -219,7 +219,7 @@ export function createPodStatusReader({ runtime, clock, messages }: PodStatusDep
         observedAtMs,
         sandboxes: found,
         ips: newest?.ready ? newest.ips : [],
-        containers: statuses.filter((status) => status !== undefined).sort((a, b) => b.createdAtMs - a.createdAtMs),
+        containers: statuses.filter((status) => status !== undefined).toSorted((a, b) => b.createdAtMs - a.createdAtMs),
       };
     },
     podUidOf: (id) => podUids.get(id),

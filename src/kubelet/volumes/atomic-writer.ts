@@ -10,7 +10,7 @@ import type { Files } from '../../platform/files.ts';
 
 /** One file of the set. */
 export interface ProjectedFile {
-  readonly data: Uint8Array;
+  readonly data: Uint8Array | string;
   readonly mode: number;
   /** Owner, when it must not be root. */
   readonly fsUser?: number;
@@ -83,7 +83,8 @@ async function isUpToDate(
   for (const [path, file] of payload) {
     if (!written.has(path)) return false;
     const data = await files.readFile(`${targetDir}/${current}/${path}`);
-    if (Buffer.compare(data, file.data) !== 0) return false;
+    const wanted = typeof file.data === 'string' ? Buffer.from(file.data) : file.data;
+    if (Buffer.compare(data, wanted) !== 0) return false;
     // Group permissions may have been added for the fsGroup.
     const { mode } = await files.lstat(`${targetDir}/${current}/${path}`);
     if ((mode & file.mode) !== file.mode) return false;

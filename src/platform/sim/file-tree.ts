@@ -96,7 +96,7 @@ export class FileTree {
     if (moreBytes > 0 && this.totals().bytes + moreBytes > this.#limits.totalBytes)
       throw fileError('ENOSPC', 'write', path);
     if (node.linked) this.#bytes += moreBytes;
-    node.data = interned(data);
+    node.data = interned(data, true);
     node.mtimeMs = this.#nowMs();
     this.onChange(path);
   }

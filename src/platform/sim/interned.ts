@@ -11,12 +11,12 @@ const SHORTEST_PIECE = 13;
 let recent = new Map<string, string>();
 let earlier = new Map<string, string>();
 
-/** The text, as the object that was used for it before if that was not long ago. */
-export function interned(text: string): string {
+/** The text, as the object that was used for it before if that was not long ago. `isWhole`: it was not cut out. */
+export function interned(text: string, isWhole: boolean = false): string {
   if (text.length > LONGEST_KNOWN) return text;
   const found = recent.get(text);
   if (found !== undefined) return found;
-  const own = earlier.get(text) ?? (text.length < SHORTEST_PIECE ? text : Buffer.from(text).toString());
+  const own = earlier.get(text) ?? (isWhole || text.length < SHORTEST_PIECE ? text : Buffer.from(text).toString());
   if (recent.size >= KNOWN_TEXTS) [earlier, recent] = [recent, new Map()];
   recent.set(own, own);
   return own;

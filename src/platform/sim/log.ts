@@ -67,7 +67,7 @@ class MemoryLogger implements Log {
 
   child(name: string, fields?: LogFields): Log {
     const component = this.#component === '' ? name : `${this.#component}.${name}`;
-    return new MemoryLogger(this.#add, component, { ...this.#base, ...fields });
+    return new MemoryLogger(this.#add, component, fields === undefined ? this.#base : { ...this.#base, ...fields });
   }
 
   #write(level: LogEntry['level'], message: string, fields: LogFields | undefined): void {

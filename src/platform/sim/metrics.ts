@@ -1,5 +1,5 @@
 /** A metrics registry in memory, for tests to look at; the text format is the real one. */
-import type { Metrics, MetricSpec } from '../metrics.ts';
+import type { Counter, Gauge, Histogram, Metrics, MetricSpec } from '../metrics.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -15,52 +15,79 @@ interface Series {
   readonly labels: Labels;
   value: number;
   sum: number;
-  /** Observations by the first bound they do not exceed. */
+  /** Of a histogram: observations by the first bound they do not exceed. */
   readonly bucketCounts: number[];
 }
 
-interface Metric {
+const NO_BUCKETS: number[] = [];
+const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** A metric of any type. A class, and its own handle: a kubelet makes dozens, a simulation thousands of kubelets. */
+class MemoryMetric implements Counter, Gauge, Histogram {
   readonly spec: MetricSpec;
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** Made with the first value. */
-  series: Map<string, Series> | undefined;
-}
+  #series: Map<string, Series> | undefined;
 
-const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+  constructor(spec: MetricSpec, type: MemoryMetric['type']) {
+    this.spec = spec;
+    this.type = type;
+  }
+
+  get series(): Iterable<Series> {
+    return this.#series?.values() ?? [];
+  }
+
+  find(labels: Labels): Series | undefined {
+    return this.#series?.get(keyOf(this.spec, labels));
+  }
+
+  inc(labels: Labels = {}, by = 1): void {
+    this.#seriesOf(labels).value += by;
+  }
+
+  set(value: number, labels: Labels = {}): void {
+    this.#seriesOf(labels).value = value;
+  }
+
+  observe(value: number, labels: Labels = {}): void {
+    const series = this.#seriesOf(labels);
+    series.value++;
+    series.sum += value;
+    const bucket = boundsOf(this).findIndex((bound) => value <= bound);
+    if (bucket >= 0) series.bucketCounts[bucket]!++;
+  }
+
+  remove(labels: Labels): void {
+    this.#series?.delete(keyOf(this.spec, labels));
+  }
+
+  #seriesOf(labels: Labels): Series {
+    const key = keyOf(this.spec, labels);
+    const all = (this.#series ??= new Map());
+    let series = all.get(key);
+    if (series === undefined) {
+      const bucketCounts = this.type === 'histogram' ? boundsOf(this).map(() => 0) : NO_BUCKETS;
+      all.set(key, (series = { labels, value: 0, sum: 0, bucketCounts }));
+    }
+    return series;
+  }
+}
 
 /** Makes an empty registry. */
 export function createMemoryMetrics(): MemoryMetrics {
-  const metrics = new Map<string, Metric>();
+  const metrics = new Map<string, MemoryMetric>();
   const refreshes = new Set<() => void>();
-  const register = (spec: MetricSpec, type: Metric['type']): Metric => {
+  const register = (spec: MetricSpec, type: MemoryMetric['type']): MemoryMetric => {
     let metric = metrics.get(spec.name);
-    if (metric === undefined) metrics.set(spec.name, (metric = { spec, type, series: undefined }));
+    if (metric === undefined) metrics.set(spec.name, (metric = new MemoryMetric(spec, type)));
     if (metric.type !== type) throw new Error(`metric ${spec.name} is a ${metric.type}, not a ${type}`);
     return metric;
   };
-  const find = (name: string, labels: Labels = {}): Series | undefined => {
-    const metric = metrics.get(name);
-    return metric?.series?.get(keyOf(metric.spec, labels));
-  };
   return {
-    counter(spec) {
-      const metric = register(spec, 'counter');
-      return {
-        inc: (labels = {}, by = 1) => void (seriesOf(metric, labels).value += by),
-        remove: (labels) => void metric.series?.delete(keyOf(spec, labels)),
-      };
-    },
-    gauge(spec) {
-      const metric = register(spec, 'gauge');
-      return {
-        set: (value, labels = {}) => void (seriesOf(metric, labels).value = value),
-        remove: (labels) => void metric.series?.delete(keyOf(spec, labels)),
-      };
-    },
-    histogram(spec) {
-      const metric = register(spec, 'histogram');
-      return { observe: (value, labels = {}) => observe(metric, labels, value) };
-    },
+    counter: (spec) => register(spec, 'counter'),
+    gauge: (spec) => register(spec, 'gauge'),
+    histogram: (spec) => register(spec, 'histogram'),
     beforeExpose(refresh) {
       refreshes.add(refresh);
       return () => void refreshes.delete(refresh);
@@ -69,47 +96,30 @@ export function createMemoryMetrics(): MemoryMetrics {
       for (const refresh of refreshes) refresh();
       return Promise.resolve([...metrics.values()].map(format).join('\n'));
     },
-    value: (name, labels) => find(name, labels)?.value,
-    sum: (name, labels) => find(name, labels)?.sum,
+    value: (name, labels = {}) => metrics.get(name)?.find(labels)?.value,
+    sum: (name, labels = {}) => metrics.get(name)?.find(labels)?.sum,
   };
 }
 
 /** Values in the order of the metric's labels. Throws for labels it does not have. */
 function keyOf({ name, labels: names = [] }: MetricSpec, labels: Labels): string {
   for (const label in labels) if (!names.includes(label)) throw new Error(`metric ${name} has no label ${label}`);
+  if (names.length === 0) return '';
+  if (names.length === 1) return labels[names[0]!] ?? '';
   let key = '';
   for (const label of names) key += `${labels[label] ?? ''}\0`;
   return key;
 }
 
-function seriesOf(metric: Metric, labels: Labels): Series {
-  const key = keyOf(metric.spec, labels);
-  const all = (metric.series ??= new Map());
-  let series = all.get(key);
-  if (series === undefined) {
-    const bucketCounts = boundsOf(metric).map(() => 0);
-    all.set(key, (series = { labels, value: 0, sum: 0, bucketCounts }));
-  }
-  return series;
-}
-
 /** Ascending. */
-function boundsOf({ spec }: Metric): readonly number[] {
+function boundsOf({ spec }: MemoryMetric): readonly number[] {
   return spec.buckets ?? defaultBuckets;
 }
 
-function observe(metric: Metric, labels: Labels, value: number): void {
-  const series = seriesOf(metric, labels);
-  series.value++;
-  series.sum += value;
-  const bucket = boundsOf(metric).findIndex((bound) => value <= bound);
-  if (bucket >= 0) series.bucketCounts[bucket]!++;
-}
-
-function format(metric: Metric): string {
+function format(metric: MemoryMetric): string {
   const { name, help } = metric.spec;
   const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} ${metric.type}`];
-  for (const series of metric.series?.values() ?? []) {
+  for (const series of metric.series) {
     if (metric.type !== 'histogram') {
       lines.push(`${name}${formatLabels(series.labels)} ${series.value}`);
       continue;

@@ -34,3 +34,14 @@ it('gives timers out by time, then by number, whatever is cancelled meanwhile', 
   assert.equal(heap.pop(), undefined);
   assert.equal(heap.size, 0);
 });
+
+it('forgets what a cancelled timer was for, wherever it lies', () => {
+  const heap = new TimerHeap();
+  const [first, second] = [timer(1, 10), timer(2, 20)];
+  const { run } = second;
+  heap.add(first);
+  heap.add(second);
+  heap.cancel(second);
+  assert.notEqual(second.run, run);
+  assert.equal(heap.peek(), first);
+});

@@ -8,7 +8,8 @@
 export interface HeapTimer {
   readonly id: number;
   readonly dueMs: number;
-  readonly run: () => void;
+  /** Forgotten when it is cancelled: it holds what the timer was for. */
+  run: () => void;
   readonly background: boolean;
   /** Waits to come up; false once it was taken or cancelled. */
   pending: boolean;
@@ -16,6 +17,8 @@ export interface HeapTimer {
 
 /** Cancelled timers are swept out when they are this many and half of all. */
 const SWEEP_FROM = 64;
+
+const nothing = (): void => undefined;
 
 /** A binary heap by due time and number. */
 export class TimerHeap {
@@ -50,6 +53,7 @@ export class TimerHeap {
   cancel(timer: HeapTimer): boolean {
     if (!timer.pending) return false;
     timer.pending = false;
+    timer.run = nothing;
     this.#cancelled++;
     if (this.#timers[0] === timer) this.#dropCancelled();
     else if (this.#cancelled >= SWEEP_FROM && this.#cancelled * 2 > this.#timers.length) this.#sweep();

@@ -77,6 +77,18 @@ test('a livelock is an error that names the culprit', async () => {
   );
 });
 
+test('an instant at which many timers come up is no livelock', async () => {
+  const clock = new VirtualClock({ maxCallbacksPerInstant: 500 });
+  let fired = 0;
+  const again = (): void => {
+    fired++;
+    if (fired % 3 !== 0) clock.setTimer(0, again);
+  };
+  for (let timer = 0; timer < 1000; timer++) clock.setTimer(10, again);
+  await clock.advance(10);
+  assert.ok(fired > 1000);
+});
+
 test('tickers beat at each period and stop', async () => {
   const clock = new VirtualClock();
   const beats: number[] = [];

@@ -3,7 +3,7 @@
  * Upstream: clientv3 with its balancer and retry policy.
  *
  * Invariants: a write is tried again only where the earlier try cannot have happened; a read is tried at every member,
- * twice, within its deadline. A member without a leader counts as failed (`hasleader`), also for running watches.
+ * ten times, within its deadline. A member without a leader counts as failed (`hasleader`), also for running watches.
  */
 import { createGrpcCaller, type GrpcCaller, type GrpcTls } from '../../grpc/grpc-caller.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -28,7 +28,8 @@ export interface EtcdCall {
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Between two rounds over all members, which may be electing. */
 const ROUND_PAUSE_MS = 250;
-const ROUNDS = 3;
+/** For about as long as clientv3's hundred tries, 25 ms apart: an election, or a member that is started again. */
+const ROUNDS = 10;
 
 interface Connected {
   readonly url: string;
@@ -43,6 +44,7 @@ export class EtcdClient {
   #members: readonly Connected[] = [];
   /** The member in use. */
   #current: Connected;
+  #closed = false;
 
   constructor({ clock }: { readonly clock: Clock }, config: EtcdClientConfig) {
     this.#clock = clock;
@@ -73,7 +75,8 @@ export class EtcdClient {
       } catch (error) {
         if (isMembersFault(error)) this.#leave(member);
         const again = call.writes === true ? isUndone(error) : isMembersFault(error);
-        const over = attempt >= this.#members.length * ROUNDS || this.#clock.monotonicMs() >= deadlineMs;
+        const over =
+          this.#closed || attempt >= this.#members.length * ROUNDS || this.#clock.monotonicMs() >= deadlineMs;
         if (!again || over) throw storeErrorOf(error, { doing: call.doing, writes: call.writes ?? false });
       }
       if (attempt % this.#members.length === 0) await this.#clock.sleep(ROUND_PAUSE_MS);
@@ -91,8 +94,9 @@ export class EtcdClient {
     }
   }
 
-  /** Closes the connections. */
+  /** Closes the connections; calls under way end with an error. */
   close(): void {
+    this.#closed = true;
     for (const { caller } of this.#members) caller.disconnect();
   }
 

@@ -84,9 +84,16 @@ function keepNodePorts(draft: Service, old: Service): void {
 function dropTypeDependentFields(draft: Service, old: Service): void {
   const spec = draft.spec!;
   const oldSpec = old.spec!;
-  if (typeHasClusterIp(old) && !typeHasClusterIp(draft) && spec.clusterIP === oldSpec.clusterIP) {
-    for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy'] as const)
-      delete spec[field];
+  if (typeHasClusterIp(old) && !typeHasClusterIp(draft)) {
+    const fields = [
+      ['clusterIP', 'clusterIPs'],
+      ['ipFamilies'],
+      ['ipFamilyPolicy'],
+      ['internalTrafficPolicy'],
+    ] as const;
+    for (const together of fields)
+      if (together.every((field) => deepEqual(spec[field], oldSpec[field])))
+        for (const field of together) delete spec[field];
   }
   if (mayHaveNodePort(old) && !mayHaveNodePort(draft) && sameNodePorts(draft, old)) {
     for (const port of spec.ports ?? []) delete port.nodePort;

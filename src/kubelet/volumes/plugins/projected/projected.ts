@@ -113,7 +113,7 @@ async function collectToken(source: ServiceAccountTokenProjection, context: Cont
   const fsUser = commonUser(pod);
   const restricted = fsUser !== undefined || fsGroupOf(pod).fsGroup !== undefined;
   const file: ProjectedFile = {
-    data: Buffer.from(token.token),
+    data: token.token,
     mode: restricted ? tokenMode : context.defaultMode,
     ...(fsUser === undefined ? {} : { fsUser }),
   };

@@ -1,0 +1,96 @@
+/**
+ * Schedules of cron jobs in upstream's dialect: what is wrong with one, and what it says in words that any reader of cron
+ * takes alike. Pure. Upstream: robfig/cron.
+ */
+
+interface CronField {
+  readonly name: string;
+  readonly low: number;
+  readonly high: number;
+  readonly words: readonly string[];
+}
+
+const FIELDS: readonly CronField[] = [
+  { name: 'minute', low: 0, high: 59, words: [] },
+  { name: 'hour', low: 0, high: 23, words: [] },
+  { name: 'day of month', low: 1, high: 31, words: [] },
+  {
+    name: 'month',
+    low: 1,
+    high: 12,
+    words: ['', 'jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
+  },
+  { name: 'day of week', low: 0, high: 6, words: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
+];
+const MACROS = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly'];
+
+function parseNumber(text: string, field: CronField): number | undefined {
+  const word = field.words.indexOf(text.toLowerCase());
+  if (word >= 0 && text !== '') return word;
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+function rangeProblem(text: string, field: CronField): string | undefined {
+  const [range = '', step, ...rest] = text.split('/');
+  if (rest.length > 0) return `too many slashes: ${text}`;
+  if (step !== undefined && (!/^\d+$/.test(step) || Number(step) === 0))
+    return `step of range should be a positive number: ${text}`;
+  if (isStar(range)) return undefined;
+  const bounds = range.split('-');
+  if (bounds.length > 2) return `too many hyphens: ${text}`;
+  const [low, high = low] = bounds.map((bound) => parseNumber(bound, field));
+  if (low === undefined || high === undefined)
+    return `failed to parse int from ${range}: strconv.Atoi: parsing ${JSON.stringify(range)}: invalid syntax`;
+  if (low < field.low) return `beginning of range (${low}) below minimum (${field.low}): ${text}`;
+  if (high > field.high) return `end of range (${high}) above maximum (${field.high}): ${text}`;
+  return low > high ? `beginning of range (${low}) beyond end of range (${high}): ${text}` : undefined;
+}
+
+/** The numbers a part of a field stands for: `N/step` goes on to the highest, and a step may lead beyond it. */
+function numbersOf(text: string, field: CronField): number[] {
+  const [range = '', step = '1'] = text.split('/');
+  const [low, high = text.includes('/') ? field.high : low] = isStar(range)
+    ? [field.low, field.high]
+    : range.split('-').map((bound) => parseNumber(bound, field) ?? field.low);
+  const numbers: number[] = [];
+  for (let at = low!; at <= high!; at += Number(step)) numbers.push(at);
+  return numbers;
+}
+
+const isStar = (range: string | undefined): boolean => range === '*' || range === '?';
+
+/**
+ * A valid schedule in the plainest words there are: each field a list of numbers, or `*` where the dialect takes it for
+ * unrestricted, which decides how the two kinds of days go together. Macros stay.
+ */
+export function plainCronSchedule(schedule: string): string {
+  const text = schedule.trim();
+  if (text.startsWith('@')) return text;
+  const fields = text.split(/\s+/).map((part, index) => {
+    const ranges = part.split(',');
+    if (ranges.some((range) => isStar(range.replace(/\/0*1$/, '')))) return '*';
+    return [...new Set(ranges.flatMap((range) => numbersOf(range, FIELDS[index]!)))].sort((a, b) => a - b).join(',');
+  });
+  return fields.join(' ');
+}
+
+/** What is wrong with a schedule in upstream's dialect (robfig/cron), or undefined. */
+export function cronScheduleProblem(schedule: string): string | undefined {
+  const text = schedule.trim();
+  if (text === '') return 'empty spec string';
+  if (text.startsWith('@')) {
+    if (MACROS.includes(text)) return undefined;
+    return /^@every (\d+(\.\d+)?(ns|us|\u00b5s|ms|s|m|h))+$/.test(text)
+      ? undefined
+      : `unrecognized descriptor: ${text}`;
+  }
+  const parts = text.split(/\s+/);
+  if (parts.length !== FIELDS.length) return `expected exactly 5 fields, found ${parts.length}: [${parts.join(' ')}]`;
+  for (const [index, part] of parts.entries()) {
+    for (const range of part.split(',')) {
+      const problem = rangeProblem(range, FIELDS[index]!);
+      if (problem !== undefined) return problem;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,24 @@
+/** The class of claims that name none: given at admission, and later to those that came before it. Upstream: volume/util/storageclass.go. */
+import type { PersistentVolumeClaim } from '../api/gen/core-v1.ts';
+import type { StorageClass } from '../api/gen/storage-v1.ts';
+import { parseTime } from '../api/time.ts';
+
+const ANNOTATIONS = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
+
+/** Whether the claim says which class it is of; '' says that it is of none. */
+export function namesStorageClass({ metadata, spec }: PersistentVolumeClaim): boolean {
+  return (
+    metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] !== undefined ||
+    spec?.storageClassName !== undefined
+  );
+}
+
+/** The default class; of several the newest. */
+export function defaultStorageClass(classes: readonly StorageClass[]): StorageClass | undefined {
+  const defaults = classes.filter((each) => ANNOTATIONS.some((key) => each.metadata.annotations?.[key] === 'true'));
+  return defaults.toSorted(
+    (a, b) =>
+      parseTime(b.metadata.creationTimestamp) - parseTime(a.metadata.creationTimestamp) ||
+      ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1),
+  )[0];
+}

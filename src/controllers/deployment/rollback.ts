@@ -1,0 +1,69 @@
+/**
+ * Going back to an earlier revision by the annotation that the API of early releases became. Pure. Upstream:
+ * controller/deployment rollback.go. Clients of today change the template themselves (`kubectl rollout undo`).
+ */
+import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import { revisionOf, rolledBackAnnotations, ROLLBACK_TO } from './annotations.ts';
+import { equalIgnoringHash, HASH_LABEL } from './replica-sets.ts';
+
+/** What to write, and what to say of it once it is written. */
+export interface Rollback {
+  /** Without the wish, which is granted or in vain. */
+  readonly deployment: Deployment;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The revision that is asked for, 0 for the one before; undefined when none is. */
+export function rollbackWish({ metadata }: Deployment): number | undefined {
+  const text = metadata.annotations?.[ROLLBACK_TO];
+  return text !== undefined && /^[+-]?\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** Fulfils the wish as far as the sets allow. */
+export function planRollback(deployment: Deployment, sets: readonly ReplicaSet[], wish: number): Rollback {
+  const warning = (reason: string, message: string): Rollback => ({
+    deployment: withoutWish(deployment),
+    type: 'Warning',
+    reason: `DeploymentRollback${reason}`,
+    message,
+  });
+  const revision = wish === 0 ? lastRevision(sets) : wish;
+  if (revision === 0) return warning('RevisionNotFound', 'Unable to find last revision.');
+  const set = sets.find((each) => revisionOf(each) === revision);
+  if (set === undefined) return warning('RevisionNotFound', 'Unable to find the revision to rollback to.');
+  const { name } = deployment.metadata;
+  if (equalIgnoringHash(deployment.spec?.template, set.spec?.template))
+    return warning(
+      'TemplateUnchanged',
+      `The rollback revision contains the same template as current deployment ${JSON.stringify(name)}`,
+    );
+  return {
+    deployment: rolledBack(deployment, set),
+    type: 'Normal',
+    reason: 'DeploymentRollback',
+    message: `Rolled back deployment ${JSON.stringify(name)} to revision ${revision}`,
+  };
+}
+
+/** The second highest; 0 without one. */
+function lastRevision(sets: readonly ReplicaSet[]): number {
+  return sets.map(revisionOf).sort((a, b) => b - a)[1] ?? 0;
+}
+
+function withoutWish(deployment: Deployment): Deployment {
+  const { [ROLLBACK_TO]: _, ...annotations } = deployment.metadata.annotations ?? {};
+  return { ...deployment, metadata: { ...deployment.metadata, annotations } };
+}
+
+function rolledBack(deployment: Deployment, set: ReplicaSet): Deployment {
+  const { [HASH_LABEL]: _, ...labels } = set.spec?.template?.metadata?.labels ?? {};
+  const template = { ...set.spec?.template, metadata: { ...set.spec?.template?.metadata, labels } };
+  const { metadata } = withoutWish(deployment);
+  return {
+    ...deployment,
+    metadata: { ...metadata, annotations: rolledBackAnnotations(metadata.annotations ?? {}, set) },
+    spec: { ...deployment.spec, template } as NonNullable<Deployment['spec']>,
+  };
+}

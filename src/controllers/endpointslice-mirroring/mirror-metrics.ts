@@ -1,0 +1,47 @@
+/** What is told of mirroring alone, beside what both writers of slices tell. Upstream: endpointslicemirroring/metrics. */
+import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import { deepEqual } from '../../base/equal.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { MirrorPlan } from './mirror-plan.ts';
+
+/** What is told. */
+export interface MirrorMetrics {
+  /** A plan was carried out. */
+  mirrored(existing: readonly EndpointSlice[], plan: MirrorPlan): void;
+  /** A sync has ended, well or not. */
+  took(seconds: number): void;
+}
+
+/** Registers the metrics. */
+export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
+  const histogram = (name: string, help: string, first: number) =>
+    metrics.histogram({
+      name: `endpoint_slice_mirroring_controller_${name}`,
+      help,
+      buckets: Array.from({ length: 15 }, (_, i) => first * 2 ** i),
+    });
+  const updated = histogram('endpoints_updated_per_sync', 'Endpoints updated in a sync of an Endpoints object.', 2);
+  const skipped = histogram('addresses_skipped_per_sync', 'Addresses that were too many for a subset, in a sync.', 2);
+  const duration = histogram('endpoints_sync_duration', 'Time a sync took, in seconds.', 0.001);
+  return {
+    mirrored(existing, plan) {
+      updated.observe(changedEndpoints(existing, plan.update));
+      skipped.observe(plan.skipped);
+    },
+    took: (seconds) => duration.observe(seconds),
+  };
+}
+
+/** Endpoints whose address was there before, with something else said of it. */
+function changedEndpoints(existing: readonly EndpointSlice[], update: readonly EndpointSlice[]): number {
+  let count = 0;
+  for (const slice of update) {
+    const old = existing.find(({ metadata }) => metadata.uid === slice.metadata.uid);
+    const before = new Map((old?.endpoints ?? []).map((each) => [each.addresses.join(), each]));
+    for (const endpoint of slice.endpoints ?? []) {
+      const known = before.get(endpoint.addresses.join());
+      if (known !== undefined && !deepEqual(known, endpoint)) count++;
+    }
+  }
+  return count;
+}

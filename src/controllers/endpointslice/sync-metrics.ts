@@ -1,0 +1,53 @@
+/** What is told of syncs of services alone, beside what both writers of slices tell. Upstream: endpointslice/metrics. */
+import type { Service } from '../../api/gen/core-v1.ts';
+import { keyOfObject } from '../../client/object-store.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+
+/** What is told. */
+export interface SyncMetrics {
+  /** A sync has ended. */
+  synced(result: 'success' | 'error'): void;
+  /** So many slices of one address type were written; `byZone`: their endpoints have hints by the nodes' processors. */
+  wrote(service: Service, slices: number, byZone: boolean): void;
+  /** The service is gone, or has no slices of this controller. */
+  forget(key: string): void;
+}
+
+/** Registers the metrics. */
+export function createSyncMetrics(metrics: Metrics): SyncMetrics {
+  const spec = (name: string, help: string, labels: readonly string[]) => ({
+    name: `endpoint_slice_controller_${name}`,
+    help,
+    labels,
+  });
+  const syncs = metrics.counter(spec('syncs', 'Syncs by their result.', ['result']));
+  const changed = metrics.histogram(
+    spec('endpointslices_changed_per_sync', 'EndpointSlices changed in a sync of a service.', [
+      'topology',
+      'traffic_distribution',
+    ]),
+  );
+  const distributions = metrics.gauge(
+    spec('services_count_by_traffic_distribution', 'Services by their trafficDistribution.', ['traffic_distribution']),
+  );
+  const wished = new Map<string, string>();
+  const tell = (key: string, now: string): void => {
+    const before = wished.get(key) ?? '';
+    if (before === now) return;
+    if (now === '') wished.delete(key);
+    else wished.set(key, now);
+    for (const distribution of [before, now].filter((each) => each !== '')) {
+      const count = [...wished.values()].filter((each) => each === distribution).length;
+      distributions.set(count, { traffic_distribution: distribution });
+    }
+  };
+  return {
+    synced: (result) => syncs.inc({ result }),
+    wrote(service, slices, byZone) {
+      const wish = service.spec?.trafficDistribution ?? '';
+      tell(keyOfObject(service), wish);
+      changed.observe(slices, { topology: byZone ? 'Auto' : 'Disabled', traffic_distribution: wish });
+    },
+    forget: (key) => tell(key, ''),
+  };
+}

@@ -1,0 +1,65 @@
+/** What is wrong on purpose is named: a check that finds nothing would let every scenario pass. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Deployments, PodDisruptionBudgets, Pods, ReplicaSets } from '../api/gen/resources.ts';
+import { disagreements } from './agreement.ts';
+import { Cluster } from './cluster.ts';
+
+const spec = { containers: [{ name: 'c', image: 'web:1' }], automountServiceAccountToken: false };
+const template = { metadata: { labels: { app: 'web' } }, spec };
+const selector = { matchLabels: { app: 'web' } };
+const gone = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'gone', uid: 'gone', controller: true };
+
+test('statuses that count what is not there, endpoints of nobody, orphans: each is told', async () => {
+  await using cluster = await Cluster.start({
+    nodes: 1,
+    controllers: ['node-lifecycle-controller', 'serviceaccount-controller'],
+  });
+  const at = { namespace: 'default' };
+  const { client } = cluster;
+  await cluster.waitFor('serviceaccount/default', 'exists');
+  assert.deepEqual(disagreements(cluster), []);
+
+  await client.resource(ReplicaSets).create({ metadata: { ...at, name: 'rs' }, spec: { selector, template } });
+  const status = { replicas: 2, readyReplicas: 1, observedGeneration: 1 };
+  await client
+    .resource(ReplicaSets)
+    .patch({ ...at, name: 'rs' }, { type: 'merge', patch: { status } }, { subresource: 'status' });
+  await client.resource(Deployments).create({ metadata: { ...at, name: 'web' }, spec: { selector, template } });
+  await client
+    .resource(Pods)
+    .create({ metadata: { ...at, name: 'p', labels: { app: 'web' }, ownerReferences: [gone] }, spec: template.spec });
+  await client.resource(PodDisruptionBudgets).create({ metadata: { ...at, name: 'b' }, spec: { selector } });
+  await cluster.apply({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 's' },
+    spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+  });
+  await cluster.waitFor('pod/p', 'Ready');
+
+  const { podIP } = (await client.resource(Pods).get({ ...at, name: 'p' })).status ?? {};
+  assert.deepEqual(disagreements(cluster), [
+    'ReplicaSet default/rs: replicas is 2, there are 0',
+    'ReplicaSet default/rs: readyReplicas is 1, there are 0',
+    'Deployment default/web: generation 1 is not observed',
+    'PodDisruptionBudget default/b: generation 1 is not observed',
+    'PodDisruptionBudget default/b: currentHealthy is 0, there are 1',
+    `Service default/s has the endpoints none, ready are ${podIP}`,
+    'Pod default/p has outlived its owners',
+  ]);
+});
+
+test('a container that ended behind the back of its kubelet is told, as is a node that is no more', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 });
+  await cluster.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: template.spec });
+  await cluster.waitFor('pod/p', 'Ready');
+  const [container] = cluster.nodes.runtime('node-1').containers.values();
+  container!.state = 'CONTAINER_EXITED';
+  assert.deepEqual(disagreements(cluster), ['Pod default/p says that c runs, and it does not']);
+  await cluster.nodes.remove('node-1');
+  assert.deepEqual(
+    disagreements(cluster).filter((text) => text.startsWith('Pod')),
+    ['Pod default/p is on node-1, which is no more'],
+  );
+});

@@ -1,0 +1,298 @@
+/**
+ * What must agree once a cluster is at rest: what statuses count is there, endpoints are the ready pods, what an owner left
+ * behind is gone, and the machines run what the API server says they run. Where no part does the work any more (it was
+ * ended and not started again) nothing can be asked: see `expectRest`.
+ */
+import type { Deployment } from '../api/gen/apps-v1.ts';
+import type { Node, Pod } from '../api/gen/core-v1.ts';
+import {
+  allResources,
+  CronJobs,
+  DaemonSets,
+  Deployments,
+  EndpointSlices,
+  Jobs,
+  Namespaces,
+  Nodes,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  PodDisruptionBudgets,
+  Pods,
+  ReplicaSets,
+  Services,
+  StatefulSets,
+} from '../api/gen/resources.ts';
+import { compileLabelMap, compileLabelSelector } from '../api/label-selector.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
+import { parseTime } from '../api/time.ts';
+import { isControlledBy } from '../component-helpers/owner-references.ts';
+import { isPodActive, isPodReady, isPodTerminal, isPodTerminating } from '../component-helpers/pods.ts';
+import type { Cluster } from './cluster.ts';
+
+type Check = (cluster: Cluster) => string[];
+
+/** Every disagreement, in words; none when all is well. */
+export function disagreements(cluster: Cluster): string[] {
+  return CHECKS.flatMap((check) => check(cluster));
+}
+
+const CHECKS: readonly Check[] = [
+  replicaSets,
+  deployments,
+  statefulSets,
+  daemonSets,
+  jobs,
+  budgets,
+  endpoints,
+  claims,
+  podsAndNodes,
+  addresses,
+  machines,
+  taints,
+  ownersAndNamespaces,
+];
+
+function nameOf({ kind, metadata }: KubernetesObject): string {
+  return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
+}
+
+/** Compares what a status says with what is there. */
+function compare(object: KubernetesObject, counts: Readonly<Record<string, readonly [said: unknown, is: number]>>) {
+  return Object.entries(counts).flatMap(([field, [said, is]]) =>
+    (said ?? 0) === is ? [] : [`${nameOf(object)}: ${field} is ${String(said)}, there are ${is}`],
+  );
+}
+
+function observed(object: KubernetesObject): string[] {
+  const { observedGeneration } = (object as { status?: { observedGeneration?: number } }).status ?? {};
+  const { generation } = object.metadata;
+  return observedGeneration === generation ? [] : [`${nameOf(object)}: generation ${generation} is not observed`];
+}
+
+function podsOf(cluster: Cluster, owner: KubernetesObject): Pod[] {
+  return cluster.peek(Pods).filter((pod) => isControlledBy(pod, owner));
+}
+
+function replicaSets(cluster: Cluster): string[] {
+  return cluster.peek(ReplicaSets).flatMap((set) => {
+    const active = podsOf(cluster, set).filter(isPodActive);
+    const { replicas, readyReplicas } = set.status ?? {};
+    return [
+      ...observed(set),
+      ...compare(set, { replicas: [replicas, active.length], readyReplicas: [readyReplicas, ready(active)] }),
+    ];
+  });
+}
+
+function ready(pods: readonly Pod[]): number {
+  return pods.filter(isPodReady).length;
+}
+
+function deployments(cluster: Cluster): string[] {
+  const sum = (deployment: Deployment, field: 'replicas' | 'readyReplicas' | 'availableReplicas'): number =>
+    cluster
+      .peek(ReplicaSets)
+      .filter((set) => isControlledBy(set, deployment))
+      .reduce((total, { status }) => total + (status?.[field] ?? 0), 0);
+  return cluster
+    .peek(Deployments)
+    .flatMap((deployment) => [
+      ...observed(deployment),
+      ...(['replicas', 'readyReplicas', 'availableReplicas'] as const).flatMap((field) =>
+        compare(deployment, { [field]: [deployment.status?.[field], sum(deployment, field)] }),
+      ),
+    ]);
+}
+
+function statefulSets(cluster: Cluster): string[] {
+  return cluster.peek(StatefulSets).flatMap((set) => {
+    const pods = podsOf(cluster, set);
+    if (pods.some(isPodTerminating)) return observed(set);
+    const { replicas, readyReplicas } = set.status ?? {};
+    return [
+      ...observed(set),
+      ...compare(set, { replicas: [replicas, pods.length], readyReplicas: [readyReplicas, ready(pods)] }),
+    ];
+  });
+}
+
+function daemonSets(cluster: Cluster): string[] {
+  return cluster.peek(DaemonSets).flatMap((set) => {
+    const active = podsOf(cluster, set).filter(isPodActive);
+    return [...observed(set), ...compare(set, { numberReady: [set.status?.numberReady, ready(active)] })];
+  });
+}
+
+function jobs(cluster: Cluster): string[] {
+  const counted = cluster.peek(Jobs).flatMap((job) => {
+    const { active, uncountedTerminatedPods } = job.status ?? {};
+    const { succeeded = [], failed = [] } = uncountedTerminatedPods ?? {};
+    const pods = podsOf(cluster, job);
+    return [
+      ...compare(job, {
+        active: [active, pods.filter(isPodActive).length],
+        uncountedTerminatedPods: [succeeded.length + failed.length, 0],
+      }),
+      ...pods
+        .filter((pod) => isPodTerminal(pod) && pod.metadata.finalizers?.includes(TRACKING) === true)
+        .map((pod) => `${nameOf(pod)} has ended and is not counted`),
+    ];
+  });
+  const lists = cluster.peek(CronJobs).flatMap((cron) => {
+    const running = cluster.peek(Jobs).filter((job) => isControlledBy(job, cron) && !isFinished(job));
+    return compare(cron, { active: [cron.status?.active?.length, running.length] });
+  });
+  return [...counted, ...lists];
+}
+
+const TRACKING = 'batch.kubernetes.io/job-tracking';
+
+function isFinished({ status }: { status?: { conditions?: { type: string; status: string }[] } }): boolean {
+  return (
+    status?.conditions?.some(({ type, status: holds }) => /^(Complete|Failed)$/.test(type) && holds === 'True') === true
+  );
+}
+
+function budgets(cluster: Cluster): string[] {
+  return cluster.peek(PodDisruptionBudgets).flatMap((budget) => {
+    const matcher = compileLabelSelector(budget.spec?.selector);
+    const healthy = cluster
+      .peek(Pods)
+      .filter(
+        (pod) =>
+          pod.metadata.namespace === budget.metadata.namespace &&
+          matcher.matches(pod.metadata.labels) &&
+          isPodActive(pod) &&
+          isPodReady(pod),
+      );
+    return [
+      ...observed(budget),
+      ...compare(budget, { currentHealthy: [budget.status?.currentHealthy, healthy.length] }),
+    ];
+  });
+}
+
+function endpoints(cluster: Cluster): string[] {
+  return cluster.peek(Services).flatMap((service) => {
+    const { selector, publishNotReadyAddresses } = service.spec ?? {};
+    if (selector === undefined || publishNotReadyAddresses === true) return [];
+    const { namespace, name } = service.metadata;
+    const matcher = compileLabelMap(selector);
+    const wanted = cluster
+      .peek(Pods)
+      .filter(
+        (pod) =>
+          pod.metadata.namespace === namespace &&
+          matcher.matches(pod.metadata.labels) &&
+          isPodActive(pod) &&
+          isPodReady(pod),
+      )
+      .map(({ status }) => status?.podIP);
+    const given = cluster
+      .peek(EndpointSlices)
+      .filter(
+        ({ metadata }) => metadata.namespace === namespace && metadata.labels?.['kubernetes.io/service-name'] === name,
+      )
+      .flatMap((slice) => slice.endpoints ?? [])
+      .filter(({ conditions }) => conditions?.ready !== false)
+      .flatMap(({ addresses }) => addresses);
+    const [is, should] = [given.toSorted().join(), wanted.toSorted().join()];
+    return is === should ? [] : [`${nameOf(service)} has the endpoints ${is || 'none'}, ready are ${should || 'none'}`];
+  });
+}
+
+function claims(cluster: Cluster): string[] {
+  const volumes = cluster.peek(PersistentVolumes);
+  const held = cluster.peek(PersistentVolumeClaims).flatMap((claim) => {
+    const mine = volumes.filter(({ spec }) => spec?.claimRef?.uid === claim.metadata.uid);
+    const bound = claim.status?.phase === 'Bound' ? 1 : 0;
+    return mine.length === bound
+      ? []
+      : [`${nameOf(claim)} is ${claim.status?.phase}, and ${mine.length} volumes are its`];
+  });
+  const uids = new Set(cluster.peek(PersistentVolumeClaims).map(({ metadata }) => metadata.uid));
+  const left = volumes.filter(({ spec, status }) => status?.phase === 'Bound' && !uids.has(spec?.claimRef?.uid ?? ''));
+  return [...held, ...left.map((volume) => `${nameOf(volume)} is Bound to a claim that is not there`)];
+}
+
+/** Pods in reach that should have ended long ago, and pods on nodes there are none of. */
+function podsAndNodes(cluster: Cluster): string[] {
+  const nodes = new Set(cluster.peek(Nodes).map(({ metadata }) => metadata.name));
+  return cluster.peek(Pods).flatMap((pod) => {
+    const { deletionTimestamp, finalizers = [] } = pod.metadata;
+    const { nodeName } = pod.spec ?? {};
+    if (nodeName !== undefined && !nodes.has(nodeName)) return [`${nameOf(pod)} is on ${nodeName}, which is no more`];
+    const overdue = deletionTimestamp !== undefined && parseTime(deletionTimestamp) < cluster.nowMs - 60_000;
+    if (!overdue || finalizers.length > 0 || !isInReach(cluster, nodeName)) return [];
+    return [`${nameOf(pod)} should have gone at ${deletionTimestamp}`];
+  });
+}
+
+function isInReach(cluster: Cluster, nodeName: string | undefined): boolean {
+  if (nodeName === undefined) return true;
+  if (!cluster.nodes.names().includes(nodeName)) return false;
+  const machine = cluster.nodes.machine(nodeName);
+  return machine.up && !machine.partitioned;
+}
+
+/** No address twice among pods that run. */
+function addresses(cluster: Cluster): string[] {
+  const seen = new Map<string, string>();
+  return cluster.peek(Pods).flatMap((pod) => {
+    const { podIP } = pod.status ?? {};
+    if (podIP === undefined || pod.spec?.hostNetwork === true || isPodTerminal(pod)) return [];
+    const other = seen.get(podIP);
+    seen.set(podIP, nameOf(pod));
+    return other === undefined ? [] : [`${other} and ${nameOf(pod)} both have the address ${podIP}`];
+  });
+}
+
+/** Machines in reach run what statuses say. */
+function machines(cluster: Cluster): string[] {
+  return cluster.peek(Pods).flatMap((pod) => {
+    const { nodeName } = pod.spec ?? {};
+    if (nodeName === undefined || !isInReach(cluster, nodeName) || pod.metadata.deletionTimestamp !== undefined)
+      return [];
+    const { containers } = cluster.nodes.runtime(nodeName);
+    const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+    return statuses
+      .filter(({ state }) => state?.running !== undefined)
+      .filter(
+        ({ containerID }) => containers.get(containerID?.replace(/^.*:\/\//, '') ?? '')?.state !== 'CONTAINER_RUNNING',
+      )
+      .map(({ name }) => `${nameOf(pod)} says that ${name} runs, and it does not`);
+  });
+}
+
+const TAINTS = { Unknown: 'node.kubernetes.io/unreachable', False: 'node.kubernetes.io/not-ready' } as const;
+
+function taints(cluster: Cluster): string[] {
+  return cluster.peek(Nodes).flatMap((node: Node) => {
+    const holds = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'Unknown';
+    const wanted = TAINTS[holds as keyof typeof TAINTS] as string | undefined;
+    const has = (node.spec?.taints ?? []).filter(({ key }) => Object.values<string>(TAINTS).includes(key));
+    const keys = [...new Set(has.map(({ key }) => key))];
+    return keys.length === (wanted === undefined ? 0 : 1) && (wanted === undefined || keys[0] === wanted)
+      ? []
+      : [`${nameOf(node)} is Ready=${holds} and has the taints ${keys.join() || 'none'}`];
+  });
+}
+
+/** Nothing outlives its owners or its namespace. */
+function ownersAndNamespaces(cluster: Cluster): string[] {
+  const infos = [...new Map(allResources.map((info) => [`${info.resource}.${info.group}`, info])).values()];
+  const builtIn = new Set(allResources.map((info) => `${apiVersionOf(info)}/${info.kind}`));
+  const all = infos.flatMap((info) => cluster.peek(info as ResourceInfo<KubernetesObject>));
+  const uids = new Set(all.map(({ metadata }) => metadata.uid));
+  const namespaces = new Set(cluster.peek(Namespaces).map(({ metadata }) => metadata.name));
+  return all.flatMap((object) => {
+    const { ownerReferences = [], namespace, deletionTimestamp } = object.metadata;
+    if (namespace !== undefined && !namespaces.has(namespace)) return [`${nameOf(object)} has outlived its namespace`];
+    const orphaned =
+      ownerReferences.length > 0 &&
+      deletionTimestamp === undefined &&
+      ownerReferences.every(({ apiVersion, kind, uid }) => builtIn.has(`${apiVersion}/${kind}`) && !uids.has(uid));
+    return orphaned ? [`${nameOf(object)} has outlived its owners`] : [];
+  });
+}

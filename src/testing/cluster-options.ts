@@ -1,0 +1,75 @@
+/** How a cluster is started: what may be said, what is refused, and the clock and the store that come of it. */
+import { parseTime } from '../api/time.ts';
+import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
+import { controllers as knownControllers } from '../controllers/list.ts';
+import type { SimImage } from '../cri/sim/sim-image.ts';
+import type { Clock } from '../platform/clock.ts';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import type { Store } from '../storage/store.ts';
+import { createRealPace, createVirtualPace, type Pace } from './pace.ts';
+import type { SimNodeSpec } from './sim-node.ts';
+
+/** How a cluster is started. */
+export interface ClusterOptions {
+  /** Machines: how many, or what kind. Default 1. */
+  readonly nodes?: number | readonly Partial<SimNodeSpec>[];
+  /** Upstream's names of the controllers to run; default all, `[]` none. */
+  readonly controllers?: readonly string[];
+  /** Default true. */
+  readonly scheduler?: boolean;
+  /** `virtual`: time moves only while the test waits, straight to the next thing to happen. Default virtual. */
+  readonly clock?: 'real' | 'virtual';
+  /** Where virtual time starts. Default 2026-01-01T00:00:00Z. */
+  readonly startAt?: string | number;
+  /** Of all randomness. Default 1 on virtual time; on real time, another at each start. */
+  readonly seed?: number | string;
+  /** `memory` (default), or a store of your own, which the cluster closes. */
+  readonly store?: 'memory' | ((clock: Clock) => Promise<Store> | Store);
+  /** Certificates and keys for `listen` and for tokens, to keep them over restarts. Default: made when they are needed. */
+  readonly pki?: ClusterPki;
+  readonly images?: readonly SimImage[];
+  /** Images nobody described: containers that run for ever (`run`, the default), or a failed pull (`refuse`). */
+  readonly unknownImages?: 'run' | 'refuse';
+  /** Keeps a line for every change of the store, for `eventLog()`. */
+  readonly keepEventLog?: boolean;
+}
+
+/** What would fail later, elsewhere, and less clearly. */
+export function checkOptions({ controllers = [], nodes = 1, startAt = 0, clock = 'virtual' }: ClusterOptions): void {
+  const unknown = controllers.filter((name) => !Object.hasOwn(knownControllers, name));
+  if (unknown.length > 0)
+    throw new RangeError(
+      `controllers: ${unknown.join(', ')} unknown; there are ${Object.keys(knownControllers).join(', ')}`,
+    );
+  if (typeof nodes === 'number' && !(Number.isInteger(nodes) && nodes >= 0))
+    throw new RangeError(`nodes: ${nodes} is no number of nodes`);
+  if (Number.isNaN(typeof startAt === 'string' ? parseTime(startAt) : startAt))
+    throw new RangeError(`startAt: ${startAt} is no time, as 2026-01-01T00:00:00Z is`);
+  if (clock !== 'virtual' && clock !== 'real')
+    throw new RangeError(`clock: ${String(clock)} is neither virtual nor real`);
+}
+
+/** The clock, and how the test waits on it. */
+export async function createPace({
+  clock = 'virtual',
+  startAt,
+  seed,
+}: ClusterOptions): Promise<{ pace: Pace; seed: number | string }> {
+  if (clock === 'virtual') {
+    const startMs = typeof startAt === 'string' ? parseTime(startAt) : startAt;
+    return { pace: createVirtualPace(new VirtualClock(startMs === undefined ? {} : { startMs })), seed: seed ?? 1 };
+  }
+  const { createNodeClock } = await import('../platform/node/clock.ts');
+  const { keepAlive } = await import('../platform/node/keep-alive.ts');
+  const { createNodeRandom } = await import('../platform/node/random.ts');
+  return { pace: createRealPace(createNodeClock(), keepAlive), seed: seed ?? createNodeRandom().uuid() };
+}
+
+/** Of old revisions, up to twice as many: nothing asks for older ones, and those of fifty thousand pods would fill gigabytes. */
+const KEPT_CHANGES = 5_000;
+
+/** The store of the test's choice. */
+export async function openStore({ store = 'memory' }: ClusterOptions, clock: Clock): Promise<Store> {
+  return store === 'memory' ? createMemoryStore({ clock, keepChanges: KEPT_CHANGES }) : store(clock);
+}

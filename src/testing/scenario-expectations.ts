@@ -1,0 +1,237 @@
+/** What scenarios expect: of objects, pods and events, at once or in time, and of a cluster at rest. */
+import { Pods } from '../api/gen/resources.ts';
+import type { Pod } from '../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { parseLabelSelector } from '../api/label-selector-parser.ts';
+import { disagreements } from './agreement.ts';
+import type { Cluster } from './cluster.ts';
+import { formatEvent } from './describe.ts';
+import type { Duration } from './duration.ts';
+import type { PodInvariants } from './pod-invariants.ts';
+import { fields, number, span, text } from './scenario-shape.ts';
+
+/** What steps work on. */
+export interface StepContext {
+  readonly cluster: Cluster;
+  readonly invariants: PodInvariants;
+  /** Values kept by `remember`, for `expect`. */
+  readonly vars: Map<string, unknown>;
+}
+
+const podsShape = fields(
+  {
+    selector: text,
+    count: number,
+    ready: number,
+    phase: text,
+    node: text,
+    notOn: text,
+    restarts: number,
+    maxRestarts: number,
+  },
+  ['selector'],
+);
+
+/** What `wait` may be given. */
+export const waitShape = fields({ for: text, until: text, pods: podsShape, within: span });
+
+/** What `expect` may be given. */
+export const expectShape = fields({
+  object: text,
+  is: text,
+  path: text,
+  remembered: text,
+  atLeast: number,
+  atMost: number,
+  pods: podsShape,
+  event: fields({ reason: text, about: text, atLeast: number, atMost: number }, ['reason']),
+});
+
+interface WaitStep {
+  readonly for?: string;
+  readonly until?: string;
+  readonly pods?: PodsExpectation;
+  readonly within?: Duration;
+}
+
+/** Waits as a step says. */
+export async function waitFor(
+  cluster: Cluster,
+  { for: object, until = 'Ready', pods, within }: WaitStep,
+): Promise<void> {
+  const options = within === undefined ? {} : { within };
+  if (object !== undefined) await cluster.waitFor(object, until, options);
+  if (pods !== undefined) await cluster.eventually(() => checkPods(cluster, pods), options);
+}
+
+/** Pods a selector matches, and how many of them are so. */
+interface PodsExpectation {
+  readonly selector: string;
+  readonly count?: number;
+  readonly ready?: number;
+  readonly phase?: string;
+  readonly node?: string;
+  readonly notOn?: string;
+  readonly restarts?: number;
+  readonly maxRestarts?: number;
+}
+
+function checkPods(cluster: Cluster, expected: PodsExpectation): void {
+  const matcher = parseLabelSelector(expected.selector);
+  const pods = cluster.peek(Pods).filter(({ metadata }) => matcher.matches(metadata.labels));
+  const text = (): string => pods.map(podText).join('; ') || 'none';
+  const demand = (holds: boolean, what: string): void => {
+    if (!holds) throw new Error(`pods ${expected.selector}: ${what} expected, there are: ${text()}`);
+  };
+  const { count, ready, phase, node, notOn, restarts, maxRestarts } = expected;
+  if (count !== undefined) demand(pods.length === count, `${count}`);
+  if (ready !== undefined)
+    demand(
+      pods.filter(({ status }) => status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True')).length ===
+        ready,
+      `${ready} ready`,
+    );
+  if (phase !== undefined)
+    demand(
+      pods.every(({ status }) => status?.phase === phase),
+      `phase ${phase}`,
+    );
+  if (node !== undefined)
+    demand(
+      pods.every(({ spec }) => spec?.nodeName === node),
+      `all on ${node}`,
+    );
+  if (notOn !== undefined)
+    demand(
+      pods.every(({ spec }) => spec?.nodeName !== notOn),
+      `none on ${notOn}`,
+    );
+  if (maxRestarts !== undefined)
+    demand(
+      pods.every((pod) => restartsOf(pod) <= maxRestarts),
+      `at most ${maxRestarts} restarts`,
+    );
+  if (restarts !== undefined)
+    demand(
+      pods.every((pod) => restartsOf(pod) === restarts),
+      `${restarts} restarts`,
+    );
+}
+
+function restartsOf(pod: Pod): number {
+  return (pod.status?.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0);
+}
+
+function podText(pod: Pod): string {
+  const waiting =
+    pod.status?.containerStatuses
+      ?.map(({ state }) => state?.waiting?.reason)
+      .filter((reason) => reason !== undefined) ?? [];
+  return `${pod.metadata.name} ${pod.status?.phase}${pod.metadata.deletionTimestamp === undefined ? '' : ' terminating'} on ${pod.spec?.nodeName} restarts=${restartsOf(pod)}${waiting.length > 0 ? ` ${waiting.join()}` : ''}`;
+}
+
+interface ExpectStep {
+  readonly object?: string;
+  /** An expectation of `waitFor`. Default: exists. */
+  readonly is?: string;
+  /** `.status.x` equals the remembered value of this name, or, with `!` before it, does not. */
+  readonly path?: string;
+  readonly remembered?: string;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+  readonly pods?: PodsExpectation;
+  readonly event?: {
+    readonly reason: string;
+    readonly about?: string;
+    readonly atLeast?: number;
+    readonly atMost?: number;
+  };
+}
+
+/** Looks at what is there now. */
+export async function expectNow(cluster: Cluster, expected: ExpectStep, { vars }: StepContext): Promise<void> {
+  const { object, is, pods, event, path, remembered } = expected;
+  if (object !== undefined && path === undefined) await cluster.waitFor(object, is ?? 'exists', { within: 0 });
+  if (object !== undefined && path !== undefined) {
+    const value = await valueOf(cluster, object, path);
+    const { atLeast, atMost } = expected;
+    if (atLeast !== undefined && !(Number(value) >= atLeast))
+      throw new Error(`${object} ${path} is ${String(value)}, at least ${atLeast} expected`);
+    if (atMost !== undefined && !(Number(value) <= atMost))
+      throw new Error(`${object} ${path} is ${String(value)}, at most ${atMost} expected`);
+    if (remembered !== undefined) compareRemembered(vars, { object, path, value, name: remembered });
+  }
+  if (pods !== undefined) checkPods(cluster, pods);
+  if (event !== undefined) expectEvents(cluster, event);
+}
+
+function compareRemembered(
+  vars: ReadonlyMap<string, unknown>,
+  of: { object: string; path: string; value: unknown; name: string },
+): void {
+  const differs = of.name.startsWith('!');
+  const name = differs ? of.name.slice(1) : of.name;
+  if (!vars.has(name)) throw new Error(`nothing is remembered as ${name}`);
+  if ((vars.get(name) === of.value) === differs)
+    throw new Error(
+      `${of.object} ${of.path} is ${String(of.value)}, ${differs ? 'another' : 'the same'} than ${String(vars.get(name))} expected`,
+    );
+}
+
+function expectEvents(
+  cluster: Cluster,
+  { reason, about, atLeast = 1, atMost = Infinity }: NonNullable<ExpectStep['event']>,
+): void {
+  const events = cluster.events({ reason, ...(about === undefined ? {} : { about }) });
+  const count = events.reduce((sum, { count: times = 1 }) => sum + times, 0);
+  if (count >= atLeast && count <= atMost) return;
+  const seen = cluster
+    .events(about === undefined ? {} : { about })
+    .slice(-10)
+    .map(formatEvent);
+  throw new Error(`event ${reason} seen ${count} times; the last events:\n${seen.join('\n')}`);
+}
+
+/** The value at a path of an object that is there. */
+export async function valueOf(cluster: Cluster, object: string, path: string): Promise<unknown> {
+  return valueAt(await cluster.waitFor(object, 'exists', { within: 0 }), path);
+}
+
+function valueAt(object: KubernetesObject, path: string): unknown {
+  return path
+    .split('.')
+    .slice(1)
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], object);
+}
+
+/** Heartbeats: what changes in a cluster where nothing happens. */
+const HEARTBEATS = new Set(['leases', 'minions', 'events']);
+
+/** After so much time, nothing but heartbeats is written in a minute, and no machine in reach runs what it should not. */
+export async function expectRest(cluster: Cluster, after: Duration): Promise<void> {
+  await cluster.advance(after);
+  const before = cluster.eventLog().byResource;
+  await cluster.advance('1m');
+  const changes = [...cluster.eventLog().byResource].map(
+    ([resource, count]) => [resource, count - (before.get(resource) ?? 0)] as const,
+  );
+  const busy = changes.filter(([resource, count]) => count > 0 && !HEARTBEATS.has(resource));
+  if (busy.length > 0)
+    throw new Error(
+      `not at rest, in one minute changed: ${busy.map(([resource, count]) => `${count} ${resource}`).join(', ')}`,
+    );
+  const pods = new Set(cluster.peek(Pods).map(({ metadata, spec }) => `${spec?.nodeName}/${metadata.uid}`));
+  for (const node of cluster.nodes.names()) {
+    const machine = cluster.nodes.machine(node);
+    if (!machine.up || machine.partitioned) continue;
+    const stray = [...machine.runtime.sandboxes.values()].filter(
+      ({ ready, config }) => ready && !pods.has(`${node}/${config.metadata?.uid}`),
+    );
+    if (stray.length > 0)
+      throw new Error(
+        `${node} runs pods that are not its own: ${stray.map(({ config }) => config.metadata?.name).join(', ')}`,
+      );
+  }
+  const wrong = disagreements(cluster);
+  if (wrong.length > 0) throw new Error(`at rest, and yet: ${wrong.slice(0, 5).join('; ')}`);
+}

@@ -1,0 +1,116 @@
+/**
+ * What scenario files may say where: a word that is not understood would silently test nothing. A shape checks a value and
+ * throws a `ShapeError` that knows the place; `1s..20s` and `1..30` stand for a span or a number drawn from the seed.
+ */
+import { signedMs, spanMs, type Duration } from './duration.ts';
+
+/** Keys and indexes from the top of a file. */
+export type Path = readonly (string | number)[];
+
+/** Checks a value. Throws `ShapeError`. */
+export type Shape = (value: unknown, path: Path) => void;
+
+/** Something that does not belong where it stands. */
+export class ShapeError extends Error {
+  readonly path: Path;
+  constructor(message: string, path: Path) {
+    super(message);
+    this.name = 'ShapeError';
+    this.path = path;
+  }
+}
+
+/** The ends of a range; undefined for any other text. */
+export function rangeOf(text: string): readonly [low: string, high: string] | undefined {
+  const [, low, high] = /^(\d[\w.]*?)\.\.(\d[\w.]*)$/.exec(text) ?? [];
+  return low === undefined || high === undefined ? undefined : [low, high];
+}
+
+function one(what: string, holds: (value: unknown) => boolean): Shape {
+  return (value, path) => {
+    if (!holds(value)) throw new ShapeError(`${JSON.stringify(value) ?? 'nothing'} is no ${what}`, path);
+  };
+}
+
+function isSpan(value: unknown, read: (text: Duration) => number): boolean {
+  if (typeof value === 'number') return true;
+  if (typeof value !== 'string') return false;
+  try {
+    return (rangeOf(value) ?? [value]).every((end) => Number.isFinite(read(end)));
+  } catch {
+    return false;
+  }
+}
+
+/** Whatever the API server or the kubelet judges. */
+export const anything: Shape = () => undefined;
+/** Text that says something. */
+export const text = one('text', (value) => typeof value === 'string' && value !== '');
+/** True or false. */
+export const flag = one('true or false', (value) => typeof value === 'boolean');
+/** A number, or a range of whole ones. */
+export const number = one(
+  'number',
+  (value) =>
+    typeof value === 'number' ||
+    (typeof value === 'string' && rangeOf(value)?.every((end) => /^\d+$/.test(end)) === true),
+);
+/** Milliseconds, or `1m30s`. */
+export const span = one('span of time, such as 1m30s', (value) => isSpan(value, spanMs));
+/** The same, which may begin with a minus. */
+export const signedSpan = one('span of time, such as -1h', (value) => isSpan(value, signedMs));
+
+/** One of these words. */
+export function oneOf(...words: readonly string[]): Shape {
+  return one(`one of ${words.join(', ')}`, (value) => words.includes(value as string));
+}
+
+/** Text of this form. */
+export function textLike(pattern: RegExp, what: string): Shape {
+  return one(what, (value) => typeof value === 'string' && pattern.test(value));
+}
+
+/** An object with these fields and no others; those of `needed` must be there. */
+export function fields(known: Readonly<Record<string, Shape>>, needed: readonly string[] = []): Shape {
+  return (value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw new ShapeError(
+        `${JSON.stringify(value) ?? 'nothing'} has not the fields ${Object.keys(known).join(', ')}`,
+        path,
+      );
+    for (const [name, field] of Object.entries(value)) {
+      const shape = Object.hasOwn(known, name) ? known[name] : undefined;
+      if (shape === undefined)
+        throw new ShapeError(`unknown field; there are ${Object.keys(known).join(', ')}`, [...path, name]);
+      shape(field, [...path, name]);
+    }
+    const missing = needed.find((name) => !Object.hasOwn(value, name));
+    if (missing !== undefined) throw new ShapeError(`${missing} is missing`, path);
+  };
+}
+
+/** A list of such values. */
+export function listOf(shape: Shape): Shape {
+  return (value, path) => {
+    if (!Array.isArray(value)) throw new ShapeError('is no list', path);
+    for (const [index, item] of value.entries()) shape(item, [...path, index]);
+  };
+}
+
+/** Such values under any names. */
+export function namesTo(shape: Shape): Shape {
+  return (value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new ShapeError('has no names', path);
+    for (const [name, item] of Object.entries(value)) shape(item, [...path, name]);
+  };
+}
+
+/** The one for objects, the other for anything else. */
+export function objectOr(objects: Shape, others: Shape): Shape {
+  return (value, path) => (typeof value === 'object' && value !== null ? objects : others)(value, path);
+}
+
+/** The one for lists, the other for anything else. */
+export function listOr(lists: Shape, others: Shape): Shape {
+  return (value, path) => (Array.isArray(value) ? lists : others)(value, path);
+}

@@ -1,0 +1,59 @@
+/** `keelson sim` as its users call it, on a scenario that fails: seed and replay file, the same failure again, a smaller one. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { repositoryRoot } from '../../tools/repository.ts';
+
+const FAILING = `name: Web survives one machine
+nodes: 2
+steps:
+  - apply: { apiVersion: v1, kind: ConfigMap, metadata: { name: a } }
+  - apply: { apiVersion: v1, kind: Pod, metadata: { name: web }, spec: { containers: [{ name: c, image: web:1 }] } }
+  - wait: { for: pod/web }
+  - restart: kubelet/node-1
+  - crash: node/node-1
+  - crash: node/node-2
+  - advance: 70s..80s
+  - expect: { object: pod/web, is: Ready }
+`;
+
+test('a failing scenario is run, replayed and shrunk; one that is not understood is refused', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'keelson-sim-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const sim = async (...args: string[]): Promise<{ code: number; said: string }> => {
+    const program = [join(repositoryRoot, 'src/cli/main.ts'), 'sim', ...args];
+    try {
+      const { stdout } = await promisify(execFile)(process.execPath, program, { cwd: folder });
+      return { code: 0, said: stdout };
+    } catch (error) {
+      const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+      return { code, said: stdout + stderr };
+    }
+  };
+  await writeFile(join(folder, 'web.yaml'), FAILING);
+  const run = await sim('run', '--seeds', '1', '--from', '7', '--threads', '1', 'web.yaml');
+  const message = /Web survives one machine \(seed 7\), step 8 .*: pod default\/web is not Ready/;
+  assert.equal(run.code, 1, run.said);
+  assert.match(run.said, message);
+  assert.match(run.said, /seeds that failed: 7\n {4}replay file: web\.seed-7\.replay\.yaml/);
+
+  const replay = await sim('replay', 'web.seed-7.replay.yaml');
+  assert.deepEqual([replay.code, message.test(replay.said)], [1, true], replay.said);
+
+  const shrunk = await sim('shrink', 'web.seed-7.replay.yaml');
+  assert.deepEqual([shrunk.code, shrunk.said], [0, 'web.seed-7.min.yaml: 4 of 8 steps play a part\n']);
+  const small = await readFile(join(folder, 'web.seed-7.min.yaml'), 'utf8');
+  assert.match(small, /advance: 7\d{4}ms\n/);
+  assert.doesNotMatch(small, /ConfigMap|restart/);
+  const again = await sim('replay', 'web.seed-7.min.yaml');
+  assert.match(again.said, /\(seed 7\), step 4 .*: pod default\/web is not Ready/);
+
+  await writeFile(join(folder, 'web.yaml'), FAILING.replace('wait: { for', 'wait: { fro'));
+  const refused = await sim('run', 'web.yaml');
+  assert.equal(refused.code, 2);
+  assert.match(refused.said, /^keelson: web\.yaml: line 6: step 3, wait\.fro: unknown field; there are for, until/);
+});
