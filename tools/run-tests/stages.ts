@@ -28,8 +28,8 @@ interface TestRun {
 interface IsolatedTestRun extends TestRun {
   /** Test files at the same time. */
   readonly concurrency: number;
-  /** Lets what runs beside it go first. */
-  readonly patient?: boolean;
+  /** On a virtual clock alone, which has no need of following promises, and lets what runs beside it go first. */
+  readonly isSimulated?: boolean;
 }
 
 interface SharedTestRun extends TestRun {
@@ -47,13 +47,12 @@ const NODE_ARGUMENTS: readonly string[] = [
 
 /** Each file in a process of its own. */
 function isolatedTests(name: string, run: IsolatedTestRun): Stage {
-  const { patterns, concurrency, timeoutMs, patient = false } = run;
+  const { patterns, concurrency, timeoutMs, isSimulated = false } = run;
   const files = findTests(patterns);
   const args = [
     ...['--test', `--test-timeout=${timeoutMs}`, `--test-concurrency=${concurrency}`, ...NODE_ARGUMENTS],
     ...['--test-reporter=./tools/run-tests/reporter.ts', '--test-reporter-destination=stdout'],
-    '--import=./tools/run-tests/untracked.ts',
-    ...(patient ? ['--import=./tools/run-tests/patient.ts'] : []),
+    ...(isSimulated ? ['--import=./tools/run-tests/untracked.ts', '--import=./tools/run-tests/patient.ts'] : []),
   ];
   return { name, commands: [[...args, ...files]], files };
 }
@@ -106,7 +105,7 @@ export const stages: readonly Stage[] = [
       patterns: ['test/sim/**/*.test.ts', 'examples/cluster-tests/**/*.test.ts'],
       concurrency: 2,
       timeoutMs: 1_200_000,
-      patient: true,
+      isSimulated: true,
     }),
   ),
   sideBySide(
