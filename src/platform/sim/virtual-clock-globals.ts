@@ -14,7 +14,8 @@ export class ForbiddenGlobalError extends Error {
 /** Makes them throw, for the rest of this thread's life. Modules must be loaded before. */
 export function forbidGlobals(): void {
   const forbid = (target: object, name: string, shown: string): void => {
-    const refuse = (): never => {
+    // No arrow function: with `new` too it is to throw this.
+    const refuse = function (): never {
       throw new ForbiddenGlobalError(shown);
     };
     Object.defineProperty(target, name, { value: refuse, configurable: true, writable: true });
