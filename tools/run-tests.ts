@@ -108,14 +108,14 @@ function runNode(args: readonly string[], totals: string): Promise<boolean> {
   return promise;
 }
 
-/** Patient stages with the one they run beside. Exported for its test. */
+/** Stages with those they run beside. Exported for its test. */
 export function inGroups(stages: readonly Stage[]): readonly (readonly Stage[])[] {
   const groups: Stage[][] = [];
   let open = false;
   for (const stage of stages) {
     if (open) groups.at(-1)!.push(stage);
     else groups.push([stage]);
-    open = stage.patient === true;
+    open = stage.besideNext === true;
   }
   return groups;
 }

@@ -9,17 +9,23 @@ import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { backupStore, openStore } from '../cluster/open-store.ts';
 import { PreflightError } from '../cluster/preflight.ts';
 import type { Progress } from '../cluster/progress.ts';
+import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import type { Store } from '../storage/store.ts';
 import { Cluster } from '../testing/cluster.ts';
+import { parseImages } from '../testing/scenario.ts';
 import { makePki, type Listening } from '../testing/listener.ts';
 import { runInstance, type InstanceRun, type RunnableCluster } from './run-instance.ts';
 
+/** What a simulated cluster is started with. */
+interface SimulateOptions extends ClusterOptions {
+  readonly nodes: number;
+  /** What containers of which image do. */
+  readonly imagesFile?: string;
+}
+
 /** Runs until stopped; resolves to the exit code. */
-export function runSimulated(
-  options: ClusterOptions & { readonly nodes: number },
-  logLevel: InstanceRun['logLevel'],
-): Promise<number> {
+export function runSimulated(options: SimulateOptions, logLevel: InstanceRun['logLevel']): Promise<number> {
   return runInstance({
     dataDir: options.dataDir,
     logLevel,
@@ -30,14 +36,14 @@ export function runSimulated(
 class SimulatedCluster implements RunnableCluster {
   readonly failed = new Promise<never>(() => undefined);
   readonly #platform: NodePlatform;
-  readonly #options: ClusterOptions & { readonly nodes: number };
+  readonly #options: SimulateOptions;
   readonly #progress: Progress;
   readonly #startedMs: number;
   #cluster: Cluster | undefined;
   #listening: Listening | undefined;
   #store: Store | undefined;
 
-  constructor(platform: NodePlatform, options: ClusterOptions & { readonly nodes: number }, progress: Progress) {
+  constructor(platform: NodePlatform, options: SimulateOptions, progress: Progress) {
     this.#platform = platform;
     this.#options = options;
     this.#progress = progress;
@@ -46,17 +52,19 @@ class SimulatedCluster implements RunnableCluster {
 
   async start(): Promise<void> {
     const { files } = this.#platform;
-    const { dataDir, store, httpsPort, nodes, encryptionConfigFile } = this.#options;
+    const { dataDir, store, httpsPort, nodes, encryptionConfigFile, imagesFile } = this.#options;
     try {
       await files.makeDir(dataDir, { mode: 0o700 });
     } catch (error) {
       throw new PreflightError(`cannot use the data directory ${dataDir}: ${(error as Error).message}`);
     }
+    const images = imagesFile === undefined ? [] : await this.#readImages(imagesFile);
     const pki = await this.#progress.phase('certificates', () => makePki(this.#platform, `${dataDir}/pki`, []));
     const cluster = await this.#progress.phase('API server and controllers', () =>
       Cluster.start({
         clock: 'real',
         nodes: 0,
+        images,
         pki,
         store: async () =>
           (this.#store = await openStore(this.#platform, {
@@ -76,6 +84,14 @@ class SimulatedCluster implements RunnableCluster {
     await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () =>
       cluster.nodes.addMany(Array.from({ length: nodes }, () => ({}))),
     );
+  }
+
+  async #readImages(file: string): Promise<SimImage[]> {
+    try {
+      return parseImages(await this.#platform.files.readText(file));
+    } catch (error) {
+      throw new PreflightError(`--images: ${file}: ${(error as Error).message}`);
+    }
   }
 
   async stop(): Promise<void> {

@@ -7,6 +7,7 @@ import { checkPrivileges, runServer, withServerOptions } from './server-options.
 interface RawUpOptions extends RawServerOptions {
   readonly simulate?: boolean;
   readonly nodes?: string;
+  readonly images?: string;
 }
 
 /** The command. */
@@ -15,6 +16,7 @@ export function upCommand(): Command {
   return withServerOptions(command)
     .option('--simulate', 'simulated nodes instead of this machine: no root, no containers; for load tests and demos')
     .option('--nodes <n>', 'how many simulated nodes (with --simulate)')
+    .option('--images <file>', 'what containers of which image do (with --simulate): see docs/testing.md')
     .option('--detach', 'return when the node is Ready and leave the cluster running')
     .action(async (raw: RawUpOptions) => {
       const settled =
@@ -30,10 +32,15 @@ export function upCommand(): Command {
         );
       if (nodes !== undefined && options.schedulerConfigFile !== undefined)
         throw new UserError('--simulate: --scheduler-config needs a real cluster', 2);
+      if (nodes === undefined && raw.images !== undefined)
+        throw new UserError('--images: only simulated containers do as they are told; add --simulate', 2);
       if (nodes === undefined) checkPrivileges('; --simulate gives a control plane with a simulated node to any user');
       if (nodes !== undefined && raw.detach !== true) {
         const { runSimulated } = await import('./simulate.ts');
-        process.exitCode = await runSimulated({ ...options, nodes }, raw.logLevel as 'info');
+        process.exitCode = await runSimulated(
+          { ...options, nodes, ...(raw.images !== undefined && { imagesFile: raw.images }) },
+          raw.logLevel as 'info',
+        );
       } else process.exitCode = await runServer(options, raw);
     });
 }

@@ -18,6 +18,7 @@ import { bootstrapCluster } from '../apiserver/bootstrap/bootstrap.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { ServiceAllocator } from '../apiserver/registry/core/services/service-allocator.ts';
 import { createResourceDefinitions } from '../apiserver/registry/list.ts';
+import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import type { KubeletConnector } from '../apiserver/registry/services.ts';
 import { versionInfo } from '../apiserver/routes/server-info.ts';
 import { createServerStorage } from '../apiserver/server-storage.ts';
@@ -36,7 +37,7 @@ import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import type { Store } from '../storage/store.ts';
+import { prefixEnd, type Store, type StoredEntry } from '../storage/store.ts';
 import type { Controller, ControllerDeps, ControllersConfig } from './controller.ts';
 
 /** A running server with controllers. Keys are `namespace/name`. */
@@ -96,13 +97,14 @@ const MANAGER = 'kube-controller-manager';
 
 type Principal = typeof ADMIN;
 
-/** A bootstrapped server. */
+/** A server. */
 interface HarnessServer {
   readonly clock: VirtualClock;
   readonly log: MemoryLog;
   readonly platform: ControllerDeps['platform'];
   readonly admin: Client;
   readonly handler: ApiHandler;
+  readonly objects: ObjectStore;
   readonly store: Store;
   readonly writes: () => readonly string[];
   stop(): Promise<void>;
@@ -115,7 +117,8 @@ export async function startServerHarness(
   kubeletConnector?: KubeletConnector,
 ): Promise<ServerHarness> {
   const stop = new AbortController();
-  const server = await startServer(stop.signal, kubeletConnector);
+  bootstrapped ??= bootstrap();
+  const server = await startServer(stop.signal, { kubeletConnector, entries: await bootstrapped, seed: 2 });
   const started = [startControllers(server, { factories, config }, stop.signal)];
   const starts: Starts = {
     async startAgain() {
@@ -140,12 +143,42 @@ export async function startServerHarness(
 
 type Starts = Pick<ServerHarness, 'startAgain' | 'startThrough' | 'stop'>;
 
-async function startServer(signal: AbortSignal, kubeletConnector?: KubeletConnector): Promise<HarnessServer> {
+/** What the store of a bootstrapped server holds, in the order of its revisions: made once, every server begins with it. */
+let bootstrapped: Promise<readonly StoredEntry[]> | undefined;
+
+async function bootstrap(): Promise<readonly StoredEntry[]> {
+  const stop = new AbortController();
+  const { admin, objects, store, stop: ended } = await startServer(stop.signal, { entries: [], seed: 1 });
+  await bootstrapCluster(objects, {
+    kubernetesServiceIp: '10.43.0.1',
+    advertised: async () => [{ ip: '127.0.0.1', port: 6443 }],
+  });
+  await objects.ensure(Namespaces, { metadata: { name: 'default' } });
+  await admin.resource(ServiceAccounts).create({ metadata: { namespace: 'default', name: 'default' } });
+  const { entries } = await store.range({ start: '', end: prefixEnd('') });
+  stop.abort(new Error('bootstrapped'));
+  await ended();
+  return entries.toSorted((a, b) => a.modRevision - b.modRevision);
+}
+
+interface ServerSetup {
+  /** What the store holds at first. */
+  readonly entries: readonly StoredEntry[];
+  /** Of its randomness: uids must be others than those of `entries`. */
+  readonly seed: number;
+  readonly kubeletConnector?: KubeletConnector | undefined;
+}
+
+async function startServer(
+  signal: AbortSignal,
+  { entries, seed, kubeletConnector }: ServerSetup,
+): Promise<HarnessServer> {
   const clock = new VirtualClock();
   const log = createMemoryLog();
-  const random = createSeededRandom(1);
+  const random = createSeededRandom(seed);
   const platform = { clock, random, crypto: createSimCrypto(clock), log, metrics: createMemoryMetrics() };
   const store = createMemoryStore({ clock });
+  for (const { key, value } of entries) await store.put({ key, value });
   const storage = createServerStorage({ store, platform });
   const { objects } = storage;
   const rbac = createRbacAuthorizer(objects);
@@ -182,18 +215,12 @@ async function startServer(signal: AbortSignal, kubeletConnector?: KubeletConnec
   const { handler, writes } = countWrites(server.handler);
   await server.start(signal);
   serviceAllocator.start();
-  await bootstrapCluster(objects, {
-    kubernetesServiceIp: '10.43.0.1',
-    advertised: async () => [{ ip: '127.0.0.1', port: 6443 }],
-  });
   const admin = createInProcessClient({ handler, clock, principal: ADMIN, userAgent: 'kubectl' });
-  await objects.ensure(Namespaces, { metadata: { name: 'default' } });
-  await admin.resource(ServiceAccounts).create({ metadata: { namespace: 'default', name: 'default' } });
   const stop = async (): Promise<void> => {
     rbac.stop();
     await server.stop();
   };
-  return { clock, log, platform, admin, handler, store, writes, stop };
+  return { clock, log, platform, admin, handler, objects, store, writes, stop };
 }
 
 function countWrites(inner: ApiHandler): { handler: ApiHandler; writes: () => readonly string[] } {
@@ -274,8 +301,12 @@ function createHarness({ clock, log, admin, store, platform, writes }: HarnessSe
     pods: async () => (await harness.list(Pods)).filter(isPodActive).sort(byName),
     events: async () => (await harness.list(Events)).map((event) => `${event.type} ${event.reason} ${event.message}`),
     async run(ms, { which = () => true, stepMs = 100 } = {}) {
+      let seen = -1;
       for (let passed = 0; passed < ms; passed += stepMs) {
         await clock.advance(stepMs);
+        const { revision } = await store.status();
+        if (revision === seen) continue;
+        seen = revision;
         for (const pod of await harness.list(Pods)) {
           if (pod.metadata.deletionTimestamp !== undefined) await drive(removePod(admin, pod));
           else if (isPodActive(pod) && pod.status?.phase !== 'Running' && which(pod))

@@ -82,6 +82,15 @@ describe('token secrets', () => {
     assert.notEqual((await h.get(Secrets, `default/${reference?.name}`)).data?.['token'], undefined);
     await h.clock.advance(10_000);
     assert.equal((await h.list(Secrets)).length, 1);
+    await h.remove(Secrets, `default/${reference?.name}`);
+    await h.clock.advance(10_000);
+    const anew = (await h.get(ServiceAccounts, 'default/default')).secrets?.map(({ name }) => name);
+    assert.deepEqual(
+      (await h.list(Secrets)).map(({ metadata }) => metadata.name),
+      anew,
+      'a lost one is made anew, and referred to',
+    );
+    assert.notEqual(anew?.[0], reference?.name);
     await h.stop();
   });
 });

@@ -44,6 +44,8 @@ export interface HostTopology {
 export interface Host {
   info(): Promise<HostInfo>;
   topology(): Promise<HostTopology>;
+  /** Time all processors were busy so far, in nanoseconds; absent or undefined where /proc/stat tells it. */
+  cpuUsageNs?(): Promise<number | undefined>;
   /** Memory available now and in use, bytes. */
   memory(): Promise<{ readonly availableBytes: number; readonly usageBytes: number; readonly workingSetBytes: number }>;
   /** Number of tasks running on the host now. */

@@ -10,23 +10,19 @@ import type { Clock } from '../platform/clock.ts';
 export async function reportUnschedulable(
   client: Client,
   pod: Pod,
-  report: { message: string; clock: Clock; nominatedNode?: string },
+  report: { message: string; clock: Clock; nominatedNode?: string; reason?: 'Unschedulable' | 'SchedulerError' },
 ): Promise<void> {
   const { name = '', namespace = '', uid } = pod.metadata;
+  const { reason = 'Unschedulable' } = report;
   const current = pod.status?.conditions?.find((c) => c.type === 'PodScheduled');
   const renominated =
     report.nominatedNode !== undefined && report.nominatedNode !== (pod.status?.nominatedNodeName ?? '');
-  if (
-    current?.status === 'False' &&
-    current.reason === 'Unschedulable' &&
-    current.message === report.message &&
-    !renominated
-  )
+  if (current?.status === 'False' && current.reason === reason && current.message === report.message && !renominated)
     return;
   const condition: PodCondition = {
     type: 'PodScheduled',
     status: 'False',
-    reason: 'Unschedulable',
+    reason,
     message: report.message,
     lastTransitionTime:
       current?.status === 'False'

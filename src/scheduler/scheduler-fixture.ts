@@ -4,6 +4,7 @@ import type { Client } from '../client/client.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import type { SchedulerPluginDeps } from './framework/plugin-deps.ts';
+import { createWaitingPods } from './framework/waiting-pods.ts';
 
 /** A ready node with the given allocatable. */
 export function testNode(
@@ -48,6 +49,7 @@ export function testPluginDeps(parts: Partial<SchedulerPluginDeps> = {}): Schedu
     random: createSeededRandom(3),
     recorder: { event: () => undefined },
     schedulerName: 'default-scheduler',
+    waitingPods: createWaitingPods(new VirtualClock()),
     pod: () => undefined,
     claim: () => undefined,
     volume: () => undefined,

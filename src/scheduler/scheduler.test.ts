@@ -1,94 +1,16 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import { Events, Nodes, Pods } from '../api/gen/resources.ts';
-import type { Pod } from '../api/gen/core-v1.ts';
+import { test } from 'node:test';
+import { Nodes, Pods } from '../api/gen/resources.ts';
 import { internalError, notFound } from '../api/status-error.ts';
-import { formatTime } from '../api/time.ts';
-import { createEventBroadcaster } from '../client/event-broadcaster.ts';
-import { createInProcessClient } from '../client/in-process-transport.ts';
-import { createInformerFactory } from '../client/informer-factory.ts';
-import { createFakeApi, type FakeApi } from '../client/testing/fake-api.ts';
-import { createMemoryLog } from '../platform/sim/log.ts';
-import { createMemoryMetrics, type MemoryMetrics } from '../platform/sim/metrics.ts';
-import { createSeededRandom } from '../platform/sim/random.ts';
-import { VirtualClock } from '../platform/sim/virtual-clock.ts';
-import { defaultSchedulerConfig } from './config/scheduler-config.ts';
+import type { FakeApi } from '../client/testing/fake-api.ts';
 import { createExtender, type Extender } from './extenders/extender.ts';
-import { createScheduler } from './scheduler.ts';
+import { startScheduler, type Running } from './running-scheduler-fixture.ts';
 import { testNode, testPod } from './scheduler-fixture.ts';
 
-interface Running {
-  readonly api: FakeApi;
-  readonly clock: VirtualClock;
-  readonly metrics: MemoryMetrics;
-  /** Method and path of bindings. */
-  bindings(): string[];
-  events(): string[];
-  pod(name: string): Pod | undefined;
-  counts(): { active: number; backoff: number; unschedulable: number; gated: number };
-}
-
-/** The scheduler against the small fake API. Binding sets the node, unless `onBind` says otherwise. */
-async function start(
-  t: TestContext,
-  before: (api: FakeApi) => void,
-  more: {
-    onBind?: (name: string, attempt: number) => boolean | void;
-    extenders?: readonly Extender[];
-    life?: AbortController;
-  } = {},
-): Promise<Running> {
-  const { onBind = () => true, extenders = [], life: stop = new AbortController() } = more;
-  const clock = new VirtualClock();
-  const api = createFakeApi(() => formatTime(clock.nowMs()));
-  before(api);
-  const attempts = new Map<string, number>();
-  api.intercept = ({ path, body }) => {
-    const name = /\/pods\/([^/]+)\/binding$/.exec(path)?.[1];
-    if (name === undefined) return;
-    attempts.set(name, (attempts.get(name) ?? 0) + 1);
-    if (onBind(name, attempts.get(name) ?? 1) === false) return;
-    const nodeName = (body as { target: { name: string } }).target.name;
-    api.modify<Pod>(Pods, `default/${name}`, (old) => ({
-      ...old,
-      spec: { ...old.spec, nodeName } as Pod['spec'] & object,
-    }));
-  };
-  const [random, log] = [createSeededRandom(1), createMemoryLog()];
-  const client = createInProcessClient({
-    handler: api.handler,
-    clock,
-    principal: { name: 'system:kube-scheduler', groups: [] },
-    userAgent: 'scheduler',
-  });
-  const broadcaster = createEventBroadcaster({ client, clock, random, log });
-  const informers = createInformerFactory({ client, clock, random, log });
-  const metrics = createMemoryMetrics();
-  const platform = { clock, random, log, metrics, crypto: undefined as never };
-  t.after(() => stop.abort(new Error('test over')));
-  broadcaster.start(stop.signal);
-  const scheduler = createScheduler(
-    { client, informers, recorderFor: (component) => broadcaster.recorderFor(component), platform, extenders },
-    defaultSchedulerConfig(),
-  );
-  const started = scheduler.start(stop.signal);
-  await clock.advance(100);
-  await started;
-  await clock.advance(100);
-  return {
-    api,
-    clock,
-    metrics,
-    counts: () => scheduler.counts(),
-    bindings: () => api.requests.filter((r) => r.path.endsWith('/binding')).map((r) => r.path.split('/').at(-2) ?? ''),
-    events: () => api.objects(Events).map((event) => `${event.type} ${event.reason} ${event.message}`),
-    pod: (name) => api.objects(Pods).find((pod) => pod.metadata.name === name),
-  };
-}
 const idle = { active: 0, backoff: 0, unschedulable: 0, gated: 0 };
 
 test('pods are bound, and counted before they are seen bound', async (t) => {
-  const run = await start(
+  const run = await startScheduler(
     t,
     (api) => {
       api.seed(Nodes, testNode('a', { cpu: '1' }));
@@ -112,7 +34,7 @@ test('pods are bound, and counted before they are seen bound', async (t) => {
 });
 
 test('a failed binding gives the room back and is tried again', async (t) => {
-  const run = await start(
+  const run = await startScheduler(
     t,
     (api) => {
       api.seed(Nodes, testNode('a', { cpu: '1' }));
@@ -132,7 +54,7 @@ test('a failed binding gives the room back and is tried again', async (t) => {
 });
 
 test('a pod deleted while it is bound is forgotten', async (t) => {
-  const run: Running = await start(
+  const run: Running = await startScheduler(
     t,
     (api) => {
       api.seed(Nodes, testNode('a', { cpu: '1' }));
@@ -150,7 +72,7 @@ test('a pod deleted while it is bound is forgotten', async (t) => {
 });
 
 test('a failed binding wakes who waits for the room', async (t) => {
-  const run: Running = await start(
+  const run: Running = await startScheduler(
     t,
     (api) => {
       api.seed(Nodes, testNode('a', { cpu: '1' }));
@@ -170,14 +92,14 @@ test('a failed binding wakes who waits for the room', async (t) => {
 
 test('the sizes are told until the end', async (t) => {
   const life = new AbortController();
-  const run = await start(t, (api) => api.seed(Pods, testPod('p', { cpu: '600m' })), { life });
+  const run = await startScheduler(t, (api) => api.seed(Pods, testPod('p', { cpu: '600m' })), { life });
   assert.match(await run.metrics.expose(), /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m);
   life.abort(new Error('lost the lead'));
   assert.doesNotMatch(await run.metrics.expose(), /^scheduler_(pending_pods|cache_size)\{/m);
 });
 
 test('a new node wakes a waiting pod', async (t) => {
-  const run = await start(t, (api) => api.seed(Pods, testPod('p', { cpu: '600m' })));
+  const run = await startScheduler(t, (api) => api.seed(Pods, testPod('p', { cpu: '600m' })));
   assert.deepEqual(run.counts(), { ...idle, unschedulable: 1 });
   run.api.seed(Nodes, testNode('a', { cpu: '1' }));
   await run.clock.advance(1100);
@@ -185,7 +107,7 @@ test('a new node wakes a waiting pod', async (t) => {
 });
 
 test('a more important pod takes the place of a less important one', async (t) => {
-  const run = await start(t, (api) => {
+  const run = await startScheduler(t, (api) => {
     api.seed(Nodes, testNode('a', { cpu: '1' }));
     api.seed(Pods, testPod('low', { cpu: '600m', spec: { nodeName: 'a' } }));
     api.seed(Pods, testPod('high', { cpu: '600m', priority: 100 }));
@@ -227,14 +149,14 @@ const twoFull = (api: FakeApi): void => {
 for (const node of ['a', 'b'])
   test(`an extender decides that the pod on ${node} leaves`, async (t) => {
     const answer = { NodeNameToMetaVictims: { [node]: { Pods: [{ UID: `uid-low-${node}` }], NumPDBViolations: 0 } } };
-    const run = await start(t, twoFull, { extenders: [preemptingExtender(answer)] });
+    const run = await startScheduler(t, twoFull, { extenders: [preemptingExtender(answer)] });
     await run.clock.advance(5000);
     assert.equal(run.pod('high')?.spec?.nodeName, node);
     assert.deepEqual([run.pod('low-a') === undefined, run.pod('low-b') === undefined], [node === 'a', node === 'b']);
   });
 
 test('an extender keeps all pods where they are', async (t) => {
-  const run = await start(t, twoFull, { extenders: [preemptingExtender({ NodeNameToMetaVictims: {} })] });
+  const run = await startScheduler(t, twoFull, { extenders: [preemptingExtender({ NodeNameToMetaVictims: {} })] });
   await run.clock.advance(5000);
   const message = run.pod('high')?.status?.conditions?.[0]?.message ?? '';
   assert.match(message, /preemption: no candidate node for preemption$/);
@@ -242,7 +164,7 @@ test('an extender keeps all pods where they are', async (t) => {
 });
 
 test('pods of other schedulers are let alone', async (t) => {
-  const run = await start(t, (api) => {
+  const run = await startScheduler(t, (api) => {
     api.seed(Nodes, testNode('a'));
     api.seed(Pods, testPod('p', { spec: { schedulerName: 'mine' } }));
   });
@@ -250,7 +172,7 @@ test('pods of other schedulers are let alone', async (t) => {
 });
 
 test("attempts, victims, queues and extension points are counted under upstream's names", async (t) => {
-  const run = await start(t, (api) => {
+  const run = await startScheduler(t, (api) => {
     api.seed(Nodes, testNode('a', { cpu: '1' }));
     api.seed(Pods, testPod('low', { cpu: '600m', spec: { nodeName: 'a' } }));
     api.seed(Pods, testPod('high', { cpu: '600m', priority: 100 }));
@@ -284,7 +206,7 @@ test("attempts, victims, queues and extension points are counted under upstream'
 
 test('plugins are measured one by one in some cycles, not in all', async (t) => {
   const PODS = 60;
-  const run = await start(t, (api) => {
+  const run = await startScheduler(t, (api) => {
     api.seed(Nodes, testNode('a', { cpu: '64' }));
     for (let i = 0; i < PODS; i++) api.seed(Pods, testPod(`p${i}`, { cpu: '10m' }));
     api.seed(Pods, testPod('large', { cpu: '99' }));

@@ -26,8 +26,9 @@ import { makesRoom, runPostFilters } from './framework/run-post-filters.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
 import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
-import { createSchedulingQueue, eventTest, type SchedulingQueue } from './queue/scheduling-queue.ts';
+import { createSchedulingQueue, eventTest, type QueueDeps, type SchedulingQueue } from './queue/scheduling-queue.ts';
 import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
+import type { PluginEntry } from './plugins/list.ts';
 import { createSchedulerTimers } from './scheduler-timers.ts';
 import {
   createSchedulerMetrics,
@@ -47,6 +48,8 @@ export interface SchedulerDeps {
   readonly platform: BasePlatform;
   /** In the order of the configuration. */
   readonly extenders?: readonly Extender[];
+  /** Plugins that profiles may name beside the built-in ones. */
+  readonly morePlugins?: readonly PluginEntry[];
 }
 
 /** The running scheduler. */
@@ -94,16 +97,20 @@ const schedulerNameOf = (pod: Pod): string => pod.spec?.schedulerName ?? 'defaul
 
 /** Creates the scheduler; nothing runs before `start`. */
 export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): Scheduler {
-  const { platform, informers, client, extenders = [] } = deps;
-  const log = platform.log.child('scheduler');
-  const random = platform.random.fork('scheduler');
+  const { platform, informers, client, extenders = [], morePlugins = [] } = deps;
+  const [log, random] = [platform.log.child('scheduler'), platform.random.fork('scheduler')];
   const { clock } = platform;
   const objects = followClusterObjects({ client, informers, clock, log });
-  const cache = createSchedulerCache();
+  const [cache, waitingPods] = [createSchedulerCache(), createWaitingPods(clock)];
   const metrics = createSchedulerMetrics(platform.metrics);
   const timers = createSchedulerTimers(clock, random.fork('plugin-metrics'), metrics);
   const profiles = createProfiles(
-    { ...objects, client, clock, random, recorderFor: deps.recorderFor, timerFor: timers.forProfile },
+    {
+      ...objects,
+      ...{ client, clock, random, waitingPods, morePlugins },
+      recorderFor: deps.recorderFor,
+      timerFor: timers.forProfile,
+    },
     leavingToExtenders(config),
   );
   const profileOf = (pod: Pod): NamedProfile => {
@@ -112,25 +119,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     return profile;
   };
   const nominations = createNominator();
-  const waitingPods = createWaitingPods(clock);
   const decisions = createDecisionLog();
-  // All profiles sort alike: the configuration's check sees to it.
-  const [sorter] = [...profiles.values()].flatMap(({ points }) => points.queueSort);
-  const queue = createSchedulingQueue(
-    {
-      clock,
-      pluginsOf: (pod) => profileOf(pod).plugins,
-      wants: eventTest([...profiles.values()].flatMap(({ plugins }) => plugins)),
-      less: (a, b) => sorter?.less?.(a, b) ?? 0,
-      preEnqueue: (pod) => firstStatus(profileOf(pod).points.preEnqueue, pod),
-      incoming: metrics.incoming,
-    },
-    {
-      initialBackoffMs: config.podInitialBackoffMs,
-      maxBackoffMs: config.podMaxBackoffMs,
-      maxUnschedulableMs: 300_000,
-    },
-  );
+  const queue = queueOf({ clock, profiles: [...profiles.values()], profileOf, incoming: metrics.incoming }, config);
   const cursor = { startAt: 0 };
   let running = false;
 
@@ -174,8 +164,15 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     attempted(cycle, 'error');
     const message = error instanceof Error ? error.message : String(error);
     log.error('error selecting node for pod', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err: error });
-    profileOf(pod).recorder.event(pod, 'Warning', 'FailedScheduling', message);
     queue.requeue(queued, new Set());
+    sayWhyNot(pod, message, 'SchedulerError');
+  };
+  /** For an attempt that went wrong. */
+  const sayWhyNot = (pod: Pod, message: string, reason: 'Unschedulable' | 'SchedulerError'): void => {
+    profileOf(pod).recorder.event(pod, 'Warning', 'FailedScheduling', message);
+    void reportUnschedulable(client, pod, { message, reason, clock }).catch((error: unknown) =>
+      log.warn('cannot write the PodScheduled condition', { err: error }),
+    );
   };
   const settle = (cycle: RunningCycle, result: ScheduleResult): void | Promise<void> => {
     const { queued, state, signal } = cycle;
@@ -242,13 +239,18 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const spec = { ...queued.pod.spec, nodeName: input.nodeName };
     queue.notify('assigned-pod/delete', { ...queued.pod, spec }, undefined);
     if (isReason(status.cause, 'NotFound')) return queue.done(uid);
-    attempted(cycle, 'error');
+    const isError = status.code === 'error';
+    attempted(cycle, isError ? 'error' : 'unschedulable');
+    const { metadata } = queued.pod;
+    const message = status.reasons.join(', ');
     log.warn('binding failed; the pod is tried again', {
-      pod: `${queued.pod.metadata.namespace}/${queued.pod.metadata.name}`,
+      pod: `${metadata.namespace}/${metadata.name}`,
       node: input.nodeName,
-      err: status.cause ?? status.reasons.join(', '),
+      err: status.cause ?? message,
     });
-    queue.requeue(queued, status.code === 'error' ? new Set() : new Set([status.plugin]));
+    if (queue.place(uid) === undefined) return; // Deleted meanwhile.
+    queue.requeue(queued, isError ? new Set() : new Set([status.plugin]));
+    sayWhyNot(queued.pod, message, isError ? 'SchedulerError' : 'Unschedulable');
   };
   /** Asks whether others may leave; what was decided is done by `reject`. */
   const preempt = (
@@ -335,7 +337,12 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       signal.addEventListener('abort', () => queue.stop(), { once: true });
       exposeSchedulerSizes(platform.metrics, () => sizesOf(cache, queue), signal);
       const ownPods = (pod: Pod): boolean => profiles.has(schedulerNameOf(pod));
-      pods.addHandler({ onDelete: (pod) => decisions.leaves(pod.metadata.uid ?? '') });
+      pods.addHandler({
+        onDelete({ metadata: { uid = '' } }) {
+          decisions.leaves(uid);
+          waitingPods.get(uid)?.reject('', 'removed');
+        },
+      });
       const synced = followCluster({
         nodes: informers.informer<Node>(Nodes),
         pods,
@@ -355,6 +362,33 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       void run(signal);
     },
   };
+}
+
+/** The queue of all profiles' pods. */
+function queueOf(
+  deps: Pick<QueueDeps, 'clock' | 'incoming'> & {
+    readonly profiles: readonly NamedProfile[];
+    readonly profileOf: (pod: Pod) => NamedProfile;
+  },
+  config: SchedulerConfig,
+): SchedulingQueue {
+  const { profiles, profileOf, ...others } = deps;
+  // All profiles sort alike: the configuration's check sees to it.
+  const [sorter] = profiles.flatMap(({ points }) => points.queueSort);
+  return createSchedulingQueue(
+    {
+      ...others,
+      pluginsOf: (pod) => profileOf(pod).plugins,
+      wants: eventTest(profiles.flatMap(({ plugins }) => plugins)),
+      less: (a, b) => sorter?.less?.(a, b) ?? 0,
+      preEnqueue: (pod) => firstStatus(profileOf(pod).points.preEnqueue, pod),
+    },
+    {
+      initialBackoffMs: config.podInitialBackoffMs,
+      maxBackoffMs: config.podMaxBackoffMs,
+      maxUnschedulableMs: 300_000,
+    },
+  );
 }
 
 function firstStatus(plugins: readonly SchedulerPlugin[], pod: Pod): Status | undefined {

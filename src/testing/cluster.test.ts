@@ -121,6 +121,17 @@ describe('a cluster in a test', () => {
     });
   });
 
+  it('has nothing to complain about while nothing happens', async () => {
+    await using cluster = await Cluster.start({ nodes: 2, images: [image('web:1')] });
+    await cluster.apply(WEB);
+    await cluster.waitFor('deployment/web', 'Available');
+    await cluster.advance('1h');
+    assert.deepEqual(
+      cluster.events({ type: 'Warning' }).map(({ reason, message }) => `${reason} ${message}`),
+      [],
+    );
+  });
+
   it('lets several wait at once', async () => {
     await using cluster = await Cluster.start({
       nodes: 1,

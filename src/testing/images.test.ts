@@ -171,3 +171,27 @@ describe('an image', () => {
     await cluster.waitFor<Deployment>('deployment/web', ({ spec }) => spec?.replicas === 3, { within: '20m' });
   });
 });
+
+it('usage: a machine whose containers take its memory evicts one of them', async () => {
+  await using cluster = await Cluster.start({ nodes: [{ memoryBytes: 2 * 2 ** 30 }] });
+  cluster.image('greedy:1', { usage: [{ memory: '64Mi' }, { after: '1m', memory: '980Mi' }] });
+  cluster.image('modest:1', { usage: { cpu: '500m', memory: '64Mi' } });
+  const pod = (name: string) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { containers: [{ name: 'c', image: `${name}:1` }] },
+  });
+  await cluster.apply([pod('greedy'), pod('modest')]);
+  await cluster.waitFor('pod/modest', 'Ready');
+  await cluster.advance('20s');
+  const nodes = async () => {
+    const { body } = await cluster.client.raw({ method: 'GET', path: '/apis/metrics.k8s.io/v1beta1/nodes' });
+    return (JSON.parse(Buffer.from(body).toString('utf8')) as { items: { usage: { cpu: string } }[] }).items;
+  };
+  await nodes();
+  await cluster.advance('20s');
+  assert.equal((await nodes())[0]?.usage.cpu, '560m'); // Half a core, a hundredth, and a twentieth for the machine itself.
+  await cluster.waitFor<Pod>('pod/greedy', ({ status }) => status?.reason === 'Evicted', { within: '3m' });
+  await cluster.waitFor('pod/modest', 'Ready', { within: 0 });
+});

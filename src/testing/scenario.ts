@@ -3,7 +3,7 @@
  * a number may stand, `1s..20s` or `1..30` stands for one drawn from the seed, so that many seeds try many orders.
  */
 import { parseYaml, yamlLine } from '../api/codec/yaml.ts';
-import { image, type SimImageSpec } from '../cri/sim/sim-image.ts';
+import { image, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import type { Random } from '../platform/random.ts';
 import { Cluster } from './cluster.ts';
@@ -11,7 +11,18 @@ import { spanMs } from './duration.ts';
 import { PodInvariants } from './pod-invariants.ts';
 import type { StepContext } from './scenario-expectations.ts';
 import { imageFields, nodeFields } from './scenario-fields.ts';
-import { fields, listOf, listOr, namesTo, number, rangeOf, ShapeError, text, type Path } from './scenario-shape.ts';
+import {
+  fields,
+  listOf,
+  listOr,
+  namesTo,
+  number,
+  rangeOf,
+  ShapeError,
+  text,
+  type Path,
+  type Shape,
+} from './scenario-shape.ts';
 import { stepList, steps as knownSteps, type ScenarioStep } from './scenario-steps.ts';
 import type { SimNodeSpec } from './sim-node.ts';
 
@@ -57,6 +68,8 @@ export class ScenarioError extends Error {
   }
 }
 
+const imagesShape = namesTo(fields(imageFields));
+
 const scenarioShape = fields(
   {
     name: text,
@@ -65,7 +78,7 @@ const scenarioShape = fields(
     regressions: listOf(number),
     nodes: listOr(listOf(fields(nodeFields)), number),
     controllers: listOf(text),
-    images: namesTo(fields(imageFields)),
+    images: imagesShape,
     steps: stepList,
   },
   ['name', 'steps'],
@@ -73,10 +86,21 @@ const scenarioShape = fields(
 
 /** Reads a scenario. Throws on one that is not understood, naming line and field: an unknown word would silently test nothing. */
 export function parseScenario(source: string): Scenario {
+  return parseShaped(source, scenarioShape) as Scenario;
+}
+
+/** Reads descriptions of images by their names, as scenarios have them under `images`. Throws as `parseScenario` does. */
+export function parseImages(source: string): SimImage[] {
+  const images = parseShaped(source, imagesShape) as NonNullable<Scenario['images']>;
+  return Object.entries(images).map(([name, spec]) => image(name, spec));
+}
+
+function parseShaped(source: string, shape: Shape): unknown {
   const { value, duplicates } = parseYaml(source);
   if (duplicates.length > 0) throw new Error(duplicates.join('\n'));
   try {
-    scenarioShape(value, []);
+    shape(value, []);
+    return value;
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     const { path, message } = error;
@@ -84,7 +108,6 @@ export function parseScenario(source: string): Scenario {
       cause: error,
     });
   }
-  return value as Scenario;
 }
 
 /** `step 3, wait.pods.count`. */

@@ -10,13 +10,14 @@ import type { Instance } from '../cluster/instance.ts';
 import { nodePrincipal } from '../cluster/node-connection.ts';
 import { createClusterNode, instanceNodeConfig, type ClusterNode } from '../cluster/node.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
+import { simImageFs } from '../cri/sim/sim-images.ts';
 import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HostInfo } from '../platform/host.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { serveHttpOnDuplex } from '../platform/sim/http-on-duplex.ts';
-import { createSimHost } from '../platform/sim/host.ts';
+import { createSimHost, type SimHost } from '../platform/sim/host.ts';
 import { createSkewedClock, type SkewedClock } from '../platform/sim/skewed-clock.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { gateRuntime, type RuntimeGate } from './runtime-gate.ts';
@@ -113,6 +114,26 @@ export class SimNode {
         lean: true,
       },
     );
+    this.#loaded(this.#platform.host);
+  }
+
+  /** The machine, with what its containers and it itself use: a twentieth of a core. */
+  #loaded(host: SimHost): SimHost {
+    let [atMs, cpuUsageNs] = [this.#clock.monotonicMs(), 0];
+    host.load = () => {
+      let [nanoCores, memoryBytes] = [5e7, 0];
+      for (const container of this.runtime.containers.values()) {
+        if (container.state !== 'CONTAINER_RUNNING') continue;
+        const usage = container.usage();
+        nanoCores += usage.nanoCores;
+        memoryBytes += usage.memoryBytes;
+      }
+      const nowMs = this.#clock.monotonicMs();
+      cpuUsageNs += (nanoCores * (nowMs - atMs)) / 1000;
+      atMs = nowMs;
+      return { memoryBytes, cpuUsageNs: Math.round(cpuUsageNs) };
+    };
+    return host;
   }
 
   /** The machine's ports. */
@@ -154,6 +175,7 @@ export class SimNode {
     });
     const running: Incarnation = { life, gate, cri, node, server: undefined };
     this.#running = running;
+    await this.#platform.files.makeDir(simImageFs); // What the runtime says its images are on.
     await node.start(life.signal);
     running.server = await openKubeletServer(
       { platform: this.#platform, client, config: node.config, port: KUBELET_PORT, tls: NODE_TLS },
@@ -189,7 +211,7 @@ export class SimNode {
     for (const id of [...this.runtime.sandboxes.keys()]) await this.runtime.loseSandbox(id);
     this.#boots++;
     const host = createSimHost({ ...this.#facts(), bootId: this.#bootId() });
-    this.#platform = { ...this.#platform, host };
+    this.#platform = { ...this.#platform, host: this.#loaded(host) };
   }
 
   /** Cuts it off from, or joins it again with, the API server and the other machines. */

@@ -238,6 +238,19 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
     );
   });
 
+  test('an authority of clients that is renewed is told to aggregated API servers, beside the one before', async () => {
+    const file = join(at('pki'), 'ca.crt');
+    const before = await readFile(file, 'utf8');
+    await writeFile(file, `${before}${names.caPem}`);
+    const map = ['get', 'configmap', '-n', 'kube-system', 'extension-apiserver-authentication', '-o'];
+    const told = async (): Promise<string> => (await kubectl(...map, 'jsonpath={.data.client-ca-file}')).stdout;
+    const all = await until('both', async () => {
+      const now = await told();
+      return now.split('BEGIN CERTIFICATE').length === 3 && now;
+    });
+    for (const pem of [before, names.caPem]) assert.ok(all.includes(pem.trim()), all);
+  });
+
   test('a renewed certificate is taken up', async () => {
     await copyFile(at('next.crt'), at('serving.crt'));
     await copyFile(at('next.key'), at('serving.key'));

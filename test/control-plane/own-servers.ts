@@ -40,13 +40,18 @@ export interface OwnServer {
   remove(): Promise<void>;
 }
 
-/** Runs `keelson`; never rejects for a failing command. */
-export function keelson(args: readonly string[]): Promise<Said> {
+/** Runs a program; never rejects for a failing one. */
+export function run(program: string, args: readonly string[]): Promise<Said> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { timeout: 180_000 }, (error, stdout, stderr) =>
+    execFile(program, args, { timeout: 180_000 }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 255), stdout, stderr }),
     );
   });
+}
+
+/** Runs `keelson`; never rejects for a failing command. */
+export function keelson(args: readonly string[]): Promise<Said> {
+  return run(process.execPath, [main, ...args]);
 }
 
 /** Prepares a server of this name at an address of loopback; nothing runs yet. */

@@ -86,21 +86,25 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
   });
 
   test('both are endpoints of the kubernetes service and have identities; the one that leaves is taken off', async () => {
-    const found = await a.admin.resource(Endpoints).get({ namespace, name: 'kubernetes' });
-    assert.deepEqual(
-      found.subsets?.flatMap(({ addresses }) => addresses?.map(({ ip }) => ip)),
-      ['127.0.0.1', '127.0.0.2'],
-    );
-    const slice = await a.admin.resource(EndpointSlices).get({ namespace, name: 'kubernetes' });
-    assert.deepEqual(
-      slice.endpoints?.flatMap(({ addresses }) => addresses),
-      ['127.0.0.1', '127.0.0.2'],
-    );
-    const leases = await b.admin.resource(Leases).list({
-      namespace: 'kube-system',
-      labelSelector: 'apiserver.kubernetes.io/identity=kube-apiserver',
+    const wanted = ['127.0.0.1', '127.0.0.2'];
+    const key = { namespace, name: 'kubernetes' };
+    await until('both are endpoints and have identities', async () => {
+      const found = await a.admin.resource(Endpoints).get(key);
+      assert.deepEqual(
+        found.subsets?.flatMap(({ addresses }) => addresses?.map(({ ip }) => ip)),
+        wanted,
+      );
+      const slice = await a.admin.resource(EndpointSlices).get(key);
+      assert.deepEqual(
+        slice.endpoints?.flatMap(({ addresses }) => addresses),
+        wanted,
+      );
+      const leases = await b.admin.resource(Leases).list({
+        namespace: 'kube-system',
+        labelSelector: 'apiserver.kubernetes.io/identity=kube-apiserver',
+      });
+      return leases.items.length === 2;
     });
-    assert.equal(leases.items.length, 2);
     bRuns = false;
     await b.stop();
     const ips = (): string[] | undefined =>

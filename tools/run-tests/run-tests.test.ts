@@ -30,10 +30,15 @@ test('a stage that fails without a failed test counts as one failure', () => {
   assert.deepEqual(sumTotals([{ name: 'lint', outcome: 'failed', durationMs: 1 }]), { passed: 0, failed: 1 });
 });
 
-test('simulations run beside what waits for containers, if both are wanted', () => {
+test('stages run beside one another, if both are wanted', () => {
   const names = (...wanted: string[]) => inGroups(chooseStages(wanted)).map((group) => group.map(({ name }) => name));
   assert.deepEqual(names('unit', 'sim', 'integration'), [['unit'], ['sim', 'integration']]);
   assert.deepEqual(names('sim'), [['sim']]);
+  assert.deepEqual(names('types', 'lint', 'layers', 'knip', 'build'), [
+    ['types'],
+    ['lint'],
+    ['layers', 'knip', 'build'],
+  ]);
 });
 
 test('stages are chosen by name and keep their order', () => {
@@ -66,12 +71,7 @@ test('the reporter shows failures with what their file wrote, hides the rest, an
   const totals = join(tree.root, 'totals.json');
   const reporter = join(repositoryRoot, 'tools/run-tests/reporter.ts');
   const args = ['--test', `--test-reporter=${reporter}`, '--test-reporter-destination=stdout', '*.test.mjs'];
-  const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
-  const { stdout, status } = spawnSync(process.execPath, args, {
-    cwd: tree.root,
-    env: { ...env, KEELSON_TEST_TOTALS: totals },
-    encoding: 'utf8',
-  });
+  const { stdout, status } = runNode(tree.root, args, { KEELSON_TEST_TOTALS: totals });
   assert.equal(status, 1);
   assert.deepEqual(JSON.parse(readFileSync(totals, 'utf8')), { passed: 1, failed: 2, skipped: 1 });
   assert.match(stdout, /✖ fails \(.*bad\.test\.mjs:4\)/);
@@ -82,23 +82,46 @@ test('the reporter shows failures with what their file wrote, hides the rest, an
   assert.equal(stdout.match(/✖/g)?.length, 2, 'neither the suite nor the file is reported beside its test');
 });
 
-test('an error that no test awaits fails a run of shared files, and is shown', () => {
+/** Runs node in the folder of the tree, as if no test ran it. */
+function runNode(cwd: string, args: readonly string[], more: Readonly<Record<string, string>> = {}) {
+  const { NODE_TEST_CONTEXT: _context, KEELSON_TEST_TOTALS: _totals, ...env } = process.env;
+  return spawnSync(process.execPath, args, { cwd, env: { ...env, ...more }, encoding: 'utf8', timeout: 120_000 });
+}
+
+const GOOD = "import { test } from 'node:test';\ntest('good', () => {});\n";
+
+test('an error that no test awaits, or a file that fails halfway, fails a run of shared files, and is shown', () => {
   using tree = plantTree({
     'leak.test.mjs': `import { test } from 'node:test';\ntest('passes', async () => {
       setTimeout(() => { throw new Error('nobody caught this'); });
       void Promise.reject(new Error('nobody awaits this'));
       await new Promise((resolve) => setTimeout(resolve, 20));
     });\n`,
-    'good.test.mjs': "import { test } from 'node:test';\ntest('good', () => {});\n",
+    'half.test.mjs': `${GOOD}throw new Error('no further');\n`,
+    'good.test.mjs': GOOD,
   });
-  const run = (file: string) => {
-    const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
-    const args = [join(repositoryRoot, 'tools/run-tests/shared.ts'), '60000', file];
-    return spawnSync(process.execPath, args, { cwd: tree.root, env, encoding: 'utf8' });
-  };
+  const run = (file: string) =>
+    runNode(tree.root, [join(repositoryRoot, 'tools/run-tests/shared.ts'), '60000', 'good.test.mjs', file]);
   assert.equal(run('good.test.mjs').status, 0);
   const { status, stdout, stderr } = run('leak.test.mjs');
   assert.equal(status, 1, stdout);
   assert.match(stderr, /nobody caught this[^]*leak\.test\.mjs/);
   assert.match(stderr, /nobody awaits this/);
+  const half = run('half.test.mjs');
+  assert.deepEqual(
+    [half.status, /half\.test\.mjs failed while it was loaded: Error: no further/.test(half.stderr)],
+    [1, true],
+  );
+});
+
+test('a rejection before the first test of a file fails a run of files apart', () => {
+  using tree = plantTree({
+    'early.test.mjs': `void Promise.reject(new Error('nobody awaits this'));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const { test } = await import('node:test');\ntest('passes', () => {});\n`,
+  });
+  const untracked = join(repositoryRoot, 'tools/run-tests/untracked.ts');
+  const { status, stdout } = runNode(tree.root, ['--test', `--import=${untracked}`, '*.test.mjs']);
+  assert.equal(status, 1, stdout);
+  assert.match(stdout, /nobody awaits this/);
 });

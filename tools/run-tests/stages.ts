@@ -10,13 +10,14 @@ export interface Stage {
   readonly commands: readonly (readonly string[])[];
   /** Whether they run at the same time. */
   readonly atOnce?: boolean;
-  /** Runs beside the next stage, and lets it go first. */
-  readonly patient?: boolean;
+  /** Runs beside the next stage. */
+  readonly besideNext?: boolean;
   /** The test files of a run of node:test, which leaves totals; none at all is a failure. */
   readonly files?: readonly string[];
 }
 
 const check = (name: string, ...commands: string[][]): Stage => ({ name, commands });
+const besideNext = (stage: Stage): Stage => ({ ...stage, besideNext: true });
 
 interface TestRun {
   readonly patterns: readonly string[];
@@ -27,7 +28,8 @@ interface TestRun {
 interface IsolatedTestRun extends TestRun {
   /** Test files at the same time. */
   readonly concurrency: number;
-  readonly patient?: boolean;
+  /** On a virtual clock alone, which has no need of following promises, and lets what runs beside it go first. */
+  readonly isSimulated?: boolean;
 }
 
 interface SharedTestRun extends TestRun {
@@ -45,15 +47,14 @@ const NODE_ARGUMENTS: readonly string[] = [
 
 /** Each file in a process of its own. */
 function isolatedTests(name: string, run: IsolatedTestRun): Stage {
-  const { patterns, concurrency, timeoutMs, patient = false } = run;
+  const { patterns, concurrency, timeoutMs, isSimulated = false } = run;
   const files = findTests(patterns);
   const args = [
     ...['--test', `--test-timeout=${timeoutMs}`, `--test-concurrency=${concurrency}`, ...NODE_ARGUMENTS],
     ...['--test-reporter=./tools/run-tests/reporter.ts', '--test-reporter-destination=stdout'],
-    '--import=./tools/run-tests/untracked.ts',
-    ...(patient ? ['--import=./tools/run-tests/patient.ts'] : []),
+    ...(isSimulated ? ['--import=./tools/run-tests/untracked.ts', '--import=./tools/run-tests/patient.ts'] : []),
   ];
-  return { name, commands: [[...args, ...files]], files, patient };
+  return { name, commands: [[...args, ...files]], files };
 }
 
 /**
@@ -93,17 +94,20 @@ export const stages: readonly Stage[] = [
     ['tools/function-length.ts'],
     ['node_modules/oxfmt/bin/oxfmt', '--check'],
   ),
-  check('layers', ['tools/layers.ts']),
-  check('knip', ['node_modules/knip/bin/knip.js', '--no-progress']),
+  // Each of these three keeps one processor busy.
+  besideNext(check('layers', ['tools/layers.ts'])),
+  besideNext(check('knip', ['node_modules/knip/bin/knip.js', '--no-progress'])),
   // The stages after it start `bin/keelson`, which runs the bundle when there is one of these very sources.
   check('build', ['tools/build.ts']),
   sharedTests('unit', { patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'], processes: 2, timeoutMs: 300_000 }),
-  isolatedTests('sim', {
-    patterns: ['test/sim/**/*.test.ts', 'examples/cluster-tests/**/*.test.ts'],
-    concurrency: 2,
-    timeoutMs: 1_200_000,
-    patient: true,
-  }),
+  besideNext(
+    isolatedTests('sim', {
+      patterns: ['test/sim/**/*.test.ts', 'examples/cluster-tests/**/*.test.ts'],
+      concurrency: 2,
+      timeoutMs: 1_200_000,
+      isSimulated: true,
+    }),
+  ),
   sideBySide(
     'integration',
     isolatedTests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 3, timeoutMs: 1_200_000 }),

@@ -7,4 +7,8 @@ const idle: hooks.AsyncHook = { enable: () => idle, disable: () => idle };
 
 hooks.createHook = () => idle;
 process.on('uncaughtExceptionMonitor', (error) => console.error(error));
-process.on('unhandledRejection', (reason) => console.error(reason));
+// Also before the first test: node:test listens only then, and to be listened to is what keeps Node.js from ending.
+process.on('unhandledRejection', (reason) => {
+  console.error(reason);
+  process.exitCode = 1;
+});

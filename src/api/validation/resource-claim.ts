@@ -1,6 +1,7 @@
 /** Resource claims, templates and slices, the basics; device selectors are compiled by the scheduler. Upstream: apis/resource/validation. */
 import type { Field } from '../field-error.ts';
 import type {
+  DeviceClass,
   DeviceSubRequest,
   ExactDeviceRequest,
   ResourceClaim,
@@ -8,8 +9,9 @@ import type {
   ResourceClaimTemplate,
   ResourceSlice,
 } from '../gen/resource-v1.ts';
-import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
+import { isDns1123Label, isDns1123Subdomain, isQualifiedName } from '../names.ts';
 import { validateImmutable, validateOptionalChoice } from './common.ts';
+import { isExtendedResource } from './pod-resources.ts';
 import { validateCSIDriverName } from './storage.ts';
 
 const MAX_REQUESTS = 32;
@@ -44,6 +46,13 @@ function validateClaimSpec(spec: ResourceClaimSpec | undefined, field: Field): v
     for (const [sub, alternative] of alternatives.entries())
       validateRequest(alternative, at.at('firstAvailable').item(sub));
   }
+}
+
+/** A class: the resource it stands for is one that containers may ask for. */
+export function validateDeviceClass({ spec }: DeviceClass, field: Field): void {
+  const name = spec?.extendedResourceName;
+  if (name === undefined || (isQualifiedName(name).length === 0 && isExtendedResource(name))) return;
+  field.at('spec').at('extendedResourceName').invalid(name, 'must be a valid extended resource name');
 }
 
 /** A claim. */

@@ -93,11 +93,13 @@ export function createTokensController(deps: ControllerDeps): Controller {
     for (const secret of secrets.byIndex(BY_ACCOUNT, key)) secretLoop.queue.add(keyOfObject(secret));
     const account = accounts.get(parseKey(key));
     if (account === undefined || account.metadata.deletionTimestamp !== undefined) return;
-    await dropLostReferences(account, signal);
+    // The account as it then is comes back by its event: made anew under the lost name, the secret would have no reference.
+    if (await dropLostReferences(account, signal)) return;
     if (automaticTokenSecrets) await ensureSecret(account, key, signal);
   }
 
-  async function dropLostReferences(account: ServiceAccount, signal: AbortSignal): Promise<void> {
+  /** Resolves to whether there was one. */
+  async function dropLostReferences(account: ServiceAccount, signal: AbortSignal): Promise<boolean> {
     const { namespace = '', name = '' } = account.metadata;
     const lost: string[] = [];
     for (const { name: secretName = '' } of account.secrets ?? []) {
@@ -106,7 +108,7 @@ export function createTokensController(deps: ControllerDeps): Controller {
       lostSecrets.delete(`${namespace}/${secretName}`);
       if (live === undefined) lost.push(secretName);
     }
-    if (lost.length === 0) return;
+    if (lost.length === 0) return false;
     const change = async (): Promise<void> => {
       const live = await client.resource(ServiceAccounts).get({ namespace, name }, { signal }).catch(ignoreMissing);
       if (live === undefined || live.metadata.uid !== account.metadata.uid) return;
@@ -115,6 +117,7 @@ export function createTokensController(deps: ControllerDeps): Controller {
       await client.resource(ServiceAccounts).update({ ...live, secrets: kept }, { signal });
     };
     await retryOnConflict(clock, change, signal);
+    return true;
   }
 
   /** Early releases: secret and reference; the reference first, so that an interrupted round makes no second secret. */

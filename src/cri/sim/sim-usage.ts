@@ -16,10 +16,17 @@ export interface UsageMeter {
   readonly changesAtMs: readonly number[] | undefined;
 }
 
+const plain = usageFigures({});
+
+/** Of a container whose image says nothing. */
+export function plainUsage(uptimeMs: number): UsageReading {
+  return reading(plain.cores, plain.cores * 1e6 * uptimeMs, plain.bytes);
+}
+
 /** Makes a meter. `call` says whose use is read, and how long that runs by now. */
-export function createUsageMeter(spec: SimUsageSpec | undefined, call: () => SimUsageCall): UsageMeter {
+export function createUsageMeter(spec: SimUsageSpec, call: () => SimUsageCall): UsageMeter {
   if (typeof spec === 'function') return measured(spec, call);
-  const steps = usageSteps(spec ?? {});
+  const steps = usageSteps(spec);
   return {
     changesAtMs: steps.map(({ atMs }) => atMs),
     read() {

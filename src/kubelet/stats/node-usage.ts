@@ -28,15 +28,16 @@ export async function readNodeSupply({ host }: Pick<Platform, 'host'>): Promise<
 
 /** Reads it all. */
 export async function readNodeUsage(platform: Pick<Platform, 'files' | 'host'>): Promise<NodeUsage> {
-  const { files } = platform;
+  const { files, host } = platform;
   const read = async (path: string): Promise<string> => ((await files.exists(path)) ? files.readText(path) : '');
-  const [supply, stat, devices, routes] = await Promise.all([
+  const [supply, counted, stat, devices, routes] = await Promise.all([
     readNodeSupply(platform),
+    host.cpuUsageNs?.(),
     read('/proc/stat'),
     read('/proc/net/dev'),
     read('/proc/net/route'),
   ]);
-  const cpuUsageNs = busyNanoseconds(stat);
+  const cpuUsageNs = counted ?? busyNanoseconds(stat);
   const defaultInterface = defaultRouteInterface(routes);
   return {
     ...supply,

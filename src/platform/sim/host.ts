@@ -6,6 +6,8 @@ export interface SimHost extends Host {
   /** Memory in use; the rest of `memoryBytes` is available. */
   memoryUsageBytes: number;
   processes: number;
+  /** What runs on it uses so much besides. */
+  load?: () => { readonly memoryBytes: number; readonly cpuUsageNs: number };
   /** One socket and NUMA node with a thread per core, unless set. */
   shape: HostTopology;
 }
@@ -37,11 +39,12 @@ export function createSimHost(facts: Partial<HostInfo> = {}): SimHost {
     topology: async () => host.shape,
     processes: 100,
     info: async () => info,
-    memory: async () => ({
-      availableBytes: info.memoryBytes - host.memoryUsageBytes,
-      usageBytes: host.memoryUsageBytes,
-      workingSetBytes: host.memoryUsageBytes,
-    }),
+    memory: async () => {
+      const usageBytes = host.memoryUsageBytes + (host.load?.().memoryBytes ?? 0);
+      const availableBytes = Math.max(0, info.memoryBytes - usageBytes);
+      return { availableBytes, usageBytes, workingSetBytes: usageBytes };
+    },
+    cpuUsageNs: async () => host.load?.().cpuUsageNs,
     processCount: async () => host.processes,
   };
   return host;

@@ -14,12 +14,15 @@ export class ForbiddenGlobalError extends Error {
 /** Makes them throw, for the rest of this thread's life. Modules must be loaded before. */
 export function forbidGlobals(): void {
   const forbid = (target: object, name: string, shown: string): void => {
-    const refuse = (): never => {
+    // No arrow function: with `new` too it is to throw this.
+    const refuse = function (): never {
       throw new ForbiddenGlobalError(shown);
     };
     Object.defineProperty(target, name, { value: refuse, configurable: true, writable: true });
   };
-  for (const name of ['setTimeout', 'setInterval', 'setImmediate', 'fetch']) forbid(globalThis, name, name);
+  for (const name of ['setTimeout', 'setInterval', 'setImmediate', 'fetch', 'WebSocket', 'EventSource'])
+    forbid(globalThis, name, name);
+  forbid(AbortSignal, 'timeout', 'AbortSignal.timeout');
   Object.defineProperty(globalThis, 'crypto', {
     get(): never {
       throw new ForbiddenGlobalError('crypto');
@@ -27,8 +30,8 @@ export function forbidGlobals(): void {
     configurable: true,
   });
   forbid(Math, 'random', 'Math.random');
-  forbid(performance, 'now', 'performance.now');
-  forbid(process, 'hrtime', 'process.hrtime');
+  for (const name of ['now', 'mark', 'measure']) forbid(performance, name, `performance.${name}`);
+  for (const name of ['hrtime', 'uptime']) forbid(process, name, `process.${name}`);
   const RealDate = Date;
   const guarded = new Proxy(RealDate, {
     // A date made of a given number is arithmetic; the date of now is not.

@@ -8,6 +8,7 @@ import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Random } from '../../platform/random.ts';
+import type { WaitingPods } from './waiting-pods.ts';
 
 /** Finds the selector that tells the pod's siblings, from the services and owners that select it; undefined: none. */
 export type SiblingSelector = (pod: Pod) => LabelMatcher | undefined;
@@ -46,4 +47,6 @@ export interface SchedulerPluginDeps extends ClusterObjects {
   readonly random: Random;
   readonly recorder: EventRecorder;
   readonly schedulerName: string;
+  /** Pods that Permit plugins hold back. */
+  readonly waitingPods: WaitingPods;
 }

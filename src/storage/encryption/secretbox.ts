@@ -66,26 +66,26 @@ function matrix(key: readonly number[], input: readonly number[]): Int32Array {
   ]);
 }
 
-/** The four columns, then the four rows: each line names a, b, c, d of a quarter round. */
-const quarters = [
-  [0, 4, 8, 12],
-  [5, 9, 13, 1],
-  [10, 14, 2, 6],
-  [15, 3, 7, 11],
-  [0, 1, 2, 3],
-  [5, 6, 7, 4],
-  [10, 11, 8, 9],
-  [15, 12, 13, 14],
-] as const;
+// oxlint-disable-next-line max-params -- the words of one quarter round; an array of them takes twice the time
+function quarter(x: Int32Array, a: number, b: number, c: number, d: number): void {
+  x[b]! ^= rotl((x[a]! + x[d]!) | 0, 7);
+  x[c]! ^= rotl((x[b]! + x[a]!) | 0, 9);
+  x[d]! ^= rotl((x[c]! + x[b]!) | 0, 13);
+  x[a]! ^= rotl((x[d]! + x[c]!) | 0, 18);
+}
 
+/** The four columns, then the four rows. */
 function rounds(x: Int32Array): void {
-  for (let round = 0; round < 10; round++)
-    for (const [a, b, c, d] of quarters) {
-      x[b]! ^= rotl((x[a]! + x[d]!) | 0, 7);
-      x[c]! ^= rotl((x[b]! + x[a]!) | 0, 9);
-      x[d]! ^= rotl((x[c]! + x[b]!) | 0, 13);
-      x[a]! ^= rotl((x[d]! + x[c]!) | 0, 18);
-    }
+  for (let round = 0; round < 10; round++) {
+    quarter(x, 0, 4, 8, 12);
+    quarter(x, 5, 9, 13, 1);
+    quarter(x, 10, 14, 2, 6);
+    quarter(x, 15, 3, 7, 11);
+    quarter(x, 0, 1, 2, 3);
+    quarter(x, 5, 6, 7, 4);
+    quarter(x, 10, 11, 8, 9);
+    quarter(x, 15, 12, 13, 14);
+  }
 }
 
 function hsalsa20(key: readonly number[], nonce: readonly number[]): number[] {
@@ -109,11 +109,15 @@ function littleEndian(bytes: Uint8Array): bigint {
 
 function poly1305(key: Uint8Array, message: Uint8Array): Uint8Array {
   const r = littleEndian(key.subarray(0, 16)) & CLAMP;
+  const view = new DataView(message.buffer, message.byteOffset, message.length);
+  const rest = message.length % 16;
+  const whole = message.length - rest;
   let sum = 0n;
-  for (let at = 0; at < message.length; at += 16) {
-    const block = message.subarray(at, at + 16);
-    sum = ((sum + littleEndian(block) + (1n << BigInt(8 * block.length))) * r) % P1305;
+  for (let at = 0; at < whole; at += 16) {
+    const high = view.getBigUint64(at + 8, true) | (1n << 64n);
+    sum = ((sum + view.getBigUint64(at, true) + (high << 64n)) * r) % P1305;
   }
+  if (rest > 0) sum = ((sum + littleEndian(message.subarray(whole)) + (1n << BigInt(8 * rest))) * r) % P1305;
   const tag = (sum + littleEndian(key.subarray(16, 32))) & ((1n << 128n) - 1n);
   return Buffer.from(tag.toString(16).padStart(32, '0'), 'hex').reverse();
 }

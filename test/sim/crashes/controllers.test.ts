@@ -39,6 +39,7 @@ const METRICS: Readonly<Partial<Record<ControllerName, readonly string[]>>> = {
   'ttl-after-finished-controller': ['ttl_after_finished_controller_job_deletion_duration_seconds_count'],
   'statefulset-controller': ['statefulset_controller_statefulset_max_unavailable'],
   'horizontal-pod-autoscaler-controller': [
+    'horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers',
     'horizontal_pod_autoscaler_controller_reconciliations_total',
     'horizontal_pod_autoscaler_controller_reconciliation_duration_seconds_count',
   ],
@@ -46,7 +47,7 @@ const METRICS: Readonly<Partial<Record<ControllerName, readonly string[]>>> = {
   'endpointslice-controller': ['changes', 'syncs', 'num_endpoint_slices', 'endpoints_added_per_sync_count'].map(
     (name) => `endpoint_slice_controller_${name}`,
   ),
-  'endpointslice-mirroring-controller': ['changes', 'syncs', 'num_endpoint_slices'].map(
+  'endpointslice-mirroring-controller': ['changes', 'endpoints_sync_duration_count', 'num_endpoint_slices'].map(
     (name) => `endpoint_slice_mirroring_controller_${name}`,
   ),
   'root-ca-certificate-publisher-controller': ['root_ca_cert_publisher_sync_total'],

@@ -37,16 +37,13 @@ export interface Recorded {
 /** Records all changes of a store from now on. */
 export async function recordOutcome(store: Store): Promise<Recorded> {
   const { revision } = await store.status();
-  const made: KubernetesObject[] = [];
-  const left = new Map<string, KubernetesObject>();
+  const first: Uint8Array[] = [];
+  const last = new Map<string, Uint8Array>();
   const note = ({ key, value, previous }: StoreEvent): void => {
-    if (value === undefined) return void left.delete(key);
-    const object = JSON.parse(new TextDecoder().decode(value)) as KubernetesObject;
-    if (object.kind === 'Event') return;
-    if (previous === undefined) made.push(object);
-    // How often a slice is changed depends on which pods are ready when.
-    const { generation: _, ...metadata } = object.metadata;
-    left.set(key, object.kind === 'EndpointSlice' ? { ...object, metadata } : object);
+    if (key.startsWith('/registry/events/')) return;
+    if (value === undefined) return void last.delete(key);
+    if (previous === undefined) first.push(value);
+    last.set(key, value);
   };
   store.watch(
     { start: '', end: prefixEnd(''), afterRevision: revision },
@@ -59,13 +56,26 @@ export async function recordOutcome(store: Store): Promise<Recorded> {
   );
   return {
     outcome() {
+      const made = first.map(objectOf);
+      const left = [...last.values()].map((value) => withoutCount(objectOf(value)));
       const plain = plainWords(made);
       return {
         made: made.map((object) => plain(titleOf(object))).sort(),
-        left: [...left.values()].map((object) => plain(JSON.stringify(object, replacer))).sort(),
+        left: left.map((object) => plain(JSON.stringify(object, replacer))).sort(),
       };
     },
   };
+}
+
+function objectOf(value: Uint8Array): KubernetesObject {
+  return JSON.parse(new TextDecoder().decode(value)) as KubernetesObject;
+}
+
+/** How often a slice is changed depends on which pods are ready when. */
+function withoutCount(object: KubernetesObject): KubernetesObject {
+  if (object.kind !== 'EndpointSlice') return object;
+  const { generation: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 function titleOf({ kind = '', metadata: { namespace = '', name = '' } }: KubernetesObject): string {

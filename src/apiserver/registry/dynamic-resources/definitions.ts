@@ -18,6 +18,7 @@ import {
   ResourceSlicesV1beta2,
 } from '../../../api/gen/resources.ts';
 import {
+  validateDeviceClass,
   validateResourceClaim,
   validateResourceClaimTemplate,
   validateResourceClaimTemplateUpdate,
@@ -46,9 +47,9 @@ export function dynamicResourceDefinitions({ platform }: Pick<RegistryServices, 
 }
 
 const claimDefinitions: readonly ResourceDefinition[] = [
-  defineResource(DeviceClasses, { rules: { generationOf: specOf } }),
-  defineResource(DeviceClassesV1beta1, { rules: { generationOf: specOf } }),
-  defineResource(DeviceClassesV1beta2, { rules: { generationOf: specOf } }),
+  defineResource(DeviceClasses, { rules: { generationOf: specOf, validate: validateDeviceClass } }),
+  defineResource(DeviceClassesV1beta1, { rules: { generationOf: specOf, validate: validateDeviceClass } }),
+  defineResource(DeviceClassesV1beta2, { rules: { generationOf: specOf, validate: validateDeviceClass } }),
   defineResource(ResourceClaims, {
     rules: {
       emptyStatus: {},

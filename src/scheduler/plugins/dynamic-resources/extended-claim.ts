@@ -5,16 +5,16 @@
  * claim of an attempt that failed is used again where it fits and deleted only when no node does; upstream always deletes it.
  */
 import type { ContainerExtendedResourceRequest, Pod } from '../../../api/gen/core-v1.ts';
-import type { DeviceClass, ResourceClaim } from '../../../api/gen/resource-v1.ts';
+import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { Pods, ResourceClaims } from '../../../api/gen/resources.ts';
 import { isReason } from '../../../api/status-error.ts';
 import type { Client } from '../../../client/client.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
 import { controllerOf } from '../../../component-helpers/owner-references.ts';
-import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import { CLAIM_FINALIZER, EXTENDED_RESOURCE_CLAIM } from '../../../component-helpers/resource-claims.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
+import { extendedClasses } from '../../framework/extended-classes.ts';
 import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
 import { extendedRequests } from './extended-requests.ts';
@@ -44,19 +44,6 @@ export function findExtendedResources(deps: ExtendedDeps, pod: Pod): ExtendedRes
   if (classes.size === 0) return undefined;
   const left = deps.resourceClaims().find((claim) => isExtendedClaimOf(claim, pod));
   return { classes, left, wants: new Map() };
-}
-
-/** The pod's resources that a device class stands for, with its name. */
-export function extendedClasses(
-  classOf: ClusterObjects['extendedResourceClass'],
-  pod: Pod,
-): ReadonlyMap<string, string> {
-  const classes = new Map<string, string>();
-  for (const [name, amount] of Object.entries(podRequests(pod).requests.scalars ?? {})) {
-    const found: DeviceClass | undefined = amount > 0 ? classOf(name) : undefined;
-    if (found !== undefined) classes.set(name, found.metadata.name ?? '');
-  }
-  return classes;
 }
 
 /** Whether the claim was made for the extended resources of the pod. */

@@ -1,12 +1,11 @@
-/** Nodes where requests get what they would rather have score higher; what device classes stand for is left to devices. */
+/** Nodes where requests get what they would rather have score higher. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import type { DeviceClass, ResourceClaim, ResourceSlice } from '../../../api/gen/resource-v1.ts';
 import { NodeInfo } from '../../cache/node-info.ts';
 import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
 import { createProfile, runPreFilter, runScores } from '../../framework/profile.ts';
 import { testNode, testPluginDeps, testPod } from '../../scheduler-fixture.ts';
-import { createNodeResourcesFit } from '../node-resources-fit/node-resources-fit.ts';
 import { createDynamicResources } from './dynamic-resources.ts';
 
 const classOf = (name: string): DeviceClass => ({
@@ -55,29 +54,4 @@ test('the node with the first alternative scores highest, each next one an eight
     [undefined, undefined, undefined],
   );
   assert.deepEqual([...runScores(profile, state, { pod, nodes, snapshot }).totals], [75, 100, 87]);
-});
-
-describe('an extended resource', () => {
-  const pod = testPod('p', {
-    spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { 'example.com/gpu': '2' } } }] },
-  });
-  const withPlugin = (count: string): NodeInfo => {
-    const node = testNode('n');
-    const allocatable = { ...node.status?.allocatable, 'example.com/gpu': count };
-    return new NodeInfo({ ...node, status: { ...node.status, allocatable } });
-  };
-  const cases: [what: string, hasClass: boolean, node: NodeInfo, reasons: string[] | undefined][] = [
-    ['of no class is lacking', false, new NodeInfo(testNode('n')), ['Insufficient example.com/gpu']],
-    ['of a class is left to devices', true, new NodeInfo(testNode('n')), undefined],
-    ['of a class is left to devices where a plugin has none', true, withPlugin('0'), undefined],
-    ['of a class is counted where a plugin has some', true, withPlugin('1'), ['Insufficient example.com/gpu']],
-    ['of a class is counted where a plugin has enough', true, withPlugin('2'), undefined],
-  ];
-  for (const [what, hasClass, node, reasons] of cases)
-    test(what, () => {
-      const plugin = createNodeResourcesFit(undefined, () => (hasClass ? classOf('gpu') : undefined));
-      const state = new Map<string, unknown>();
-      plugin.preFilter?.(state, pod, createSchedulerCache().snapshot());
-      assert.deepEqual(plugin.filter?.(state, pod, node)?.reasons, reasons);
-    });
 });

@@ -3,11 +3,11 @@ import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { quantityValue } from '../../../api/quantity.ts';
 import { amountsOf, podRequests, type ResourceAmounts } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
+import { extendedClasses } from '../../framework/extended-classes.ts';
 import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
 import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable, type Status } from '../../framework/status.ts';
-import { extendedClasses } from '../dynamic-resources/extended-claim.ts';
 import { createResourceScorer } from './resource-scores.ts';
 
 const NAME = 'NodeResourcesFit';

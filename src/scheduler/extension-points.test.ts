@@ -1,0 +1,184 @@
+/** Plugins of others at every extension point, as a pod passes them in a scheduler that runs. */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { Nodes, Pods } from '../api/gen/resources.ts';
+import type { Pod } from '../api/gen/core-v1.ts';
+import { internalError } from '../api/status-error.ts';
+import type { FakeApi } from '../client/testing/fake-api.ts';
+import { NodeInfo } from './cache/node-info.ts';
+import { defaultSchedulerConfig, enabledEverywhere, type SchedulerConfig } from './config/scheduler-config.ts';
+import type { SchedulerPlugin } from './framework/plugin.ts';
+import { unschedulable, type Status } from './framework/status.ts';
+import type { WaitingPods } from './framework/waiting-pods.ts';
+import { startScheduler, type Running } from './running-scheduler-fixture.ts';
+import { testNode, testPod } from './scheduler-fixture.ts';
+
+const skipped: Status = { code: 'skip', reasons: [], plugin: '' };
+const idle = { active: 0, backoff: 0, unschedulable: 0, gated: 0 };
+
+interface Scene extends Running {
+  readonly calls: string[];
+  readonly waiting: WaitingPods;
+}
+
+/** Plugins One and Two, which note every call; `parts` are what One does beside. */
+async function scene(
+  t: TestContext,
+  parts: Partial<SchedulerPlugin>,
+  before: (api: FakeApi) => void = () => undefined,
+): Promise<Scene> {
+  const calls: string[] = [];
+  let waiting: WaitingPods | undefined;
+  const [base] = defaultSchedulerConfig().profiles;
+  assert.ok(base !== undefined);
+  const profile = {
+    ...base,
+    enabled: enabledEverywhere(['One', 'Two', ...base.enabled.filter]),
+    weights: { ...base.weights, One: 2, Two: 1 },
+  };
+  const config: SchedulerConfig = { ...defaultSchedulerConfig(), profiles: [profile] };
+  const note = (name: string, more: Partial<SchedulerPlugin> = {}): SchedulerPlugin => {
+    const noted =
+      <A extends unknown[], R>(point: string, then?: (...args: A) => R) =>
+      (...args: A): R => {
+        const place = args.find((arg) => typeof arg === 'string' || arg instanceof NodeInfo);
+        const where = place instanceof NodeInfo ? place.name : place;
+        calls.push([name, point, where].filter((part) => part !== undefined).join(' '));
+        return then?.(...args) as R;
+      };
+    return {
+      name,
+      preEnqueue: noted('preEnqueue', more.preEnqueue),
+      preFilter: noted('preFilter', more.preFilter),
+      filter: noted('filter', more.filter),
+      postFilter: noted('postFilter', more.postFilter ?? (() => ({ message: `${name} cannot help` }))),
+      preScore: noted('preScore', more.preScore),
+      score: noted('score', more.score ?? (() => 0)),
+      normalize: noted('normalize', more.normalize),
+      reserve: noted('reserve', more.reserve),
+      unreserve: noted('unreserve'),
+      permit: noted('permit', more.permit ?? (() => ({}))),
+      preBind: noted('preBind', more.preBind ?? (async () => undefined)),
+      bind: noted('bind', more.bind ?? (async () => skipped)),
+      postBind: noted('postBind'),
+      events: more.events ?? [],
+    };
+  };
+  const run = await startScheduler(
+    t,
+    (api) => {
+      for (const name of ['a', 'b', 'c']) api.seed(Nodes, testNode(name, { cpu: '1' }));
+      api.seed(Pods, testPod('p', { cpu: '600m' }));
+      before(api);
+    },
+    {
+      config,
+      morePlugins: [
+        {
+          name: 'One',
+          weight: 0,
+          create(deps) {
+            waiting = deps.waitingPods;
+            return note('One', parts);
+          },
+        },
+        { name: 'Two', weight: 0, create: () => note('Two') },
+      ],
+    },
+  );
+  assert.ok(waiting !== undefined);
+  return { ...run, calls, waiting };
+}
+
+const ofOne = (calls: readonly string[]): string[] =>
+  calls.filter((call) => call.startsWith('One ')).map((call) => call.slice('One '.length));
+const conditionOf = (pod: Pod | undefined): unknown[] =>
+  (pod?.status?.conditions ?? []).map(({ type, status, reason, message }) => [type, status, reason, message]);
+const held = { permit: () => ({ status: { code: 'wait' as const, plugin: 'One', reasons: [] }, timeoutMs: 10_000 }) };
+
+test('a pod passes every point in order, looks at the nodes PreFilter names alone, and waits until it is permitted', async (t) => {
+  const run = await scene(t, {
+    ...held,
+    preFilter: () => ({ nodeNames: new Set(['a', 'b']) }),
+    score: (_state, _pod, { name }) => (name === 'b' ? 7 : 3),
+    normalize: (_state, _pod, scores) => scores.forEach((score, at) => void (scores[at] = score * 10)),
+  });
+  const toPermit = [
+    ...['preEnqueue', 'preFilter', 'filter a', 'filter b', 'preScore', 'score a', 'score b', 'normalize'],
+    ...['reserve b', 'permit b'],
+  ];
+  assert.deepEqual(ofOne(run.calls), toPermit);
+  assert.deepEqual(run.waiting.get('uid-p')?.pendingPlugins, ['One']);
+  await run.clock.advance(9000);
+  assert.deepEqual(run.bindings(), []);
+  run.waiting.get('uid-p')?.allow('One');
+  await run.clock.advance(100);
+  assert.deepEqual(ofOne(run.calls).slice(toPermit.length), ['preBind', 'bind', 'postBind b']);
+  assert.equal(run.pod('p')?.spec?.nodeName, 'b');
+  assert.deepEqual(run.counts(), idle);
+});
+
+const TOO_LATE = 'rejected due to timeout after waiting 10s at plugin One';
+for (const [what, parts, act, message] of [
+  ['rejected', held, (run: Scene) => run.waiting.get('uid-p')?.reject('One', 'not today'), 'not today'],
+  ['waiting for too long', held, (run: Scene) => run.clock.advance(10_000), TOO_LATE],
+] as const)
+  test(`a pod ${what} at Permit gives back in reverse, is told why, and waits for what the plugin waits for`, async (t) => {
+    const run = await scene(t, { ...parts, events: [{ event: 'namespace/update' }] });
+    await act(run);
+    await run.clock.advance(100);
+    const back = run.calls.filter((call) => call.includes('unreserve'));
+    assert.deepEqual(
+      back.map((call) => call.split(' ')[0]),
+      ['Two', 'One'],
+    );
+    assert.deepEqual(run.bindings(), []);
+    assert.ok(run.events().includes(`Warning FailedScheduling ${message}`), run.events().join('\n'));
+    assert.deepEqual(conditionOf(run.pod('p')), [['PodScheduled', 'False', 'Unschedulable', message]]);
+    await run.clock.advance(60_000);
+    assert.deepEqual(run.counts(), { ...idle, unschedulable: 1 });
+  });
+
+test('a pod deleted while it waits at Permit leaves its room to the next', async (t) => {
+  const onlyFirst = (_state: unknown, pod: Pod) => (pod.metadata.name === 'p' ? held.permit() : {});
+  const run = await scene(t, { permit: onlyFirst, preFilter: () => ({ nodeNames: new Set(['a']) }) });
+  run.api.seed(Pods, testPod('q', { cpu: '600m' }));
+  await run.clock.advance(100);
+  assert.deepEqual(run.counts(), { ...idle, unschedulable: 1 });
+  run.api.remove(Pods, 'default/p');
+  await run.clock.advance(15_000);
+  assert.equal(run.pod('q')?.spec?.nodeName, 'a');
+  assert.deepEqual([run.waiting.all().length, run.bindings()], [0, ['q']]);
+});
+
+test('where no node fits all are asked what would help, and the pod is told what they say', async (t) => {
+  const run = await scene(t, { filter: () => unschedulable('One', 'no') });
+  assert.deepEqual(
+    run.calls.filter((call) => call.includes('postFilter')),
+    ['One postFilter', 'Two postFilter'],
+  );
+  const [condition] = run.pod('p')?.status?.conditions ?? [];
+  assert.match(condition?.message ?? '', /^0\/3 nodes are available: 3 no\. One cannot help, Two cannot help, /);
+});
+
+const away = async (): Promise<never> => {
+  throw internalError('it is away');
+};
+for (const [point, parts] of [
+  ['PreBind', { preBind: away }],
+  ['Bind', { bind: away }],
+  ['Reserve', { reserve: () => ({ code: 'error', plugin: 'One', reasons: ['it is away'] }) }],
+] as const)
+  test(`a failure at ${point} is told and tried again after a pause`, async (t) => {
+    let left = 1;
+    const [[name, fails]] = Object.entries(parts) as [[string, (...args: never[]) => unknown]];
+    const succeeds = name === 'bind' ? async () => skipped : () => undefined;
+    const run = await scene(t, { [name]: () => (left-- > 0 ? fails() : succeeds()) });
+    assert.deepEqual(run.counts(), { ...idle, backoff: 1 });
+    const [event = ''] = run.events().filter((text) => text.includes('FailedScheduling'));
+    assert.match(event, /it is away/);
+    const [condition] = run.pod('p')?.status?.conditions ?? [];
+    assert.deepEqual([condition?.reason, condition?.status], ['SchedulerError', 'False']);
+    await run.clock.advance(1000);
+    assert.notEqual(run.pod('p')?.spec?.nodeName, undefined);
+  });
