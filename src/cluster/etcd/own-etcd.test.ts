@@ -6,7 +6,7 @@ import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { startSpokenEtcd } from '../../storage/etcd/spoken-etcd-fixture.ts';
 import { writeEtcdFile } from './etcd-file.ts';
 import { endEtcd } from './etcd-process.ts';
-import { etcdPkiDir, removeEtcdMember } from './own-etcd.ts';
+import { createOwnEtcd, etcdPkiDir, removeEtcdMember } from './own-etcd.ts';
 
 test('members without a leader are asked again, and what is waited for is said once', async (t) => {
   let lists = 0;
@@ -26,6 +26,35 @@ test('members without a leader are asked again, and what is waited for is said o
     log.entries.map(({ level, message }) => [level, message]),
     [['warn', 'waiting for the members of etcd to agree']],
   );
+});
+
+test('lists without the new member end its start only when they come one after another', async (t) => {
+  const own = (isLearner: boolean) => [{ ID: '7', name: 'b', peerURLs: [peerUrl], clientURLs: [], isLearner }];
+  const peerUrl = 'http://127.0.0.1:2';
+  const lists = [[], [], own(true), [], []];
+  const promoted: string[] = [];
+  const etcd = await startSpokenEtcd((path) => {
+    if (path.endsWith('/MemberList')) return { status: 0, members: lists.shift() ?? own(false) };
+    promoted.push(path);
+    return { status: 0 };
+  });
+  t.after(() => etcd.stop());
+  const platform = createSimPlatform();
+  platform.exec.program('etcd', () => ({}));
+  await platform.files.makeDir('/proc');
+  await platform.files.makeDir('/data');
+  const initial = { cluster: '', state: 'existing' } as const;
+  const { url } = etcd;
+  await writeEtcdFile(platform.files, '/data', { name: 'b', clientUrl: url, peerUrl, others: [url], initial });
+  const real = createNodeClock();
+  const member = createOwnEtcd(
+    { ...platform, clock: { ...real, sleep: () => real.yield() } },
+    { dataDir: '/data', pkiDir: '/data/pki', logDir: '/data/log' },
+  );
+  const over = new AbortController();
+  t.after(() => over.abort());
+  await member.start(over.signal);
+  assert.deepEqual(promoted, ['/etcdserverpb.Cluster/MemberPromote']);
 });
 
 test('an etcd that not even SIGKILL ends is an error that names it', async () => {

@@ -2,11 +2,15 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { frame } from '../../grpc/grpc-frames.ts';
+import { createMessageCodec } from '../../grpc/message-codec.ts';
+import { type EtcdMember, etcdTable, mvccTable } from './etcd-table.ts';
 
-/** gRPC's status and message; status 0 comes with an empty answer. */
+/** gRPC's status and message; status 0 comes with an answer that lists these members, or is empty. */
 export interface Spoken {
   readonly status: number;
   readonly message?: string;
+  readonly members?: readonly EtcdMember[];
 }
 
 /** Serves on loopback without TLS; `answer` gets the path, e.g. `/etcdserverpb.Cluster/MemberList`. */
@@ -14,16 +18,17 @@ export async function startSpokenEtcd(
   answer: (path: string) => Spoken,
 ): Promise<{ readonly url: string; stop(): void }> {
   const server = createServer();
+  const codec = createMessageCodec([mvccTable, etcdTable]);
   const sessions = new Set<{ destroy(): void }>();
   server.on('session', (session) => void sessions.add(session));
   server.on('stream', (stream, headers) => {
-    const { status, message = '' } = answer(String(headers[':path']));
+    const { status, message = '', members = [] } = answer(String(headers[':path']));
     const trailers = { 'grpc-status': String(status), 'grpc-message': message };
     const opening = { ':status': 200, 'content-type': 'application/grpc+proto' };
     if (status !== 0) return stream.respond({ ...opening, ...trailers }, { endStream: true });
     stream.on('wantTrailers', () => stream.sendTrailers(trailers));
     stream.respond(opening, { waitForTrailers: true });
-    stream.end(new Uint8Array(5));
+    stream.end(frame(codec.encode('etcdserverpb.MembersResponse', { members })));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
