@@ -60,7 +60,7 @@ profiles:
     ['TaintToleration', 7],
     ['NodeAffinity', 2],
     ['InterPodAffinity', 2],
-    ['DynamicResources', 1],
+    ['DynamicResources', 2],
     ['NodeResourcesBalancedAllocation', 1],
     ['NodeLabel', 1],
   ]);
