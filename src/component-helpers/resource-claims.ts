@@ -24,6 +24,15 @@ export function claimNamesOf(pod: Pod): string[] {
   return [...named, extended].filter((name) => name !== undefined);
 }
 
+/** Whether the scheduler has found devices in a claim for the resource, of the pod or of one of its containers. */
+export function isServedByClaim({ status }: Pod, resource: string, container?: string): boolean {
+  const mappings = status?.extendedResourceClaimStatus?.requestMappings ?? [];
+  return mappings.some(
+    ({ resourceName, containerName }) =>
+      resourceName === resource && (container === undefined || containerName === container),
+  );
+}
+
 /** Whether a request that tolerates this may have, or keep, a device with the taint. */
 export function toleratesDeviceTaint(toleration: DeviceToleration, { key, value = '', effect }: DeviceTaint): boolean {
   return (

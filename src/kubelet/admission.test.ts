@@ -109,6 +109,39 @@ const cases: readonly Case[] = [
   },
 ];
 
+describe('extended resources', () => {
+  const gpu = 'example.com/gpu';
+  const served = (resourceName: string): NonNullable<Pod['status']> => ({
+    extendedResourceClaimStatus: {
+      resourceClaimName: 'c',
+      requestMappings: [{ containerName: 'app', resourceName, requestName: 'r' }],
+    },
+  });
+  const rows: [what: string, has: string | undefined, status: Pod['status'], reason: string | undefined][] = [
+    ['that no plugin ever had are others’ business', undefined, undefined, undefined],
+    ['whose plugin is gone are refused', '0', undefined, `OutOf${gpu}`],
+    ['whose plugin is gone come from a claim', '0', served(gpu), undefined],
+    ['whose plugin is gone are refused with a claim for others', '0', served('example.com/nic'), `OutOf${gpu}`],
+    ['that a plugin has too few of are refused', '1', undefined, `OutOf${gpu}`],
+    ['that a plugin has are let in', '2', undefined, undefined],
+  ];
+  for (const [what, has, status, reason] of rows)
+    it(what, () => {
+      const allocatable = { ...node.status!.allocatable, ...(has !== undefined && { [gpu]: has }) };
+      const result = canAdmitPod({
+        pod: {
+          ...pod({ containers: [{ name: 'app', resources: { requests: { [gpu]: '2' } } }] }),
+          ...(status && { status }),
+        },
+        node: { ...node, status: { allocatable } },
+        activePods: [],
+        operatingSystem: 'linux',
+        allowedUnsafeSysctls: [],
+      });
+      assert.equal(result.admit ? undefined : result.reason, reason);
+    });
+});
+
 describe('admission', () => {
   for (const { name, pod: given, active = [], unsafe = [], reason, message } of cases) {
     it(name, () => {

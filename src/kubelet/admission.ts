@@ -15,6 +15,7 @@ import {
   podRequests,
   type ResourceAmounts,
 } from '../component-helpers/pod-resources.ts';
+import { isServedByClaim } from '../component-helpers/resource-claims.ts';
 import type { AdmissionReason } from './event-reasons.ts';
 import { isCriticalPod } from './runtime/pod-facts.ts';
 import { forbiddenSysctl } from './sysctls.ts';
@@ -98,9 +99,10 @@ function lackingResources({ pod, node, activePods }: AdmissionInput): Insufficie
   for (const active of activePods) addAmounts(inUse, podRequests(active).requests);
   const [taken, capacities] = [amountsByName(inUse), amountsByName(amountsOf(allocatable))];
   for (const [resource, requested] of Object.entries(amountsByName(podRequests(pod).requests))) {
-    // Extended resources the node does not have are the device plugins' business.
-    if (allocatable[resource] === undefined && resource.includes('/')) continue;
     const [used, capacity] = [taken[resource] ?? 0, capacities[resource] ?? 0];
+    // Extended resources the node does not have are others' business; where a plugin is gone it says 0, and a claim may serve.
+    const isOthers = allocatable[resource] === undefined || (capacity === 0 && isServedByClaim(pod, resource));
+    if (isOthers && resource.includes('/')) continue;
     if (requested > 0 && requested > capacity - used) lacking.push({ resource, requested, used, capacity });
   }
   return lacking;

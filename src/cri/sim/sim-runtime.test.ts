@@ -115,6 +115,28 @@ describe('scenarios', () => {
     await assert.rejects(next, { code: 'Unavailable' });
   });
 
+  it('tells its use in whole numbers', async () => {
+    const usages: SimUsageSpec[] = [
+      { cpu: '1u', memory: '64Mi' },
+      { cpu: 1 / 3, memory: 1e6 / 3 },
+      () => ({ cpu: 1 / 3, memory: 1e6 / 3 }),
+    ];
+    for (const usage of usages) {
+      const { platform, cri, launch } = await start({ usage });
+      const id = await launch();
+      await platform.clock.drive(platform.clock.sleep(1001));
+      const { stats } = await cri.runtime.containerStats({ containerId: id });
+      const { cpu, memory } = stats!;
+      const figures = [...Object.values(cpu!), ...Object.values(memory!)].map((each) =>
+        typeof each === 'object' ? each.value : each,
+      );
+      assert.deepEqual(
+        figures.filter((figure) => !Number.isInteger(figure)),
+        [],
+      );
+    }
+  });
+
   it('uses what its image says: steadily, in steps, or computed', async () => {
     const reading = async (usage: SimUsageSpec) => {
       const { platform, cri, launch } = await start({ usage });

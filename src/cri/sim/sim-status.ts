@@ -103,7 +103,7 @@ export function containerStats(container: SimContainer, nowMs: number): Containe
             workingSetBytes: value(usage.memoryBytes),
             availableBytes: value(0),
             usageBytes: value(usage.memoryBytes),
-            rssBytes: value(usage.memoryBytes * 0.8),
+            rssBytes: value(Math.round(usage.memoryBytes * 0.8)),
             pageFaults: value(0),
             majorPageFaults: value(0),
           },

@@ -1,7 +1,7 @@
 /** What simulated containers use of processor and memory, as their image says: figures, figures over time, or a function. */
 import { usageFigures, usageSteps, type SimUsage, type SimUsageCall, type SimUsageSpec } from './sim-image.ts';
 
-/** A reading. */
+/** A reading, in whole numbers: so the API has them. */
 export interface UsageReading {
   readonly nanoCores: number;
   /** Since the start of the container. */
@@ -57,5 +57,6 @@ function measured(spec: (call: SimUsageCall) => SimUsage, call: () => SimUsageCa
 }
 
 function reading(cores: number, cpuNanoSeconds: number, memoryBytes: number): UsageReading {
-  return { nanoCores: Math.round(cores * 1e9), cpuNanoSeconds: Math.round(cpuNanoSeconds), memoryBytes };
+  const whole = { cpuNanoSeconds: Math.round(cpuNanoSeconds), memoryBytes: Math.round(memoryBytes) };
+  return { nanoCores: Math.round(cores * 1e9), ...whole };
 }

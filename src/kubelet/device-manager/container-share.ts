@@ -11,7 +11,7 @@ import type { PodDevices } from './pod-devices.ts';
 export interface ContainerShareDeps {
   readonly inventory: Pick<DeviceInventory, 'endpoint'>;
   readonly podDevices: Pick<PodDevices, 'get' | 'ofContainer'>;
-  readonly wantedBy: (container: Container) => readonly [string, number][];
+  readonly wantedBy: (pod: Pod, container: Container) => readonly [string, number][];
   readonly allocate: (pod: Pod, container: Container, hint: TopologyHint) => Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export function createContainerShare(
   const { inventory, podDevices } = deps;
   return async (pod, container) => {
     const uid = podUid(pod);
-    const wanted = deps.wantedBy(container).filter(([, count]) => count > 0);
+    const wanted = deps.wantedBy(pod, container).filter(([, count]) => count > 0);
     if (wanted.length === 0) return undefined;
     // A checkpoint that was lost: the container asks for devices nobody remembers having given it.
     if (wanted.some(([resource]) => podDevices.get(uid, container.name, resource) === undefined))

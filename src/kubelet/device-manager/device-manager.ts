@@ -7,6 +7,7 @@
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { quantityValue } from '../../api/quantity.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import { isServedByClaim } from '../../component-helpers/resource-claims.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ContainerDevices } from '../runtime/container-config.ts';
@@ -57,9 +58,12 @@ export function createDeviceManager(deps: DeviceManagerDeps, directory: string):
 
   const isOurs = (resource: string): boolean =>
     inventory.isKnown(resource) || podDevices.entries().some((entry) => entry.resource === resource);
-  const wantedBy = (container: Container): [string, number][] =>
-    Object.entries(container.resources?.limits ?? {}).flatMap(([resource, quantity]): [string, number][] =>
-      resource.includes('/') && isOurs(resource) ? [[resource, quantityValue(quantity)]] : [],
+  /** What a claim serves is the DRA drivers' business, whatever plugins there were. */
+  const wantedBy = (pod: Pod, { name, resources }: Container): [string, number][] =>
+    Object.entries(resources?.limits ?? {}).flatMap(([resource, quantity]): [string, number][] =>
+      resource.includes('/') && isOurs(resource) && !isServedByClaim(pod, resource, name)
+        ? [[resource, quantityValue(quantity)]]
+        : [],
     );
   const reusableOf = (pod: Pod, resource: string): ReadonlySet<string> =>
     reusable.get(podUid(pod))?.get(resource) ?? new Set();
@@ -138,7 +142,7 @@ export function createDeviceManager(deps: DeviceManagerDeps, directory: string):
 
   function allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> {
     return mutex.run('allocate', async () => {
-      const wanted = wantedBy(container);
+      const wanted = wantedBy(pod, container);
       if (wanted.length === 0) return;
       const before = podDevices.entries().length;
       for (const each of wanted) await give(pod, container, { wanted: each, hint });
@@ -164,7 +168,7 @@ export function createDeviceManager(deps: DeviceManagerDeps, directory: string):
     podDevices,
     save,
     allocate,
-    concerns: (pod) => allContainers(pod).some((container) => wantedBy(container).length > 0),
+    concerns: (pod) => allContainers(pod).some((container) => wantedBy(pod, container).length > 0),
     allocated: (resource) => podDevices.inUse(resource).size,
     keepOnly(podUids) {
       for (const uid of podDevices.podUids()) if (!podUids.has(uid)) podDevices.remove(uid);
@@ -172,14 +176,14 @@ export function createDeviceManager(deps: DeviceManagerDeps, directory: string):
     },
     topologyHints(pod, container): TopologyHints {
       return Object.fromEntries(
-        wantedBy(container).map(([resource, request]) => {
+        wantedBy(pod, container).map(([resource, request]) => {
           const held = podDevices.get(podUid(pod), container.name, resource)?.ids;
           return [resource, hintsOf(pod, resource, { request, held })];
         }),
       );
     },
     podTopologyHints(pod): TopologyHints {
-      const names = new Set(allContainers(pod).flatMap((container) => wantedBy(container).map(([name]) => name)));
+      const names = new Set(allContainers(pod).flatMap((container) => wantedBy(pod, container).map(([name]) => name)));
       return Object.fromEntries(
         [...names].map((resource) => {
           const request = podRequest(pod, resource);

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { Container } from '../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
-import { Pods, ResourceClaims } from '../../api/gen/resources.ts';
+import { Nodes, Pods, ResourceClaims } from '../../api/gen/resources.ts';
+import { createFakeDevicePlugin } from '../device-manager/fake-device-plugin-fixture.ts';
 import { podResourcesTable } from '../pod-resources/pod-resources-api.ts';
 import { createKubeletFixture, type KubeletFixture } from '../testing/kubelet-fixture.ts';
 
@@ -134,29 +135,45 @@ describe('resource claims', () => {
     assert.deepEqual(calls, ['prepare card', 'unprepare card']);
   });
 
-  it('stand for extended resources: each container gets the devices of its requests', async () => {
-    const fixture = await started();
-    const { calls } = await plug(fixture);
-    putClaim(fixture, ['uid-web']);
-    const gpu = { 'example.com/gpu': '1' };
-    const app: Container = { name: 'app', image: 'image', resources: { limits: gpu, requests: gpu } };
-    const extendedResourceClaimStatus = {
-      resourceClaimName: 'card',
-      requestMappings: [{ containerName: 'app', resourceName: 'example.com/gpu', requestName: 'a' }],
-    };
-    const spec = { containers: [app] };
-    fixture.addPod('web', { metadata: { uid: 'uid-web' }, spec, status: { extendedResourceClaimStatus } });
-    await fixture.platform.clock.advance(2_000);
-    assert.equal(fixture.summary('web'), 'Running true', fixture.events.join('\n'));
-    const pod = fixture.pod('web')!;
-    assert.deepEqual(pod.status?.extendedResourceClaimStatus, extendedResourceClaimStatus);
-    const devices = async (name: string): Promise<readonly string[] | undefined> =>
-      (await fixture.platform.clock.drive(fixture.kubelet.core.containerDevices(pod, { ...app, name })))?.cdiDevices;
-    assert.deepEqual(await devices('app'), [`${driver}/gpu=one`]);
-    assert.deepEqual(await devices('other'), undefined);
-    await remove(fixture, 'web');
-    assert.deepEqual(calls, ['prepare card', 'unprepare card']);
-  });
+  const goneForMs: [what: string, ms: number | undefined][] = [
+    ['that nobody else ever had', undefined],
+    ['whose device plugin has just gone', 0],
+    ['whose device plugin is long gone', 6 * 60_000],
+  ];
+  for (const [what, ms] of goneForMs)
+    it(`stand for extended resources ${what}: each container gets the devices of its requests`, async () => {
+      const fixture = await started();
+      const { calls } = await plug(fixture);
+      if (ms !== undefined) {
+        const plugin = createFakeDevicePlugin(fixture.sockets, { resource: 'example.com/gpu' });
+        plugin.tell('old');
+        await fixture.platform.clock.drive(plugin.register());
+        await fixture.platform.clock.settle();
+        plugin.stop();
+        await fixture.platform.clock.settle();
+        await fixture.platform.clock.advance(ms);
+        assert.equal(fixture.cluster.get(Nodes, { name: 'node-1' })?.status?.allocatable?.['example.com/gpu'], '0');
+      }
+      putClaim(fixture, ['uid-web']);
+      const gpu = { 'example.com/gpu': '1' };
+      const app: Container = { name: 'app', image: 'image', resources: { limits: gpu, requests: gpu } };
+      const extendedResourceClaimStatus = {
+        resourceClaimName: 'card',
+        requestMappings: [{ containerName: 'app', resourceName: 'example.com/gpu', requestName: 'a' }],
+      };
+      const spec = { containers: [app] };
+      fixture.addPod('web', { metadata: { uid: 'uid-web' }, spec, status: { extendedResourceClaimStatus } });
+      await fixture.platform.clock.advance(2_000);
+      assert.equal(fixture.summary('web'), 'Running true', fixture.events.join('\n'));
+      const pod = fixture.pod('web')!;
+      assert.deepEqual(pod.status?.extendedResourceClaimStatus, extendedResourceClaimStatus);
+      const devices = async (of: Container): Promise<readonly string[] | undefined> =>
+        (await fixture.platform.clock.drive(fixture.kubelet.core.containerDevices(pod, of)))?.cdiDevices;
+      assert.deepEqual(await devices(app), [`${driver}/gpu=one`]);
+      assert.deepEqual(await devices({ name: 'other' }), undefined);
+      await remove(fixture, 'web');
+      assert.deepEqual(calls, ['prepare card', 'unprepare card']);
+    });
 
   it('hold a pod back, with the reason, until they are ready', async () => {
     const fixture = await started();

@@ -22,9 +22,10 @@ test('an empty file is the default', () => {
   const scoring = (weights: Readonly<Record<string, number>> = {}) => [
     weights['TaintToleration'],
     weights['NodeAffinity'],
+    weights['DynamicResources'],
   ];
   assert.deepEqual(given?.points, usual?.points);
-  assert.deepEqual(scoring(given?.weights), [3, 2]);
+  assert.deepEqual(scoring(given?.weights), [3, 2, 2]);
   assert.deepEqual([podInitialBackoffMs, podMaxBackoffMs, leaderElection.leaderElect], [1000, 10_000, true]);
 });
 
@@ -59,7 +60,7 @@ profiles:
     ['TaintToleration', 7],
     ['NodeAffinity', 2],
     ['InterPodAffinity', 2],
-    ['DynamicResources', 1],
+    ['DynamicResources', 2],
     ['NodeResourcesBalancedAllocation', 1],
     ['NodeLabel', 1],
   ]);

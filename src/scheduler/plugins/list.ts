@@ -80,7 +80,7 @@ export const defaultPlugins: readonly PluginEntry[] = [
     create: (d, args) => createInterPodAffinity(d.namespaceLabels, args as InterPodAffinityArgs | undefined),
   },
   // Before preemption: devices that nobody uses are given back rather than pods evicted.
-  { name: 'DynamicResources', weight: 1, create: (d) => createDynamicResources(d) },
+  { name: 'DynamicResources', weight: 2, create: (d) => createDynamicResources(d) },
   {
     name: 'DefaultPreemption',
     weight: 0,

@@ -64,6 +64,14 @@ const oneOfBoth = labelled(['a', 'b'], several('podAffinity', 'a', 'b'));
 const apartFromBoth = labelled([], several('podAntiAffinity', 'a', 'b'));
 const near = web('p', 'x', rules('podAffinity'));
 const apart = web('p', 'x', rules('podAntiAffinity'));
+const nearAndApart = web('p', 'x', {
+  affinity: {
+    ...rules('podAffinity').affinity,
+    podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, topologyKey: 'rack' }] },
+  },
+});
+const inZone = (zone: string) => testNode('n', { labels: { zone } });
+const onRack = (rack: string) => testNode('n', { labels: { rack } });
 const tainted = testNode('n', { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } });
 const spreads = web('p', 'web', {
   topologySpreadConstraints: [
@@ -221,6 +229,37 @@ describe('queueing hints', () => {
       'labels as before',
       { plugin: affinity, event: 'assigned-pod/update', pod: near, old: web('q'), now: web('q') },
       false,
+    ],
+    [
+      'a node that leaves the topology of its company',
+      { plugin: affinity, event: 'node/update-label', pod: near, old: inZone('a'), now: large },
+      true,
+    ],
+    [
+      'a node that takes what it must not be near out of the topology',
+      { plugin: affinity, event: 'node/update-label', pod: nearAndApart, old: onRack('a'), now: large },
+      true,
+    ],
+    [
+      'a node of no topology of its company whose other labels change',
+      {
+        plugin: affinity,
+        event: 'node/update-label',
+        pod: nearAndApart,
+        old: large,
+        now: testNode('n', { labels: { x: 'y' } }),
+      },
+      false,
+    ],
+    [
+      'a node of no topology of its company that joins one of those it must not be near',
+      { plugin: affinity, event: 'node/update-label', pod: nearAndApart, old: large, now: onRack('a') },
+      false,
+    ],
+    [
+      'a node that joins the topology of its company',
+      { plugin: affinity, event: 'node/update-label', pod: near, old: large, now: inZone('a') },
+      true,
     ],
     [
       'a node with the label',

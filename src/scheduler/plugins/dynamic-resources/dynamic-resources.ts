@@ -25,6 +25,7 @@ import { deviceEvents } from './device-events.ts';
 import {
   findExtendedResources,
   removeExtendedClaim,
+  removeMappings,
   isLeftInVain,
   wantOn,
   writeExtendedClaim,
@@ -176,6 +177,8 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
     async preBind(state, pod, { nodeName, signal }) {
       try {
         const cycle = claimsIn(state);
+        const want = cycle?.found.get(nodeName)?.extended;
+        if (want === undefined) await removeMappings(deps.client, pod, signal);
         if (cycle === undefined) return undefined;
         const { claims, taken } = cycle;
         const extended = await makeExtendedClaim(deps, { cycle, pod, nodeName, inFlight }, signal);
@@ -187,7 +190,6 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
           if (decision !== undefined) decision.before = before;
           if (hasBindingConditions(allocation)) awaited.push({ claim, before });
         }
-        const want = cycle.found.get(nodeName)?.extended;
         if (extended !== undefined && want !== undefined)
           await writeMappings(deps.client, { pod, want, claim: extended }, signal);
         return await waitForDevices(deps, { awaited, pod, taken, inFlight }, signal);

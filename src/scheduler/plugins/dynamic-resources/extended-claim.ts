@@ -124,12 +124,26 @@ export async function writeMappings(
   of: { readonly pod: Pod; readonly want: ExtendedWant; readonly claim: ResourceClaim },
   signal: AbortSignal,
 ): Promise<void> {
-  const { name = '', namespace = '', uid } = of.pod.metadata;
   const extendedResourceClaimStatus = {
     requestMappings: [...of.want.mappings],
     resourceClaimName: of.claim.metadata.name ?? '',
   };
-  const patch = { metadata: { uid }, status: { extendedResourceClaimStatus } };
+  await patchStatus(client, { pod: of.pod, status: { extendedResourceClaimStatus } }, signal);
+}
+
+/** Takes away what an attempt that failed has told the kubelet, which would wait for a claim that is gone. */
+export async function removeMappings(client: Client, pod: Pod, signal: AbortSignal): Promise<void> {
+  if (pod.status?.extendedResourceClaimStatus === undefined) return;
+  await patchStatus(client, { pod, status: { extendedResourceClaimStatus: null } }, signal);
+}
+
+async function patchStatus(
+  client: Client,
+  { pod, status }: { readonly pod: Pod; readonly status: Readonly<Record<string, unknown>> },
+  signal: AbortSignal,
+): Promise<void> {
+  const { name = '', namespace = '', uid } = pod.metadata;
+  const patch = { metadata: { uid }, status };
   await client.resource(Pods).patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
 }
 

@@ -60,7 +60,7 @@ export function createInterPodAffinity(
   const prohibitions = createProhibitionIndex(termsOf);
   const countsOf = (terms: readonly AffinityTerm[], snapshot: Snapshot): TopologyCounts =>
     terms.map((term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }));
-  const { attracts, frees, leaves, canMeet } = createHints(termsOf);
+  const { attracts, frees, leaves, canMeet, moves } = createHints(termsOf);
   const kept = (state: CycleState): Kept => state.get(NAME) as Kept;
   const change = (
     state: CycleState,
@@ -135,7 +135,10 @@ export function createInterPodAffinity(
       },
       { event: 'assigned-pod/delete', hint: (pod, gone) => frees(pod, gone as Pod) || leaves(pod, gone as Pod) },
       { event: 'node/add', hint: (pod, _old, node) => canMeet(pod, node as Node) },
-      { event: 'node/update-label', hint: (pod, _old, node) => canMeet(pod, node as Node) },
+      {
+        event: 'node/update-label',
+        hint: (pod, old, node) => canMeet(pod, node as Node) || moves(pod, old as Node, node as Node),
+      },
       { event: 'namespace/update' },
       {
         event: 'pod/update',
@@ -155,6 +158,8 @@ interface Hints {
   leaves(pod: Pod, gone: Pod): boolean;
   /** The node is of all the topologies in which the pod wants company. */
   canMeet(pod: Pod, node: Node): boolean;
+  /** The node, with the pods on it, left a topology that the pod's terms speak of: others of it may be free, or a group without its first. */
+  moves(pod: Pod, old: Node, now: Node): boolean;
 }
 
 function createHints(termsOf: TermReader): Hints {
@@ -171,6 +176,13 @@ function createHints(termsOf: TermReader): Hints {
     leaves: (pod, gone) => attracts(pod, gone) && attracts(pod, pod),
     canMeet: (pod, { metadata }) =>
       termsOf(pod).affinity.every(({ topologyKey }) => metadata.labels?.[topologyKey] !== undefined),
+    moves(pod, { metadata: old }, { metadata: now }) {
+      const { affinity, antiAffinity } = termsOf(pod);
+      return [...affinity, ...antiAffinity].some(({ topologyKey }) => {
+        const before = old.labels?.[topologyKey];
+        return before !== undefined && before !== now.labels?.[topologyKey];
+      });
+    },
   };
 }
 

@@ -21,18 +21,19 @@ export function createNodeResourcesFit(
 ): SchedulerPlugin {
   const scorer = createResourceScorer(args);
   const verdicts = createVerdicts();
-  const wantedOf = (pod: Pod): Readonly<ResourceAmounts> => withoutIgnored(podRequests(pod).requests, args);
+  const wantsOf = (pod: Pod): Wants => {
+    const classes = extendedClasses(classOf, pod);
+    return { wanted: withoutIgnored(podRequests(pod).requests, args), ...(classes.size > 0 && { classes }) };
+  };
   return {
     name: NAME,
     nodeLocal: true,
     preFilter(state: CycleState, pod: Pod) {
-      const classes = extendedClasses(classOf, pod);
-      const kept: Kept = { wanted: wantedOf(pod), ...(classes.size > 0 && { classes }) };
-      state.set(NAME, kept);
+      state.set(NAME, wantsOf(pod));
       return undefined;
     },
     filter(state, pod, info) {
-      const kept = state.get(NAME) as Kept | undefined;
+      const kept = state.get(NAME) as Wants | undefined;
       const all = kept?.wanted ?? podRequests(pod).requests;
       const wanted = kept?.classes === undefined ? all : withoutDevices(all, kept.classes, info);
       if (fits(wanted, info)) return undefined;
@@ -43,8 +44,8 @@ export function createNodeResourcesFit(
     events: [
       { event: 'assigned-pod/delete' },
       { event: 'assigned-pod/update', hint: (_pod, old, now) => asksLess(old as Pod, now as Pod) },
-      { event: 'node/add', hint: (pod, _old, node) => hasMore(wantedOf(pod), {}, node as Node) },
-      { event: 'node/update-allocatable', hint: (pod, old, node) => hasMore(wantedOf(pod), old as Node, node as Node) },
+      { event: 'node/add', hint: (pod, _old, node) => hasMore(wantsOf(pod), {}, node as Node) },
+      { event: 'node/update-allocatable', hint: (pod, old, node) => hasMore(wantsOf(pod), old as Node, node as Node) },
       { event: 'device-class/add', hint: (pod) => extendedClasses(classOf, pod).size > 0 },
       { event: 'device-class/update', hint: (pod) => extendedClasses(classOf, pod).size > 0 },
       { event: 'pod/update', hint: (pod, old) => old === undefined || asksLess(old as Pod, pod) },
@@ -52,7 +53,7 @@ export function createNodeResourcesFit(
   };
 }
 
-interface Kept {
+interface Wants {
   readonly wanted: Readonly<ResourceAmounts>;
   /** Resources that device classes stand for; absent: none. */
   readonly classes?: ReadonlyMap<string, string>;
@@ -108,8 +109,8 @@ function sizeOf(allocatable: Readonly<Record<string, string>> = NOTHING): Readon
   return size;
 }
 
-/** Whether the node is large enough for it at all, and has more than before of what it wants (or of pod slots). */
-function hasMore(wanted: Readonly<ResourceAmounts>, old: Pick<Node, 'status'>, { status }: Node): boolean {
+/** Whether the node is large enough for it at all, and has more than before of what it wants (or of pod slots, or leaves more to devices). */
+function hasMore({ wanted, classes }: Wants, old: Pick<Node, 'status'>, { status }: Node): boolean {
   const [before, now] = [sizeOf(old.status?.allocatable), sizeOf(status?.allocatable)];
   const slotsOf = (of: Node['status']): number => quantityValue(of?.allocatable?.['pods'] ?? '0');
   let grows = slotsOf(status) > slotsOf(old.status);
@@ -118,8 +119,10 @@ function hasMore(wanted: Readonly<ResourceAmounts>, old: Pick<Node, 'status'>, {
     grows ||= wanted[name] > 0 && now[name] > before[name];
   }
   for (const [name, amount] of Object.entries(wanted.scalars ?? {})) {
-    if (amount > (now.scalars?.[name] ?? 0)) return false;
-    grows ||= amount > 0 && (now.scalars?.[name] ?? 0) > (before.scalars?.[name] ?? 0);
+    const [had, has] = [before.scalars?.[name] ?? 0, now.scalars?.[name] ?? 0];
+    const toDevices = has === 0 && classes?.has(name) === true;
+    if (amount > has && !toDevices) return false;
+    grows ||= toDevices ? had > 0 : amount > 0 && has > had;
   }
   return grows;
 }
