@@ -3,7 +3,7 @@ import { Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { parseLabelSelector } from '../api/label-selector-parser.ts';
-import { disagreements } from './agreement.ts';
+import { disagreements, isInReach } from './agreement.ts';
 import type { Cluster } from './cluster.ts';
 import { formatEvent } from './describe.ts';
 import type { Duration } from './duration.ts';
@@ -220,11 +220,11 @@ export async function expectRest(cluster: Cluster, after: Duration): Promise<voi
     throw new Error(
       `not at rest, in one minute changed: ${busy.map(([resource, count]) => `${count} ${resource}`).join(', ')}`,
     );
+  if (!cluster.faults.works('apiserver')) throw new Error('the API server is down: nothing can be said of a rest');
   const pods = new Set(cluster.peek(Pods).map(({ metadata, spec }) => `${spec?.nodeName}/${metadata.uid}`));
   for (const node of cluster.nodes.names()) {
-    const machine = cluster.nodes.machine(node);
-    if (!machine.up || machine.partitioned) continue;
-    const stray = [...machine.runtime.sandboxes.values()].filter(
+    if (!isInReach(cluster, node)) continue;
+    const stray = [...cluster.nodes.runtime(node).sandboxes.values()].filter(
       ({ ready, config }) => ready && !pods.has(`${node}/${config.metadata?.uid}`),
     );
     if (stray.length > 0)
