@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import type { SimAnswer, SimOrder } from './sim-worker.ts';
 
-/** Workers. */
+/** Threads. */
 export interface SimPool {
   run(text: string, seed: number, options?: { twice?: boolean }): Promise<SimAnswer>;
   close(): Promise<void>;
