@@ -14,11 +14,12 @@ const LIMITS = { maxYoungGenerationSizeMb: 96 };
 /** A run takes seconds; one that has not ended by then is in a loop that never lets go of its thread. */
 const LIMIT_MS = 600_000;
 
+function startWorker(): Worker {
+  return new Worker(new URL('./sim-worker.ts', import.meta.url), { resourceLimits: LIMITS });
+}
+
 /** Starts so many threads. `limitMs` of real time after its start a run is ended and counts as failed. */
-export function createSimPool(
-  threads: number,
-  { limitMs = LIMIT_MS, program = new URL('./sim-worker.ts', import.meta.url) } = {},
-): SimPool {
+export function createSimPool(threads: number, { limitMs = LIMIT_MS, startThread = startWorker } = {}): SimPool {
   const idle: Worker[] = [];
   const all = new Set<Worker>();
   const waiting: ((worker: Worker) => void)[] = [];
@@ -31,13 +32,15 @@ export function createSimPool(
     else next(worker);
   };
   const start = (): void => {
-    const worker = new Worker(program, { resourceLimits: LIMITS });
+    const worker = startThread();
     worker.on('message', (answer: SimAnswer) => {
+      if (!all.has(worker)) return; // Replaced: this answer was on its way when its time was up.
       running.get(worker)?.resolve(answer);
       running.delete(worker);
       release(worker);
     });
     worker.on('error', (error: Error) => {
+      if (!all.has(worker)) return;
       running.get(worker)?.reject(error);
       replace(worker);
     });

@@ -69,3 +69,21 @@ test('what plays a part stays, with what was drawn for it', async () => {
   assert.ok(ms >= 60_000 && ms <= 90_000, JSON.stringify(advance));
   assert.equal((await failing(small))?.step, 2);
 });
+
+test('pods that are not there at all are another failure than pods that are not ready', async () => {
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', labels: { app: 'w' } } };
+  const scenario = {
+    name: 'x',
+    nodes: 1,
+    seed: 5,
+    images: { 'w:1': { exits: { code: 1, after: '1s' } } },
+    steps: [
+      { apply: config('one') },
+      { apply: { ...pod, spec: { containers: [{ name: 'c', image: 'w:1' }] } } },
+      { advance: '1m' },
+      { expect: { pods: { selector: 'app=w', ready: 1 } } },
+    ],
+  };
+  const small = await shrinkScenario(scenario, (await failing(scenario))!, failing);
+  assert.deepEqual(small.steps, [scenario.steps[1], scenario.steps[3]]);
+});

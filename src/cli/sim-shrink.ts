@@ -46,5 +46,5 @@ function withStep(scenario: Scenario, index: number, step: ScenarioStep): Scenar
 /** What failed, without what it failed with: names and numbers change as steps are left out. That an object is not there at all is another failure. */
 function kindOf(cause: string): string {
   const [head = ''] = cause.split(/, there are|\n/);
-  return `${head.replace(/\d+/g, 'N')}${/ does not exist$/m.test(cause) ? ', absent' : ''}`;
+  return `${head.replace(/\d+/g, 'N')}${/ does not exist$|, there are: none$/m.test(cause) ? ', absent' : ''}`;
 }

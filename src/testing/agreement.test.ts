@@ -1,7 +1,7 @@
 /** What is wrong on purpose is named: a check that finds nothing would let every scenario pass. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Deployments, PodDisruptionBudgets, Pods, ReplicaSets } from '../api/gen/resources.ts';
+import { CronJobs, Deployments, PodDisruptionBudgets, Pods, ReplicaSets } from '../api/gen/resources.ts';
 import { disagreements } from './agreement.ts';
 import { Cluster } from './cluster.ts';
 
@@ -30,6 +30,18 @@ test('statuses that count what is not there, endpoints of nobody, orphans: each 
     .resource(Pods)
     .create({ metadata: { ...at, name: 'p', labels: { app: 'web' }, ownerReferences: [gone] }, spec: template.spec });
   await client.resource(PodDisruptionBudgets).create({ metadata: { ...at, name: 'b' }, spec: { selector } });
+  const runs = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'gone', uid: 'gone' };
+  await client.resource(CronJobs).create({
+    metadata: { ...at, name: 'cron' },
+    spec: { schedule: '0 0 * * *', jobTemplate: { spec: { template: { spec: { ...spec, restartPolicy: 'Never' } } } } },
+  });
+  await client
+    .resource(CronJobs)
+    .patch(
+      { ...at, name: 'cron' },
+      { type: 'merge', patch: { status: { active: [runs] } } },
+      { subresource: 'status' },
+    );
   await cluster.apply({
     apiVersion: 'v1',
     kind: 'Service',
@@ -39,15 +51,20 @@ test('statuses that count what is not there, endpoints of nobody, orphans: each 
   await cluster.waitFor('pod/p', 'Ready');
 
   const { podIP } = (await client.resource(Pods).get({ ...at, name: 'p' })).status ?? {};
-  assert.deepEqual(disagreements(cluster), [
-    'ReplicaSet default/rs: replicas is 2, there are 0',
-    'ReplicaSet default/rs: readyReplicas is 1, there are 0',
-    'Deployment default/web: generation 1 is not observed',
-    'PodDisruptionBudget default/b: generation 1 is not observed',
-    'PodDisruptionBudget default/b: currentHealthy is 0, there are 1',
-    `Service default/s has the endpoints none, ready are ${podIP}`,
-    'Pod default/p has outlived its owners',
-  ]);
+  assert.deepEqual(disagreements(cluster), [], 'nobody works on any of it');
+  assert.deepEqual(
+    disagreements(cluster, () => true),
+    [
+      'ReplicaSet default/rs: replicas is 2, there are 0',
+      'ReplicaSet default/rs: readyReplicas is 1, there are 0',
+      'Deployment default/web: generation 1 is not observed',
+      'CronJob default/cron: gone is active, and there is no such job that runs',
+      'PodDisruptionBudget default/b: generation 1 is not observed',
+      'PodDisruptionBudget default/b: currentHealthy is 0, there are 1',
+      `Service default/s has the endpoints none, ready are ${podIP}`,
+      'Pod default/p has outlived its owners',
+    ],
+  );
 });
 
 test('a container that ended behind the back of its kubelet is told, as is a node that is no more', async () => {

@@ -1,7 +1,7 @@
 /**
  * What must agree once a cluster is at rest: what statuses count is there, endpoints are the ready pods, what an owner left
- * behind is gone, and the machines run what the API server says they run. Where no part does the work any more (it was
- * ended and not started again) nothing can be asked: see `expectRest`.
+ * behind is gone, and the machines run what the API server says they run. Where no part does the work (it was ended and
+ * not started again, or is cut off, or was never there) nothing is asked.
  */
 import type { Deployment } from '../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
@@ -23,34 +23,47 @@ import {
   StatefulSets,
 } from '../api/gen/resources.ts';
 import { compileLabelMap, compileLabelSelector } from '../api/label-selector.ts';
+import type { OwnerReference } from '../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import { parseTime } from '../api/time.ts';
+import { shouldRunOnNode } from '../component-helpers/daemon-pods.ts';
 import { isControlledBy } from '../component-helpers/owner-references.ts';
 import { isPodActive, isPodReady, isPodTerminal, isPodTerminating } from '../component-helpers/pods.ts';
+import { hasManagedEndpoints } from '../controllers/service-endpoints.ts';
 import type { Cluster } from './cluster.ts';
 
 type Check = (cluster: Cluster) => string[];
 
-/** Every disagreement, in words; none when all is well. */
-export function disagreements(cluster: Cluster): string[] {
-  return CHECKS.flatMap((check) => check(cluster));
+/**
+ * Every disagreement, in words; none when all is well.
+ * @param works whether a controller does its work; what depends on one that does not is left out
+ */
+export function disagreements(
+  cluster: Cluster,
+  works: (controller: string) => boolean = (controller) => cluster.faults.works(controller),
+): string[] {
+  return CHECKS.flatMap(([controller, check]) => (controller === 'kubelet' || works(controller) ? check(cluster) : []));
 }
 
-const CHECKS: readonly Check[] = [
-  replicaSets,
-  deployments,
-  statefulSets,
-  daemonSets,
-  jobs,
-  budgets,
-  endpoints,
-  claims,
-  podsAndNodes,
-  addresses,
-  machines,
-  taints,
-  ownersAndNamespaces,
+/** Each with the controller that sees to it; kubelets are looked at one by one. */
+const CHECKS: readonly (readonly [controller: string, Check])[] = [
+  ['replicaset-controller', replicaSets],
+  ['deployment-controller', deployments],
+  ['statefulset-controller', statefulSets],
+  ['daemonset-controller', daemonSets],
+  ['job-controller', jobs],
+  ['cronjob-controller', cronJobs],
+  ['disruption-controller', budgets],
+  ['endpointslice-controller', endpoints],
+  ['persistentvolume-binder-controller', claims],
+  ['pod-garbage-collector-controller', podsOfNoNode],
+  ['kubelet', podsOverdue],
+  ['kubelet', addresses],
+  ['kubelet', machines],
+  ['node-lifecycle-controller', taints],
+  ['namespace-controller', outlivedNamespaces],
+  ['garbage-collector-controller', outlivedOwners],
 ];
 
 function nameOf({ kind, metadata }: KubernetesObject): string {
@@ -118,14 +131,20 @@ function statefulSets(cluster: Cluster): string[] {
 }
 
 function daemonSets(cluster: Cluster): string[] {
+  const nodes = new Map(cluster.peek(Nodes).map((node) => [node.metadata.name, node]));
   return cluster.peek(DaemonSets).flatMap((set) => {
-    const active = podsOf(cluster, set).filter(isPodActive);
+    // Pods that may only stay where they are, on nodes that want no new ones, are not counted.
+    const isWanted = ({ spec }: Pod): boolean => {
+      const node = nodes.get(spec?.nodeName);
+      return node !== undefined && shouldRunOnNode(set.spec?.template.spec, node).run;
+    };
+    const active = podsOf(cluster, set).filter((pod) => isPodActive(pod) && isWanted(pod));
     return [...observed(set), ...compare(set, { numberReady: [set.status?.numberReady, ready(active)] })];
   });
 }
 
 function jobs(cluster: Cluster): string[] {
-  const counted = cluster.peek(Jobs).flatMap((job) => {
+  return cluster.peek(Jobs).flatMap((job) => {
     const { active, uncountedTerminatedPods } = job.status ?? {};
     const { succeeded = [], failed = [] } = uncountedTerminatedPods ?? {};
     const pods = podsOf(cluster, job);
@@ -139,11 +158,23 @@ function jobs(cluster: Cluster): string[] {
         .map((pod) => `${nameOf(pod)} has ended and is not counted`),
     ];
   });
-  const lists = cluster.peek(CronJobs).flatMap((cron) => {
-    const running = cluster.peek(Jobs).filter((job) => isControlledBy(job, cron) && !isFinished(job));
-    return compare(cron, { active: [cron.status?.active?.length, running.length] });
-  });
-  return [...counted, ...lists];
+}
+
+/** Jobs that run and are not listed are no disagreement: somebody may have made them by hand. */
+function cronJobs(cluster: Cluster): string[] {
+  const running = new Set(
+    cluster
+      .peek(Jobs)
+      .filter((job) => !isFinished(job))
+      .map(({ metadata }) => metadata.uid),
+  );
+  return cluster
+    .peek(CronJobs)
+    .flatMap((cron) =>
+      (cron.status?.active ?? [])
+        .filter(({ uid }) => !running.has(uid))
+        .map(({ name }) => `${nameOf(cron)}: ${name} is active, and there is no such job that runs`),
+    );
 }
 
 const TRACKING = 'batch.kubernetes.io/job-tracking';
@@ -156,6 +187,8 @@ function isFinished({ status }: { status?: { conditions?: { type: string; status
 
 function budgets(cluster: Cluster): string[] {
   return cluster.peek(PodDisruptionBudgets).flatMap((budget) => {
+    // Where the expected pods cannot be counted, the last figures stay.
+    if (budget.status?.conditions?.some(({ reason }) => reason === 'SyncFailed') === true) return [];
     const matcher = compileLabelSelector(budget.spec?.selector);
     const healthy = cluster
       .peek(Pods)
@@ -176,9 +209,9 @@ function budgets(cluster: Cluster): string[] {
 function endpoints(cluster: Cluster): string[] {
   return cluster.peek(Services).flatMap((service) => {
     const { selector, publishNotReadyAddresses } = service.spec ?? {};
-    if (selector === undefined || publishNotReadyAddresses === true) return [];
+    if (!hasManagedEndpoints(service) || publishNotReadyAddresses === true) return [];
     const { namespace, name } = service.metadata;
-    const matcher = compileLabelMap(selector);
+    const matcher = compileLabelMap(selector ?? {});
     const wanted = cluster
       .peek(Pods)
       .filter(
@@ -216,24 +249,33 @@ function claims(cluster: Cluster): string[] {
   return [...held, ...left.map((volume) => `${nameOf(volume)} is Bound to a claim that is not there`)];
 }
 
-/** Pods in reach that should have ended long ago, and pods on nodes there are none of. */
-function podsAndNodes(cluster: Cluster): string[] {
+/** Pods on nodes there are none of; one that a finalizer holds stays for that. */
+function podsOfNoNode(cluster: Cluster): string[] {
   const nodes = new Set(cluster.peek(Nodes).map(({ metadata }) => metadata.name));
   return cluster.peek(Pods).flatMap((pod) => {
-    const { deletionTimestamp, finalizers = [] } = pod.metadata;
     const { nodeName } = pod.spec ?? {};
-    if (nodeName !== undefined && !nodes.has(nodeName)) return [`${nameOf(pod)} is on ${nodeName}, which is no more`];
+    const isHeld = pod.metadata.deletionTimestamp !== undefined && (pod.metadata.finalizers ?? []).length > 0;
+    if (nodeName === undefined || nodes.has(nodeName) || isHeld) return [];
+    return [`${nameOf(pod)} is on ${nodeName}, which is no more`];
+  });
+}
+
+/** Pods in reach that should have ended long ago. */
+function podsOverdue(cluster: Cluster): string[] {
+  return cluster.peek(Pods).flatMap((pod) => {
+    const { deletionTimestamp, finalizers = [] } = pod.metadata;
     const overdue = deletionTimestamp !== undefined && parseTime(deletionTimestamp) < cluster.nowMs - 60_000;
-    if (!overdue || finalizers.length > 0 || !isInReach(cluster, nodeName)) return [];
+    if (!overdue || finalizers.length > 0 || !isInReach(cluster, pod.spec?.nodeName)) return [];
     return [`${nameOf(pod)} should have gone at ${deletionTimestamp}`];
   });
 }
 
-function isInReach(cluster: Cluster, nodeName: string | undefined): boolean {
+/** Whether the node's kubelet runs and can call the API server. */
+export function isInReach(cluster: Cluster, nodeName: string | undefined): boolean {
   if (nodeName === undefined) return true;
   if (!cluster.nodes.names().includes(nodeName)) return false;
   const machine = cluster.nodes.machine(nodeName);
-  return machine.up && !machine.partitioned;
+  return machine.gate?.closed === false && !machine.partitioned;
 }
 
 /** No address twice among pods that run. */
@@ -279,20 +321,27 @@ function taints(cluster: Cluster): string[] {
   });
 }
 
-/** Nothing outlives its owners or its namespace. */
-function ownersAndNamespaces(cluster: Cluster): string[] {
+function everything(cluster: Cluster): KubernetesObject[] {
   const infos = [...new Map(allResources.map((info) => [`${info.resource}.${info.group}`, info])).values()];
-  const builtIn = new Set(allResources.map((info) => `${apiVersionOf(info)}/${info.kind}`));
-  const all = infos.flatMap((info) => cluster.peek(info as ResourceInfo<KubernetesObject>));
-  const uids = new Set(all.map(({ metadata }) => metadata.uid));
+  return infos.flatMap((info) => cluster.peek(info as ResourceInfo<KubernetesObject>));
+}
+
+function outlivedNamespaces(cluster: Cluster): string[] {
   const namespaces = new Set(cluster.peek(Namespaces).map(({ metadata }) => metadata.name));
-  return all.flatMap((object) => {
-    const { ownerReferences = [], namespace, deletionTimestamp } = object.metadata;
-    if (namespace !== undefined && !namespaces.has(namespace)) return [`${nameOf(object)} has outlived its namespace`];
-    const orphaned =
-      ownerReferences.length > 0 &&
-      deletionTimestamp === undefined &&
-      ownerReferences.every(({ apiVersion, kind, uid }) => builtIn.has(`${apiVersion}/${kind}`) && !uids.has(uid));
-    return orphaned ? [`${nameOf(object)} has outlived its owners`] : [];
-  });
+  return everything(cluster)
+    .filter(({ metadata: { namespace } }) => namespace !== undefined && !namespaces.has(namespace))
+    .map((object) => `${nameOf(object)} has outlived its namespace`);
+}
+
+function outlivedOwners(cluster: Cluster): string[] {
+  const builtIn = new Set(allResources.map((info) => `${apiVersionOf(info)}/${info.kind}`));
+  const all = everything(cluster);
+  const uids = new Set(all.map(({ metadata }) => metadata.uid));
+  const isGone = ({ apiVersion, kind, uid }: OwnerReference): boolean =>
+    builtIn.has(`${apiVersion}/${kind}`) && !uids.has(uid);
+  return all
+    .filter(({ metadata: { ownerReferences = [], deletionTimestamp } }) => {
+      return ownerReferences.length > 0 && deletionTimestamp === undefined && ownerReferences.every(isGone);
+    })
+    .map((object) => `${nameOf(object)} has outlived its owners`);
 }

@@ -2,7 +2,7 @@
 import { parseTime } from '../api/time.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import { controllers as knownControllers } from '../controllers/list.ts';
-import type { SimImage } from '../cri/sim/sim-image.ts';
+import { image, type SimImage } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
@@ -36,7 +36,13 @@ export interface ClusterOptions {
 }
 
 /** What would fail later, elsewhere, and less clearly. */
-export function checkOptions({ controllers = [], nodes = 1, startAt = 0, clock = 'virtual' }: ClusterOptions): void {
+export function checkOptions({
+  controllers = [],
+  nodes = 1,
+  startAt = 0,
+  clock = 'virtual',
+  images = [],
+}: ClusterOptions): void {
   const unknown = controllers.filter((name) => !Object.hasOwn(knownControllers, name));
   if (unknown.length > 0)
     throw new RangeError(
@@ -48,6 +54,7 @@ export function checkOptions({ controllers = [], nodes = 1, startAt = 0, clock =
     throw new RangeError(`startAt: ${startAt} is no time, as 2026-01-01T00:00:00Z is`);
   if (clock !== 'virtual' && clock !== 'real')
     throw new RangeError(`clock: ${String(clock)} is neither virtual nor real`);
+  for (const given of images) image(given.name, given);
 }
 
 /** The clock, and how the test waits on it. */

@@ -80,13 +80,15 @@ describe('a cluster in a test', () => {
     assert.equal(new Set(ips).size, 2, ips.join());
   });
 
-  it('refuses what cannot be started, and says why', async () => {
+  it('refuses what cannot be started, and says why, before it opens a store', async () => {
+    const store = () => assert.fail('a store nobody closes');
     const cases: [ClusterOptions, RegExp][] = [
       [{ controllers: ['nonsense'] }, /^controllers: nonsense unknown; there are replicaset-controller, /],
       [{ nodes: -1 }, /^nodes: -1 is no number/],
       [{ nodes: 1.5 }, /^nodes: 1.5 is no number/],
       [{ startAt: 'tomorrow' }, /^startAt: tomorrow is no time/],
       [{ clock: 'fast' as 'real' }, /^clock: fast is neither/],
+      [{ store, images: [{ name: 'web:1', start: 'soon' }] }, /^image web:1: not a duration: soon/],
       [{ nodes: [{ name: 'a' }, { name: 'a' }] }, /^there is a node a already/],
       [{ nodes: [{ name: 'A_B' }] }, /^not Ready after 60 s: A_B: .*lowercase RFC 1123/],
     ];

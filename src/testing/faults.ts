@@ -49,6 +49,11 @@ export class TestFaults {
     for (const gate of this.#world().gates(part)) gate.open();
   }
 
+  /** Whether a controller (by upstream's name), or the `apiserver`, does its work: runs, and is not disconnected. */
+  works(name: string): boolean {
+    return this.#world().works(name);
+  }
+
   /** Ends a part at once; `start` brings a new one. */
   async crash(part: RestartablePart): Promise<void> {
     if (part === 'apiserver') this.#world().crashServer();

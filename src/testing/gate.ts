@@ -11,6 +11,8 @@ import type { Random } from '../platform/random.ts';
 /** A gate. */
 export interface Gate {
   readonly handler: ApiHandler;
+  /** Between `close` and `open`. */
+  readonly closed: boolean;
   /** Refuses every call from now on and breaks the watches, until `open`. */
   close(): void;
   open(): void;
@@ -116,6 +118,9 @@ export function createGate({ clock, random, server }: GateDeps): Gate {
   };
   return {
     handler,
+    get closed() {
+      return closed;
+    },
     dropWatches,
     close() {
       closed = true;

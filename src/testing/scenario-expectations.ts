@@ -3,12 +3,12 @@ import { Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { parseLabelSelector } from '../api/label-selector-parser.ts';
-import { disagreements } from './agreement.ts';
+import { disagreements, isInReach } from './agreement.ts';
 import type { Cluster } from './cluster.ts';
 import { formatEvent } from './describe.ts';
 import type { Duration } from './duration.ts';
 import type { PodInvariants } from './pod-invariants.ts';
-import { fields, number, span, text } from './scenario-shape.ts';
+import { fields, meant, number, span, text } from './scenario-shape.ts';
 
 /** What steps work on. */
 export interface StepContext {
@@ -18,34 +18,58 @@ export interface StepContext {
   readonly vars: Map<string, unknown>;
 }
 
-const podsShape = fields(
-  {
-    selector: text,
-    count: number,
-    ready: number,
-    phase: text,
-    node: text,
-    notOn: text,
-    restarts: number,
-    maxRestarts: number,
-  },
-  ['selector'],
+const podsShape = meant(
+  fields(
+    {
+      selector: text,
+      count: number,
+      ready: number,
+      phase: text,
+      node: text,
+      notOn: text,
+      restarts: number,
+      maxRestarts: number,
+    },
+    ['selector'],
+  ),
+  ({ selector: _, ...demands }) =>
+    Object.keys(demands).length === 0 ? 'says nothing of the pods, such as ready: 3' : undefined,
 );
 
 /** What `wait` may be given. */
-export const waitShape = fields({ for: text, until: text, pods: podsShape, within: span });
+export const waitShape = meant(fields({ for: text, until: text, pods: podsShape, within: span }), (given) => {
+  if (given['until'] !== undefined && given['for'] === undefined) return 'until is of an object: for is missing';
+  return given['for'] === undefined && given['pods'] === undefined
+    ? 'waits for nothing: for or pods is missing'
+    : undefined;
+});
 
 /** What `expect` may be given. */
-export const expectShape = fields({
-  object: text,
-  is: text,
-  path: text,
-  remembered: text,
-  atLeast: number,
-  atMost: number,
-  pods: podsShape,
-  event: fields({ reason: text, about: text, atLeast: number, atMost: number }, ['reason']),
-});
+export const expectShape = meant(
+  fields({
+    object: text,
+    is: text,
+    path: text,
+    remembered: text,
+    atLeast: number,
+    atMost: number,
+    pods: podsShape,
+    event: meant(fields({ reason: text, about: text, atLeast: number, atMost: number }, ['reason']), (event) =>
+      event['atLeast'] === 0 && event['atMost'] === undefined ? 'atLeast: 0 holds always' : undefined,
+    ),
+  }),
+  (given) => {
+    const has = (...names: string[]): string | undefined => names.find((name) => given[name] !== undefined);
+    const compared = has('remembered', 'atLeast', 'atMost');
+    if (has('object', 'pods', 'event') === undefined) return 'expects nothing: object, pods or event is missing';
+    const ofObject = has('is', 'path') ?? compared;
+    if (ofObject !== undefined && has('object') === undefined) return `${ofObject} is of an object: object is missing`;
+    if (has('path') === undefined)
+      return compared === undefined ? undefined : `${compared} is of a value: path is missing`;
+    if (has('is') !== undefined) return 'is and path do not go together: .status.x=3 is written with is alone';
+    return compared === undefined ? 'says nothing of the path: remembered, atLeast or atMost is missing' : undefined;
+  },
+);
 
 interface WaitStep {
   readonly for?: string;
@@ -84,6 +108,9 @@ function checkPods(cluster: Cluster, expected: PodsExpectation): void {
     if (!holds) throw new Error(`pods ${expected.selector}: ${what} expected, there are: ${text()}`);
   };
   const { count, ready, phase, node, notOn, restarts, maxRestarts } = expected;
+  // What all pods are to be holds of none, and would test nothing.
+  if (count === undefined && (phase ?? node ?? notOn ?? restarts ?? maxRestarts) !== undefined)
+    demand(pods.length > 0, 'any');
   if (count !== undefined) demand(pods.length === count, `${count}`);
   if (ready !== undefined)
     demand(
@@ -220,11 +247,11 @@ export async function expectRest(cluster: Cluster, after: Duration): Promise<voi
     throw new Error(
       `not at rest, in one minute changed: ${busy.map(([resource, count]) => `${count} ${resource}`).join(', ')}`,
     );
+  if (!cluster.faults.works('apiserver')) throw new Error('the API server is down: nothing can be said of a rest');
   const pods = new Set(cluster.peek(Pods).map(({ metadata, spec }) => `${spec?.nodeName}/${metadata.uid}`));
   for (const node of cluster.nodes.names()) {
-    const machine = cluster.nodes.machine(node);
-    if (!machine.up || machine.partitioned) continue;
-    const stray = [...machine.runtime.sandboxes.values()].filter(
+    if (!isInReach(cluster, node)) continue;
+    const stray = [...cluster.nodes.runtime(node).sandboxes.values()].filter(
       ({ ready, config }) => ready && !pods.has(`${node}/${config.metadata?.uid}`),
     );
     if (stray.length > 0)

@@ -1,7 +1,9 @@
 /** The fields of machines and images in scenario files: of the library's, those that text can say. */
+import { quantityAsFloat } from '../api/quantity.ts';
 import type { SimImageSpec } from '../cri/sim/sim-image.ts';
 import {
   anything,
+  anyText,
   fields,
   flag,
   listOf,
@@ -10,6 +12,9 @@ import {
   number,
   objectOr,
   oneOf,
+  plainNumber,
+  plainSpan,
+  ShapeError,
   span,
   text,
   type Shape,
@@ -22,31 +27,57 @@ export const nodeFields: Readonly<Record<keyof SimNodeSpec, Shape>> = {
   cpus: number,
   memoryBytes: number,
   maxPods: number,
-  labels: namesTo(text),
+  labels: namesTo(anyText),
   taints: listOf(anything),
   kubelet: namesTo(anything),
 };
 
-const exit = { code: number, after: span, reason: text };
-const amount = objectOr(anything, (value, path) => (typeof value === 'number' ? undefined : text(value, path)));
-const usage = { cpu: amount, memory: amount };
+type ImageFields = Readonly<Record<Exclude<keyof SimImageSpec, 'run'>, Shape>>;
 
 /** Of an image: all but functions. */
-export const imageFields: Readonly<Record<Exclude<keyof SimImageSpec, 'run'>, Shape>> = {
-  start: span,
-  exits: fields(exit, ['code', 'after']),
-  crashes: fields({ ...exit, times: number }, ['code', 'after', 'times']),
-  startError: text,
-  onStop: objectOr(fields({ after: span, code: number }), oneOf('ignored')),
-  logs: listOf(objectOr(fields({ after: span, line: text, stream: oneOf('stdout', 'stderr') }, ['line']), text)),
-  exec: fields({ exitCode: number, stdout: text, stderr: text, after: span }, ['exitCode']),
-  http: fields({ status: number, body: text, headers: namesTo(text) }, ['status']),
-  ports: listOf(number),
-  terminationMessage: text,
-  usage: listOr(listOf(fields({ ...usage, after: span })), fields(usage)),
-  pull: fields({ after: span, error: text }),
-  present: flag,
-  sizeBytes: number,
-  uid: number,
-  username: text,
-};
+function fieldsOfImages(numeric: Shape, duration: Shape): ImageFields {
+  const exit = { code: numeric, after: duration, reason: text };
+  const usage = { cpu: amount(numeric), memory: amount(numeric) };
+  return {
+    start: duration,
+    exits: fields(exit, ['code', 'after']),
+    crashes: fields({ ...exit, times: numeric }, ['code', 'after', 'times']),
+    startError: text,
+    onStop: objectOr(fields({ after: duration, code: numeric }), oneOf('ignored')),
+    logs: listOf(
+      objectOr(fields({ after: duration, line: anyText, stream: oneOf('stdout', 'stderr') }, ['line']), anyText),
+    ),
+    exec: fields({ exitCode: numeric, stdout: anyText, stderr: anyText, after: duration }, ['exitCode']),
+    http: fields({ status: numeric, body: anyText, headers: namesTo(anyText) }, ['status']),
+    ports: listOf(numeric),
+    terminationMessage: anyText,
+    usage: listOr(listOf(fields({ ...usage, after: duration })), fields(usage)),
+    pull: fields({ after: duration, error: text }),
+    present: flag,
+    sizeBytes: numeric,
+    uid: numeric,
+    username: text,
+  };
+}
+
+/** A number, or a quantity; of quantities no range is drawn: `100m` is a tenth of a core here and minutes elsewhere. */
+function amount(numeric: Shape): Shape {
+  return (value, path) => {
+    if (typeof value !== 'string') return numeric(value, path);
+    try {
+      quantityAsFloat(value);
+    } catch {
+      try {
+        numeric(value, path);
+      } catch {
+        throw new ShapeError(`${JSON.stringify(value)} is no amount, such as 250m or 64Mi`, path);
+      }
+    }
+  };
+}
+
+/** Of an image in a scenario. */
+export const imageFields = fieldsOfImages(number, span);
+
+/** Of an image where nothing is drawn. */
+export const plainImageFields = fieldsOfImages(plainNumber, plainSpan);

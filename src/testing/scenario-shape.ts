@@ -20,10 +20,35 @@ export class ShapeError extends Error {
   }
 }
 
-/** The ends of a range; undefined for any other text. */
-export function rangeOf(text: string): readonly [low: string, high: string] | undefined {
-  const [, low, high] = /^(\d[\w.]*?)\.\.(\d[\w.]*)$/.exec(text) ?? [];
-  return low === undefined || high === undefined ? undefined : [low, high];
+/** What may be drawn: whole numbers, or milliseconds of a span. */
+interface Range {
+  readonly low: number;
+  readonly high: number;
+  readonly unit: '' | 'ms';
+}
+
+/** The range a text names, its ends included; undefined for any other text, one that ends before it begins included. */
+export function rangeOf(text: string): Range | undefined {
+  const [, low = '', high = ''] = /^(\d[\w.]*?)\.\.(\d[\w.]*)$/.exec(text) ?? [];
+  if (low === '') return undefined;
+  const range: Range =
+    isWhole(low) && isWhole(high)
+      ? { low: Number(low), high: Number(high), unit: '' }
+      : { low: endMs(low), high: endMs(high), unit: 'ms' };
+  return range.low <= range.high ? range : undefined;
+}
+
+function isWhole(text: string): boolean {
+  return /^\d+$/.test(text);
+}
+
+/** NaN for what is no span. */
+function endMs(text: string): number {
+  try {
+    return spanMs(text);
+  } catch {
+    return NaN;
+  }
 }
 
 function one(what: string, holds: (value: unknown) => boolean): Shape {
@@ -36,7 +61,7 @@ function isSpan(value: unknown, read: (text: Duration) => number): boolean {
   if (typeof value === 'number') return true;
   if (typeof value !== 'string') return false;
   try {
-    return (rangeOf(value) ?? [value]).every((end) => Number.isFinite(read(end)));
+    return Number.isFinite(read(value));
   } catch {
     return false;
   }
@@ -46,19 +71,29 @@ function isSpan(value: unknown, read: (text: Duration) => number): boolean {
 export const anything: Shape = () => undefined;
 /** Text that says something. */
 export const text = one('text', (value) => typeof value === 'string' && value !== '');
+/** Any text: what a program writes or answers may be empty. */
+export const anyText = one('text', (value) => typeof value === 'string');
 /** True or false. */
 export const flag = one('true or false', (value) => typeof value === 'boolean');
-/** A number, or a range of whole ones. */
-export const number = one(
-  'number',
-  (value) =>
-    typeof value === 'number' ||
-    (typeof value === 'string' && rangeOf(value)?.every((end) => /^\d+$/.test(end)) === true),
+/** A number from 1 on, where nothing is drawn. */
+export const seedNumber = one(
+  'whole number from 1 on',
+  (value) => Number.isSafeInteger(value) && (value as number) > 0,
 );
-/** Milliseconds, or `1m30s`. */
-export const span = one('span of time, such as 1m30s', (value) => isSpan(value, spanMs));
+/** A number, where nothing is drawn. */
+export const plainNumber = one('number', (value) => typeof value === 'number');
+/** A number, or a range of whole ones. */
+export const number = one('number', (value) => typeof value === 'number' || isRange(value, ''));
+/** Milliseconds, or `1m30s`, where nothing is drawn. */
+export const plainSpan = one('span of time, such as 1m30s', (value) => isSpan(value, spanMs));
+/** Milliseconds, `1m30s`, or a range of spans. */
+export const span = one('span of time, such as 1m30s', (value) => isSpan(value, spanMs) || isRange(value, 'ms'));
 /** The same, which may begin with a minus. */
-export const signedSpan = one('span of time, such as -1h', (value) => isSpan(value, signedMs));
+export const signedSpan = one('span of time, such as -1h', (value) => isSpan(value, signedMs) || isRange(value, 'ms'));
+
+function isRange(value: unknown, unit: Range['unit']): boolean {
+  return typeof value === 'string' && rangeOf(value)?.unit === unit;
+}
 
 /** One of these words. */
 export function oneOf(...words: readonly string[]): Shape {
@@ -86,6 +121,15 @@ export function fields(known: Readonly<Record<string, Shape>>, needed: readonly 
     }
     const missing = needed.find((name) => !Object.hasOwn(value, name));
     if (missing !== undefined) throw new ShapeError(`${missing} is missing`, path);
+  };
+}
+
+/** Fields of which some make no sense without others, or test nothing by themselves: `wrong` says so in words. */
+export function meant(shape: Shape, wrong: (value: Readonly<Record<string, unknown>>) => string | undefined): Shape {
+  return (value, path) => {
+    shape(value, path);
+    const complaint = wrong(value as Readonly<Record<string, unknown>>);
+    if (complaint !== undefined) throw new ShapeError(complaint, path);
   };
 }
 

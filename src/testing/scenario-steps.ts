@@ -25,6 +25,7 @@ import {
   fields,
   flag,
   listOf,
+  meant,
   number,
   objectOr,
   oneOf,
@@ -99,7 +100,11 @@ export const steps: Readonly<Record<string, StepWord>> = {
     async (cluster, { as, object, path }, { vars }) => void vars.set(as, await valueOf(cluster, object, path)),
   ),
   always: word<PodDemand & { name: string }>(
-    fields({ name: text, selector: text, minReady: number, maxActive: number }, ['name', 'selector']),
+    meant(
+      fields({ name: text, selector: text, minReady: number, maxActive: number }, ['name', 'selector']),
+      ({ minReady, maxActive }) =>
+        (minReady ?? maxActive) === undefined ? 'demands nothing: minReady or maxActive is missing' : undefined,
+    ),
     (_, { name, ...demand }, { invariants }) => invariants.demand(name, demand),
   ),
   release: word<string>(text, (_, name, { invariants }) => invariants.release(name)),

@@ -1,7 +1,7 @@
 /** Scenario files: what is misspelt is refused with its line and field; what fails can be repeated. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseScenario, runScenario, type ScenarioError } from './scenario.ts';
+import { drawScenario, parseImages, parseScenario, runScenario, type ScenarioError } from './scenario.ts';
 
 function withStep(step: string): string {
   return `name: x\nnodes: 1\nsteps:\n  - rest: 1m\n${step.replace(/^/gm, '    ').replace(/^ {4}/, '  - ')}\n`;
@@ -59,6 +59,36 @@ describe('a scenario that is not understood is refused with line and field', () 
       withStep('repeat:\n  times: 2\n  every: 1s\n  steps:\n    - wait: { fro: x }'),
       'line 9: step 2, repeat.steps.0.wait.fro: unknown field; there are for, until, pods, within',
     ],
+    ['name: x\nseed: 1..3\nsteps: []', 'line 2: seed: "1..3" is no whole number from 1 on'],
+    ['name: x\nregressions: [1..3]\nsteps: []', 'line 2: regressions.0: "1..3" is no whole number from 1 on'],
+    ['name: x\nnodes: 3..1\nsteps: []', 'line 2: nodes: "3..1" is no number'],
+    [withStep('advance: 9s..1s'), 'line 5: step 2, advance: "9s..1s" is no span of time, such as 1m30s'],
+    ...['100m..200m', '64Mi..128Mi', 'much'].map((amount): [string, string] => [
+      `name: x\nimages: { web: { usage: { cpu: ${amount} } } }\nsteps: []`,
+      `line 2: images.web.usage.cpu: "${amount}" is no amount, such as 250m or 64Mi`,
+    ]),
+    [withStep('wait: {}'), 'line 5: step 2, wait: waits for nothing: for or pods is missing'],
+    [withStep('wait: { until: absent }'), 'line 5: step 2, wait: until is of an object: for is missing'],
+    [withStep('expect: {}'), 'line 5: step 2, expect: expects nothing: object, pods or event is missing'],
+    [
+      withStep('expect: { object: pod/p, atLeast: 2 }'),
+      'line 5: step 2, expect: atLeast is of a value: path is missing',
+    ],
+    [
+      withStep('expect: { object: pod/p, path: .status.x, is: Ready }'),
+      'line 5: step 2, expect: is and path do not go together: .status.x=3 is written with is alone',
+    ],
+    [
+      withStep('expect: { object: pod/p, path: .status.x }'),
+      'line 5: step 2, expect: says nothing of the path: remembered, atLeast or atMost is missing',
+    ],
+    [
+      withStep('expect: { event: { reason: Failed }, atMost: 0 }'),
+      'line 5: step 2, expect: atMost is of an object: object is missing',
+    ],
+    [withStep('expect: { event: { reason: Failed, atLeast: 0 } }'), /expect\.event: atLeast: 0 holds always/],
+    [withStep('wait: { pods: { selector: a } }'), /wait\.pods: says nothing of the pods/],
+    [withStep('always: { name: a, selector: a }'), /always: demands nothing: minReady or maxActive is missing/],
   ];
   for (const [text, error] of cases)
     it(JSON.stringify(text), () => {
@@ -151,5 +181,43 @@ steps:
       1,
     );
     assert.ok(result.virtualMs > 120_000);
+  });
+});
+
+describe('in a scenario', () => {
+  it('machines are drawn too', () => {
+    const scenario = parseScenario('name: x\nnodes: [{ cpus: 2..8, labels: { empty: "" } }]\nsteps: []');
+    const cpus = Array.from({ length: 30 }, (_, seed) => {
+      const { nodes } = drawScenario(scenario, seed + 1) as { nodes: readonly { cpus: number }[] };
+      return nodes[0]!.cpus;
+    });
+    assert.ok(cpus.every((count) => Number.isInteger(count) && count >= 2 && count <= 8));
+    assert.ok(new Set(cpus).size > 3, cpus.join());
+    assert.equal(typeof drawScenario({ ...scenario, nodes: '1..3' as never }, 1).nodes, 'number');
+  });
+
+  it('programs may write and answer nothing; what cannot be drawn is left to the API server', () => {
+    const empty = { logs: ['', { line: '' }], exec: { exitCode: 0, stdout: '', stderr: '' }, terminationMessage: '' };
+    const http = { status: 200, body: '', headers: { 'X-Empty': '' } };
+    const steps = [{ apply: { spec: { memory: '64Mi..128Mi' } } }];
+    const scenario = { name: 'x', images: { a: { ...empty, http } }, steps };
+    assert.deepEqual(drawScenario(parseScenario(JSON.stringify(scenario)), 1), scenario);
+  });
+
+  it('what all pods are to be does not hold of none', async () => {
+    const text = 'name: x\nsteps:\n  - expect: { pods: { selector: app=web, phase: Running } }\n';
+    await assert.rejects(runScenario(parseScenario(text), 1), /pods app=web: any expected, there are: none/);
+  });
+});
+
+describe('images without a scenario', () => {
+  it('have no ranges: nobody draws', () => {
+    const refused = 'line 1: web.start: "1s..2s" is no span of time, such as 1m30s';
+    assert.throws(() => parseImages('web: { start: 1s..2s }'), { message: refused });
+    assert.throws(
+      () => parseImages('web: { crashes: { code: 1, after: 1s, times: 1..3 } }'),
+      /times: "1..3" is no number/,
+    );
+    assert.throws(() => parseImages('web: { usage: { cpu: 1..3 } }'), /cpu: "1..3" is no amount/);
   });
 });

@@ -7,10 +7,9 @@ import { image, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts
 import { createSeededRandom } from '../platform/sim/random.ts';
 import type { Random } from '../platform/random.ts';
 import { Cluster } from './cluster.ts';
-import { spanMs } from './duration.ts';
 import { PodInvariants } from './pod-invariants.ts';
 import type { StepContext } from './scenario-expectations.ts';
-import { imageFields, nodeFields } from './scenario-fields.ts';
+import { imageFields, nodeFields, plainImageFields } from './scenario-fields.ts';
 import {
   fields,
   listOf,
@@ -18,6 +17,7 @@ import {
   namesTo,
   number,
   rangeOf,
+  seedNumber,
   ShapeError,
   text,
   type Path,
@@ -68,17 +68,15 @@ export class ScenarioError extends Error {
   }
 }
 
-const imagesShape = namesTo(fields(imageFields));
-
 const scenarioShape = fields(
   {
     name: text,
     about: text,
-    seed: number,
-    regressions: listOf(number),
+    seed: seedNumber,
+    regressions: listOf(seedNumber),
     nodes: listOr(listOf(fields(nodeFields)), number),
     controllers: listOf(text),
-    images: imagesShape,
+    images: namesTo(fields(imageFields)),
     steps: stepList,
   },
   ['name', 'steps'],
@@ -89,9 +87,9 @@ export function parseScenario(source: string): Scenario {
   return parseShaped(source, scenarioShape) as Scenario;
 }
 
-/** Reads descriptions of images by their names, as scenarios have them under `images`. Throws as `parseScenario` does. */
+/** Reads descriptions of images by their names, as scenarios have them under `images` but without ranges. Throws as `parseScenario` does. */
 export function parseImages(source: string): SimImage[] {
-  const images = parseShaped(source, imagesShape) as NonNullable<Scenario['images']>;
+  const images = parseShaped(source, namesTo(fields(plainImageFields))) as NonNullable<Scenario['images']>;
   return Object.entries(images).map(([name, spec]) => image(name, spec));
 }
 
@@ -124,9 +122,10 @@ function placeText(path: Path): string {
  */
 export function drawScenario(scenario: Scenario, seed: number): Scenario {
   const random = createSeededRandom(`${seed}/scenario`);
-  const { images, steps } = scenario;
+  const { images, nodes, steps } = scenario;
   return {
     ...scenario,
+    ...(nodes !== undefined && { nodes: draw(nodes, random.fork('nodes')) as NonNullable<Scenario['nodes']> }),
     ...(images && { images: draw(images, random) as NonNullable<Scenario['images']> }),
     steps: steps.map((step, index) => draw(step, random.fork(`step-${index}`)) as ScenarioStep),
   };
@@ -134,10 +133,10 @@ export function drawScenario(scenario: Scenario, seed: number): Scenario {
 
 /** Runs a scenario once. Rejects with a `ScenarioError`. */
 export async function runScenario(scenario: Scenario, seed: number): Promise<ScenarioResult> {
-  const { nodes = 1, controllers, images = {}, steps } = drawScenario(scenario, seed);
   let step = -1;
   let cluster: Cluster | undefined;
   try {
+    const { nodes = 1, controllers, images = {}, steps } = drawScenario(scenario, seed);
     cluster = await Cluster.start({
       seed,
       nodes,
@@ -155,7 +154,7 @@ export async function runScenario(scenario: Scenario, seed: number): Promise<Sce
     const { hash, count } = cluster.eventLog();
     return { seed, hash, virtualMs: cluster.nowMs - startMs, changes: count };
   } catch (cause) {
-    throw new ScenarioError(scenario, { seed, step: Math.min(step, steps.length - 1), cause });
+    throw new ScenarioError(scenario, { seed, step: Math.min(step, scenario.steps.length - 1), cause });
   } finally {
     await cluster?.stop();
   }
@@ -172,8 +171,7 @@ function draw(value: unknown, random: Random): unknown {
 function drawText(value: string, random: Random): unknown {
   const range = rangeOf(value);
   if (range === undefined) return value;
-  const [low, high] = range;
-  if (/^\d+$/.test(low) && /^\d+$/.test(high)) return Number(low) + random.int(Number(high) - Number(low) + 1);
-  const lowMs = spanMs(low);
-  return `${lowMs + random.int(spanMs(high) - lowMs + 1)}ms`;
+  const { low, high, unit } = range;
+  const drawn = low + random.int(high - low + 1);
+  return unit === '' ? drawn : `${drawn}${unit}`;
 }

@@ -220,6 +220,14 @@ export class SimWorld {
     running?.life.abort(new Error(`the ${name} crashed`));
   }
 
+  /** Whether a controller, or the API server, does its work: is meant to run, does, and may make calls. */
+  works(name: string): boolean {
+    if (name === 'apiserver') return this.serverUp;
+    const { controllers } = this.#deps;
+    const running = this.#components.get('controllers');
+    return (controllers?.includes(name) ?? true) && running?.gate.closed === false;
+  }
+
   /** Stops a component in order. */
   async stopComponent(name: ComponentName): Promise<void> {
     const running = this.#components.get(name);
