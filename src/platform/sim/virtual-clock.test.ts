@@ -89,6 +89,16 @@ test('an instant at which many timers come up is no livelock', async () => {
   assert.ok(fired > 1000);
 });
 
+test('much that was done at one instant by many moves is no livelock', async () => {
+  const clock = new VirtualClock({ maxCallbacksPerInstant: 500 });
+  let fired = 0;
+  for (let move = 0; move < 10; move++) {
+    for (let timer = 0; timer < 100; timer++) clock.setTimer(0, () => fired++);
+    await clock.advance(0);
+  }
+  assert.equal(fired, 1000);
+});
+
 test('tickers beat at each period and stop', async () => {
   const clock = new VirtualClock();
   const beats: number[] = [];

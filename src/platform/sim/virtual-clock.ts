@@ -27,7 +27,7 @@ export class LivelockError extends Error {
 export interface VirtualClockOptions {
   /** Wall-clock start. Default 2026-01-01T00:00:00Z. */
   readonly startMs?: number;
-  /** Callbacks and yields allowed without time moving, besides a few for each timer that waits. Default 100,000. */
+  /** Callbacks and yields allowed in one move without time moving, besides a few for each timer that waits. Default 100,000. */
   readonly maxCallbacksPerInstant?: number;
   /** Real milliseconds to wait for busy tokens. Default 30,000. */
   readonly busyTimeoutMs?: number;
@@ -243,6 +243,10 @@ export class VirtualClock implements Clock {
   #moveTo(targetMs: number): void {
     if (targetMs <= this.#monotonicMs) return;
     this.#monotonicMs = targetMs;
+    this.#countAnew();
+  }
+
+  #countAnew(): void {
     this.#callbacksNow = 0;
     this.#mostNow = this.#maxCallbacks + callbacksPerTimer * this.#timers.size;
     this.#culprits.clear();
@@ -275,6 +279,8 @@ export class VirtualClock implements Clock {
   async #exclusively(task: () => Promise<void>): Promise<void> {
     if (this.#running) throw new Error('the virtual clock is being moved already: await the first move');
     this.#running = true;
+    // Whoever moves the clock again has come out of the move before: that was none that never ends.
+    this.#countAnew();
     try {
       await task();
     } finally {
