@@ -30,6 +30,8 @@ import { parseTime } from '../api/time.ts';
 import { shouldRunOnNode } from '../component-helpers/daemon-pods.ts';
 import { isControlledBy } from '../component-helpers/owner-references.ts';
 import { isPodActive, isPodReady, isPodTerminal, isPodTerminating } from '../component-helpers/pods.ts';
+import { isFinished } from '../controllers/job/verdict.ts';
+import { TRACKING_FINALIZER } from '../controllers/job/view.ts';
 import { hasManagedEndpoints } from '../controllers/service-endpoints.ts';
 import type { Cluster } from './cluster.ts';
 
@@ -154,7 +156,7 @@ function jobs(cluster: Cluster): string[] {
         uncountedTerminatedPods: [succeeded.length + failed.length, 0],
       }),
       ...pods
-        .filter((pod) => isPodTerminal(pod) && pod.metadata.finalizers?.includes(TRACKING) === true)
+        .filter((pod) => isPodTerminal(pod) && pod.metadata.finalizers?.includes(TRACKING_FINALIZER) === true)
         .map((pod) => `${nameOf(pod)} has ended and is not counted`),
     ];
   });
@@ -175,14 +177,6 @@ function cronJobs(cluster: Cluster): string[] {
         .filter(({ uid }) => !running.has(uid))
         .map(({ name }) => `${nameOf(cron)}: ${name} is active, and there is no such job that runs`),
     );
-}
-
-const TRACKING = 'batch.kubernetes.io/job-tracking';
-
-function isFinished({ status }: { status?: { conditions?: { type: string; status: string }[] } }): boolean {
-  return (
-    status?.conditions?.some(({ type, status: holds }) => /^(Complete|Failed)$/.test(type) && holds === 'True') === true
-  );
 }
 
 function budgets(cluster: Cluster): string[] {
