@@ -42,6 +42,8 @@ export interface ClientAuthoritiesKeeper {
 }
 
 type Data = Readonly<Record<string, string>>;
+/** By block of a certificate, milliseconds of the wall clock. */
+type Ends = ReadonlyMap<string, number>;
 /** Whether this certificate's time has been over for so long. */
 type IsOver = (block: string, forMs: number) => boolean;
 
@@ -63,25 +65,29 @@ export function createClientAuthoritiesKeeper(
   let again = false;
   const stops: (() => void)[] = [];
 
-  /** When each certificate ends; 0 for what is none. */
-  async function endsOf(data: Data): Promise<readonly (readonly [string, number])[]> {
-    const blocks = AUTHORITIES.flatMap((key) => blocksOf(data[key]));
-    return await Promise.all(
-      blocks.map((block) =>
+  /** What the last look read: reading a certificate takes longer than all else here. */
+  let known: Ends = new Map();
+
+  /** Adds when each certificate ends; 0 for what is none. */
+  async function readEnds(data: Data, ends: Map<string, number>): Promise<void> {
+    for (const block of AUTHORITIES.flatMap((key) => blocksOf(data[key]))) {
+      const endOf = (): Promise<number> =>
         readCertificate({ crypto }, block).then(
-          ({ notAfterMs }) => [block, notAfterMs] as const,
-          () => [block, 0] as const,
-        ),
-      ),
-    );
+          ({ notAfterMs }) => notAfterMs,
+          () => 0,
+        );
+      ends.set(block, ends.get(block) ?? known.get(block) ?? (await endOf()));
+    }
   }
   async function publish(): Promise<void> {
-    const ends = new Map(await endsOf(own));
+    const ends = new Map<string, number>();
+    await readEnds(own, ends);
     const isOver: IsOver = (block, forMs) => (ends.get(block) ?? Infinity) + forMs <= clock.nowMs();
     const metadata = { namespace: NAMESPACE, name: NAME };
     const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: combined({}, own, isOver) };
     const { data = {} } = await objects.ensure(ConfigMaps, wanted);
-    for (const [block, endMs] of await endsOf(data)) ends.set(block, endMs);
+    await readEnds(data, ends);
+    known = ends;
     if (combined(data, own, isOver) === data) return;
     await objects.guaranteedUpdate(ConfigMaps, NAMESPACE, NAME, (now) => {
       const there = now.data ?? {};
