@@ -42,8 +42,6 @@ export interface ClientAuthoritiesKeeper {
 }
 
 type Data = Readonly<Record<string, string>>;
-/** By block of a certificate, milliseconds of the wall clock. */
-type Ends = ReadonlyMap<string, number>;
 /** Whether this certificate's time has been over for so long. */
 type IsOver = (block: string, forMs: number) => boolean;
 
@@ -65,33 +63,38 @@ export function createClientAuthoritiesKeeper(
   let again = false;
   const stops: (() => void)[] = [];
 
-  /** What the last look read: reading a certificate takes longer than all else here. */
-  let known: Ends = new Map();
+  /** With this all is as it should be, until the first certificate ends. */
+  let settled: { readonly ours: Data; readonly data: Data; readonly untilMs: number } | undefined;
 
   /** Adds when each certificate ends; 0 for what is none. */
   async function readEnds(data: Data, ends: Map<string, number>): Promise<void> {
     for (const block of AUTHORITIES.flatMap((key) => blocksOf(data[key]))) {
-      const endOf = (): Promise<number> =>
-        readCertificate({ crypto }, block).then(
-          ({ notAfterMs }) => notAfterMs,
-          () => 0,
-        );
-      ends.set(block, ends.get(block) ?? known.get(block) ?? (await endOf()));
+      if (ends.has(block)) continue;
+      const { notAfterMs } = await readCertificate({ crypto }, block).catch(() => ({ notAfterMs: 0 }));
+      ends.set(block, notAfterMs);
     }
   }
+  function isSettled(): boolean {
+    if (settled?.ours !== own || clock.nowMs() >= settled.untilMs) return false;
+    return objects.get(ConfigMaps, NAMESPACE, NAME)?.data === settled.data;
+  }
   async function publish(): Promise<void> {
+    if (isSettled()) return;
+    const ours = own;
     const ends = new Map<string, number>();
-    await readEnds(own, ends);
+    await readEnds(ours, ends);
     const isOver: IsOver = (block, forMs) => (ends.get(block) ?? Infinity) + forMs <= clock.nowMs();
     const metadata = { namespace: NAMESPACE, name: NAME };
-    const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: combined({}, own, isOver) };
+    const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: combined({}, ours, isOver) };
     const { data = {} } = await objects.ensure(ConfigMaps, wanted);
     await readEnds(data, ends);
-    known = ends;
-    if (combined(data, own, isOver) === data) return;
+    if (combined(data, ours, isOver) === data) {
+      settled = { ours, data, untilMs: Math.min(...ends.values()) };
+      return;
+    }
     await objects.guaranteedUpdate(ConfigMaps, NAMESPACE, NAME, (now) => {
       const there = now.data ?? {};
-      const next = combined(there, own, isOver);
+      const next = combined(there, ours, isOver);
       return next === there ? undefined : { ...now, data: next };
     });
   }
