@@ -18,6 +18,7 @@ import {
   Services,
   StatefulSets,
   StorageClasses,
+  VolumeAttachments,
 } from '../api/gen/resources.ts';
 import { deepEqual } from '../base/equal.ts';
 import type { DeviceClass } from '../api/gen/resource-v1.ts';
@@ -38,6 +39,7 @@ export interface FollowedObjects extends ClusterObjects {
 }
 
 const CLASSES_BY_RESOURCE = 'extended-resource';
+const ATTACHMENTS_BY_NODE = 'attached-to';
 
 /** Makes the informers; they run when the factory is started. */
 export function followClusterObjects(deps: OptionalInformerDeps): FollowedObjects {
@@ -49,6 +51,8 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
   const nodes = informers.informer(Nodes);
   const csiNodes = informers.informer(CSINodes);
   const csiDrivers = informers.informer(CSIDrivers);
+  const attachments = informers.informer(VolumeAttachments);
+  attachments.addIndex(ATTACHMENTS_BY_NODE, ({ spec }) => [spec.nodeName]);
   const capacities = informers.informer(CSIStorageCapacities);
   const resourceClaims = informers.informer(ResourceClaims);
   const slices = informers.informer(ResourceSlices);
@@ -64,6 +68,7 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
     'csi-node': csiNodes,
     'csi-driver': csiDrivers,
     'csi-storage-capacity': capacities,
+    'volume-attachment': attachments,
     'resource-claim': resourceClaims,
     'resource-slice': slices,
     'device-class': deviceClasses,
@@ -85,6 +90,7 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
     volumesOfClass: (name) => volumes.list().filter((volume) => (volume.spec?.storageClassName ?? '') === name),
     csiNode: (name) => csiNodes.get({ name }),
     csiDriver: (name) => csiDrivers.get({ name }),
+    attachmentsTo: (node) => attachments.byIndex(ATTACHMENTS_BY_NODE, node),
     storageCapacities: () => capacities.list(),
     resourceClaim: (namespace, name) => resourceClaims.get({ namespace, name }),
     resourceClaims: () => resourceClaims.list(),
