@@ -15,17 +15,22 @@ const SPAM_BURST = 25;
 const SPAM_PER_SECOND = 1 / 300;
 
 /** What to do with an event. */
-export type CorrelationResult =
-  | { readonly action: 'create'; readonly event: Event }
-  /** The same event was sent before: raise the count of `event.metadata.name`. */
-  | { readonly action: 'patch'; readonly event: Event }
-  | { readonly action: 'drop' };
+export type CorrelationResult = CorrelatedEvent | { readonly action: 'drop' };
+
+/** An event to be sent. */
+export interface CorrelatedEvent {
+  /** Patch: the same event was sent before, raise the count of `event.metadata.name`. */
+  readonly action: 'create' | 'patch';
+  readonly event: Event;
+  /** What events are the same by; for `stored`. */
+  readonly key: string;
+}
 
 /** Correlates the events of one process. */
 export interface EventCorrelator {
   correlate(event: Event): CorrelationResult;
-  /** Tells what the server stored, so that the next one counts from there. */
-  stored(event: Event): void;
+  /** Tells what the server stored for a key, so that the next one counts from there. */
+  stored(key: string, event: Event): void;
 }
 
 /** What an object's events from one source may still cost. Its number stands for both in other keys: the names are long. */
@@ -97,16 +102,10 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
             };
       observations.set(key, { count, firstTimestamp: observed.firstTimestamp, name: observed.metadata.name ?? '' });
       if (!source.bucket.tryTake()) return { action: 'drop' };
-      return { action: last === undefined ? 'create' : 'patch', event: observed };
+      return { action: last === undefined ? 'create' : 'patch', event: observed, key };
     },
-    stored(event) {
-      const record = aggregates.peek(aggregateKey(sourceOf(event).id, event));
-      if (record === undefined) return;
-      observations.set(eventKey(record.id, event), {
-        count: event.count ?? 1,
-        firstTimestamp: event.firstTimestamp,
-        name: event.metadata.name ?? '',
-      });
+    stored(key, { count = 1, firstTimestamp, metadata }) {
+      observations.set(key, { count, firstTimestamp, name: metadata.name ?? '' });
     },
   };
 }
