@@ -130,7 +130,7 @@ async function sendAll(sender: Sender, queue: Channel<Event>, signal: AbortSigna
 async function sendWithRetries(sender: Sender, result: CorrelatedEvent, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; !signal.aborted; attempt++) {
     try {
-      sender.correlator.stored(result.key, await send(sender.client, result, signal));
+      sender.correlator.stored(result.place, await send(sender.client, result, signal));
       return;
     } catch (error) {
       if (signal.aborted) return;

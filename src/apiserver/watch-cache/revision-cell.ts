@@ -169,6 +169,11 @@ export class RevisionCell {
     return metadata;
   }
 
+  /** Forgets the object, which the bytes still hold: of a revision that is kept only for those who come late. */
+  dropDecoded(): void {
+    this.#object = undefined;
+  }
+
   /** Spares the decoding when the writer still has the object. It must be what the bytes say, with resourceVersion. */
   adopt(object: KubernetesObject): void {
     this.#object ??= object;
