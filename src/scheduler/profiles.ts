@@ -1,4 +1,5 @@
 /** Makes the profiles a configuration speaks of: one set of plugin instances each. Upstream: profile.NewMap. */
+import type { Pod } from '../api/gen/core-v1.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import { defaultArgs, type FitArgs } from './config/plugin-args.ts';
 import type { ProfileConfig, SchedulerConfig } from './config/scheduler-config.ts';
@@ -21,6 +22,11 @@ export interface ProfilesDeps extends Omit<SchedulerPluginDeps, 'recorder' | 'sc
   readonly timerFor?: (profile: string) => PointTimer;
   /** Plugins of others, beside those of the list. Upstream: the out-of-tree registry. */
   readonly morePlugins?: readonly PluginEntry[];
+}
+
+/** Which scheduler, and so which profile, the pod asks for. */
+export function schedulerNameOf(pod: Pod): string {
+  return pod.spec?.schedulerName ?? 'default-scheduler';
 }
 
 /** The profiles with NodeResourcesFit leaving to extenders what is theirs alone. */
