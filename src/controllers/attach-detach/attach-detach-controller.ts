@@ -28,6 +28,7 @@ import {
   wantedVolumes,
   type WantedVolume,
 } from './attachments.ts';
+import { exposeAttachments } from './metrics.ts';
 
 const ACCOUNT = 'attachdetach-controller';
 const NAME = 'persistentvolume-attach-detach-controller';
@@ -228,7 +229,13 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     onDelete: (node) => loop.queue.add(node.metadata.name ?? ''),
   });
   volumes.addHandler({ onUpdate: (old, volume) => void (!deepEqual(old.spec, volume.spec) && all()) });
-  return loop;
+  return {
+    ...loop,
+    async start(signal) {
+      const endMetrics = exposeAttachments(deps.platform.metrics, { nodes, pods, attachments, lookup });
+      await loop.start(signal).finally(endMetrics);
+    },
+  };
 }
 
 function isReady(node: Node): boolean {
