@@ -147,7 +147,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     }
     if (plan.create.length === 0) return { numbers, action: 'reconciling' };
     const { created, error } = await writer.create(view.job, plan.create, signal);
-    metrics.podsCreated(created, plan.create.length - created);
+    metrics.podsCreated(view, { succeeded: created, failed: plan.create.length - created });
     return { numbers: { ...numbers, active: numbers.active + created }, action: 'pods_created', error };
   }
 
