@@ -58,6 +58,7 @@ export function testPluginDeps(parts: Partial<SchedulerPluginDeps> = {}): Schedu
     volumesOfClass: () => [],
     csiNode: () => undefined,
     csiDriver: () => undefined,
+    attachmentsTo: () => [],
     storageCapacities: () => [],
     resourceClaim: () => undefined,
     resourceClaims: () => [],
