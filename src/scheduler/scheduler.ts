@@ -28,7 +28,7 @@ import { createWaitingPods } from './framework/waiting-pods.ts';
 import { createProfiles, leavingToExtenders, schedulerNameOf, type NamedProfile } from './profiles.ts';
 import { createSchedulingQueue, eventTest, type QueueDeps, type SchedulingQueue } from './queue/scheduling-queue.ts';
 import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
-import type { PluginEntry } from './plugins/list.ts';
+import { knownPlugins, type PluginEntry } from './plugins/list.ts';
 import { createSchedulerTimers } from './scheduler-timers.ts';
 import { createSchedulerMetrics, type AttemptResult } from './scheduler-metrics.ts';
 import { exposeSchedulerSizes } from './scheduler-sizes.ts';
@@ -44,8 +44,8 @@ export interface SchedulerDeps {
   readonly platform: BasePlatform;
   /** In the order of the configuration. */
   readonly extenders?: readonly Extender[];
-  /** Plugins that profiles may name beside the built-in ones. */
-  readonly morePlugins?: readonly PluginEntry[];
+  /** What profiles may name; those of the list by default. */
+  readonly plugins?: readonly PluginEntry[];
 }
 
 /** The running scheduler. */
@@ -91,7 +91,7 @@ const SLICE_MS = 4;
 
 /** Creates the scheduler; nothing runs before `start`. */
 export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): Scheduler {
-  const { platform, informers, client, extenders = [], morePlugins = [] } = deps;
+  const { platform, informers, client, extenders = [], plugins = knownPlugins } = deps;
   const [log, random] = [platform.log.child('scheduler'), platform.random.fork('scheduler')];
   const { clock } = platform;
   const objects = followClusterObjects({ client, informers, clock, log });
@@ -101,7 +101,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const profiles = createProfiles(
     {
       ...objects,
-      ...{ client, clock, random, waitingPods, morePlugins, deviceMetrics: metrics },
+      ...{ client, clock, random, waitingPods, known: plugins, deviceMetrics: metrics },
       recorderFor: deps.recorderFor,
       timerFor: timers.forProfile,
     },
