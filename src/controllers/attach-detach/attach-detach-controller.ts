@@ -219,23 +219,24 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     },
   });
   nodes.addHandler({
-    onUpdate(old, node) {
-      const changed =
-        !deepEqual(old.status?.volumesInUse, node.status?.volumesInUse) ||
-        !deepEqual(old.metadata.annotations, node.metadata.annotations) ||
-        isOutOfService(node);
-      if (changed) loop.queue.add(node.metadata.name ?? '');
-    },
+    onUpdate: (old, node) => void (isNews(old, node) && loop.queue.add(node.metadata.name ?? '')),
     onDelete: (node) => loop.queue.add(node.metadata.name ?? ''),
   });
   volumes.addHandler({ onUpdate: (old, volume) => void (!deepEqual(old.spec, volume.spec) && all()) });
   return {
     ...loop,
-    async start(signal) {
-      const endMetrics = exposeAttachments(deps.platform.metrics, { nodes, pods, attachments, lookup });
-      await loop.start(signal).finally(endMetrics);
-    },
+    start: (signal) =>
+      loop.start(signal).finally(exposeAttachments(deps.platform.metrics, { nodes, pods, attachments, lookup })),
   };
+}
+
+/** Whether volumes may have to move for it. */
+function isNews(old: Node, now: Node): boolean {
+  return (
+    !deepEqual(old.status?.volumesInUse, now.status?.volumesInUse) ||
+    !deepEqual(old.metadata.annotations, now.metadata.annotations) ||
+    isOutOfService(now)
+  );
 }
 
 function isReady(node: Node): boolean {
