@@ -73,7 +73,7 @@ async function scene(
     },
     {
       config,
-      morePlugins: [
+      plugins: [
         {
           name: 'One',
           weight: 0,

@@ -14,7 +14,7 @@ import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { bind, reserve, unreserve, type BindingInput } from './binding-cycle.ts';
 import { followClusterObjects } from './cluster-objects.ts';
-import { createSchedulerCache, type SchedulerCache } from './cache/scheduler-cache.ts';
+import { createSchedulerCache } from './cache/scheduler-cache.ts';
 import type { SchedulerConfig } from './config/scheduler-config.ts';
 import { followCluster } from './follow-cluster.ts';
 import { extendersInPreemption, filterByExtenders, scoreByExtenders } from './extenders/ask-extenders.ts';
@@ -25,17 +25,13 @@ import type { CycleState, PostFilterResult, QueuedPod, SchedulerPlugin } from '.
 import { makesRoom, runPostFilters } from './framework/run-post-filters.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
-import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
+import { createProfiles, leavingToExtenders, schedulerNameOf, type NamedProfile } from './profiles.ts';
 import { createSchedulingQueue, eventTest, type QueueDeps, type SchedulingQueue } from './queue/scheduling-queue.ts';
 import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
-import type { PluginEntry } from './plugins/list.ts';
+import { knownPlugins, type PluginEntry } from './plugins/list.ts';
 import { createSchedulerTimers } from './scheduler-timers.ts';
-import {
-  createSchedulerMetrics,
-  exposeSchedulerSizes,
-  type AttemptResult,
-  type SchedulerSizes,
-} from './scheduler-metrics.ts';
+import { createSchedulerMetrics, type AttemptResult } from './scheduler-metrics.ts';
+import { exposeSchedulerSizes } from './scheduler-sizes.ts';
 import { reportUnschedulable } from './report-unschedulable.ts';
 import { createDecisionLog } from './why/decision-log.ts';
 import { explainPod } from './why/explain-pod.ts';
@@ -48,8 +44,8 @@ export interface SchedulerDeps {
   readonly platform: BasePlatform;
   /** In the order of the configuration. */
   readonly extenders?: readonly Extender[];
-  /** Plugins that profiles may name beside the built-in ones. */
-  readonly morePlugins?: readonly PluginEntry[];
+  /** What profiles may name; those of the list by default. */
+  readonly plugins?: readonly PluginEntry[];
 }
 
 /** The running scheduler. */
@@ -93,11 +89,9 @@ const MAKING_ROOM: ReadonlySet<string> = new Set(['DefaultPreemption']);
 /** Pods tried in one go before other work gets a turn. */
 const SLICE_MS = 4;
 
-const schedulerNameOf = (pod: Pod): string => pod.spec?.schedulerName ?? 'default-scheduler';
-
 /** Creates the scheduler; nothing runs before `start`. */
 export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): Scheduler {
-  const { platform, informers, client, extenders = [], morePlugins = [] } = deps;
+  const { platform, informers, client, extenders = [], plugins = knownPlugins } = deps;
   const [log, random] = [platform.log.child('scheduler'), platform.random.fork('scheduler')];
   const { clock } = platform;
   const objects = followClusterObjects({ client, informers, clock, log });
@@ -107,7 +101,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const profiles = createProfiles(
     {
       ...objects,
-      ...{ client, clock, random, waitingPods, morePlugins, deviceMetrics: metrics },
+      ...{ client, clock, random, waitingPods, known: plugins, deviceMetrics: metrics },
       recorderFor: deps.recorderFor,
       timerFor: timers.forProfile,
     },
@@ -335,7 +329,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       if (config.withoutEffect !== undefined)
         log.warn('settings of the configuration have no effect here', { settings: config.withoutEffect.join(', ') });
       signal.addEventListener('abort', () => queue.stop(), { once: true });
-      exposeSchedulerSizes(platform.metrics, () => sizesOf(cache, queue), signal);
+      exposeSchedulerSizes(platform.metrics, { cache, queue }, signal);
       const ownPods = (pod: Pod): boolean => profiles.has(schedulerNameOf(pod));
       pods.addHandler({
         onDelete({ metadata: { uid = '' } }) {
@@ -397,11 +391,6 @@ function firstStatus(plugins: readonly SchedulerPlugin[], pod: Pod): Status | un
     if (status !== undefined) return status;
   }
   return undefined;
-}
-
-function sizesOf(cache: SchedulerCache, queue: SchedulingQueue): SchedulerSizes {
-  const { pods, assumed } = cache.podCounts();
-  return { pending: queue.counts(), cache: { nodes: cache.nodeCount(), pods, assumed_pods: assumed } };
 }
 
 function filterNames({ points }: NamedProfile): string[] {
