@@ -84,6 +84,8 @@ export interface NamedCreateRequest {
  * with status 201. Upstream: rest.NamedCreater.
  */
 export interface CreateSubresource {
+  /** An API version of old clients whose bodies have the same shape. */
+  readonly alike?: string;
   create(request: NamedCreateRequest): Promise<KubernetesObject>;
 }
 
