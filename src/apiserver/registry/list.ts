@@ -3,7 +3,7 @@
  *
  * Checked by metadata and schema alone, without rules of their own: LeaseCandidate, ResourcePoolStatusRequest,
  * PodCertificateRequest, PodGroup, Workload, StorageVersion, StorageVersionMigration, and of resource.k8s.io/v1beta1 all
- * but classes. Checked in part: volume sources other than the common ones.
+ * but classes.
  */
 import { appsDefinitions } from './apps/definitions.ts';
 import { autoscalingDefinitions } from './autoscaling/definitions.ts';
