@@ -44,7 +44,7 @@ function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
 
   return {
     async call(request) {
-      return toAnswer(await send(request, { wantsObjects: true, signal: request.signal ?? never }));
+      return await toAnswer(await send(request, { wantsObjects: true, signal: request.signal ?? never }));
     },
     watch: (request) => {
       // Clients bound their watches because connections can die unnoticed. This one cannot; the server's own limit stays.
@@ -110,12 +110,15 @@ function plainHeaders(headers: ApiHeaders): Record<string, string> {
   return plain;
 }
 
-async function toAnswer(response: ApiResponse): Promise<TransportAnswer> {
+function toAnswer(response: ApiResponse): TransportAnswer | Promise<TransportAnswer> {
   if (response.kind === 'object') {
     return { status: response.status, headers: plainHeaders(response.headers), object: response.object };
   }
-  const raw = await toRawAnswer(response);
-  return { status: raw.status, headers: raw.headers, object: decodeErrorBody(raw.body) };
+  return toRawAnswer(response).then(({ status, headers, body }) => ({
+    status,
+    headers,
+    object: decodeErrorBody(body),
+  }));
 }
 
 async function toRawAnswer(

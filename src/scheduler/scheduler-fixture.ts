@@ -49,6 +49,7 @@ export function testPluginDeps(parts: Partial<SchedulerPluginDeps> = {}): Schedu
     random: createSeededRandom(3),
     recorder: { event: () => undefined },
     schedulerName: 'default-scheduler',
+    deviceMetrics: { claimCreated: () => undefined, waitedFor: () => undefined },
     waitingPods: createWaitingPods(new VirtualClock()),
     pod: () => undefined,
     claim: () => undefined,

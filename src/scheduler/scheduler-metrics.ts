@@ -1,5 +1,6 @@
 /** The scheduler's metrics under upstream's names (pkg/scheduler/metrics). What is a size is read when somebody asks. */
 import type { Metrics } from '../platform/metrics.ts';
+import type { DeviceMetrics } from './framework/plugin-deps.ts';
 import type { Status } from './framework/status.ts';
 
 /** How an attempt to place a pod ended. */
@@ -20,7 +21,7 @@ export interface SchedulerSizes {
 }
 
 /** What is counted. */
-export interface SchedulerMetrics {
+export interface SchedulerMetrics extends DeviceMetrics {
   attempt(attempt: Attempt): void;
   /** `attempts`: how many it took; `seconds`: from entering the queue to bound. */
   scheduled(attempts: number, seconds: number): void;
@@ -39,6 +40,7 @@ const SECONDS = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 
 const POINT_SECONDS = Array.from({ length: 12 }, (_, i) => 0.0001 * 2 ** i);
 const CALL_SECONDS = Array.from({ length: 20 }, (_, i) => 0.00001 * 1.5 ** i);
 const SLI_SECONDS = Array.from({ length: 20 }, (_, i) => 0.01 * 2 ** i);
+const WAIT_SECONDS = Array.from({ length: 14 }, (_, i) => 0.1 * 2 ** i);
 const FEW = [1, 2, 4, 8, 16];
 const VICTIMS = [1, 2, 4, 8, 16, 32, 64];
 
@@ -62,6 +64,7 @@ export function createSchedulerMetrics(metrics: Metrics): SchedulerMetrics {
     ...preemptionMetrics(metrics),
     ...pointMetrics(metrics),
     ...queueMetrics(metrics),
+    ...deviceMetrics(metrics),
   };
 }
 
@@ -179,4 +182,31 @@ function queueMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'incoming'> {
     labels: ['queue', 'event'],
   });
   return { incoming: (event, queue) => incoming.inc({ queue, event }) };
+}
+
+function deviceMetrics(metrics: Metrics): DeviceMetrics {
+  const claims = metrics.counter({
+    name: 'scheduler_resourceclaim_creates_total',
+    help: "Claims to be made for pods' extended resources, by how that ended.",
+    labels: ['status'],
+  });
+  const ofWait = ['profile', 'driver', 'status'];
+  const waits = metrics.counter({
+    name: 'scheduler_dra_bindingconditions_allocations_total',
+    help: 'Attempts to bind a pod that waited for devices of a driver, by how that ended.',
+    labels: ofWait,
+  });
+  const duration = metrics.histogram({
+    name: 'scheduler_dra_bindingconditions_wait_duration_seconds',
+    help: 'Time that binding waited for devices to be ready.',
+    labels: ofWait,
+    buckets: WAIT_SECONDS,
+  });
+  return {
+    claimCreated: (status) => claims.inc({ status }),
+    waitedFor({ profile, driver, status, seconds }) {
+      waits.inc({ profile, driver, status });
+      duration.observe(seconds, { profile, driver, status });
+    },
+  };
 }

@@ -107,7 +107,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const profiles = createProfiles(
     {
       ...objects,
-      ...{ client, clock, random, waitingPods, morePlugins },
+      ...{ client, clock, random, waitingPods, morePlugins, deviceMetrics: metrics },
       recorderFor: deps.recorderFor,
       timerFor: timers.forProfile,
     },

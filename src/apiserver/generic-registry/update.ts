@@ -54,9 +54,9 @@ function strategyOf(store: GenericStore, subresource: string): Strategy<Kubernet
 }
 
 /** Updates (or, where allowed, creates). Rejects with StatusErrors. */
-export async function updateObject(store: GenericStore, request: UpdateRequest): Promise<WriteOutcome> {
+export function updateObject(store: GenericStore, request: UpdateRequest): Promise<WriteOutcome> {
   const key = store.keyOf(request);
-  return await writeFromCache<WriteOutcome>(store, key, async (current, attempt) => {
+  return writeFromCache<WriteOutcome>(store, key, async (current, attempt) => {
     if (current === undefined) return await createMissing(store, request);
     const preparing = store.prepare([current]);
     if (preparing !== undefined) await preparing;

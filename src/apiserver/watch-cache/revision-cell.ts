@@ -27,13 +27,22 @@ const encoded = new WeakMap<Uint8Array, KubernetesObject>();
  * the bytes gets and must not change any more: the cell of these bytes shares it, unless it is `seldomRead`.
  */
 export function encodeStored(object: KubernetesObject, seldomRead = false): Uint8Array {
-  const { kind, apiVersion, metadata, ...rest } = object;
-  const { resourceVersion: _, ...meta } = metadata;
-  const text = stringifyJson({ kind, apiVersion, metadata: meta, ...rest });
+  const text = textOf(object);
   const bytes = ownMemory(Buffer.byteLength(text));
   bytes.write(text);
   if (!seldomRead) encoded.set(bytes, object);
   return bytes;
+}
+
+/** In pieces: V8 takes half as long for the metadata, the spec and the status of a pod as for all of them at once. */
+function textOf(object: KubernetesObject & { readonly spec?: unknown; readonly status?: unknown }): string {
+  const { kind, apiVersion, metadata, spec, status, ...rest } = object;
+  const { resourceVersion: _, ...meta } = metadata;
+  let text = stringifyJson({ kind, apiVersion, metadata: meta }).slice(0, -1);
+  if (spec !== undefined) text += `,"spec":${stringifyJson(spec)}`;
+  if (status !== undefined) text += `,"status":${stringifyJson(status)}`;
+  const others = stringifyJson(rest);
+  return others === '{}' ? `${text}}` : `${text},${others.slice(1)}`;
 }
 
 /** Not a piece of Buffer's pool: one cell that lives long would keep all of the 64 KB that it shares with others. */

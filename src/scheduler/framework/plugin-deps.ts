@@ -48,6 +48,19 @@ export interface ClusterObjects {
   readonly servicesOf: (pod: Pod) => readonly Service[];
 }
 
+/** What is counted of claims and devices. */
+export interface DeviceMetrics {
+  /** A claim for a pod's extended resources was to be written. */
+  claimCreated(status: 'success' | 'failure'): void;
+  /** Binding waited until devices of the driver were ready. */
+  waitedFor(told: {
+    readonly profile: string;
+    readonly driver: string;
+    readonly status: 'success' | 'failure' | 'timeout';
+    readonly seconds: number;
+  }): void;
+}
+
 /** Everything. */
 export interface SchedulerPluginDeps extends ClusterObjects {
   readonly client: Client;
@@ -55,6 +68,7 @@ export interface SchedulerPluginDeps extends ClusterObjects {
   readonly random: Random;
   readonly recorder: EventRecorder;
   readonly schedulerName: string;
+  readonly deviceMetrics: DeviceMetrics;
   /** Pods that Permit plugins hold back. */
   readonly waitingPods: WaitingPods;
 }

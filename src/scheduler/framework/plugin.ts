@@ -95,6 +95,8 @@ export interface SchedulerPlugin {
    * the node does not change.
    */
   readonly nodeLocal?: true;
+  /** Of a `nodeLocal` plugin whose scores depend on more: they are worked out anew each time. */
+  readonly scoresLookFurther?: boolean;
   /** Holds a pod out of the queue (scheduling gates). */
   preEnqueue?(pod: Pod): Status | undefined;
   /** Negative: `a` first. Exactly one plugin of a profile sorts. */

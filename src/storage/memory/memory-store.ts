@@ -88,7 +88,7 @@ class MemoryStore implements Store {
       const dueWallMs = this.#clock.nowMs() + request.ttlSeconds * 1000;
       this.#expiries.set({ key: request.key, revision: this.#history.revision, dueWallMs });
     }
-    return written;
+    return await written;
   }
 
   async delete(request: DeleteRequest): Promise<WriteResult> {
@@ -97,7 +97,7 @@ class MemoryStore implements Store {
     if (lost !== undefined) return lost;
     if (this.#history.latest(request.key) === undefined) return { ok: false };
     this.#expiries.clear(request.key);
-    return this.#write(request.key, undefined);
+    return await this.#write(request.key, undefined);
   }
 
   watch(range: WatchRange, watcher: StoreWatcher): StoreWatch {
@@ -134,12 +134,10 @@ class MemoryStore implements Store {
 
   #write(key: string, value: Uint8Array | undefined): Promise<WriteResult> {
     const event = this.#history.apply(key, value);
-    const { revision, previous } = event;
+    const { revision } = event;
     if (this.#history.changes > 2 * this.#keepChanges) this.#history.compact(revision - this.#keepChanges);
     return new Promise((resolve) => {
-      this.#hub.publish({ events: [event], revision }, () =>
-        resolve(previous === undefined ? { ok: true, revision } : { ok: true, revision, previous }),
-      );
+      this.#hub.publish({ events: [event], revision }, () => resolve({ ok: true, revision }));
     });
   }
 

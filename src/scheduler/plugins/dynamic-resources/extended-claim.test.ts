@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DeviceClasses, Nodes, Pods } from '../../../api/gen/resources.ts';
+import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
+import type { Client } from '../../../client/client.ts';
 import { startScheduler } from '../../running-scheduler-fixture.ts';
 import { testNode, testPod } from '../../scheduler-fixture.ts';
+import { wantedClaim } from './claim-requests.ts';
+import { writeExtendedClaim } from './extended-claim.ts';
 
 const gpu = 'example.com/gpu';
 const requests = { cpu: '1', [gpu]: '1' };
@@ -35,5 +39,30 @@ describe('a pod bound to a node whose device plugin has its extended resource', 
       assert.equal(run.pod('p')?.status?.extendedResourceClaimStatus, undefined);
       const told = run.api.requests.filter(({ body }) => JSON.stringify(body ?? '').includes('extendedResourceClaim'));
       assert.equal(told.length, writes);
+    });
+});
+
+describe('the claim for extended resources', () => {
+  const cases: [what: string, uid: string, answers: boolean, counted: string[]][] = [
+    ['is counted when it is made', 'extended-resources-of-uid-p', true, ['success']],
+    ['is counted when it cannot be made', 'extended-resources-of-uid-p', false, ['failure']],
+    ['is not made again when an earlier attempt has left it', 'left', true, []],
+  ];
+  for (const [what, uid, answers, counted] of cases)
+    test(what, async () => {
+      const told: string[] = [];
+      const client = {
+        resource: () => ({
+          create: async (claim: object) => (answers ? claim : Promise.reject(new Error('refused'))),
+        }),
+      } as unknown as Client;
+      const deviceMetrics = { claimCreated: (status: string) => void told.push(status), waitedFor: () => undefined };
+      const claim: ResourceClaim = { metadata: { name: 'c', namespace: 'default', uid }, spec: {} };
+      const want = { wanted: wantedClaim(claim, () => undefined), mappings: [] };
+      const { signal } = new AbortController();
+      const writing = writeExtendedClaim({ client, deviceMetrics }, { pod, want }, signal);
+      if (answers) await writing;
+      else await assert.rejects(writing, /refused/);
+      assert.deepEqual(told, counted);
     });
 });

@@ -15,7 +15,7 @@ import { controllerOf } from '../../../component-helpers/owner-references.ts';
 import { CLAIM_FINALIZER, EXTENDED_RESOURCE_CLAIM } from '../../../component-helpers/resource-claims.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { extendedClasses } from '../../framework/extended-classes.ts';
-import type { ClusterObjects } from '../../framework/plugin-deps.ts';
+import type { ClusterObjects, DeviceMetrics } from '../../framework/plugin-deps.ts';
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
 import { extendedRequests } from './extended-requests.ts';
 
@@ -95,14 +95,14 @@ function uidInMemory({ metadata }: Pod): string {
 
 /** Writes the claim, unless it is left from an earlier attempt; its allocation is the next step. */
 export async function writeExtendedClaim(
-  client: Client,
+  { client, deviceMetrics }: { readonly client: Client; readonly deviceMetrics: DeviceMetrics },
   { pod, want }: { readonly pod: Pod; readonly want: ExtendedWant },
   signal: AbortSignal,
 ): Promise<ResourceClaim> {
   const { claim } = want.wanted;
   const { name = '', namespace = '', uid = '' } = pod.metadata;
   if (claim.metadata.uid !== uidInMemory(pod)) return claim;
-  return client.resource(ResourceClaims).create(
+  const creating = client.resource(ResourceClaims).create(
     {
       apiVersion: 'resource.k8s.io/v1',
       kind: 'ResourceClaim',
@@ -115,6 +115,16 @@ export async function writeExtendedClaim(
       spec: claim.spec,
     },
     { signal },
+  );
+  return creating.then(
+    (created) => {
+      deviceMetrics.claimCreated('success');
+      return created;
+    },
+    (error: unknown) => {
+      deviceMetrics.claimCreated('failure');
+      throw error;
+    },
   );
 }
 
