@@ -70,11 +70,11 @@ function validateHard(name: string, quantity: string, field: Field): void {
     field.invalid(quantity, 'must be an integer');
 }
 
-function validateScope(scope: string, { spec }: ResourceQuota, shown: unknown, field: Field): void {
+function problemsOfScope(scope: string, { spec }: ResourceQuota): readonly string[] {
   const fits = SCOPES.get(scope);
-  if (fits === undefined) return field.invalid(shown, 'unsupported scope');
-  for (const resource of Object.keys(spec?.hard ?? {}))
-    if (isStandard(resource) && !fits.has(resource)) field.invalid(shown, 'unsupported scope applied to resource');
+  if (fits === undefined) return ['unsupported scope'];
+  const unfit = Object.keys(spec?.hard ?? {}).filter((resource) => isStandard(resource) && !fits.has(resource));
+  return unfit.map(() => 'unsupported scope applied to resource');
 }
 
 function validateTogether(scopes: readonly string[], shown: unknown, field: Field): void {
@@ -110,12 +110,12 @@ export function validateResourceQuota(quota: ResourceQuota, field: Field): void 
   for (const [name, quantity] of Object.entries(quota.spec?.hard ?? {}))
     validateHard(name, quantity, spec.at('hard').key(name));
   const scopes = quota.spec?.scopes ?? [];
-  for (const scope of scopes) validateScope(scope, quota, scopes, spec.at('scopes'));
+  for (const scope of scopes) spec.at('scopes').complain(scopes, problemsOfScope(scope, quota));
   validateTogether(scopes, scopes, spec.at('scopes'));
   const expressions = quota.spec?.scopeSelector?.matchExpressions ?? [];
   const place = spec.at('scopeSelector').at('matchExpressions');
   for (const expression of expressions) {
-    validateScope(expression.scopeName, quota, expressions, place);
+    place.complain(expressions, problemsOfScope(expression.scopeName, quota));
     validateRequirement(expression, place);
   }
   const named = expressions.map(({ scopeName }) => scopeName);
