@@ -77,6 +77,10 @@ export function createVolumeBinding(
     },
     unreserve: (state, pod) => giveBack(state, pod),
     postBind: (state, pod) => giveBack(state, pod),
+    preBindPreFlight: (state) =>
+      (state.get(NAME) as Kept | undefined)?.chosen === undefined
+        ? { code: 'skip', reasons: [], plugin: NAME }
+        : undefined,
     async preBind(state, _pod, target) {
       const volumes = (state.get(NAME) as Kept | undefined)?.chosen;
       return volumes === undefined ? undefined : bindClaims(deps, { volumes, timeoutMs: args.bindTimeoutMs }, target);
