@@ -1,4 +1,4 @@
-/** The scheduler's metrics under upstream's names (pkg/scheduler/metrics). What is a size is read when somebody asks. */
+/** What the scheduler counts, under upstream's names (pkg/scheduler/metrics). */
 import type { Metrics } from '../platform/metrics.ts';
 import type { DeviceMetrics } from './framework/plugin-deps.ts';
 import type { Status } from './framework/status.ts';
@@ -12,12 +12,6 @@ export interface Attempt {
   readonly result: AttemptResult;
   /** From the start of the cycle to its verdict, binding included. */
   readonly seconds: number;
-}
-
-/** Sizes of the queue's parts and of the cache. */
-export interface SchedulerSizes {
-  readonly pending: Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>>;
-  readonly cache: Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>>;
 }
 
 /** What is counted. */
@@ -66,32 +60,6 @@ export function createSchedulerMetrics(metrics: Metrics): SchedulerMetrics {
     ...queueMetrics(metrics),
     ...deviceMetrics(metrics),
   };
-}
-
-/** Tells the sizes, at every exposition, until the signal aborts. */
-export function exposeSchedulerSizes(metrics: Metrics, sizes: () => SchedulerSizes, signal: AbortSignal): void {
-  const pending = metrics.gauge({
-    name: 'scheduler_pending_pods',
-    help: 'Pods without a node: to be tried next (active), after a pause (backoff), after an event that may help (unschedulable), not before their gates are gone (gated).',
-    labels: ['queue'],
-  });
-  const cache = metrics.gauge({
-    name: 'scheduler_cache_size',
-    help: 'Nodes, pods and pods on their way to a node that the scheduler knows.',
-    labels: ['type'],
-  });
-  let last: SchedulerSizes | undefined;
-  const end = metrics.beforeExpose(() => {
-    const now = (last = sizes());
-    for (const [queue, count] of Object.entries(now.pending)) pending.set(count, { queue });
-    for (const [type, count] of Object.entries(now.cache)) cache.set(count, { type });
-  });
-  const forget = (): void => {
-    end();
-    for (const queue of Object.keys(last?.pending ?? {})) pending.remove({ queue });
-    for (const type of Object.keys(last?.cache ?? {})) cache.remove({ type });
-  };
-  signal.addEventListener('abort', forget, { once: true });
 }
 
 function attemptMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'attempt' | 'scheduled' | 'algorithmSeconds'> {

@@ -1,7 +1,7 @@
 /** What a pod's status says of the claim for its extended resources, once it is bound. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { DeviceClasses, Nodes, Pods } from '../../../api/gen/resources.ts';
+import { DeviceClasses, Nodes, Pods, ResourceClaims } from '../../../api/gen/resources.ts';
 import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import type { Client } from '../../../client/client.ts';
 import { startScheduler } from '../../running-scheduler-fixture.ts';
@@ -40,6 +40,27 @@ describe('a pod bound to a node whose device plugin has its extended resource', 
       const told = run.api.requests.filter(({ body }) => JSON.stringify(body ?? '').includes('extendedResourceClaim'));
       assert.equal(told.length, writes);
     });
+});
+
+test('the claim of an attempt that failed goes when no device class stands for the resource any more', async (t) => {
+  const run = await startScheduler(t, (api) => {
+    const node = testNode('n');
+    const allocatable = { ...node.status?.allocatable, [gpu]: '1' };
+    api.seed(Nodes, { ...node, status: { ...node.status, allocatable } });
+    api.seed(ResourceClaims, {
+      metadata: {
+        name: 'left',
+        namespace: 'default',
+        annotations: { 'resource.kubernetes.io/extended-resource-claim': 'true' },
+        ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'uid-p', controller: true }],
+      },
+      spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'gone' } }] } },
+    });
+    api.seed(Pods, pod);
+  });
+  await run.clock.advance(5000);
+  assert.deepEqual(run.api.objects(ResourceClaims), []);
+  assert.equal(run.pod('p')?.spec?.nodeName, 'n', run.events().join('\n'));
 });
 
 describe('the claim for extended resources', () => {

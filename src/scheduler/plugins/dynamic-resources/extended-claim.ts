@@ -12,6 +12,7 @@ import type { Client } from '../../../client/client.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
 import { controllerOf } from '../../../component-helpers/owner-references.ts';
+import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import { CLAIM_FINALIZER, EXTENDED_RESOURCE_CLAIM } from '../../../component-helpers/resource-claims.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { extendedClasses } from '../../framework/extended-classes.ts';
@@ -38,12 +39,12 @@ export interface ExtendedWant {
 /** Where claims and classes are looked up. */
 export type ExtendedDeps = Pick<ClusterObjects, 'resourceClaims' | 'deviceClass' | 'extendedResourceClass'>;
 
-/** Undefined for most pods: no device class stands for any of their resources. */
+/** Undefined for most pods: no device class stands for any of their resources, nor did at an earlier attempt. */
 export function findExtendedResources(deps: ExtendedDeps, pod: Pod): ExtendedResources | undefined {
+  if (podRequests(pod).requests.scalars === undefined) return undefined;
   const classes = extendedClasses(deps.extendedResourceClass, pod);
-  if (classes.size === 0) return undefined;
   const left = deps.resourceClaims().find((claim) => isExtendedClaimOf(claim, pod));
-  return { classes, left, wants: new Map() };
+  return classes.size === 0 && left === undefined ? undefined : { classes, left, wants: new Map() };
 }
 
 /** Whether the claim was made for the extended resources of the pod. */
