@@ -360,6 +360,7 @@ function runtimeConfig(parts: Parts, core: KubeletCore): Parameters<typeof creat
     resources: {
       cgroupVersion: platform.cgroups.version,
       memoryCapacityBytes: host.memoryBytes,
+      hugePageSizesBytes: host.hugePages.map(({ pageSizeBytes }) => pageSizeBytes),
       cpuCfsQuota: cgroups.cpuCfsQuota,
       cpuCfsQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
       singleProcessOomKill: cgroups.singleProcessOomKill,

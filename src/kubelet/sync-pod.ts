@@ -139,6 +139,8 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
 
   /** Looks at what the runtime made of it and reports that. */
   async function reportAfter(pod: Pod, result: PodSyncResult, signal: AbortSignal): Promise<number> {
+    // What the runtime told of the steps comes in first: the look below sees it, and no other is needed for it.
+    await deps.platform.clock.yield();
     const actedAt = deps.podCache.now();
     deps.reasonCache.update(podUid(pod), result);
     try {

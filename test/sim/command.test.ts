@@ -25,7 +25,7 @@ test('a failing scenario is run, replayed and shrunk; one that is not understood
   const folder = await mkdtemp(join(tmpdir(), 'keelson-sim-'));
   t.after(() => rm(folder, { recursive: true }));
   const sim = async (...args: string[]): Promise<{ code: number; said: string }> => {
-    const program = [join(repositoryRoot, 'src/cli/main.ts'), 'sim', ...args];
+    const program = [join(repositoryRoot, 'bin/keelson'), 'sim', ...args];
     try {
       const { stdout } = await promisify(execFile)(process.execPath, program, { cwd: folder });
       return { code: 0, said: stdout };
@@ -43,6 +43,7 @@ test('a failing scenario is run, replayed and shrunk; one that is not understood
 
   const replay = await sim('replay', 'web.seed-7.replay.yaml');
   assert.deepEqual([replay.code, message.test(replay.said)], [1, true], replay.said);
+  assert.match(replay.said, /\n {4}pod default\/web\n[^]*\nkeelson: Web survives one machine fails with seed 7\n$/);
 
   const shrunk = await sim('shrink', 'web.seed-7.replay.yaml');
   assert.deepEqual([shrunk.code, shrunk.said], [0, 'web.seed-7.min.yaml: 4 of 8 steps play a part\n']);
