@@ -1,10 +1,10 @@
 /** Selects devices by expressions over `device`. Upstream: dynamic-resource-allocation/cel. */
-import type { Device, DeviceAttribute, DeviceSelector } from '../../../api/gen/resource-v1.ts';
-import { compile, type Program } from '../../../api/cel/compile.ts';
-import { createEnvironment, type CelEnvironment } from '../../../api/cel/environment.ts';
-import { quantityOf } from '../../../api/cel/libraries/quantity.ts';
-import { semverOf } from '../../../api/cel/libraries/semver.ts';
-import { BOOL, DYN, mapType, scalarType, STRING, structOf, type ValueType } from '../../../api/cel/value-types.ts';
+import type { Device, DeviceAttribute, DeviceSelector } from '../../api/gen/resource-v1.ts';
+import { compile, type Program } from '../../api/cel/compile.ts';
+import { createEnvironment, type CelEnvironment } from '../../api/cel/environment.ts';
+import { quantityOf } from '../../api/cel/libraries/quantity.ts';
+import { semverOf } from '../../api/cel/libraries/semver.ts';
+import { BOOL, DYN, mapType, scalarType, STRING, structOf, type ValueType } from '../../api/cel/value-types.ts';
 
 /** Whether a device of a driver is selected. Throws what the expression throws. */
 export type DeviceTest = (driver: string, device: Device) => boolean;
