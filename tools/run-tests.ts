@@ -3,7 +3,7 @@
 //
 //   node tools/run-tests.ts [STAGE...]
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -89,6 +89,7 @@ function readTotals({ commands }: Stage, folder: string): TestTotals | undefined
   return sum;
 }
 
+/** Runs Node.js; what it writes to its standard error is shown when it fails. */
 function runNode(args: readonly string[], totals: string): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const env = {
@@ -96,13 +97,18 @@ function runNode(args: readonly string[], totals: string): Promise<boolean> {
     KEELSON_TEST_TOTALS: totals,
     NODE_COMPILE_CACHE: join(repositoryRoot, '.cache', 'compile'),
   };
-  const child = spawn(process.execPath, args, { cwd: repositoryRoot, env, stdio: ['ignore', 'inherit', 'inherit'] });
+  // Control planes in the process of the tests log there.
+  const errors = `${totals}.stderr`;
+  const fd = openSync(errors, 'w');
+  const child = spawn(process.execPath, args, { cwd: repositoryRoot, env, stdio: ['ignore', 'inherit', fd] });
+  closeSync(fd);
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
   for (const signal of signals) process.on(signal, forward);
   child.on('error', reject);
   child.on('exit', (code) => {
     for (const signal of signals) process.off(signal, forward);
+    if (code !== 0) process.stderr.write(readFileSync(errors));
     resolve(code === 0);
   });
   return promise;

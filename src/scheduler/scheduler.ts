@@ -32,7 +32,7 @@ import { knownPlugins, type PluginEntry } from './plugins/list.ts';
 import { createSchedulerTimers } from './scheduler-timers.ts';
 import { createSchedulerMetrics, type AttemptResult } from './scheduler-metrics.ts';
 import { exposeSchedulerSizes } from './scheduler-sizes.ts';
-import { reportUnschedulable } from './report-unschedulable.ts';
+import { reportNomination, reportUnschedulable } from './report-unschedulable.ts';
 import { createDecisionLog } from './why/decision-log.ts';
 import { explainPod } from './why/explain-pod.ts';
 
@@ -116,6 +116,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const decisions = createDecisionLog();
   const queue = queueOf({ clock, profiles: [...profiles.values()], profileOf, incoming: metrics.incoming }, config);
   const cursor = { startAt: 0 };
+  const pods = informers.informer<Pod>(Pods);
   let running = false;
 
   /** Most pods are done at once; with extenders it takes until they have answered. */
@@ -178,21 +179,28 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       return rejection.then((later) => reject(cycle, later, signal));
     }
     note(pod, result);
-    cache.assume(pod, result.node);
+    const { node: nodeName } = result;
+    cache.assume(pod, nodeName);
+    // It counts as placed now, not as promised.
+    nominations.delete(pod.metadata.uid ?? '');
     const binder = extenders.find(({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod));
     const input: BindingInput = {
       profile,
       state,
       pod,
-      nodeName: result.node,
+      nodeName,
       signal,
       waitingPods,
       ...(binder === undefined ? {} : { binder }),
+      nominate: () =>
+        reportNomination(client, pod, nodeName).catch((error: unknown) =>
+          log.warn('cannot write which node the pod is for', { err: error }),
+        ),
     };
     const refused = reserve(input);
     if (refused !== undefined) return undo(cycle, input, refused);
     void bind(input).then(
-      (status) => (status === undefined ? bound(cycle, result.node) : undo(cycle, input, status)),
+      (status) => (status === undefined ? bound(cycle, nodeName) : undo(cycle, input, status)),
       (error: unknown) => undo(cycle, input, { code: 'error', plugin: '', reasons: [String(error)], cause: error }),
     );
   };
@@ -229,6 +237,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const uid = queued.pod.metadata.uid ?? '';
     unreserve(input);
     cache.forget(uid);
+    const now = pods.get({ namespace: queued.pod.metadata.namespace ?? '', name: queued.pod.metadata.name ?? '' });
+    if (now?.metadata.uid === uid) nominations.follow(now);
     // The room it would have taken is free again, for others.
     const spec = { ...queued.pod.spec, nodeName: input.nodeName };
     queue.notify('assigned-pod/delete', { ...queued.pod, spec }, undefined);
@@ -310,7 +320,6 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       running = false;
     }
   };
-  const pods = informers.informer<Pod>(Pods);
   const explainDeps = {
     profileOf: (name: string) => profiles.get(name),
     cache,

@@ -14,10 +14,9 @@ import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { type EtcdServer, startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { createEtcdStore } from '../../src/storage/etcd/etcd-store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
+import { keelsonProgram } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
-
-const main = join(import.meta.dirname, '../../src/cli/main.ts');
 
 describe('keelson apiserver', { skip: withoutEtcd }, () => {
   const platform = createNodePlatform();
@@ -64,7 +63,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     child = spawn(
       process.execPath,
       [
-        ...[main, 'apiserver', `--etcd-servers=${etcd.url}`, '--etcd-prefix=/mine', `--secure-port=${port}`],
+        ...[keelsonProgram, 'apiserver', `--etcd-servers=${etcd.url}`, '--etcd-prefix=/mine', `--secure-port=${port}`],
         ...['--bind-address=127.0.0.1', `--client-ca-file=${dir}/ca.crt`, `--cert-dir=${folder}/certs`],
         ...[`--tls-cert-file=${dir}/apiserver.crt`, `--tls-private-key-file=${dir}/apiserver.key`],
         ...['--service-account-issuer=https://issuer.example', `--service-account-signing-key-file=${dir}/sa.key`],
@@ -202,7 +201,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
   test('refuses what it cannot use in one line', async () => {
     const run = (args: string[]): Promise<{ code: number; stderr: string }> =>
       new Promise((resolve) =>
-        execFile(process.execPath, [main, 'apiserver', ...args], (error, _stdout, stderr) =>
+        execFile(process.execPath, [keelsonProgram, 'apiserver', ...args], (error, _stdout, stderr) =>
           resolve({ code: Number(error?.code ?? 0), stderr }),
         ),
       );

@@ -19,10 +19,9 @@ import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { type EtcdServer, startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
+import { keelsonProgram } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { startWebhookServer, type WebhookServer } from './webhook-server.ts';
-
-const main = join(import.meta.dirname, '../../src/cli/main.ts');
 
 interface Answer {
   readonly status: number;
@@ -129,7 +128,13 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
     child = spawn(
       process.execPath,
       [
-        ...[main, 'apiserver', `--etcd-servers=${etcd.url}`, `--secure-port=${port}`, '--bind-address=127.0.0.1'],
+        ...[
+          keelsonProgram,
+          'apiserver',
+          `--etcd-servers=${etcd.url}`,
+          `--secure-port=${port}`,
+          '--bind-address=127.0.0.1',
+        ],
         ...[`--tls-cert-file=${at('serving.crt')}`, `--tls-private-key-file=${at('serving.key')}`],
         ...[`--client-ca-file=${dir}/ca.crt`, `--token-auth-file=${at('tokens.csv')}`, '--authorization-mode=RBAC'],
         ...['--service-account-issuer=https://issuer.example', `--service-account-signing-key-file=${dir}/sa.key`],

@@ -4,13 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { start, type Running } from '../integration/fixtures/programs.ts';
+import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
-
-const main = join(import.meta.dirname, '../../src/cli/main.ts');
 
 describe('flags of keelson controller-manager', () => {
   let plane: ControlPlaneFixture;
@@ -26,7 +23,7 @@ describe('flags of keelson controller-manager', () => {
       ...['--automatic-token-secrets', `--root-ca-file=${plane.directory}/pki/ca.crt`],
       `--service-account-private-key-file=${plane.directory}/pki/sa.key`,
     ];
-    manager = start(process.execPath, [main, 'controller-manager', ...flags]);
+    manager = start(process.execPath, [keelsonProgram, 'controller-manager', ...flags]);
   });
   after(async () => {
     manager?.kill('SIGKILL');

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Leases } from '../../src/api/gen/resources.ts';
 import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
-import { start, type Running } from '../integration/fixtures/programs.ts';
+import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { createNodeNet } from '../../src/platform/node/net.ts';
 import { until } from '../integration/fixtures/until.ts';
 
-const repository = join(import.meta.dirname, '../..');
 const key = { namespace: 'kube-system', name: 'kube-controller-manager' };
 
 describe('controllers alone', () => {
@@ -42,7 +41,7 @@ describe('controllers alone', () => {
       '--secure-port=0',
       ...more,
     ];
-    const running = start(process.execPath, [join(repository, 'src/cli/main.ts'), ...args]);
+    const running = start(process.execPath, [keelsonProgram, ...args]);
     managers.push(running);
     return running;
   };

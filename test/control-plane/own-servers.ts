@@ -9,10 +9,9 @@ import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
 import { createRestClient } from '../../src/client/rest-client.ts';
 import { instanceHash } from '../../src/cluster/instance.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
+import { keelsonProgram } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
-
-const main = join(import.meta.dirname, '../../bin/keelson');
 
 /** What a command said. */
 export interface Said {
@@ -51,7 +50,7 @@ export function run(program: string, args: readonly string[]): Promise<Said> {
 
 /** Runs `keelson`; never rejects for a failing command. */
 export function keelson(args: readonly string[]): Promise<Said> {
-  return run(process.execPath, [main, ...args]);
+  return run(process.execPath, [keelsonProgram, ...args]);
 }
 
 /** Prepares a server of this name at an address of loopback; nothing runs yet. */
@@ -71,7 +70,7 @@ export async function ownServer(name: string, address: string): Promise<OwnServe
     dataDir,
     keelson: ([command = '', ...args]) => control(command, ...args),
     async start(options = []) {
-      const started = spawn(process.execPath, [main, 'server', ...own, ...options], {
+      const started = spawn(process.execPath, [keelsonProgram, 'server', ...own, ...options], {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       child = started;

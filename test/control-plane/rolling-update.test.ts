@@ -7,10 +7,8 @@ import { test } from 'node:test';
 import { Pods, ReplicationControllers } from '../../src/api/gen/resources.ts';
 import type { ReplicationController } from '../../src/api/gen/core-v1.ts';
 import { Cluster } from '../../src/testing/index.ts';
-import { start } from '../integration/fixtures/programs.ts';
+import { keelsonProgram, start } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
-
-const main = join(import.meta.dirname, '../../src/cli/main.ts');
 
 const controller = (version: string): ReplicationController => ({
   apiVersion: 'v1',
@@ -40,7 +38,7 @@ test('keelson rolling-update: killed, it is taken up where it was', async (t) =>
   const roll = (period: string) => {
     const times = [`--update-period=${period}`, '--poll-interval=100ms'];
     const files = ['-f', join(folder, 'next.json'), `--kubeconfig=${folder}/kubeconfig`];
-    return start(process.execPath, [main, 'rolling-update', 'web-1', ...files, ...times]);
+    return start(process.execPath, [keelsonProgram, 'rolling-update', 'web-1', ...files, ...times]);
   };
   // It would wait an hour after the first pod.
   const first = roll('1h');

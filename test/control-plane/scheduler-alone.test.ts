@@ -1,14 +1,11 @@
 /** `keelson scheduler` as a process of its own, started as kubeadm starts upstream's: it leads, binds, and tells its health over TLS. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { createNodeNet } from '../../src/platform/node/net.ts';
-import { start, type Running } from '../integration/fixtures/programs.ts';
+import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
-
-const main = join(import.meta.dirname, '../../src/cli/main.ts');
 
 describe('the scheduler alone', () => {
   let plane: ControlPlaneFixture;
@@ -26,7 +23,7 @@ describe('the scheduler alone', () => {
     securePort = await freePort();
     const conf = plane.kubeconfig;
     scheduler = start(process.execPath, [
-      ...[main, 'scheduler', `--authentication-kubeconfig=${conf}`, `--authorization-kubeconfig=${conf}`],
+      ...[keelsonProgram, 'scheduler', `--authentication-kubeconfig=${conf}`, `--authorization-kubeconfig=${conf}`],
       ...['--bind-address=127.0.0.1', `--kubeconfig=${conf}`, '--leader-elect=true', `--secure-port=${securePort}`],
     ]);
   });

@@ -10,11 +10,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Nodes, Pods, ServiceAccounts } from '../../src/api/gen/resources.ts';
 import type { PodSpec } from '../../src/api/gen/core-v1.ts';
-import { start, type Running } from '../integration/fixtures/programs.ts';
+import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
-
-const main = join(import.meta.dirname, '../../src/cli/main.ts');
 
 describe('schedulers side by side', () => {
   let plane: ControlPlaneFixture;
@@ -62,7 +60,7 @@ describe('schedulers side by side', () => {
 
   function startScheduler(...flags: string[]): Running {
     const program = start(process.execPath, [
-      ...[main, 'scheduler', `--kubeconfig=${plane.kubeconfig}`, '--secure-port=0', ...flags],
+      ...[keelsonProgram, 'scheduler', `--kubeconfig=${plane.kubeconfig}`, '--secure-port=0', ...flags],
     ]);
     running.push(program);
     return program;

@@ -7,10 +7,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
+import { keelsonProgram } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { keelson, run, type Said } from './own-servers.ts';
-
-const bin = join(import.meta.dirname, '../../bin/keelson');
 
 const IMAGES = `
 web:1:
@@ -43,7 +42,7 @@ describe('keelson up --simulate', () => {
     folder = await mkdtemp(join(tmpdir(), 'keelson-simulated-'));
     await writeFile(join(folder, 'images.yaml'), IMAGES);
     const args = await up('--nodes=3', `--images=${folder}/images.yaml`);
-    server = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
+    server = spawn(process.execPath, [keelsonProgram, ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
     await until('three nodes are Ready', async () => {
       assert.equal(server.exitCode, null);
       const { stdout } = await kubectl('get', 'nodes', '--no-headers');

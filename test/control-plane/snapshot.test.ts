@@ -1,6 +1,5 @@
 /** `keelson snapshot save|restore` by its command line: running, stopped, broken, etcd's. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,29 +8,15 @@ import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { createEtcdStore } from '../../src/storage/etcd/etcd-store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
+import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
+import { until } from '../integration/fixtures/until.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
-
-const main = join(import.meta.dirname, '../../src/cli/main.ts');
-
-interface Said {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function run(program: string, args: readonly string[]): Promise<Said> {
-  return new Promise((resolve) =>
-    execFile(program, args, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 255), stdout, stderr }),
-    ),
-  );
-}
-const keelson = (...args: string[]): Promise<Said> => run(process.execPath, [main, ...args]);
+import { keelson, run, type Said } from './own-servers.ts';
 
 describe('snapshots', () => {
   let folder: string;
   let dataDir: string;
-  let running: ChildProcess | undefined;
+  let running: Running | undefined;
   const kubectl = async (...args: string[]): Promise<Said> =>
     run(kubectlProgram(), [`--kubeconfig=${dataDir}/admin.kubeconfig`, `--cache-dir=${folder}/cache`, ...args]);
 
@@ -45,18 +30,15 @@ describe('snapshots', () => {
       `--https-port=${port}`,
       '--log-level=error',
     ];
-    running = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
-    for (;;) {
-      const { code, stdout } = await keelson('status', `--data-dir=${dataDir}`, '--output=json');
-      if (code === 0 && (JSON.parse(stdout) as { phase: string }).phase === 'running') return;
-      assert.equal(running.exitCode, null, 'it runs');
-    }
+    running = start(process.execPath, [keelsonProgram, ...args]);
+    await until('it runs', async () => {
+      const { code, stdout } = await keelson(['status', `--data-dir=${dataDir}`, '--output=json']);
+      return code === 0 && (JSON.parse(stdout) as { phase: string }).phase === 'running';
+    }).catch((error: Error) => assert.fail(`${error.message}\n${running?.stderr()}`));
   }
   async function down(): Promise<void> {
-    if (running === undefined) return;
-    const ended = new Promise((resolve) => running!.once('exit', resolve));
-    running.kill('SIGTERM');
-    await ended;
+    running?.kill();
+    await running?.ended();
     running = undefined;
   }
   before(async () => {
@@ -72,16 +54,16 @@ describe('snapshots', () => {
   test('a running cluster is saved, and restored when it is stopped; what came later is gone, all of it', async () => {
     const file = join(folder, 'one.snapshot');
     assert.equal((await kubectl('create', 'configmap', 'early', '--from-literal=a=1')).code, 0);
-    const saved = await keelson('snapshot', 'save', file, `--data-dir=${dataDir}`);
+    const saved = await keelson(['snapshot', 'save', file, `--data-dir=${dataDir}`]);
     assert.match(saved.stdout, /^saved \d+ objects at revision \d+ to /, saved.stderr);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     assert.equal((await kubectl('create', 'configmap', 'late')).code, 0);
     assert.equal((await kubectl('delete', 'configmap', 'early')).code, 0);
     const late = (await kubectl('get', 'configmap', 'late', '-o', 'jsonpath={.metadata.resourceVersion}')).stdout;
-    const refused = await keelson('snapshot', 'restore', file, `--data-dir=${dataDir}`);
+    const refused = await keelson(['snapshot', 'restore', file, `--data-dir=${dataDir}`]);
     assert.match(refused.stderr, /^keelson: another keelson runs on /);
     await down();
-    const restored = await keelson('snapshot', 'restore', file, `--data-dir=${dataDir}`);
+    const restored = await keelson(['snapshot', 'restore', file, `--data-dir=${dataDir}`]);
     assert.match(
       restored.stdout,
       /^restored \d+ objects as of revision \d+; what was there is kept as state.db.before-restore-1/,
@@ -100,7 +82,7 @@ describe('snapshots', () => {
   test('a stopped cluster is saved too, and what is no snapshot is refused untouched', async () => {
     await down();
     const file = join(folder, 'two.snapshot');
-    const saved = await keelson('snapshot', 'save', file, `--data-dir=${dataDir}`);
+    const saved = await keelson(['snapshot', 'save', file, `--data-dir=${dataDir}`]);
     assert.match(saved.stdout, /^saved \d+ objects/, saved.stderr);
     const before = await stat(join(dataDir, 'state.db'));
     const bad = async (name: string, make: (path: string) => Promise<void>): Promise<string> => {
@@ -123,14 +105,14 @@ describe('snapshots', () => {
       ],
     ];
     for (const [path, message] of cases) {
-      const { code, stderr } = await keelson('snapshot', 'restore', path, `--data-dir=${dataDir}`);
+      const { code, stderr } = await keelson(['snapshot', 'restore', path, `--data-dir=${dataDir}`]);
       assert.match(stderr, message);
       assert.deepEqual([code, stderr.trim().split('\n').length], [1, 1], stderr);
     }
     assert.equal((await stat(join(dataDir, 'state.db'))).ino, before.ino);
-    const nowhere = await keelson('snapshot', 'save', file, `--data-dir=${folder}/nowhere`);
+    const nowhere = await keelson(['snapshot', 'save', file, `--data-dir=${folder}/nowhere`]);
     assert.match(nowhere.stderr, /there is no cluster in .*nowhere/);
-    const unwritable = await keelson('snapshot', 'save', '/proc/none/x', `--data-dir=${dataDir}`);
+    const unwritable = await keelson(['snapshot', 'save', '/proc/none/x', `--data-dir=${dataDir}`]);
     assert.match(unwritable.stderr, /^keelson: .*ENOENT/);
   });
 
@@ -139,14 +121,14 @@ describe('snapshots', () => {
     await up();
     assert.equal((await kubectl('create', 'configmap', 'kept')).code, 0);
     const token = (await kubectl('create', 'token', 'default')).stdout.trim();
-    assert.equal((await keelson('snapshot', 'save', file, `--data-dir=${dataDir}`)).code, 0);
+    assert.equal((await keelson(['snapshot', 'save', file, `--data-dir=${dataDir}`])).code, 0);
     await down();
     const [lost, first] = [join(folder, 'lost'), dataDir];
     await rename(first, lost);
     await mkdir(join(first, 'pki'), { recursive: true, mode: 0o700 });
     for (const key of ['ca.crt', 'ca.key', 'sa.key', 'sa.pub'])
       await copyFile(join(lost, 'pki', key), join(first, 'pki', key));
-    const restored = await keelson('snapshot', 'restore', file, `--data-dir=${dataDir}`);
+    const restored = await keelson(['snapshot', 'restore', file, `--data-dir=${dataDir}`]);
     assert.match(restored.stdout, /^restored \d+ objects as of revision \d+$/m, restored.stderr);
     await up();
     assert.equal((await kubectl('get', 'configmap', 'kept')).code, 0);
@@ -180,16 +162,16 @@ describe('snapshots', () => {
     for (let at = 0; at < 50; at++) await store.put({ key: `/registry/k${at}`, value: Buffer.alloc(20_000, at) });
     await store.close();
     const file = join(folder, 'etcd.snapshot');
-    const saved = await keelson('snapshot', 'save', file, `--store=etcd=${etcd.url}`);
+    const saved = await keelson(['snapshot', 'save', file, `--store=etcd=${etcd.url}`]);
     assert.match(saved.stdout, /^saved \d{7,} bytes of etcd to /, saved.stderr);
     const status = await run('env', ['ETCDCTL_API=3', 'etcdctl', 'snapshot', 'status', file, '--write-out=json']);
     // etcdctl checks the digest at the end of the file. It is in a package of its own, which need not be here.
     if (status.code !== 127)
       assert.equal((JSON.parse(status.stdout) as { revision: number }).revision, 51, status.stderr);
-    const refused = await keelson('snapshot', 'restore', file, `--store=etcd=${etcd.url}`);
+    const refused = await keelson(['snapshot', 'restore', file, `--store=etcd=${etcd.url}`]);
     assert.match(refused.stderr, /etcdutl snapshot restore/);
     await etcd.kill('SIGKILL');
-    const gone = await keelson('snapshot', 'save', join(folder, 'gone'), `--store=etcd=${etcd.url}`);
+    const gone = await keelson(['snapshot', 'save', join(folder, 'gone'), `--store=etcd=${etcd.url}`]);
     assert.match(gone.stderr, /^keelson: etcd: asking for the status: connect ECONNREFUSED/);
     assert.ok(!(await readdir(folder)).some((name) => name.startsWith('gone')));
   });

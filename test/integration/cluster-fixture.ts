@@ -7,20 +7,16 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { instanceHash } from '../../src/cluster/instance.ts';
 import { demoImage } from '../../tools/demo-image.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
-import { repositoryRoot } from '../../tools/repository.ts';
 import { testImage } from '../../tools/test-image.ts';
 import { importImage } from '../../tools/up/cluster.ts';
 import { leftovers } from './fixtures/leftovers.ts';
 import { reserveFirst } from './fixtures/reserved.ts';
-import { must, run, start, type Outcome, type RunOptions, type Running } from './fixtures/programs.ts';
+import { keelsonProgram, must, run, start, type Outcome, type RunOptions, type Running } from './fixtures/programs.ts';
+import { until } from './fixtures/until.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
-
-/** The program under test. */
-export const keelsonProgram = join(repositoryRoot, 'bin/keelson');
 
 /** Arguments as a list, or as one text that is split at its spaces. */
 export type Args = string | readonly string[];
@@ -225,20 +221,10 @@ function createSpace({ namespace, kubectl, env, logFile, started }: SpaceDeps): 
       const input = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
       return space.kubectl(['apply', '-f', '-', ...flags], { input });
     },
-    async until<T>(what: string, probe: () => Promise<T | undefined | false | ''>, timeoutMs = 120_000): Promise<T> {
-      const deadlineMs = performance.now() + timeoutMs;
-      let last: unknown;
-      for (;;) {
-        const value = await probe().catch((error: unknown) => ((last = error), undefined));
-        if (value !== undefined && value !== false && value !== '') return value as T;
-        if (performance.now() >= deadlineMs) {
-          throw new Error(
-            `${what}: not after ${timeoutMs / 1000} s${last instanceof Error ? ` (${last.message})` : ''}\n${await report(space, logFile)}`,
-          );
-        }
-        await sleep(50);
-      }
-    },
+    until: (what, probe, timeoutMs) =>
+      until(what, probe, timeoutMs).catch(async (error: Error) => {
+        throw new Error(`${error.message}\n${await report(space, logFile)}`, { cause: error });
+      }),
   };
   return space;
 }

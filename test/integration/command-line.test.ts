@@ -19,14 +19,13 @@ import {
   freePlace,
   hashOf,
   keelson,
-  keelsonProgram,
   startCluster,
   upArgs,
   type ClusterPlace,
   type TestCluster,
 } from './cluster-fixture.ts';
 import { leftovers } from './fixtures/leftovers.ts';
-import { run, start, type Outcome } from './fixtures/programs.ts';
+import { keelsonProgram, run, start, type Outcome } from './fixtures/programs.ts';
 import { tcpOutcome } from './fixtures/traffic.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'keelson-cli-'));

@@ -15,9 +15,13 @@ before(async () => {
 });
 after(() => cluster?.stop());
 
+async function url(service: string): Promise<string> {
+  return `http://${await cluster.kubectl(`get service ${service} -o jsonpath={.spec.clusterIP}`)}/`;
+}
+
 async function answer(service: string): Promise<string> {
-  const address = await cluster.kubectl(`get service ${service} -o jsonpath={.spec.clusterIP}`);
-  return cluster.until(`an answer of ${service}`, () => fetchText(`http://${address}/`));
+  const address = await url(service);
+  return cluster.until(`an answer of ${service}`, () => fetchText(address));
 }
 
 /** What each example must come to, after it was applied. */
@@ -37,7 +41,8 @@ const checks: Record<string, () => Promise<void>> = {
       '-p',
       '{"data":{"index.html":"changed"}}',
     ]);
-    await cluster.until('the changed page', async () => (await answer('site')) === 'changed');
+    const address = await url('site');
+    await cluster.until('the changed page', async () => (await fetchText(address)) === 'changed');
   },
   'one-shot-pod.yaml': async () => {
     await cluster.kubectl('wait --for=jsonpath={.status.phase}=Succeeded pod/report --timeout=120s');

@@ -9,11 +9,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ContainerStatus, Node, Pod } from '../../src/api/gen/core-v1.ts';
 import { ConfigMaps, Nodes, Pods } from '../../src/api/gen/resources.ts';
-import { keelsonProgram } from './cluster-fixture.ts';
 import type { ControlPlaneFixture } from '../control-plane/control-plane-fixture.ts';
 import { testCgroup, testImageName } from './fixtures/containerd.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
-import { run } from './fixtures/programs.ts';
+import { keelsonProgram, run } from './fixtures/programs.ts';
 
 const HEAD = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 

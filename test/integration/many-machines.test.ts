@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { images, keelsonProgram } from './cluster-fixture.ts';
+import { images } from './cluster-fixture.ts';
 import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
-import { endProcess } from './fixtures/programs.ts';
+import { endProcess, keelsonProgram } from './fixtures/programs.ts';
 import { until } from './fixtures/until.ts';
 
 describe('a server and two agents, one of them behind a router', () => {

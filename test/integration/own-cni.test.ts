@@ -1,9 +1,9 @@
 /** A pod network of the user's own (`--cni none`): Keelson waits for it, runs pods on it, and leaves its files alone. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { images, keelsonProgram } from './cluster-fixture.ts';
+import { images } from './cluster-fixture.ts';
 import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
-import { endProcess } from './fixtures/programs.ts';
+import { endProcess, keelsonProgram } from './fixtures/programs.ts';
 import { until } from './fixtures/until.ts';
 
 const RANGES = '--cluster-cidr 10.244.0.0/16 --service-cidr 10.96.0.0/16';

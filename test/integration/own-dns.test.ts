@@ -1,7 +1,8 @@
 /** Cluster DNS of the user's own at the usual address, and ours again, with a domain that has name servers of its own. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { images, keelsonProgram } from './cluster-fixture.ts';
+import { images } from './cluster-fixture.ts';
+import { keelsonProgram } from './fixtures/programs.ts';
 import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
 import { until } from './fixtures/until.ts';
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { images, keelsonProgram } from './cluster-fixture.ts';
+import { images } from './cluster-fixture.ts';
+import { keelsonProgram } from './fixtures/programs.ts';
 import { createMachines, type Machine, type Machines } from './fixtures/machines.ts';
 import { until } from './fixtures/until.ts';
 

@@ -25,7 +25,7 @@ test('a failing scenario is run, replayed and shrunk; one that is not understood
   const folder = await mkdtemp(join(tmpdir(), 'keelson-sim-'));
   t.after(() => rm(folder, { recursive: true }));
   const sim = async (...args: string[]): Promise<{ code: number; said: string }> => {
-    const program = [join(repositoryRoot, 'src/cli/main.ts'), 'sim', ...args];
+    const program = [join(repositoryRoot, 'bin/keelson'), 'sim', ...args];
     try {
       const { stdout } = await promisify(execFile)(process.execPath, program, { cwd: folder });
       return { code: 0, said: stdout };

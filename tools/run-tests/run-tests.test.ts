@@ -93,9 +93,9 @@ const GOOD = "import { test } from 'node:test';\ntest('good', () => {});\n";
 test('an error that no test awaits, or a file that fails halfway, fails a run of shared files, and is shown', () => {
   using tree = plantTree({
     'leak.test.mjs': `import { test } from 'node:test';\ntest('passes', async () => {
-      setTimeout(() => { throw new Error('nobody caught this'); });
+      setImmediate(() => { throw new Error('nobody caught this'); });
       void Promise.reject(new Error('nobody awaits this'));
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     });\n`,
     'half.test.mjs': `${GOOD}throw new Error('no further');\n`,
     'good.test.mjs': GOOD,
@@ -114,10 +114,26 @@ test('an error that no test awaits, or a file that fails halfway, fails a run of
   );
 });
 
+test('of shared files one runs after the other, with the hooks of its own and of its suites', () => {
+  const file = (name: string) => `import { after, before, describe, it, test } from 'node:test';
+    const say = (what) => () => console.log(\`${name} \${what}\`);
+    before(say('opens'));
+    after(say('closes'));
+    describe('suite', () => { before(say('suite opens')); after(say('suite closes')); it('one', say('one')); });
+    test('two', say('two'));\n`;
+  using tree = plantTree({ 'a.test.mjs': file('a'), 'b.test.mjs': file('b') });
+  const shared = join(repositoryRoot, 'tools/run-tests/shared.ts');
+  const { status, stdout } = runNode(tree.root, [shared, '60000', 'a.test.mjs', 'b.test.mjs']);
+  const order = ['opens', 'suite opens', 'one', 'suite closes', 'two', 'closes'];
+  const said = stdout.split('\n').filter((line) => /^[ab] /.test(line));
+  assert.deepEqual(said, [...order.map((what) => `a ${what}`), ...order.map((what) => `b ${what}`)]);
+  assert.deepEqual([status, /^ {2}4 tests passed, 0 failed/m.test(stdout)], [0, true], stdout);
+});
+
 test('a rejection before the first test of a file fails a run of files apart', () => {
   using tree = plantTree({
     'early.test.mjs': `void Promise.reject(new Error('nobody awaits this'));
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise(setImmediate);
       const { test } = await import('node:test');\ntest('passes', () => {});\n`,
   });
   const untracked = join(repositoryRoot, 'tools/run-tests/untracked.ts');

@@ -1,13 +1,49 @@
-// Runs test files in this one process, which loads what they share once.
+// Runs test files in this one process, one after the other: what they share is loaded once, and is warm from the second
+// on. Each file is a run of its own: its hooks are for its tests alone, and nothing of it starts before its turn.
 //
 //   node tools/run-tests/shared.ts TIMEOUT_MS FILE...
 import './untracked.ts';
 import { resolve } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import report from './reporter.ts';
 
 const { run } = await import('node:test');
 const [timeout, ...files] = process.argv.slice(2);
+
+/** The events of all files, with one summary at the end. */
+async function* oneAfterAnother(): AsyncGenerator<TestEvent> {
+  const counts: Record<string, number> = {};
+  for (const file of files) {
+    // A run ends when the process has nothing left to do; it is asked so once for each time that it had something.
+    await turn();
+    const forget = rememberListeners();
+    for await (const event of run({ files: [file], isolation: 'none', timeout: Number(timeout) })) {
+      if (event.type === 'test:summary') add(counts, event.data.counts);
+      else yield event as TestEvent;
+      if (event.type === 'test:summary' && !event.data.success) process.exitCode = 1;
+    }
+    await loadedWhole(file);
+    forget();
+  }
+  yield { type: 'test:summary', data: { counts, success: process.exitCode === undefined } } as unknown as TestEvent;
+}
+
+function add(counts: Record<string, number>, more: object): void {
+  for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + Number(count);
+}
+
+/** Every run listens to the process until it ends; returns what ends it with the run. */
+function rememberListeners(): () => void {
+  const names = ['uncaughtException', 'unhandledRejection', 'beforeExit'];
+  const before = names.map((name) => process.listeners(name as NodeJS.Signals));
+  return () => {
+    for (const [at, name] of names.entries())
+      for (const listener of process.listeners(name as NodeJS.Signals))
+        if (!before[at]!.includes(listener)) process.off(name, listener);
+  };
+}
 
 /** A file that failed halfway, after its first tests, goes unnoticed by node:test: its module says so. */
 async function loadedWhole(file: string): Promise<void> {
@@ -19,10 +55,4 @@ async function loadedWhole(file: string): Promise<void> {
   }
 }
 
-run({ files, isolation: 'none', timeout: Number(timeout) })
-  .on('test:summary', ({ file, success }) => {
-    if (file === undefined && !success) process.exitCode = 1;
-    if (file === undefined) for (const each of files) void loadedWhole(each);
-  })
-  .compose(report)
-  .pipe(process.stdout);
+for await (const text of report(oneAfterAnother())) process.stdout.write(text);

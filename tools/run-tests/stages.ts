@@ -58,8 +58,8 @@ function isolatedTests(name: string, run: IsolatedTestRun): Stage {
 }
 
 /**
- * The files dealt out to a few processes, each of which loads what they share once: for tests that touch nothing global,
- * where a process per file would spend more time on loading than on testing.
+ * The files dealt out to a few processes, each of which loads what they share once: for tests that leave nothing global
+ * behind, where a process per file would spend as much time on loading, and on code that is not warm, as on testing.
  */
 function sharedTests(name: string, { patterns, processes, timeoutMs }: SharedTestRun): Stage {
   const files = findTests(patterns);
@@ -111,9 +111,9 @@ export const stages: readonly Stage[] = [
   sideBySide(
     'integration',
     isolatedTests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 3, timeoutMs: 1_200_000 }),
-    isolatedTests('control planes', {
+    sharedTests('control planes', {
       patterns: ['test/control-plane/**/*.test.ts', 'examples/{operator,webhook}-test/**/*.test.ts'],
-      concurrency: 1,
+      processes: 1,
       timeoutMs: 1_200_000,
     }),
   ),

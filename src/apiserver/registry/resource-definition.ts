@@ -41,8 +41,6 @@ export interface Strategy<T extends KubernetesObject> {
    * kind on a marked object.
    */
   blocksDeletion?(object: T): boolean;
-  /** After the object is gone from the store. */
-  afterDelete?(object: T): void | Promise<void>;
 }
 
 /** Fields of an object a field selector may name beside metadata.name and metadata.namespace. */

@@ -2,7 +2,7 @@
  * Node status, one small pure setter per part. Upstream: pkg/kubelet/nodestatus/setters.go. Each takes the status so far
  * and returns it with its part set; conditions keep their transition time while their status stays.
  */
-import { KUBERNETES_VERSION } from '../kubernetes-version.ts';
+import { KUBERNETES_VERSION } from '../../base/version.ts';
 import type { NodeAddress, NodeCondition, NodeStatus } from '../../api/gen/core-v1.ts';
 import { compareQuantities, quantityFromValue, quantityValue, subtractQuantities } from '../../api/quantity.ts';
 import { formatTime } from '../../api/time.ts';

@@ -19,7 +19,6 @@ import {
   type WriteResult,
 } from '../store.ts';
 import { WatchHub, type WatchRange } from '../watch-hub.ts';
-import { ByteArena } from './byte-arena.ts';
 import { History } from './history.ts';
 
 /** What a store in memory is made from. */
@@ -39,7 +38,6 @@ class MemoryStore implements Store {
   readonly #clock: Clock;
   readonly #history = new History();
   readonly #hub = new WatchHub();
-  readonly #shortLived = new ByteArena();
   readonly #expiries: ExpiryQueue;
   readonly #keepChanges: number;
   #closed = false;
@@ -78,10 +76,7 @@ class MemoryStore implements Store {
     this.#checkOpen();
     const lost = this.#lostCompare(request);
     if (lost !== undefined) return lost;
-    const written = this.#write(
-      request.key,
-      request.ttlSeconds === undefined ? request.value : this.#shortLived.keep(request.value),
-    );
+    const written = this.#write(request.key, request.value);
     if (request.ttlSeconds === undefined) {
       this.#expiries.clear(request.key);
     } else {

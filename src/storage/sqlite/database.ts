@@ -43,8 +43,6 @@ interface Batch {
   revision: number;
 }
 
-type Numbers = [length: number, expectRevision: number, expiresMs: number];
-
 interface Write {
   readonly key: string;
   /** Absent: a deletion. */
@@ -95,10 +93,12 @@ export class StoreDatabase {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       for (const [index, key] of keys.entries()) {
-        const [length, expectRevision, expiresMs] = numbers.subarray(index * 3, index * 3 + 3) as unknown as Numbers;
+        const length = numbers[index * 3]!;
         const value = length < 0 ? undefined : values.subarray(at, (at += length));
-        const made = this.#writeOne({ key, value, expectRevision, expiresMs }, batch);
-        if (made !== undefined) revisions.set([made.revision, made.created], index * 2);
+        const expectRevision = numbers[index * 3 + 1]!;
+        const made = this.#writeOne({ key, value, expectRevision, expiresMs: numbers[index * 3 + 2]! }, batch);
+        revisions[index * 2] = made?.revision ?? 0;
+        revisions[index * 2 + 1] = made?.created ?? 0;
       }
       this.#database.exec('COMMIT');
     } catch (error) {

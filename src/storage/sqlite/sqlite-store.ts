@@ -212,9 +212,13 @@ class SqliteStore implements Store {
 
   async #commit(batch: readonly PendingWrite[]): Promise<void> {
     const keys = batch.map(({ key }) => key);
-    const numbers = new Float64Array(batch.length * 3);
-    for (const [index, { value, expectRevision = -1, expiresMs = -1 }] of batch.entries())
-      numbers.set([value?.byteLength ?? -1, expectRevision, expiresMs], index * 3);
+    const numbers = Float64Array.from(
+      batch.flatMap(({ value, expectRevision = -1, expiresMs = -1 }) => [
+        value?.byteLength ?? -1,
+        expectRevision,
+        expiresMs,
+      ]),
+    );
     const values = pack(batch.flatMap(({ value }) => value ?? []));
     const finish = (answer: WireRequests['write']['answer']): void => this.#finish(batch, answer);
     try {

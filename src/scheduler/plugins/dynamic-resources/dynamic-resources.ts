@@ -182,6 +182,13 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       for (const [uid, decision] of claimsIn(state)?.taken ?? [])
         if (decision.before === undefined && inFlight.get(uid) === decision) inFlight.delete(uid);
     },
+    preBindPreFlight(state, { status }, nodeName) {
+      const cycle = claimsIn(state);
+      const isIdle = cycle === undefined || (cycle.claims.length === 0 && !cycle.found.get(nodeName)?.extended);
+      return isIdle && status?.extendedResourceClaimStatus === undefined
+        ? { code: 'skip', reasons: [], plugin: NAME }
+        : undefined;
+    },
     async preBind(state, pod, { nodeName, signal }) {
       try {
         const cycle = claimsIn(state);
