@@ -25,8 +25,8 @@ import {
   type AwaitedClaim,
 } from './binding-conditions.ts';
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
-import { usedDevices, type Shares } from './consumed-capacity.ts';
-import { allDevices, type NodeDevices } from './device-pools.ts';
+import { usedDevices, type Shares } from '../../devices/consumed-capacity.ts';
+import { allDevices, type NodeDevices } from '../../devices/device-pools.ts';
 import { deviceEvents } from './device-events.ts';
 import {
   findExtendedResources,
