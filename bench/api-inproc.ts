@@ -31,7 +31,7 @@ const server = createApiServer(
     authorizers: [{ authorize: () => ({ decision: 'allow', reason: '' }) }],
     admission: [],
   },
-  { version: versionInfo({ keelsonVersion: '0' }), serverAddress: '' },
+  { version: versionInfo(), serverAddress: '' },
 );
 await server.start(new AbortController().signal);
 

@@ -75,11 +75,6 @@ export function tooMany(field: string, actual: number, max: number): FieldCause 
   return cause('FieldValueTooMany', field, [`Too many: ${actual}`, `must have at most ${max} ${items}`]);
 }
 
-/** `Internal error: detail`. */
-export function internalFieldError(field: string, detail: string): FieldCause {
-  return cause('InternalError', field, ['Internal error', detail]);
-}
-
 /**
  * A place in an object under validation. Children share the list of errors; the path's text (`spec.containers[0].name`)
  * is only made when something is wrong.

@@ -69,10 +69,3 @@ export function matchesFields(selector: FieldSelector, fields: Readonly<Record<s
 export function requiredFieldValue(selector: FieldSelector, field: string): string | undefined {
   return selector.find((requirement) => requirement.field === field && requirement.operator === '=')?.value;
 }
-
-/** The canonical text. */
-export function formatFieldSelector(selector: FieldSelector): string {
-  return selector
-    .map(({ field, operator, value }) => `${field}${operator}${value.replace(/[\\,=]/g, '\\$&')}`)
-    .join(',');
-}

@@ -23,8 +23,3 @@ export function scaledValue(value: IntOrString, total: number, roundUp: boolean)
   const scaled = (percent * total) / 100;
   return roundUp ? Math.ceil(scaled) : Math.floor(scaled);
 }
-
-/** As upstream prints it: the number or the text. */
-export function formatIntOrString(value: IntOrString): string {
-  return String(value);
-}

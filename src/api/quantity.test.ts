@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   addQuantities,
-  canonicalizeQuantity,
+  canonicalQuantity,
   compareQuantities,
   parseQuantity,
   quantityMilliValue,
@@ -37,7 +37,7 @@ test('quantities have one canonical text', () => {
     ['-9E999', '-9223372036854775807'],
     ['1e-999', '1e-9'],
   ];
-  for (const [text, want] of cases) assert.equal(canonicalizeQuantity(text), want, text);
+  for (const [text, want] of cases) assert.equal(canonicalQuantity(text), want, text);
 });
 
 test('texts that are no quantities are refused', () => {

@@ -46,9 +46,6 @@ const MAX_NANOS = ((1n << 63n) - 1n) * NANO;
 const MEMO_LIMIT = 4096;
 const memo = new Map<string, ParsedQuantity>();
 
-/** Zero, written `0`. */
-export const ZERO_QUANTITY: ParsedQuantity = { nanos: 0n, format: 'DecimalSI' };
-
 /** Parses a quantity. Throws {@link QuantityError}. */
 export function parseQuantity(text: string): ParsedQuantity {
   const known = memo.get(text);
@@ -139,11 +136,6 @@ export function canonicalQuantity(text: string): string | undefined {
   if (PLAIN.test(text)) return text;
   const parsed = tryParseQuantity(text);
   return parsed && formatQuantity(parsed);
-}
-
-/** Canonical text of a valid quantity text. Throws {@link QuantityError}. */
-export function canonicalizeQuantity(text: string): string {
-  return formatQuantity(parseQuantity(text));
 }
 
 /** Negative, zero or positive as `a` is smaller than, equal to or larger than `b`. Throws {@link QuantityError}. */

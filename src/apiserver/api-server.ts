@@ -134,7 +134,7 @@ class GenericApiServer implements ApiServer {
     this.objects = storage.objects;
     this.#probe = createStoreProbe({ store: storage.store, clock: platform.clock });
     this.#watches = new RunningWatches(platform.clock, config.minRequestTimeoutMs);
-    const runtime = parseRuntimeConfig(config.runtimeConfig ?? '');
+    const runtime = parseRuntimeConfig(config.runtimeConfig ?? '', definitions);
     this.#serves = (definition) => isServed(runtime, definition);
     const { clock, random } = platform;
     const log = platform.log.child('apiserver');

@@ -1,7 +1,8 @@
 /**
  * Which resources are served: stable versions by default, others as `--runtime-config` says. Upstream:
- * server/options/api_enablement.go. Keys: `api/all`, `api/ga`, `api/beta`, `api/alpha`, `<group>/<version>` (`v1` for the
- * core group), `<group>/<version>/<resource>`. The most specific key wins.
+ * server/options/api_enablement.go. Keys: `api/all`, `api/ga`, `api/beta`, `api/alpha`, `<group>/<version>`,
+ * `<group>/<version>/<resource>`; the core group is `v1`, `/v1` (upstream) or `api/v1` (the early releases). The most
+ * specific key wins.
  */
 import { apiVersionOf } from '../api/resource-info.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';
@@ -9,8 +10,8 @@ import type { ResourceDefinition } from './registry/resource-definition.ts';
 /** Parsed `--runtime-config`. */
 export type RuntimeConfig = ReadonlyMap<string, boolean>;
 
-/** Reads `a=true,b=false`. Throws an Error that says what is wrong. */
-export function parseRuntimeConfig(text: string): RuntimeConfig {
+/** Reads `a=true,b=false`. Throws an Error that says what is wrong; to ask for what is not there is wrong, too. */
+export function parseRuntimeConfig(text: string, definitions: readonly ResourceDefinition[]): RuntimeConfig {
   const config = new Map<string, boolean>();
   for (const part of text.split(',').filter((one) => one !== '')) {
     const at = part.indexOf('=');
@@ -18,9 +19,26 @@ export function parseRuntimeConfig(text: string): RuntimeConfig {
     const value = at < 0 ? 'true' : part.slice(at + 1);
     if (value !== 'true' && value !== 'false')
       throw new Error(`runtime-config: invalid value of ${key}: ${JSON.stringify(value)} (true or false)`);
-    config.set(key, value === 'true');
+    const path = key.replace(/^(api)?\/(?=v1(\/|$))/, '');
+    if (!WIDE_KEYS.includes(path)) checkKey(path, value === 'true', definitions);
+    config.set(path, value === 'true');
   }
   return config;
+}
+
+const WIDE_KEYS: readonly string[] = ['api/all', 'api/ga', 'api/beta', 'api/alpha'];
+
+/** A version or resource that is not there can be left out, but not be served. */
+function checkKey(key: string, asked: boolean, definitions: readonly ResourceDefinition[]): void {
+  const [groupVersion, resource] = /^(v1|[^/]+\/[^/]+)(?:\/([^/]+))?$/.exec(key)?.slice(1) ?? [];
+  if (groupVersion === undefined) throw new Error(`runtime-config: invalid key ${key}`);
+  const group = groupVersion.slice(0, Math.max(0, groupVersion.indexOf('/')));
+  const ofGroup = definitions.filter(({ info }) => info.group === group);
+  if (ofGroup.length === 0) throw new Error(`runtime-config: unknown api groups ${group}`);
+  const found = ofGroup.some(
+    ({ info }) => apiVersionOf(info) === groupVersion && (resource === undefined || info.resource === resource),
+  );
+  if (asked && !found) throw new Error(`runtime-config: there is no ${key} to serve`);
 }
 
 function stability(version: string): string {

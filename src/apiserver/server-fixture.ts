@@ -164,7 +164,7 @@ export async function startTestServer(
     ...parts,
   };
   const server = createApiServer(deps, {
-    version: versionInfo({ keelsonVersion: '0.1.0' }),
+    version: versionInfo(),
     serverAddress: '127.0.0.1:6443',
     ...config,
   });

@@ -75,6 +75,7 @@ test('health, version, metrics, paths and OpenAPI', async () => {
   assert.equal((await send('GET', '/healthz/ping')).text, 'ok');
   const version = await send('GET', '/version');
   assert.deepEqual([version.body.major, version.body.minor], ['1', '36']);
+  assert.deepEqual([version.body.emulationMinor, version.body.minCompatibilityMinor], ['36', '35']);
   assert.match(version.body.gitVersion, /^v1\.36\.0\+keelson/);
   assert.ok((await send('GET', '/')).body.paths.includes('/apis/apps/v1'));
   assert.match(

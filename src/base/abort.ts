@@ -23,8 +23,10 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
     };
     signal.addEventListener('abort', callAll, { once: true });
   }
-  const entry = (): void => callback();
-  const registered = all.add(entry);
+  const registered = all;
+  // The same one may call for two reasons: each has an entry of its own.
+  const entry = registered.has(callback) ? () => callback() : callback;
+  registered.add(entry);
   return () => void registered.delete(entry);
 }
 
@@ -48,27 +50,41 @@ export function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** A signal that aborts with the first of `signals`, or when `abort` is called. `dispose` unhooks it from long-lived signals. */
-export function linkedController(...signals: readonly (AbortSignal | undefined)[]): {
-  readonly signal: AbortSignal;
-  abort(reason?: unknown): void;
-  dispose(): void;
-} {
-  const controller = new AbortController();
-  const unhooks: (() => void)[] = [];
-  const dispose = (): void => {
-    for (const unhook of unhooks.splice(0)) unhook();
-  };
-  for (const signal of signals) {
-    if (signal === undefined) continue;
-    if (signal.aborted) {
-      controller.abort(signal.reason);
-      break;
+export function linkedController(...signals: readonly (AbortSignal | undefined)[]): LinkedController {
+  return new LinkedController(signals);
+}
+
+/** A class: each watch of each simulated node has some. */
+class LinkedController {
+  readonly #controller = new AbortController();
+  #unhooks: readonly (() => void)[] = [];
+
+  constructor(signals: readonly (AbortSignal | undefined)[]) {
+    for (const signal of signals) {
+      if (signal === undefined) continue;
+      if (signal.aborted) {
+        this.abort(signal.reason);
+        break;
+      }
+      const follow = (): void => {
+        this.abort(signal.reason);
+        this.dispose();
+      };
+      this.#unhooks = this.#unhooks.concat(onAbort(signal, follow));
     }
-    const follow = (): void => {
-      controller.abort(signal.reason);
-      dispose();
-    };
-    unhooks.push(onAbort(signal, follow));
   }
-  return { signal: controller.signal, abort: (reason) => controller.abort(reason), dispose };
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  abort(reason?: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  dispose(): void {
+    const unhooks = this.#unhooks;
+    this.#unhooks = [];
+    for (const unhook of unhooks) unhook();
+  }
 }

@@ -85,13 +85,6 @@ export class KeyedBackoff {
     entry.lastUpdateMs = eventMs;
   }
 
-  /** Whether the key is still held back at `nowMs`, counting from `eventMs` (when it last failed). */
-  isInBackoffSince(key: string, eventMs: number, nowMs: number): boolean {
-    const entry = this.#entries?.get(key);
-    if (entry === undefined || this.#expired(eventMs, entry)) return false;
-    return nowMs - eventMs < entry.backoffMs;
-  }
-
   /** Whether the key is still held back at `eventMs`, counting from its last update. */
   isInBackoffSinceUpdate(key: string, eventMs: number): boolean {
     const entry = this.#entries?.get(key);

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  cidrAddresses,
   cidrContains,
   cidrsOverlap,
   cidrSize,
   formatCidr,
   formatIp,
-  ipv4Mask,
   nthAddress,
   nthSubnet,
   parseCidr,
@@ -60,9 +58,6 @@ test('ranges', () => {
   for (const bad of ['10.0.0.0', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/08', '::/129', 'x/8']) {
     assert.equal(parseCidr(bad), undefined, bad);
   }
-  assert.deepEqual([...cidrAddresses(parseCidr('fd00::/126')!, 2)].map(formatIp), ['fd00::2', 'fd00::3']);
-  assert.equal(ipv4Mask(24), '255.255.255.0');
-  assert.equal(ipv4Mask(0), '0.0.0.0');
 });
 
 test('reverse names', () => {

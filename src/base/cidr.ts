@@ -95,18 +95,6 @@ export function nthSubnet(cidr: Cidr, prefixLength: number, index: number): Cidr
   return { family: cidr.family, base, prefixLength };
 }
 
-/** The addresses of the range in order, from the `from`-th on. */
-export function* cidrAddresses(cidr: Cidr, from: number | bigint = 0n): IterableIterator<IpAddress> {
-  const end = cidr.base + cidrSize(cidr);
-  for (let value = cidr.base + BigInt(from); value < end; value++) yield { family: cidr.family, value };
-}
-
-/** The dotted network mask of an IPv4 range, e.g. `255.255.255.0`. */
-export function ipv4Mask(prefixLength: number): string {
-  const hostBits = BigInt(32 - prefixLength);
-  return formatIpv4((0xffffffffn >> hostBits) << hostBits);
-}
-
 /** `d.c.b.a.in-addr.arpa.` or the nibbles under `ip6.arpa.`: the name of the address in reverse DNS. */
 export function reverseName(ip: IpAddress): string {
   if (ip.family === 4) return `${formatIpv4(ip.value).split('.').toReversed().join('.')}.in-addr.arpa.`;

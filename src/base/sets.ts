@@ -5,11 +5,6 @@ export function sorted(set: Iterable<string>): string[] {
   return [...set].sort();
 }
 
-/** Whether both hold the same members. */
-export function setsEqual<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
-  return a.size === b.size && a.isSubsetOf(b);
-}
-
 /** A map from key to a set of values that makes and drops the sets by itself. */
 export class MultiMap<K, V> {
   readonly #sets = new Map<K, Set<V>>();

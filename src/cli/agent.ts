@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { AgentOptions } from '../cluster/join/agent-options.ts';
 import {
-  DEFAULT_DATA_DIR,
+  dataDirOption,
   parseEndpoint,
   parseNodeName,
   parseNodePortAddresses,
@@ -39,7 +39,7 @@ export function agentCommand(): Command {
     .description('join this machine to a cluster as a node: kubelet, service proxy and DNS')
     .option('--server <urls>', 'https://host:port of the cluster’s servers, separated by commas');
   return withJoinToken(joining)
-    .option('--data-dir <dir>', 'where the node keeps everything', DEFAULT_DATA_DIR)
+    .addOption(dataDirOption('where the node keeps everything'))
     .option('--node-name <name>', 'name of this node (default: the host name)')
     .option('--node-ip <address>', 'address of this node (default: the first of a real device)')
     .option(
@@ -56,7 +56,7 @@ export function agentCommand(): Command {
       checkPrivileges();
       if (raw.detach === true) {
         const { runDetached } = await import('./detach.ts');
-        process.exitCode = await runDetached(options.dataDir, raw.logLevel);
+        process.exitCode = await runDetached(options.dataDir);
       } else process.exitCode = await runAgent(options, raw.logLevel as 'info');
     });
 }

@@ -1,6 +1,7 @@
 /** Options that name or shape a cluster, checked one by one with one clear line each. Shared by up, down and status. */
 import { homedir, hostname } from 'node:os';
 import { resolve } from 'node:path';
+import { Option } from 'commander';
 import { cidrsOverlap, parseCidr, parseIp, rangeFamily, rangesOf } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { parseStubDomain } from '../dns/stub-domain.ts';
@@ -13,6 +14,14 @@ import { UserError } from './usage-error.ts';
 
 /** Where a cluster lives unless said otherwise. */
 export const DEFAULT_DATA_DIR = '/var/lib/keelson';
+
+/** `--data-dir`. An empty name, as of a variable that is not set, would be the directory one stands in. */
+export function dataDirOption(description = 'where the cluster keeps everything'): Option {
+  return new Option('--data-dir <dir>', description).default(DEFAULT_DATA_DIR).argParser((text: string) => {
+    if (text === '') throw usage('--data-dir: the name of a directory is missing');
+    return text;
+  });
+}
 
 /** Where a simulated cluster lives unless said otherwise: it never meets a real one. */
 export function simulatedDataDir(): string {

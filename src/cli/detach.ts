@@ -16,7 +16,7 @@ const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 20_000;
 
 /** Starts in the background; resolves to the exit code. */
-export async function runDetached(dataDir: string, logLevel: string): Promise<number> {
+export async function runDetached(dataDir: string): Promise<number> {
   const socket = controlSocketName(instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex')));
   const running = (await requestControl(socket, 'pid')) as { pid?: number } | undefined;
   if (running !== undefined)
@@ -24,7 +24,7 @@ export async function runDetached(dataDir: string, logLevel: string): Promise<nu
       `another keelson runs on ${dataDir} (pid ${running.pid}); stop it first or use another --data-dir`,
     );
   const logFile = `${dataDir}/logs/keelson.log`;
-  const { child, logStart } = start(logFile, logLevel);
+  const { child, logStart } = start(logFile);
   const exit = new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
   const outcome = await Promise.race([
     follow(socket),
@@ -42,9 +42,9 @@ export async function runDetached(dataDir: string, logLevel: string): Promise<nu
   throw new UserError(`${lastError(logFile, logStart)} (log: ${logFile})`, code === 2 ? 2 : 1);
 }
 
-function start(logFile: string, logLevel: string): { child: ReturnType<typeof spawn>; logStart: number } {
+function start(logFile: string): { child: ReturnType<typeof spawn>; logStart: number } {
   try {
-    mkdirSync(logFile.slice(0, logFile.lastIndexOf('/')), { recursive: true });
+    mkdirSync(logFile.slice(0, logFile.lastIndexOf('/')), { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new UserError(`cannot use the data directory: ${(error as Error).message}`);
   }
@@ -54,7 +54,7 @@ function start(logFile: string, logLevel: string): { child: ReturnType<typeof sp
   const child = spawn(process.execPath, args, {
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...heapEnvironment, ...process.env, KEELSON_LOG_LEVEL: logLevel },
+    env: { ...heapEnvironment, ...process.env },
   });
   closeSync(log);
   return { child, logStart };

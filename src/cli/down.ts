@@ -7,14 +7,14 @@ import { Command } from 'commander';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { requestControl } from '../cluster/control-socket.ts';
 import { controlSocketName, instanceHash } from '../cluster/instance.ts';
-import { DEFAULT_DATA_DIR } from './cluster-options.ts';
+import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
 /** The command. */
 export function downCommand(): Command {
   return new Command('down')
     .description('stop a cluster with its pods and remove what it put on this machine')
-    .option('--data-dir <dir>', 'where the cluster keeps everything', DEFAULT_DATA_DIR)
+    .addOption(dataDirOption())
     .option('--delete-data', 'delete the data directory too')
     .action(async (raw: { dataDir: string; deleteData?: boolean }) => {
       if (await stopSimulated(resolve(raw.dataDir))) {

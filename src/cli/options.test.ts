@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { parseServerOptions, type RawServerOptions } from './cluster-options.ts';
-import { statusScreen } from './status.ts';
+import { downCommand } from './down.ts';
+import { statusCommand, statusScreen } from './status.ts';
+import { upCommand } from './up.ts';
 import { UserError } from './usage-error.ts';
 
 const raw: RawServerOptions = {
@@ -52,6 +54,13 @@ test('an etcd cluster as the store', () => {
     certFile: '/c.crt',
     keyFile: '/c.key',
   });
+});
+
+test('an empty name of the data directory is refused, not taken for the one one stands in', async () => {
+  for (const command of [upCommand, downCommand, statusCommand]) {
+    const parsing = command().exitOverride().parseAsync(['--data-dir', ''], { from: 'user' });
+    await assert.rejects(parsing, new UserError('--data-dir: the name of a directory is missing', 2));
+  }
 });
 
 const wrong: readonly [Partial<RawServerOptions>, RegExp][] = [

@@ -31,7 +31,8 @@ export function rollingUpdateCommand(): Command {
 
 async function run(oldName: string, raw: RawOptions): Promise<void> {
   const kubeconfig = raw.kubeconfig ?? process.env['KUBECONFIG'];
-  if (kubeconfig === undefined) throw new UserError('which cluster? give --kubeconfig FILE or set KUBECONFIG', 2);
+  if (kubeconfig === undefined || kubeconfig === '')
+    throw new UserError('which cluster? give --kubeconfig FILE or set KUBECONFIG', 2);
   const next = await readController(raw.filename);
   const [updatePeriodMs, pollIntervalMs, timeoutMs] = [
     duration('--update-period', raw.updatePeriod),

@@ -3,13 +3,13 @@ import { Option, type Command } from 'commander';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { apiServerFlags } from '../apiserver/options/api-server-options.ts';
 import { withFlags } from './flags.ts';
-import { DEFAULT_DATA_DIR } from './cluster-options.ts';
+import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
 /** Adds the options. */
 export function withServerOptions(command: Command): Command {
   const common = command
-    .option('--data-dir <dir>', 'where the cluster keeps everything', DEFAULT_DATA_DIR)
+    .addOption(dataDirOption())
     .option('--https-port <port>', 'port of the API server', '6443')
     .option('--store <kind>', 'sqlite, memory or etcd=URL,...', 'sqlite')
     .option('--etcd-cafile <file>', "certificate authority of etcd's servers (default: the system's)")
@@ -89,7 +89,7 @@ export async function runServer(
 ): Promise<number> {
   if (detach === true) {
     const { runDetached } = await import('./detach.ts');
-    return runDetached(options.dataDir, logLevel);
+    return runDetached(options.dataDir);
   }
   const { runForeground } = await import('./foreground.ts');
   return runForeground(options, logLevel as 'info');

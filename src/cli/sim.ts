@@ -112,7 +112,10 @@ function writeReplay(file: string, text: string, seed: number): string {
 async function replay(pool: SimPool, file: string): Promise<void> {
   const { text, scenario } = read(file);
   const { failure, result } = await runSeeded(pool, text, scenario);
-  if (failure !== undefined) throw new UserError(failure.message);
+  if (failure !== undefined) {
+    say(`FAILED  ${indent(failure.message).trimStart()}`);
+    throw new UserError(`${scenario.name} fails with seed ${scenario.seed}`);
+  }
   say(
     `ok  ${scenario.name} (seed ${result!.seed}): ${result!.changes} changes, ${(result!.virtualMs / 1000).toFixed(1)} s of virtual time, hash ${result!.hash}`,
   );

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { InstanceRunningError } from '../cluster/control-socket.ts';
 import type { StoreChoice } from '../cluster/store-options.ts';
 import type { Platform } from '../platform/platform.ts';
-import { DEFAULT_DATA_DIR, parseStore, type RawStoreOptions } from './cluster-options.ts';
+import { dataDirOption, parseStore, type RawStoreOptions } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
 type Raw = Omit<RawStoreOptions, 'store'> & { readonly dataDir: string; readonly store?: string };
@@ -14,7 +14,7 @@ export function snapshotCommand(): Command {
   const snapshot = new Command('snapshot').description('save the state of a cluster to a file, or restore it');
   const options = (command: Command): Command =>
     command
-      .option('--data-dir <dir>', 'where the cluster keeps everything', DEFAULT_DATA_DIR)
+      .addOption(dataDirOption())
       .option('--store <kind>', 'sqlite or etcd=URL,... (default: where the data directory says that the state is)')
       .option('--etcd-cafile <file>', "certificate authority of etcd's servers (default: the system's)")
       .option('--etcd-certfile <file>', 'client certificate for etcd')

@@ -5,14 +5,14 @@ import { Command, Option } from 'commander';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { requestControl } from '../cluster/control-socket.ts';
 import { controlSocketName, instanceHash } from '../cluster/instance.ts';
-import { DEFAULT_DATA_DIR } from './cluster-options.ts';
+import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
 /** The command. */
 export function statusCommand(): Command {
   return new Command('status')
     .description('show what a running cluster is doing')
-    .option('--data-dir <dir>', 'where the cluster keeps everything', DEFAULT_DATA_DIR)
+    .addOption(dataDirOption())
     .addOption(new Option('--output <format>', 'text or json').choices(['text', 'json']).default('text'))
     .action(async (raw: { dataDir: string; output: string }) => {
       const dataDir = resolve(raw.dataDir);

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import type { Client } from '../client/client.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
-import { DEFAULT_DATA_DIR } from './cluster-options.ts';
+import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawOptions {
@@ -64,7 +64,7 @@ export function tokenCommand(): Command {
 
 function connected(command: Command): Command {
   return command
-    .option('--data-dir <dir>', 'the server’s data directory', DEFAULT_DATA_DIR)
+    .addOption(dataDirOption('the server’s data directory'))
     .option('--kubeconfig <file>', 'reach the cluster with this kubeconfig instead');
 }
 

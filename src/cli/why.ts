@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { Pods } from '../api/gen/resources.ts';
 import { podWhyText, type PodWhy } from '../component-helpers/pod-why.ts';
-import { DEFAULT_DATA_DIR } from './cluster-options.ts';
+import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawWhyOptions {
@@ -21,7 +21,7 @@ export function whyCommand(): Command {
     .argument('<pod>', 'pod/NAME, or NAME')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: the one of the kubeconfig)')
     .option('--kubeconfig <file>', 'how to reach the API (default: KUBECONFIG, or that of the cluster on --data-dir)')
-    .option('--data-dir <dir>', 'where the cluster keeps everything', DEFAULT_DATA_DIR)
+    .addOption(dataDirOption())
     .option('--nodes <count>', 'how many nodes to show', '5')
     .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text'))
     .action(async (target: string, raw: RawWhyOptions) => {
@@ -49,7 +49,8 @@ async function ask(name: string, raw: RawWhyOptions): Promise<PodWhy> {
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
   try {
-    const path = resolve(raw.kubeconfig ?? process.env['KUBECONFIG'] ?? `${raw.dataDir}/admin.kubeconfig`);
+    const path = resolve(raw.kubeconfig ?? (process.env['KUBECONFIG'] || `${raw.dataDir}/admin.kubeconfig`));
+    if (!(await platform.files.exists(path))) throw new UserError(`no cluster: ${path} is not there`);
     const found = await loadKubeconfig({ ...platform, userAgent: 'keelson-why' }, path);
     const client = createRestClient(found);
     return await client

@@ -14,7 +14,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
 import type { Client } from './client.ts';
-import { createEventCorrelator, type EventCorrelator } from './event-correlator.ts';
+import { type CorrelatedEvent, createEventCorrelator, type EventCorrelator } from './event-correlator.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import { referenceOfTarget } from './object-reference.ts';
 
@@ -127,14 +127,10 @@ async function sendAll(sender: Sender, queue: Channel<Event>, signal: AbortSigna
   }
 }
 
-async function sendWithRetries(
-  sender: Sender,
-  result: { readonly action: 'create' | 'patch'; readonly event: Event },
-  signal: AbortSignal,
-): Promise<void> {
+async function sendWithRetries(sender: Sender, result: CorrelatedEvent, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; !signal.aborted; attempt++) {
     try {
-      sender.correlator.stored(await send(sender.client, result, signal));
+      sender.correlator.stored(result.place, await send(sender.client, result, signal));
       return;
     } catch (error) {
       if (signal.aborted) return;
@@ -158,11 +154,7 @@ async function sendWithRetries(
   }
 }
 
-async function send(
-  client: Client,
-  { action, event }: { readonly action: 'create' | 'patch'; readonly event: Event },
-  signal: AbortSignal,
-): Promise<Event> {
+async function send(client: Client, { action, event }: CorrelatedEvent, signal: AbortSignal): Promise<Event> {
   const events = client.resource(Events);
   if (action === 'create') return await events.create(event, { signal });
   try {

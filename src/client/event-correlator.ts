@@ -11,116 +11,171 @@ import { createTokenBucket, type TokenBucket } from './rate-limiter.ts';
 const CACHE_ENTRIES = 4096;
 const AGGREGATE_AFTER = 10;
 const AGGREGATE_WINDOW_MS = 600_000;
+/** Upstream bounds what all events together were sent as: 4,096. */
+const GROUP_OBSERVATIONS = 64;
 const SPAM_BURST = 25;
 const SPAM_PER_SECOND = 1 / 300;
 
 /** What to do with an event. */
-export type CorrelationResult =
-  | { readonly action: 'create'; readonly event: Event }
-  /** The same event was sent before: raise the count of `event.metadata.name`. */
-  | { readonly action: 'patch'; readonly event: Event }
-  | { readonly action: 'drop' };
+export type CorrelationResult = CorrelatedEvent | { readonly action: 'drop' };
+
+/** An event to be sent. */
+export interface CorrelatedEvent {
+  /** Patch: the same event was sent before, raise the count of `event.metadata.name`. */
+  readonly action: 'create' | 'patch';
+  readonly event: Event;
+  /** Where it is remembered; for `stored`. */
+  readonly place: EventPlace;
+}
+
+/** Where a correlator remembers events that are the same. */
+export interface EventPlace {
+  readonly group: EventGroup;
+  readonly identity: Identity;
+}
 
 /** Correlates the events of one process. */
 export interface EventCorrelator {
   correlate(event: Event): CorrelationResult;
   /** Tells what the server stored, so that the next one counts from there. */
-  stored(event: Event): void;
+  stored(place: EventPlace, event: Event): void;
 }
 
-/** What an object's events from one source may still cost. Its number stands for both in other keys: the names are long. */
+/**
+ * What is remembered of one object's events from one source: together, for the names that tell objects apart are long.
+ * The lists are made anew when they change (`concat`): nearly all have one entry, and what was pushed to has room for 17.
+ */
 interface Source {
-  readonly id: number;
+  /** What its events may still cost. */
   readonly bucket: TokenBucket;
+  groups: readonly EventGroup[];
 }
-interface Aggregate {
-  readonly id: number;
-  /** Its different messages, oldest first: a list, for nearly always there is one. */
-  readonly messages: string[];
+
+/** Events that differ in their messages alone. */
+interface EventGroup {
+  readonly type: string | undefined;
+  readonly reason: string | undefined;
+  readonly reportingComponent: string | undefined;
+  readonly reportingInstance: string | undefined;
+  /** The different messages of late, oldest first. */
+  recent: readonly string[];
   lastMs: number;
+  /** What was sent, oldest first. */
+  observations: readonly Observation[];
 }
+
+/** The last state of an event that was sent. */
 interface Observation {
+  readonly fieldPath: string | undefined;
+  /** Undefined for what similar events were combined to. */
+  readonly message: string | undefined;
   readonly count: number;
   readonly firstTimestamp: string | undefined;
   readonly name: string;
 }
 
+/** Which of a group's events: as in `Observation`. */
+type Identity = Pick<Observation, 'fieldPath' | 'message'>;
+
 /** Makes a correlator with empty memory. */
 export function createEventCorrelator(clock: Clock): EventCorrelator {
-  const aggregates = new Lru<string, Aggregate>(CACHE_ENTRIES);
-  const observations = new Lru<string, Observation>(CACHE_ENTRIES);
   const sources = new Lru<string, Source>(CACHE_ENTRIES);
-  let lastId = 0;
-
-  function aggregate(event: Event, source: Source): { event: Event; key: string } {
-    const groupKey = aggregateKey(source.id, event);
-    const nowMs = clock.monotonicMs();
-    const message = event.message ?? '';
-    let record = aggregates.get(groupKey);
-    if (record === undefined || nowMs - record.lastMs > AGGREGATE_WINDOW_MS)
-      record = { id: record?.id ?? ++lastId, messages: [message], lastMs: nowMs };
-    if (!record.messages.includes(message)) record.messages.push(message);
-    record.lastMs = nowMs;
-    aggregates.set(groupKey, record);
-    if (record.messages.length < AGGREGATE_AFTER) return { event, key: eventKey(record.id, event) };
-    record.messages.shift();
-    const combined = { ...event, message: `(combined from similar events): ${event.message ?? ''}` };
-    return { event: combined, key: groupKey };
-  }
 
   function sourceOf(event: Event): Source {
-    const key = spamKey(event);
+    const key = sourceKey(event);
     let source = sources.get(key);
     if (source === undefined) {
       const bucket = createTokenBucket(clock, { perSecond: SPAM_PER_SECOND, burst: SPAM_BURST });
-      sources.set(key, (source = { id: ++lastId, bucket }));
+      sources.set(key, (source = { bucket, groups: [] }));
     }
     return source;
+  }
+
+  /** Counts the event in; says whether it is one too many of its kind. */
+  function isCombined(group: EventGroup, message: string): boolean {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - group.lastMs > AGGREGATE_WINDOW_MS) group.recent = [];
+    group.lastMs = nowMs;
+    if (!group.recent.includes(message)) group.recent = group.recent.concat(message);
+    if (group.recent.length < AGGREGATE_AFTER) return false;
+    group.recent = group.recent.slice(1);
+    return true;
   }
 
   return {
     correlate(original) {
       const source = sourceOf(original);
-      const { event, key } = aggregate(original, source);
-      const last = observations.get(key);
-      const count = (last?.count ?? 0) + 1;
-      const now = formatTime(clock.nowMs());
-      const observed: Event =
-        last === undefined
-          ? { ...event, count }
-          : {
-              ...event,
-              metadata: { ...event.metadata, name: last.name },
-              firstTimestamp: last.firstTimestamp ?? now,
-              lastTimestamp: now,
-              count,
-            };
-      observations.set(key, { count, firstTimestamp: observed.firstTimestamp, name: observed.metadata.name ?? '' });
+      const group = groupOf(source, original) ?? addGroup(source, original, clock.monotonicMs());
+      const combined = isCombined(group, original.message ?? '');
+      const event = combined
+        ? { ...original, message: `(combined from similar events): ${original.message ?? ''}` }
+        : original;
+      const identity = combined ? { fieldPath: undefined, message: undefined } : identityOf(event);
+      const last = group.observations.find(isSame(identity));
+      const observed = last === undefined ? { ...event, count: 1 } : countedUp(event, last, formatTime(clock.nowMs()));
+      observe(group, identity, observed);
       if (!source.bucket.tryTake()) return { action: 'drop' };
-      return { action: last === undefined ? 'create' : 'patch', event: observed };
+      return { action: last === undefined ? 'create' : 'patch', event: observed, place: { group, identity } };
     },
-    stored(event) {
-      const record = aggregates.peek(aggregateKey(sourceOf(event).id, event));
-      if (record === undefined) return;
-      observations.set(eventKey(record.id, event), {
-        count: event.count ?? 1,
-        firstTimestamp: event.firstTimestamp,
-        name: event.metadata.name ?? '',
-      });
-    },
+    stored: ({ group, identity }, event) => observe(group, identity, event),
   };
 }
 
-function spamKey({ source, involvedObject: about }: Event): string {
+function sourceKey({ source, involvedObject: about }: Event): string {
   return [source?.component, source?.host, about.kind, about.namespace, about.name, about.uid, about.apiVersion].join(
     '\u0000',
   );
 }
 
-function aggregateKey(source: number, event: Event): string {
-  return [source, event.type, event.reason, event.reportingComponent, event.reportingInstance].join('\u0000');
+function groupOf({ groups }: Source, event: Event): EventGroup | undefined {
+  return groups.find(
+    (group) =>
+      group.reason === event.reason &&
+      group.type === event.type &&
+      group.reportingComponent === event.reportingComponent &&
+      group.reportingInstance === event.reportingInstance,
+  );
 }
 
-function eventKey(aggregate: number, event: Event): string {
-  return [aggregate, event.involvedObject.fieldPath, event.message].join('\u0000');
+function addGroup(source: Source, event: Event, lastMs: number): EventGroup {
+  const { type, reason, reportingComponent, reportingInstance } = event;
+  const group: EventGroup = {
+    type,
+    reason,
+    reportingComponent,
+    reportingInstance,
+    recent: [],
+    lastMs,
+    observations: [],
+  };
+  source.groups = source.groups.concat(group);
+  return group;
+}
+
+function identityOf({ involvedObject, message }: Event): Identity {
+  return { fieldPath: involvedObject.fieldPath, message: message ?? '' };
+}
+
+function isSame(identity: Identity): (known: Identity) => boolean {
+  return ({ fieldPath, message }) => fieldPath === identity.fieldPath && message === identity.message;
+}
+
+/** The event as the next of those sent before. */
+function countedUp(event: Event, last: Observation, now: string): Event {
+  return {
+    ...event,
+    metadata: { ...event.metadata, name: last.name },
+    firstTimestamp: last.firstTimestamp ?? now,
+    lastTimestamp: now,
+    count: last.count + 1,
+  };
+}
+
+/** Remembers an event's state; of a group with very many different ones the oldest is forgotten. */
+function observe(group: EventGroup, identity: Identity, event: Event): void {
+  const { count = 1, firstTimestamp, metadata } = event;
+  const same = isSame(identity);
+  const others = group.observations.filter((known) => !same(known)).slice(1 - GROUP_OBSERVATIONS);
+  const { fieldPath, message } = identity;
+  group.observations = others.concat({ fieldPath, message, count, firstTimestamp, name: metadata.name ?? '' });
 }

@@ -44,12 +44,12 @@ function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
 
   return {
     async call(request) {
-      return toAnswer(await send(request, { wantsObjects: true, signal: request.signal ?? never }));
+      return await toAnswer(await send(request, { wantsObjects: true, signal: request.signal ?? never }));
     },
     watch: (request) => {
       // Clients bound their watches because connections can die unnoticed. This one cannot; the server's own limit stays.
       const unbounded = { ...request, query: request.query.replace(/(^|&)timeoutSeconds=\d+/, '') };
-      return watchInProcess(request, (signal) => send(unbounded, { wantsObjects: true, signal }));
+      return new InProcessWatch(request, (signal) => send(unbounded, { wantsObjects: true, signal }));
     },
     async raw(request) {
       const response = await send(request, {
@@ -110,12 +110,15 @@ function plainHeaders(headers: ApiHeaders): Record<string, string> {
   return plain;
 }
 
-async function toAnswer(response: ApiResponse): Promise<TransportAnswer> {
+function toAnswer(response: ApiResponse): TransportAnswer | Promise<TransportAnswer> {
   if (response.kind === 'object') {
     return { status: response.status, headers: plainHeaders(response.headers), object: response.object };
   }
-  const raw = await toRawAnswer(response);
-  return { status: raw.status, headers: raw.headers, object: decodeErrorBody(raw.body) };
+  return toRawAnswer(response).then(({ status, headers, body }) => ({
+    status,
+    headers,
+    object: decodeErrorBody(body),
+  }));
 }
 
 async function toRawAnswer(
@@ -154,52 +157,63 @@ function oneChunk(chunks: readonly Uint8Array[]): Uint8Array {
 
 type Batch = readonly WatchEvent<unknown>[];
 
-/** The watch is asked for with the first batch. Not a generator: every event of every informer comes this way. */
-function watchInProcess(
-  request: TransportRequest,
-  send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>,
-): AsyncIterableIterator<Batch> {
-  let stop: ReturnType<typeof linkedController> | undefined;
-  let inner: AsyncIterator<Batch> | undefined;
-  let ended = false;
-  const end = (): void => {
-    if (!ended) stop?.abort(new Error('watch stopped'));
-    ended = true;
-    stop?.dispose();
-  };
-  const open = async (): Promise<IteratorResult<Batch>> => {
-    request.signal?.throwIfAborted();
-    stop = linkedController(request.signal);
-    const response = await send(stop.signal);
+/**
+ * The watch is asked for with the first batch. Not a generator: every event of every informer comes this way. A class: each
+ * simulated node has a handful.
+ */
+class InProcessWatch implements AsyncIterableIterator<Batch> {
+  readonly #request: TransportRequest;
+  readonly #send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>;
+  #stop: ReturnType<typeof linkedController> | undefined;
+  #inner: AsyncIterator<Batch> | undefined;
+  #ended = false;
+
+  constructor(request: TransportRequest, send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>) {
+    this.#request = request;
+    this.#send = send;
+  }
+
+  next(): Promise<IteratorResult<Batch>> {
+    if (this.#ended) return Promise.resolve({ done: true, value: undefined });
+    return (this.#inner === undefined ? this.#open() : this.#inner.next()).then(
+      (result) => {
+        if (result.done === true) this.#end();
+        return result;
+      },
+      (error: unknown) => {
+        this.#end();
+        throw error;
+      },
+    );
+  }
+
+  async return(): Promise<IteratorResult<Batch>> {
+    this.#end();
+    await this.#inner?.return?.();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #open(): Promise<IteratorResult<Batch>> {
+    this.#request.signal?.throwIfAborted();
+    this.#stop = linkedController(this.#request.signal);
+    const response = await this.#send(this.#stop.signal);
     if (response.kind !== 'watch') {
       const answer = await toAnswer(response);
       throw errorOfAnswer(answer.status, answer.object);
     }
-    inner = (response.events as AsyncIterable<Batch>)[Symbol.asyncIterator]();
-    return inner.next();
-  };
-  const hand = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
-    if (result.done === true) end();
-    return result;
-  };
-  const fail = (error: unknown): never => {
-    end();
-    throw error;
-  };
-  return {
-    next() {
-      if (ended) return Promise.resolve({ done: true, value: undefined });
-      return (inner === undefined ? open() : inner.next()).then(hand, fail);
-    },
-    async return() {
-      end();
-      await inner?.return?.();
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+    this.#inner = (response.events as AsyncIterable<Batch>)[Symbol.asyncIterator]();
+    return this.#inner.next();
+  }
+
+  #end(): void {
+    if (!this.#ended) this.#stop?.abort(new Error('watch stopped'));
+    this.#ended = true;
+    this.#stop?.dispose();
+  }
 }
 
 async function openUpgrade(response: ApiResponse): Promise<Duplex> {

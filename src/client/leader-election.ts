@@ -41,7 +41,6 @@ export interface LeaderElectionConfig {
   readonly releaseOnStop?: boolean;
   /** The leader's work; its signal aborts when leadership is lost or the elector stops. */
   lead(signal: AbortSignal): Promise<void>;
-  onNewLeader?(identity: string): void;
 }
 
 /** What was last seen of the lease, and when by our clock. */
@@ -133,8 +132,6 @@ function createElector(deps: LeaderElectorDeps, config: LeaderElectionConfig): E
     const before = observed?.lease.spec;
     if (observed !== undefined && deepEqual(before, lease.spec)) observed = { ...observed, lease };
     else observed = { lease, atMs: deps.clock.monotonicMs() };
-    const holder = lease.spec?.holderIdentity ?? '';
-    if (holder !== '' && holder !== before?.holderIdentity) config.onNewLeader?.(holder);
   }
 
   async function attempt(signal: AbortSignal): Promise<boolean> {

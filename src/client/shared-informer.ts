@@ -5,12 +5,12 @@
  * there is no periodic resync, and a relist calls `onUpdate` only for objects whose revision changed.
  */
 import { abortable } from '../base/abort.ts';
-import { groupResourceOf } from '../api/resource-info.ts';
+import { groupResourceOf, type ResourceInfo } from '../api/resource-info.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
-import type { ResourceClient } from './client.ts';
+import type { ObjectKey, ResourceClient } from './client.ts';
 import type { Informer, InformerHandler, InformerOptions } from './informer.ts';
 import { formatKey, keyOfObject, ObjectStore } from './object-store.ts';
 import { runReflector, type ReflectorTarget } from './reflector.ts';
@@ -38,101 +38,139 @@ interface RevisionWaiter {
 
 /** Makes an informer that does nothing until `run`. */
 export function createSharedInformer<T extends KubernetesObject>(deps: SharedInformerDeps<T>): SharedInformer<T> {
-  const store = new ObjectStore<T>();
-  const handlers = new Set<InformerHandler<T>>();
-  const synced = Promise.withResolvers<void>();
-  let hasSynced = false;
-  let lastRevision = '';
-  let waiters: RevisionWaiter[] = [];
-  const project = deps.options.projection?.apply ?? ((object: T) => object);
-  const { info } = deps.client;
+  return new ReflectedInformer(deps);
+}
 
-  function call(handler: InformerHandler<T>, notify: (handler: InformerHandler<T>) => void): void {
+/** A class: each simulated node has a handful. */
+class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>, ReflectorTarget<T> {
+  readonly #deps: SharedInformerDeps<T>;
+  readonly #store = new ObjectStore<T>();
+  readonly #handlers = new Set<InformerHandler<T>>();
+  /** Gone once synced. */
+  #syncing: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
+  #lastRevision = '';
+  #waiters: readonly RevisionWaiter[] = [];
+
+  constructor(deps: SharedInformerDeps<T>) {
+    this.#deps = deps;
+  }
+
+  get info(): ResourceInfo<T> {
+    return this.#deps.client.info;
+  }
+
+  hasSynced(): boolean {
+    return this.#syncing === undefined;
+  }
+
+  waitForSync(signal?: AbortSignal): Promise<void> {
+    return abortable(this.#syncing?.promise ?? Promise.resolve(), signal);
+  }
+
+  get(key: ObjectKey): T | undefined {
+    return this.#store.get(formatKey(key));
+  }
+
+  list(namespace?: string): T[] {
+    return this.#store.list(namespace);
+  }
+
+  byIndex(index: string, value: string): T[] {
+    return this.#store.byIndex(index, value);
+  }
+
+  addIndex(name: string, keys: (object: T) => readonly string[]): void {
+    this.#store.addIndex(name, keys);
+  }
+
+  addHandler(handler: InformerHandler<T>): () => void {
+    this.#handlers.add(handler);
+    for (const object of this.#store.list()) this.#call(handler, () => handler.onAdd?.(object, true));
+    return () => void this.#handlers.delete(handler);
+  }
+
+  async waitForRevision(resourceVersion: string, signal?: AbortSignal): Promise<void> {
+    if (compareRevisions(resourceVersion, this.#lastRevision) <= 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiter = { revision: resourceVersion, resolve };
+    this.#waiters = this.#waiters.concat(waiter);
     try {
-      notify(handler);
-    } catch (error) {
-      deps.log.error('an informer handler threw', { resource: groupResourceOf(info), err: error });
+      await abortable(promise, signal);
+    } finally {
+      this.#waiters = this.#waiters.filter((other) => other !== waiter);
     }
   }
-  function notifyAll(notify: (handler: InformerHandler<T>) => void): void {
-    for (const handler of [...handlers]) call(handler, notify);
+
+  lastRevision(): string {
+    return this.#lastRevision;
   }
-  function put(raw: T): void {
-    const object = project(raw);
-    const old = store.set(keyOfObject(object), object);
-    if (old === undefined) notifyAll((handler) => handler.onAdd?.(object, !hasSynced));
-    else notifyAll((handler) => handler.onUpdate?.(old, object));
+
+  run(signal: AbortSignal): Promise<void> {
+    const { namespace, labelSelector, fieldSelector, metadataOnly } = this.#deps.options;
+    const selection = {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(metadataOnly === undefined ? {} : { metadataOnly }),
+    };
+    return runReflector({ ...this.#deps, target: this, selection }, signal);
   }
-  function advance(revision: string): void {
-    if (revision !== '' && compareRevisions(revision, lastRevision) > 0) lastRevision = revision;
-    if (waiters.length === 0) return;
-    const reached = waiters.filter((waiter) => compareRevisions(waiter.revision, lastRevision) <= 0);
+
+  replace(items: readonly T[], revision: string): void {
+    const gone = new Set(this.#store.keys());
+    for (const item of items) {
+      const key = keyOfObject(item);
+      gone.delete(key);
+      if (this.#store.get(key)?.metadata.resourceVersion !== item.metadata.resourceVersion) this.#put(item);
+    }
+    for (const key of gone) {
+      const old = this.#store.delete(key);
+      if (old !== undefined) this.#notifyAll((handler) => handler.onDelete?.(old, true));
+    }
+    this.bookmark(revision);
+    this.#syncing?.resolve();
+    this.#syncing = undefined;
+  }
+
+  apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T, revision: string): void {
+    if (type !== 'DELETED') this.#put(object);
+    else if (this.#store.delete(keyOfObject(object)) !== undefined) {
+      const last = this.#project(object);
+      this.#notifyAll((handler) => handler.onDelete?.(last, false));
+    }
+    this.bookmark(revision);
+  }
+
+  bookmark(revision: string): void {
+    if (revision !== '' && compareRevisions(revision, this.#lastRevision) > 0) this.#lastRevision = revision;
+    if (this.#waiters.length === 0) return;
+    const reached = this.#waiters.filter((waiter) => compareRevisions(waiter.revision, this.#lastRevision) <= 0);
     if (reached.length === 0) return;
-    waiters = waiters.filter((waiter) => !reached.includes(waiter));
+    this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
     for (const waiter of reached) waiter.resolve();
   }
 
-  const target: ReflectorTarget<T> = {
-    replace(items, revision) {
-      const gone = new Set(store.keys());
-      for (const item of items) {
-        const key = keyOfObject(item);
-        gone.delete(key);
-        if (store.get(key)?.metadata.resourceVersion !== item.metadata.resourceVersion) put(item);
-      }
-      for (const key of gone) {
-        const old = store.delete(key);
-        if (old !== undefined) notifyAll((handler) => handler.onDelete?.(old, true));
-      }
-      advance(revision);
-      hasSynced = true;
-      synced.resolve();
-    },
-    apply(type, object, revision) {
-      if (type !== 'DELETED') put(object);
-      else if (store.delete(keyOfObject(object)) !== undefined) {
-        const last = project(object);
-        notifyAll((handler) => handler.onDelete?.(last, false));
-      }
-      advance(revision);
-    },
-    bookmark: advance,
-  };
+  #project(object: T): T {
+    return this.#deps.options.projection?.apply(object) ?? object;
+  }
 
-  return {
-    info,
-    hasSynced: () => hasSynced,
-    waitForSync: (signal) => abortable(synced.promise, signal),
-    get: (key) => store.get(formatKey(key)),
-    list: (namespace) => store.list(namespace),
-    byIndex: (index, value) => store.byIndex(index, value),
-    addIndex: (name, keys) => store.addIndex(name, keys),
-    addHandler(handler) {
-      handlers.add(handler);
-      for (const object of store.list()) call(handler, () => handler.onAdd?.(object, true));
-      return () => void handlers.delete(handler);
-    },
-    async waitForRevision(resourceVersion, signal) {
-      if (compareRevisions(resourceVersion, lastRevision) <= 0) return;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const waiter = { revision: resourceVersion, resolve };
-      waiters.push(waiter);
-      try {
-        await abortable(promise, signal);
-      } finally {
-        waiters = waiters.filter((other) => other !== waiter);
-      }
-    },
-    lastRevision: () => lastRevision,
-    run: (signal) => {
-      const { namespace, labelSelector, fieldSelector, metadataOnly } = deps.options;
-      const selection = {
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(labelSelector === undefined ? {} : { labelSelector }),
-        ...(fieldSelector === undefined ? {} : { fieldSelector }),
-        ...(metadataOnly === undefined ? {} : { metadataOnly }),
-      };
-      return runReflector({ ...deps, target, selection }, signal);
-    },
-  };
+  #put(raw: T): void {
+    const object = this.#project(raw);
+    const old = this.#store.set(keyOfObject(object), object);
+    const isInInitialList = !this.hasSynced();
+    if (old === undefined) this.#notifyAll((handler) => handler.onAdd?.(object, isInInitialList));
+    else this.#notifyAll((handler) => handler.onUpdate?.(old, object));
+  }
+
+  #notifyAll(notify: (handler: InformerHandler<T>) => void): void {
+    for (const handler of [...this.#handlers]) this.#call(handler, notify);
+  }
+
+  #call(handler: InformerHandler<T>, notify: (handler: InformerHandler<T>) => void): void {
+    try {
+      notify(handler);
+    } catch (error) {
+      this.#deps.log.error('an informer handler threw', { resource: groupResourceOf(this.info), err: error });
+    }
+  }
 }

@@ -96,6 +96,7 @@ class RunningCluster implements Cluster {
 
   async #startParts(signal: AbortSignal): Promise<void> {
     const { instance, kubeletPort } = this.#config;
+    await this.#server.readFiles();
     await makeInstanceDirectories(this.#platform.files, instance);
     // containerd takes as long to start as the control plane, and the network's programs wait for nobody: all at once.
     this.#node?.prepare(signal);

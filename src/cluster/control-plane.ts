@@ -2,7 +2,6 @@
  * The control plane in one process: store, API server, controllers, scheduler. Components talk to the server in-process,
  * each under its own identity, through the same filters as everybody else.
  */
-import { VERSION, KUBERNETES_VERSION } from '../base/version.ts';
 import type { BuiltInApi } from '../apiserver/aggregation/built-in-api.ts';
 import { createMetricsApi } from '../apiserver/metrics-api/metrics-api.ts';
 import { createUsageSource } from '../apiserver/metrics-api/usage-source.ts';
@@ -32,6 +31,7 @@ import { withHttpFilters } from '../apiserver/filters/http-filters.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
 import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
+import { versionInfo } from '../apiserver/routes/server-info.ts';
 import type { Authorizer } from '../apiserver/authz/contract.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import { createServerStorage, type ServerStorage } from '../apiserver/server-storage.ts';
@@ -192,7 +192,10 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       }),
     },
     {
-      version: versionInfo(),
+      version: versionInfo({
+        compiler: `node ${process.versions.node}`,
+        platform: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+      }),
       serverAddress: `${deps.hostAddress}:${instance.httpsPort}`,
       runtimeConfig: deps.runtimeConfig,
       maxRequestsInFlight: settings.maxRequestsInFlight ?? 400,
@@ -396,19 +399,4 @@ function withClientCas(options: ListenOptions, setup: ApiServerSetup | undefined
 function serverUrl({ hostAddress, instance }: ControlPlaneDeps, name = hostAddress): string {
   const host = parseIp(name)?.family === 6 ? `[${name}]` : name;
   return /[^\]]:\d+$/.test(host) ? `https://${host}` : `https://${host}:${instance.httpsPort}`;
-}
-
-function versionInfo(): Parameters<typeof createApiServer>[1]['version'] {
-  const [major = '1', minor = '36'] = KUBERNETES_VERSION.slice(1).split('.');
-  return {
-    major,
-    minor,
-    gitVersion: `${KUBERNETES_VERSION}+keelson${VERSION}`,
-    gitCommit: '',
-    gitTreeState: 'clean',
-    buildDate: '1970-01-01T00:00:00Z',
-    goVersion: 'none',
-    compiler: `node ${process.versions.node}`,
-    platform: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
-  };
 }

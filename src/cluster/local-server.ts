@@ -38,6 +38,8 @@ type ServerStatus = Required<Pick<ClusterStatus, 'nodes' | 'podsByPhase' | 'stor
 
 /** The control plane. */
 export interface LocalServer {
+  /** Reads the files that options name: what is wrong with one is told before anything runs. Comes before `start`. */
+  readFiles(): Promise<void>;
   /** Resolves when the API answers and controllers and scheduler run. */
   start(signal: AbortSignal): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }>;
   /** Rejects when controllers or scheduler fail for good. */
@@ -72,6 +74,7 @@ class Server implements LocalServer {
   #store: Store | undefined;
   #controlPlane: ControlPlane | undefined;
   #etcd: OwnEtcd | undefined;
+  #setups: { readonly apiServer?: ApiServerSetup; readonly scheduler?: SchedulerSetup } = {};
   #controllersEnd: Promise<void> = Promise.resolve();
 
   constructor(platform: Platform, config: LocalServerConfig) {
@@ -81,6 +84,17 @@ class Server implements LocalServer {
       this.#fail = reject;
     });
     this.failed.catch(() => undefined); // Whoever waits hears of it; nobody waiting is no crash.
+  }
+
+  async readFiles(): Promise<void> {
+    const platform = this.#platform;
+    const { apiServer: options, schedulerConfigFile } = this.#config.options;
+    const apiServer = options && (await (await import('./api-server-setup.ts')).loadApiServerSetup(platform, options));
+    const scheduler =
+      schedulerConfigFile === undefined
+        ? undefined
+        : await (await import('./scheduler-setup.ts')).loadSchedulerSetup(platform, schedulerConfigFile);
+    this.#setups = { ...(apiServer && { apiServer }), ...(scheduler && { scheduler }) };
   }
 
   async start(signal: AbortSignal): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }> {
@@ -95,7 +109,7 @@ class Server implements LocalServer {
       bothOrNeither([opening, certificates]),
       loading,
     ]);
-    const { setup, scheduler } = await this.#setups();
+    const { apiServer: setup, scheduler } = this.#setups;
     const controlPlane = createControlPlane({
       platform,
       store,
@@ -125,18 +139,6 @@ class Server implements LocalServer {
       },
     );
     return { controlPlane, pki };
-  }
-
-  /** What the options say of API server and scheduler. */
-  async #setups(): Promise<{ readonly setup?: ApiServerSetup; readonly scheduler?: SchedulerSetup }> {
-    const platform = this.#platform;
-    const { apiServer, schedulerConfigFile } = this.#config.options;
-    const setup = apiServer && (await (await import('./api-server-setup.ts')).loadApiServerSetup(platform, apiServer));
-    const scheduler =
-      schedulerConfigFile === undefined
-        ? undefined
-        : await (await import('./scheduler-setup.ts')).loadSchedulerSetup(platform, schedulerConfigFile);
-    return { ...(setup && { setup }), ...(scheduler && { scheduler }) };
   }
 
   /** Controllers, scheduler and load balancers, whose code is loaded once the API server answers. */

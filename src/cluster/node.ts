@@ -54,6 +54,8 @@ export interface NodeDeps {
   readonly csiNodeFirst?: boolean;
   /** Who tells that the machine shuts down, and how long pods then get. */
   readonly shutdown?: NonNullable<KubeletDeps['shutdown']>;
+  /** Calls plugins behind their sockets. The machine's own sockets when absent. */
+  readonly connectSocket?: NonNullable<KubeletDeps['connectSocket']>;
   /** Programs of the node that know credentials of registries. */
   readonly credentialProviders?: CredentialProviders;
 }
@@ -176,6 +178,7 @@ function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContai
       preparePod,
       podContainers,
       ...(parts.shutdown && { shutdown: parts.shutdown }),
+      ...(parts.connectSocket && { connectSocket: parts.connectSocket }),
       resources: {
         nodeStats: () => stats.node(),
         summary: () => stats.summary(),
@@ -357,6 +360,7 @@ function runtimeConfig(parts: Parts, core: KubeletCore): Parameters<typeof creat
     resources: {
       cgroupVersion: platform.cgroups.version,
       memoryCapacityBytes: host.memoryBytes,
+      hugePageSizesBytes: host.hugePages.map(({ pageSizeBytes }) => pageSizeBytes),
       cpuCfsQuota: cgroups.cpuCfsQuota,
       cpuCfsQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
       singleProcessOomKill: cgroups.singleProcessOomKill,

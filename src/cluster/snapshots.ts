@@ -92,6 +92,7 @@ export async function restoreSnapshot(
   file: string,
 ): Promise<SnapshotReport & { readonly keptAs: string | undefined }> {
   return inUsersWords(async () => {
+    if (!(await exists(dataDir))) throw new PreflightError(`there is no data directory ${dataDir} to restore into`);
     const lock = await acquireControlLock(socketOf(dataDir), dataDir);
     try {
       const { advanceStoreFile, checkStoreFile, isEtcdSnapshot } = await import('../storage/sqlite/backup.ts');

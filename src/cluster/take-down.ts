@@ -3,6 +3,7 @@
  * the others; what could not be done is returned as lines for the user. Only what bears the instance's names is touched.
  */
 import { createCgroups, detectCgroupVersion } from '../platform/node/cgroups.ts';
+import type { Files } from '../platform/files.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createInstanceContainerd } from './containerd.ts';
 import { requestControl } from './control-socket.ts';
@@ -20,6 +21,12 @@ export interface TakeDownOptions {
   readonly deleteData: boolean;
 }
 
+/** By these a data directory is known: of a real machine, and of simulated nodes. */
+const STARTED: readonly string[] = ['instance.json', 'admin.kubeconfig'];
+
+/** All that a first start which failed may have left. */
+const BEFORE_START: readonly string[] = ['logs', 'pki', 'etcd', 'etcd.json'];
+
 const STOP_TIMEOUT_MS = 60_000;
 
 /** Takes down; resolves to the problems met. Nothing there is no problem. */
@@ -27,6 +34,8 @@ export async function takeDown(platform: Platform, options: TakeDownOptions): Pr
   const { files } = platform;
   if (!(await files.exists(options.dataDir))) return [];
   const file = await readInstanceFile(files, options.dataDir);
+  if (options.deleteData && !(await isDataDir(files, options.dataDir)))
+    return [`${options.dataDir} holds no data of a cluster: nothing is deleted`];
   const problems: string[] = [];
   const step = async (what: string, work: () => Promise<readonly string[] | void>): Promise<void> => {
     try {
@@ -39,6 +48,12 @@ export async function takeDown(platform: Platform, options: TakeDownOptions): Pr
   if (file !== undefined) await takeDownInstance(platform, instanceOf(platform, file, options.dataDir), { file, step });
   if (options.deleteData && problems.length === 0) await step('data', () => files.remove(options.dataDir));
   return problems;
+}
+
+/** A directory named by mistake is not deleted. */
+async function isDataDir(files: Files, dataDir: string): Promise<boolean> {
+  const names = await files.readDir(dataDir);
+  return names.some((name) => STARTED.includes(name)) || names.every((name) => BEFORE_START.includes(name));
 }
 
 function instanceOf(platform: Platform, file: InstanceFile, dataDir: string): Instance {

@@ -29,6 +29,9 @@ type RequestList = Readonly<Record<string, string>> | undefined;
 
 const remembered = new WeakMap<Pod, PodRequests>();
 
+/** Of pods whose statuses have no say in it: versions that differ in their status share the spec. */
+const rememberedOfSpecs = new WeakMap<PodSpec, PodRequests>();
+
 /** The pod asked for last: the scheduler asks for one pod at every node. */
 let lastPod: Pod | undefined;
 let lastFound: PodRequests | undefined;
@@ -47,8 +50,16 @@ function compute(pod: Pod): PodRequests {
   const spec = pod.spec;
   if (spec === undefined) return { requests: emptyAmounts(), nonZero: { milliCpu: 0, memoryBytes: 0 } };
   const held = heldByContainers(pod);
+  if (held !== undefined) return requestsOf(spec, pod, held);
+  let found = rememberedOfSpecs.get(spec);
+  if (found === undefined) rememberedOfSpecs.set(spec, (found = requestsOf(spec)));
+  return found;
+}
+
+/** `held`: by containers of the pod. */
+function requestsOf(spec: PodSpec, pod?: Pod, held?: ReadonlyMap<string, Held>): PodRequests {
   // A resize that can never be carried out here takes no room.
-  const never = pod.status?.conditions?.some(
+  const never = pod?.status?.conditions?.some(
     ({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible',
   );
   const wanted = (c: Container): RequestList =>

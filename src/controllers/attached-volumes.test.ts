@@ -68,6 +68,12 @@ const attachedTo = async (h: ServerHarness): Promise<string[]> =>
 const told = async (h: ServerHarness, node: string): Promise<string[]> =>
   ((await h.get(Nodes, node)).status?.volumesAttached ?? []).map(({ name }) => name);
 
+const counted = async (h: ServerHarness): Promise<string[]> =>
+  (await h.metrics.expose())
+    .split('\n')
+    .filter((line) => /^(attachdetach_controller_total|storage_count_attachable)_volumes/.test(line))
+    .toSorted();
+
 /** What the driver's attacher does. */
 async function report(h: ServerHarness, status: VolumeAttachment['status']): Promise<void> {
   for (const { metadata } of await attachments(h))
@@ -109,7 +115,15 @@ describe('attach and detach', () => {
   it('gives an exclusive volume to one node at a time, and says so', async () => {
     const h = await start();
     await pod(h, 'a', 'n1');
+    await report(h, { attached: true });
     await pod(h, 'b', 'n2');
+    const plugin = 'plugin_name="kubernetes.io/csi:disks.example.com"';
+    assert.deepEqual(await counted(h), [
+      `attachdetach_controller_total_volumes{${plugin},state="actual_state_of_world"} 1`,
+      `attachdetach_controller_total_volumes{${plugin},state="desired_state_of_world"} 2`,
+      `storage_count_attachable_volumes_in_use{node="n1",volume_${plugin.replace('_name', '')}} 1`,
+      `storage_count_attachable_volumes_in_use{node="n2",volume_${plugin.replace('_name', '')}} 1`,
+    ]);
     assert.deepEqual(await attachedTo(h), ['n1']);
     assert.ok(
       (await h.events()).includes(
@@ -120,6 +134,7 @@ describe('attach and detach', () => {
     await h.clock.advance(6000);
     assert.deepEqual(await attachedTo(h), ['n2']);
     await h.stop();
+    assert.deepEqual(await counted(h), []);
   });
 
   it('attaches what CSI drivers took over, also where it stands in a pod', async () => {

@@ -151,7 +151,7 @@ const rows: Readonly<Record<ControllerName, Row>> = {
     'attachdetach-controller',
     'attachdetach-controller',
     'attach_detach',
-    'attachdetach_controller_: forced_detaches',
+    ': attachdetach_controller_forced_detaches attachdetach_controller_total_volumes storage_count_attachable_volumes_in_use',
   ],
   'persistentvolume-expander-controller': ['', 'volume_expand', 'volume_expand'],
   'ephemeral-volume-controller': [

@@ -172,6 +172,16 @@ describe('daemonset', () => {
     assert.deepEqual(await images(h), ['v1', 'v1', 'v1', 'v1']);
     assert.deepEqual((await h.list(ControllerRevisions)).map((r) => r.revision).sort(), [2, 3]);
     assert.equal((await set(h)).status?.updatedNumberScheduled, 4);
+    // How often the template changed is the server's to say, and the pods bear it.
+    const changes = 'deprecated.daemonset.template.generation';
+    await h.update(DaemonSets, 'default/agent', (draft) => void delete draft.metadata.annotations);
+    assert.deepEqual(
+      [
+        (await set(h)).metadata.annotations,
+        (await h.pods()).map((p) => p.metadata.labels?.['pod-template-generation']),
+      ],
+      [{ [changes]: '3' }, ['3', '3', '3', '3']],
+    );
     await h.stop();
   });
 

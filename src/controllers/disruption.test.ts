@@ -33,9 +33,9 @@ async function numbers(h: ServerHarness): Promise<(number | undefined)[]> {
   const { status } = await budget(h);
   return [status?.expectedPods, status?.desiredHealthy, status?.currentHealthy, status?.disruptionsAllowed];
 }
-const evict = (h: ServerHarness, pod: Pod | undefined): Promise<unknown> => {
+const evict = (h: ServerHarness, pod: Pod | undefined, more: object = {}): Promise<unknown> => {
   const { namespace = '', name = '' } = pod?.metadata ?? {};
-  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } };
+  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, ...more };
   return h.clock.drive(h.admin.resource(Pods).createSubresource({ namespace, name }, 'eviction', body));
 };
 
@@ -71,6 +71,29 @@ describe('disruption', () => {
     await h.run(500);
     assert.deepEqual(await numbers(h), [4, 3, 4, 1]);
     await evict(h, second);
+    await h.stop();
+  });
+
+  it('grants evictions of the pod that is meant, and of no other', async () => {
+    const h = await start({ maxUnavailable: 2 });
+    const [pod] = await h.pods();
+    const { uid, resourceVersion } = pod!.metadata;
+    const provided = (preconditions: object): object => ({ deleteOptions: { preconditions } });
+    for (const preconditions of [{ uid: 'another' }, { resourceVersion: '1' }, { uid, resourceVersion: '1' }])
+      await assert.rejects(evict(h, pod, provided(preconditions)), /Precondition failed/);
+    const { status } = await h.get(Pods, `default/${pod?.metadata.name}`);
+    assert.ok(!status?.conditions?.some(({ type }) => type === 'DisruptionTarget'), 'left as it is');
+    await evict(h, pod, provided({ uid, resourceVersion }));
+    await h.stop();
+  });
+
+  it('takes evictions as early clients write them, not as nobody does', async () => {
+    const h = await start({ maxUnavailable: 2 });
+    const [pod] = await h.pods();
+    const deleteOptions = { dryRun: ['All'] };
+    for (const apiVersion of ['policy/v1', 'policy/v1beta1', ''])
+      await evict(h, pod, { apiVersion, kind: apiVersion === '' ? '' : 'Eviction', deleteOptions });
+    await assert.rejects(evict(h, pod, { apiVersion: 'policy/v2', deleteOptions }), /policy\/v2/);
     await h.stop();
   });
 

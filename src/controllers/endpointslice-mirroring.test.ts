@@ -83,6 +83,32 @@ describe('endpoint slice mirroring', () => {
     await h.stop();
   });
 
+  it('puts the ports of the same addresses into one slice, of others into others', async () => {
+    const subset = (ip: string, port: number): object => ({ addresses: [{ ip }], ports: [{ name: `p${port}`, port }] });
+    const both = { addresses: [{ ip: '192.0.2.3' }], notReadyAddresses: [{ ip: '192.0.2.4' }] };
+    const again = { addresses: [{ ip: '192.0.2.4' }], ports: [{ name: 'p4', port: 4 }] };
+    const h = await start({
+      subsets: [
+        ...[subset('192.0.2.1', 1), subset('192.0.2.2', 2), subset('192.0.2.1', 3)],
+        ...[{ ...both, ports: again.ports }, again],
+      ],
+    });
+    assert.deepEqual(
+      (await mirrors(h))
+        .map(({ ports, endpoints }) => [
+          ports?.map(({ port }) => port),
+          endpoints?.map(({ addresses, conditions }) => `${addresses[0]} ${conditions?.ready}`),
+        ])
+        .sort(),
+      [
+        [[1, 3], ['192.0.2.1 true']],
+        [[2], ['192.0.2.2 true']],
+        [[4], ['192.0.2.3 true', '192.0.2.4 false']],
+      ],
+    );
+    await h.stop();
+  });
+
   const skipped: [what: string, endpoints: object, service: object][] = [
     ['of services with a selector', {}, { selector: { a: 'b' } }],
     ['that say so', { metadata: { name: 'db', labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } } }, {}],

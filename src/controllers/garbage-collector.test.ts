@@ -6,6 +6,7 @@ import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import { startHarness, type Harness } from './controllers-fixture.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { startServerHarness } from './server-harness-fixture.ts';
 
 const start = (before?: (api: Harness['api']) => void): Harness =>
   startHarness([createGarbageCollector], before === undefined ? {} : { before });
@@ -147,4 +148,16 @@ describe('garbage collector', () => {
     assert.deepEqual(names(h, P), ['p']);
     await h.stop();
   });
+
+  for (const policy of ['Foreground', 'Orphan'] as const)
+    it(`${policy}: what another's finalizer keeps is let go as often as it is deleted`, async () => {
+      const h = await startServerHarness([createGarbageCollector]);
+      await h.create(ConfigMaps, { metadata: { name: 'kept', finalizers: ['test/hold'] } });
+      for (let deletion = 0; deletion < 3; deletion++) {
+        await h.remove(ConfigMaps, 'default/kept', policy);
+        await h.clock.advance(1000);
+        assert.deepEqual((await h.get(ConfigMaps, 'default/kept')).metadata.finalizers, ['test/hold']);
+      }
+      await h.stop();
+    });
 });

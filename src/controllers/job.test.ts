@@ -26,6 +26,12 @@ const conditions = async (h: ServerHarness): Promise<string[]> =>
 /** What the job controller counts under a name, by its labels. */
 const counts = async (h: ServerHarness, name: string): Promise<string[]> =>
   [...(await h.metrics.expose()).matchAll(new RegExp(`^job_controller_${name}({.*)$`, 'gm'))].map(([, told]) => told!);
+const numbers = ({ status: { active = 0, succeeded = 0, failed = 0, terminating = 0 } = {} }: Job): object => ({
+  active,
+  succeeded,
+  failed,
+  terminating,
+});
 const indexOf = (pod: Pod): string => pod.metadata.labels?.['batch.kubernetes.io/job-completion-index'] ?? '';
 const indexes = async (h: ServerHarness): Promise<string[]> => (await h.pods()).map(indexOf).sort();
 async function finish(
@@ -317,19 +323,30 @@ describe('job', () => {
       parallelism: 3,
       successPolicy: { rules: [{ succeededIndexes: '0' }] },
     });
-    await finish(h, 'Succeeded', (p) => indexOf(p) === '0');
+    for (const pod of await h.pods()) if (indexOf(pod) === '0') await h.finish(pod, 'Succeeded');
+    await h.clock.advance(1000);
+    assert.deepEqual(await conditions(h), ['SuccessCriteriaMet=True SuccessPolicy: Matched rules at index 0']);
+    assert.deepEqual(numbers(await job(h)), { active: 0, succeeded: 1, failed: 0, terminating: 2 });
     await h.run(500);
     assert.deepEqual(await conditions(h), [
       'SuccessCriteriaMet=True SuccessPolicy: Matched rules at index 0',
       'Complete=True SuccessPolicy: Matched rules at index 0',
     ]);
     assert.equal((await h.pods()).length, 0);
+    assert.deepEqual(
+      numbers(await job(h)),
+      { active: 0, succeeded: 1, failed: 0, terminating: 0 },
+      'stopped, not failed',
+    );
+    assert.deepEqual(await counts(h, 'jobs_finished_total'), [
+      '{completion_mode="Indexed",result="succeeded",reason="SuccessPolicy"} 1',
+    ]);
     await h.stop();
   });
 
-  for (const [policy, replaced] of [
-    ['TerminatingOrFailed', 1],
-    ['Failed', 0],
+  for (const [policy, replaced, again] of [
+    ['TerminatingOrFailed', 1, 'recreate_terminating_or_failed'],
+    ['Failed', 0, 'recreate_failed'],
   ] as const) {
     it(`podReplacementPolicy ${policy} ${replaced === 1 ? 'does not wait' : 'waits'} for terminating pods`, async () => {
       const h = await start({ podReplacementPolicy: policy });
@@ -338,6 +355,13 @@ describe('job', () => {
       await h.clock.advance(policy === 'Failed' ? 20_000 : 11_000);
       assert.equal((await h.pods()).length, replaced);
       assert.equal((await job(h)).status?.terminating, 1);
+      await h.update(Pods, `default/${pod?.metadata.name}`, (p) => void (p.status = { phase: 'Failed' }), 'status');
+      await h.clock.advance(20_000);
+      assert.deepEqual(numbers(await job(h)), { active: 1, succeeded: 0, failed: 1, terminating: 0 });
+      assert.deepEqual(await counts(h, 'job_pods_creation_total'), [
+        '{reason="new",status="succeeded"} 1',
+        `{reason="${again}",status="succeeded"} 1`,
+      ]);
       await h.stop();
     });
   }

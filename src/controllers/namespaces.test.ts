@@ -28,7 +28,7 @@ describe('namespace', () => {
     const condition = (type: string) => namespace(h)?.status?.conditions?.find((c) => c.type === type);
     assert.equal(
       condition('NamespaceContentRemaining')?.message,
-      'Some resources are remaining: pods has 1 resource instances',
+      'Some resources are remaining: pods. has 1 resource instances',
     );
     assert.equal(
       condition('NamespaceFinalizersRemaining')?.message,

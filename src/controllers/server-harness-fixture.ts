@@ -207,7 +207,7 @@ async function startServer(
   const server = createApiServer(
     { storage, platform, definitions, authenticators: [], authorizers, admission },
     {
-      version: versionInfo({ keelsonVersion: '0.1.0' }),
+      version: versionInfo(),
       serverAddress: '127.0.0.1:6443',
       runtimeConfig: 'internal.apiserver.k8s.io/v1alpha1,resource.k8s.io/v1beta2/devicetaintrules',
     },

@@ -36,7 +36,7 @@ export function watchWrites(store: Store, all: readonly ExclusiveWrites[], names
   function note(event: StoreEvent): void {
     if (event.value === undefined) return;
     const object = JSON.parse(new TextDecoder().decode(event.value)) as KubernetesObject;
-    const created = event.previous === undefined;
+    const created = event.createRevision === event.revision;
     for (const { account, writes } of all)
       for (const write of writes) {
         if (!concerns(write, object)) continue;

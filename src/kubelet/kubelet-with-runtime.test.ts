@@ -50,6 +50,15 @@ describe('kubelet with the runtime manager', () => {
     assert.equal([...fixture.cri.containers.values()].filter(({ state }) => state === 'CONTAINER_RUNNING').length, 0);
   });
 
+  it('looks once at what a start made: the events that come with it need no look of their own', async () => {
+    const fixture = await started(image('web:1'));
+    const { clock } = fixture.platform;
+    fixture.addPod('web', { spec: spec('web:1') });
+    await clock.runUntil(() => fixture.summary('web') === 'Running true', 10_000);
+    await clock.advance(500);
+    assert.equal(fixture.cri.calls.get('containerStatus'), 1);
+  });
+
   it('restarts what crashed, at once and then after its back-off', async () => {
     const fixture = await started(image('web:1'));
     const { clock } = fixture.platform;

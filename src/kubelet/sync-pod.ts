@@ -22,6 +22,7 @@ import { PodSyncError, type PodSyncer, type SyncPodOutcome } from './pod-workers
 import { NETWORK_NOT_READY_MESSAGE } from './pod-workers/requeue-delay.ts';
 import type { ProbeManager } from './prober/prober-manager.ts';
 import type { PullSecrets } from './pull-secrets.ts';
+import { sandboxChanged } from './runtime/compute-pod-actions.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import { isHostNetworkPod, isTerminalPhase, podFields, podName, podNamespace, podUid } from './types/pod-update.ts';
@@ -138,6 +139,8 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
 
   /** Looks at what the runtime made of it and reports that. */
   async function reportAfter(pod: Pod, result: PodSyncResult, signal: AbortSignal): Promise<number> {
+    // What the runtime told of the steps comes in first: the look below sees it, and no other is needed for it.
+    await deps.platform.clock.yield();
     const actedAt = deps.podCache.now();
     deps.reasonCache.update(podUid(pod), result);
     try {
@@ -186,7 +189,8 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     await deps.reconcileMirrorPod(pod, mirrorPod);
     await makeDirectories(pod);
     await waitForVolumes(pod, signal);
-    await prepareResources(pod);
+    // Of a pod that has its sandbox no driver is asked: a driver that is away must not keep its containers from restarting.
+    if (sandboxChanged(pod, podStatus).changed) await prepareResources(pod);
     const pullSecrets = await deps.pullSecrets.forPod(pod);
     signal.throwIfAborted();
     deps.probeManager.addPod(pod);

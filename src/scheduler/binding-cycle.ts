@@ -1,7 +1,7 @@
 /** From the chosen node to the bound pod: Reserve, Permit, PreBind, Bind, PostBind, with everything taken back on failure. Upstream: schedule_one.go (bindingCycle). */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Extender } from './extenders/extender.ts';
-import type { CycleState } from './framework/plugin.ts';
+import type { CycleState, SchedulerPlugin } from './framework/plugin.ts';
 import { timedCall, timedWait } from './framework/plugin-timer.ts';
 import type { Profile } from './framework/profile.ts';
 import { failed, type Status } from './framework/status.ts';
@@ -17,6 +17,8 @@ export interface BindingInput {
   readonly waitingPods: WaitingPods;
   /** The extender that binds such pods. */
   readonly binder?: Extender;
+  /** Says in the pod's status which node it is for, where binding takes long. Never fails. */
+  nominate(): Promise<void>;
 }
 
 /** Runs the Reserve point; on a rejection what was reserved is given back. */
@@ -65,15 +67,8 @@ export function unreserve({
 /** Upstream's maxTimeout. */
 const MAX_WAIT_MS = 900_000;
 
-/** Runs the Permit point and waits for those plugins that say so. */
-async function runPermit({
-  profile,
-  state,
-  pod,
-  nodeName,
-  signal,
-  waitingPods,
-}: BindingInput): Promise<Status | undefined> {
+/** Asks the Permit point: a refusal, or the plugins that want to wait and for how long. */
+function askPermit({ profile, state, pod, nodeName }: BindingInput): Status | Map<string, number> {
   const timeouts = new Map<string, number>();
   const startedMs = profile.timer?.started() ?? 0;
   for (const plugin of profile.points.permit) {
@@ -85,15 +80,34 @@ async function runPermit({
     timeouts.set(plugin.name, Math.min(permit.timeoutMs ?? 0, MAX_WAIT_MS));
   }
   profile.timer?.ended('Permit', startedMs);
-  return timeouts.size === 0 ? undefined : waitingPods.wait(pod.metadata.uid ?? '', timeouts, signal);
+  return timeouts;
+}
+
+/** Those that have something to do in PreBind, or who objects. */
+function askPreBind({ profile, state, pod, nodeName }: BindingInput): Status | SchedulerPlugin[] {
+  const busy: SchedulerPlugin[] = [];
+  for (const plugin of profile.points.preBind) {
+    const status = timedCall(state, { plugin: plugin.name, point: 'PreBindPreFlight', statusOf: (told) => told }, () =>
+      plugin.preBindPreFlight?.(state, pod, nodeName),
+    );
+    if (status === undefined) busy.push(plugin);
+    else if (status.code !== 'skip') return status;
+  }
+  return busy;
 }
 
 /** Permit, PreBind, Bind and PostBind. */
 export async function bind(input: BindingInput): Promise<Status | undefined> {
-  const { profile, state, pod, nodeName } = input;
+  const { profile, state, pod, nodeName, signal, waitingPods } = input;
+  const waits = askPermit(input);
+  if (!(waits instanceof Map)) return waits;
+  const busy = askPreBind(input);
+  if (!Array.isArray(busy)) return busy;
+  const permitted = waits.size === 0 ? undefined : waitingPods.wait(pod.metadata.uid ?? '', waits, signal);
+  if (waits.size > 0 || busy.length > 0) await input.nominate();
   const status =
-    (await runPermit(input)) ??
-    (await timedLong(profile, 'PreBind', () => runPreBind(input))) ??
+    (await permitted) ??
+    (await timedLong(profile, 'PreBind', () => runPreBind(input, busy))) ??
     (await timedLong(profile, 'Bind', () => runBind(input)));
   if (status !== undefined) return status;
   timed(profile, 'PostBind', () => {
@@ -104,8 +118,11 @@ export async function bind(input: BindingInput): Promise<Status | undefined> {
   return undefined;
 }
 
-async function runPreBind({ profile, state, pod, nodeName, signal }: BindingInput): Promise<Status | undefined> {
-  for (const plugin of profile.points.preBind) {
+async function runPreBind(
+  { state, pod, nodeName, signal }: BindingInput,
+  busy: readonly SchedulerPlugin[],
+): Promise<Status | undefined> {
+  for (const plugin of busy) {
     const status = await timedWait(state, { plugin: plugin.name, point: 'PreBind' }, () =>
       plugin.preBind?.(state, pod, { nodeName, signal }),
     );

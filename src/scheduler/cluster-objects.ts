@@ -18,9 +18,11 @@ import {
   Services,
   StatefulSets,
   StorageClasses,
+  VolumeAttachments,
 } from '../api/gen/resources.ts';
 import { deepEqual } from '../base/equal.ts';
 import type { DeviceClass } from '../api/gen/resource-v1.ts';
+import type { VolumeAttachment } from '../api/gen/storage-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { Informer } from '../client/informer.ts';
 import { createOptionalInformer, type OptionalInformerDeps } from '../client/optional-informer.ts';
@@ -38,6 +40,22 @@ export interface FollowedObjects extends ClusterObjects {
 }
 
 const CLASSES_BY_RESOURCE = 'extended-resource';
+const ATTACHMENTS_BY_NODE = 'attached-to';
+
+function followAttachments({ informers }: OptionalInformerDeps): Informer<VolumeAttachment> {
+  const attachments = informers.informer(VolumeAttachments);
+  attachments.addIndex(ATTACHMENTS_BY_NODE, ({ spec }) => [spec.nodeName]);
+  return attachments;
+}
+
+function followDeviceClasses({ informers }: OptionalInformerDeps): Informer<DeviceClass> {
+  const deviceClasses = informers.informer(DeviceClasses);
+  deviceClasses.addIndex(CLASSES_BY_RESOURCE, ({ metadata, spec }) => [
+    `${DEVICE_CLASS_RESOURCES}${metadata.name}`,
+    ...(spec.extendedResourceName === undefined ? [] : [spec.extendedResourceName]),
+  ]);
+  return deviceClasses;
+}
 
 /** Makes the informers; they run when the factory is started. */
 export function followClusterObjects(deps: OptionalInformerDeps): FollowedObjects {
@@ -49,14 +67,11 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
   const nodes = informers.informer(Nodes);
   const csiNodes = informers.informer(CSINodes);
   const csiDrivers = informers.informer(CSIDrivers);
+  const attachments = followAttachments(deps);
   const capacities = informers.informer(CSIStorageCapacities);
   const resourceClaims = informers.informer(ResourceClaims);
   const slices = informers.informer(ResourceSlices);
-  const deviceClasses = informers.informer(DeviceClasses);
-  deviceClasses.addIndex(CLASSES_BY_RESOURCE, ({ metadata, spec }) => [
-    `${DEVICE_CLASS_RESOURCES}${metadata.name}`,
-    ...(spec.extendedResourceName === undefined ? [] : [spec.extendedResourceName]),
-  ]);
+  const deviceClasses = followDeviceClasses(deps);
   const lookedUp = {
     'persistent-volume-claim': claims,
     'persistent-volume': volumes,
@@ -64,6 +79,7 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
     'csi-node': csiNodes,
     'csi-driver': csiDrivers,
     'csi-storage-capacity': capacities,
+    'volume-attachment': attachments,
     'resource-claim': resourceClaims,
     'resource-slice': slices,
     'device-class': deviceClasses,
@@ -85,6 +101,7 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
     volumesOfClass: (name) => volumes.list().filter((volume) => (volume.spec?.storageClassName ?? '') === name),
     csiNode: (name) => csiNodes.get({ name }),
     csiDriver: (name) => csiDrivers.get({ name }),
+    attachmentsTo: (node) => attachments.byIndex(ATTACHMENTS_BY_NODE, node),
     storageCapacities: () => capacities.list(),
     resourceClaim: (namespace, name) => resourceClaims.get({ namespace, name }),
     resourceClaims: () => resourceClaims.list(),

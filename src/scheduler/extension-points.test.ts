@@ -58,6 +58,7 @@ async function scene(
       reserve: noted('reserve', more.reserve),
       unreserve: noted('unreserve'),
       permit: noted('permit', more.permit ?? (() => ({}))),
+      preBindPreFlight: more.preBindPreFlight ?? (more.preBind === undefined ? () => skipped : () => undefined),
       preBind: noted('preBind', more.preBind ?? (async () => undefined)),
       bind: noted('bind', more.bind ?? (async () => skipped)),
       postBind: noted('postBind'),
@@ -73,7 +74,7 @@ async function scene(
     },
     {
       config,
-      morePlugins: [
+      plugins: [
         {
           name: 'One',
           weight: 0,
@@ -113,7 +114,7 @@ test('a pod passes every point in order, looks at the nodes PreFilter names alon
   assert.deepEqual(run.bindings(), []);
   run.waiting.get('uid-p')?.allow('One');
   await run.clock.advance(100);
-  assert.deepEqual(ofOne(run.calls).slice(toPermit.length), ['preBind', 'bind', 'postBind b']);
+  assert.deepEqual(ofOne(run.calls).slice(toPermit.length), ['bind', 'postBind b']);
   assert.equal(run.pod('p')?.spec?.nodeName, 'b');
   assert.deepEqual(run.counts(), idle);
 });
@@ -182,3 +183,37 @@ for (const [point, parts] of [
     await run.clock.advance(1000);
     assert.notEqual(run.pod('p')?.spec?.nodeName, undefined);
   });
+
+const nominatedAs = (run: Scene, name = 'p'): string | undefined => run.pod(name)?.status?.nominatedNodeName;
+const onA = { preFilter: () => ({ nodeNames: new Set(['a']) }) };
+for (const [what, parts, expected] of [
+  ['waits at Permit', held, 'a'],
+  ['waits in PreBind', { preBind: () => new Promise<undefined>(() => undefined) }, 'a'],
+  ['is bound at once', { preBind: async () => undefined, preBindPreFlight: () => skipped }, undefined],
+] as const)
+  test(`a pod that ${what} says ${expected === undefined ? 'nothing' : 'where it will be'} before it is there`, async (t) => {
+    const run = await scene(t, { ...onA, ...parts });
+    assert.equal(nominatedAs(run), expected);
+    assert.deepEqual(run.bindings(), expected === undefined ? ['p'] : []);
+    // Half a node is taken, not the whole.
+    run.api.seed(Pods, testPod('q', { cpu: '400m' }));
+    await run.clock.advance(100);
+    assert.equal(nominatedAs(run, 'q') ?? run.pod('q')?.spec?.nodeName, 'a');
+  });
+
+test('an objection before PreBind ends the attempt; what is tried again goes where it was to go', async (t) => {
+  const fails = ['flight', 'work'];
+  const run = await scene(t, {
+    score: (_state, _pod, { name }) => (name === 'a' && fails.length > 0 ? 100 : 0),
+    preBindPreFlight: () => (fails[0] === 'flight' ? unschedulable('One', fails.shift() ?? '') : undefined),
+    preBind: async () => (fails[0] === 'work' ? unschedulable('One', fails.shift() ?? '') : undefined),
+    events: [{ event: 'namespace/update' }],
+  });
+  assert.ok(run.events().includes('Warning FailedScheduling flight'));
+  assert.equal(nominatedAs(run), undefined);
+  await run.clock.advance(340_000);
+  assert.ok(run.events().includes('Warning FailedScheduling work'));
+  assert.equal(nominatedAs(run), 'a');
+  await run.clock.advance(340_000);
+  assert.equal(run.pod('p')?.spec?.nodeName, 'a', 'though others are better now');
+});

@@ -83,8 +83,8 @@ function followPods({ pods, cache, queue, nominations, ownPods }: FollowDeps): v
     },
     onUpdate(old, pod) {
       if (old.metadata.uid !== pod.metadata.uid) leave(old);
-      if (pending(pod)) followNomination(nominations, old, pod);
-      else nominations.delete(pod.metadata.uid ?? '');
+      if (!pending(pod)) nominations.delete(pod.metadata.uid ?? '');
+      else if (!cache.isAssumed(pod.metadata.uid ?? '')) followNomination(nominations, old, pod);
       if (assigned(pod)) {
         if (!assigned(old)) queue.remove(pod.metadata.uid ?? '');
         cache.updatePod(pod);

@@ -1,4 +1,5 @@
 /** Makes the profiles a configuration speaks of: one set of plugin instances each. Upstream: profile.NewMap. */
+import type { Pod } from '../api/gen/core-v1.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import { defaultArgs, type FitArgs } from './config/plugin-args.ts';
 import type { ProfileConfig, SchedulerConfig } from './config/scheduler-config.ts';
@@ -8,7 +9,7 @@ import { methodOf } from './framework/extension-points.ts';
 import type { PointTimer } from './framework/point-timer.ts';
 import type { SchedulerPlugin } from './framework/plugin.ts';
 import { createProfile, type Profile } from './framework/profile.ts';
-import { knownPlugins, type PluginEntry } from './plugins/list.ts';
+import type { PluginEntry } from './plugins/list.ts';
 
 /** A profile with the recorder that signs with its name. */
 export interface NamedProfile extends Profile {
@@ -19,8 +20,13 @@ export interface NamedProfile extends Profile {
 export interface ProfilesDeps extends Omit<SchedulerPluginDeps, 'recorder' | 'schedulerName'> {
   readonly recorderFor: (component: string) => EventRecorder;
   readonly timerFor?: (profile: string) => PointTimer;
-  /** Plugins of others, beside those of the list. Upstream: the out-of-tree registry. */
-  readonly morePlugins?: readonly PluginEntry[];
+  /** What profiles may name. */
+  readonly known: readonly PluginEntry[];
+}
+
+/** Which scheduler, and so which profile, the pod asks for. */
+export function schedulerNameOf(pod: Pod): string {
+  return pod.spec?.schedulerName ?? 'default-scheduler';
 }
 
 /** The profiles with NodeResourcesFit leaving to extenders what is theirs alone. */
@@ -47,7 +53,7 @@ function createNamedProfile(deps: ProfilesDeps, config: ProfileConfig): NamedPro
   const recorder = deps.recorderFor(schedulerName);
   const names = new Set(Object.values(enabled).flat());
   const plugins = [...names].map((name) => {
-    const entry = [...knownPlugins, ...(deps.morePlugins ?? [])].find((plugin) => plugin.name === name);
+    const entry = deps.known.find((plugin) => plugin.name === name);
     if (entry === undefined) throw new Error(`no scheduler plugin is named ${name}`);
     return entry.create({ ...deps, recorder, schedulerName }, config.pluginArgs[name]);
   });

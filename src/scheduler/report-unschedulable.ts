@@ -42,3 +42,15 @@ export async function reportUnschedulable(
     if (!isReason(error, 'NotFound', 'Conflict')) throw error;
   }
 }
+
+/** Says which node the pod is for, while binding takes. A pod that is gone is no error. Upstream: NominatedNodeNameForExpectation. */
+export async function reportNomination(client: Client, pod: Pod, nodeName: string): Promise<void> {
+  if (pod.status?.nominatedNodeName === nodeName) return;
+  const { name = '', namespace = '', uid } = pod.metadata;
+  const patch = { metadata: { uid }, status: { nominatedNodeName: nodeName } };
+  try {
+    await client.resource(Pods).patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status' });
+  } catch (error) {
+    if (!isReason(error, 'NotFound', 'Conflict')) throw error;
+  }
+}

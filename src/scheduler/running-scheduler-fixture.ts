@@ -13,7 +13,7 @@ import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { defaultSchedulerConfig, type SchedulerConfig } from './config/scheduler-config.ts';
 import type { Extender } from './extenders/extender.ts';
-import type { PluginEntry } from './plugins/list.ts';
+import { knownPlugins, type PluginEntry } from './plugins/list.ts';
 import { createScheduler } from './scheduler.ts';
 
 /** A scheduler that runs, and what comes of it. */
@@ -35,12 +35,13 @@ export async function startScheduler(
   more: {
     onBind?: (name: string, attempt: number) => boolean | void;
     extenders?: readonly Extender[];
-    morePlugins?: readonly PluginEntry[];
+    /** Beside those of the list. */
+    plugins?: readonly PluginEntry[];
     config?: SchedulerConfig;
     life?: AbortController;
   } = {},
 ): Promise<Running> {
-  const { onBind = () => true, extenders = [], morePlugins = [], life: stop = new AbortController() } = more;
+  const { onBind = () => true, extenders = [], plugins = [], life: stop = new AbortController() } = more;
   const clock = new VirtualClock();
   const api = createFakeApi(() => formatTime(clock.nowMs()));
   before(api);
@@ -76,7 +77,7 @@ export async function startScheduler(
       recorderFor: (component) => broadcaster.recorderFor(component),
       platform,
       extenders,
-      morePlugins,
+      plugins: [...knownPlugins, ...plugins],
     },
     more.config ?? defaultSchedulerConfig(),
   );

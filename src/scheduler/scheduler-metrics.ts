@@ -1,5 +1,6 @@
-/** The scheduler's metrics under upstream's names (pkg/scheduler/metrics). What is a size is read when somebody asks. */
+/** What the scheduler counts, under upstream's names (pkg/scheduler/metrics). */
 import type { Metrics } from '../platform/metrics.ts';
+import type { DeviceMetrics } from './framework/plugin-deps.ts';
 import type { Status } from './framework/status.ts';
 
 /** How an attempt to place a pod ended. */
@@ -13,14 +14,8 @@ export interface Attempt {
   readonly seconds: number;
 }
 
-/** Sizes of the queue's parts and of the cache. */
-export interface SchedulerSizes {
-  readonly pending: Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>>;
-  readonly cache: Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>>;
-}
-
 /** What is counted. */
-export interface SchedulerMetrics {
+export interface SchedulerMetrics extends DeviceMetrics {
   attempt(attempt: Attempt): void;
   /** `attempts`: how many it took; `seconds`: from entering the queue to bound. */
   scheduled(attempts: number, seconds: number): void;
@@ -39,6 +34,7 @@ const SECONDS = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 
 const POINT_SECONDS = Array.from({ length: 12 }, (_, i) => 0.0001 * 2 ** i);
 const CALL_SECONDS = Array.from({ length: 20 }, (_, i) => 0.00001 * 1.5 ** i);
 const SLI_SECONDS = Array.from({ length: 20 }, (_, i) => 0.01 * 2 ** i);
+const WAIT_SECONDS = Array.from({ length: 14 }, (_, i) => 0.1 * 2 ** i);
 const FEW = [1, 2, 4, 8, 16];
 const VICTIMS = [1, 2, 4, 8, 16, 32, 64];
 
@@ -62,33 +58,8 @@ export function createSchedulerMetrics(metrics: Metrics): SchedulerMetrics {
     ...preemptionMetrics(metrics),
     ...pointMetrics(metrics),
     ...queueMetrics(metrics),
+    ...deviceMetrics(metrics),
   };
-}
-
-/** Tells the sizes, at every exposition, until the signal aborts. */
-export function exposeSchedulerSizes(metrics: Metrics, sizes: () => SchedulerSizes, signal: AbortSignal): void {
-  const pending = metrics.gauge({
-    name: 'scheduler_pending_pods',
-    help: 'Pods without a node: to be tried next (active), after a pause (backoff), after an event that may help (unschedulable), not before their gates are gone (gated).',
-    labels: ['queue'],
-  });
-  const cache = metrics.gauge({
-    name: 'scheduler_cache_size',
-    help: 'Nodes, pods and pods on their way to a node that the scheduler knows.',
-    labels: ['type'],
-  });
-  let last: SchedulerSizes | undefined;
-  const end = metrics.beforeExpose(() => {
-    const now = (last = sizes());
-    for (const [queue, count] of Object.entries(now.pending)) pending.set(count, { queue });
-    for (const [type, count] of Object.entries(now.cache)) cache.set(count, { type });
-  });
-  const forget = (): void => {
-    end();
-    for (const queue of Object.keys(last?.pending ?? {})) pending.remove({ queue });
-    for (const type of Object.keys(last?.cache ?? {})) cache.remove({ type });
-  };
-  signal.addEventListener('abort', forget, { once: true });
 }
 
 function attemptMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'attempt' | 'scheduled' | 'algorithmSeconds'> {
@@ -179,4 +150,31 @@ function queueMetrics(metrics: Metrics): Pick<SchedulerMetrics, 'incoming'> {
     labels: ['queue', 'event'],
   });
   return { incoming: (event, queue) => incoming.inc({ queue, event }) };
+}
+
+function deviceMetrics(metrics: Metrics): DeviceMetrics {
+  const claims = metrics.counter({
+    name: 'scheduler_resourceclaim_creates_total',
+    help: "Claims to be made for pods' extended resources, by how that ended.",
+    labels: ['status'],
+  });
+  const ofWait = ['profile', 'driver', 'status'];
+  const waits = metrics.counter({
+    name: 'scheduler_dra_bindingconditions_allocations_total',
+    help: 'Attempts to bind a pod that waited for devices of a driver, by how that ended.',
+    labels: ofWait,
+  });
+  const duration = metrics.histogram({
+    name: 'scheduler_dra_bindingconditions_wait_duration_seconds',
+    help: 'Time that binding waited for devices to be ready.',
+    labels: ofWait,
+    buckets: WAIT_SECONDS,
+  });
+  return {
+    claimCreated: (status) => claims.inc({ status }),
+    waitedFor({ profile, driver, status, seconds }) {
+      waits.inc({ profile, driver, status });
+      duration.observe(seconds, { profile, driver, status });
+    },
+  };
 }

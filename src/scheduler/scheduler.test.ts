@@ -95,7 +95,7 @@ test('the sizes are told until the end', async (t) => {
   const run = await startScheduler(t, (api) => api.seed(Pods, testPod('p', { cpu: '600m' })), { life });
   assert.match(await run.metrics.expose(), /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m);
   life.abort(new Error('lost the lead'));
-  assert.doesNotMatch(await run.metrics.expose(), /^scheduler_(pending_pods|cache_size)\{/m);
+  assert.doesNotMatch(await run.metrics.expose(), /^scheduler_(pending_pods|cache_size|unschedulable_pods)\{/m);
 });
 
 test('a new node wakes a waiting pod', async (t) => {
@@ -202,6 +202,7 @@ test("attempts, victims, queues and extension points are counted under upstream'
   assert.ok(failed >= 2, `${failed} failures`);
   assert.match(await run.metrics.expose(), /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m);
   assert.equal(run.metrics.value('scheduler_cache_size', { type: 'nodes' }), 1);
+  assert.equal(run.metrics.value('scheduler_unschedulable_pods', { plugin: 'NodeResourcesFit', profile }), 1);
 });
 
 test('plugins are measured one by one in some cycles, not in all', async (t) => {

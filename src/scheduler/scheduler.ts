@@ -14,7 +14,7 @@ import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { bind, reserve, unreserve, type BindingInput } from './binding-cycle.ts';
 import { followClusterObjects } from './cluster-objects.ts';
-import { createSchedulerCache, type SchedulerCache } from './cache/scheduler-cache.ts';
+import { createSchedulerCache } from './cache/scheduler-cache.ts';
 import type { SchedulerConfig } from './config/scheduler-config.ts';
 import { followCluster } from './follow-cluster.ts';
 import { extendersInPreemption, filterByExtenders, scoreByExtenders } from './extenders/ask-extenders.ts';
@@ -25,18 +25,14 @@ import type { CycleState, PostFilterResult, QueuedPod, SchedulerPlugin } from '.
 import { makesRoom, runPostFilters } from './framework/run-post-filters.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
-import { createProfiles, leavingToExtenders, type NamedProfile } from './profiles.ts';
+import { createProfiles, leavingToExtenders, schedulerNameOf, type NamedProfile } from './profiles.ts';
 import { createSchedulingQueue, eventTest, type QueueDeps, type SchedulingQueue } from './queue/scheduling-queue.ts';
 import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
-import type { PluginEntry } from './plugins/list.ts';
+import { knownPlugins, type PluginEntry } from './plugins/list.ts';
 import { createSchedulerTimers } from './scheduler-timers.ts';
-import {
-  createSchedulerMetrics,
-  exposeSchedulerSizes,
-  type AttemptResult,
-  type SchedulerSizes,
-} from './scheduler-metrics.ts';
-import { reportUnschedulable } from './report-unschedulable.ts';
+import { createSchedulerMetrics, type AttemptResult } from './scheduler-metrics.ts';
+import { exposeSchedulerSizes } from './scheduler-sizes.ts';
+import { reportNomination, reportUnschedulable } from './report-unschedulable.ts';
 import { createDecisionLog } from './why/decision-log.ts';
 import { explainPod } from './why/explain-pod.ts';
 
@@ -48,8 +44,8 @@ export interface SchedulerDeps {
   readonly platform: BasePlatform;
   /** In the order of the configuration. */
   readonly extenders?: readonly Extender[];
-  /** Plugins that profiles may name beside the built-in ones. */
-  readonly morePlugins?: readonly PluginEntry[];
+  /** What profiles may name; those of the list by default. */
+  readonly plugins?: readonly PluginEntry[];
 }
 
 /** The running scheduler. */
@@ -93,11 +89,9 @@ const MAKING_ROOM: ReadonlySet<string> = new Set(['DefaultPreemption']);
 /** Pods tried in one go before other work gets a turn. */
 const SLICE_MS = 4;
 
-const schedulerNameOf = (pod: Pod): string => pod.spec?.schedulerName ?? 'default-scheduler';
-
 /** Creates the scheduler; nothing runs before `start`. */
 export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): Scheduler {
-  const { platform, informers, client, extenders = [], morePlugins = [] } = deps;
+  const { platform, informers, client, extenders = [], plugins = knownPlugins } = deps;
   const [log, random] = [platform.log.child('scheduler'), platform.random.fork('scheduler')];
   const { clock } = platform;
   const objects = followClusterObjects({ client, informers, clock, log });
@@ -107,7 +101,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const profiles = createProfiles(
     {
       ...objects,
-      ...{ client, clock, random, waitingPods, morePlugins },
+      ...{ client, clock, random, waitingPods, known: plugins, deviceMetrics: metrics },
       recorderFor: deps.recorderFor,
       timerFor: timers.forProfile,
     },
@@ -122,6 +116,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const decisions = createDecisionLog();
   const queue = queueOf({ clock, profiles: [...profiles.values()], profileOf, incoming: metrics.incoming }, config);
   const cursor = { startAt: 0 };
+  const pods = informers.informer<Pod>(Pods);
   let running = false;
 
   /** Most pods are done at once; with extenders it takes until they have answered. */
@@ -184,21 +179,28 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       return rejection.then((later) => reject(cycle, later, signal));
     }
     note(pod, result);
-    cache.assume(pod, result.node);
+    const { node: nodeName } = result;
+    cache.assume(pod, nodeName);
+    // It counts as placed now, not as promised.
+    nominations.delete(pod.metadata.uid ?? '');
     const binder = extenders.find(({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod));
     const input: BindingInput = {
       profile,
       state,
       pod,
-      nodeName: result.node,
+      nodeName,
       signal,
       waitingPods,
       ...(binder === undefined ? {} : { binder }),
+      nominate: () =>
+        reportNomination(client, pod, nodeName).catch((error: unknown) =>
+          log.warn('cannot write which node the pod is for', { err: error }),
+        ),
     };
     const refused = reserve(input);
     if (refused !== undefined) return undo(cycle, input, refused);
     void bind(input).then(
-      (status) => (status === undefined ? bound(cycle, result.node) : undo(cycle, input, status)),
+      (status) => (status === undefined ? bound(cycle, nodeName) : undo(cycle, input, status)),
       (error: unknown) => undo(cycle, input, { code: 'error', plugin: '', reasons: [String(error)], cause: error }),
     );
   };
@@ -235,6 +237,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const uid = queued.pod.metadata.uid ?? '';
     unreserve(input);
     cache.forget(uid);
+    const now = pods.get({ namespace: queued.pod.metadata.namespace ?? '', name: queued.pod.metadata.name ?? '' });
+    if (now?.metadata.uid === uid) nominations.follow(now);
     // The room it would have taken is free again, for others.
     const spec = { ...queued.pod.spec, nodeName: input.nodeName };
     queue.notify('assigned-pod/delete', { ...queued.pod, spec }, undefined);
@@ -316,7 +320,6 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       running = false;
     }
   };
-  const pods = informers.informer<Pod>(Pods);
   const explainDeps = {
     profileOf: (name: string) => profiles.get(name),
     cache,
@@ -335,7 +338,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       if (config.withoutEffect !== undefined)
         log.warn('settings of the configuration have no effect here', { settings: config.withoutEffect.join(', ') });
       signal.addEventListener('abort', () => queue.stop(), { once: true });
-      exposeSchedulerSizes(platform.metrics, () => sizesOf(cache, queue), signal);
+      exposeSchedulerSizes(platform.metrics, { cache, queue }, signal);
       const ownPods = (pod: Pod): boolean => profiles.has(schedulerNameOf(pod));
       pods.addHandler({
         onDelete({ metadata: { uid = '' } }) {
@@ -397,11 +400,6 @@ function firstStatus(plugins: readonly SchedulerPlugin[], pod: Pod): Status | un
     if (status !== undefined) return status;
   }
   return undefined;
-}
-
-function sizesOf(cache: SchedulerCache, queue: SchedulingQueue): SchedulerSizes {
-  const { pods, assumed } = cache.podCounts();
-  return { pending: queue.counts(), cache: { nodes: cache.nodeCount(), pods, assumed_pods: assumed } };
 }
 
 function filterNames({ points }: NamedProfile): string[] {

@@ -23,9 +23,8 @@ export interface StoreEvent {
   readonly revision: number;
   /** The new value; absent on delete. */
   readonly value?: Uint8Array;
-  readonly createRevision: number;
-  /** What was there before, if anything. */
-  readonly previous?: StoredEntry;
+  /** Revision at which the key came into being; absent on delete. */
+  readonly createRevision?: number;
 }
 
 /** A compare-and-swap write. */
@@ -46,7 +45,7 @@ export interface DeleteRequest {
 
 /** How a write ended. A lost compare is no error: it brings the current entry (absent: the key is not there). */
 export type WriteResult =
-  | { readonly ok: true; readonly revision: number; readonly previous?: StoredEntry }
+  | { readonly ok: true; readonly revision: number }
   | { readonly ok: false; readonly current?: StoredEntry };
 
 /** A range read. Keys in [start, end), byte order; `end` '' means: start alone. */

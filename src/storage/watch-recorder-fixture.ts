@@ -7,7 +7,7 @@ const text = (value: Uint8Array | undefined): string | undefined =>
 
 /** One line per event, for comparing. */
 const brief = (event: StoreEvent): string =>
-  `${event.revision} ${event.type} ${event.key}=${text(event.value) ?? ''} was ${text(event.previous?.value) ?? '-'}`;
+  `${event.revision} ${event.type} ${event.key}=${text(event.value) ?? ''} since ${event.createRevision ?? '-'}`;
 
 /** What a watch said. */
 export interface Recorder {

@@ -19,6 +19,7 @@ import {
   PodDisruptionBudgets,
   Pods,
   ReplicaSets,
+  ResourceClaims,
   Services,
   StatefulSets,
 } from '../api/gen/resources.ts';
@@ -63,6 +64,7 @@ const CHECKS: readonly (readonly [controller: string, Check])[] = [
   ['kubelet', podsOverdue],
   ['kubelet', addresses],
   ['kubelet', machines],
+  ['kubelet', devices],
   ['node-lifecycle-controller', taints],
   ['namespace-controller', outlivedNamespaces],
   ['garbage-collector-controller', outlivedOwners],
@@ -299,6 +301,30 @@ function machines(cluster: Cluster): string[] {
       )
       .map(({ name }) => `${nameOf(pod)} says that ${name} runs, and it does not`);
   });
+}
+
+/** Devices are ready for the pods that have them, and for nobody else. */
+function devices(cluster: Cluster): string[] {
+  const claimsOf = (pod: Pod): string[] =>
+    cluster
+      .peek(ResourceClaims)
+      .filter(({ status }) => status?.reservedFor?.some(({ uid }) => uid === pod.metadata.uid))
+      .map(({ metadata }) => metadata.uid!);
+  return cluster.nodes
+    .names()
+    .filter((node) => isInReach(cluster, node))
+    .flatMap((node) => {
+      const { ready } = cluster.nodes.machine(node).drivers;
+      const pods = cluster.peek(Pods).filter((pod) => pod.spec?.nodeName === node && !isPodTerminal(pod));
+      const owned = new Set(pods.flatMap(claimsOf));
+      const stray = [...ready].filter((uid) => !owned.has(uid));
+      return [
+        ...stray.map((uid) => `${node} keeps devices ready for claim ${uid}, which no pod there has`),
+        ...pods
+          .filter((pod) => isPodReady(pod) && claimsOf(pod).some((uid) => !ready.has(uid)))
+          .map((pod) => `${nameOf(pod)} runs without its devices`),
+      ];
+    });
 }
 
 const TAINTS = { Unknown: 'node.kubernetes.io/unreachable', False: 'node.kubernetes.io/not-ready' } as const;

@@ -26,7 +26,7 @@ export function gateRuntime(runtime: CriRuntime): RuntimeGate {
       if (options.signal === undefined) return ended(method(request, { ...options, signal: life.signal }));
       const linked = linkedController(options.signal, life.signal);
       const result = method(request, { ...options, signal: linked.signal });
-      return result instanceof Promise ? ended(result.finally(linked.dispose)) : result;
+      return result instanceof Promise ? ended(result.finally(() => linked.dispose())) : result;
     });
   const fail = (): never => {
     throw gone();

@@ -29,6 +29,7 @@ export const nodeFields: Readonly<Record<keyof SimNodeSpec, Shape>> = {
   maxPods: number,
   labels: namesTo(anyText),
   taints: listOf(anything),
+  draDrivers: listOf(text),
   kubelet: namesTo(anything),
 };
 

@@ -86,10 +86,16 @@ export const steps: Readonly<Record<string, StepWord>> = {
     ),
     (cluster, value) => deleteObject(cluster, typeof value === 'string' ? { object: value } : value),
   ),
-  patch: word(
-    fields({ object: reference, merge: anything, strategic: anything, json: listOf(anything), subresource: text }, [
-      'object',
-    ]),
+  patch: word<PatchStep>(
+    meant(
+      fields({ object: reference, merge: anything, strategic: anything, json: listOf(anything), subresource: text }, [
+        'object',
+      ]),
+      ({ merge, strategic, json }) =>
+        [merge, strategic, json].filter((one) => one !== undefined).length === 1
+          ? undefined
+          : 'changes nothing, or in two ways: one of merge, strategic and json is wanted',
+    ),
     patchObject,
   ),
   wait: word(waitShape, waitFor),

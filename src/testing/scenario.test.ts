@@ -88,6 +88,8 @@ describe('a scenario that is not understood is refused with line and field', () 
     ],
     [withStep('expect: { event: { reason: Failed, atLeast: 0 } }'), /expect\.event: atLeast: 0 holds always/],
     [withStep('wait: { pods: { selector: a } }'), /wait\.pods: says nothing of the pods/],
+    [withStep('patch: { object: pod/p }'), /patch: changes nothing, or in two ways/],
+    [withStep('patch: { object: pod/p, merge: {}, json: [] }'), /patch: changes nothing, or in two ways/],
     [withStep('always: { name: a, selector: a }'), /always: demands nothing: minReady or maxActive is missing/],
   ];
   for (const [text, error] of cases)

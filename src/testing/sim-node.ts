@@ -22,6 +22,7 @@ import { createSkewedClock, type SkewedClock } from '../platform/sim/skewed-cloc
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { gateRuntime, type RuntimeGate } from './runtime-gate.ts';
 import { createGate, type Gate } from './gate.ts';
+import { createSimDraDrivers, type SimDraDrivers } from './sim-dra-drivers.ts';
 import { NODE_TLS } from './sim-identities.ts';
 
 /** A node as the test describes it. */
@@ -35,6 +36,8 @@ export interface SimNodeSpec {
   readonly maxPods?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: KubeletConfiguration['registerWithTaints'];
+  /** Names of drivers of devices (DRA) that run there. Each gets any claim ready that is allocated from its devices. */
+  readonly draDrivers?: readonly string[];
   /** Any other setting of its kubelet. */
   readonly kubelet?: Partial<KubeletConfiguration>;
 }
@@ -71,6 +74,7 @@ export class SimNode {
   readonly address: string;
   readonly runtime: SimRuntime;
   readonly spec: SimNodeSpec;
+  readonly drivers: SimDraDrivers;
   readonly #deps: SimNodeDeps;
   readonly #clock: SkewedClock;
   #platform: SimPlatform<Clock>;
@@ -84,6 +88,7 @@ export class SimNode {
     this.spec = spec;
     this.#deps = deps;
     this.#clock = createSkewedClock(deps.beside.clock);
+    this.drivers = createSimDraDrivers(this.#clock, spec.draDrivers ?? [], deps.instance.kubeletRoot);
     this.#platform = createSimPlatform<Clock>({
       beside: deps.beside,
       clock: this.#clock,
@@ -171,11 +176,13 @@ export class SimNode {
       platform: this.#platform,
       client,
       cri: cri.runtime,
+      connectSocket: this.drivers.connect,
       config: instanceNodeConfig(instance, KUBELET_PORT, this.#settings()), // The simulated runtime hears the pods' range from the kubelet.
     });
     const running: Incarnation = { life, gate, cri, node, server: undefined };
     this.#running = running;
     await this.#platform.files.makeDir(simImageFs); // What the runtime says its images are on.
+    await this.#announceDrivers();
     await node.start(life.signal);
     running.server = await openKubeletServer(
       { platform: this.#platform, client, config: node.config, port: KUBELET_PORT, tls: NODE_TLS },
@@ -210,6 +217,7 @@ export class SimNode {
     this.crashKubelet();
     for (const id of [...this.runtime.sandboxes.keys()]) await this.runtime.loseSandbox(id);
     this.#boots++;
+    this.drivers.reset();
     const host = createSimHost({ ...this.#facts(), bootId: this.#bootId() });
     this.#platform = { ...this.#platform, host: this.#loaded(host) };
   }
@@ -228,6 +236,16 @@ export class SimNode {
 
   get partitioned(): boolean {
     return this.#partitioned;
+  }
+
+  /** Their sockets are there whether or not a kubelet is. */
+  async #announceDrivers(): Promise<void> {
+    const { files } = this.#platform;
+    for (const socket of this.drivers.sockets) {
+      if (await files.exists(socket)) continue;
+      await files.makeDir(socket.slice(0, socket.lastIndexOf('/')));
+      files.makeSpecial(socket, 'socket');
+    }
   }
 
   #take(): Incarnation | undefined {

@@ -48,7 +48,7 @@ before(async () => {
       authorizers: [{ authorize: () => ({ decision: 'allow', reason: '' }) }],
       admission: [],
     },
-    { version: versionInfo({ keelsonVersion: '0.1.0' }), serverAddress: '127.0.0.1:0' },
+    { version: versionInfo(), serverAddress: '127.0.0.1:0' },
   );
   await server.start(new AbortController().signal);
   http = await listenHttp(

@@ -43,6 +43,7 @@ test('a failing scenario is run, replayed and shrunk; one that is not understood
 
   const replay = await sim('replay', 'web.seed-7.replay.yaml');
   assert.deepEqual([replay.code, message.test(replay.said)], [1, true], replay.said);
+  assert.match(replay.said, /\n {4}pod default\/web\n[^]*\nkeelson: Web survives one machine fails with seed 7\n$/);
 
   const shrunk = await sim('shrink', 'web.seed-7.replay.yaml');
   assert.deepEqual([shrunk.code, shrunk.said], [0, 'web.seed-7.min.yaml: 4 of 8 steps play a part\n']);

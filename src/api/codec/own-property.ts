@@ -29,8 +29,3 @@ export function refuseUnknownFields(value: JsonObject, known: readonly string[],
   if (unknown !== undefined)
     throw new Error(`strict decoding error: unknown field "${place}${place === '' ? '' : '.'}${unknown}"`);
 }
-
-/** A shallow copy that keeps an own `__proto__` key a key. Spread does the same; `Object.assign` does not. */
-export function copyObject(source: JsonObject): JsonObject {
-  return { ...source };
-}

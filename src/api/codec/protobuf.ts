@@ -14,11 +14,6 @@ import { writeStruct } from './protobuf-encode.ts';
 export { PbError } from './pb-reader.ts';
 export { encodeMessage } from './protobuf-encode.ts';
 
-/** The media type of single objects and lists. */
-export const protobufMediaType = 'application/vnd.kubernetes.protobuf';
-/** The media type of watch streams. */
-export const protobufWatchMediaType = 'application/vnd.kubernetes.protobuf;stream=watch';
-
 const prefix = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
 
 /** What an envelope says about its content. */
@@ -34,12 +29,6 @@ export interface Envelope {
 /** Whether the bytes start an envelope. */
 export function isProtobuf(bytes: Uint8Array): boolean {
   return bytes.length >= 4 && prefix.every((b, i) => bytes[i] === b);
-}
-
-/** Wraps an encoded message of the given kind. */
-export function encodeEnvelope(of: { apiVersion: string; kind: string }, raw: Uint8Array): Uint8Array {
-  const w = new PbWriter(raw.length + 128);
-  return finishEnvelope(w, of, () => w.raw(raw));
 }
 
 function finishEnvelope(w: PbWriter, of: { apiVersion: string; kind: string }, content: () => void): Uint8Array {

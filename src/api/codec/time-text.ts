@@ -7,9 +7,6 @@ export interface Moment {
   nanos: number;
 }
 
-/** The instant upstream calls zero: 0001-01-01T00:00:00Z. */
-export const zeroTimeSeconds = -62_135_596_800;
-
 const shape = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))$/;
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 

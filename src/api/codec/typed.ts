@@ -47,8 +47,8 @@ interface Context {
   readonly path: (string | number)[];
   readonly strict: string[] | undefined;
   readonly sparse: boolean;
-  /** Name of the innermost struct, for type errors. */
-  owner: string;
+  /** The innermost struct, for type errors. */
+  owner: StructSchema;
   /** What the known object has where the value being decoded stands. */
   known: unknown;
 }
@@ -64,7 +64,7 @@ export function decodeTyped(schema: StructSchema, value: unknown, options: Decod
     path: [],
     strict,
     sparse: shape === 'sparse',
-    owner: '',
+    owner: schema,
     known: schema.custom === true ? undefined : known,
   };
   const object = schema.custom === true ? decodeCustom(schema, value, context) : decodeStruct(schema, value, context);
@@ -95,7 +95,7 @@ function goType(type: TypeSchema): string {
 
 function mismatch(kind: string, type: TypeSchema, context: Context): never {
   const steps = context.path.filter((step) => typeof step === 'string');
-  const target = steps.length === 0 ? 'Go value' : `Go struct field ${context.owner}.${steps.join('.')}`;
+  const target = steps.length === 0 ? 'Go value' : `Go struct field ${goStruct(context.owner.name)}.${steps.join('.')}`;
   throw new DecodeError(`json: cannot unmarshal ${kind} into ${target} of type ${goType(type)}`);
 }
 
@@ -122,7 +122,7 @@ function decodeValue(type: TypeSchema, value: unknown, context: Context): unknow
 function decodeStruct(schema: StructSchema, value: unknown, context: Context): JsonObject {
   if (!isObject(value)) mismatch(jsonKind(value), schema, context);
   const { owner: outer, known } = context;
-  context.owner = goStruct(schema.name);
+  context.owner = schema;
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
     const field = schema.fields.get(key);
@@ -159,7 +159,7 @@ function decodeCustom(schema: StructSchema, value: unknown, context: Context): J
   const { object, unknown } = pruneUnknown(schema, metadata === undefined ? value : { ...value, metadata: undefined });
   const out = { ...object };
   context.path.push('metadata');
-  context.owner = goStruct(schema.name);
+  context.owner = schema;
   out['metadata'] =
     metadata === undefined || metadata === null
       ? {}

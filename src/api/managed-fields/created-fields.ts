@@ -3,47 +3,67 @@
  * is owned follows from the schema, the names of the fields and which values are zero, as long as there are no lists, whose
  * items are named by what they hold. Upstream has no counterpart.
  */
-import { Lru } from '../../base/lru.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import type { FieldSet } from './field-set.ts';
 
 /** Shapes remembered for each schema. */
-const KNOWN_SHAPES = 64;
+const KNOWN_SHAPES = 32;
 
-const known = new WeakMap<StructSchema, Lru<string, { readonly fields: FieldSet }>>();
+/** Names and what stands there, alternately: what `markOf` says, or the shape of an object. */
+type Shape = readonly (string | Shape)[];
+
+interface Known {
+  readonly shape: Shape;
+  readonly fields: FieldSet;
+}
+
+const known = new WeakMap<StructSchema, Known[]>();
 
 /** What `compute` gives for the object, which must be canonical and without managed fields. */
 export function createdFields(schema: StructSchema, object: JsonObject, compute: () => FieldSet): FieldSet {
-  const shape = shapeOf(object);
-  if (shape === undefined) return compute();
   let shapes = known.get(schema);
-  if (shapes === undefined) known.set(schema, (shapes = new Lru(KNOWN_SHAPES)));
-  const found = shapes.get(shape);
-  if (found !== undefined) return found.fields;
+  if (shapes === undefined) known.set(schema, (shapes = []));
+  for (const { shape, fields } of shapes) if (fits(shape, object)) return fields;
+  const shape = shapeOf(object);
   const fields = compute();
-  shapes.set(shape, { fields });
+  if (shape === undefined) return fields;
+  if (shapes.length === KNOWN_SHAPES) shapes.shift();
+  shapes.push({ shape, fields });
   return fields;
 }
 
-/** Names and zeros in their order; undefined when there is a list with items. */
-function shapeOf(object: JsonObject): string | undefined {
-  let shape = '';
+function fits(shape: Shape, object: JsonObject): boolean {
+  const names = Object.keys(object);
+  if (names.length * 2 !== shape.length) return false;
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index]!;
+    if (name !== shape[index * 2]) return false;
+    const part = shape[index * 2 + 1]!;
+    const value = object[name];
+    if (typeof part === 'string' ? part !== markOf(value) : !isObject(value) || !fits(part, value)) return false;
+  }
+  return true;
+}
+
+/** Undefined when there is a list with items. */
+function shapeOf(object: JsonObject): Shape | undefined {
+  const shape: (string | Shape)[] = [];
   for (const name of Object.keys(object)) {
-    const part = partOf(object[name]);
+    const value = object[name];
+    const part = isObject(value) ? shapeOf(value) : markOf(value);
     if (part === undefined) return undefined;
-    shape += `${name.length}:${name}${part}`;
+    shape.push(name, part);
   }
   return shape;
 }
 
-function partOf(value: unknown): string | undefined {
-  if (value === null) return 'n';
-  if (value === '') return 's';
-  if (value === 0) return '0';
-  if (value === false) return 'f';
-  if (Array.isArray(value)) return value.length === 0 ? '[]' : undefined;
-  if (!isObject(value)) return 'v';
-  const inner = shapeOf(value);
-  return inner === undefined ? undefined : `{${inner}}`;
+/** Of what is no object: which zero it is, if any; undefined for a list with items. */
+function markOf(value: unknown): string | undefined {
+  if (value === null) return 'null';
+  if (value === '') return 'text';
+  if (value === 0) return 'number';
+  if (value === false) return 'boolean';
+  if (Array.isArray(value)) return value.length === 0 ? 'list' : undefined;
+  return typeof value === 'object' ? undefined : 'value';
 }

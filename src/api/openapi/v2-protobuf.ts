@@ -5,11 +5,6 @@ import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { PbWriter, varintType } from '../codec/pb-writer.ts';
 import type { V2Document } from './v2.ts';
 
-/** The media type of the answer. */
-export const openApiV2ProtobufMediaType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
-/** The older name kubectl asks by; no valid media type, so it is never answered with. */
-export const openApiV2ProtobufDeprecatedType = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
-
 /** Encodes a document. */
 export function encodeV2(document: V2Document): Uint8Array {
   const w = new PbWriter(1 << 20);

@@ -1,6 +1,5 @@
-/** Namespaces, endpoints, limit ranges, quotas and pod templates. Upstream: apis/core/validation. */
+/** Namespaces, endpoints, limit ranges and pod templates. Upstream: apis/core/validation. */
 import { cidrContains, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
-import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type {
   EndpointAddress,
@@ -10,12 +9,10 @@ import type {
   LimitRangeItem,
   Namespace,
   PodTemplate,
-  ResourceQuota,
 } from '../gen/core-v1.ts';
-import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
 import { isDns1123Label, isIp, isPortNumber, isQualifiedName } from '../names.ts';
 import { compareQuantities, quantityAsFloat, tryParseQuantity } from '../quantity.ts';
-import { validateChoice, validateNonnegativeQuantity } from './common.ts';
+import { validateChoice } from './common.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
 
 /** A namespace's finalizers. */
@@ -178,42 +175,4 @@ export function validateLimitRange(range: LimitRange, field: Field): void {
     seen.add(limit.type);
     validateLimit(limit, place);
   }
-}
-
-const QUOTA_SCOPES = [
-  'BestEffort',
-  'CrossNamespacePodAffinity',
-  'NotBestEffort',
-  'NotTerminating',
-  'PriorityClass',
-  'Terminating',
-  'VolumeAttributesClass',
-];
-
-/** A quota. */
-export function validateResourceQuota(quota: ResourceQuota, field: Field): void {
-  for (const [name, quantity] of Object.entries(quota.spec?.hard ?? {})) {
-    const place = field.at('spec').at('hard').key(name);
-    place.complain(name, isQualifiedName(name.replace(/^requests\./, '').replace(/^limits\./, '')));
-    validateNonnegativeQuantity(quantity, place);
-  }
-  const scopes = quota.spec?.scopes ?? [];
-  for (const scope of scopes)
-    if (!QUOTA_SCOPES.includes(scope)) field.at('spec').at('scopes').invalid(scopes, 'unsupported scope');
-  for (const [a, b] of [
-    ['BestEffort', 'NotBestEffort'],
-    ['Terminating', 'NotTerminating'],
-  ]) {
-    if (scopes.includes(a!) && scopes.includes(b!)) field.at('spec').at('scopes').invalid(scopes, 'conflicting scopes');
-  }
-}
-
-/** An update of a quota: scopes stay. */
-export function validateResourceQuotaUpdate(quota: ResourceQuota, old: ResourceQuota, field: Field): void {
-  validateResourceQuota(quota, field);
-  if (!deepEqual(quota.spec?.scopes ?? [], old.spec?.scopes ?? []))
-    field
-      .at('spec')
-      .at('scopes')
-      .invalid(quota.spec?.scopes ?? [], FIELD_IMMUTABLE_TEXT);
 }

@@ -11,6 +11,7 @@ import type {
 import { isDns1123Subdomain } from '../names.ts';
 import { compareQuantities, tryParseQuantity } from '../quantity.ts';
 import { validateImmutable, validateLabelSelector, validateNodeSelector, validateOptionalChoice } from './common.ts';
+import { validatePathNoBacksteps, validateVolumeSource } from './volume-sources.ts';
 
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const VOLUME_MODES = ['Block', 'Filesystem'];
@@ -52,15 +53,11 @@ function validateStorage(quantity: string | undefined, field: Field): void {
   else if (parsed.nanos <= 0n) field.invalid(quantity, 'must be greater than zero');
 }
 
-/** A path without a way up. */
-export function validatePathNoBacksteps(path: string, field: Field): void {
-  if (path.split('/').includes('..')) field.invalid(path, "must not contain '..'");
-}
-
 function validateSource(spec: PersistentVolumeSpec, field: Field): void {
   const given = SOURCES.filter((source) => spec[source] !== undefined);
   if (given.length === 0) field.required('must specify a volume type');
   for (const extra of given.slice(1)) field.at(extra).forbidden('may not specify more than 1 volume type');
+  for (const name of given) validateVolumeSource(name, spec[name]!, field);
   if (spec.hostPath !== undefined) {
     if ((spec.hostPath.path ?? '') === '') field.at('hostPath').at('path').required();
     else validatePathNoBacksteps(spec.hostPath.path, field.at('hostPath').at('path'));
@@ -80,10 +77,7 @@ function validateSource(spec: PersistentVolumeSpec, field: Field): void {
         .at('path')
         .invalid(spec.nfs.path ?? '', 'must be an absolute path');
   }
-  if (spec.csi !== undefined) {
-    if ((spec.csi.driver ?? '') === '') field.at('csi').at('driver').required();
-    if ((spec.csi.volumeHandle ?? '') === '') field.at('csi').at('volumeHandle').required();
-  }
+  if (spec.csi !== undefined && (spec.csi.volumeHandle ?? '') === '') field.at('csi').at('volumeHandle').required();
 }
 
 /** A volume. */

@@ -1,6 +1,7 @@
 /** Volumes of pods and their mounts. Upstream: apis/core/validation ValidateVolumes, ValidateVolumeMounts. */
 import type { Field } from '../field-error.ts';
 import type {
+  ClusterTrustBundleProjection,
   Container,
   DownwardAPIVolumeFile,
   EphemeralContainer,
@@ -10,9 +11,11 @@ import type {
   VolumeProjection,
 } from '../gen/core-v1.ts';
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
-import { validateNonnegativeQuantity, validateOptionalChoice } from './common.ts';
-import { validatePathNoBacksteps, validatePersistentVolumeClaimSpec } from './persistent-volume.ts';
+import { validateSignerName } from './certificates.ts';
+import { validateLabelSelector, validateNonnegativeQuantity, validateOptionalChoice } from './common.ts';
+import { validatePersistentVolumeClaimSpec } from './persistent-volume.ts';
 import { validateFieldRef, validateResourceFieldRef } from './pod-environment.ts';
+import { validateLocalPath, validatePathNoBacksteps, validateVolumeSource } from './volume-sources.ts';
 
 const HOST_PATH_TYPES = [
   '',
@@ -35,12 +38,6 @@ const MODE_TEXT = 'must be a number between 0 and 0777 (octal), both inclusive';
 
 function validateMode(mode: number | undefined, field: Field): void {
   if (mode !== undefined && (mode < 0 || mode > 0o777)) field.invalid(mode, MODE_TEXT);
-}
-
-/** A path inside a volume. */
-function validateLocalPath(path: string, field: Field): void {
-  if (path.startsWith('/')) field.invalid(path, 'must be a relative path');
-  validatePathNoBacksteps(path, field);
 }
 
 /** A path inside a volume that the kubelet writes: names starting with two dots are its own. */
@@ -78,6 +75,41 @@ function validateDownwardFiles(files: readonly DownwardAPIVolumeFile[] | undefin
   }
 }
 
+/** Everything that is put into one directory: no two files have one path. */
+function validateProjections(sources: readonly VolumeProjection[], field: Field): void {
+  const paths = new Set<string>();
+  const taken = (path: string | undefined, who: string | undefined): void => {
+    if (path !== undefined && paths.has(path)) field.invalid(who, 'conflicting duplicate paths');
+    if (path) paths.add(path);
+  };
+  for (const [index, source] of sources.entries()) {
+    validateProjection(source, field.at('sources').item(index));
+    const { secret, configMap, downwardAPI, clusterTrustBundle } = source;
+    for (const projection of [secret, configMap])
+      for (const item of projection?.items ?? []) taken(item.path, projection?.name);
+    for (const item of downwardAPI?.items ?? []) taken(item.path, item.path);
+    if (clusterTrustBundle !== undefined) taken(clusterTrustBundle.path, clusterTrustBundle.path);
+  }
+}
+
+function validateTrustBundle(bundle: ClusterTrustBundleProjection, field: Field): void {
+  const { name, signerName, labelSelector, path = '' } = bundle;
+  if (name !== undefined && signerName !== undefined)
+    field.invalid(bundle, 'only one of name and signerName may be used');
+  else if (name !== undefined) {
+    if (name === '') field.at('name').required('must be a valid object name');
+    if (labelSelector !== undefined)
+      field.at('labelSelector').invalid(labelSelector, 'labelSelector must be unset if name is specified');
+  } else if (signerName === undefined) field.required('either name or signerName must be specified');
+  else if (signerName === '') field.at('signerName').required('must be a valid signer name');
+  else {
+    validateSignerName(signerName, field.at('signerName'));
+    validateLabelSelector(labelSelector, field.at('labelSelector'));
+  }
+  if (path === '') field.at('path').required();
+  else validateLocalFilePath(path, field.at('path'));
+}
+
 function validateProjection(source: VolumeProjection, field: Field): void {
   const given = Object.values(source).filter((one) => one !== undefined).length;
   if (given > 1) field.forbidden('may not specify more than 1 volume type');
@@ -89,6 +121,8 @@ function validateProjection(source: VolumeProjection, field: Field): void {
   }
   if (source.downwardAPI !== undefined)
     validateDownwardFiles(source.downwardAPI.items, field.at('downwardAPI').at('items'));
+  if (source.clusterTrustBundle !== undefined)
+    validateTrustBundle(source.clusterTrustBundle, field.at('clusterTrustBundle'));
   const token = source.serviceAccountToken;
   if (token === undefined) return;
   const place = field.at('serviceAccountToken');
@@ -117,8 +151,7 @@ function validateFileVolumes(volume: Volume, field: Field): void {
   }
   if (volume.projected !== undefined) {
     validateMode(volume.projected.defaultMode, field.at('projected').at('defaultMode'));
-    for (const [index, source] of (volume.projected.sources ?? []).entries())
-      validateProjection(source, field.at('projected').at('sources').item(index));
+    validateProjections(volume.projected.sources ?? [], field.at('projected'));
   }
 }
 
@@ -140,7 +173,6 @@ function validateSources(volume: Volume, field: Field): void {
     else if (!volume.nfs.path.startsWith('/'))
       field.at('nfs').at('path').invalid(volume.nfs.path, 'must be an absolute path');
   }
-  if (volume.csi !== undefined && (volume.csi.driver ?? '') === '') field.at('csi').at('driver').required();
   if (volume.ephemeral !== undefined) {
     const template = volume.ephemeral.volumeClaimTemplate;
     if (template === undefined) field.at('ephemeral').at('volumeClaimTemplate').required();
@@ -172,6 +204,7 @@ export function validateVolumes(
     const sources = Object.keys(volume).filter((key) => key !== 'name' && volume[key as keyof Volume] !== undefined);
     if (sources.length === 0) place.required('must specify a volume type');
     for (const extra of sources.slice(1)) place.at(extra).forbidden('may not specify more than 1 volume type');
+    for (const name of sources) validateVolumeSource(name, volume[name as keyof Volume] as object, place);
     if (sources.length > 0) validateSources(volume, place);
     if ((volume.name ?? '') === '') place.at('name').required();
     else if (isDns1123Label(volume.name).length > 0)

@@ -1,24 +1,211 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, it } from 'node:test';
 import { Field } from '../field-error.ts';
-import { validateDeviceClass } from './resource-claim.ts';
+import type { DeviceClassSpec, DeviceClaim, ResourceClaim, ResourceClaimStatus } from '../gen/resource-v1.ts';
+import { validateDeviceClass, validateResourceClaim, validateResourceClaimStatusUpdate } from './resource-claim.ts';
 
-for (const [name, isRefused] of [
-  [undefined, false],
-  ['example.com/gpu', false],
-  ['', true],
-  ['gpu', true],
-  ['cpu', true],
-  ['kubernetes.io/gpu', true],
-  ['requests.example.com/gpu', true],
-  ['example.com/a/b', true],
-] as const)
-  test(`a device class that stands for ${name ?? 'nothing'} is ${isRefused ? 'refused' : 'taken'}`, () => {
-    const field = Field.root();
-    const spec = name === undefined ? {} : { extendedResourceName: name };
-    validateDeviceClass({ metadata: { name: 'c' }, spec }, field);
-    assert.deepEqual(
-      field.errors.map(({ field: at }) => at),
-      isRefused ? ['spec.extendedResourceName'] : [],
-    );
+function complaints(check: (field: Field) => void): string[] {
+  const field = Field.root();
+  check(field);
+  return field.errors.map(({ field: at, text }) => `${at}: ${text}`);
+}
+
+/** Each complaint begins as wanted, and there are no others. */
+function assertComplaints(found: readonly string[], wanted: readonly string[]): void {
+  const begins = found.map((text, index) => (text.startsWith(wanted[index] ?? ' ') ? wanted[index] : text));
+  assert.deepEqual(begins, wanted);
+}
+
+describe('a device class', () => {
+  const opaque = { driver: 'gpu.example', parameters: { a: 1 } };
+  const cases: readonly [string, DeviceClassSpec, readonly string[]][] = [
+    ['of nothing', {}, []],
+    ['with a selector', { selectors: [{ cel: { expression: 'device.driver == "gpu.example"' } }] }, []],
+    ['with settings', { config: [{ opaque }] }, []],
+    ['for a resource', { extendedResourceName: 'example.com/gpu' }, []],
+    ['for no extended resource', { extendedResourceName: 'cpu' }, ['spec.extendedResourceName: Invalid value: "cpu"']],
+    ['for one of ours', { extendedResourceName: 'kubernetes.io/gpu' }, ['spec.extendedResourceName: Invalid value']],
+    ['with an empty selector', { selectors: [{}] }, ['spec.selectors[0].cel: Required value']],
+    [
+      'with a selector that is no expression',
+      { selectors: [{ cel: { expression: 'device.' } }] },
+      ['spec.selectors[0].cel.expression: Invalid value: "device.": compilation failed'],
+    ],
+    [
+      'with a selector that is no question',
+      { selectors: [{ cel: { expression: 'device.driver' } }] },
+      ['spec.selectors[0].cel.expression: Invalid value: "device.driver": must evaluate to bool'],
+    ],
+    [
+      'with too many selectors',
+      { selectors: Array.from({ length: 33 }, () => ({ cel: { expression: 'true' } })) },
+      ['spec.selectors: Too many: 33: must have at most 32 items'],
+    ],
+    ['with settings for nobody', { config: [{}] }, ['spec.config[0].opaque: Required value']],
+    [
+      'with settings that are no object',
+      { config: [{ opaque: { ...opaque, parameters: [] as never } }] },
+      ['spec.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object'],
+    ],
+  ];
+  for (const [name, spec, wanted] of cases)
+    it(`${name}: ${wanted.length === 0 ? 'taken' : 'refused'}`, () => {
+      const metadata = { name: 'c' };
+      assertComplaints(
+        complaints((field) => validateDeviceClass({ metadata, spec }, field)),
+        wanted,
+      );
+      // What is there already counts as valid, but for the name of the resource.
+      const kept = wanted.filter((text) => text.startsWith('spec.extendedResourceName'));
+      assertComplaints(
+        complaints((field) => validateDeviceClass({ metadata, spec }, field, { metadata, spec })),
+        kept,
+      );
+    });
+});
+
+describe('a claim', () => {
+  const exactly = { deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 1 };
+  const one = { name: 'a', exactly };
+  const either = { name: 'b', firstAvailable: [{ ...exactly, name: 'big' }] };
+  const at = 'spec.devices.requests[0]';
+  const cases: readonly [string, DeviceClaim, readonly string[]][] = [
+    ['of one request', { requests: [one] }, []],
+    ['of alternatives', { requests: [either] }, []],
+    ['of nothing in particular', { requests: [{ name: 'a' }] }, [`${at}: Required value: exactly one of`]],
+    ['of both', { requests: [{ ...either, exactly }] }, [`${at}: Invalid value: null: exactly one of`]],
+    ['twice the same', { requests: [one, one] }, ['spec.devices.requests[1]: Duplicate value: "a"']],
+    [
+      'of no class, in no way',
+      { requests: [{ name: 'A', exactly: { deviceClassName: '' } }] },
+      [
+        `${at}.name: Invalid value: "A"`,
+        `${at}.exactly.deviceClassName: Required`,
+        `${at}.exactly.allocationMode: Unsup`,
+      ],
+    ],
+    [
+      'of none',
+      { requests: [{ name: 'a', exactly: { ...exactly, count: 0 } }] },
+      [`${at}.exactly.count: Invalid value: 0: must be greater than zero`],
+    ],
+    [
+      'of all, and of one',
+      { requests: [{ name: 'a', exactly: { ...exactly, allocationMode: 'All' } }] },
+      [`${at}.exactly.count: Invalid value: 1: must not be specified when allocationMode is 'All'`],
+    ],
+    [
+      'with tolerations',
+      {
+        requests: [
+          { name: 'a', exactly: { ...exactly, tolerations: [{ operator: 'Exists', value: 'v' }, { operator: 'In' }] } },
+        ],
+      },
+      [
+        `${at}.exactly.tolerations[0].value: Invalid value: "v": must be empty`,
+        `${at}.exactly.tolerations[1].operator: Unsupported value: "In"`,
+      ],
+    ],
+    [
+      'with constraints',
+      {
+        requests: [one, either],
+        constraints: [
+          { matchAttribute: 'gpu.example/numa', requests: ['a', 'b/big'] },
+          { matchAttribute: 'numa', requests: ['c', 'b/small'] },
+          {},
+        ],
+      },
+      [
+        'spec.devices.constraints[1].requests[0]: Invalid value: "c": must be the name of a request',
+        'spec.devices.constraints[1].requests[1]: Invalid value: "b/small": must be the name',
+        'spec.devices.constraints[1].matchAttribute: Invalid value: "numa": a fully qualified name',
+        'spec.devices.constraints[2]: Required value: exactly one of',
+      ],
+    ],
+    [
+      'with settings',
+      { requests: [one], config: [{ requests: ['a', 'a'], opaque: { driver: '', parameters: {} } }] },
+      [
+        'spec.devices.config[0].requests[1]: Duplicate value: "a"',
+        'spec.devices.config[0].opaque.driver: Required value',
+      ],
+    ],
+  ];
+  for (const [name, devices, wanted] of cases)
+    it(`${name}: ${wanted.length === 0 ? 'taken' : 'refused'}`, () => {
+      const claim: ResourceClaim = { metadata: { name: 'c', namespace: 'n' }, spec: { devices } };
+      assertComplaints(
+        complaints((field) => validateResourceClaim(claim, field)),
+        wanted,
+      );
+    });
+
+  const result = { request: 'a', driver: 'gpu.example', pool: 'node-1', device: 'gpu-0' };
+  const allocation = { devices: { results: [result] } };
+  const pod = { resource: 'pods', name: 'p', uid: 'u' };
+  const { request: _, ...device } = result;
+  const statuses: readonly [string, ResourceClaimStatus, ResourceClaimStatus, readonly string[]][] = [
+    ['allocated and reserved', {}, { allocation, reservedFor: [pod] }, []],
+    ['reported on', { allocation }, { allocation, devices: [{ ...device, data: {} as never }] }, []],
+    [
+      'reserved before it is allocated',
+      {},
+      { reservedFor: [pod, { ...pod, name: '' }] },
+      [
+        'status.reservedFor[1].name: Required value',
+        'status.reservedFor[1]: Duplicate value: "u"',
+        'status.reservedFor: Forbidden: may not be specified',
+      ],
+    ],
+    [
+      'allocated anew',
+      { allocation },
+      { allocation: { devices: { results: [{ ...result, device: 'gpu-1' }] } } },
+      ['status.allocation: Invalid value'],
+    ],
+    [
+      'allocated for nobody',
+      {},
+      {
+        allocation: {
+          devices: { results: [{ ...result, request: 'z', shareID: 'X', bindingConditions: ['example/ok'] }] },
+        },
+      },
+      [
+        'status.allocation.devices.results[0].request: Invalid value: "z"',
+        'status.allocation.devices.results[0].shareID: Invalid value: "X"',
+        'status.allocation.devices.results[0].bindingFailureConditions: Invalid value',
+      ],
+    ],
+    [
+      'reported on by another driver',
+      { allocation },
+      { allocation, devices: [{ ...device, driver: 'other.example', networkData: { ips: ['10.0.0.1'] } }] },
+      [
+        'status.devices[0]: Invalid value: "other.example/node-1/gpu-0": must be an allocated device',
+        'status.devices[0].networkData.ips[0]: Invalid value: "10.0.0.1"',
+      ],
+    ],
+  ];
+  for (const [name, before, after, wanted] of statuses)
+    it(`that is ${name}: ${wanted.length === 0 ? 'taken' : 'refused'}`, () => {
+      const claim = { metadata: { name: 'c', namespace: 'n' }, spec: { devices: { requests: [one] } } };
+      assertComplaints(
+        complaints((field) =>
+          validateResourceClaimStatusUpdate({ ...claim, status: after }, { ...claim, status: before }, field),
+        ),
+        wanted,
+      );
+    });
+
+  it('takes nobody new once it is deleted', () => {
+    const metadata = { name: 'c', namespace: 'n', deletionTimestamp: '2026-01-01T00:00:00Z' };
+    const claim = { metadata, spec: { devices: { requests: [one] } } };
+    const old = { ...claim, status: { allocation, reservedFor: [pod] } };
+    const next = { ...claim, status: { allocation, reservedFor: [pod, { ...pod, uid: 'v' }] } };
+    const check = (after: ResourceClaim) => complaints((field) => validateResourceClaimStatusUpdate(after, old, field));
+    assertComplaints(check(next), ['status.reservedFor: Forbidden: new entries may not be added']);
+    assertComplaints(check({ ...claim, status: { allocation } }), []);
   });
+});

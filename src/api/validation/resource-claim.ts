@@ -1,63 +1,154 @@
-/** Resource claims, templates and slices, the basics; device selectors are compiled by the scheduler. Upstream: apis/resource/validation. */
+/** Claims of devices, their templates and statuses, and classes. Upstream: apis/resource/validation. */
 import type { Field } from '../field-error.ts';
 import type {
+  AllocatedDeviceStatus,
+  AllocationResult,
+  DeviceClaim,
   DeviceClass,
+  DeviceConstraint,
+  DeviceRequest,
+  DeviceRequestAllocationResult,
   DeviceSubRequest,
   ExactDeviceRequest,
+  NetworkDeviceData,
   ResourceClaim,
-  ResourceClaimSpec,
   ResourceClaimTemplate,
-  ResourceSlice,
 } from '../gen/resource-v1.ts';
-import { isDns1123Label, isDns1123Subdomain, isQualifiedName } from '../names.ts';
-import { validateImmutable, validateOptionalChoice } from './common.ts';
+import { deepEqual } from '../../base/equal.ts';
+import { parseCidr } from '../../base/cidr.ts';
+import { isDns1123Subdomain, isQualifiedName } from '../names.ts';
+import { validateChoice, validateConditions, validateImmutable, validateNodeSelector } from './common.ts';
+import {
+  validateBindingConditions,
+  validateDeviceConfiguration,
+  validateDeviceFullName,
+  validateDeviceSelectors,
+  validateDeviceTolerations,
+  validateDriverName,
+  validateLabelLikeName,
+  validateList,
+  validateOpaque,
+  validatePoolName,
+} from './device-parts.ts';
 import { isExtendedResource } from './pod-resources.ts';
-import { validateCSIDriverName } from './storage.ts';
 
 const MAX_REQUESTS = 32;
+const MAX_ALTERNATIVES = 8;
+const MAX_CONSTRAINTS = 32;
+const MAX_CONFIGS = 32;
+const MAX_RESERVED = 256;
+const MAX_RESULTS = 32;
+const MAX_DEVICE_CONDITIONS = 8;
+const MAX_IPS = 16;
+const MAX_INTERFACE_NAME_LENGTH = 256;
+const MAX_HARDWARE_ADDRESS_LENGTH = 128;
 
-function validateRequest(request: ExactDeviceRequest | DeviceSubRequest, field: Field): void {
-  if ((request.deviceClassName ?? '') === '') field.at('deviceClassName').required();
-  else field.at('deviceClassName').complain(request.deviceClassName, isDns1123Subdomain(request.deviceClassName));
-  validateOptionalChoice(request.allocationMode, ['All', 'ExactCount'], field.at('allocationMode'));
-  const { allocationMode, count = 0 } = request;
+type Names = ReadonlySet<string>;
+const itself = (text: string): string => text;
+
+/** Requests by name, and their alternatives as `request/alternative`. */
+function requestNames(claim: DeviceClaim | undefined): Names {
+  return new Set(
+    (claim?.requests ?? []).flatMap(({ name, firstAvailable = [] }) => [
+      name,
+      ...firstAvailable.map((alternative) => `${name}/${alternative.name}`),
+    ]),
+  );
+}
+
+function validateDeviceClaim(claim: DeviceClaim | undefined, field: Field): void {
+  const names = requestNames(claim);
+  validateList(claim?.requests, field.at('requests'), {
+    max: MAX_REQUESTS,
+    item: validateRequest,
+    key: ({ name }) => name ?? '',
+  });
+  validateList(claim?.constraints, field.at('constraints'), {
+    max: MAX_CONSTRAINTS,
+    item: (constraint, at) => validateConstraint(constraint, names, at),
+  });
+  validateList(claim?.config, field.at('config'), {
+    max: MAX_CONFIGS,
+    item(config, at) {
+      validateReferences(config.requests, names, at.at('requests'));
+      validateDeviceConfiguration(config, at);
+    },
+  });
+}
+
+function validateRequest(request: DeviceRequest, field: Field): void {
+  validateLabelLikeName(request.name, field.at('name'));
+  const { exactly, firstAvailable = [] } = request;
+  if (exactly === undefined && firstAvailable.length === 0)
+    field.required('exactly one of `exactly` or `firstAvailable` is required');
+  else if (exactly !== undefined && firstAvailable.length > 0)
+    field.invalid(null, 'exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set');
+  else if (exactly !== undefined) validateWish(exactly, field.at('exactly'));
+  else
+    validateList(firstAvailable, field.at('firstAvailable'), {
+      max: MAX_ALTERNATIVES,
+      item(alternative, at) {
+        validateLabelLikeName(alternative.name, at.at('name'));
+        validateWish(alternative, at);
+      },
+      key: ({ name }) => name ?? '',
+    });
+}
+
+function validateWish(wish: ExactDeviceRequest | DeviceSubRequest, field: Field): void {
+  const { deviceClassName = '', allocationMode = '', count = 0 } = wish;
+  if (deviceClassName === '') field.at('deviceClassName').required();
+  else field.at('deviceClassName').complain(deviceClassName, isDns1123Subdomain(deviceClassName));
+  validateDeviceSelectors(wish.selectors, field.at('selectors'));
+  if (!['All', 'ExactCount'].includes(allocationMode))
+    field.at('allocationMode').notSupported(allocationMode, ['All', 'ExactCount']);
   if (allocationMode === 'ExactCount' && count <= 0) field.at('count').invalid(count, 'must be greater than zero');
   if (allocationMode === 'All' && count !== 0)
     field.at('count').invalid(count, "must not be specified when allocationMode is 'All'");
+  validateDeviceTolerations(wish.tolerations, field.at('tolerations'));
 }
 
-function validateClaimSpec(spec: ResourceClaimSpec | undefined, field: Field): void {
-  const requests = spec?.devices?.requests ?? [];
-  const place = field.at('devices').at('requests');
-  if (requests.length > MAX_REQUESTS) place.tooMany(requests.length, MAX_REQUESTS);
-  const names = new Set<string>();
-  for (const [index, request] of requests.entries()) {
-    const at = place.item(index);
-    if ((request.name ?? '') === '') at.at('name').required();
-    else at.at('name').complain(request.name, isDns1123Label(request.name));
-    if (names.has(request.name)) at.at('name').duplicate(request.name);
-    names.add(request.name);
-    const alternatives = request.firstAvailable ?? [];
-    if (request.exactly === undefined && alternatives.length === 0)
-      at.required('exactly one of `exactly` or `firstAvailable` is required');
-    if (request.exactly !== undefined && alternatives.length > 0)
-      at.invalid(request, 'exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set');
-    if (request.exactly !== undefined) validateRequest(request.exactly, at.at('exactly'));
-    for (const [sub, alternative] of alternatives.entries())
-      validateRequest(alternative, at.at('firstAvailable').item(sub));
-  }
+function validateConstraint(constraint: DeviceConstraint, names: Names, field: Field): void {
+  const { matchAttribute, distinctAttribute } = constraint;
+  validateReferences(constraint.requests, names, field.at('requests'));
+  if (matchAttribute !== undefined) validateDeviceFullName(matchAttribute, field.at('matchAttribute'));
+  else if (distinctAttribute !== undefined) validateDeviceFullName(distinctAttribute, field.at('distinctAttribute'));
+  else
+    field.required('exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set');
 }
 
-/** A class: the resource it stands for is one that containers may ask for. */
-export function validateDeviceClass({ spec }: DeviceClass, field: Field): void {
+function validateReferences(references: readonly string[] | undefined, names: Names, field: Field): void {
+  validateList(references, field, {
+    max: MAX_REQUESTS,
+    item: (reference, at) => validateReference(reference, names, at),
+    key: itself,
+  });
+}
+
+const REFERENCE_TEXT =
+  "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+
+function validateReference(reference: string | undefined, names: Names, field: Field): void {
+  const segments = (reference ?? '').split('/');
+  if (segments.length <= 2) for (const segment of segments) validateLabelLikeName(segment, field);
+  if (!names.has(reference ?? '')) field.invalid(reference ?? '', REFERENCE_TEXT);
+}
+
+/** A class. On an update, selectors and settings that stay as they were count as valid. */
+export function validateDeviceClass({ spec }: DeviceClass, field: Field, old?: DeviceClass): void {
+  const at = field.at('spec');
+  if (old === undefined || !deepEqual(spec?.selectors, old.spec?.selectors))
+    validateDeviceSelectors(spec?.selectors, at.at('selectors'));
+  if (old === undefined || !deepEqual(spec?.config, old.spec?.config))
+    validateList(spec?.config, at.at('config'), { max: MAX_CONFIGS, item: validateDeviceConfiguration });
   const name = spec?.extendedResourceName;
   if (name === undefined || (isQualifiedName(name).length === 0 && isExtendedResource(name))) return;
-  field.at('spec').at('extendedResourceName').invalid(name, 'must be a valid extended resource name');
+  at.at('extendedResourceName').invalid(name, 'must be a valid extended resource name');
 }
 
 /** A claim. */
 export function validateResourceClaim(claim: ResourceClaim, field: Field): void {
-  validateClaimSpec(claim.spec, field.at('spec'));
+  validateDeviceClaim(claim.spec?.devices, field.at('spec').at('devices'));
 }
 
 /** The spec of a claim never changes. */
@@ -67,7 +158,7 @@ export function validateResourceClaimUpdate(claim: ResourceClaim, old: ResourceC
 
 /** A template. */
 export function validateResourceClaimTemplate(template: ResourceClaimTemplate, field: Field): void {
-  validateClaimSpec(template.spec?.spec, field.at('spec').at('spec'));
+  validateDeviceClaim(template.spec?.spec?.devices, field.at('spec').at('spec').at('devices'));
 }
 
 /** The spec of a template never changes. */
@@ -79,34 +170,102 @@ export function validateResourceClaimTemplateUpdate(
   validateImmutable(template.spec, old.spec, field.at('spec'));
 }
 
-/** A slice: one driver, one pool, one way to say which nodes reach it. */
-export function validateResourceSlice(slice: ResourceSlice, field: Field): void {
-  const spec = field.at('spec');
-  const {
-    driver,
-    pool,
-    nodeName = '',
-    nodeSelector,
-    allNodes = false,
-    perDeviceNodeSelection = false,
-  } = slice.spec ?? {};
-  validateCSIDriverName(driver, spec.at('driver'));
-  if ((pool?.name ?? '') === '') spec.at('pool').at('name').required();
-  if ((pool?.resourceSliceCount ?? 0) <= 0)
-    spec
-      .at('pool')
-      .at('resourceSliceCount')
-      .invalid(pool?.resourceSliceCount ?? 0, 'must be greater than zero');
-  const ways = [nodeName !== '', nodeSelector !== undefined, allNodes, perDeviceNodeSelection].filter(Boolean).length;
-  const text = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
-  if (ways === 0) spec.required(text);
-  else if (ways > 1) spec.invalid(slice.spec, `${text}, but multiple fields are set`);
-  const names = new Set<string>();
-  for (const [index, device] of (slice.spec?.devices ?? []).entries()) {
-    const place = spec.at('devices').item(index).at('name');
-    if ((device.name ?? '') === '') place.required();
-    else place.complain(device.name, isDns1123Label(device.name));
-    if (names.has(device.name)) place.duplicate(device.name);
-    names.add(device.name);
-  }
+/** The status of a claim: who uses it, what it was given, and what drivers say of that. */
+export function validateResourceClaimStatusUpdate(claim: ResourceClaim, old: ResourceClaim, field: Field): void {
+  const status = field.at('status');
+  const { allocation, reservedFor = [], devices } = claim.status ?? {};
+  validateList(reservedFor, status.at('reservedFor'), {
+    max: MAX_RESERVED,
+    item(consumer, at) {
+      for (const name of ['resource', 'name', 'uid'] as const)
+        if ((consumer[name] ?? '') === '') at.at(name).required();
+    },
+    key: ({ uid }) => uid ?? '',
+  });
+  const allocated = new Set((allocation?.devices?.results ?? []).map(deviceId));
+  validateList(devices, status.at('devices'), {
+    item: (device, at) => validateDeviceStatus(device, allocated, at),
+    key: deviceId,
+  });
+  if (reservedFor.length > 0 && allocation === undefined)
+    status.at('reservedFor').forbidden('may not be specified when `allocated` is not set');
+  const before = old.status?.reservedFor ?? [];
+  const isNew = (consumer: object): boolean => !before.some((one) => deepEqual(one, consumer));
+  if (claim.metadata.deletionTimestamp !== undefined && allocation !== undefined && reservedFor.some(isNew))
+    status
+      .at('reservedFor')
+      .forbidden('new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set');
+  if (allocation === undefined) return;
+  if (old.status?.allocation !== undefined)
+    validateImmutable(allocation, old.status.allocation, status.at('allocation'));
+  else validateAllocation(allocation, requestNames(claim.spec?.devices), status.at('allocation'));
+}
+
+function deviceId(of: { driver: string; pool: string; device: string; shareID?: string }): string {
+  return [of.driver, of.pool, of.device, ...(of.shareID === undefined ? [] : [of.shareID])].join('/');
+}
+
+function validateAllocation(allocation: AllocationResult, names: Names, field: Field): void {
+  const devices = field.at('devices');
+  validateList(allocation.devices?.results, devices.at('results'), {
+    max: MAX_RESULTS,
+    item: (result, at) => validateResult(result, names, at),
+  });
+  validateList(allocation.devices?.config, devices.at('config'), {
+    max: 2 * MAX_CONFIGS, // of the class and of the claim
+    item(config, at) {
+      validateChoice(config.source, ['FromClaim', 'FromClass'], at.at('source'));
+      validateReferences(config.requests, names, at.at('requests'));
+      validateDeviceConfiguration(config, at);
+    },
+  });
+  if (allocation.nodeSelector !== undefined) validateNodeSelector(allocation.nodeSelector, field.at('nodeSelector'));
+}
+
+function validateResult(result: DeviceRequestAllocationResult, names: Names, field: Field): void {
+  validateReference(result.request, names, field.at('request'));
+  validateAllocatedDevice(result, field);
+  validateBindingConditions(result, field);
+  validateDeviceTolerations(result.tolerations, field.at('tolerations'));
+}
+
+function validateAllocatedDevice(
+  { driver, pool, device, shareID }: DeviceRequestAllocationResult | AllocatedDeviceStatus,
+  field: Field,
+): void {
+  validateDriverName(driver, field.at('driver'));
+  validatePoolName(pool, field.at('pool'));
+  validateLabelLikeName(device, field.at('device'));
+  if (shareID !== undefined && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(shareID))
+    field
+      .at('shareID')
+      .invalid(
+        shareID,
+        'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters',
+      );
+}
+
+function validateDeviceStatus(device: AllocatedDeviceStatus, allocated: ReadonlySet<string>, field: Field): void {
+  validateAllocatedDevice(device, field);
+  if (!allocated.has(deviceId(device))) field.invalid(deviceId(device), 'must be an allocated device in the claim');
+  const conditions = device.conditions ?? [];
+  if (conditions.length > MAX_DEVICE_CONDITIONS)
+    field.at('conditions').tooMany(conditions.length, MAX_DEVICE_CONDITIONS);
+  validateConditions(conditions, field.at('conditions'));
+  if (device.data !== undefined) validateOpaque(device.data, field.at('data'));
+  if (device.networkData !== undefined) validateNetworkData(device.networkData, field.at('networkData'));
+}
+
+function validateNetworkData({ interfaceName = '', hardwareAddress = '', ips }: NetworkDeviceData, field: Field): void {
+  if (interfaceName.length > MAX_INTERFACE_NAME_LENGTH) field.at('interfaceName').tooLong(MAX_INTERFACE_NAME_LENGTH);
+  if (hardwareAddress.length > MAX_HARDWARE_ADDRESS_LENGTH)
+    field.at('hardwareAddress').tooLong(MAX_HARDWARE_ADDRESS_LENGTH);
+  validateList(ips, field.at('ips'), {
+    max: MAX_IPS,
+    item(address, at) {
+      if (parseCidr(address) === undefined)
+        at.invalid(address, 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)');
+    },
+    key: itself,
+  });
 }

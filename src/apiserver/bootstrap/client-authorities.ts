@@ -63,29 +63,38 @@ export function createClientAuthoritiesKeeper(
   let again = false;
   const stops: (() => void)[] = [];
 
-  /** When each certificate ends; 0 for what is none. */
-  async function endsOf(data: Data): Promise<readonly (readonly [string, number])[]> {
-    const blocks = AUTHORITIES.flatMap((key) => blocksOf(data[key]));
-    return await Promise.all(
-      blocks.map((block) =>
-        readCertificate({ crypto }, block).then(
-          ({ notAfterMs }) => [block, notAfterMs] as const,
-          () => [block, 0] as const,
-        ),
-      ),
-    );
+  /** With this all is as it should be, until the first certificate ends. */
+  let settled: { readonly ours: Data; readonly data: Data; readonly untilMs: number } | undefined;
+
+  /** Adds when each certificate ends; 0 for what is none. */
+  async function readEnds(data: Data, ends: Map<string, number>): Promise<void> {
+    for (const block of AUTHORITIES.flatMap((key) => blocksOf(data[key]))) {
+      if (ends.has(block)) continue;
+      const { notAfterMs } = await readCertificate({ crypto }, block).catch(() => ({ notAfterMs: 0 }));
+      ends.set(block, notAfterMs);
+    }
+  }
+  function isSettled(): boolean {
+    if (settled?.ours !== own || clock.nowMs() >= settled.untilMs) return false;
+    return objects.get(ConfigMaps, NAMESPACE, NAME)?.data === settled.data;
   }
   async function publish(): Promise<void> {
-    const ends = new Map(await endsOf(own));
+    if (isSettled()) return;
+    const ours = own;
+    const ends = new Map<string, number>();
+    await readEnds(ours, ends);
     const isOver: IsOver = (block, forMs) => (ends.get(block) ?? Infinity) + forMs <= clock.nowMs();
     const metadata = { namespace: NAMESPACE, name: NAME };
-    const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: combined({}, own, isOver) };
+    const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: combined({}, ours, isOver) };
     const { data = {} } = await objects.ensure(ConfigMaps, wanted);
-    for (const [block, endMs] of await endsOf(data)) ends.set(block, endMs);
-    if (combined(data, own, isOver) === data) return;
+    await readEnds(data, ends);
+    if (combined(data, ours, isOver) === data) {
+      settled = { ours, data, untilMs: Math.min(...ends.values()) };
+      return;
+    }
     await objects.guaranteedUpdate(ConfigMaps, NAMESPACE, NAME, (now) => {
       const there = now.data ?? {};
-      const next = combined(there, own, isOver);
+      const next = combined(there, ours, isOver);
       return next === there ? undefined : { ...now, data: next };
     });
   }

@@ -18,6 +18,8 @@ export interface ExpectedKind {
   readonly apiVersion: string;
   readonly kind: string;
   readonly schema: StructSchema;
+  /** An API version of the same shape, taken as well. */
+  readonly alike?: string | undefined;
 }
 
 /** The body's bytes. Rejects with BodyTooLargeError. */
@@ -72,7 +74,8 @@ async function parseBody(bytes: Uint8Array, serialization: Serialization, expect
 /** Checks kind and version of a parsed body against what the endpoint takes; absent ones are filled in. Throws 400. */
 export function checkKind(value: JsonObject, expected: ExpectedKind): void {
   const { apiVersion, kind } = value;
-  if (typeof apiVersion === 'string' && apiVersion !== '' && apiVersion !== expected.apiVersion) {
+  const known = apiVersion === expected.apiVersion || apiVersion === expected.alike;
+  if (typeof apiVersion === 'string' && apiVersion !== '' && !known) {
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
     );

@@ -57,7 +57,8 @@ export async function readPatch(
   scope: RequestScope,
   type: PatchType,
 ): Promise<{ value: unknown; duplicates: readonly string[] }> {
-  const read = await parsePatch(scope, type);
+  const { body } = scope.request;
+  const read = body.kind === 'object' ? { value: body.object, duplicates: [] } : await parsePatch(scope, type);
   scope.audited?.takeRequestObject(read.value);
   return read;
 }
@@ -66,8 +67,6 @@ async function parsePatch(
   scope: RequestScope,
   type: PatchType,
 ): Promise<{ value: unknown; duplicates: readonly string[] }> {
-  const { body } = scope.request;
-  if (body.kind === 'object') return { value: body.object, duplicates: [] };
   const bytes = await readBytes(scope.request);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   try {

@@ -25,11 +25,8 @@ export async function serveCreateSubresource(call: Call, handler: CreateSubresou
   if (sub === undefined || schema === undefined) throw noSuchPath();
   const request = writeRequestOf(call, 'CreateOptions');
   const mode = fieldValidationOf(scope.params, 'CreateOptions');
-  const body = (await readObject(
-    scope,
-    { apiVersion: apiVersionOf(sub), kind: sub.kind, schema },
-    mode,
-  )) as unknown as KubernetesObject;
+  const expected = { apiVersion: apiVersionOf(sub), kind: sub.kind, schema, alike: handler.alike };
+  const body = (await readObject(scope, expected, mode)) as unknown as KubernetesObject;
   settleNamespace(store, body, namespace);
   const attributes = admissionAttributes(store, request, {
     operation: 'CREATE',

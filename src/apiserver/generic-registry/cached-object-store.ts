@@ -45,7 +45,9 @@ class CachedObjectStore {
 
   list(info: ResourceInfo, namespace = ''): readonly KubernetesObject[] {
     const store = this.#registry.known(info);
-    return store === undefined ? [] : store.cache.list(store.prefixOf(namespace)).map((cell) => store.object(cell));
+    return store === undefined || store.cache.size === 0
+      ? []
+      : store.cache.list(store.prefixOf(namespace)).map((cell) => store.object(cell));
   }
 
   onChange(info: ResourceInfo, listener: Listener): () => void {

@@ -4,8 +4,8 @@
  */
 import type { DeleteOptions } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import { conflict } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
+import { checkPreconditions } from '../registry/preconditions.ts';
 import type { GenericStore } from './generic-store.ts';
 
 /** What is to be done. */
@@ -19,24 +19,6 @@ export type DeletionPlan =
 
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
-
-/** Throws 409 when a precondition does not hold. */
-export function checkPreconditions(store: GenericStore, object: KubernetesObject, options: DeleteOptions): void {
-  const { uid, resourceVersion } = options.preconditions ?? {};
-  const { metadata } = object;
-  const name = metadata.name ?? '';
-  if (uid !== undefined && uid !== metadata.uid) {
-    throw conflict(
-      store.groupResource,
-      name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`,
-    );
-  }
-  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    const text = `ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`;
-    throw conflict(store.groupResource, name, `Precondition failed: ${text}`);
-  }
-}
 
 function propagation(store: GenericStore, finalizers: readonly string[], options: DeleteOptions): string {
   if (options.orphanDependents !== undefined) return options.orphanDependents ? 'Orphan' : 'Background';
@@ -84,7 +66,7 @@ export function planDeletion(
   object: KubernetesObject,
   { options, nowMs }: { options: DeleteOptions; nowMs: number },
 ): DeletionPlan {
-  checkPreconditions(store, object, options);
+  checkPreconditions(store.groupResource, object, options);
   const { strategy } = store.definition;
   const { metadata } = object;
   const asked =

@@ -28,7 +28,5 @@ export async function removeObject(
     return { lost: true, current: result.current && new Cell(key, result.current.modRevision, result.current.value) };
   }
   const gone = { ...object, metadata: { ...object.metadata, resourceVersion: String(result.revision) } };
-  const after = store.definition.strategy.afterDelete?.(gone);
-  if (after !== undefined) await after;
   return { object: gone, created: false };
 }

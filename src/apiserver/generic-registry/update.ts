@@ -38,8 +38,6 @@ export interface UpdateRequest extends WriteRequest, ObjectName {
   readonly retriesConflicts: boolean;
   /** Managed fields are already in what `next` returns. */
   readonly tracksFields?: boolean;
-  /** Name fields are managed under, when it is not `subresource` (scale). */
-  readonly trackedSubresource?: string;
 }
 
 /** A lost race is another writer's progress, so there is an end; upstream's GuaranteedUpdate has no limit at all. */
@@ -54,9 +52,9 @@ function strategyOf(store: GenericStore, subresource: string): Strategy<Kubernet
 }
 
 /** Updates (or, where allowed, creates). Rejects with StatusErrors. */
-export async function updateObject(store: GenericStore, request: UpdateRequest): Promise<WriteOutcome> {
+export function updateObject(store: GenericStore, request: UpdateRequest): Promise<WriteOutcome> {
   const key = store.keyOf(request);
-  return await writeFromCache<WriteOutcome>(store, key, async (current, attempt) => {
+  return writeFromCache<WriteOutcome>(store, key, async (current, attempt) => {
     if (current === undefined) return await createMissing(store, request);
     const preparing = store.prepare([current]);
     if (preparing !== undefined) await preparing;
@@ -224,7 +222,7 @@ async function storeChange(
   const taken = strategy.allocate === undefined ? undefined : await strategy.allocate(draft, old, request.dryRun);
   let written = false;
   try {
-    const subresource = request.trackedSubresource ?? request.subresource;
+    const { subresource } = request;
     const next = canonical(store, draft, old);
     const object =
       request.tracksFields === true

@@ -308,6 +308,13 @@ test('a service that becomes a name of another keeps no family of addresses it g
     );
     assert.deepEqual(strategy.validateUpdate!(draft, old, context), []);
   }
+  const { internalTrafficPolicy } = families;
+  const named: Service = {
+    metadata: { name: 's' },
+    spec: { type: 'ExternalName', externalName: 'a.b', internalTrafficPolicy },
+  };
+  strategy.prepareForCreate!(named, context);
+  assert.deepEqual(named.spec, { type: 'ExternalName', externalName: 'a.b' });
 });
 
 test('what kubectl get pods shows', () => {

@@ -1,10 +1,9 @@
 /**
  * Every built-in resource, in one list. A new resource adds its line here.
  *
- * Checked by metadata and schema alone, without rules of their own: LeaseCandidate, DeviceClass, DeviceTaintRule,
- * ResourcePoolStatusRequest, PodCertificateRequest, PodGroup, Workload, StorageVersion, StorageVersionMigration,
- * ServiceAccount, and resource.k8s.io/v1beta1. Checked in part: ResourceClaim and ResourceSlice (names, counts, choices; no
- * attributes or capacities), volume sources other than the common ones.
+ * Checked by metadata and schema alone, without rules of their own: LeaseCandidate, ResourcePoolStatusRequest,
+ * PodCertificateRequest, PodGroup, Workload, StorageVersion, StorageVersionMigration, and of resource.k8s.io/v1beta1 all
+ * but classes.
  */
 import { appsDefinitions } from './apps/definitions.ts';
 import { autoscalingDefinitions } from './autoscaling/definitions.ts';

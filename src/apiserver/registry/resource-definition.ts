@@ -41,8 +41,6 @@ export interface Strategy<T extends KubernetesObject> {
    * kind on a marked object.
    */
   blocksDeletion?(object: T): boolean;
-  /** After the object is gone from the store. */
-  afterDelete?(object: T): void | Promise<void>;
 }
 
 /** Fields of an object a field selector may name beside metadata.name and metadata.namespace. */
@@ -84,6 +82,8 @@ export interface NamedCreateRequest {
  * with status 201. Upstream: rest.NamedCreater.
  */
 export interface CreateSubresource {
+  /** An API version of old clients whose bodies have the same shape. */
+  readonly alike?: string;
   create(request: NamedCreateRequest): Promise<KubernetesObject>;
 }
 

@@ -1,32 +1,27 @@
 /** `/version`, `/metrics` and `/`, the list of paths. */
 import type { Info } from '../../api/gen/version.ts';
+import { KUBERNETES_VERSION, VERSION } from '../../base/version.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { NonResourceRoute, RouteTable } from '../non-resource-routes.ts';
 import { objectResponse, textResponse } from '../responses.ts';
 
-/** The version of Kubernetes whose API is served. */
-export const KUBERNETES_MINOR = '36';
+const [major = '', minor = ''] = KUBERNETES_VERSION.slice(1).split('.');
 
-/** What `/version` answers, for a build of Keelson. `gitVersion` stays parseable as semantic version by every client. */
-export function versionInfo(build: {
-  keelsonVersion: string;
-  gitCommit?: string;
-  buildDate?: string;
-  platform?: string;
-}): Info {
+/** What `/version` answers. `gitVersion` stays parseable as semantic version by every client. */
+export function versionInfo(build: { readonly compiler?: string; readonly platform?: string } = {}): Info {
   return {
-    major: '1',
-    minor: KUBERNETES_MINOR,
-    emulationMajor: '1',
-    emulationMinor: KUBERNETES_MINOR,
-    minCompatibilityMajor: '1',
-    minCompatibilityMinor: '35',
-    gitVersion: `v1.${KUBERNETES_MINOR}.0+keelson-${build.keelsonVersion}`,
-    gitCommit: build.gitCommit ?? '',
+    major,
+    minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
+    gitVersion: `${KUBERNETES_VERSION}+keelson${VERSION}`,
+    gitCommit: '',
     gitTreeState: 'clean',
-    buildDate: build.buildDate ?? '1970-01-01T00:00:00Z',
+    buildDate: '1970-01-01T00:00:00Z',
     goVersion: 'none',
-    compiler: 'v8',
+    compiler: build.compiler ?? 'v8',
     platform: build.platform ?? 'linux/amd64',
   };
 }

@@ -112,7 +112,10 @@ export class WatchCache {
     if (changes.length === 0) return;
     this.#lists.clear();
     this.#tell(changes);
-    for (const change of changes) change.frames = undefined;
+    for (const change of changes) {
+      change.frames = undefined;
+      change.previous?.dropDecoded();
+    }
   }
 
   #tell(changes: readonly CacheEvent[]): void {

@@ -11,6 +11,10 @@ const maxPendingEvents = 100_000;
 /** The initial state may be larger than what a watcher may lag behind. */
 const firstBatchFactor = 64;
 
+type Batch = readonly ObjectEvent[];
+
+const END: IteratorReturnResult<undefined> = { done: true, value: undefined };
+
 /**
  * Queues batches for one consumer. The iterators between it and an informer are written by hand, not generators: every event
  * goes through them, and each generator would cost several turns of the promise queue.
@@ -32,36 +36,63 @@ export class ObjectSink implements WatchSink<ObjectEvent> {
     this.#wake?.();
   }
 
+  /** What waits, in one batch; undefined while nothing does. */
+  take(): IteratorResult<Batch> | undefined {
+    if (this.#pending.length === 0) return this.#ended ? END : undefined;
+    const batch = this.#pending;
+    this.#pending = [];
+    return { done: false, value: batch };
+  }
+
+  /** Resolves when something waits or the end is reached, sometimes before. */
+  change(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve));
+  }
+
   /** The batches; `onReturn` runs when the consumer stops or the end is reached. */
-  batches(onReturn: () => void): AsyncIterableIterator<readonly ObjectEvent[]> {
-    let left = false;
-    const leave = (): IteratorResult<readonly ObjectEvent[]> => {
-      if (!left) onReturn();
-      left = true;
-      return { done: true, value: undefined };
-    };
-    const take = (): IteratorResult<readonly ObjectEvent[]> | undefined => {
-      if (left || (this.#ended && this.#pending.length === 0)) return leave();
-      if (this.#pending.length === 0) return undefined;
-      const batch = this.#pending;
-      this.#pending = [];
-      return { done: false, value: batch };
-    };
-    const wait = (): Promise<IteratorResult<readonly ObjectEvent[]>> =>
-      new Promise<void>((resolve) => (this.#wake = resolve)).then(() => {
-        this.#wake = undefined;
-        return take() ?? wait();
-      });
-    return {
-      next() {
-        const ready = take();
-        return ready === undefined ? wait() : Promise.resolve(ready);
-      },
-      return: () => Promise.resolve(leave()),
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-    };
+  batches(onReturn: () => void): AsyncIterableIterator<Batch> {
+    return new Batches(this, onReturn);
+  }
+}
+
+/** What one consumer reads of a sink. */
+class Batches implements AsyncIterableIterator<Batch> {
+  readonly #sink: ObjectSink;
+  readonly #onReturn: () => void;
+  #left = false;
+
+  constructor(sink: ObjectSink, onReturn: () => void) {
+    this.#sink = sink;
+    this.#onReturn = onReturn;
+  }
+
+  next(): Promise<IteratorResult<Batch>> {
+    const ready = this.#take();
+    return ready === undefined ? this.#wait() : Promise.resolve(ready);
+  }
+
+  return(): Promise<IteratorResult<Batch>> {
+    return Promise.resolve(this.#leave());
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #take(): IteratorResult<Batch> | undefined {
+    if (this.#left) return END;
+    const taken = this.#sink.take();
+    return taken?.done === true ? this.#leave() : taken;
+  }
+
+  #wait(): Promise<IteratorResult<Batch>> {
+    return this.#sink.change().then(() => this.#take() ?? this.#wait());
+  }
+
+  #leave(): IteratorResult<Batch> {
+    if (!this.#left) this.#onReturn();
+    this.#left = true;
+    return END;
   }
 }
 

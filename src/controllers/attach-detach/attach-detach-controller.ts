@@ -28,6 +28,7 @@ import {
   wantedVolumes,
   type WantedVolume,
 } from './attachments.ts';
+import { exposeAttachments } from './metrics.ts';
 
 const ACCOUNT = 'attachdetach-controller';
 const NAME = 'persistentvolume-attach-detach-controller';
@@ -218,17 +219,24 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     },
   });
   nodes.addHandler({
-    onUpdate(old, node) {
-      const changed =
-        !deepEqual(old.status?.volumesInUse, node.status?.volumesInUse) ||
-        !deepEqual(old.metadata.annotations, node.metadata.annotations) ||
-        isOutOfService(node);
-      if (changed) loop.queue.add(node.metadata.name ?? '');
-    },
+    onUpdate: (old, node) => void (isNews(old, node) && loop.queue.add(node.metadata.name ?? '')),
     onDelete: (node) => loop.queue.add(node.metadata.name ?? ''),
   });
   volumes.addHandler({ onUpdate: (old, volume) => void (!deepEqual(old.spec, volume.spec) && all()) });
-  return loop;
+  return {
+    ...loop,
+    start: (signal) =>
+      loop.start(signal).finally(exposeAttachments(deps.platform.metrics, { nodes, pods, attachments, lookup })),
+  };
+}
+
+/** Whether volumes may have to move for it. */
+function isNews(old: Node, now: Node): boolean {
+  return (
+    !deepEqual(old.status?.volumesInUse, now.status?.volumesInUse) ||
+    !deepEqual(old.metadata.annotations, now.metadata.annotations) ||
+    isOutOfService(now)
+  );
 }
 
 function isReady(node: Node): boolean {

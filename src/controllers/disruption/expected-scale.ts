@@ -57,9 +57,7 @@ async function sizeOf(
   namespace: string,
   { reference, signal }: Wanted,
 ): Promise<{ uid: string; size: number } | undefined> {
-  const informer = deps.owners.find(
-    ({ info }) => info.kind === reference.kind && apiVersionOf(info) === reference.apiVersion,
-  );
+  const informer = deps.owners.find(({ info }) => isOfKind(reference, info));
   if (informer === undefined) return await sizeByScale(deps, namespace, { reference, signal });
   const owner = informer.get({ namespace, name: reference.name });
   if (owner?.metadata.uid !== reference.uid) return undefined;
@@ -67,6 +65,13 @@ async function sizeOf(
   // A ReplicaSet of a Deployment: the Deployment says how many there are to be, whatever the rollout is at.
   if (above?.kind === 'Deployment') return await sizeOf(deps, namespace, { reference: above, signal });
   return { uid: reference.uid, size: owner.spec?.replicas ?? 1 };
+}
+
+/** In any version: old references name old ones. What is in `apps` now was in `extensions` before, but for StatefulSets. */
+function isOfKind({ apiVersion, kind }: OwnerReference, info: ResourceInfo): boolean {
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+  const moved = group === 'extensions' && info.group === 'apps' && kind !== 'StatefulSet';
+  return kind === info.kind && (group === info.group || moved);
 }
 
 async function sizeByScale(

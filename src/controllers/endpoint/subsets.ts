@@ -1,8 +1,9 @@
-/** Subsets of Endpoints from pods. Pure. Upstream: pkg/controller/endpoint and api/v1/endpoints.RepackSubsets. */
+/** Subsets of Endpoints from pods. Pure. Upstream: pkg/controller/endpoint. */
 import { stableStringify } from '../../base/stable-json.ts';
 import { parseIp } from '../../base/cidr.ts';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service } from '../../api/gen/core-v1.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
+import { SubsetPacker } from '../subset-packer.ts';
 import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
 
 /** More addresses than this are cut off, ready ones last. */
@@ -21,14 +22,9 @@ export function canonicalSubsets(subsets: readonly EndpointSubset[] | undefined)
   );
 }
 
-interface Slot {
-  readonly port: EndpointPort | undefined;
-  readonly addresses: Map<string, { readonly address: EndpointAddress; readonly ready: boolean }>;
-}
-
 /** The subsets of a Service's pods, in canonical order, and whether addresses had to be left out. */
 export function subsetsOf(service: Service, pods: readonly Pod[]): { subsets: EndpointSubset[]; truncated: boolean } {
-  const slots = new Map<string, Slot>();
+  const packer = new SubsetPacker();
   const includeUnready = service.spec?.publishNotReadyAddresses === true;
   const family =
     service.spec?.ipFamilies?.[0] === 'IPv6' || parseIp(service.spec?.clusterIP ?? '')?.family === 6 ? 6 : 4;
@@ -36,14 +32,9 @@ export function subsetsOf(service: Service, pods: readonly Pod[]): { subsets: En
     const [ip] = podIpsOfFamily(pod, family);
     if (ip === undefined || !canBeEndpoint(pod, includeUnready)) continue;
     const address = addressOf(service, pod, ip);
-    for (const port of portsOf(service, pod)) {
-      const key = JSON.stringify(port ?? null);
-      let slot = slots.get(key);
-      if (slot === undefined) slots.set(key, (slot = { port, addresses: new Map() }));
-      slot.addresses.set(JSON.stringify([ip, pod.metadata.uid]), { address, ready: includeUnready || isPodReady(pod) });
-    }
+    for (const port of portsOf(service, pod)) packer.add(port, address, includeUnready || isPodReady(pod));
   }
-  return truncate(repack([...slots.values()]));
+  return truncate(packer.subsets());
 }
 
 function addressOf(service: Service, pod: Pod, ip: string): EndpointAddress {
@@ -74,41 +65,6 @@ function portsOf(service: Service, pod: Pod): (EndpointPort | undefined)[] {
     });
   }
   return ports;
-}
-
-/** Ports with the very same addresses share a subset. */
-function repack(slots: readonly Slot[]): EndpointSubset[] {
-  const groups = Map.groupBy(slots, (slot) =>
-    JSON.stringify([...slot.addresses].map(([key, { ready }]) => `${key}${ready}`).sort()),
-  );
-  const subsets: EndpointSubset[] = [];
-  for (const members of groups.values()) {
-    const all = [...(members[0] as Slot).addresses.values()];
-    const byAddress = (a: EndpointAddress, b: EndpointAddress): number =>
-      compareText(`${a.ip} ${a.targetRef?.uid}`, `${b.ip} ${b.targetRef?.uid}`);
-    const addresses = all
-      .filter((entry) => entry.ready)
-      .map((entry) => entry.address)
-      .sort(byAddress);
-    const notReadyAddresses = all
-      .filter((entry) => !entry.ready)
-      .map((entry) => entry.address)
-      .sort(byAddress);
-    const ports = members
-      .map((slot) => slot.port)
-      .filter((port) => port !== undefined)
-      .sort((a, b) => compareText(portText(a), portText(b)));
-    subsets.push({
-      ...(addresses.length === 0 ? {} : { addresses }),
-      ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
-      ...(ports.length === 0 ? {} : { ports }),
-    });
-  }
-  return subsets.sort((a, b) => compareText(JSON.stringify(a), JSON.stringify(b)));
-}
-
-function portText(port: EndpointPort): string {
-  return `${port.name ?? ''} ${port.protocol} ${port.port}`;
 }
 
 function compareText(a: string, b: string): number {

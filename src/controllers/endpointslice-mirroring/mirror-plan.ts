@@ -6,6 +6,7 @@ import { Endpoints as EndpointsInfo } from '../../api/gen/resources.ts';
 import type { EndpointAddress, Endpoints, EndpointSubset } from '../../api/gen/core-v1.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
+import { SubsetPacker } from '../subset-packer.ts';
 
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
@@ -30,7 +31,7 @@ export interface MirrorPlan {
 export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlice[]): MirrorPlan {
   const wanted = new Map<string, EndpointSlice>();
   let skipped = 0;
-  for (const subset of endpoints.subsets ?? []) skipped += addSubset(endpoints, subset, wanted);
+  for (const subset of packed(endpoints)) skipped += addSubset(endpoints, subset, wanted);
   const update: EndpointSlice[] = [];
   const remove: EndpointSlice[] = [];
   for (const slice of existing) {
@@ -41,6 +42,18 @@ export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlic
     else if (!sameContent(slice, next)) update.push({ ...next, metadata: { ...slice.metadata, ...pick(next) } });
   }
   return { create: [...wanted.values()], update, remove, skipped };
+}
+
+/** Subsets written by hand may say of one address in several places what could be said in one. */
+function packed({ subsets = [] }: Endpoints): EndpointSubset[] {
+  const packer = new SubsetPacker();
+  for (const { addresses = [], notReadyAddresses = [], ports = [] } of subsets) {
+    for (const port of ports.length === 0 ? [undefined] : ports) {
+      for (const address of addresses) packer.add(port, address, true);
+      for (const address of notReadyAddresses) packer.add(port, address, false);
+    }
+  }
+  return packer.subsets();
 }
 
 function pick({

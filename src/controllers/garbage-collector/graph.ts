@@ -31,6 +31,8 @@ export interface GraphNode {
   beingDeleted: boolean;
   /** It waits, in the foreground, for its dependents to go. */
   deletingDependents: boolean;
+  /** It waits for its dependents to forget it. */
+  orphaningDependents: boolean;
 }
 
 /** Most objects own nothing and are nobody's: a hundred thousand of them share these. */
@@ -86,6 +88,7 @@ export class OwnerGraph {
         virtual: false,
         beingDeleted: false,
         deletingDependents: false,
+        orphaningDependents: false,
       };
       this.#nodes.set(identity.uid, node);
     } else if (node.virtual) {
@@ -139,6 +142,7 @@ export class OwnerGraph {
         virtual: true,
         beingDeleted: false,
         deletingDependents: false,
+        orphaningDependents: false,
       };
       this.#nodes.set(uid, owner);
       this.#listener.attemptToDelete(owner);
@@ -166,14 +170,13 @@ export class OwnerGraph {
   #transition(node: GraphNode, object: KubernetesObject): void {
     const { deletionTimestamp, finalizers = [] } = object.metadata;
     if (deletionTimestamp === undefined) return;
-    const first = !node.beingDeleted;
     node.beingDeleted = true;
-    if (finalizers.includes(ORPHAN_FINALIZER)) {
-      if (first) this.#listener.attemptToOrphan(node);
-      return;
-    }
-    if (!finalizers.includes(FOREGROUND_FINALIZER) || node.deletingDependents) return;
-    node.deletingDependents = true;
+    // What others' finalizers keep may be deleted again, and bear these two again.
+    const { orphaningDependents, deletingDependents } = node;
+    node.orphaningDependents = finalizers.includes(ORPHAN_FINALIZER);
+    node.deletingDependents = !node.orphaningDependents && finalizers.includes(FOREGROUND_FINALIZER);
+    if (node.orphaningDependents && !orphaningDependents) this.#listener.attemptToOrphan(node);
+    if (!node.deletingDependents || deletingDependents) return;
     for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
     this.#listener.attemptToDelete(node);
   }

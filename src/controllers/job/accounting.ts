@@ -30,7 +30,7 @@ interface Tally {
   noted: number;
 }
 
-/** Notes the pods that ended. With a verdict, those that still run count as failed. */
+/** Notes the pods that ended. When the job fails, those that still run count as failed; when it succeeds, as nothing. */
 export function noteEnded(
   view: JobView,
   status: JobStatus,
@@ -45,18 +45,19 @@ export function noteEnded(
     policyActions: [],
     noted: 0,
   };
+  const failing = context.verdict?.type === 'FailureTarget';
   const release: Pod[] = [];
   let more = false;
   for (const pod of view.pods) {
     if (!isTracked(pod) || context.settled.has(pod.metadata.uid ?? '') || delayed.has(pod)) continue;
-    const over = isFailed(job, pod) || pod.status?.phase === 'Succeeded' || context.verdict !== undefined;
-    if (!over && job.metadata.deletionTimestamp === undefined) continue;
+    const over = isFailed(job, pod) || pod.status?.phase === 'Succeeded';
+    if (!over && context.verdict === undefined && job.metadata.deletionTimestamp === undefined) continue;
     if (tally.noted >= MAX_UNCOUNTED) {
       more = true;
       break;
     }
     release.push(pod);
-    if (over) note(view, pod, tally);
+    if (over || failing) note(view, pod, tally);
   }
   return { status: withTally(view, status, tally), release, more, policyActions: tally.policyActions };
 }

@@ -18,7 +18,7 @@ import { createKeyedLoop, informerList, type Controller, type ControllerDeps } f
 import { createPodControl } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER } from '../pod-events.ts';
 import { countReleased, noteEnded } from './accounting.ts';
-import { createJobMetrics, type JobAction } from './job-metrics.ts';
+import { createJobMetrics, type CreationReason, type JobAction } from './job-metrics.ts';
 import { jobOf, watchJobs } from './job-events.ts';
 import { finalStatus, interimStatus, type JobNews, type PodNumbers } from './job-status.ts';
 import { createJobWriter } from './job-writer.ts';
@@ -147,7 +147,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     }
     if (plan.create.length === 0) return { numbers, action: 'reconciling' };
     const { created, error } = await writer.create(view.job, plan.create, signal);
-    metrics.podsCreated(created, plan.create.length - created);
+    metrics.podsCreated(creationReason(view), created, plan.create.length - created);
     return { numbers: { ...numbers, active: numbers.active + created }, action: 'pods_created', error };
   }
 
@@ -178,8 +178,7 @@ export function createJobController(deps: ControllerDeps): Controller {
   }
 
   function noteFinished(job: Job, { type, reason }: Verdict): void {
-    if (type === 'SuccessCriteriaMet') metrics.finished(job, 'succeeded', '');
-    else metrics.finished(job, 'failed', reason);
+    metrics.finished(job, type === 'SuccessCriteriaMet' ? 'succeeded' : 'failed', reason);
   }
 
   function tell(job: Job, news: readonly JobNews[]): void {
@@ -237,6 +236,11 @@ function without(numbers: PodNumbers, gone: readonly Pod[]): PodNumbers {
     ready: numbers.ready - ready,
     terminating: numbers.terminating + gone.length,
   };
+}
+
+function creationReason({ spec, failed, terminating }: JobView): CreationReason {
+  if (spec.podReplacementPolicy === 'Failed' && failed > 0) return 'recreate_failed';
+  return failed > 0 || terminating > 0 ? 'recreate_terminating_or_failed' : 'new';
 }
 
 function ignoreMissing(error: unknown): undefined {

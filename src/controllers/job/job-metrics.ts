@@ -7,7 +7,7 @@ import { countIndexes } from './indexes.ts';
 export interface JobMetrics {
   /** A sync; `action`: what it did about pods. */
   synced(job: Job, told: { action: JobAction; failed: boolean; seconds: number }): void;
-  /** A job is over; `reason`: of a failure, empty otherwise. */
+  /** A job is over; `reason`: of its last condition. */
   finished(job: Job, result: 'succeeded' | 'failed', reason: string): void;
   /** A status was written: the pods and indexes that it counts as ended beyond what was counted before. */
   counted(job: Job, before: JobStatus | undefined, after: JobStatus): void;
@@ -17,13 +17,16 @@ export interface JobMetrics {
   managedElsewhere(controller: string): void;
   /** A sync was left out: the cache is behind what was written. */
   skippedAsStale(): void;
-  podsCreated(succeeded: number, failed: number): void;
+  podsCreated(reason: CreationReason, succeeded: number, failed: number): void;
   /** There is one more ended pod with the finalizer (`add`), or one less. */
   tracked(event: 'add' | 'delete'): void;
 }
 
 /** What a sync did about pods. */
 export type JobAction = 'reconciling' | 'tracking' | 'pods_created' | 'pods_deleted';
+
+/** Why pods are made: the job has lost none yet, or by its replacement policy. */
+export type CreationReason = 'new' | 'recreate_terminating_or_failed' | 'recreate_failed';
 
 const SECONDS = Array.from({ length: 15 }, (_, i) => 0.004 * 2 ** i);
 
@@ -76,9 +79,9 @@ export function createJobMetrics(metrics: Metrics): JobMetrics {
     handledByPolicy: (actions) => actions.forEach((action) => handled.inc({ action })),
     managedElsewhere: (controller) => elsewhere.inc({ controller_name: controller }),
     skippedAsStale: () => stale.inc({ group: 'batch', resource: 'jobs' }),
-    podsCreated(succeeded, failed) {
+    podsCreated(reason, succeeded, failed) {
       for (const [status, count] of Object.entries({ succeeded, failed }))
-        if (count > 0) created.inc({ reason: 'new', status }, count);
+        if (count > 0) created.inc({ reason, status }, count);
     },
     tracked: (event) => tracked.inc({ event }),
   };

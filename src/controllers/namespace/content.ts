@@ -71,7 +71,8 @@ async function deleteAllOf(client: Client, target: Target, tally: Tally): Promis
 }
 
 function noteRemaining(tally: Tally, info: ResourceInfo, items: readonly KubernetesObject[]): void {
-  if (items.length > 0) tally.remaining.set(groupResourceOf(info), items.length);
+  // With the dot even where the group is empty: people know `pods. has 1 resource instances`.
+  if (items.length > 0) tally.remaining.set(`${info.resource}.${info.group}`, items.length);
   for (const finalizer of items.flatMap((item) => item.metadata.finalizers ?? []))
     tally.finalizers.set(finalizer, (tally.finalizers.get(finalizer) ?? 0) + 1);
 }

@@ -1,9 +1,8 @@
 /** Volumes and claims there are, counted whenever somebody asks. Upstream: volume/persistentvolume/metrics. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { Informer } from '../../client/informer.ts';
-import type { Gauge, Metrics } from '../../platform/metrics.ts';
-
-type Labels = Readonly<Record<string, string>>;
+import type { Metrics } from '../../platform/metrics.ts';
+import { createGroupCounts, type Labels } from '../group-counts.ts';
 
 /** What the binder does that is counted. */
 export interface BinderMetrics {
@@ -42,17 +41,8 @@ export function exposeVolumes(
     bound: gauge('bound_pvc', 'Bound claims.', labels),
     unbound: gauge('unbound_pvc', 'Claims that are not bound.', labels),
   };
-  const told = new Map<Gauge, readonly Labels[]>();
-  const tell = <T>(to: Gauge, objects: readonly T[], labelsOf: (object: T) => Labels): void => {
-    for (const old of told.get(to) ?? []) to.remove(old);
-    const groups = [...Map.groupBy(objects, (object) => JSON.stringify(labelsOf(object)))];
-    const now = groups.map(([text, group]) => ({ labels: JSON.parse(text) as Labels, count: group.length }));
-    for (const { labels: own, count } of now) to.set(count, own);
-    told.set(
-      to,
-      now.map(({ labels: own }) => own),
-    );
-  };
+  const counts = createGroupCounts();
+  const { tell } = counts;
   const end = metrics.beforeExpose(() => {
     const classOf = ({ spec }: PersistentVolume): Labels => ({ storage_class: spec?.storageClassName ?? '' });
     const isBound = ({ status }: { readonly status?: { readonly phase?: string } }): boolean =>
@@ -83,7 +73,7 @@ export function exposeVolumes(
   });
   return () => {
     end();
-    for (const gauge of told.keys()) tell(gauge, [], () => ({}));
+    counts.forget();
   };
 }
 

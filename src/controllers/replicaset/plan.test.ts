@@ -24,7 +24,7 @@ test('each ready victim tells how old it is beside the youngest ready pod', () =
     [[pod('a', { ageS: 10 }), pod('b', { ageS: 20 })], 0, []],
   ];
   for (const [pods, desired, ratios] of cases) {
-    const plan = planReplicas(desired, pods, { siblings: () => [], nowMs: NOW_MS });
+    const plan = planReplicas(desired, pods.length, { pods: () => pods, siblings: () => [], nowMs: NOW_MS });
     assert.equal(plan.action, 'delete');
     assert.deepEqual(plan.action === 'delete' && plan.ageRatios, ratios);
   }

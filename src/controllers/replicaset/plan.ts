@@ -13,16 +13,22 @@ export type ReplicaPlan =
   | { readonly action: 'create'; readonly count: number }
   | { readonly action: 'delete'; readonly pods: readonly Pod[]; readonly ageRatios: readonly number[] };
 
-/** Compares the wanted number with the active pods; `siblings` are active pods of related owners, for spreading. */
-export function planReplicas(
-  desired: number,
-  pods: readonly Pod[],
-  context: { readonly siblings: () => readonly Pod[]; readonly nowMs: number },
-): ReplicaPlan {
-  const surplus = pods.length - desired;
+/** What is asked for when some have to go. */
+export interface PlanContext {
+  /** The active pods. */
+  readonly pods: () => readonly Pod[];
+  /** Active pods of related owners, for spreading. */
+  readonly siblings: () => readonly Pod[];
+  readonly nowMs: number;
+}
+
+/** Compares the wanted number with that of the active pods. */
+export function planReplicas(desired: number, active: number, context: PlanContext): ReplicaPlan {
+  const surplus = active - desired;
   if (surplus === 0) return { action: 'none' };
   if (surplus < 0) return { action: 'create', count: Math.min(-surplus, BURST_REPLICAS) };
   const count = Math.min(surplus, BURST_REPLICAS);
+  const pods = context.pods();
   if (count === pods.length) return { action: 'delete', pods, ageRatios: [] };
   const perNode = new Map<string, number>();
   for (const pod of context.siblings()) {

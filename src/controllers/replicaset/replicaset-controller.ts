@@ -14,7 +14,7 @@ import { claimObjects } from '../controller-ref-manager.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { createPodControl, podFromTemplate, slowStartBatch } from '../pod-control.ts';
-import { isPodActive, isPodTerminal, isPodTerminating, podCondition } from '../../component-helpers/pods.ts';
+import { isPodActive, isPodTerminal, podCondition } from '../../component-helpers/pods.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import {
   createKeyedLoop,
@@ -26,7 +26,8 @@ import {
 import type { ReplicaFlavour, ReplicaOwner } from './flavours.ts';
 import { planReplicas, type ReplicaPlan } from './plan.ts';
 import { watchPods, PODS_BY_CONTROLLER, orphansOf } from '../pod-events.ts';
-import { calculateStatus, nextAvailabilityMs } from './status.ts';
+import { createPodTallies, PodTally, type PodCounts, type TallyRules } from './pod-tally.ts';
+import { calculateStatus } from './status.ts';
 
 const WORKERS = 5;
 
@@ -40,6 +41,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   const ownerClient = client.resource(flavour.info);
   const podControl = createPodControl(client, deps.recorderFor(flavour.account));
   const expectations = new Expectations(clock);
+  const tallies = createPodTallies(pods);
   const ageRatios = deps.platform.metrics.histogram({
     name: 'replicaset_controller_sorting_deletion_age_ratio',
     help: 'Age of each ready pod that is chosen for deletion over that of the youngest ready pod.',
@@ -110,20 +112,15 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
 
   async function writeStatus(
     owner: ReplicaOwner,
-    input: { readonly pods: readonly Pod[]; readonly terminating: number; readonly failure: unknown },
+    input: { readonly counts: PodCounts; readonly failure: unknown },
     signal: AbortSignal,
   ): Promise<void> {
+    const { countsTerminating } = flavour;
     let current = owner;
     await retryOnConflict(
       clock,
       async () => {
-        const status = calculateStatus({
-          owner: current,
-          pods: input.pods,
-          nowMs: clock.nowMs(),
-          failure: input.failure,
-          ...(flavour.countsTerminating ? { terminating: input.terminating } : {}),
-        });
+        const status = calculateStatus({ ...input, owner: current, countsTerminating, nowMs: clock.nowMs() });
         // The generation synced is the one read at first, not one that came meanwhile.
         if (owner.metadata.generation !== undefined) status.observedGeneration = owner.metadata.generation;
         if (equalStatus(status, current.status)) return;
@@ -150,39 +147,55 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
     const owner = owners.get(parseKey(key));
     if (owner === undefined) return expectations.forget(key);
     const needsSync = expectations.satisfied(key);
-    const selector = flavour.selectorOf(owner);
-    const owned = pods.byIndex(PODS_BY_CONTROLLER, owner.metadata.uid ?? '');
-    const candidates = [...owned, ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(owner.metadata.namespace ?? ''))];
-    const active = await claimObjects(
-      {
-        owner,
-        ownerInfo: flavour.info,
-        matches: (pod) => selector.matches(pod.metadata.labels),
-        client: podClient,
-        readOwner: () => ownerClient.get(parseKey(key), { signal }),
-        signal,
-      },
-      candidates.filter(isPodActive),
-    );
+    const tally = await claimedPods(owner, signal);
+    const counts = tally.counts(clock.nowMs());
     let failure: unknown;
     if (needsSync && owner.metadata.deletionTimestamp === undefined) {
-      const context = { siblings: () => siblingsOf(owner), nowMs: clock.nowMs() };
-      failure = await apply(owner, planReplicas(owner.spec?.replicas ?? 1, active, context), signal);
+      const context = { pods: () => tally.active(), siblings: () => siblingsOf(owner), nowMs: clock.nowMs() };
+      failure = await apply(owner, planReplicas(owner.spec?.replicas ?? 1, counts.active, context), signal);
     }
-    await writeStatus(owner, { pods: active, terminating: owned.filter(isPodTerminating).length, failure }, signal);
+    await writeStatus(owner, { counts, failure }, signal);
     if (failure !== undefined) throw failure;
-    const waitMs = nextAvailabilityMs(active, owner.spec?.minReadySeconds ?? 0, clock.nowMs());
-    if (waitMs !== undefined) loop.queue.addAfter(key, waitMs);
+    if (counts.nextAvailableMs !== undefined) loop.queue.addAfter(key, counts.nextAvailableMs - clock.nowMs());
   }
 
+  /** The owner's pods; where some have to be adopted or released, as they are after that. */
+  async function claimedPods(owner: ReplicaOwner, signal: AbortSignal): Promise<PodTally> {
+    const { uid, namespace = '', deletionTimestamp } = owner.metadata;
+    const rules: TallyRules = {
+      selector: flavour.selectorOf(owner),
+      templateLabels: owner.spec?.template?.metadata?.labels,
+      minReadySeconds: owner.spec?.minReadySeconds ?? 0,
+    };
+    const tally = tallies.of(owner, rules);
+    if (deletionTimestamp !== undefined) return tally;
+    const matches = (pod: Pod): boolean => rules.selector.matches(pod.metadata.labels);
+    const orphans = pods
+      .byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))
+      .filter((pod) => isPodActive(pod) && matches(pod));
+    const toClaim = [...tally.toRelease(), ...orphans];
+    if (toClaim.length === 0) return tally;
+    const owned = pods.byIndex(PODS_BY_CONTROLLER, uid ?? '');
+    const readOwner = () => ownerClient.get(parseKey(keyOfObject(owner)), { signal });
+    const adopted = await claimObjects(
+      { owner, ownerInfo: flavour.info, matches, client: podClient, readOwner, signal },
+      toClaim,
+    );
+    return new PodTally(rules, [...owned, ...adopted]);
+  }
+
+  function forget(owner: ReplicaOwner): void {
+    expectations.forget(keyOfObject(owner));
+    tallies.forget(owner);
+  }
   owners.addHandler({
     onAdd: (owner) => loop.queue.add(keyOfObject(owner)),
     onUpdate(old, owner) {
-      if (old.metadata.uid !== owner.metadata.uid) expectations.forget(keyOfObject(old));
+      if (old.metadata.uid !== owner.metadata.uid) forget(old);
       loop.queue.add(keyOfObject(owner));
     },
     onDelete(owner) {
-      expectations.forget(keyOfObject(owner));
+      forget(owner);
       loop.queue.add(keyOfObject(owner));
     },
   });

@@ -10,7 +10,7 @@ import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
 import type { Informer, InformerFactory } from '../../client/informer.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
-import { evaluatorFor } from '../../component-helpers/quota/evaluators.ts';
+import type { QuotaEvaluator } from '../../component-helpers/quota/evaluator.ts';
 
 /** Finds and follows what quotas count. */
 export interface QuotaMonitors {
@@ -22,6 +22,7 @@ export interface QuotaMonitors {
 export interface QuotaMonitorDeps {
   readonly client: Client;
   readonly informers: InformerFactory;
+  readonly evaluatorFor: (info: ResourceInfo) => QuotaEvaluator;
   /** Something that counts has gone from this namespace. */
   replenished(namespace: string): void;
 }
@@ -39,11 +40,11 @@ export function createQuotaMonitors(deps: QuotaMonitorDeps): QuotaMonitors {
           info.namespaced &&
           info.verbs.includes('list') &&
           info.verbs.includes('watch') &&
-          wanted.some((name) => evaluatorFor(info).measures(name)),
+          wanted.some((name) => deps.evaluatorFor(info).measures(name)),
       );
     const found = newestOfEach(measuring([...OWN_RULES, ...allResources], names));
     const unknown = names.filter(
-      (name) => name.startsWith('count/') && !found.some((info) => evaluatorFor(info).measures(name)),
+      (name) => name.startsWith('count/') && !found.some((info) => deps.evaluatorFor(info).measures(name)),
     );
     if (unknown.length === 0) return found;
     const { resources } = await discoverResources(deps.client, signal);

@@ -4,11 +4,13 @@
  * Watches: ResourceQuotas and the kinds they count. Writes: ResourceQuota status, which admission raises and this loop alone
  * lowers. Counts anew when a quota changes, when something counted goes, and every five minutes.
  */
-import { ResourceQuotas } from '../../api/gen/resources.ts';
+import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { ResourceQuota } from '../../api/gen/core-v1.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import type { QuotaEvaluator } from '../../component-helpers/quota/evaluator.ts';
 import { evaluatorFor, inScopes } from '../../component-helpers/quota/evaluators.ts';
 import { addLists, maskList } from '../../component-helpers/quota/resource-lists.ts';
 import { createKeyedLoop, informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
@@ -23,16 +25,25 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
   const { clock } = deps.platform;
   const client = deps.clientFor(NAME);
   const quotas = deps.informers.informer(ResourceQuotas);
+  const classes = deps.informers.informer(DeviceClasses);
+  // Asked of only where claims are counted, whose pods are followed then.
+  const lookups = {
+    deviceClasses: () => classes.list(),
+    pod: (namespace: string, name: string) => deps.informers.informer(Pods).get({ namespace, name }),
+    resourceClaims: (namespace: string) => deps.informers.informer(ResourceClaims).list(namespace),
+  };
+  const measuring = (info: ResourceInfo): QuotaEvaluator => evaluatorFor(info, lookups);
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'resourcequota_primary',
     workers: WORKERS,
-    informers: informerList(quotas),
+    informers: informerList(quotas, classes),
     sync,
   });
   const monitors = createQuotaMonitors({
     client,
     informers: deps.informers,
+    evaluatorFor: measuring,
     replenished: (namespace) => quotas.list(namespace).forEach((quota) => loop.queue.add(keyOfObject(quota))),
   });
 
@@ -44,7 +55,7 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
     const { hard = {} } = quota.spec ?? {};
     let used: Record<string, string> = {};
     for (const informer of informers) {
-      const evaluator = evaluatorFor(informer.info);
+      const evaluator = measuring(informer.info);
       used = {
         ...Object.fromEntries(
           Object.keys(hard)

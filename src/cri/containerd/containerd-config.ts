@@ -22,10 +22,6 @@ export interface ContainerdOptions {
   readonly restrictOomScoreAdj: boolean;
   /** Default overlayfs. */
   readonly snapshotter?: string;
-  readonly runcBinary?: string;
-  /** Further runtime handlers by name (RuntimeClass), each with its runtime type. */
-  readonly handlers?: Readonly<Record<string, { readonly runtimeType: string }>>;
-  readonly maxConcurrentDownloads?: number;
 }
 
 type TomlValue = string | number | boolean | readonly string[];
@@ -42,14 +38,9 @@ function section(path: readonly string[], values: Readonly<Record<string, TomlVa
 
 function runtimeSections(base: readonly string[], options: ContainerdOptions): string[] {
   const runc = [...base, 'containerd', 'runtimes', 'runc'];
-  const binary: Record<string, TomlValue> = options.runcBinary === undefined ? {} : { BinaryName: options.runcBinary };
-  const others = Object.entries(options.handlers ?? {}).map(([name, handler]) =>
-    section([...base, 'containerd', 'runtimes', name], { runtime_type: handler.runtimeType }),
-  );
   return [
     section(runc, { runtime_type: 'io.containerd.runc.v2' }),
-    section([...runc, 'options'], { SystemdCgroup: options.cgroupDriver === 'systemd', ...binary }),
-    ...others,
+    section([...runc, 'options'], { SystemdCgroup: options.cgroupDriver === 'systemd' }),
   ];
 }
 
@@ -70,7 +61,7 @@ export function containerdConfig(options: ContainerdOptions): string {
       disable_tcp_service: true,
       stream_server_address: '127.0.0.1',
       stream_server_port: '0',
-      max_concurrent_downloads: options.maxConcurrentDownloads ?? 3,
+      max_concurrent_downloads: 3,
       tolerate_missing_hugetlb_controller: true,
     }),
     section([...cri, 'containerd'], { snapshotter: options.snapshotter ?? 'overlayfs', default_runtime_name: 'runc' }),

@@ -16,8 +16,9 @@ function unimplemented(method: string): never {
   throw new CriError('Unimplemented', `method ${method} not implemented`);
 }
 
-function matches(labels: Labels, selector: Labels | undefined): boolean {
-  return Object.entries(selector ?? {}).every(([key, value]) => labels[key] === value);
+function labelFilter(selector: Labels | undefined): (labels: Labels | undefined) => boolean {
+  const wanted = Object.entries(selector ?? {});
+  return (labels) => wanted.every(([key, value]) => labels?.[key] === value);
 }
 
 function sandboxOf(state: SimState, id: string | undefined): SimSandbox {
@@ -97,13 +98,15 @@ function sandboxCalls(state: SimState): SandboxCalls {
     },
     async listPodSandbox({ filter = {} }) {
       const wanted = filter.state?.state;
+      const selects = labelFilter(filter.labelSelector);
+      // Labels first: most questions are about one pod of many.
       const items = [...state.sandboxes.values()]
+        .filter(({ config }) => selects(config.labels))
         .map(describeSandbox)
         .filter(
           (sandbox) =>
             (!filter.id || sandbox.id === filter.id) &&
-            (filter.state === undefined || sandbox.state === (wanted ?? 'SANDBOX_READY')) &&
-            matches(sandbox.labels, filter.labelSelector),
+            (filter.state === undefined || sandbox.state === (wanted ?? 'SANDBOX_READY')),
         );
       return { items };
     },
@@ -190,14 +193,15 @@ function containerCalls(state: SimState): ContainerCalls {
     },
     async listContainers({ filter = {} }) {
       const wanted = filter.state?.state;
+      const selects = labelFilter(filter.labelSelector);
       const containers = [...state.containers.values()]
+        .filter(({ init }) => selects(init.config.labels))
         .map(describeContainer)
         .filter(
           (container) =>
             (!filter.id || container.id === filter.id) &&
             (!filter.podSandboxId || container.podSandboxId === filter.podSandboxId) &&
-            (filter.state === undefined || container.state === (wanted ?? 'CONTAINER_CREATED')) &&
-            matches(container.labels, filter.labelSelector),
+            (filter.state === undefined || container.state === (wanted ?? 'CONTAINER_CREATED')),
         );
       return { containers };
     },
@@ -342,11 +346,12 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
       stats: containerStats(containerOf(state, containerId), clock.nowMs()),
     }),
     async listContainerStats({ filter = {} }) {
+      const selects = labelFilter(filter.labelSelector);
       const all = [...state.containers.values()].filter(
         (container) =>
           (!filter.id || container.init.id === filter.id) &&
           (!filter.podSandboxId || container.init.sandboxId === filter.podSandboxId) &&
-          matches(container.init.config.labels ?? {}, filter.labelSelector),
+          selects(container.init.config.labels),
       );
       return { stats: all.map((container) => containerStats(container, clock.nowMs())) };
     },

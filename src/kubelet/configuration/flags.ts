@@ -3,7 +3,7 @@
  * given wins over file and drop-ins; feature gates are merged one by one.
  */
 import { parseDurationMs } from '../../api/duration.ts';
-import { defaultOf, type FieldRow, type FieldTable } from './field-table.ts';
+import type { FieldRow, FieldTable } from './field-table.ts';
 import { FIELDS, type GivenConfiguration } from './fields.ts';
 import { KubeletConfigurationError } from './decode.ts';
 
@@ -140,10 +140,4 @@ function withValue(object: GivenConfiguration, path: readonly string[], value: u
   const [name = '', ...rest] = path;
   if (rest.length === 0) return { ...object, [name]: value };
   return { ...object, [name]: withValue((object[name] ?? {}) as GivenConfiguration, rest, value) };
-}
-
-/** How the docs and the help show a default. */
-export function shownDefault(row: FieldRow): string {
-  const value = defaultOf(row);
-  return value === undefined || value === '' ? '' : JSON.stringify(value);
 }

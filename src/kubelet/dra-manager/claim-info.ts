@@ -9,7 +9,7 @@ import type { DraClaim, DraDevice } from './dra-api.ts';
 /** One claim. */
 export interface ClaimInfo extends DraClaim {
   readonly podUids: readonly string[];
-  /** Every driver has made it ready. */
+  /** Every driver has made it ready in this life of the kubelet: the machine may have lost its power since the last. */
   readonly prepared: boolean;
   /** Devices by driver; those of a driver that was only asked are none yet. */
   readonly drivers: Readonly<Record<string, readonly DraDevice[]>>;
@@ -42,7 +42,7 @@ export function createClaimInfos(files: Files, path: string): ClaimInfos {
       if (!(await files.exists(path))) return;
       const { claims, checksum } = JSON.parse(await files.readText(path)) as { claims: ClaimInfo[]; checksum: number };
       if (checksum !== fnv32a(JSON.stringify(claims))) throw new Error(`checkpoint is corrupted: ${path}`);
-      for (const claim of claims) infos.set(claim.uid, claim);
+      for (const claim of claims) infos.set(claim.uid, { ...claim, prepared: false });
     },
     get: (uid) => infos.get(uid),
     all: () => [...infos.values()],

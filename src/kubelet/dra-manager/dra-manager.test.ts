@@ -211,4 +211,16 @@ describe('resource claims', () => {
     await again.platform.clock.advance(130_000);
     assert.deepEqual(calls, ['prepare card', 'unprepare card']);
   });
+
+  it('are not asked for by a later kubelet while their pod runs, and known to it all the same', async () => {
+    const fixture = await started();
+    const { calls } = await plug(fixture);
+    putClaim(fixture, ['uid-web']);
+    await addPod(fixture, 'web');
+    await fixture.stop();
+    const again = await started(fixture);
+    await again.platform.clock.advance(30_000);
+    assert.deepEqual(calls, ['prepare card']);
+    assert.deepEqual(await cdi(again, 'web'), [`${driver}/gpu=one`, `${driver}/gpu=two`]);
+  });
 });

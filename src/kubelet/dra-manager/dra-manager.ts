@@ -50,7 +50,8 @@ export interface DraManager {
 /** A container's part of one claim. */
 export interface ClaimResources {
   readonly claim: DraClaim;
-  readonly prepared: boolean;
+  /** Drivers have been asked for it, in this life of the kubelet or an earlier one. */
+  readonly known: boolean;
   readonly devices: readonly (DraDevice & { readonly driverName: string })[];
 }
 
@@ -116,7 +117,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
       const devices = Object.entries(info?.drivers ?? {}).flatMap(([driverName, list]) =>
         list.filter((device) => isOfRequest(device, request)).map((device) => ({ ...device, driverName })),
       );
-      return { claim: info ?? { namespace, name, uid: '' }, prepared: info?.prepared === true, devices };
+      return { claim: info ?? { namespace, name, uid: '' }, known: info !== undefined, devices };
     });
   }
 
@@ -140,7 +141,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
     claimResources,
     cdiDevices(pod, container) {
       const parts = claimResources(pod, container);
-      const missing = parts.find(({ prepared }) => !prepared);
+      const missing = parts.find(({ known }) => !known);
       if (missing !== undefined)
         throw new Error(
           `unable to get claim info for claim ${missing.claim.name} in namespace ${missing.claim.namespace}`,

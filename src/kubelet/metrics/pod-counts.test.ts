@@ -49,7 +49,7 @@ test('a kubelet that has stopped is not asked any more', async () => {
   assert.equal(metrics.value('kubelet_desired_pods', { static: '' }), 1);
 });
 
-test('workers are told apart by life, wish and origin', () => {
+test('workers are told apart by life, wish and origin', async () => {
   const metrics = createMemoryMetrics();
   const counts = createPodWorkCounts(metrics);
   const worker = { state: 'sync', orphan: false, hasConfig: true, isStatic: false } as const;
@@ -63,6 +63,7 @@ test('workers are told apart by life, wish and origin', () => {
     unseen: 2,
     restarted: [{ metadata: { name: 'again', uid: 'u' } }],
   });
+  await metrics.expose();
   const working = (lifecycle: string, config: string, fixed: string): number | undefined =>
     metrics.value('kubelet_working_pods', { lifecycle, config, static: fixed });
   assert.equal(working('sync', 'desired', ''), 2);

@@ -2,9 +2,9 @@
  * How many pods the kubelet has to do with, counted when somebody asks (what runs: `stats/kubelet-metrics.ts`). Upstream:
  * pkg/kubelet/metrics with HandlePodCleanups and the pod manager's updateMetrics.
  *
- * Differs: counted at the scrape, not at the last housekeeping. Only what workers do is taken at housekeeping.
+ * Differs: counted at the scrape, not at the last housekeeping. Only what workers do is counted at housekeeping, and kept as
+ * plain numbers until a scrape: the dozen series with their labels are made then.
  */
-import { deepEqual } from '../../base/equal.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Gauge, Metrics } from '../../platform/metrics.ts';
 import type { PodWorkerSync } from '../pod-workers/pod-syncer.ts';
@@ -67,7 +67,7 @@ export interface PodWorkCounts {
 
 /** Registers what is counted of workers. */
 export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
-  const working = metrics.gauge({
+  const gauge = metrics.gauge({
     name: 'kubelet_working_pods',
     help: 'Pods the kubelet works on, by part of life, by whether they are desired, orphaned, or only known by the runtime, and by whether they are static.',
     labels: ['lifecycle', 'config', 'static'],
@@ -81,7 +81,12 @@ export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
     help: 'Pods deleted and made again with the same uid.',
     labels: ['static'],
   });
-  let shown: ReadonlyMap<string, number> | undefined;
+  let working: ReadonlyMap<string, number> = new Map();
+  metrics.beforeExpose(() => {
+    for (const lifecycle of ['sync', 'terminating', 'terminated'])
+      for (const [config, fixed] of WORKING)
+        gauge.set(working.get(`${lifecycle} ${config} ${fixed}`) ?? 0, { lifecycle, config, static: fixed });
+  });
   return {
     note({ workers, unseen, restarted }) {
       const counts = new Map<string, number>();
@@ -98,11 +103,7 @@ export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
       }
       for (let index = 0; index < unseen; index++) count('terminating', 'runtime_only', 'unknown');
       if (unseen > 0) orphans.inc({}, unseen);
-      if (shown !== undefined && deepEqual([...shown], [...counts])) return;
-      shown = counts;
-      for (const lifecycle of ['sync', 'terminating', 'terminated'])
-        for (const [config, fixed] of WORKING)
-          working.set(counts.get(`${lifecycle} ${config} ${fixed}`) ?? 0, { lifecycle, config, static: fixed });
+      working = counts;
     },
   };
 }

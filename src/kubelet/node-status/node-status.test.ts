@@ -154,13 +154,20 @@ describe('node status', () => {
     assert.deepEqual(status.images?.[0], { names: ['d59', 'a', 'b', 'c', 'd'], sizeBytes: 59 });
   });
 
-  it('keeps extended resources and transition times of what was there', () => {
+  it('lets extended resources be allocated that others put there; keeps transition times', () => {
     const before = {
       capacity: { 'x.io/gpu': '2', cpu: '1' },
+      allocatable: { 'x.io/gone': '1', cpu: '1' },
       conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: 'then' }],
     };
     const after = applyNodeStatusSetters(before, facts());
-    assert.equal(after.capacity?.['x.io/gpu'], '2');
+    assert.deepEqual(
+      [after.capacity, after.allocatable].map((resources) => [resources?.['x.io/gpu'], resources?.['x.io/gone']]),
+      [
+        ['2', undefined],
+        ['2', undefined],
+      ],
+    );
     assert.equal(after.capacity?.['cpu'], '4');
     assert.equal(after.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime, 'then');
   });

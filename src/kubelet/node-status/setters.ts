@@ -2,7 +2,7 @@
  * Node status, one small pure setter per part. Upstream: pkg/kubelet/nodestatus/setters.go. Each takes the status so far
  * and returns it with its part set; conditions keep their transition time while their status stays.
  */
-import { KUBERNETES_VERSION } from '../kubernetes-version.ts';
+import { KUBERNETES_VERSION } from '../../base/version.ts';
 import type { NodeAddress, NodeCondition, NodeStatus } from '../../api/gen/core-v1.ts';
 import { compareQuantities, quantityFromValue, quantityValue, subtractQuantities } from '../../api/quantity.ts';
 import { formatTime } from '../../api/time.ts';
@@ -93,15 +93,14 @@ function machineOf(facts: NodeFacts): Machine {
   return machine;
 }
 
-/** Capacity and allocatable, with what device plugins have. Extended resources that others put there stay. */
+/** Capacity and allocatable, with what device plugins have. Extended resources that others put into the capacity can be allocated. */
 export const setMachineInfo: NodeStatusSetter = (status, facts) => {
   const { capacity, allocatable } = machineOf(facts);
-  const extended = (resources: Readonly<Record<string, string>> | undefined): Record<string, string> =>
-    Object.fromEntries(Object.entries(resources ?? {}).filter(([name]) => name.includes('/')));
+  const extended = Object.fromEntries(Object.entries(status.capacity ?? {}).filter(([name]) => name.includes('/')));
   return {
     ...status,
-    capacity: { ...extended(status.capacity), ...facts.devices.capacity, ...capacity },
-    allocatable: { ...extended(status.allocatable), ...facts.devices.allocatable, ...allocatable },
+    capacity: { ...extended, ...facts.devices.capacity, ...capacity },
+    allocatable: { ...extended, ...facts.devices.allocatable, ...allocatable },
   };
 };
 

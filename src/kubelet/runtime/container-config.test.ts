@@ -6,7 +6,13 @@ import type { Init } from '../../cri/call-options.ts';
 import { image } from '../../cri/sim/sim-image.ts';
 import { expand } from './expansion.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
-import { containerResources, milliCpuToQuota, milliCpuToShares, oomScoreAdjust } from './linux-resources.ts';
+import {
+  containerResources,
+  milliCpuToQuota,
+  milliCpuToShares,
+  oomScoreAdjust,
+  type LinuxResourceConfig,
+} from './linux-resources.ts';
 import { createRuntimeFixture, podOf, type FixtureWorld } from './runtime-fixture.ts';
 import { signalOf } from './stop-signal.ts';
 import { mountedAsResolved, resolveInside } from './subpath.ts';
@@ -246,7 +252,12 @@ describe('resources', () => {
   });
 
   const gi = 2 ** 30;
-  const v2 = { cgroupVersion: 2, memoryCapacityBytes: 4 * gi, singleProcessOomKill: true } as const;
+  const v2 = {
+    cgroupVersion: 2,
+    memoryCapacityBytes: 4 * gi,
+    hugePageSizesBytes: [],
+    singleProcessOomKill: true,
+  } as const;
   const limited = { ...v2, swapController: true, swapBehavior: 'LimitedSwap', swapCapacityBytes: 2 * gi } as const;
   const tiered = { ...v2, memoryQos: { throttlingFactor: 0.5, tieredReservation: true } } as const;
   const half = { requests: { memory: '1Gi' }, limits: { memory: '2Gi' } };
@@ -272,7 +283,11 @@ describe('resources', () => {
     });
   }
 
-  const quotas: [string, Partial<Parameters<typeof containerResources>[2]>, (number | undefined)[]][] = [
+  const quotas: [
+    string,
+    Partial<Pick<LinuxResourceConfig, 'cpuCfsQuota' | 'cpuCfsQuotaPeriodUs'>>,
+    (number | undefined)[],
+  ][] = [
     ['as upstream', {}, [100_000, 100_000]],
     ['another period', { cpuCfsQuotaPeriodUs: 20_000 }, [20_000, 20_000]],
     ['none where cpuCFSQuota is false', { cpuCfsQuota: false }, [undefined, undefined]],
@@ -286,6 +301,15 @@ describe('resources', () => {
       });
       assert.deepEqual([cpuQuota, cpuPeriod], expected);
     });
+
+  it('huge pages: of each size the node has as many as the limits say, or none', () => {
+    const container = { ...base, resources: { limits: { 'hugepages-2Mi': '4Mi' } } };
+    const node = { ...v2, hugePageSizesBytes: [2 ** 21, gi] };
+    assert.deepEqual(containerResources(podOf({ containers: [container] }), container, node).hugepageLimits, [
+      { pageSize: '2MB', limit: 2 ** 22 },
+      { pageSize: '1GB', limit: 0 },
+    ]);
+  });
 
   it('round as upstream', () => {
     assert.deepEqual([0, 1, 10, 1000, 1e9].map(milliCpuToShares), [2, 2, 10, 1024, 262_144]);

@@ -32,8 +32,8 @@ export interface LinuxResourceConfig {
   /** memory.high by this factor; memory.min and memory.low where tiered. Version 2 only. */
   readonly memoryQos?: { readonly throttlingFactor: number | undefined; readonly tieredReservation: boolean };
   readonly pageSizeBytes?: number;
-  /** Sizes of huge pages the node has, e.g. `2MB`. */
-  readonly hugePageSizes?: readonly string[];
+  /** Sizes of the node's huge pages: a container has as many of each as its limits say, or none. */
+  readonly hugePageSizesBytes: readonly number[];
 }
 
 /** CPU shares of a request in thousandths. */
@@ -84,8 +84,8 @@ function pageSizeText(bytes: number): string {
   return `${value}${units[unit]}`;
 }
 
-function hugePageLimits(limits: Readonly<Record<string, string>>, sizes: readonly string[]) {
-  const wanted = new Map(sizes.map((size) => [size, 0]));
+function hugePageLimits(limits: Readonly<Record<string, string>>, sizesBytes: readonly number[]) {
+  const wanted = new Map(sizesBytes.map((bytes) => [pageSizeText(bytes), 0]));
   for (const [name, quantity] of Object.entries(limits)) {
     if (name.startsWith(hugePagePrefix))
       wanted.set(pageSizeText(quantityValue(name.slice(hugePagePrefix.length))), quantityValue(quantity));
@@ -154,7 +154,7 @@ export function containerResources(
   return {
     ...base,
     oomScoreAdj: oomScoreAdjust(pod, container, config.memoryCapacityBytes),
-    hugepageLimits: hugePageLimits(limits, config.hugePageSizes ?? []),
+    hugepageLimits: hugePageLimits(limits, config.hugePageSizesBytes),
     ...(config.cgroupVersion === 2 ? { unified } : {}),
   };
 }

@@ -93,7 +93,7 @@ export function fixtureConfig(root: string): ContainerRuntimeConfig {
     clusterDomain: 'cluster.local',
     clusterDns: ['10.96.0.10'],
     node: { nodeName: 'node-1', hostIps: ['10.0.0.1'], allocatable: { cpu: '2', memory: '4Gi' } },
-    resources: { cgroupVersion: 2, memoryCapacityBytes: 4 * 2 ** 30 },
+    resources: { cgroupVersion: 2, memoryCapacityBytes: 4 * 2 ** 30, hugePageSizesBytes: [] },
   };
 }
 

@@ -7,6 +7,7 @@
  * is cleaned up. Upstream sends in batches and looks for work every 10 s; here each change is sent in the turn it is
  * made, and the tick only retries and reconciles.
  */
+import { deepEqual } from '../../base/equal.ts';
 import type { Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
@@ -189,7 +190,9 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     if (pod !== undefined && isStaticPod(pod)) pod = deps.podManager.getMirrorPodByPod(pod);
     if (pod === undefined) return undefined;
     const written = lastWritten.get(podUid(pod));
-    return written !== undefined && revisionOf(written) > revisionOf(pod) ? written : pod;
+    if (written === undefined || revisionOf(written) > revisionOf(pod)) return written ?? pod;
+    lastWritten.delete(podUid(pod));
+    return pod;
   }
 
   async function syncPod(uid: string): Promise<void> {
@@ -261,7 +264,9 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     // All of these are immutable: what was in step stays so until one of them is another.
     if (judged?.apiPod === apiPod && judged.versioned === versioned && judged.couldRun === couldRun) return false;
     if (!isStatusEqualByKubelet(apiPod.status ?? {}, mergePodStatus(apiPod, versioned.status, couldRun))) return true;
-    inStep.set(uid, { apiPod, versioned, couldRun });
+    const shared = { ...versioned, status: withSharedFields(versioned.status, apiPod.status ?? {}) };
+    podStatuses.set(uid, shared);
+    inStep.set(uid, { apiPod, versioned: shared, couldRun });
     return false;
   }
 
@@ -300,6 +305,16 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
         for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
     },
   };
+}
+
+/** The same status, with the other's fields in place of equal ones: each pod's is held as long as the pod is. */
+function withSharedFields(status: PodStatus, other: PodStatus): PodStatus {
+  const theirs: Readonly<Record<string, unknown>> = { ...other };
+  const shared = Object.entries(status).map(([name, value]) => [
+    name,
+    deepEqual(value, theirs[name]) ? theirs[name] : value,
+  ]);
+  return Object.fromEntries(shared) as PodStatus;
 }
 
 function revisionOf(pod: Pod): number {

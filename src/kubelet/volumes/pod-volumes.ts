@@ -57,7 +57,7 @@ interface Entry {
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
   readonly #entries = new Map<string, Entry>();
-  readonly #listeners = new Set<() => void>();
+  #listeners: readonly (() => void)[] = [];
   #pod: Pod;
   readonly #ending = new AbortController();
 
@@ -151,8 +151,8 @@ export class PodVolumes {
 
   /** Calls back after every change of state. */
   onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    this.#listeners = this.#listeners.concat(listener);
+    return () => void (this.#listeners = this.#listeners.filter((other) => other !== listener));
   }
 
   /** Starts nothing more; resolves when what runs has ended. */
@@ -209,7 +209,7 @@ export class PodVolumes {
     }
     if (retryMs !== undefined && !this.stopped)
       entry.cancelTimer = this.#deps.clock.setTimer(retryMs, () => this.#work(entry));
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of this.#listeners) listener();
   }
 
   /** Resolves to when it must be done again, in milliseconds. */

@@ -4,7 +4,7 @@ import type { CgroupResources, Cgroups, CgroupStats } from '../cgroups.ts';
 /** One cgroup. */
 export interface SimCgroup {
   resources: CgroupResources;
-  readonly pids: Set<number>;
+  pids: ReadonlySet<number>;
   stats: CgroupStats;
 }
 
@@ -24,10 +24,13 @@ const noUse: CgroupStats = {
   pids: 0,
 };
 
+/** A cgroup per pod, nearly all of them without a process: no set for each. */
+const NO_PIDS: ReadonlySet<number> = new Set();
+
 /** Makes a host with the root cgroup alone. */
 export function createSimCgroups(root = '/keelson'): SimCgroups {
   const groups = new Map<string, SimCgroup>();
-  const make = (): SimCgroup => ({ resources: {}, pids: new Set(), stats: noUse });
+  const make = (): SimCgroup => ({ resources: {}, pids: NO_PIDS, stats: noUse });
   groups.set('/', make());
   const find = (name: string): SimCgroup => {
     const group = groups.get(name);
@@ -57,8 +60,10 @@ export function createSimCgroups(root = '/keelson'): SimCgroups {
       for (const path of below(name)) if (path !== '/') groups.delete(path);
     },
     async addProcess(name, pid) {
-      for (const group of groups.values()) group.pids.delete(pid);
-      find(name).pids.add(pid);
+      const to = find(name);
+      for (const group of groups.values())
+        if (group.pids.has(pid)) group.pids = new Set([...group.pids].filter((other) => other !== pid));
+      to.pids = new Set([...to.pids, pid]);
     },
     pids: async (name) => below(name).flatMap((path) => [...groups.get(path)!.pids]),
     stats: async (name) => find(name).stats,

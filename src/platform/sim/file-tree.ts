@@ -3,18 +3,25 @@ import type { FileStat } from '../files.ts';
 import { childCount, childOf, EMPTY_DIRECTORY, withChild, withoutChild, type Directory } from './directory.ts';
 import { interned } from './interned.ts';
 
+/** Who may do what with an inode. One object for all that say the same: a pod has two dozen inodes. */
+export interface FileAccess {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
 /** One inode. */
 export interface FileNode {
   readonly ino: number;
   readonly kind: 'file' | 'directory' | 'symlink' | 'socket' | 'block';
-  mode: number;
-  uid: number;
-  gid: number;
-  mtimeMs: number;
-  /** Of a file: a byte per character. A string of a few hundred takes half of what an array with its buffer does. */
+  access: FileAccess;
+  /** When it was changed. One object for all that were changed at one instant. */
+  changed: { readonly atMs: number };
+  /**
+   * Of a file: a byte per character; a string of a few hundred takes half of what an array with its buffer does. Of a symbolic
+   * link: where it leads.
+   */
   data: string;
-  /** Of a symbolic link. */
-  readonly target: string;
   /** Of a directory. */
   children: Directory<FileNode>;
   /** False once no name leads to it: whoever has it open may go on writing, but it counts no more. */
@@ -39,9 +46,22 @@ export interface FileTreeLimits {
   readonly totalInodes: number;
 }
 
+const knownAccess = new Map<string, FileAccess>();
+
+/** The one object that says so. */
+export function accessOf(access: FileAccess): FileAccess {
+  const { mode, uid, gid } = access;
+  const key = `${mode} ${uid} ${gid}`;
+  const known = knownAccess.get(key);
+  if (known !== undefined) return known;
+  knownAccess.set(key, access);
+  return access;
+}
+
 /** An in-memory tree of files. */
 export class FileTree {
   readonly #nowMs: () => number;
+  #now = { atMs: NaN };
   #nextIno = 1;
   readonly root: FileNode;
   readonly #limits: FileTreeLimits;
@@ -97,7 +117,7 @@ export class FileTree {
       throw fileError('ENOSPC', 'write', path);
     if (node.linked) this.#bytes += moreBytes;
     node.data = interned(data, true);
-    node.mtimeMs = this.#nowMs();
+    node.changed = this.#instant();
     this.onChange(path);
   }
 
@@ -110,7 +130,7 @@ export class FileTree {
       if (next?.kind === 'symlink') next = this.find(pathOf(parts, index + 1), 'mkdir');
       if (next === undefined) {
         next = this.#attach(at, part, this.#make('directory', mode));
-        at.mtimeMs = this.#nowMs();
+        at.changed = this.#instant();
         this.onChange(pathOf(parts, index + 1));
       }
       if (next.kind !== 'directory') throw fileError(index === parts.length - 1 ? 'EEXIST' : 'ENOTDIR', 'mkdir', path);
@@ -125,7 +145,7 @@ export class FileTree {
     if (node === undefined) return false;
     parent.children = withoutChild(parent.children, name);
     this.#forget(node);
-    parent.mtimeMs = this.#nowMs();
+    parent.changed = this.#instant();
     this.onChange(path);
     return true;
   }
@@ -144,7 +164,7 @@ export class FileTree {
     if (existing === node) return;
     const source = this.parentOf(from, 'rename');
     source.parent.children = withoutChild(source.parent.children, source.name);
-    source.parent.mtimeMs = this.#nowMs();
+    source.parent.changed = this.#instant();
     this.onChange(from);
     if (existing !== undefined) this.#forget(existing);
     parent.children = withChild(parent.children, interned(name), node);
@@ -178,25 +198,19 @@ export class FileTree {
   }
 
   stat(node: FileNode): FileStat {
-    const { kind, mode, uid, gid, mtimeMs, ino } = node;
-    const sizeBytes = kind === 'symlink' ? node.target.length : node.data.length;
-    return { kind, sizeBytes, mode, uid, gid, mtimeMs, dev: 1, ino };
+    const { kind, access, changed, ino, data } = node;
+    return { kind, sizeBytes: data.length, ...access, mtimeMs: changed.atMs, dev: 1, ino };
   }
 
-  #make(kind: FileNode['kind'], mode: number, target = ''): FileNode {
-    const mtimeMs = this.#nowMs();
-    return {
-      ino: this.#nextIno++,
-      kind,
-      mode,
-      uid: 0,
-      gid: 0,
-      mtimeMs,
-      data: '',
-      target,
-      children: EMPTY_DIRECTORY,
-      linked: true,
-    };
+  #make(kind: FileNode['kind'], mode: number, data = ''): FileNode {
+    const [access, changed] = [accessOf({ mode, uid: 0, gid: 0 }), this.#instant()];
+    return { ino: this.#nextIno++, kind, access, changed, data, children: EMPTY_DIRECTORY, linked: true };
+  }
+
+  #instant(): FileNode['changed'] {
+    const atMs = this.#nowMs();
+    if (atMs !== this.#now.atMs) this.#now = { atMs };
+    return this.#now;
   }
 
   #attach(parent: FileNode, name: string, node: FileNode): FileNode {
@@ -209,11 +223,11 @@ export class FileTree {
   #forget(node: FileNode): void {
     node.linked = false;
     this.#inodes--;
-    this.#bytes -= node.data.length;
+    if (node.kind === 'file') this.#bytes -= node.data.length;
   }
 
   #throughLink(path: string, link: FileNode, mode: number): FileNode {
-    return this.fileForWriting(resolveLink(path, link.target), mode);
+    return this.fileForWriting(resolveLink(path, link.data), mode);
   }
 
   #walk(parts: readonly string[], followLast: boolean, links: number): FileNode | string {
@@ -224,7 +238,7 @@ export class FileTree {
       if (next === undefined) return 'ENOENT';
       if (next.kind === 'symlink' && (followLast || index < parts.length - 1)) {
         if (links >= maxLinks) return 'ELOOP';
-        const target = resolveLink(pathOf(parts, index + 1), next.target);
+        const target = resolveLink(pathOf(parts, index + 1), next.data);
         return this.#walk([...split(target), ...parts.slice(index + 1)], followLast, links + 1);
       }
       at = next;

@@ -1,7 +1,7 @@
 /** The file port in memory: deterministic, on virtual time, with watches. Whoever is there is root: modes are kept, not enforced. */
 import type { FileHandle, Files, FileWatch } from '../files.ts';
 import { childCount, childrenOf } from './directory.ts';
-import { fileError, FileTree } from './file-tree.ts';
+import { accessOf, fileError, FileTree } from './file-tree.ts';
 
 /** Files in memory. */
 export interface MemoryFiles extends Files {
@@ -71,11 +71,15 @@ export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
     async readLink(path) {
       const node = tree.find(path, 'readlink', false);
       if (node.kind !== 'symlink') throw fileError('EINVAL', 'readlink', path);
-      return node.target;
+      return node.data;
     },
-    chmod: async (path, mode) => void (tree.find(path, 'chmod').mode = mode),
+    async chmod(path, mode) {
+      const node = tree.find(path, 'chmod');
+      node.access = accessOf({ ...node.access, mode });
+    },
     async chown(path, uid, gid) {
-      Object.assign(tree.find(path, 'chown'), { uid, gid });
+      const node = tree.find(path, 'chown');
+      node.access = accessOf({ ...node.access, uid, gid });
     },
     async statFileSystem(path) {
       tree.find(path, 'statfs');
@@ -163,7 +167,7 @@ function snapshot(tree: FileTree): Record<string, string> {
   const all: Record<string, string> = {};
   const visit = (node: typeof tree.root, path: string): void => {
     if (node.kind === 'file') all[path] = new TextDecoder().decode(fromContent(node.data));
-    else if (node.kind === 'symlink') all[path] = `-> ${node.target}`;
+    else if (node.kind === 'symlink') all[path] = `-> ${node.data}`;
     else if (childCount(node.children) === 0 && path !== '') all[`${path}/`] = '';
     for (const [name, child] of childrenOf(node.children)) visit(child, `${path}/${name}`);
   };

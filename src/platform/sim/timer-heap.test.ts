@@ -4,7 +4,7 @@ import { createSeededRandom } from './random.ts';
 import { TimerHeap, type HeapTimer } from './timer-heap.ts';
 
 function timer(id: number, dueMs: number): HeapTimer {
-  return { id, dueMs, run: () => undefined, background: false, pending: true };
+  return { id, dueMs, run: () => undefined, periodMs: 0, pending: true };
 }
 
 it('gives timers out by time, then by number, whatever is cancelled meanwhile', () => {

@@ -6,11 +6,12 @@
 
 /** One timer. */
 export interface HeapTimer {
-  readonly id: number;
-  readonly dueMs: number;
+  id: number;
+  dueMs: number;
   /** Forgotten when it is cancelled: it holds what the timer was for. */
   run: () => void;
-  readonly background: boolean;
+  /** Of a ticker: it comes again after so long. Zero: it does not. */
+  readonly periodMs: number;
   /** Waits to come up; false once it was taken or cancelled. */
   pending: boolean;
 }
@@ -38,6 +39,14 @@ export class TimerHeap {
   add(timer: HeapTimer): void {
     this.#timers.push(timer);
     this.#up(this.#timers.length - 1);
+  }
+
+  /** Adds a timer that was taken, under another number and time. */
+  addAgain(timer: HeapTimer, next: Pick<HeapTimer, 'id' | 'dueMs'>): void {
+    timer.id = next.id;
+    timer.dueMs = next.dueMs;
+    timer.pending = true;
+    this.add(timer);
   }
 
   /** Takes the next one out. */

@@ -76,21 +76,12 @@ export class VirtualClock implements Clock {
   }
 
   setTimer(delayMs: number, callback: () => void): CancelTimer {
-    return this.#schedule(delayMs, callback, false);
+    return this.#schedule(delayMs, callback);
   }
 
   setTicker(periodMs: number, callback: () => void): CancelTimer {
     if (!(periodMs > 0)) throw new RangeError(`ticker period must be positive, got ${periodMs}`);
-    let cancel: CancelTimer;
-    const arm = (): void => {
-      cancel = this.#schedule(periodMs, beat, true);
-    };
-    const beat = (): void => {
-      arm();
-      callback();
-    };
-    arm();
-    return () => cancel();
+    return this.#schedule(periodMs, callback, periodMs);
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
@@ -203,21 +194,21 @@ export class VirtualClock implements Clock {
     return work;
   }
 
-  #schedule(delayMs: number, callback: () => void, background: boolean): CancelTimer {
+  #schedule(delayMs: number, callback: () => void, periodMs = 0): CancelTimer {
     if (Number.isNaN(delayMs)) throw new RangeError('timer delay is not a number');
     if (delayMs === Infinity) return () => undefined;
     const timer: HeapTimer = {
       id: this.#nextId++,
       dueMs: this.#monotonicMs + Math.max(0, delayMs),
       run: callback,
-      background,
+      periodMs,
       pending: true,
     };
     if (timer.dueMs === this.#monotonicMs) this.#noteCulprit();
     this.#timers.add(timer);
-    if (!background) this.#foreground++;
+    if (periodMs === 0) this.#foreground++;
     return () => {
-      if (this.#timers.cancel(timer) && !background) this.#foreground--;
+      if (this.#timers.cancel(timer) && timer.periodMs === 0) this.#foreground--;
     };
   }
 
@@ -233,7 +224,8 @@ export class VirtualClock implements Clock {
     this.#moveTo(dueMs);
     for (let timer = this.#timers.peek(); timer?.dueMs === dueMs && timer.id < setBefore; timer = this.#timers.peek()) {
       this.#timers.pop();
-      if (!timer.background) this.#foreground--;
+      if (timer.periodMs === 0) this.#foreground--;
+      else this.#timers.addAgain(timer, { id: this.#nextId++, dueMs: dueMs + timer.periodMs });
       this.#countCallback();
       timer.run();
     }

@@ -2,7 +2,8 @@
  * A node with the pods on it, added up. The cache owns and changes these; a scheduling cycle sees the snapshot's list and
  * reads only. Upstream: framework.NodeInfo.
  */
-import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { Node, Pod, PodSpec } from '../../api/gen/core-v1.ts';
+import { deepEqual } from '../../base/equal.ts';
 import { hostPortsOf, type HostPort } from '../../component-helpers/host-ports.ts';
 import {
   addAmounts,
@@ -106,6 +107,19 @@ export class NodeInfo {
     return copy;
   }
 
+  /**
+   * Takes over a new version of a pod that is here; false, and nothing is done, when it counts otherwise. Most changes of
+   * running pods are of their statuses: what was worked out about the node stays good.
+   */
+  renewPod(pod: Pod): boolean {
+    const uid = pod.metadata.uid ?? '';
+    const known = this.pods.get(uid);
+    if (known === undefined || !countsAlike(known, pod)) return false;
+    for (const pods of [this.pods, this.podsWithAffinity, this.podsWithRequiredAntiAffinity])
+      if (pods.has(uid)) pods.set(uid, pod);
+    return true;
+  }
+
   /** Counts a pod out; false when it was not here. */
   removePod(uid: string): boolean {
     const pod = this.pods.get(uid);
@@ -126,4 +140,20 @@ export class NodeInfo {
     this.nonZeroMemoryBytes += sign * nonZero.memoryBytes;
     this.tracker?.touch(this.slot);
   }
+}
+
+/** Whether two versions of a pod are the same to whoever places or evicts others. Shared parts cost nothing. */
+function countsAlike(old: Pod, now: Pod): boolean {
+  return (
+    sameButForNode(old.spec, now.spec) &&
+    old.metadata.deletionTimestamp === now.metadata.deletionTimestamp &&
+    old.status?.startTime === now.status?.startTime &&
+    deepEqual(old.metadata.labels, now.metadata.labels) &&
+    deepEqual(podRequests(old), podRequests(now))
+  );
+}
+
+/** An assumed pod does not name its node yet. */
+function sameButForNode(old: PodSpec | undefined, now: PodSpec | undefined): boolean {
+  return old === now || deepEqual({ ...old, nodeName: '' }, { ...now, nodeName: '' });
 }

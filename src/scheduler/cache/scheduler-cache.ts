@@ -96,7 +96,12 @@ export function createSchedulerCache(): SchedulerCache {
     nodes.set(name, info);
     order = undefined;
   };
-  const seen = (pod: Pod): void => put(pod, pod.spec?.nodeName ?? '', false);
+  const seen = (pod: Pod): void => {
+    const [uid, node] = [pod.metadata.uid ?? '', pod.spec?.nodeName ?? ''];
+    const known = placed.get(uid);
+    if (known?.node !== node || nodes.get(node)?.renewPod(pod) !== true) return put(pod, node, false);
+    if (known.assumed) placed.set(uid, { node, assumed: false });
+  };
   return {
     addNode: setNode,
     updateNode: setNode,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testPluginDeps } from '../scheduler-fixture.ts';
+import { knownPlugins } from '../plugins/list.ts';
 import { createProfiles } from '../profiles.ts';
 import { parseGoDuration } from './go-duration.ts';
 import { readSchedulerConfig } from './read-config.ts';
@@ -10,7 +11,10 @@ import { defaultSchedulerConfig, type ProfileConfig } from './scheduler-config.t
 const HEAD = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n';
 const profilesOf = (text: string): readonly ProfileConfig[] => readSchedulerConfig(HEAD + text).profiles;
 const made = (profiles: readonly ProfileConfig[]) =>
-  createProfiles({ ...testPluginDeps(), recorderFor: () => ({ event: () => undefined }) }, profiles);
+  createProfiles(
+    { ...testPluginDeps(), known: knownPlugins, recorderFor: () => ({ event: () => undefined }) },
+    profiles,
+  );
 
 test('an empty file is the default', () => {
   const { profiles, podInitialBackoffMs, podMaxBackoffMs, leaderElection } = readSchedulerConfig(HEAD);

@@ -2,7 +2,13 @@
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
 import type { DeviceClass, ResourceClaim, ResourceSlice } from '../../api/gen/resource-v1.ts';
-import type { CSIDriver, CSINode, CSIStorageCapacity, StorageClass } from '../../api/gen/storage-v1.ts';
+import type {
+  CSIDriver,
+  CSINode,
+  CSIStorageCapacity,
+  StorageClass,
+  VolumeAttachment,
+} from '../../api/gen/storage-v1.ts';
 import type { LabelMatcher, Labels } from '../../api/label-selector.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -23,6 +29,8 @@ export interface ClusterObjects {
   readonly volumesOfClass: (name: string) => readonly PersistentVolume[];
   readonly csiNode: (name: string) => CSINode | undefined;
   readonly csiDriver: (name: string) => CSIDriver | undefined;
+  /** Volumes attached to a node, or about to be. */
+  readonly attachmentsTo: (nodeName: string) => readonly VolumeAttachment[];
   readonly storageCapacities: () => readonly CSIStorageCapacity[];
   readonly resourceClaim: (namespace: string, name: string) => ResourceClaim | undefined;
   readonly resourceClaims: () => readonly ResourceClaim[];
@@ -40,6 +48,19 @@ export interface ClusterObjects {
   readonly servicesOf: (pod: Pod) => readonly Service[];
 }
 
+/** What is counted of claims and devices. */
+export interface DeviceMetrics {
+  /** A claim for a pod's extended resources was to be written. */
+  claimCreated(status: 'success' | 'failure'): void;
+  /** Binding waited until devices of the driver were ready. */
+  waitedFor(told: {
+    readonly profile: string;
+    readonly driver: string;
+    readonly status: 'success' | 'failure' | 'timeout';
+    readonly seconds: number;
+  }): void;
+}
+
 /** Everything. */
 export interface SchedulerPluginDeps extends ClusterObjects {
   readonly client: Client;
@@ -47,6 +68,7 @@ export interface SchedulerPluginDeps extends ClusterObjects {
   readonly random: Random;
   readonly recorder: EventRecorder;
   readonly schedulerName: string;
+  readonly deviceMetrics: DeviceMetrics;
   /** Pods that Permit plugins hold back. */
   readonly waitingPods: WaitingPods;
 }

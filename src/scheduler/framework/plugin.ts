@@ -95,6 +95,8 @@ export interface SchedulerPlugin {
    * the node does not change.
    */
   readonly nodeLocal?: true;
+  /** Of a `nodeLocal` plugin whose scores depend on more: they are worked out anew each time. */
+  readonly scoresLookFurther?: boolean;
   /** Holds a pod out of the queue (scheduling gates). */
   preEnqueue?(pod: Pod): Status | undefined;
   /** Negative: `a` first. Exactly one plugin of a profile sorts. */
@@ -120,6 +122,8 @@ export interface SchedulerPlugin {
   reserve?(state: CycleState, pod: Pod, nodeName: string): Status | undefined;
   unreserve?(state: CycleState, pod: Pod, nodeName: string): void;
   permit?(state: CycleState, pod: Pod, nodeName: string): { readonly status?: Status; readonly timeoutMs?: number };
+  /** `skip`: PreBind has nothing to do for this pod and is left out. Else the pod says which node it is for while it takes. */
+  preBindPreFlight?(state: CycleState, pod: Pod, nodeName: string): Status | undefined;
   preBind?(state: CycleState, pod: Pod, target: BindTarget): Promise<Status | undefined>;
   /** `skip` passes on to the next binder. */
   bind?(state: CycleState, pod: Pod, target: BindTarget): Promise<Status | undefined>;

@@ -155,7 +155,8 @@ function rawScores(
   { pod, nodes, memory }: { pod: Pod; nodes: readonly NodeInfo[]; memory?: ClassMemory },
 ): Float64Array {
   const scores = new Float64Array(nodes.length);
-  if (memory !== undefined && plugin.nodeLocal === true) memory.score(plugin, state, { pod, nodes, into: scores });
+  if (memory !== undefined && plugin.nodeLocal === true && plugin.scoresLookFurther !== true)
+    memory.score(plugin, state, { pod, nodes, into: scores });
   else for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score?.(state, pod, nodes[i] as NodeInfo) ?? 0;
   return scores;
 }

@@ -59,7 +59,7 @@ export const defaultPlugins: readonly PluginEntry[] = [
   {
     name: 'NodeResourcesFit',
     weight: 1,
-    create: (d, args) => createNodeResourcesFit(args as FitArgs | undefined, d.extendedResourceClass),
+    create: (d, args) => createNodeResourcesFit(args as FitArgs | undefined, d),
   },
   { name: 'VolumeRestrictions', weight: 0, create: (d) => createVolumeRestrictions(d.claim) },
   {
@@ -89,7 +89,7 @@ export const defaultPlugins: readonly PluginEntry[] = [
   {
     name: 'NodeResourcesBalancedAllocation',
     weight: 1,
-    create: (_d, args) => createBalancedAllocation(args as BalancedAllocationArgs | undefined),
+    create: (d, args) => createBalancedAllocation(args as BalancedAllocationArgs | undefined, d),
   },
   { name: 'ImageLocality', weight: 1, create: () => createImageLocality() },
   { name: 'DefaultBinder', weight: 0, create: (d) => createDefaultBinder(d.client) },

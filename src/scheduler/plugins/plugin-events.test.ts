@@ -52,7 +52,14 @@ describe('events a plugin waits for', () => {
       'CSIStorageCapacityUpdate',
     ],
     // NodeAdd is ours: a node without drivers has no limits.
-    NodeVolumeLimits: ['NodeAdd', 'AssignedPodDelete', 'PersistentVolumeClaimAdd', 'CSINodeAdd', 'CSINodeUpdate'],
+    NodeVolumeLimits: [
+      'NodeAdd',
+      'AssignedPodDelete',
+      'PersistentVolumeClaimAdd',
+      'CSINodeAdd',
+      'CSINodeUpdate',
+      'VolumeAttachmentDelete',
+    ],
     // Not StorageClassAdd: classes are not looked at here.
     VolumeZone: [...NODES, ...CLAIMS, ...VOLUMES],
     PodTopologySpread: [...NODES, 'NodeDelete', 'NodeUpdateNodeTaint', ...PODS],

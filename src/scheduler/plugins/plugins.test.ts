@@ -395,7 +395,7 @@ const volumeCases: readonly [string, Partial<SchedulerPluginDeps>, (readonly [Po
     'a volume on a node that is gone',
     { claim: () => bound(), volume: () => volume('x') },
     [],
-    none('3 node(s) had volume node affinity conflict'),
+    none("3 node(s) didn't match PersistentVolume's node affinity"),
   ],
   [
     'a volume that is gone',

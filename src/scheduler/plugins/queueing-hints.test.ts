@@ -281,6 +281,28 @@ describe('queueing hints', () => {
       },
       false,
     ],
+    [
+      'a node that gets the label',
+      {
+        plugin: nodeAffinity,
+        event: 'node/update-label',
+        pod: testPod('p', { spec: { nodeSelector: { disk: 'fast' } } }),
+        old: large,
+        now: testNode('n', { labels: { disk: 'fast' } }),
+      },
+      true,
+    ],
+    [
+      'another label of a node that has it',
+      {
+        plugin: nodeAffinity,
+        event: 'node/update-label',
+        pod: testPod('p', { spec: { nodeSelector: { disk: 'fast' } } }),
+        old: testNode('n', { labels: { disk: 'fast' } }),
+        now: testNode('n', { labels: { disk: 'fast', x: 'y' } }),
+      },
+      false,
+    ],
     ['a node with a taint', { plugin: taints, event: 'node/add', pod: wants, now: tainted }, false],
     [
       'a node that lost its taint',
@@ -327,6 +349,30 @@ describe('queueing hints', () => {
     ],
     ['a pod of its namespace', { plugin: spread, event: 'assigned-pod/add', pod: spreads, now: web('q') }, true],
     ['a pod of another namespace', { plugin: spread, event: 'assigned-pod/add', pod: spreads, now: elsewhere }, false],
+    ...(
+      [
+        ['a node that joins a domain', large, inZone('a'), true],
+        ['a node that leaves one', inZone('a'), large, true],
+        ['a node that goes to another', inZone('a'), inZone('b'), true],
+        ['another label', inZone('a'), testNode('n', { labels: { zone: 'a', x: 'y' } }), false],
+        ['another label of a node of no domain', large, onRack('a'), false],
+      ] as const
+    ).map(([what, old, now, helps]): (typeof cases)[number] => [
+      what,
+      { plugin: spread, event: 'node/update-label', pod: spreads, old, now },
+      helps,
+    ]),
+    [
+      'a node that is counted now',
+      {
+        plugin: spread,
+        event: 'node/update-label',
+        pod: web('p', 'web', { ...spreads.spec, nodeSelector: { disk: 'fast' } }),
+        old: inZone('a'),
+        now: testNode('n', { labels: { zone: 'a', disk: 'fast' } }),
+      },
+      true,
+    ],
   ];
   for (const [what, { plugin, event, pod, old, now }, helps] of cases)
     test(`${plugin.name}: ${what} ${helps ? 'helps' : 'does not help'}`, () => {

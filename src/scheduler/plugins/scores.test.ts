@@ -64,12 +64,16 @@ for (const [what, args, expected] of fits)
   test(`NodeResourcesFit prefers ${what}`, () =>
     assert.deepEqual(schedule(createNodeResourcesFit({ ...defaultArgs.fit, ...args }), asking, used), expected));
 
-test('NodeResourcesBalancedAllocation prefers where processors and memory are used alike', () => {
-  const scores = schedule(createBalancedAllocation(), asking, used);
-  assert.ok(typeof scores === 'object');
-  const { a = 0, b = 0, c = 0 } = scores;
-  assert.ok(b > a && a > c, JSON.stringify(scores));
-});
+// Without the pod, a is balanced by 87 of 100, b by 100, c by 62; 75 is no change, 50 and 100 the greatest.
+const balances: readonly [what: string, pod: Pod, expected: object][] = [
+  ['a pod that asks for as much of both changes nothing', asking, { a: 75, b: 75, c: 75 }],
+  ['memory is asked for where processors are used', testPod('p', { memory: '4Gi' }), { a: 75, b: 62, c: 87 }],
+  ['processors are asked for', testPod('p', { cpu: '1' }), { a: 69, b: 68, c: 69 }],
+  ['a pod that asks for nothing has no say', testPod('p'), { a: 0, b: 0, c: 0 }],
+];
+for (const [what, pod, expected] of balances)
+  test(`NodeResourcesBalancedAllocation: ${what}`, () =>
+    assert.deepEqual(schedule(createBalancedAllocation(), pod, used), expected));
 
 const web = (name: string): Pod => {
   const pod = testPod(name);

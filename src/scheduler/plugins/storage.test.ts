@@ -238,6 +238,21 @@ describe('NodeVolumeLimits', () => {
     assert.deepEqual(verdicts(plugin, podWith('p', 'c'), [full]), ['']);
     assert.deepEqual(verdicts(plugin, testPod('p'), [full]), ['skip']);
   });
+
+  test('what is still attached counts, once; a pod that brings nothing new is welcome', () => {
+    const attached =
+      (...names: string[]) =>
+      (node: string) =>
+        names.map((name) => ({
+          metadata: { name },
+          spec: { attacher: 'x', nodeName: node, source: { persistentVolumeName: `v-${name}` } },
+        }));
+    const onB = (...names: string[]): string[] =>
+      verdicts(createNodeVolumeLimits({ ...deps, attachmentsTo: attached(...names) }), podWith('p', 'e'), [
+        new NodeInfo(b),
+      ]);
+    assert.deepEqual([onB('c'), onB('c', 'd'), onB('c', 'd', 'e')], [[''], ['node(s) exceed max volume count'], ['']]);
+  });
 });
 
 describe('DynamicResources', () => {

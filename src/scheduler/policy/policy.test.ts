@@ -6,6 +6,7 @@ import { createSeededRandom } from '../../platform/sim/random.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { fitErrorMessage } from '../fit-error.ts';
 import type { SchedulerConfig } from '../config/scheduler-config.ts';
+import { knownPlugins } from '../plugins/list.ts';
 import { createProfiles } from '../profiles.ts';
 import { schedulePod, type ScheduleResult } from '../schedule-pod.ts';
 import { testNode, testPluginDeps, testPod } from '../scheduler-fixture.ts';
@@ -19,7 +20,10 @@ const deps = testPluginDeps({
     pod.metadata.labels?.['app'] === 'web' ? compileRequirements(requirementsFromMap({ app: 'web' })) : undefined,
 });
 const profileOf = (config: SchedulerConfig) => {
-  const [profile] = createProfiles({ ...deps, recorderFor: () => deps.recorder }, config.profiles).values();
+  const [profile] = createProfiles(
+    { ...deps, known: knownPlugins, recorderFor: () => deps.recorder },
+    config.profiles,
+  ).values();
   assert.ok(profile !== undefined);
   return profile;
 };

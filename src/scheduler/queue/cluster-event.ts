@@ -30,6 +30,7 @@ const LOOKED_UP = {
   'csi-node': 'CSINode',
   'csi-driver': 'CSIDriver',
   'csi-storage-capacity': 'CSIStorageCapacity',
+  'volume-attachment': 'VolumeAttachment',
   'resource-claim': 'ResourceClaim',
   'resource-slice': 'ResourceSlice',
   'device-class': 'DeviceClass',

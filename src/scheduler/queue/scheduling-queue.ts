@@ -70,6 +70,8 @@ export interface SchedulingQueue {
     readonly unschedulable: number;
     readonly gated: number;
   };
+  /** Pods that were rejected, until they are tried again. */
+  rejected(): Iterable<{ readonly pod: Pod; readonly rejectedBy: ReadonlySet<string> }>;
   /** Undefined: not here. */
   place(uid: string): QueuePlace | undefined;
   stop(): void;
@@ -222,6 +224,12 @@ class Queue implements SchedulingQueue {
       unschedulable: this.#unschedulable.size,
       gated: this.#gated.size,
     };
+  }
+
+  *rejected(): IterableIterator<Entry> {
+    for (const [, entry] of this.#unschedulable.entries()) yield entry;
+    yield* this.#backoff.values();
+    yield* this.#active.values();
   }
 
   place(uid: string): QueuePlace | undefined {

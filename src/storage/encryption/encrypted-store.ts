@@ -54,18 +54,11 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
   const noted = (entry: StoredEntry): StoredEntry => (note(entry.key, entry.value), entryOf(entry));
   const eventOf = (event: StoreEvent): StoreEvent => {
     note(event.key, event.value);
-    const { key, value, previous } = event;
-    return {
-      ...event,
-      ...(value && { value: decrypt(key, value) }),
-      ...(previous && { previous: readablePrevious(previous, entryOf) }),
-    };
+    const { key, value } = event;
+    return { ...event, ...(value && { value: decrypt(key, value) }) };
   };
-  const resultOf = (result: WriteResult): WriteResult => {
-    if (result.ok)
-      return result.previous ? { ...result, previous: readablePrevious(result.previous, entryOf) } : result;
-    return result.current ? { ...result, current: entryOf(result.current) } : result;
-  };
+  const resultOf = (result: WriteResult): WriteResult =>
+    !result.ok && result.current ? { ...result, current: entryOf(result.current) } : result;
   return {
     use(next) {
       config = next;
@@ -109,15 +102,6 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
     ...(backup && { backup: (path) => backup.call(store, path) }),
     close: () => store.close(),
   };
-}
-
-/** What was there before is for information: one of a key that is gone by now does not stop what comes after it. */
-function readablePrevious(entry: StoredEntry, read: (entry: StoredEntry) => StoredEntry): StoredEntry {
-  try {
-    return read(entry);
-  } catch {
-    return { ...entry, value: new Uint8Array() };
-  }
 }
 
 /** `k8s:enc:aescbc:v1:key1:`, or nothing. */

@@ -41,15 +41,10 @@ export function createEtcdCodec(prefix: string = OWN_PREFIX): EtcdCodec {
       return Buffer.from(moved && isOwn(key) ? prefix + key.slice(OWN_PREFIX.length) : key);
     },
     entry,
-    event({ type, kv, prevKv }) {
-      const previous = prevKv && entry(prevKv);
-      if (type === 'PUT') {
-        const { key, value, modRevision: revision, createRevision } = entry(kv);
-        return { type: 'put', key, revision, value, createRevision, ...(previous && { previous }) };
-      }
-      const createRevision = previous?.createRevision ?? kv.modRevision;
-      const key = nameOf(kv.key);
-      return { type: 'delete', key, revision: kv.modRevision, createRevision, ...(previous && { previous }) };
+    event({ type, kv }) {
+      if (type !== 'PUT') return { type: 'delete', key: nameOf(kv.key), revision: kv.modRevision };
+      const { key, value, modRevision: revision, createRevision } = entry(kv);
+      return { type: 'put', key, revision, value, createRevision };
     },
   };
 }

@@ -154,7 +154,7 @@ class EtcdStore implements Store {
   delete(request: DeleteRequest): Promise<WriteResult> {
     const key = this.#codec.key(request.key);
     return this.#accept(request.key, () =>
-      this.#transact(request, { requestDeleteRange: { key, prevKv: true } }, `deleting ${request.key}`),
+      this.#transact(request, { requestDeleteRange: { key } }, `deleting ${request.key}`),
     );
   }
 
@@ -244,7 +244,7 @@ class EtcdStore implements Store {
   async #put(request: PutRequest, mayRenew: boolean): Promise<WriteResult> {
     const { key, value, ttlSeconds } = request;
     const lease = ttlSeconds === undefined ? 0 : await this.#leases.leaseFor(ttlSeconds);
-    const put = { requestPut: { key: this.#codec.key(key), value, lease, prevKv: true } };
+    const put = { requestPut: { key: this.#codec.key(key), value, lease } };
     try {
       return await this.#transact(request, put, `writing ${key}`);
     } catch (error) {
@@ -273,11 +273,7 @@ class EtcdStore implements Store {
       return kv === undefined ? { ok: false } : { ok: false, current: this.#codec.entry(kv) };
     }
     if (response?.responseDeleteRange?.deleted === 0) return { ok: false };
-    const previous = response?.responsePut?.prevKv ?? response?.responseDeleteRange?.prevKvs[0];
-    const { revision } = header;
-    return previous === undefined
-      ? { ok: true, revision }
-      : { ok: true, revision, previous: this.#codec.entry(previous) };
+    return { ok: true, revision: header.revision };
   }
 
   async #delivered(result: WriteResult): Promise<WriteResult> {

@@ -7,7 +7,7 @@ export const mvccTable = {
   enums: { EventType: 'PUT DELETE' },
   messages: {
     KeyValue: 'key:1:bytes create_revision:2:int64 mod_revision:3:int64 version:4:int64 value:5:bytes',
-    Event: 'type:1:EventType kv:2:KeyValue prev_kv:3:KeyValue',
+    Event: 'type:1:EventType kv:2:KeyValue',
   },
   services: {},
 } as const satisfies ProtobufTable;
@@ -21,10 +21,10 @@ export const etcdTable = {
     RangeRequest:
       'key:1:bytes range_end:2:bytes limit:3:int64 revision:4:int64 serializable:7:bool keys_only:8:bool count_only:9:bool',
     RangeResponse: 'header:1:ResponseHeader kvs:2:[].mvccpb.KeyValue more:3:bool count:4:int64',
-    PutRequest: 'key:1:bytes value:2:bytes lease:3:int64 prev_kv:4:bool',
-    PutResponse: 'header:1:ResponseHeader prev_kv:2:.mvccpb.KeyValue',
-    DeleteRangeRequest: 'key:1:bytes range_end:2:bytes prev_kv:3:bool',
-    DeleteRangeResponse: 'header:1:ResponseHeader deleted:2:int64 prev_kvs:3:[].mvccpb.KeyValue',
+    PutRequest: 'key:1:bytes value:2:bytes lease:3:int64',
+    PutResponse: 'header:1:ResponseHeader',
+    DeleteRangeRequest: 'key:1:bytes range_end:2:bytes',
+    DeleteRangeResponse: 'header:1:ResponseHeader deleted:2:int64',
     RequestOp: 'request_range:1:RangeRequest request_put:2:PutRequest request_delete_range:3:DeleteRangeRequest',
     ResponseOp: 'response_range:1:RangeResponse response_put:2:PutResponse response_delete_range:3:DeleteRangeResponse',
     Compare: 'result:1:CompareResult target:2:CompareTarget key:3:bytes mod_revision:6:int64',
@@ -33,7 +33,7 @@ export const etcdTable = {
     CompactionRequest: 'revision:1:int64 physical:2:bool',
     CompactionResponse: 'header:1:ResponseHeader',
     WatchRequest: 'create_request:1:WatchCreateRequest',
-    WatchCreateRequest: 'key:1:bytes range_end:2:bytes start_revision:3:int64 prev_kv:6:bool fragment:8:bool',
+    WatchCreateRequest: 'key:1:bytes range_end:2:bytes start_revision:3:int64 fragment:8:bool',
     WatchResponse:
       'header:1:ResponseHeader created:3:bool canceled:4:bool compact_revision:5:int64 cancel_reason:6:string fragment:7:bool events:11:[].mvccpb.Event',
     LeaseGrantRequest: 'TTL:1:int64 ID:2:int64',
@@ -79,7 +79,6 @@ export interface KeyValue {
 export interface EtcdEvent {
   readonly type: 'PUT' | 'DELETE';
   readonly kv: KeyValue;
-  readonly prevKv?: KeyValue;
 }
 
 interface Answer {
@@ -98,8 +97,7 @@ export interface TxnResponse extends Answer {
   readonly succeeded: boolean;
   readonly responses: readonly {
     readonly responseRange?: RangeResponse;
-    readonly responsePut?: { readonly prevKv?: KeyValue };
-    readonly responseDeleteRange?: { readonly deleted: number; readonly prevKvs: readonly KeyValue[] };
+    readonly responseDeleteRange?: { readonly deleted: number };
   }[];
 }
 

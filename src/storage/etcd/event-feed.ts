@@ -45,7 +45,7 @@ export async function* readEvents(
   const done = Promise.withResolvers<void>();
   const requests = async function* (): AsyncIterable<object> {
     yield {
-      createRequest: { key: codec.key(''), rangeEnd: codec.key(''), startRevision, prevKv: true, fragment: true },
+      createRequest: { key: codec.key(''), rangeEnd: codec.key(''), startRevision, fragment: true },
     };
     await done.promise; // An ended request side ends the watch.
   };

@@ -60,14 +60,8 @@ export class History {
     const entry = value === undefined ? undefined : { key, value, modRevision: revision, createRevision };
     this.#append(key, entry ?? { modRevision: revision });
     this.liveKeys += (entry === undefined ? 0 : 1) - (previous === undefined ? 0 : 1);
-    const event: StoreEvent = {
-      type: value === undefined ? 'delete' : 'put',
-      key,
-      revision,
-      createRevision,
-      ...(value === undefined ? {} : { value }),
-      ...(previous === undefined ? {} : { previous }),
-    };
+    const event: StoreEvent =
+      value === undefined ? { type: 'delete', key, revision } : { type: 'put', key, revision, value, createRevision };
     this.#events.push(event);
     return event;
   }

@@ -19,7 +19,6 @@ import {
   type WriteResult,
 } from '../store.ts';
 import { WatchHub, type WatchRange } from '../watch-hub.ts';
-import { ByteArena } from './byte-arena.ts';
 import { History } from './history.ts';
 
 /** What a store in memory is made from. */
@@ -39,7 +38,6 @@ class MemoryStore implements Store {
   readonly #clock: Clock;
   readonly #history = new History();
   readonly #hub = new WatchHub();
-  readonly #shortLived = new ByteArena();
   readonly #expiries: ExpiryQueue;
   readonly #keepChanges: number;
   #closed = false;
@@ -78,17 +76,14 @@ class MemoryStore implements Store {
     this.#checkOpen();
     const lost = this.#lostCompare(request);
     if (lost !== undefined) return lost;
-    const written = this.#write(
-      request.key,
-      request.ttlSeconds === undefined ? request.value : this.#shortLived.keep(request.value),
-    );
+    const written = this.#write(request.key, request.value);
     if (request.ttlSeconds === undefined) {
       this.#expiries.clear(request.key);
     } else {
       const dueWallMs = this.#clock.nowMs() + request.ttlSeconds * 1000;
       this.#expiries.set({ key: request.key, revision: this.#history.revision, dueWallMs });
     }
-    return written;
+    return await written;
   }
 
   async delete(request: DeleteRequest): Promise<WriteResult> {
@@ -97,7 +92,7 @@ class MemoryStore implements Store {
     if (lost !== undefined) return lost;
     if (this.#history.latest(request.key) === undefined) return { ok: false };
     this.#expiries.clear(request.key);
-    return this.#write(request.key, undefined);
+    return await this.#write(request.key, undefined);
   }
 
   watch(range: WatchRange, watcher: StoreWatcher): StoreWatch {
@@ -134,12 +129,10 @@ class MemoryStore implements Store {
 
   #write(key: string, value: Uint8Array | undefined): Promise<WriteResult> {
     const event = this.#history.apply(key, value);
-    const { revision, previous } = event;
+    const { revision } = event;
     if (this.#history.changes > 2 * this.#keepChanges) this.#history.compact(revision - this.#keepChanges);
     return new Promise((resolve) => {
-      this.#hub.publish({ events: [event], revision }, () =>
-        resolve(previous === undefined ? { ok: true, revision } : { ok: true, revision, previous }),
-      );
+      this.#hub.publish({ events: [event], revision }, () => resolve({ ok: true, revision }));
     });
   }
 

@@ -8,16 +8,7 @@ import { StoreError } from '../store.ts';
 import { compareKeys } from '../key-order.ts';
 import { storeErrorOf } from './errors.ts';
 import { KeyIndex, type LiveKey } from './key-index.ts';
-import {
-  pack,
-  type WireEntry,
-  type WireEvent,
-  type WireExpiry,
-  type WirePage,
-  type WireRequests,
-  type WireWrite,
-  type WireWriteResult,
-} from './protocol.ts';
+import { pack, type WireEntry, type WireEvent, type WireExpiry, type WirePage, type WireRequests } from './protocol.ts';
 import { openSchema } from './schema.ts';
 import * as sql from './statements.ts';
 
@@ -45,9 +36,21 @@ type HistoryRow = [revision: number, key: string, deleted: number, created: numb
 /** The state of a batch while its transaction is open. */
 interface Batch {
   readonly staged: Map<string, LiveKey | undefined>;
+  /** What is there instead of what was not written; its values. */
+  readonly current: (WireEntry | undefined)[];
   readonly values: Uint8Array[];
   /** The last revision given out. */
   revision: number;
+}
+
+interface Write {
+  readonly key: string;
+  /** Absent: a deletion. */
+  readonly value: Uint8Array | undefined;
+  /** Below 0: whatever it is. */
+  readonly expectRevision: number;
+  /** Below 0: never. */
+  readonly expiresMs: number;
 }
 
 /** An open database file. */
@@ -83,15 +86,19 @@ export class StoreDatabase {
   }
 
   /** Applies a batch durably. A failed batch changes nothing. */
-  write(request: Ask<'write'>): Answer<'write'> {
-    const results: WireWriteResult[] = [];
-    const batch: Batch = { staged: new Map(), values: [], revision: this.#revision };
+  write({ keys, numbers, values }: Ask<'write'>): Answer<'write'> {
+    const batch: Batch = { staged: new Map(), current: [], values: [], revision: this.#revision };
+    const revisions = new Float64Array(keys.length * 2);
     let at = 0;
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      for (const write of request.writes) {
-        const value = write.length === undefined ? undefined : request.values.subarray(at, (at += write.length));
-        results.push(this.#writeOne(write, value, batch));
+      for (const [index, key] of keys.entries()) {
+        const length = numbers[index * 3]!;
+        const value = length < 0 ? undefined : values.subarray(at, (at += length));
+        const expectRevision = numbers[index * 3 + 1]!;
+        const made = this.#writeOne({ key, value, expectRevision, expiresMs: numbers[index * 3 + 2]! }, batch);
+        revisions[index * 2] = made?.revision ?? 0;
+        revisions[index * 2 + 1] = made?.created ?? 0;
       }
       this.#database.exec('COMMIT');
     } catch (error) {
@@ -100,7 +107,7 @@ export class StoreDatabase {
     }
     this.#index.apply(batch.staged);
     this.#revision = batch.revision;
-    return { results, values: pack(batch.values) };
+    return { revisions, current: batch.current, values: pack(batch.values) };
   }
 
   range(request: Ask<'range'>): Answer<'range'> {
@@ -138,20 +145,12 @@ export class StoreDatabase {
     if (afterRevision < this.#compactedRevision) throw compactedError(afterRevision, this.#compactedRevision);
     const rows = this.#prepare(sql.selectEvents).all(afterRevision, start, end) as unknown as (EntryRow & {
       readonly deleted: number;
-      readonly pRevision: number | null;
-      readonly pCreated: number | null;
-      readonly pValue: Uint8Array | null;
     })[];
     const values: Uint8Array[] = [];
-    const events = rows.map((row): WireEvent => {
-      const { key, deleted, pRevision, pCreated, pValue } = row;
-      const entry = toWire(row, values);
-      const previous =
-        pRevision === null
-          ? undefined
-          : toWire({ key, revision: pRevision, created: pCreated!, value: pValue }, values);
-      return { type: deleted === 1 ? 'delete' : 'put', entry, previous };
-    });
+    const events = rows.map((row): WireEvent => ({
+      type: row.deleted === 1 ? 'delete' : 'put',
+      entry: toWire(row, values),
+    }));
     return { events, values: pack(values), revision: this.#revision };
   }
 
@@ -213,19 +212,21 @@ export class StoreDatabase {
     this.#database.close();
   }
 
-  #writeOne(write: WireWrite, value: Uint8Array | undefined, batch: Batch): WireWriteResult {
-    const { key, expectRevision } = write;
+  /** Undefined: the compare was lost, or there was nothing to delete. */
+  #writeOne({ key, value, expectRevision, expiresMs }: Write, batch: Batch): LiveKey | undefined {
     const live = batch.staged.has(key) ? batch.staged.get(key) : this.#index.get(key);
-    const entry = live === undefined ? undefined : toWire(this.#row(live.revision), batch.values);
-    const lost = expectRevision !== undefined && expectRevision !== (live?.revision ?? 0);
-    if (lost || (value === undefined && live === undefined)) return { revision: undefined, entry };
+    const lost = expectRevision >= 0 && expectRevision !== (live?.revision ?? 0);
+    if (lost || (value === undefined && live === undefined)) {
+      batch.current.push(live === undefined ? undefined : toWire(this.#row(live.revision), batch.values));
+      return undefined;
+    }
     const revision = ++batch.revision;
     const created = live?.created ?? revision;
     const deleted = value === undefined ? 1 : 0;
-    const expires = write.expiresMs ?? null;
+    const expires = expiresMs < 0 ? null : expiresMs;
     this.#prepare(sql.insertChange).run(revision, key, deleted, created, live?.revision ?? 0, expires, value ?? null);
     batch.staged.set(key, value === undefined ? undefined : { revision, created });
-    return { revision, entry };
+    return { revision, created };
   }
 
   #row(revision: number): EntryRow {

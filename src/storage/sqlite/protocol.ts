@@ -4,14 +4,15 @@
  */
 import type { StoreError } from '../store.ts';
 
-/** A write; without a length it is a deletion. */
-export interface WireWrite {
-  readonly key: string;
-  /** Of the value, in the packed buffer. */
-  readonly length: number | undefined;
-  readonly expectRevision: number | undefined;
-  /** Wall-clock milliseconds at which the key goes away. */
-  readonly expiresMs: number | undefined;
+/** Writes, by columns: what is cloned should be few objects. */
+export interface WireWrites {
+  readonly keys: readonly string[];
+  /**
+   * Of each write the length of its value in the packed buffer, the revision the key must have, and the wall-clock
+   * milliseconds at which it goes away; -1 stands for a deletion, any revision, never.
+   */
+  readonly numbers: Float64Array<ArrayBuffer>;
+  readonly values: Uint8Array<ArrayBuffer>;
 }
 
 /** An entry; its value is the next `length` bytes of the packed buffer. */
@@ -22,18 +23,19 @@ export interface WireEntry {
   readonly length: number;
 }
 
-/** A write's outcome. `entry` is what was there before (ok) or what is there now (lost compare). */
-export interface WireWriteResult {
-  /** Undefined: the compare was lost, or there was nothing to delete. */
-  readonly revision: number | undefined;
-  readonly entry: WireEntry | undefined;
+/** How writes ended. */
+export interface WireOutcomes {
+  /** Of each write its revision and the one the key came into being at; 0 when the compare was lost or nothing was there. */
+  readonly revisions: Float64Array<ArrayBuffer>;
+  /** What is there now instead, for each write without a revision. */
+  readonly current: readonly (WireEntry | undefined)[];
+  readonly values: Uint8Array<ArrayBuffer>;
 }
 
-/** A change; its value and its previous value follow each other in the packed buffer. */
+/** A change. */
 export interface WireEvent {
   readonly type: 'put' | 'delete';
   readonly entry: WireEntry;
-  readonly previous: WireEntry | undefined;
 }
 
 /** A key with a time to live, as found when opening. */
@@ -63,10 +65,7 @@ export interface WireRequests {
     ask: { readonly path: string };
     answer: { revision: number; compactedRevision: number; expiries: WireExpiry[] };
   };
-  write: {
-    ask: { readonly writes: readonly WireWrite[]; readonly values: Uint8Array };
-    answer: { results: WireWriteResult[]; values: Uint8Array };
-  };
+  write: { ask: WireWrites; answer: WireOutcomes };
   range: {
     ask: WireRange & { readonly limit: number; readonly revision: number | undefined };
     answer: { entries: WireEntry[]; values: Uint8Array; count: number; revision: number };

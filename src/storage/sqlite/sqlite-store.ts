@@ -211,16 +211,20 @@ class SqliteStore implements Store {
   }
 
   async #commit(batch: readonly PendingWrite[]): Promise<void> {
-    const writes = batch.map(({ key, value, expectRevision, expiresMs }) => ({
-      key,
-      length: value?.byteLength,
-      expectRevision,
-      expiresMs,
-    }));
+    const keys = batch.map(({ key }) => key);
+    const numbers = Float64Array.from(
+      batch.flatMap(({ value, expectRevision = -1, expiresMs = -1 }) => [
+        value?.byteLength ?? -1,
+        expectRevision,
+        expiresMs,
+      ]),
+    );
     const values = pack(batch.flatMap(({ value }) => value ?? []));
     const finish = (answer: WireRequests['write']['answer']): void => this.#finish(batch, answer);
     try {
-      finish(await this.#client.call('write', { writes, values }, { deadlineMs: this.#writeTimeoutMs, late: finish }));
+      finish(
+        await this.#client.call('write', { keys, numbers, values }, { deadlineMs: this.#writeTimeoutMs, late: finish }),
+      );
     } catch (error) {
       for (const { deferred } of batch) deferred.reject(error);
     }
@@ -230,14 +234,18 @@ class SqliteStore implements Store {
   #finish(batch: readonly PendingWrite[], answer: WireRequests['write']['answer']): void {
     const take = unpacker(answer.values);
     const events: StoreEvent[] = [];
-    const results = answer.results.map(({ revision, entry: wire }, index): WriteResult => {
-      const entry = wire === undefined ? undefined : toEntry(wire, take);
-      if (revision === undefined) return entry === undefined ? { ok: false } : { ok: false, current: entry };
-      const write = batch[index]!;
-      events.push(toEvent(write, revision, entry));
-      if (write.expiresMs === undefined) this.#expiries.clear(write.key);
-      else this.#expiries.set({ key: write.key, revision, dueWallMs: write.expiresMs });
-      return entry === undefined ? { ok: true, revision } : { ok: true, revision, previous: entry };
+    let lost = 0;
+    const results = batch.map(({ key, value, expiresMs }, index): WriteResult => {
+      const revision = answer.revisions[index * 2]!;
+      if (revision === 0) {
+        const current = answer.current[lost++];
+        return current === undefined ? { ok: false } : { ok: false, current: toEntry(current, take) };
+      }
+      const createRevision = answer.revisions[index * 2 + 1]!;
+      events.push(toEvent({ key, value, modRevision: revision, createRevision }));
+      if (expiresMs === undefined) this.#expiries.clear(key);
+      else this.#expiries.set({ key, revision, dueWallMs: expiresMs });
+      return { ok: true, revision };
     });
     const resolveAll = (): void => {
       for (const [index, { deferred }] of batch.entries()) deferred.resolve(results[index]!);
@@ -253,16 +261,9 @@ class SqliteStore implements Store {
     try {
       const answer = await this.#client.call('events', { start, end: endOf(start, end), afterRevision });
       const take = unpacker(answer.values);
-      const events = answer.events.map(({ type, entry: wire, previous }): StoreEvent => {
+      const events = answer.events.map(({ type, entry: wire }): StoreEvent => {
         const entry = toEntry(wire, take);
-        return {
-          type,
-          key: entry.key,
-          revision: entry.modRevision,
-          createRevision: entry.createRevision,
-          ...(type === 'delete' ? {} : { value: entry.value }),
-          ...(previous === undefined ? {} : { previous: toEntry(previous, take) }),
-        };
+        return toEvent(type === 'delete' ? { ...entry, value: undefined } : entry);
       });
       backlog.begin({ events, revision: answer.revision });
     } catch (error) {
@@ -290,16 +291,12 @@ function entriesOf({ keys, numbers, values }: WirePage): StoredEntry[] {
   }));
 }
 
-function toEvent(write: PendingWrite, revision: number, previous: StoredEntry | undefined): StoreEvent {
-  const { key, value } = write;
-  return {
-    type: value === undefined ? 'delete' : 'put',
-    key,
-    revision,
-    createRevision: previous?.createRevision ?? revision,
-    ...(value === undefined ? {} : { value }),
-    ...(previous === undefined ? {} : { previous }),
-  };
+/** Without a value: a deletion. */
+function toEvent(of: Omit<StoredEntry, 'value'> & { readonly value: Uint8Array | undefined }): StoreEvent {
+  const { key, value, modRevision: revision, createRevision } = of;
+  return value === undefined
+    ? { type: 'delete', key, revision }
+    : { type: 'put', key, revision, value, createRevision };
 }
 
 function closedError(): StoreError {

@@ -19,10 +19,8 @@ export const selectUndone = `
   SELECT key, previous FROM change WHERE revision > ? AND key >= ? AND key < ? ORDER BY revision`;
 
 export const selectEvents = `
-  SELECT c.key, c.revision, c.deleted, c.created, c.value,
-    p.revision AS pRevision, p.created AS pCreated, p.value AS pValue
-  FROM change c LEFT JOIN change p ON p.revision = c.previous
-  WHERE c.revision > ? AND c.key >= ? AND c.key < ? ORDER BY c.revision`;
+  SELECT key, revision, deleted, created, value FROM change
+  WHERE revision > ? AND key >= ? AND key < ? ORDER BY revision`;
 
 /** What the changes of the step replaced or deleted is needed only by reads before them. */
 export const deleteSuperseded = `

@@ -39,10 +39,10 @@ export async function recordOutcome(store: Store): Promise<Recorded> {
   const { revision } = await store.status();
   const first: Uint8Array[] = [];
   const last = new Map<string, Uint8Array>();
-  const note = ({ key, value, previous }: StoreEvent): void => {
+  const note = ({ key, value, revision, createRevision }: StoreEvent): void => {
     if (key.startsWith('/registry/events/')) return;
     if (value === undefined) return void last.delete(key);
-    if (previous === undefined) first.push(value);
+    if (createRevision === revision) first.push(value);
     last.set(key, value);
   };
   store.watch(

@@ -6,7 +6,8 @@ import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
-import { type QuotaEvaluator, scopesOf } from '../../../component-helpers/quota/evaluators.ts';
+import type { QuotaEvaluator } from '../../../component-helpers/quota/evaluator.ts';
+import { scopesOf } from '../../../component-helpers/quota/evaluators.ts';
 import type { Quantities } from '../../../component-helpers/quota/resource-lists.ts';
 
 /** One limit. */

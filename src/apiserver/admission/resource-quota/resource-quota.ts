@@ -6,11 +6,12 @@
  * overshoot together. What is charged for a request that fails later is given back by the quota controller's next count.
  */
 import type { ResourceQuota } from '../../../api/gen/core-v1.ts';
-import { ResourceQuotas } from '../../../api/gen/resources.ts';
+import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import { compareQuantities, isZeroQuantity } from '../../../api/quantity.ts';
 import { forbidden } from '../../../api/status-error.ts';
-import { evaluatorFor, inScopes, type QuotaEvaluator } from '../../../component-helpers/quota/evaluators.ts';
+import type { QuotaEvaluator, QuotaLookups } from '../../../component-helpers/quota/evaluator.ts';
+import { evaluatorFor, inScopes } from '../../../component-helpers/quota/evaluators.ts';
 import {
   addLists,
   formatList,
@@ -32,6 +33,11 @@ export function createResourceQuota(
   clock: Clock,
   limited: readonly LimitedResource[] = [],
 ): AdmissionPlugin {
+  const lookups: QuotaLookups = {
+    deviceClasses: () => objects().list(DeviceClasses),
+    pod: (namespace, name) => objects().get(Pods, namespace, name),
+    resourceClaims: (namespace) => objects().list(ResourceClaims, namespace),
+  };
   return {
     name: 'ResourceQuota',
     handles(operation, { namespaced, group, resource }, subresource) {
@@ -47,7 +53,7 @@ export function createResourceQuota(
       if (object === undefined) return;
       const all = objects().list(ResourceQuotas, namespace);
       if (all.length === 0 && limited.length === 0) return;
-      const evaluator = evaluatorFor(resource);
+      const evaluator = evaluatorFor(resource, lookups);
       const covering = all.filter((quota) => concerns(quota, evaluator, attributes));
       if (limited.length > 0) {
         const usage = evaluator.usage(object, clock.nowMs());

@@ -20,6 +20,7 @@ import {
   validateReplicaSetUpdate,
 } from '../../../api/validation/apps.ts';
 import { validateStatefulSet, validateStatefulSetUpdate } from '../../../api/validation/stateful-set.ts';
+import { deepEqual } from '../../../base/equal.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
 import type { ResourceDefinition, ScaleAccess } from '../resource-definition.ts';
@@ -75,11 +76,27 @@ const replicaSets = defineResource(ReplicaSets, {
   scale: workloadScale(),
 });
 
+/** The number of template changes. It was a field in beta versions; the daemons' pods bear it. */
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
+function templateGeneration({ metadata }: KubernetesObject): number {
+  return Math.max(1, Math.trunc(Number(metadata.annotations?.[TEMPLATE_GENERATION])) || 0);
+}
+
+function setTemplateGeneration({ metadata }: KubernetesObject, generation: number): void {
+  metadata.annotations = { ...metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
+}
+
 const daemonSets = defineResource(DaemonSets, {
   rules: {
     emptyStatus: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
     generationOf: specOf,
     defaults: setDaemonSetDefaults,
+    prepareForCreate: (draft) => setTemplateGeneration(draft, templateGeneration(draft)),
+    prepareForUpdate(draft, old) {
+      const changed = !deepEqual(draft.spec?.template, old.spec?.template);
+      setTemplateGeneration(draft, templateGeneration(old) + (changed ? 1 : 0));
+    },
     validate: validateDaemonSet,
     validateUpdate: validateDaemonSetUpdate,
   },

@@ -29,13 +29,7 @@ import {
   validateSecret,
   validateSecretUpdate,
 } from '../../../api/validation/config.ts';
-import {
-  validateEndpoints,
-  validateLimitRange,
-  validatePodTemplate,
-  validateResourceQuota,
-  validateResourceQuotaUpdate,
-} from '../../../api/validation/core-small.ts';
+import { validateEndpoints, validateLimitRange, validatePodTemplate } from '../../../api/validation/core-small.ts';
 import { validateReplicationController } from '../../../api/validation/apps.ts';
 import {
   validatePersistentVolume,
@@ -43,6 +37,7 @@ import {
   validatePersistentVolumeClaimUpdate,
   validatePersistentVolumeUpdate,
 } from '../../../api/validation/persistent-volume.ts';
+import { validateResourceQuota, validateResourceQuotaUpdate } from '../../../api/validation/resource-quota.ts';
 import { defineResource, defineVirtual } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
 import type { CreateSubresource, ResourceDefinition, VirtualResource } from '../resource-definition.ts';

@@ -20,15 +20,17 @@ import {
 import {
   validateDeviceClass,
   validateResourceClaim,
+  validateResourceClaimStatusUpdate,
   validateResourceClaimTemplate,
   validateResourceClaimTemplateUpdate,
   validateResourceClaimUpdate,
-  validateResourceSlice,
 } from '../../../api/validation/resource-claim.ts';
+import { validateDeviceTaintRule, validateResourceSlice } from '../../../api/validation/resource-slice.ts';
+import type { DeviceClass, ResourceSlice } from '../../../api/gen/resource-v1.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { resourceClaimPrinter, resourceSlicePrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
-import { specOf } from '../kind-strategy.ts';
+import { specOf, type KindRules } from '../kind-strategy.ts';
 import type { ResourceDefinition, SelectableFields } from '../resource-definition.ts';
 import type { RegistryServices } from '../services.ts';
 import { claimConversion, claimTemplateConversion, sliceConversion } from './conversion.ts';
@@ -46,10 +48,16 @@ export function dynamicResourceDefinitions({ platform }: Pick<RegistryServices, 
   return [...claimDefinitions, ...deviceDefinitions(platform.clock)];
 }
 
+const classRules: KindRules<DeviceClass> = {
+  generationOf: specOf,
+  validate: validateDeviceClass,
+  validateUpdate: (deviceClass, old, field) => validateDeviceClass(deviceClass, field, old),
+};
+
 const claimDefinitions: readonly ResourceDefinition[] = [
-  defineResource(DeviceClasses, { rules: { generationOf: specOf, validate: validateDeviceClass } }),
-  defineResource(DeviceClassesV1beta1, { rules: { generationOf: specOf, validate: validateDeviceClass } }),
-  defineResource(DeviceClassesV1beta2, { rules: { generationOf: specOf, validate: validateDeviceClass } }),
+  defineResource(DeviceClasses, { rules: classRules }),
+  defineResource(DeviceClassesV1beta1, { rules: classRules }),
+  defineResource(DeviceClassesV1beta2, { rules: classRules }),
   defineResource(ResourceClaims, {
     rules: {
       emptyStatus: {},
@@ -57,6 +65,7 @@ const claimDefinitions: readonly ResourceDefinition[] = [
       validate: validateResourceClaim,
       validateUpdate: validateResourceClaimUpdate,
     },
+    statusRules: { validateUpdate: validateResourceClaimStatusUpdate },
     printer: resourceClaimPrinter,
   }),
   defineResource(ResourceClaimsV1beta1, { rules: { emptyStatus: {} }, conversion: claimConversion }),
@@ -67,6 +76,7 @@ const claimDefinitions: readonly ResourceDefinition[] = [
       validate: validateResourceClaim,
       validateUpdate: validateResourceClaimUpdate,
     },
+    statusRules: { validateUpdate: validateResourceClaimStatusUpdate },
     printer: resourceClaimPrinter,
   }),
   defineResource(ResourceClaimTemplates, {
@@ -88,10 +98,20 @@ const claimDefinitions: readonly ResourceDefinition[] = [
 
 function deviceDefinitions(clock: Clock): ResourceDefinition[] {
   const sliceRules = { generationOf: specOf, ...sliceTaintRules(clock) };
-  const ruleRules = { emptyStatus: {}, generationOf: specOf, ...taintRuleRules(clock) };
+  const checkedSliceRules: KindRules<ResourceSlice> = {
+    ...sliceRules,
+    validate: validateResourceSlice,
+    validateUpdate: (slice, old, field) => validateResourceSlice(slice, field, old),
+  };
+  const ruleRules = {
+    emptyStatus: {},
+    generationOf: specOf,
+    ...taintRuleRules(clock),
+    validate: validateDeviceTaintRule,
+  };
   return [
     defineResource(ResourceSlices, {
-      rules: { ...sliceRules, validate: validateResourceSlice },
+      rules: checkedSliceRules,
       printer: resourceSlicePrinter,
       selectableFields: sliceFields,
     }),
@@ -101,7 +121,7 @@ function deviceDefinitions(clock: Clock): ResourceDefinition[] {
       selectableFields: sliceFields,
     }),
     defineResource(ResourceSlicesV1beta2, {
-      rules: { ...sliceRules, validate: validateResourceSlice },
+      rules: checkedSliceRules,
       printer: resourceSlicePrinter,
       selectableFields: sliceFields,
     }),

@@ -1,56 +1,85 @@
-/** NodeResourcesBalancedAllocation: prefers nodes whose resources would be used alike. Upstream: noderesources/balanced_allocation.go. */
+/**
+ * NodeResourcesBalancedAllocation: prefers nodes whose resources would be used more alike with the pod than without it.
+ * Upstream: noderesources/balanced_allocation.go.
+ */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { defaultArgs, type BalancedAllocationArgs } from '../../config/plugin-args.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
+import {
+  countDevices,
+  mayBeDevices,
+  type DeviceCounts,
+  type DeviceLookups,
+} from '../dynamic-resources/device-counts.ts';
+import { askedOf, isScalar, roomOf, type Counting } from '../node-resources-fit/resource-room.ts';
 
 const NAME = 'NodeResourcesBalancedAllocation';
+const EXACTLY: Counting = { assuming: false };
 
-/** Creates the plugin. */
+/** Creates the plugin. Without `lookups` no device class stands for any resource. */
 export function createBalancedAllocation(
   { resources }: BalancedAllocationArgs = defaultArgs.balancedAllocation,
+  lookups?: DeviceLookups,
 ): SchedulerPlugin {
   const names = resources.map(({ name }) => name);
   const plain = names.length === 2 && names.includes('cpu') && names.includes('memory');
+  const scoresDevices = names.some(mayBeDevices);
   return {
     name: NAME,
     nodeLocal: true,
-    preScore(_state, pod) {
-      const { requests } = podRequests(pod);
-      const asksNothing = requests.milliCpu === 0 && requests.memoryBytes === 0 && requests.scalars === undefined;
-      return asksNothing ? { code: 'skip', reasons: [], plugin: NAME } : undefined;
+    ...(scoresDevices && { scoresLookFurther: true }),
+    preScore(state, pod) {
+      if (names.every((name) => askedOf(pod, name, EXACTLY) === 0)) return { code: 'skip', reasons: [], plugin: NAME };
+      if (scoresDevices && lookups !== undefined) state.set(NAME, countDevices(lookups, names));
+      return undefined;
     },
-    score: (_state, pod, info) => (plain ? cpuAgainstMemory(pod, info) : deviation(names, pod, info)),
+    score(state, pod, info) {
+      if (plain) return cpuAndMemory(pod, info);
+      const fractions = fractionsOf(names, { pod, info, devices: state.get(NAME) as DeviceCounts | undefined });
+      return change(balance(fractions.map(([with_]) => with_)), balance(fractions.map(([, without]) => without)));
+    },
   };
 }
 
-/** The standard deviation of two fractions is half their distance. */
-function cpuAgainstMemory(pod: Pod, { requested, allocatable }: NodeInfo): number {
-  const { requests } = podRequests(pod);
-  const cpu = fraction(requested.milliCpu + requests.milliCpu, allocatable.milliCpu);
-  const memory = fraction(requested.memoryBytes + requests.memoryBytes, allocatable.memoryBytes);
-  return Math.floor((1 - Math.abs(cpu - memory) / 2) * 100);
+/** 50 to 100; 75 where the pod changes nothing. */
+function change(balanceWith: number, balanceWithout: number): number {
+  return 50 + Math.floor((50 + balanceWith - balanceWithout) / 2);
 }
 
-/** Resources the node has not, or the pod asks nothing of beside cpu and memory, do not count. */
-function deviation(names: readonly string[], pod: Pod, { requested, allocatable }: NodeInfo): number {
+/** The usual two, without a list. */
+function cpuAndMemory(pod: Pod, { requested, allocatable }: NodeInfo): number {
+  if (allocatable.milliCpu === 0 || allocatable.memoryBytes === 0) return change(100, 100);
   const { requests } = podRequests(pod);
-  const fractions = names.flatMap((name) => {
-    if (name === 'cpu') return [fraction(requested.milliCpu + requests.milliCpu, allocatable.milliCpu)];
-    if (name === 'memory') return [fraction(requested.memoryBytes + requests.memoryBytes, allocatable.memoryBytes)];
-    if (name === 'ephemeral-storage')
-      return [fraction(requested.ephemeralBytes + requests.ephemeralBytes, allocatable.ephemeralBytes)];
-    const asked = requests.scalars?.[name] ?? 0;
-    const capacity = allocatable.scalars?.[name] ?? 0;
-    return asked === 0 || capacity === 0 ? [] : [fraction((requested.scalars?.[name] ?? 0) + asked, capacity)];
-  });
-  if (fractions.length === 0) return 0;
+  const cpu = (asked: number): number => Math.min(1, (requested.milliCpu + asked) / allocatable.milliCpu);
+  const memory = (asked: number): number => Math.min(1, (requested.memoryBytes + asked) / allocatable.memoryBytes);
+  return change(balanceOfTwo(cpu(requests.milliCpu), memory(requests.memoryBytes)), balanceOfTwo(cpu(0), memory(0)));
+}
+
+/** The standard deviation of two fractions is half their distance. */
+function balanceOfTwo(a: number, b: number): number {
+  return Math.floor((1 - Math.abs(a - b) / 2) * 100);
+}
+
+function balance(fractions: readonly number[]): number {
+  const [first = 0, second = first] = fractions;
+  if (fractions.length <= 2) return balanceOfTwo(first, second);
   const mean = fractions.reduce((a, b) => a + b, 0) / fractions.length;
   const variance = fractions.reduce((sum, one) => sum + (one - mean) ** 2, 0) / fractions.length;
   return Math.floor((1 - Math.sqrt(variance)) * 100);
 }
 
-function fraction(used: number, capacity: number): number {
-  return capacity === 0 ? 1 : Math.min(1, used / capacity);
+/** How much of each resource is used with the pod and without it. What the node has not, or the pod asks no scalar of, does not count. */
+function fractionsOf(
+  names: readonly string[],
+  of: { readonly pod: Pod; readonly info: NodeInfo; readonly devices: DeviceCounts | undefined },
+): [withPod: number, without: number][] {
+  const counting = { ...EXACTLY, devices: of.devices };
+  return names.flatMap((name): [number, number][] => {
+    const asked = askedOf(of.pod, name, counting);
+    if (asked === 0 && isScalar(name)) return [];
+    const { capacity, used } = roomOf(of.info, name, counting);
+    return capacity === 0 ? [] : [[Math.min(1, (used + asked) / capacity), Math.min(1, used / capacity)]];
+  });
 }

@@ -56,6 +56,7 @@ function set(devices: Device[] = [device]) {
       },
     }),
   } as unknown as Client;
+  const waits: object[] = [];
   const plugin = createDynamicResources({
     ...testPluginDeps({
       clock,
@@ -71,6 +72,7 @@ function set(devices: Device[] = [device]) {
       deviceClass: (name) => ({ metadata: { name }, spec: {} }),
     }),
     client,
+    deviceMetrics: { claimCreated: () => undefined, waitedFor: (told) => waits.push(told) },
   });
   const states = new Map<string, { state: Map<string, unknown>; pod: Pod }>();
   const unreserve = (name: string): void => {
@@ -119,13 +121,14 @@ function set(devices: Device[] = [device]) {
     stale,
     answers,
     pods,
+    waits,
     claim: (name = 'c') => claims.get(name)!,
   };
 }
 
 describe('devices that are made ready', () => {
   test('are waited for, on the node they were allocated for', async () => {
-    const { clock, schedule, tell, claim } = set();
+    const { clock, schedule, tell, claim, waits } = set();
     const verdicts = await schedule('p');
     const allocation = claim().status?.allocation;
     assert.deepEqual(allocation?.devices?.results, [
@@ -146,14 +149,16 @@ describe('devices that are made ready', () => {
     tell('attached', 'powered');
     await clock.advance(1_000);
     assert.deepEqual(verdicts, [undefined]);
+    assert.deepEqual(waits, [{ profile: 'default-scheduler', driver, status: 'success', seconds: 60.25 }]);
     assert.equal(clock.pendingTimers, 0);
   });
 
   test('are given back when they fail, and can be allocated again', async () => {
-    const { clock, schedule, tell, claim } = set();
+    const { clock, schedule, tell, claim, waits } = set();
     const verdicts = await schedule('p');
     tell('attached', 'broken');
     await clock.advance(1_000);
+    assert.deepEqual(waits, [{ profile: 'default-scheduler', driver, status: 'failure', seconds: 0.25 }]);
     assert.deepEqual(verdicts[0]?.reasons, [
       `resourceclaim "c" cannot be bound: device ${driver}/p/d: broken: as told`,
     ]);
@@ -165,12 +170,13 @@ describe('devices that are made ready', () => {
   });
 
   test('are given back when they take too long', async () => {
-    const { clock, schedule, claim } = set();
+    const { clock, schedule, claim, waits } = set();
     const verdicts = await schedule('p');
     await clock.advance(599_000);
     assert.equal(verdicts.length, 0);
     await clock.advance(2_000);
     assert.deepEqual(verdicts[0]?.reasons, ['resourceclaim "c": devices were not ready for binding within 600s']);
+    assert.deepEqual(waits, [{ profile: 'default-scheduler', driver, status: 'timeout', seconds: 600 }]);
     assert.deepEqual(claim().status, {});
   });
 

@@ -35,17 +35,27 @@ export interface AwaitedClaim {
   readonly claim: ResourceClaim;
   /** Its versions before our allocation was written: what memory shows of them is no news. */
   readonly before: ReadonlySet<string>;
+  /** Whose devices have to be made ready. */
+  readonly drivers: readonly string[];
 }
 
 /** A claim whose devices will not be ready, and why. */
 export interface BindingProblem {
   readonly claim: ResourceClaim;
   readonly why: string;
+  readonly status: 'failure' | 'timeout';
 }
 
 /** Whether any device of the allocation has to be made ready. */
 export function hasBindingConditions(allocation: AllocationResult | undefined): boolean {
-  return (allocation?.devices?.results ?? []).some(({ bindingConditions = [] }) => bindingConditions.length > 0);
+  return driversToWaitFor(allocation).length > 0;
+}
+
+/** Drivers that have to make devices of the allocation ready. */
+export function driversToWaitFor(allocation: AllocationResult | undefined): string[] {
+  return (allocation?.devices?.results ?? [])
+    .filter(({ bindingConditions = [] }) => bindingConditions.length > 0)
+    .map(({ driver }) => driver);
 }
 
 /** Why a device will not become ready; `ready` when all are. */
@@ -93,7 +103,8 @@ export async function untilDevicesReady(
     if (isGone(deps, pod)) throw notFound({ group: '', resource: 'pods' }, pod.metadata.name ?? '');
     const states = limits.map((each) => ({ ...each, state: stateNow(deps, each) }));
     for (const { claim, state } of states)
-      if (typeof state === 'object') return { claim, why: `resourceclaim "${claim.metadata.name}" ${state.failure}` };
+      if (typeof state === 'object')
+        return { claim, why: `resourceclaim "${claim.metadata.name}" ${state.failure}`, status: 'failure' };
     const waiting = states.filter(({ state }) => state === 'waiting');
     if (waiting.length === 0) return undefined;
     const late = waiting.find(({ deadlineMs }) => clock.nowMs() >= deadlineMs);
@@ -101,7 +112,7 @@ export async function untilDevicesReady(
       const { claim } = late;
       const seconds = BINDING_TIMEOUT_MS / 1000;
       const why = `resourceclaim "${claim.metadata.name}": devices were not ready for binding within ${seconds}s`;
-      return { claim, why };
+      return { claim, why, status: 'timeout' };
     }
     await clock.sleep(LOOK_MS, signal);
   }

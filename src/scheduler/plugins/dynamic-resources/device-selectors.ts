@@ -1,51 +1,17 @@
 /** Selects devices by expressions over `device`. Upstream: dynamic-resource-allocation/cel. */
 import type { Device, DeviceAttribute, DeviceSelector } from '../../../api/gen/resource-v1.ts';
-import { compile, type Program } from '../../../api/cel/compile.ts';
-import { createEnvironment, type CelEnvironment } from '../../../api/cel/environment.ts';
-import { quantityOf } from '../../../api/cel/libraries/quantity.ts';
-import { semverOf } from '../../../api/cel/libraries/semver.ts';
-import { BOOL, DYN, mapType, scalarType, STRING, structOf, type ValueType } from '../../../api/cel/value-types.ts';
+import type { Program } from '../../../api/cel/compile.ts';
+import { compileDeviceSelector, DEVICE_TYPE } from '../../../api/cel/device-types.ts';
 
 /** Whether a device of a driver is selected. Throws what the expression throws. */
 export type DeviceTest = (driver: string, device: Device) => boolean;
 
-/** Maps by domain: one without values is empty, not missing. The evaluator knows maps by their class alone. */
-function byDomain(inside: ValueType): ValueType {
-  const plain = mapType(mapType(inside));
-  const value = (json: unknown): Map<string, unknown> => {
-    const domains = plain.value(json) as Map<string, unknown>;
-    const found = new Map(domains);
-    domains.get = (domain) => found.get(domain) ?? new Map<string, unknown>();
-    return domains;
-  };
-  return { ...plain, value };
-}
-
-const ATTRIBUTE: ValueType = { ...DYN, value: attributeValue };
-const DEVICE = structOf('DRADevice', {
-  driver: STRING,
-  allowMultipleAllocations: BOOL,
-  attributes: byDomain(ATTRIBUTE),
-  capacity: byDomain(scalarType('kubernetes.Quantity', (json) => quantityOf(json as string))),
-});
-
-function attributeValue(json: unknown): unknown {
-  const { bool, int, string, version, bools, ints, strings, versions } = json as DeviceAttribute;
-  if (int !== undefined) return BigInt(int);
-  if (version !== undefined) return semverOf(version, false);
-  if (ints !== undefined) return ints.map(BigInt);
-  if (versions !== undefined) return versions.map((each) => semverOf(each, false));
-  return bool ?? string ?? bools ?? strings;
-}
-
-let environment: CelEnvironment | undefined;
 const programs = new Map<string, Program>();
 
 function programOf(expression: string): Program {
   let program = programs.get(expression);
   if (program === undefined) {
-    environment ??= createEnvironment({ device: DEVICE.name }, DEVICE.declared);
-    program = compile(expression, { environment, returnTypes: ['bool'] });
+    program = compileDeviceSelector(expression);
     // Expressions come from classes and claims: few, but anybody may make new ones.
     if (programs.size >= 1_000) programs.clear();
     programs.set(expression, program);
@@ -58,7 +24,7 @@ export function deviceTest(selectors: readonly DeviceSelector[]): DeviceTest {
   const all = selectors.flatMap(({ cel }) => (cel === undefined ? [] : programOf(cel.expression)));
   return (driver, device) => {
     if (all.length === 0) return true;
-    const value = DEVICE.value({
+    const value = DEVICE_TYPE.value({
       driver,
       allowMultipleAllocations: device.allowMultipleAllocations ?? false,
       attributes: nested(device.attributes, driver, (attribute) => attribute),

@@ -12,12 +12,18 @@ import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinit
 import { CLAIM_FINALIZER } from '../../../component-helpers/resource-claims.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
-import type { ClusterObjects } from '../../framework/plugin-deps.ts';
+import type { ClusterObjects, DeviceMetrics } from '../../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { normalizeToHundred } from '../../framework/profile.ts';
 import { failed, unresolvable, unschedulable, type Status } from '../../framework/status.ts';
 import { allocateClaims } from './allocator.ts';
-import { deallocate, hasBindingConditions, untilDevicesReady, type AwaitedClaim } from './binding-conditions.ts';
+import {
+  deallocate,
+  driversToWaitFor,
+  hasBindingConditions,
+  untilDevicesReady,
+  type AwaitedClaim,
+} from './binding-conditions.ts';
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
 import { usedDevices, type Shares } from './consumed-capacity.ts';
 import { allDevices, type NodeDevices } from './device-pools.ts';
@@ -49,6 +55,8 @@ export interface DynamicResourcesDeps extends Pick<
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
+  readonly schedulerName: string;
+  readonly deviceMetrics: DeviceMetrics;
 }
 
 interface CycleClaims {
@@ -174,6 +182,13 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
       for (const [uid, decision] of claimsIn(state)?.taken ?? [])
         if (decision.before === undefined && inFlight.get(uid) === decision) inFlight.delete(uid);
     },
+    preBindPreFlight(state, { status }, nodeName) {
+      const cycle = claimsIn(state);
+      const isIdle = cycle === undefined || (cycle.claims.length === 0 && !cycle.found.get(nodeName)?.extended);
+      return isIdle && status?.extendedResourceClaimStatus === undefined
+        ? { code: 'skip', reasons: [], plugin: NAME }
+        : undefined;
+    },
     async preBind(state, pod, { nodeName, signal }) {
       try {
         const cycle = claimsIn(state);
@@ -188,7 +203,8 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
           const allocation = claim.status?.allocation ?? decision?.allocation;
           const before = await reserveFor(deps, { claim, pod, allocation: decision?.allocation }, signal);
           if (decision !== undefined) decision.before = before;
-          if (hasBindingConditions(allocation)) awaited.push({ claim, before });
+          const drivers = driversToWaitFor(allocation);
+          if (drivers.length > 0) awaited.push({ claim, before, drivers });
         }
         if (extended !== undefined && want !== undefined)
           await writeMappings(deps.client, { pod, want, claim: extended }, signal);
@@ -210,14 +226,14 @@ function wantedOn(cycle: Pick<CycleClaims, 'wanted'> | undefined, want: Extended
 
 /** Writes the claim of the pod's extended resources, if the node has devices for them; what was decided on goes over to it. */
 async function makeExtendedClaim(
-  { client }: DynamicResourcesDeps,
+  deps: DynamicResourcesDeps,
   of: { readonly cycle: CycleClaims; readonly pod: Pod; readonly nodeName: string; readonly inFlight: InFlight },
   signal: AbortSignal,
 ): Promise<ResourceClaim | undefined> {
   const { cycle, pod, inFlight } = of;
   const want = cycle.found.get(of.nodeName)?.extended;
   if (want === undefined) return undefined;
-  const claim = await writeExtendedClaim(client, { pod, want }, signal);
+  const claim = await writeExtendedClaim(deps, { pod, want }, signal);
   const before = want.wanted.claim.metadata.uid ?? '';
   const decision = cycle.taken.get(before);
   if (decision === undefined) return claim;
@@ -282,7 +298,12 @@ async function waitForDevices(
 ): Promise<Status | undefined> {
   const { awaited, pod, taken, inFlight } = of;
   if (awaited.length === 0) return undefined;
+  const startedMs = deps.clock.monotonicMs();
   const problem = await untilDevicesReady(deps, { pod, awaited }, signal);
+  const told = { profile: deps.schedulerName, status: problem?.status ?? 'success' } as const;
+  const seconds = (deps.clock.monotonicMs() - startedMs) / 1000;
+  for (const driver of new Set(awaited.flatMap(({ drivers }) => drivers)))
+    deps.deviceMetrics.waitedFor({ ...told, driver, seconds });
   if (problem === undefined) return undefined;
   const { claim, why } = problem;
   const { uid = '' } = claim.metadata;

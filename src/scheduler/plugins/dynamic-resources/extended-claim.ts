@@ -12,10 +12,11 @@ import type { Client } from '../../../client/client.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
 import { controllerOf } from '../../../component-helpers/owner-references.ts';
+import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import { CLAIM_FINALIZER, EXTENDED_RESOURCE_CLAIM } from '../../../component-helpers/resource-claims.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { extendedClasses } from '../../framework/extended-classes.ts';
-import type { ClusterObjects } from '../../framework/plugin-deps.ts';
+import type { ClusterObjects, DeviceMetrics } from '../../framework/plugin-deps.ts';
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
 import { extendedRequests } from './extended-requests.ts';
 
@@ -38,12 +39,12 @@ export interface ExtendedWant {
 /** Where claims and classes are looked up. */
 export type ExtendedDeps = Pick<ClusterObjects, 'resourceClaims' | 'deviceClass' | 'extendedResourceClass'>;
 
-/** Undefined for most pods: no device class stands for any of their resources. */
+/** Undefined for most pods: no device class stands for any of their resources, nor did at an earlier attempt. */
 export function findExtendedResources(deps: ExtendedDeps, pod: Pod): ExtendedResources | undefined {
+  if (podRequests(pod).requests.scalars === undefined) return undefined;
   const classes = extendedClasses(deps.extendedResourceClass, pod);
-  if (classes.size === 0) return undefined;
   const left = deps.resourceClaims().find((claim) => isExtendedClaimOf(claim, pod));
-  return { classes, left, wants: new Map() };
+  return classes.size === 0 && left === undefined ? undefined : { classes, left, wants: new Map() };
 }
 
 /** Whether the claim was made for the extended resources of the pod. */
@@ -95,14 +96,14 @@ function uidInMemory({ metadata }: Pod): string {
 
 /** Writes the claim, unless it is left from an earlier attempt; its allocation is the next step. */
 export async function writeExtendedClaim(
-  client: Client,
+  { client, deviceMetrics }: { readonly client: Client; readonly deviceMetrics: DeviceMetrics },
   { pod, want }: { readonly pod: Pod; readonly want: ExtendedWant },
   signal: AbortSignal,
 ): Promise<ResourceClaim> {
   const { claim } = want.wanted;
   const { name = '', namespace = '', uid = '' } = pod.metadata;
   if (claim.metadata.uid !== uidInMemory(pod)) return claim;
-  return client.resource(ResourceClaims).create(
+  const creating = client.resource(ResourceClaims).create(
     {
       apiVersion: 'resource.k8s.io/v1',
       kind: 'ResourceClaim',
@@ -115,6 +116,16 @@ export async function writeExtendedClaim(
       spec: claim.spec,
     },
     { signal },
+  );
+  return creating.then(
+    (created) => {
+      deviceMetrics.claimCreated('success');
+      return created;
+    },
+    (error: unknown) => {
+      deviceMetrics.claimCreated('failure');
+      throw error;
+    },
   );
 }
 

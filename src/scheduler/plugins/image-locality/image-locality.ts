@@ -6,7 +6,7 @@ import type { SchedulerPlugin } from '../../framework/plugin.ts';
 const NAME = 'ImageLocality';
 const MIB = 1024 * 1024;
 const MIN_BYTES = 23 * MIB;
-const MAX_BYTES_PER_CONTAINER = 1000 * MIB;
+const MAX_BYTES_PER_IMAGE = 1000 * MIB;
 
 /** Creates the plugin. */
 export function createImageLocality(): SchedulerPlugin {
@@ -23,7 +23,7 @@ export function createImageLocality(): SchedulerPlugin {
       let bytes = 0;
       for (let i = 0; i < images.length; i++)
         bytes += Math.floor((node.images.get(images[i] ?? '') ?? 0) * (shares[i] ?? 0));
-      const most = MAX_BYTES_PER_CONTAINER * images.length;
+      const most = MAX_BYTES_PER_IMAGE * images.length;
       return Math.floor((100 * (Math.min(Math.max(bytes, MIN_BYTES), most) - MIN_BYTES)) / (most - MIN_BYTES));
     },
   };
@@ -33,9 +33,11 @@ function shareOf(snapshot: Snapshot, image: string): number {
   return snapshot.nodes.length === 0 ? 0 : snapshot.imageNodes(image) / snapshot.nodes.length;
 }
 
-/** Image names as nodes report them: always with a tag or digest. */
-function imagesOf(pod: Pod): string[] {
-  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map(({ image = '' }) =>
+/** Image names, those of image volumes too, as nodes report them: always with a tag or digest. */
+function imagesOf({ spec }: Pod): string[] {
+  const ofContainers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(({ image = '' }) => image);
+  const ofVolumes = (spec?.volumes ?? []).flatMap(({ image }) => (image === undefined ? [] : (image.reference ?? '')));
+  return [...ofContainers, ...ofVolumes].map((image) =>
     image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image,
   );
 }

@@ -18,7 +18,8 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
     addedAffinity === undefined
       ? undefined
       : ({ metadata: {}, spec: { containers: [], affinity: { nodeAffinity: addedAffinity } } } as Pod);
-  const helps = (pod: Pod, _old: unknown, node: unknown): boolean => nodeSelectorMatches(pod, node as Node);
+  const suits = (pod: Pod, node: Node): boolean =>
+    (added === undefined || nodeSelectorMatches(added, node)) && nodeSelectorMatches(pod, node);
   return {
     name: NAME,
     nodeLocal: true,
@@ -54,8 +55,8 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
     normalize: (_state, _pod, scores) => normalizeToHundred(scores, false),
     // What a pod without a gate asks of nodes never changes.
     events: [
-      { event: 'node/add', hint: helps },
-      { event: 'node/update-label', hint: helps },
+      { event: 'node/add', hint: (pod, _old, node) => suits(pod, node as Node) },
+      { event: 'node/update-label', hint: (pod, old, node) => suits(pod, node as Node) && !suits(pod, old as Node) },
     ],
   };
 }

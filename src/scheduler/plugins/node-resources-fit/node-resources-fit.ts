@@ -4,21 +4,35 @@ import { quantityValue } from '../../../api/quantity.ts';
 import { amountsOf, podRequests, type ResourceAmounts } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { extendedClasses } from '../../framework/extended-classes.ts';
-import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
 import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable, type Status } from '../../framework/status.ts';
+import {
+  countDevices,
+  mayBeDevices,
+  type DeviceCounts,
+  type DeviceLookups,
+} from '../dynamic-resources/device-counts.ts';
 import { createResourceScorer } from './resource-scores.ts';
 
 const NAME = 'NodeResourcesFit';
+const DEVICES = `${NAME}/devices`;
+const NO_DEVICES: DeviceLookups = {
+  extendedResourceClass: () => undefined,
+  resourceClaims: () => [],
+  resourceSlices: () => [],
+};
 /** Names of resources are users' to choose. */
 const MAX_VERDICTS = 1000;
 
 /** Creates the plugin. What a device class stands for and a node has none of, DynamicResources has to find there. */
 export function createNodeResourcesFit(
   args: FitArgs = defaultArgs.fit,
-  classOf: ClusterObjects['extendedResourceClass'] = () => undefined,
+  lookups: DeviceLookups = NO_DEVICES,
 ): SchedulerPlugin {
+  const classOf = lookups.extendedResourceClass;
+  const scored = args.resources.map(({ name }) => name);
+  const scoresDevices = scored.some(mayBeDevices);
   const scorer = createResourceScorer(args);
   const verdicts = createVerdicts();
   const wantsOf = (pod: Pod): Wants => {
@@ -40,7 +54,12 @@ export function createNodeResourcesFit(
       return verdicts.of(insufficient(wanted, info));
     },
     explain: (_state, pod, info) => lacking(podRequests(pod).requests, info),
-    score: (_state, pod, info) => scorer(pod, info),
+    ...(scoresDevices && {
+      scoresLookFurther: true,
+      preScore: (state) => void state.set(DEVICES, countDevices(lookups, scored)),
+    }),
+    score: (state, pod, info) =>
+      scorer(pod, info, scoresDevices ? (state.get(DEVICES) as DeviceCounts | undefined) : undefined),
     events: [
       { event: 'assigned-pod/delete' },
       { event: 'assigned-pod/update', hint: (_pod, old, now) => asksLess(old as Pod, now as Pod) },

@@ -3,9 +3,11 @@ import type { Pod } from '../../../api/gen/core-v1.ts';
 import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { FitArgs, ShapePoint } from '../../config/plugin-args.ts';
+import type { DeviceCounts } from '../dynamic-resources/device-counts.ts';
+import { askedOf, isScalar, roomOf } from './resource-room.ts';
 
-/** The score of a node, 0 to 100. */
-export type ResourceScorer = (pod: Pod, node: NodeInfo) => number;
+/** The score of a node, 0 to 100. `devices`: what of the resources is there in devices. */
+export type ResourceScorer = (pod: Pod, node: NodeInfo, devices?: DeviceCounts) => number;
 
 /** The scorer the arguments ask for. */
 export function createResourceScorer(args: FitArgs): ResourceScorer {
@@ -48,14 +50,16 @@ function weighted(
   scoreOf: (used: number, capacity: number) => number,
   leavesOutZero: boolean,
 ): ResourceScorer {
-  return (pod, node) => {
+  return (pod, node, devices) => {
+    const counting = { assuming: true, devices };
     let sum = 0;
     let weights = 0;
     for (const { name, weight } of resources) {
-      const capacity = capacityOf(node, name);
-      const asked = askedOf(pod, name);
-      if (capacity === 0 || (asked === 0 && name !== 'cpu' && name !== 'memory')) continue;
-      const score = scoreOf(usedOf(node, name) + asked, capacity);
+      const asked = askedOf(pod, name, counting);
+      if (asked === 0 && isScalar(name)) continue;
+      const { capacity, used } = roomOf(node, name, counting);
+      if (capacity === 0) continue;
+      const score = scoreOf(used + asked, capacity);
       if (leavesOutZero && score === 0) continue;
       sum += score * weight;
       weights += weight;
@@ -63,26 +67,6 @@ function weighted(
     if (weights === 0) return 0;
     return leavesOutZero ? Math.round(sum / weights) : Math.floor(sum / weights);
   };
-}
-
-/** What a node can give of a resource. */
-export function capacityOf({ allocatable }: NodeInfo, name: string): number {
-  if (name === 'cpu') return allocatable.milliCpu;
-  if (name === 'memory') return allocatable.memoryBytes;
-  return name === 'ephemeral-storage' ? allocatable.ephemeralBytes : (allocatable.scalars?.[name] ?? 0);
-}
-
-function usedOf({ requested, nonZeroMilliCpu, nonZeroMemoryBytes }: NodeInfo, name: string): number {
-  if (name === 'cpu') return nonZeroMilliCpu;
-  if (name === 'memory') return nonZeroMemoryBytes;
-  return name === 'ephemeral-storage' ? requested.ephemeralBytes : (requested.scalars?.[name] ?? 0);
-}
-
-function askedOf(pod: Pod, name: string): number {
-  const { requests, nonZero } = podRequests(pod);
-  if (name === 'cpu') return nonZero.milliCpu;
-  if (name === 'memory') return nonZero.memoryBytes;
-  return name === 'ephemeral-storage' ? requests.ephemeralBytes : (requests.scalars?.[name] ?? 0);
 }
 
 /** The value of a piecewise linear function. */

@@ -1,9 +1,10 @@
 /**
- * NodeVolumeLimits: a node takes no more volumes of a CSI driver than the driver says it can. Volumes two pods share count
- * once. Upstream: plugins/nodevolumelimits/csi.go. Differs: attachments that no pod of the node uses are not counted.
+ * NodeVolumeLimits: a node takes no more volumes of a CSI driver than the driver says it can. What two pods share counts
+ * once; what is still attached counts though its pod is gone. Upstream: plugins/nodevolumelimits/csi.go.
  */
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { CSINode } from '../../../api/gen/storage-v1.ts';
+import type { NodeInfo } from '../../cache/node-info.ts';
 import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { claimsOf, isOwnClaim } from '../../framework/pod-claims.ts';
@@ -16,7 +17,7 @@ const TOO_MANY = unschedulable(NAME, 'node(s) exceed max volume count');
 type Volumes = ReadonlyMap<string, string>;
 
 /** What the plugin looks up. */
-export type VolumeLimitsDeps = Pick<ClusterObjects, 'claim' | 'volume' | 'storageClass' | 'csiNode'>;
+export type VolumeLimitsDeps = Pick<ClusterObjects, 'claim' | 'volume' | 'storageClass' | 'csiNode' | 'attachmentsTo'>;
 
 /** Creates the plugin. */
 export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin {
@@ -31,22 +32,22 @@ export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin 
     filter(state, _pod, node) {
       const limits = limitsOf(deps.csiNode(node.name));
       if (limits.size === 0) return undefined;
+      const present = volumesAt(deps, node);
+      const coming = [...(state.get(NAME) as Volumes)].filter(([volume]) => !present.has(volume));
       const counts = new Map<string, number>();
-      const all = new Map(state.get(NAME) as Volumes);
-      const wantedDrivers = new Set(all.values());
-      for (const other of node.pods.values())
-        for (const [volume, driver] of volumesOf(deps, other)) all.set(volume, driver);
-      for (const driver of all.values()) counts.set(driver, (counts.get(driver) ?? 0) + 1);
-      for (const driver of wantedDrivers)
-        if ((counts.get(driver) ?? 0) > (limits.get(driver) ?? Infinity)) return TOO_MANY;
-      return undefined;
+      for (const driver of [...present.values(), ...coming.map(([, driver]) => driver)])
+        counts.set(driver, (counts.get(driver) ?? 0) + 1);
+      return coming.some(([, driver]) => (counts.get(driver) ?? 0) > (limits.get(driver) ?? Infinity))
+        ? TOO_MANY
+        : undefined;
     },
-    // Beside upstream's: a node without drivers has no limits yet. Not here: attachments, which are not counted.
+    // Beside upstream's: a node without drivers has no limits yet.
     events: [
       { event: 'node/add' },
       { event: 'csi-node/add' },
       { event: 'csi-node/update', hint: (_pod, old, now) => allowsMore(old as CSINode, now as CSINode) },
       { event: 'assigned-pod/delete', hint: (_pod, gone) => claimsOf(gone as Pod).length > 0 },
+      { event: 'volume-attachment/delete', hint: (pod) => claimsOf(pod).length > 0 },
       { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
     ],
   };
@@ -73,6 +74,18 @@ function volumesOf(deps: VolumeLimitsDeps, pod: Pod): Volumes {
     const claim = deps.claim(pod.metadata.namespace ?? '', name);
     const volume = claim === undefined ? undefined : csiVolumeOf(deps, claim);
     if (volume !== undefined) volumes.set(`${volume.driver}/${volume.handle}`, volume.driver);
+  }
+  return volumes;
+}
+
+/** Those of the node's pods, and of pods that are gone until the node has let go. */
+function volumesAt(deps: VolumeLimitsDeps, node: NodeInfo): Volumes {
+  const volumes = new Map<string, string>();
+  for (const pod of node.pods.values())
+    for (const [volume, driver] of volumesOf(deps, pod)) volumes.set(volume, driver);
+  for (const { attacher, source } of deps.attachmentsTo(node.name).map(({ spec }) => spec)) {
+    const csi = deps.volume(source.persistentVolumeName ?? '')?.spec?.csi;
+    if (csi !== undefined) volumes.set(`${attacher}/${csi.volumeHandle}`, attacher);
   }
   return volumes;
 }

@@ -46,6 +46,13 @@ export function createPodTopologySpread(
     constraintsFor(pod, 'DoNotSchedule').map(({ matches }) => matches(other));
   const takesPart = (pod: Pod, { metadata }: Node): boolean =>
     constraintsFor(pod, 'DoNotSchedule').every(({ topologyKey }) => metadata.labels?.[topologyKey] !== undefined);
+  /** The domains a node belongs to, by constraint. */
+  const domainsOf = (pod: Pod, node: Node): (string | undefined)[] =>
+    constraintsFor(pod, 'DoNotSchedule').map((constraint) =>
+      takesPart(pod, node) && constraint.includes({ node })
+        ? node.metadata.labels?.[constraint.topologyKey]
+        : undefined,
+    );
   return {
     name: NAME,
     preFilter(state, pod, snapshot) {
@@ -87,7 +94,7 @@ export function createPodTopologySpread(
       { event: 'node/delete', hint: (pod, node) => takesPart(pod, node as Node) },
       {
         event: 'node/update-label',
-        hint: (pod, old, now) => takesPart(pod, old as Node) || takesPart(pod, now as Node),
+        hint: (pod, old, now) => !deepEqual(domainsOf(pod, old as Node), domainsOf(pod, now as Node)),
       },
       { event: 'node/update-taint', hint: (pod, _old, node) => takesPart(pod, node as Node) },
       {

@@ -19,7 +19,7 @@ export interface SpreadConstraint {
   /** Matching pods on a node. */
   count(node: NodeInfo): number;
   /** Whether the node takes part. */
-  includes(node: NodeInfo): boolean;
+  includes(node: Pick<NodeInfo, 'node'>): boolean;
   matches(other: Pod): boolean;
 }
 
@@ -86,7 +86,7 @@ function prepare(
   };
 }
 
-function toleratesNode(pod: Pod, node: NodeInfo): boolean {
+function toleratesNode(pod: Pod, node: Pick<NodeInfo, 'node'>): boolean {
   const tolerations = pod.spec?.tolerations ?? [];
   return (node.node.spec?.taints ?? []).every(
     (t) =>

@@ -17,7 +17,7 @@ import type { VolumeBindingDeps } from './volume-objects.ts';
 const NAME = 'VolumeBinding';
 const NO_VOLUME = unresolvable(NAME, "node(s) didn't find available persistent volumes to bind");
 const NO_CAPACITY = unresolvable(NAME, 'node(s) did not have enough free storage');
-const AFFINITY = unresolvable(NAME, 'node(s) had volume node affinity conflict');
+const AFFINITY = unresolvable(NAME, "node(s) didn't match PersistentVolume's node affinity");
 const LOST = unresolvable(NAME, 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)');
 
 interface Kept {
@@ -77,6 +77,10 @@ export function createVolumeBinding(
     },
     unreserve: (state, pod) => giveBack(state, pod),
     postBind: (state, pod) => giveBack(state, pod),
+    preBindPreFlight: (state) =>
+      (state.get(NAME) as Kept | undefined)?.chosen === undefined
+        ? { code: 'skip', reasons: [], plugin: NAME }
+        : undefined,
     async preBind(state, _pod, target) {
       const volumes = (state.get(NAME) as Kept | undefined)?.chosen;
       return volumes === undefined ? undefined : bindClaims(deps, { volumes, timeoutMs: args.bindTimeoutMs }, target);

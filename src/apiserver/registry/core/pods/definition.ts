@@ -45,7 +45,7 @@ export function podDefinitions({
           create: ({ namespace, name, body, dryRun }) =>
             bindPod(deps, { namespace, name, binding: body as Binding, dryRun }),
         },
-        eviction: { create: (request) => evictPod(deps, request) },
+        eviction: { alike: 'policy/v1beta1', create: (request) => evictPod(deps, request) },
       },
       ...(kubeletConnector === undefined && explainPod === undefined ? {} : { connectSubresources }),
     }),

@@ -1,5 +1,6 @@
 /** Deletes a pod unless a disruption budget forbids it. Upstream: registry/core/pod/storage/eviction.go. */
 import type { Pod } from '../../../../api/gen/core-v1.ts';
+import type { DeleteOptions } from '../../../../api/gen/meta-v1.ts';
 import type { Eviction, PodDisruptionBudget } from '../../../../api/gen/policy-v1.ts';
 import { PodDisruptionBudgets, Pods } from '../../../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../../../api/label-selector.ts';
@@ -14,12 +15,14 @@ import {
 import { formatTime } from '../../../../api/time.ts';
 import type { KubernetesObject } from '../../../../api/object.ts';
 import type { NamedCreateRequest } from '../../resource-definition.ts';
+import { checkPreconditions } from '../../preconditions.ts';
 import { successStatus } from '../../success-status.ts';
 import type { BindingDeps } from './binding.ts';
 
 /** A budget that records more pods than this is not kept up by its controller. */
 const MAX_DISRUPTED_PODS = 2000;
 const REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget.";
+const PODS = { group: '', resource: 'pods' };
 const BUDGETS = { group: 'policy', resource: 'poddisruptionbudgets' };
 
 function isReady(pod: Pod): boolean {
@@ -133,13 +136,21 @@ export async function evictPod(deps: BindingDeps, request: NamedCreateRequest): 
   if ((eviction.metadata?.name ?? name) !== name)
     throw badRequest('name in URL does not match name in Eviction object');
   const pod = await deps.objects.getFresh(Pods, namespace, name);
-  if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
+  if (pod === undefined) throw notFound(PODS, name);
   if (!ignoresBudgets(pod)) await spendBudget(deps, pod, dryRun);
+  const options: DeleteOptions = { ...eviction.deleteOptions, ...(dryRun ? { dryRun: ['All'] } : {}) };
   if (!dryRun && pod.metadata.deletionTimestamp === undefined) {
     const now = formatTime(deps.clock.nowMs());
-    await deps.objects.guaranteedUpdate(Pods, namespace, name, (current) => markedForEviction(current, now));
+    const { resourceVersion } = (
+      await deps.objects.guaranteedUpdate(Pods, namespace, name, (current) => {
+        checkPreconditions(PODS, current, options);
+        return markedForEviction(current, now);
+      })
+    ).metadata;
+    // The caller asked for the revision before the mark.
+    if (options.preconditions?.resourceVersion !== undefined)
+      options.preconditions = { ...options.preconditions, resourceVersion: resourceVersion! };
   }
-  const options = { ...eviction.deleteOptions, ...(dryRun ? { dryRun: ['All'] } : {}) };
   await deps.objects.delete(Pods, { namespace, name }, options, context);
   return successStatus();
 }

@@ -120,11 +120,6 @@ function readinessGates(pod: Pod): string {
   return `${gates.filter((gate) => hasCondition(pod, gate.conditionType)).length}/${gates.length}`;
 }
 
-/** The STATUS column: phase, or what tells more. */
-export function podStatusText(pod: Pod): string {
-  return summarize(pod).reason;
-}
-
 /** Printer of pods. */
 export const podPrinter: Printer<Pod> = printerOf(
   [

@@ -4,24 +4,26 @@
  */
 
 const PIECE_BYTES = 64 * 1024;
-const LARGEST_KEPT_BYTES = 4096;
+const LARGEST_SHARED_BYTES = 4096;
 
 /** Where short-lived values are kept. */
 export class ByteArena {
   #piece = Buffer.alloc(0);
   #used = 0;
 
-  /** A copy of the bytes in shared memory; large ones as they are. */
-  keep(bytes: Uint8Array): Uint8Array {
-    const { length } = bytes;
-    if (length > LARGEST_KEPT_BYTES) return bytes;
+  /** The text's UTF-8 bytes; of a long text in memory of its own. */
+  encode(text: string): Buffer {
+    const length = Buffer.byteLength(text);
+    const kept = length > LARGEST_SHARED_BYTES ? Buffer.allocUnsafeSlow(length) : this.#take(length);
+    kept.write(text);
+    return kept;
+  }
+
+  #take(length: number): Buffer {
     if (this.#used + length > this.#piece.length) {
       this.#piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
       this.#used = 0;
     }
-    const kept = this.#piece.subarray(this.#used, this.#used + length);
-    kept.set(bytes);
-    this.#used += length;
-    return kept;
+    return this.#piece.subarray(this.#used, (this.#used += length));
   }
 }

@@ -1,0 +1,46 @@
+/** What expressions that select devices see: `device`, with attributes and capacities by domain. Upstream: dynamic-resource-allocation/cel. */
+import type { DeviceAttribute } from '../gen/resource-v1.ts';
+import { compile, type Program } from './compile.ts';
+import { createEnvironment, type CelEnvironment } from './environment.ts';
+import { quantityOf } from './libraries/quantity.ts';
+import { semverOf } from './libraries/semver.ts';
+import { BOOL, DYN, mapType, scalarType, STRING, structOf, type ValueType } from './value-types.ts';
+
+/** Maps by domain: one without values is empty, not missing. The evaluator knows maps by their class alone. */
+function byDomain(inside: ValueType): ValueType {
+  const plain = mapType(mapType(inside));
+  const value = (json: unknown): Map<string, unknown> => {
+    const domains = plain.value(json) as Map<string, unknown>;
+    const found = new Map(domains);
+    domains.get = (domain) => found.get(domain) ?? new Map<string, unknown>();
+    return domains;
+  };
+  return { ...plain, value };
+}
+
+const ATTRIBUTE: ValueType = { ...DYN, value: attributeValue };
+
+/** The variable `device`. */
+export const DEVICE_TYPE = structOf('DRADevice', {
+  driver: STRING,
+  allowMultipleAllocations: BOOL,
+  attributes: byDomain(ATTRIBUTE),
+  capacity: byDomain(scalarType('kubernetes.Quantity', (json) => quantityOf(json as string))),
+});
+
+function attributeValue(json: unknown): unknown {
+  const { bool, int, string, version, bools, ints, strings, versions } = json as DeviceAttribute;
+  if (int !== undefined) return BigInt(int);
+  if (version !== undefined) return semverOf(version, false);
+  if (ints !== undefined) return ints.map(BigInt);
+  if (versions !== undefined) return versions.map((each) => semverOf(each, false));
+  return bool ?? string ?? bools ?? strings;
+}
+
+let environment: CelEnvironment | undefined;
+
+/** Compiles a selector. Throws `CompileError`. */
+export function compileDeviceSelector(expression: string): Program {
+  environment ??= createEnvironment({ device: DEVICE_TYPE.name }, DEVICE_TYPE.declared);
+  return compile(expression, { environment, returnTypes: ['bool'] });
+}

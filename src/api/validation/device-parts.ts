@@ -1,0 +1,163 @@
+/** What claims, classes, slices and rules about devices share. Upstream: apis/resource/validation. */
+import { compileDeviceSelector } from '../cel/device-types.ts';
+import { CompileError } from '../cel/texts.ts';
+import type { Field } from '../field-error.ts';
+import type { DeviceSelector, DeviceTaint, DeviceToleration, OpaqueDeviceConfiguration } from '../gen/resource-v1.ts';
+import { validateLabelName } from '../meta-validation.ts';
+import { isDns1123Label, isDns1123Subdomain, isLabelValue } from '../names.ts';
+import { validateChoice } from './common.ts';
+import { validateCSIDriverName } from './storage.ts';
+
+const MAX_SELECTORS = 32;
+const MAX_EXPRESSION_LENGTH = 10 * 1024;
+const MAX_OPAQUE_LENGTH = 10 * 1024;
+const MAX_POOL_NAME_LENGTH = 253;
+const MAX_ID_LENGTH = 32;
+const MAX_BINDING_CONDITIONS = 4;
+const EFFECTS = ['NoExecute', 'NoSchedule', 'None'];
+
+/** How the items of a list are checked. */
+export interface ListChecks<T> {
+  /** More are too many: then none is looked at. */
+  readonly max?: number;
+  item(item: T, field: Field): void;
+  /** What no two items may have in common. */
+  key?(item: T): string;
+}
+
+/** A list. */
+export function validateList<T>(list: readonly T[] | undefined, field: Field, checks: ListChecks<T>): void {
+  const items = list ?? [];
+  const { max = Infinity, key } = checks;
+  if (items.length > max) return field.tooMany(items.length, max);
+  for (const [index, item] of items.entries()) checks.item(item, field.item(index));
+  if (key === undefined) return;
+  const seen = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    if (seen.has(key(item))) field.item(index).duplicate(key(item));
+    seen.add(key(item));
+  }
+}
+
+/** A driver's name. */
+export const validateDriverName = validateCSIDriverName;
+
+/** A name that is a DNS label. */
+export function validateLabelLikeName(name: string | undefined, field: Field): void {
+  if ((name ?? '') === '') field.required();
+  else field.complain(name, isDns1123Label(name!));
+}
+
+/** A pool: domains, separated by slashes. */
+export function validatePoolName(name: string | undefined, field: Field): void {
+  if (name === undefined || name === '') return field.required();
+  if (name.length > MAX_POOL_NAME_LENGTH) field.tooLong(MAX_POOL_NAME_LENGTH);
+  for (const part of name.split('/')) field.complain(part, isDns1123Subdomain(part));
+}
+
+/** The name of an attribute or a capacity: an identifier, perhaps after a domain and a slash. */
+export function validateDeviceQualifiedName(name: string, field: Field): void {
+  const slash = name.indexOf('/');
+  if (slash < 0) return validateIdentifier(name, field);
+  const [domain, identifier] = [name.slice(0, slash), name.slice(slash + 1)];
+  if (identifier.includes('/')) return field.invalid(name, 'must not contain more than one slash');
+  if (domain === '') field.invalid('', 'the domain must not be empty');
+  else validateDriverName(domain, field);
+  if (identifier === '') field.invalid('', 'the name must not be empty');
+  else validateIdentifier(identifier, field);
+}
+
+/** The same with a domain, as constraints name attributes. */
+export function validateDeviceFullName(name: string, field: Field): void {
+  validateDeviceQualifiedName(name, field);
+  if (!name.includes('/'))
+    field.invalid(name, 'a fully qualified name must be a domain and a name separated by a slash');
+}
+
+function validateIdentifier(text: string, field: Field): void {
+  if (text.length > MAX_ID_LENGTH) field.tooLong(MAX_ID_LENGTH);
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(text))
+    field.invalid(
+      text,
+      "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')",
+    );
+}
+
+/** Selectors: that each has an expression which compiles. */
+export function validateDeviceSelectors(selectors: readonly DeviceSelector[] | undefined, field: Field): void {
+  validateList(selectors, field, {
+    max: MAX_SELECTORS,
+    item({ cel }, at) {
+      if (cel === undefined) at.at('cel').required();
+      else validateSelectorExpression(cel.expression ?? '', at.at('cel').at('expression'));
+    },
+  });
+}
+
+function validateSelectorExpression(expression: string, field: Field): void {
+  if (expression.length > MAX_EXPRESSION_LENGTH) return field.tooLong(MAX_EXPRESSION_LENGTH);
+  try {
+    compileDeviceSelector(expression);
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error;
+    field.invalid(expression, error.message);
+  }
+}
+
+/** Settings for a driver: an object that is not too large. */
+export function validateDeviceConfiguration(
+  { opaque }: { readonly opaque?: OpaqueDeviceConfiguration },
+  field: Field,
+): void {
+  const at = field.at('opaque');
+  if (opaque === undefined) return at.required();
+  validateDriverName(opaque.driver, at.at('driver'));
+  validateOpaque(opaque.parameters, at.at('parameters'));
+}
+
+/** An object of anything. */
+export function validateOpaque(value: unknown, field: Field): void {
+  if (value === undefined || value === null) field.required();
+  else if (JSON.stringify(value).length > MAX_OPAQUE_LENGTH) field.tooLong(MAX_OPAQUE_LENGTH);
+  else if (typeof value !== 'object' || Array.isArray(value))
+    field.invalid('<value omitted>', 'must be a valid JSON object');
+}
+
+/** A taint of a device. */
+export function validateDeviceTaint(taint: DeviceTaint, field: Field): void {
+  validateLabelName(taint.key ?? '', field.at('key'));
+  if ((taint.value ?? '') !== '') field.at('value').complain(taint.value, isLabelValue(taint.value!));
+  validateChoice(taint.effect, EFFECTS, field.at('effect'));
+}
+
+/** Tolerations of taints of devices. */
+export function validateDeviceTolerations(tolerations: readonly DeviceToleration[] | undefined, field: Field): void {
+  validateList(tolerations, field, {
+    item({ key = '', operator = '', value = '', effect = '' }, at) {
+      if (key !== '') validateLabelName(key, at.at('key'));
+      validateChoice(operator, ['Equal', 'Exists'], at.at('operator'));
+      if (operator === 'Equal') at.at('value').complain(value, isLabelValue(value));
+      if (operator === 'Exists' && value !== '') at.at('value').invalid(value, 'must be empty for operator `Exists`');
+      if (effect !== '') validateChoice(effect, EFFECTS, at.at('effect'));
+    },
+  });
+}
+
+/** Conditions that a pod waits for, and those that end its waiting: both or none, and none is of both kinds. */
+export function validateBindingConditions(
+  of: { readonly bindingConditions?: readonly string[]; readonly bindingFailureConditions?: readonly string[] },
+  field: Field,
+): void {
+  const { bindingConditions: good = [], bindingFailureConditions: bad = [] } = of;
+  const [atGood, atBad] = [field.at('bindingConditions'), field.at('bindingFailureConditions')];
+  const checks = { max: MAX_BINDING_CONDITIONS, item: validateLabelName, key: (name: string) => name };
+  validateList(good, atGood, checks);
+  validateList(bad, atBad, checks);
+  for (const [index, name] of bad.entries())
+    if (good.includes(name))
+      atBad.item(index).invalid(name, 'bindingFailureConditions must not overlap with bindingConditions');
+  if (good.length === 0 && bad.length > 0)
+    atGood.invalid(good, 'bindingConditions are required to use bindingFailureConditions');
+  if (bad.length === 0 && good.length > 0)
+    atBad.invalid(bad, 'bindingFailureConditions are required to use bindingConditions');
+}

@@ -1,0 +1,265 @@
+/** Devices that drivers offer, and rules that taint them. Upstream: apis/resource/validation. */
+import { deepEqual } from '../../base/equal.ts';
+import type { Field } from '../field-error.ts';
+import type {
+  CapacityRequestPolicy,
+  CapacityRequestPolicyRange,
+  Counter,
+  Device,
+  DeviceAttribute,
+  DeviceCapacity,
+  DeviceTaint,
+  ResourceSlice,
+  ResourceSliceSpec,
+} from '../gen/resource-v1.ts';
+import { isDns1123Subdomain } from '../names.ts';
+import { parseQuantity } from '../quantity.ts';
+import { validateImmutable, validateNodeSelector } from './common.ts';
+import {
+  validateBindingConditions,
+  validateDeviceQualifiedName,
+  validateDeviceTaint,
+  validateDriverName,
+  validateLabelLikeName,
+  validateList,
+  validatePoolName,
+} from './device-parts.ts';
+
+const MAX_DEVICES = 128;
+/** Where devices have taints, take from counters or have lists as attributes. */
+const MAX_LARGE_DEVICES = 64;
+const MAX_ATTRIBUTES_AND_CAPACITIES = 32;
+const MAX_TAINTS = 16;
+const MAX_COUNTER_SETS = 8;
+const MAX_COUNTERS = 32;
+const MAX_CONSUMED_SETS = 2;
+const MAX_VALUE_LENGTH = 64;
+const MAX_VALID_VALUES = 10;
+
+/** A slice; `old` where it is updated. */
+export function validateResourceSlice(slice: ResourceSlice, field: Field, old?: ResourceSlice): void {
+  const at = field.at('spec');
+  const { spec } = slice;
+  validateDriverName(spec?.driver, at.at('driver'));
+  validatePool(spec?.pool, at.at('pool'));
+  if (old !== undefined) {
+    validateImmutable(spec?.pool?.name, old.spec?.pool?.name, at.at('pool').at('name'));
+    validateImmutable(spec?.driver, old.spec?.driver, at.at('driver'));
+    validateImmutable(spec?.nodeName, old.spec?.nodeName, at.at('nodeName'));
+  }
+  validateNodes(spec, at);
+  if (spec?.sharedCounters !== undefined && spec.devices !== undefined)
+    at.invalid('', 'only one of `sharedCounters` or `devices` is allowed');
+  const before = new Map((old?.spec?.devices ?? []).map((device) => [device.name, device]));
+  validateList(spec?.devices, at.at('devices'), {
+    max: spec?.devices?.some(isLarge) === true ? MAX_LARGE_DEVICES : MAX_DEVICES,
+    item(device, place) {
+      validateDevice(device, before.get(device.name), place);
+      validateDeviceNodes(device, spec?.perDeviceNodeSelection === true, place);
+    },
+    key: ({ name }) => name ?? '',
+  });
+  validateList(spec?.sharedCounters, at.at('sharedCounters'), {
+    max: MAX_COUNTER_SETS,
+    item({ name, counters }, place) {
+      validateLabelLikeName(name, place.at('name'));
+      validateCounters(counters, place.at('counters'));
+    },
+    key: ({ name }) => name ?? '',
+  });
+}
+
+function validatePool(pool: ResourceSliceSpec['pool'] | undefined, field: Field): void {
+  validatePoolName(pool?.name, field.at('name'));
+  const { resourceSliceCount = 0, generation = 0 } = pool ?? {};
+  if (resourceSliceCount <= 0) field.at('resourceSliceCount').invalid(resourceSliceCount, 'must be greater than zero');
+  if (generation < 0) field.at('generation').invalid(generation, 'must be greater than or equal to zero');
+}
+
+function validateNodes(spec: ResourceSliceSpec | undefined, field: Field): void {
+  const ways = ['nodeName', 'nodeSelector', 'allNodes', 'perDeviceNodeSelection'] as const;
+  const taken = ways.filter((way) => spec?.[way] !== undefined && spec[way] !== '' && spec[way] !== false);
+  if (spec?.nodeName === '') field.at('nodeName').invalid('', 'must be either unset or set to a non-empty string');
+  else if (spec?.nodeName !== undefined)
+    field.at('nodeName').complain(spec.nodeName, isDns1123Subdomain(spec.nodeName));
+  for (const flag of ['allNodes', 'perDeviceNodeSelection'] as const)
+    if (spec?.[flag] === false) field.at(flag).invalid(false, 'must be either unset or set to true');
+  if (spec?.nodeSelector !== undefined) {
+    const terms = spec.nodeSelector.nodeSelectorTerms ?? [];
+    validateNodeSelector(spec.nodeSelector, field.at('nodeSelector'));
+    if (terms.length !== 1)
+      field.at('nodeSelector').at('nodeSelectorTerms').invalid(terms, 'must have exactly one node selector term');
+  }
+  const text = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
+  if (taken.length === 0) field.required(text);
+  else if (taken.length > 1) field.invalid(listed(taken), `${text}, but multiple fields are set`);
+}
+
+function listed(names: readonly string[]): string {
+  return `{${names.map((name) => `\`${name}\``).join(', ')}}`;
+}
+
+function isLarge({ taints = [], consumesCounters = [], attributes = {} }: Device): boolean {
+  const isList = ({ bools, ints, strings, versions }: DeviceAttribute): boolean =>
+    (bools ?? ints ?? strings ?? versions) !== undefined;
+  return taints.length > 0 || consumesCounters.length > 0 || Object.values(attributes).some(isList);
+}
+
+function validateDevice(device: Device, old: Device | undefined, field: Field): void {
+  validateLabelLikeName(device.name, field.at('name'));
+  const { attributes = {}, capacity = {}, taints } = device;
+  const count = Object.keys(attributes).length + Object.keys(capacity).length;
+  if (count > MAX_ATTRIBUTES_AND_CAPACITIES)
+    field.invalid(
+      count,
+      `the total number of attributes and capacities must not exceed ${MAX_ATTRIBUTES_AND_CAPACITIES}`,
+    );
+  for (const [name, attribute] of Object.entries(attributes)) {
+    validateDeviceQualifiedName(name, field.at('attributes'));
+    validateAttribute(attribute, field.at('attributes').key(name));
+  }
+  if (!deepEqual(old?.capacity ?? {}, capacity))
+    for (const [name, value] of Object.entries(capacity)) {
+      validateDeviceQualifiedName(name, field.at('capacity'));
+      validateCapacity(value, device.allowMultipleAllocations === true, field.at('capacity').key(name));
+    }
+  if (!deepEqual(old?.taints ?? [], taints ?? []))
+    validateList(taints, field.at('taints'), { max: MAX_TAINTS, item: validateDeviceTaint });
+  validateList(device.consumesCounters, field.at('consumesCounters'), {
+    max: MAX_CONSUMED_SETS,
+    item({ counterSet, counters }, at) {
+      validateLabelLikeName(counterSet, at.at('counterSet'));
+      validateCounters(counters, at.at('counters'));
+    },
+    key: ({ counterSet }) => counterSet ?? '',
+  });
+  validateBindingConditions(device, field);
+}
+
+function validateDeviceNodes(device: Device, isPerDevice: boolean, field: Field): void {
+  const { nodeName, nodeSelector, allNodes } = device;
+  const ways = ['nodeName', 'nodeSelector', 'allNodes'] as const;
+  if (!isPerDevice) {
+    if (ways.some((way) => device[way] !== undefined))
+      field.invalid(
+        null,
+        '`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec',
+      );
+    return;
+  }
+  if (nodeName === '') field.at('nodeName').invalid('', 'must not be empty');
+  else if (nodeName !== undefined) field.at('nodeName').complain(nodeName, isDns1123Subdomain(nodeName));
+  if (nodeSelector !== undefined) validateNodeSelector(nodeSelector, field.at('nodeSelector'));
+  if (allNodes === false) field.at('allNodes').invalid(false, 'must be either unset or set to true');
+  const taken = ways.filter((way) => device[way] !== undefined && device[way] !== '' && device[way] !== false);
+  const text =
+    'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
+  if (taken.length === 0) field.required(text);
+  else if (taken.length > 1) field.invalid(listed(taken), text);
+}
+
+const SEMVER =
+  /^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-(0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*)(\.(0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*))*)?(\+[\dA-Za-z-]+(\.[\dA-Za-z-]+)*)?$/;
+
+function validateAttribute(attribute: DeviceAttribute, field: Field): void {
+  const version = (text: string, at: Field): void => {
+    if (!SEMVER.test(text)) at.invalid(text, 'must be a string compatible with semver.org spec 2.0.0');
+    if (text.length > MAX_VALUE_LENGTH) at.tooLong(MAX_VALUE_LENGTH);
+  };
+  const string = (text: string, at: Field): void => {
+    if (text.length > MAX_VALUE_LENGTH) at.tooLong(MAX_VALUE_LENGTH);
+  };
+  if (attribute.string !== undefined) string(attribute.string, field.at('string'));
+  if (attribute.version !== undefined) version(attribute.version, field.at('version'));
+  validateList(attribute.strings, field.at('strings'), { item: string });
+  validateList(attribute.versions, field.at('versions'), { item: version });
+  for (const name of ['bools', 'ints', 'strings', 'versions'] as const)
+    if (attribute[name]?.length === 0) field.at(name).invalid([], 'must not be empty if specified');
+  const given = Object.values(attribute).filter((value) => value !== undefined).length;
+  if (given !== 1) field.invalid(given === 0 ? '' : attribute, 'exactly one value must be specified');
+}
+
+function validateCounters(counters: Readonly<Record<string, Counter>> | undefined, field: Field): void {
+  const names = Object.keys(counters ?? {});
+  if (names.length === 0) field.required();
+  else if (names.length > MAX_COUNTERS) field.tooMany(names.length, MAX_COUNTERS);
+  else for (const name of names) validateLabelLikeName(name, field);
+}
+
+const nanos = (quantity: string): bigint => parseQuantity(quantity).nanos;
+
+function validateCapacity({ value, requestPolicy }: DeviceCapacity, isShared: boolean, field: Field): void {
+  if (requestPolicy === undefined) return;
+  const at = field.at('requestPolicy');
+  if (!isShared) return at.forbidden('allowMultipleAllocations must be true');
+  const { validValues = [], validRange } = requestPolicy;
+  if (validValues.length > 0 && validRange !== undefined)
+    at.forbidden('exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time');
+  else if (validValues.length > 0) validateValidValues(requestPolicy, value, at);
+  else if (validRange !== undefined) validateValidRange(requestPolicy, validRange, { value, field: at });
+}
+
+function validateValidValues(
+  { default: usual, validValues }: CapacityRequestPolicy,
+  value: string,
+  field: Field,
+): void {
+  if (usual === undefined) return field.at('default').required('required when validValues is defined');
+  const at = field.at('validValues');
+  const values = validValues ?? [];
+  for (const [index, option] of values.entries())
+    if (index > 0 && nanos(values[index - 1]!) > nanos(option))
+      at.item(index).invalid(option, 'values must be sorted in ascending order');
+  validateList(values, at, {
+    max: MAX_VALID_VALUES,
+    item(option, place) {
+      if (nanos(option) > nanos(value)) place.invalid(option, `option is larger than capacity value: ${value}`);
+    },
+    key: (option) => String(nanos(option)),
+  });
+  if (!values.some((option) => nanos(option) === nanos(usual)))
+    at.invalid(usual, 'default value is not valid according to the requestPolicy');
+}
+
+function validateValidRange(
+  { default: usual }: CapacityRequestPolicy,
+  { min, max, step }: CapacityRequestPolicyRange,
+  { value, field }: { readonly value: string; readonly field: Field },
+): void {
+  if (usual === undefined) return field.at('default').required('required when validRange is defined');
+  const at = field.at('validRange');
+  if (min === undefined) return at.at('min').required('required when validRange is defined');
+  if (nanos(min) > nanos(value)) at.at('min').invalid(min, `min is larger than capacity value: ${value}`);
+  if (nanos(usual) < nanos(min)) at.at('default').invalid(usual, `default is less than min: ${min}`);
+  if (max !== undefined) {
+    if (nanos(min) > nanos(max)) at.at('max').invalid(min, `min is larger than max: ${max}`);
+    if (nanos(max) > nanos(value)) at.at('max').invalid(max, `max is larger than capacity value: ${value}`);
+    if (nanos(usual) > nanos(max)) at.at('default').invalid(usual, `default is more than max: ${max}`);
+  }
+  if (step === undefined) return;
+  if (nanos(step) <= 0n) return at.at('step').invalid(step, 'must be greater than zero');
+  if (nanos(min) + nanos(step) > nanos(value))
+    at.at('step').invalid(step, `one step is larger than capacity value: ${value}`);
+  for (const end of max === undefined ? [usual] : [usual, max])
+    if ((nanos(end) - nanos(min)) % nanos(step) !== 0n)
+      at.at('step').invalid(end, `value is not a multiple of a given step (${step}) from (${min})`);
+}
+
+/** A rule that taints devices. */
+export interface TaintRule {
+  readonly spec?: {
+    readonly deviceSelector?: { readonly driver?: string; readonly pool?: string; readonly device?: string };
+    readonly taint: DeviceTaint;
+  };
+}
+
+/** A rule: which devices, and the taint. */
+export function validateDeviceTaintRule({ spec }: TaintRule, field: Field): void {
+  const at = field.at('spec');
+  const { driver, pool, device } = spec?.deviceSelector ?? {};
+  const selector = at.at('deviceSelector');
+  if (driver !== undefined) validateDriverName(driver, selector.at('driver'));
+  if (pool !== undefined) validatePoolName(pool, selector.at('pool'));
+  if (device !== undefined) validateLabelLikeName(device, selector.at('device'));
+  validateDeviceTaint(spec?.taint ?? { key: '', effect: '' }, at.at('taint'));
+}

@@ -1,0 +1,190 @@
+/**
+ * Sources that volumes of pods and persistent volumes share: disks, network file systems, block devices. Upstream: the
+ * validate…VolumeSource functions of apis/core/validation.
+ */
+import type { Field } from '../field-error.ts';
+import type {
+  AzureDiskVolumeSource,
+  AzureFilePersistentVolumeSource,
+  CSIPersistentVolumeSource,
+  CSIVolumeSource,
+  FCVolumeSource,
+  FlexVolumeSource,
+  GitRepoVolumeSource,
+  GlusterfsPersistentVolumeSource,
+  ISCSIPersistentVolumeSource,
+  QuobyteVolumeSource,
+  StorageOSPersistentVolumeSource,
+} from '../gen/core-v1.ts';
+import { inclusiveRangeText, isDns1123Label } from '../names.ts';
+import { validateOptionalChoice } from './common.ts';
+import { validateCSIDriverName } from './storage.ts';
+
+/** What must be said of a source: texts and lists that may not be empty. */
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  awsElasticBlockStore: ['volumeID'],
+  azureDisk: ['diskName', 'diskURI'],
+  azureFile: ['secretName', 'shareName'],
+  cephfs: ['monitors'],
+  cinder: ['volumeID'],
+  flexVolume: ['driver'],
+  gcePersistentDisk: ['pdName'],
+  gitRepo: ['repository'],
+  glusterfs: ['endpoints', 'path'],
+  iscsi: ['targetPortal', 'iqn'],
+  photonPersistentDisk: ['pdID'],
+  portworxVolume: ['volumeID'],
+  quobyte: ['volume'],
+  rbd: ['monitors', 'image'],
+  scaleIO: ['gateway', 'system', 'volumeName'],
+  storageos: ['volumeName'],
+  vsphereVolume: ['volumePath'],
+};
+
+const CHECKS: Readonly<Record<string, (source: never, field: Field) => void>> = {
+  awsElasticBlockStore: validatePartition,
+  azureDisk: validateAzureDisk,
+  azureFile: validateAzureFile,
+  cinder: validateSecretRef,
+  csi: validateCsi,
+  fc: validateFc,
+  flexVolume: validateFlexVolume,
+  gcePersistentDisk: validatePartition,
+  gitRepo: validateGitRepo,
+  glusterfs: validateGlusterfs,
+  iscsi: validateIscsi,
+  quobyte: validateQuobyte,
+  storageos: validateStorageOs,
+};
+
+/** The source of this name, where it is one of these; others are left to whoever knows them. */
+export function validateVolumeSource(name: string, source: object, field: Field): void {
+  const at = field.at(name);
+  for (const needed of NEEDED[name] ?? []) {
+    const value = (source as Readonly<Record<string, string | readonly unknown[] | undefined>>)[needed];
+    if ((value?.length ?? 0) === 0) at.at(needed).required();
+  }
+  CHECKS[name]?.(source as never, at);
+}
+
+/** A path inside a volume. */
+export function validateLocalPath(path: string, field: Field): void {
+  if (path.startsWith('/')) field.invalid(path, 'must be a relative path');
+  validatePathNoBacksteps(path, field);
+}
+
+/** A path without a way up. */
+export function validatePathNoBacksteps(path: string, field: Field): void {
+  if (path.split('/').includes('..')) field.invalid(path, "must not contain '..'");
+}
+
+function validatePartition({ partition = 0 }: { readonly partition?: number }, field: Field): void {
+  if (partition < 0 || partition > 255) field.at('partition').invalid(partition, inclusiveRangeText(1, 255));
+}
+
+/** A secret that is named. */
+function validateSecretRef({ secretRef }: { readonly secretRef?: { readonly name?: string } }, field: Field): void {
+  if (secretRef !== undefined && (secretRef.name ?? '') === '') field.at('secretRef').at('name').required();
+}
+
+function validateAzureDisk({ cachingMode, kind, diskURI = '' }: AzureDiskVolumeSource, field: Field): void {
+  validateOptionalChoice(cachingMode, ['None', 'ReadOnly', 'ReadWrite'], field.at('cachingMode'));
+  validateOptionalChoice(kind, ['Dedicated', 'Managed', 'Shared'], field.at('kind'));
+  if (kind === 'Managed' && !diskURI.startsWith('/subscriptions/'))
+    field
+      .at('diskURI')
+      .notSupported(diskURI, [
+        '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}',
+      ]);
+  if (kind !== undefined && kind !== 'Managed' && !diskURI.startsWith('https://'))
+    field
+      .at('diskURI')
+      .notSupported(diskURI, ['https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd']);
+}
+
+function validateAzureFile({ secretNamespace }: AzureFilePersistentVolumeSource, field: Field): void {
+  if (secretNamespace === '') field.at('secretNamespace').required();
+}
+
+const CSI_SECRETS = [
+  'controllerPublishSecretRef',
+  'controllerExpandSecretRef',
+  'nodePublishSecretRef',
+  'nodeExpandSecretRef',
+] as const;
+
+function validateCsi(source: CSIVolumeSource | CSIPersistentVolumeSource, field: Field): void {
+  validateCSIDriverName(source.driver, field.at('driver'));
+  const isPersistent = 'volumeHandle' in source;
+  for (const name of CSI_SECRETS) {
+    const secret = (source as CSIPersistentVolumeSource)[name];
+    if (secret === undefined) continue;
+    if ((secret.name ?? '') === '') field.at(name).at('name').required();
+    if (isPersistent && (secret.namespace ?? '') === '') field.at(name).at('namespace').required();
+  }
+}
+
+function validateFc({ targetWWNs = [], wwids = [], lun }: FCVolumeSource, field: Field): void {
+  const at = field.at('targetWWNs');
+  if (targetWWNs.length === 0 && wwids.length === 0)
+    at.required('must specify either targetWWNs or wwids, but not both');
+  if (targetWWNs.length > 0 && wwids.length > 0)
+    at.invalid(targetWWNs, 'targetWWNs and wwids can not be specified simultaneously');
+  if (targetWWNs.length === 0) return;
+  if (lun === undefined) field.at('lun').required('lun is required if targetWWNs is specified');
+  else validateLun(lun, field);
+}
+
+function validateLun(lun: number, field: Field): void {
+  if (lun < 0 || lun > 255) field.at('lun').invalid(lun, inclusiveRangeText(0, 255));
+}
+
+function validateFlexVolume({ options = {} }: FlexVolumeSource, field: Field): void {
+  for (const key of Object.keys(options))
+    if (/\.(kubernetes|k8s)\.io$/.test(`.${key.split('/')[0]!.toLowerCase()}`))
+      field.at('options').key(key).invalid(key, 'kubernetes.io and k8s.io namespaces are reserved');
+}
+
+function validateGitRepo({ directory = '' }: GitRepoVolumeSource, field: Field): void {
+  validateLocalPath(directory, field.at('directory'));
+}
+
+function validateGlusterfs({ endpointsNamespace }: GlusterfsPersistentVolumeSource, field: Field): void {
+  if (endpointsNamespace === '')
+    field.at('endpointsNamespace').invalid('', 'if the endpointnamespace is set, it must be a valid namespace name');
+}
+
+const ISCSI_NAMES = [
+  /^iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+$/,
+  /^eui.[A-Za-z0-9]{16}$/,
+  /^naa.[A-Za-z0-9]{32}$/,
+] as const;
+
+function validateIscsi(source: ISCSIPersistentVolumeSource, field: Field): void {
+  const { iqn = '', lun = 0, initiatorName, secretRef } = source;
+  if (iqn !== '') validateIscsiName(iqn, field.at('iqn'));
+  validateLun(lun, field);
+  if ((source.chapAuthDiscovery === true || source.chapAuthSession === true) && secretRef === undefined)
+    field.at('secretRef').required();
+  validateSecretRef(source, field);
+  if (initiatorName !== undefined) validateIscsiName(initiatorName, field.at('initiatorname'));
+}
+
+function validateIscsiName(name: string, field: Field): void {
+  if (!/^(iqn|eui|naa)/.test(name)) field.invalid(name, 'must be valid format starting with iqn, eui, or naa');
+  else if (!ISCSI_NAMES.some((form) => form.test(name))) field.invalid(name, 'must be valid format');
+}
+
+function validateQuobyte({ registry = '' }: QuobyteVolumeSource, field: Field): void {
+  const text = 'must be a host:port pair or multiple pairs separated by commas';
+  if (registry === '') field.at('registry').required(text);
+  else if (!registry.split(',').every((pair) => /^([^:]*|\[.*\]):\d*$/.test(pair)))
+    field.at('registry').invalid(registry, text);
+}
+
+function validateStorageOs(source: StorageOSPersistentVolumeSource, field: Field): void {
+  const { volumeName = '', volumeNamespace = '' } = source;
+  if (volumeName !== '') field.at('volumeName').complain(volumeName, isDns1123Label(volumeName));
+  if (volumeNamespace !== '') field.at('volumeNamespace').complain(volumeNamespace, isDns1123Label(volumeNamespace));
+  validateSecretRef(source, field);
+}

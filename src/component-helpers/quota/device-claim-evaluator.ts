@@ -1,0 +1,106 @@
+/**
+ * What claims of devices count against quotas: devices by class, and as the extended resources that the classes stand for,
+ * of which the pod for whose extended resources a claim was made has counted its own. Upstream:
+ * pkg/quota/v1/evaluator/core/resource_claims.go.
+ */
+import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
+import { quantityValue } from '../../api/quantity.ts';
+import { controllerOf } from '../owner-references.ts';
+import { DEVICE_CLASS_RESOURCES, EXTENDED_RESOURCE_CLAIM } from '../resource-claims.ts';
+import type { QuotaEvaluator, QuotaLookups } from './evaluator.ts';
+import { isExtended, podUsage } from './pod-evaluator.ts';
+import type { Quantities } from './resource-lists.ts';
+
+const DEVICES_SUFFIX = '.deviceclass.resource.k8s.io/devices';
+const CLAIM_COUNT = 'count/resourceclaims.resource.k8s.io';
+const REQUESTS = 'requests.';
+/** A request for all devices of a class may get so many. */
+const MAX_ALLOCATED = 32;
+
+/** Measures claims of devices. */
+export function createDeviceClaimEvaluator(lookups: QuotaLookups): QuotaEvaluator {
+  const standsFor = (resource: string): boolean =>
+    isExtended(resource) &&
+    lookups
+      .deviceClasses()
+      .some(
+        ({ metadata, spec }) =>
+          spec.extendedResourceName === resource || `${DEVICE_CLASS_RESOURCES}${metadata.name}` === resource,
+      );
+  return {
+    measures: (name) =>
+      name === CLAIM_COUNT ||
+      name.endsWith(DEVICES_SUFFIX) ||
+      (name.startsWith(REQUESTS) && standsFor(name.slice(REQUESTS.length))),
+    usage(object, nowMs) {
+      const claim = object as ResourceClaim;
+      const devices = devicesByClass(claim);
+      const usage: Record<string, string> = { [CLAIM_COUNT]: '1' };
+      for (const [name, count] of devices) usage[`${name}${DEVICES_SUFFIX}`] = String(count);
+      const counted = countedByPod(lookups, claim, nowMs);
+      for (const [resource, count] of resourcesOf(lookups, devices)) {
+        const left = count - quantityValue(counted[`${REQUESTS}${resource}`] ?? '0');
+        if (left > 0) usage[`${REQUESTS}${resource}`] = String(left);
+      }
+      return usage;
+    },
+    inScope: () => false,
+    unsaid: () => undefined,
+  };
+}
+
+/** Of alternatives the most that may be taken. */
+function devicesByClass(claim: ResourceClaim): ReadonlyMap<string, number> {
+  const devices = new Map<string, number>();
+  for (const { exactly, firstAvailable = [] } of claim.spec?.devices?.requests ?? []) {
+    const most = new Map<string, number>();
+    for (const { deviceClassName, allocationMode, count = 1 } of exactly === undefined ? firstAvailable : [exactly]) {
+      const wanted = allocationMode === 'All' ? MAX_ALLOCATED : count;
+      most.set(deviceClassName, Math.max(wanted, most.get(deviceClassName) ?? 0));
+    }
+    for (const [name, count] of most) devices.set(name, (devices.get(name) ?? 0) + count);
+  }
+  return devices;
+}
+
+/** The devices as the resources that their classes stand for, by both names. */
+function resourcesOf(
+  { deviceClasses }: QuotaLookups,
+  devices: ReadonlyMap<string, number>,
+): ReadonlyMap<string, number> {
+  const resources = new Map<string, number>();
+  for (const [name, count] of devices) resources.set(`${DEVICE_CLASS_RESOURCES}${name}`, count);
+  for (const { metadata, spec } of devices.size === 0 ? [] : deviceClasses()) {
+    const count = devices.get(metadata.name ?? '');
+    if (count !== undefined && (spec.extendedResourceName ?? '') !== '')
+      resources.set(spec.extendedResourceName ?? '', count);
+  }
+  return resources;
+}
+
+/** What the pod counts whose extended resources the claim is for: one claim of a pod may take it off. */
+function countedByPod(lookups: QuotaLookups, claim: ResourceClaim, nowMs: number): Quantities {
+  const { namespace = '', name } = claim.metadata;
+  const owner = ownerOf(claim);
+  if (owner === undefined) return {};
+  const pod = lookups.pod(namespace, owner.name);
+  if (pod?.metadata.uid !== owner.uid) return {};
+  const said = pod.status?.extendedResourceClaimStatus;
+  const isIt =
+    said === undefined
+      ? !lookups.resourceClaims(namespace).some((other) => ownerOf(other)?.uid === owner.uid && isOlder(other, claim))
+      : said.resourceClaimName === name;
+  return isIt ? podUsage(pod, nowMs) : {};
+}
+
+function ownerOf(claim: ResourceClaim): { readonly name: string; readonly uid: string } | undefined {
+  if (claim.metadata.annotations?.[EXTENDED_RESOURCE_CLAIM] !== 'true') return undefined;
+  const owner = controllerOf(claim);
+  return owner?.kind === 'Pod' && owner.apiVersion === 'v1' ? owner : undefined;
+}
+
+/** Of two of the same second, the first by name. */
+function isOlder({ metadata: a }: ResourceClaim, { metadata: b }: ResourceClaim): boolean {
+  const [bornA, bornB] = [a.creationTimestamp ?? '', b.creationTimestamp ?? ''];
+  return bornA < bornB || (bornA === bornB && (a.name ?? '') < (b.name ?? ''));
+}

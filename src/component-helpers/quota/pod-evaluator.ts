@@ -1,0 +1,98 @@
+/** What pods count against quotas. Upstream: pkg/quota/v1/evaluator/core/pods.go. */
+import type { Pod, ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
+import { computePodQosClass } from '../../api/pod-qos.ts';
+import { parseTime } from '../../api/time.ts';
+import { isPodTerminal } from '../pods.ts';
+import { DEVICE_CLASS_RESOURCES } from '../resource-claims.ts';
+import { classInScope, type QuotaEvaluator } from './evaluator.ts';
+import { podTotals, type Quantities } from './resource-lists.ts';
+
+const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
+
+/** Whether quotas count the resource by this name after `requests.`: others' resources, and those device classes stand for. */
+export function isExtended(name: string): boolean {
+  return name.startsWith(DEVICE_CLASS_RESOURCES) || (name.includes('/') && !name.includes('kubernetes.io/'));
+}
+
+/** Measures pods. */
+export const podEvaluator: QuotaEvaluator = {
+  measures: (name) =>
+    name === 'pods' ||
+    name === 'count/pods' ||
+    COMPUTE.includes(name.replace(/^(requests|limits)\./, '')) ||
+    /^(requests\.)?hugepages-/.test(name) ||
+    (name.startsWith('requests.') && isExtended(name.slice('requests.'.length))),
+  usage: (object, nowMs) => podUsage(object as Pod, nowMs),
+  inScope: (scope, object) => podInScope(scope, object as Pod),
+  unsaid: (names, object) => podUnsaid(names, object as Pod),
+};
+
+/** What a pod counts. */
+export function podUsage(pod: Pod, nowMs: number): Quantities {
+  const usage: Record<string, string> = { 'count/pods': '1' };
+  if (isPodTerminal(pod) || isStuck(pod, nowMs) || pod.spec === undefined) return usage;
+  usage['pods'] = '1';
+  for (const [name, quantity] of Object.entries(podTotals(pod.spec, 'requests'))) {
+    if (COMPUTE.includes(name) || name.startsWith('hugepages-')) usage[name] = quantity;
+    usage[`requests.${name}`] = quantity;
+  }
+  for (const [name, quantity] of Object.entries(podTotals(pod.spec, 'limits'))) {
+    if (COMPUTE.includes(name)) usage[`limits.${name}`] = quantity;
+  }
+  return usage;
+}
+
+/** Past its grace period: its node does not answer, and what it used shall not be blocked for ever. */
+function isStuck(pod: Pod, nowMs: number): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return false;
+  return nowMs > parseTime(deletionTimestamp) + deletionGracePeriodSeconds * 1000;
+}
+
+function podInScope({ scopeName, operator, values = [] }: ScopedResourceSelectorRequirement, pod: Pod): boolean {
+  const spec = pod.spec;
+  const terminating = spec?.activeDeadlineSeconds !== undefined;
+  const bestEffort = computePodQosClass(pod) === 'BestEffort';
+  switch (scopeName) {
+    case 'Terminating':
+      return terminating;
+    case 'NotTerminating':
+      return !terminating;
+    case 'BestEffort':
+      return bestEffort;
+    case 'NotBestEffort':
+      return !bestEffort;
+    case 'PriorityClass':
+      return classInScope(spec?.priorityClassName ?? '', operator, values);
+    case 'CrossNamespacePodAffinity':
+      return crossesNamespaces(pod);
+    default:
+      return false;
+  }
+}
+
+function crossesNamespaces({ spec }: Pod): boolean {
+  const { podAffinity, podAntiAffinity } = spec?.affinity ?? {};
+  const terms = [podAffinity, podAntiAffinity].flatMap((affinity) => [
+    ...(affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((weighted) => weighted.podAffinityTerm),
+  ]);
+  return terms.some((term) => (term.namespaces ?? []).length > 0 || term.namespaceSelector !== undefined);
+}
+
+/** Compute resources under quota must be said by every container, or by the pod. */
+function podUnsaid(names: readonly string[], { spec }: Pod): string | undefined {
+  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  const parts: string[] = [];
+  for (const name of names.toSorted()) {
+    const [, kind = 'requests.', resource = ''] = /^(requests\.|limits\.)?(.*)$/.exec(name) ?? [];
+    if (!COMPUTE.slice(0, 2).includes(resource)) continue;
+    const field = kind === 'limits.' ? 'limits' : 'requests';
+    if (spec?.resources?.[field]?.[resource] !== undefined) continue;
+    const silent = containers
+      .filter((container) => container.resources?.[field]?.[resource] === undefined)
+      .map((container) => container.name);
+    if (silent.length > 0) parts.push(`${name} for: ${silent.join(',')}`);
+  }
+  return parts.length === 0 ? undefined : `must specify ${parts.join('; ')}`;
+}

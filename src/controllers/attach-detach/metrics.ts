@@ -1,0 +1,50 @@
+/** Volumes that nodes are to have and have, counted whenever somebody asks. Upstream: attachdetach/metrics. */
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { createGroupCounts } from '../group-counts.ts';
+import { wantedVolumes, type VolumeLookup } from './attachments.ts';
+
+/** What is counted. */
+export interface AttachmentsSeen {
+  readonly nodes: Informer<Node>;
+  /** With the index `node`. */
+  readonly pods: Informer<Pod>;
+  readonly attachments: Informer<VolumeAttachment>;
+  readonly lookup: VolumeLookup;
+}
+
+/** Starts the collector. The function that is returned ends it. */
+export function exposeAttachments(metrics: Metrics, seen: AttachmentsSeen): () => void {
+  const total = metrics.gauge({
+    name: 'attachdetach_controller_total_volumes',
+    help: 'Volumes that nodes are to have (desired_state_of_world) and have (actual_state_of_world).',
+    labels: ['plugin_name', 'state'],
+  });
+  const inUse = metrics.gauge({
+    name: 'storage_count_attachable_volumes_in_use',
+    help: 'Volumes that pods of a node use.',
+    labels: ['node', 'volume_plugin'],
+  });
+  const counts = createGroupCounts();
+  const end = metrics.beforeExpose(() => {
+    const wanted = seen.nodes.list().flatMap(({ metadata: { name: node = '' } }) =>
+      [...wantedVolumes(seen.pods.byIndex('node', node), seen.lookup).values()].map(({ driver }) => ({
+        node,
+        plugin: `kubernetes.io/csi:${driver}`,
+      })),
+    );
+    const attached = seen.attachments
+      .list()
+      .filter(({ status }) => status?.attached === true)
+      .map(({ spec }) => ({ plugin: `kubernetes.io/csi:${spec.attacher}`, state: 'actual_state_of_world' }));
+    const desired = wanted.map(({ plugin }) => ({ plugin, state: 'desired_state_of_world' }));
+    counts.tell(total, [...desired, ...attached], ({ plugin, state }) => ({ plugin_name: plugin, state }));
+    counts.tell(inUse, wanted, ({ node, plugin }) => ({ node, volume_plugin: plugin }));
+  });
+  return () => {
+    end();
+    counts.forget();
+  };
+}

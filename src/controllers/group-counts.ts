@@ -1,0 +1,29 @@
+/** Gauges that tell how many objects there are of each set of labels, as counted last: what has gone is told no more. */
+import type { Gauge } from '../platform/metrics.ts';
+
+/** Labels of one series. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** What several gauges have told. */
+export interface GroupCounts {
+  /** Counts the objects anew. */
+  tell<T>(to: Gauge, objects: readonly T[], labelsOf: (object: T) => Labels): void;
+  /** Takes back all that was told. */
+  forget(): void;
+}
+
+/** Nothing told yet. */
+export function createGroupCounts(): GroupCounts {
+  const told = new Map<Gauge, readonly Labels[]>();
+  const tell: GroupCounts['tell'] = (to, objects, labelsOf) => {
+    for (const old of told.get(to) ?? []) to.remove(old);
+    const groups = [...Map.groupBy(objects, (object) => JSON.stringify(labelsOf(object)))];
+    const now = groups.map(([text, group]) => ({ labels: JSON.parse(text) as Labels, count: group.length }));
+    for (const { labels, count } of now) to.set(count, labels);
+    told.set(
+      to,
+      now.map(({ labels }) => labels),
+    );
+  };
+  return { tell, forget: () => told.keys().forEach((gauge) => tell(gauge, [], () => ({}))) };
+}

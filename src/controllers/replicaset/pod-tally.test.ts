@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Pods } from '../../api/gen/resources.ts';
+import { compileLabelMap } from '../../api/label-selector.ts';
+import { formatTime } from '../../api/time.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Informer, InformerHandler } from '../../client/informer.ts';
+import { keyOfObject, ObjectStore } from '../../client/object-store.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { isPodActive, isPodReady, isPodTerminating, msUntilAvailable } from '../../component-helpers/pods.ts';
+import { indexPodsByController } from '../pod-events.ts';
+import { createPodTallies, type PodCounts, type TallyRules } from './pod-tally.ts';
+
+const START_MS = 1_700_000_000_000;
+
+/** An informer that is told what changes. */
+function toldInformer() {
+  const store = new ObjectStore<Pod>();
+  const handlers: InformerHandler<Pod>[] = [];
+  const informer = {
+    info: Pods,
+    byIndex: (index: string, value: string) => store.byIndex(index, value),
+    addIndex: (name: string, keys: (pod: Pod) => readonly string[]) => store.addIndex(name, keys),
+    addHandler: (handler: InformerHandler<Pod>) => void handlers.push(handler),
+  };
+  return {
+    informer: informer as unknown as Informer<Pod>,
+    list: () => store.list(),
+    put(pod: Pod) {
+      const old = store.set(keyOfObject(pod), pod);
+      for (const handler of handlers)
+        if (old === undefined) handler.onAdd?.(pod, false);
+        else handler.onUpdate?.(old, pod);
+    },
+    remove(key: string) {
+      const old = store.delete(key);
+      if (old !== undefined) for (const handler of handlers) handler.onDelete?.(old, false);
+    },
+  };
+}
+
+/** All pods looked at, as upstream does. */
+function recount(all: readonly Pod[], uid: string, { rules, nowMs }: { rules: TallyRules; nowMs: number }): PodCounts {
+  const owned = all.filter((pod) => controllerOf(pod)?.uid === uid);
+  const active = owned.filter((pod) => isPodActive(pod) && rules.selector.matches(pod.metadata.labels));
+  const waits = active.map((pod) => msUntilAvailable(pod, rules.minReadySeconds, nowMs));
+  const later = waits.filter((ms) => ms !== undefined && ms > 0) as number[];
+  return {
+    active: active.length,
+    labeled: active.filter((pod) => compileLabelMap(rules.templateLabels).matches(pod.metadata.labels)).length,
+    ready: active.filter(isPodReady).length,
+    available: waits.filter((ms) => ms === 0).length,
+    terminating: owned.filter(isPodTerminating).length,
+    ...(later.length === 0 ? {} : { nextAvailableMs: nowMs + Math.min(...later) }),
+  };
+}
+
+const aPod = fc.record({
+  name: fc.constantFrom('p0', 'p1', 'p2', 'p3', 'p4'),
+  life: fc.constantFrom('1', '2'),
+  controller: fc.constantFrom('a', 'a', 'a', 'b', undefined),
+  labels: fc.constantFrom<Record<string, string> | undefined>(
+    { app: 'web', tier: 'x' },
+    { app: 'web' },
+    { app: 'other' },
+    undefined,
+  ),
+  phase: fc.constantFrom('Pending', 'Running', 'Running', 'Succeeded', 'Failed'),
+  deleted: fc.boolean(),
+  ready: fc.constantFrom(undefined, 'False', 'True', 'True'),
+  sinceS: fc.option(fc.integer({ min: -20, max: 20 }), { nil: undefined }),
+});
+const someRules = fc.record({
+  app: fc.constantFrom('web', 'other'),
+  templateLabels: fc.constantFrom<Record<string, string>>({ app: 'web', tier: 'x' }, { app: 'web' }),
+  minReadySeconds: fc.constantFrom(0, 0, 5, 15),
+});
+type PodFacts = typeof aPod extends fc.Arbitrary<infer T> ? T : never;
+type Step = { pod: PodFacts } | { gone: string } | { passS: number } | { rules: unknown } | { owner: 'gone' };
+
+function podOf({ name, life, controller, labels, phase, deleted, ready, sinceS }: PodFacts, nowMs: number): Pod {
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'rs', uid: controller ?? '', controller: true };
+  const since = sinceS === undefined ? {} : { lastTransitionTime: formatTime(nowMs + sinceS * 1000) };
+  return {
+    metadata: {
+      name,
+      namespace: 'ns',
+      uid: `${name}-${life}`,
+      ...(labels === undefined ? {} : { labels }),
+      ...(controller === undefined ? {} : { ownerReferences: [owner] }),
+      ...(deleted ? { deletionTimestamp: formatTime(nowMs) } : {}),
+    },
+    status: { phase, ...(ready === undefined ? {} : { conditions: [{ type: 'Ready', status: ready, ...since }] }) },
+  };
+}
+
+test('whatever comes, changes and goes, the tally equals a recount', () => {
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    { weight: 8, arbitrary: fc.record({ pod: aPod }) },
+    { weight: 1, arbitrary: fc.record({ gone: fc.constantFrom('p0', 'p1', 'p2', 'p3', 'p4') }) },
+    { weight: 2, arbitrary: fc.record({ passS: fc.integer({ min: 1, max: 12 }) }) },
+    { weight: 1, arbitrary: fc.record({ rules: someRules }) },
+    { weight: 1, arbitrary: fc.constant({ owner: 'gone' } as const) },
+  );
+  fc.assert(
+    fc.property(someRules, fc.array(step, { maxLength: 40 }), (first, steps) => {
+      const told = toldInformer();
+      indexPodsByController(told.informer);
+      const tallies = createPodTallies(told.informer);
+      const owner = { metadata: { name: 'rs', namespace: 'ns', uid: 'a' } };
+      let facts = first;
+      let nowMs = START_MS;
+      for (const next of steps) {
+        if ('pod' in next) told.put(podOf(next.pod, nowMs));
+        else if ('gone' in next) told.remove(`ns/${next.gone}`);
+        else if ('passS' in next) nowMs += next.passS * 1000;
+        else if ('rules' in next) facts = next.rules as typeof first;
+        else tallies.forget(owner);
+        const { app, templateLabels, minReadySeconds } = facts;
+        const rules = { selector: compileLabelMap({ app }), templateLabels, minReadySeconds };
+        const tally = tallies.of(owner, rules);
+        assert.deepEqual(tally.counts(nowMs), recount(told.list(), 'a', { rules, nowMs }));
+        const owned = told.list().filter((pod) => controllerOf(pod)?.uid === 'a' && isPodActive(pod));
+        const [mine, strange] = [true, false].map((is) =>
+          owned.filter(({ metadata }) => rules.selector.matches(metadata.labels) === is),
+        );
+        assert.deepEqual(new Set(tally.active()), new Set(mine));
+        assert.deepEqual(new Set(tally.toRelease()), new Set(strange));
+      }
+    }),
+    { numRuns: 300, seed: 36 },
+  );
+});

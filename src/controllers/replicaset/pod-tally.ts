@@ -1,0 +1,151 @@
+/**
+ * The pods of an owner, counted as they come, change and go: a sync looks at none of them. Upstream: FilterActivePods,
+ * ClaimPods and calculateStatus count all of them at each sync; the numbers are the same.
+ *
+ * Invariant: what is told equals counting what the informer holds anew. So there is one way in, {@link PodTally.put}, by
+ * which the pod's earlier part is replaced, and an owner that counts by other rules than before gets a new tally.
+ */
+import { deepEqual } from '../../base/equal.ts';
+import { compileLabelMap, type LabelMatcher, type Labels } from '../../api/label-selector.ts';
+import { parseTime } from '../../api/time.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Informer } from '../../client/informer.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { isPodActive, isPodReady, isPodTerminating, podCondition } from '../../component-helpers/pods.ts';
+import { PODS_BY_CONTROLLER } from '../pod-events.ts';
+import type { ReplicaOwner } from './flavours.ts';
+
+/** How many pods an owner has at one moment. All but `terminating` are of active pods that its selector matches. */
+export interface PodCounts {
+  readonly active: number;
+  /** With all labels of the template. */
+  readonly labeled: number;
+  readonly ready: number;
+  /** Ready for `minReadySeconds`. */
+  readonly available: number;
+  readonly terminating: number;
+  /** When the next ready pod becomes available by time alone. */
+  readonly nextAvailableMs?: number;
+}
+
+/** By what an owner counts. */
+export interface TallyRules {
+  readonly selector: LabelMatcher;
+  readonly templateLabels: Labels;
+  readonly minReadySeconds: number;
+}
+
+/** The pods of one owner, by uid. */
+export class PodTally {
+  readonly rules: TallyRules;
+  readonly #template: LabelMatcher;
+  readonly #active = new Map<string, Pod>();
+  readonly #released = new Map<string, Pod>();
+  readonly #labeled = new Set<string>();
+  readonly #ready = new Set<string>();
+  readonly #terminating = new Set<string>();
+  /** Ready pods that are not available as far as is known, and since when they will be. */
+  readonly #availableAtMs = new Map<string, number>();
+
+  constructor(rules: TallyRules, pods: readonly Pod[]) {
+    this.rules = rules;
+    this.#template = compileLabelMap(rules.templateLabels);
+    for (const pod of pods) this.put(pod);
+  }
+
+  /** Counts the pod as it is now. */
+  put(pod: Pod): void {
+    const { uid = '', labels } = pod.metadata;
+    this.remove(uid);
+    if (isPodTerminating(pod)) this.#terminating.add(uid);
+    if (!isPodActive(pod)) return;
+    if (!this.rules.selector.matches(labels)) return void this.#released.set(uid, pod);
+    this.#active.set(uid, pod);
+    if (this.#template.matches(labels)) this.#labeled.add(uid);
+    if (!isPodReady(pod)) return;
+    this.#ready.add(uid);
+    if (this.rules.minReadySeconds === 0) return;
+    const sinceMs = parseTime(podCondition(pod, 'Ready')?.lastTransitionTime);
+    this.#availableAtMs.set(uid, Number.isNaN(sinceMs) ? Infinity : sinceMs + this.rules.minReadySeconds * 1000);
+  }
+
+  /** The pod is gone, or another's. */
+  remove(uid: string): void {
+    this.#active.delete(uid);
+    this.#released.delete(uid);
+    this.#labeled.delete(uid);
+    this.#ready.delete(uid);
+    this.#terminating.delete(uid);
+    this.#availableAtMs.delete(uid);
+  }
+
+  /** The numbers at `nowMs`, which never goes back: who became available stays so until the pod changes. */
+  counts(nowMs: number): PodCounts {
+    let nextMs = Infinity;
+    for (const [uid, atMs] of this.#availableAtMs) {
+      if (atMs <= nowMs) this.#availableAtMs.delete(uid);
+      else nextMs = Math.min(nextMs, atMs);
+    }
+    return {
+      active: this.#active.size,
+      labeled: this.#labeled.size,
+      ready: this.#ready.size,
+      available: this.#ready.size - this.#availableAtMs.size,
+      terminating: this.#terminating.size,
+      ...(nextMs === Infinity ? {} : { nextAvailableMs: nextMs }),
+    };
+  }
+
+  /** Active pods that the selector matches. */
+  active(): Pod[] {
+    return [...this.#active.values()];
+  }
+
+  /** Active pods that the selector no longer matches. */
+  toRelease(): Pod[] {
+    return [...this.#released.values()];
+  }
+}
+
+/** The tallies of one kind of owners. */
+export interface PodTallies {
+  /** What the informer holds of the owner's pods, counted by these rules; kept up from then on. */
+  of(owner: ReplicaOwner, rules: TallyRules): PodTally;
+  /** The owner is gone. */
+  forget(owner: ReplicaOwner): void;
+}
+
+/** Attaches the handler. The informer has {@link PODS_BY_CONTROLLER}. */
+export function createPodTallies(pods: Informer<Pod>): PodTallies {
+  const tallies = new Map<string, PodTally>();
+  const tallyOf = (pod: Pod): PodTally | undefined => tallies.get(controllerOf(pod)?.uid ?? '');
+
+  pods.addHandler({
+    onAdd: (pod) => tallyOf(pod)?.put(pod),
+    onUpdate(old, pod) {
+      tallyOf(old)?.remove(old.metadata.uid ?? '');
+      tallyOf(pod)?.put(pod);
+    },
+    // A deletion tells the state that was stored last, so the one put last.
+    onDelete: (pod) => tallyOf(pod)?.remove(pod.metadata.uid ?? ''),
+  });
+  return {
+    of(owner, rules) {
+      const { uid = '' } = owner.metadata;
+      const known = tallies.get(uid);
+      if (known !== undefined && sameRules(known.rules, rules)) return known;
+      const tally = new PodTally(rules, pods.byIndex(PODS_BY_CONTROLLER, uid));
+      tallies.set(uid, tally);
+      return tally;
+    },
+    forget: (owner) => void tallies.delete(owner.metadata.uid ?? ''),
+  };
+}
+
+function sameRules(known: TallyRules, rules: TallyRules): boolean {
+  return (
+    known.minReadySeconds === rules.minReadySeconds &&
+    known.selector.toString() === rules.selector.toString() &&
+    deepEqual(known.templateLabels, rules.templateLabels)
+  );
+}

@@ -1,2 +1,0 @@
-/** The version the kubelet reports. */
-export const KUBERNETES_VERSION = 'v1.36.0';
