@@ -57,7 +57,8 @@ describe('taints of devices', () => {
       const name = `p${index}`;
       const spec = { nodeName: 'n', containers: [{ name: 'app', image: 'i' }], terminationGracePeriodSeconds: 0 };
       const pod = await h.create(Pods, { metadata: { namespace: 'default', name }, spec });
-      await h.create(ResourceClaims, { metadata: { namespace: 'default', name }, spec: {} });
+      const devices = { requests: [{ name: 'r', exactly: { deviceClassName: 'k' } }] };
+      await h.create(ResourceClaims, { metadata: { namespace: 'default', name }, spec: { devices } });
       const reservedFor = [{ resource: 'pods', name, uid: pod.metadata.uid! }];
       const result = { driver, pool: 'p', device: 'd', request: 'r', tolerations: list };
       const status = { allocation: { devices: { results: [result] } }, reservedFor };

@@ -1,4 +1,5 @@
 /** resource.k8s.io. Upstream: registry/resource. */
+import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { setResourceClaimDefaults, setResourceClaimTemplateDefaults } from '../../../api/defaults/cluster.ts';
 import {
   DeviceClasses,
@@ -24,11 +25,16 @@ import {
   validateResourceClaimTemplateUpdate,
   validateResourceClaimUpdate,
   validateResourceSlice,
+  validateResourceSliceUpdate,
 } from '../../../api/validation/resource-claim.ts';
+import {
+  dropStatusOfReturnedDevices,
+  validateResourceClaimStatusUpdate,
+} from '../../../api/validation/resource-claim-status.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { resourceClaimPrinter, resourceSlicePrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
-import { specOf } from '../kind-strategy.ts';
+import { specOf, type StatusRules } from '../kind-strategy.ts';
 import type { ResourceDefinition, SelectableFields } from '../resource-definition.ts';
 import type { RegistryServices } from '../services.ts';
 import { claimConversion, claimTemplateConversion, sliceConversion } from './conversion.ts';
@@ -46,6 +52,11 @@ export function dynamicResourceDefinitions({ platform }: Pick<RegistryServices, 
   return [...claimDefinitions, ...deviceDefinitions(platform.clock)];
 }
 
+const claimStatusRules: StatusRules<ResourceClaim> = {
+  prepareForUpdate: dropStatusOfReturnedDevices,
+  validateUpdate: validateResourceClaimStatusUpdate,
+};
+
 const claimDefinitions: readonly ResourceDefinition[] = [
   defineResource(DeviceClasses, { rules: { generationOf: specOf, validate: validateDeviceClass } }),
   defineResource(DeviceClassesV1beta1, { rules: { generationOf: specOf, validate: validateDeviceClass } }),
@@ -57,6 +68,7 @@ const claimDefinitions: readonly ResourceDefinition[] = [
       validate: validateResourceClaim,
       validateUpdate: validateResourceClaimUpdate,
     },
+    statusRules: claimStatusRules,
     printer: resourceClaimPrinter,
   }),
   defineResource(ResourceClaimsV1beta1, { rules: { emptyStatus: {} }, conversion: claimConversion }),
@@ -67,6 +79,7 @@ const claimDefinitions: readonly ResourceDefinition[] = [
       validate: validateResourceClaim,
       validateUpdate: validateResourceClaimUpdate,
     },
+    statusRules: claimStatusRules,
     printer: resourceClaimPrinter,
   }),
   defineResource(ResourceClaimTemplates, {
@@ -91,7 +104,7 @@ function deviceDefinitions(clock: Clock): ResourceDefinition[] {
   const ruleRules = { emptyStatus: {}, generationOf: specOf, ...taintRuleRules(clock) };
   return [
     defineResource(ResourceSlices, {
-      rules: { ...sliceRules, validate: validateResourceSlice },
+      rules: { ...sliceRules, validate: validateResourceSlice, validateUpdate: validateResourceSliceUpdate },
       printer: resourceSlicePrinter,
       selectableFields: sliceFields,
     }),
@@ -101,7 +114,7 @@ function deviceDefinitions(clock: Clock): ResourceDefinition[] {
       selectableFields: sliceFields,
     }),
     defineResource(ResourceSlicesV1beta2, {
-      rules: { ...sliceRules, validate: validateResourceSlice },
+      rules: { ...sliceRules, validate: validateResourceSlice, validateUpdate: validateResourceSliceUpdate },
       printer: resourceSlicePrinter,
       selectableFields: sliceFields,
     }),
