@@ -75,7 +75,7 @@ test('what a claim asks beside its requests refers to them', () => {
       ],
     ],
     [
-      { config: [{ opaque: { driver: '', parameters: [] } }] },
+      { config: [{ opaque: { driver: '', parameters: [] as object as typeof opaque.parameters } }] },
       [
         'spec.devices.config[0].opaque.driver: Required value',
         'spec.devices.config[0].opaque.parameters: Invalid value: []: must be a valid JSON object',
