@@ -16,3 +16,11 @@ test('the state an object had when it went says so under the revision of its end
   assert.deepEqual(JSON.parse(cell.json().toString()), asRead('7'));
   assert.deepEqual(JSON.parse(cell.at(1234).json().toString()), asRead('1234'));
 });
+
+test('an object that was forgotten is read from the bytes again', () => {
+  const cell = new RevisionCell('/a', 7, encodeStored(object));
+  const before = cell.object();
+  cell.dropDecoded();
+  assert.notEqual(cell.object(), before);
+  assert.deepEqual(cell.object(), before);
+});
