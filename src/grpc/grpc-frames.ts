@@ -18,21 +18,31 @@ export interface FrameReader {
   read(bytes: Uint8Array): readonly Uint8Array[];
 }
 
-/** Starts before the first frame. */
+/** Starts before the first frame. Pieces are put together once: a large message arrives in hundreds of them. */
 export function createFrameReader(): FrameReader {
-  let rest: Buffer = Buffer.alloc(0);
+  let pieces: Uint8Array[] = [];
+  let length = 0;
+  /** With fewer bytes nothing is complete. */
+  let wanted = HEADER_BYTES;
   return {
     read(bytes) {
-      rest =
-        rest.length === 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat([rest, bytes]);
+      pieces.push(bytes);
+      length += bytes.length;
+      if (length < wanted) return [];
+      let rest =
+        pieces.length === 1 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat(pieces, length);
       const messages: Uint8Array[] = [];
-      while (rest.length >= HEADER_BYTES) {
+      wanted = HEADER_BYTES;
+      while (rest.length >= wanted) {
         if (rest[0] !== 0) throw new GrpcError('Internal', 'a compressed message, which was not asked for');
-        const end = HEADER_BYTES + rest.readUInt32BE(1);
-        if (rest.length < end) break;
-        messages.push(rest.subarray(HEADER_BYTES, end));
-        rest = rest.subarray(end);
+        wanted = HEADER_BYTES + rest.readUInt32BE(1);
+        if (rest.length < wanted) break;
+        messages.push(rest.subarray(HEADER_BYTES, wanted));
+        rest = rest.subarray(wanted);
+        wanted = HEADER_BYTES;
       }
+      pieces = rest.length === 0 ? [] : [rest];
+      length = rest.length;
       return messages;
     },
   };

@@ -20,6 +20,7 @@ describe('controllers alone', () => {
   });
   after(async () => {
     for (const manager of managers) manager.kill('SIGKILL');
+    net.close();
     await plane?.stop();
   });
 
@@ -45,13 +46,26 @@ describe('controllers alone', () => {
     managers.push(running);
     return running;
   };
-  const holder = async (): Promise<string> =>
+  const lease = async () =>
     (
       await plane.admin
         .resource(Leases)
         .get(key)
         .catch(() => undefined)
-    )?.spec?.holderIdentity ?? '';
+    )?.spec;
+  const holder = async (): Promise<string> => (await lease())?.holderIdentity ?? '';
+  const net = createNodeNet();
+  const ask = async (path: string, more: { token?: string; cert?: boolean; port?: number } = {}): Promise<number> => {
+    const { cert, key: keyPem } = plane.tls;
+    const answer = await net.http({
+      method: 'GET',
+      url: `https://127.0.0.1:${more.port ?? securePort}${path}`,
+      headers: more.token === undefined ? {} : { authorization: `Bearer ${more.token}` },
+      tls: { insecureSkipVerify: true, ...(more.cert === true ? { certPem: cert, keyPem } : {}) },
+    });
+    answer.cancel();
+    return answer.status;
+  };
   const eventually = (what: string, check: () => Promise<boolean>): Promise<boolean> =>
     until(what, check).catch((error: Error) =>
       assert.fail(`${error.message}\n${managers.map((m) => m.stdout() + m.stderr()).join('')}`),
@@ -82,20 +96,6 @@ describe('controllers alone', () => {
   });
 
   test('health is for everybody, metrics for whom the API server lets', async () => {
-    const url = (path: string): string => `https://127.0.0.1:${securePort}${path}`;
-    const net = createNodeNet();
-    const ask = async (path: string, more: { token?: string; cert?: boolean } = {}): Promise<number> => {
-      const { cert, key } = plane.tls;
-      const identity = more.cert === true ? { certPem: cert, keyPem: key } : {};
-      const answer = await net.http({
-        method: 'GET',
-        url: url(path),
-        headers: more.token === undefined ? {} : { authorization: `Bearer ${more.token}` },
-        tls: { insecureSkipVerify: true, ...identity },
-      });
-      answer.cancel();
-      return answer.status;
-    };
     await eventually('its server', async () => (await ask('/healthz')) === 200);
     assert.equal(await ask('/metrics'), 403);
     assert.equal(await ask('/metrics', { cert: true }), 200);
@@ -108,7 +108,6 @@ describe('controllers alone', () => {
     // The refusal is remembered for ten seconds.
     await eventually('consent', async () => (await ask('/metrics', { token })) === 200);
     assert.equal(await ask('/metrics', { token: 'made-up' }), 401);
-    net.close();
   });
 
   test('a token secret is filled with the key of the file, and its token opens the door', async () => {
@@ -135,8 +134,12 @@ describe('controllers alone', () => {
   test('the leader is killed: the other takes over within the lease, and nothing is made twice', async () => {
     const [first] = managers;
     const before = await holder();
-    manager();
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const port = await freePort();
+    manager(`--secure-port=${port}`);
+    await eventually('the second serves', async () => (await ask('/healthz', { port })) === 200);
+    // It tries at least half as often as the leader renews.
+    const renewals = new Set<string | undefined>();
+    await eventually('renewals', async () => renewals.add((await lease())?.renewTime).size > 4);
     assert.equal(await holder(), before, 'one leader at a time');
     first?.kill('SIGKILL');
     await plane.kubectl(['create', 'deployment', 'late', '--image=web:1']);

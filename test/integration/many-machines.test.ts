@@ -33,7 +33,7 @@ describe('a server and two agents, one of them behind a router', () => {
     assert.match((await join('abcdef.0123456789abcdef')).stderr, /--discovery-token-ca-cert-hash/);
     const foreign = await join(`K10${'0'.repeat(64)}::abcdef.0123456789abcdef`);
     assert.match(foreign.stderr, /authority is not the one the token was made for/);
-    await sleep(1500);
+    await sleep(1500); // What is tested is a time that is over; who joins before it joins.
     assert.match((await join(`K10${pin}::abcdef.0123456789abcdef`)).stderr, /unknown there or its time is over/);
     await server.keelson('token create --ttl 0 fedcba.0123456789abcdef');
     assert.match(await server.keelson('token list'), /^fedcba\.0123456789abcdef +<forever> /m);
@@ -87,15 +87,17 @@ describe('a server and two agents, one of them behind a router', () => {
 
   it('connects pods of all nodes, by link and by tunnel', async () => {
     const names = ['on-server', 'on-agent', 'on-far'];
+    const addresses = new Map<string, string>();
+    for (const name of names) addresses.set(name, await podAddress(name));
     for (const from of names)
       for (const to of names) {
-        const address = await podAddress(to);
+        const address = addresses.get(to);
         await until(
           `${from} to ${to}`,
           async () => (await fetchFrom(from, `http://${address}:8080/cgi-bin/hostname`)) === to,
         );
         // Between pods nobody's address is changed.
-        const client = new RegExp(`${await podAddress(from)}\\]?$`);
+        const client = new RegExp(`${addresses.get(from)}\\]?$`);
         await until(`${from} is seen as itself`, async () => {
           assert.match(await fetchFrom(from, `http://${address}:8080/cgi-bin/client`), client);
           return true;
