@@ -80,3 +80,44 @@ test('a container that ended behind the back of its kubelet is told, as is a nod
     ['Pod default/p is on node-1, which is no more'],
   );
 });
+
+test('a pod without its devices, and devices ready for nobody, are told', async () => {
+  const driver = 'gpu.example.com';
+  await using cluster = await Cluster.start({ nodes: [{ draDrivers: [driver] }] });
+  const api = { apiVersion: 'resource.k8s.io/v1' };
+  const pool = { name: 'node-1', generation: 1, resourceSliceCount: 1 };
+  const requests = [{ name: 'gpu', exactly: { deviceClassName: 'gpu' } }];
+  await cluster.apply([
+    { ...api, kind: 'DeviceClass', metadata: { name: 'gpu' }, spec: {} },
+    {
+      ...api,
+      kind: 'ResourceSlice',
+      metadata: { name: 'gpus' },
+      spec: { driver, nodeName: 'node-1', pool, devices: [{ name: 'gpu-0' }] },
+    },
+    { ...api, kind: 'ResourceClaim', metadata: { name: 'mine' }, spec: { devices: { requests } } },
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p' },
+      spec: {
+        resourceClaims: [{ name: 'gpu', resourceClaimName: 'mine' }],
+        containers: [{ name: 'c', image: 'web:1', resources: { claims: [{ name: 'gpu' }] } }],
+      },
+    },
+  ]);
+  await cluster.waitFor('pod/p', 'Ready');
+  const { drivers } = cluster.nodes.machine('node-1');
+  assert.equal(drivers.ready.size, 1);
+  assert.deepEqual(disagreements(cluster), []);
+
+  drivers.reset();
+  const caller = drivers.connect(drivers.sockets[0]!, []);
+  const got = caller.unary({ service: '', method: 'NodePrepareResources' }, { claims: [{ uid: 'nobody' }] }, {});
+  await cluster.advance('1s');
+  await got;
+  assert.deepEqual(disagreements(cluster), [
+    'node-1 keeps devices ready for claim nobody, which no pod there has',
+    'Pod default/p runs without its devices',
+  ]);
+});
