@@ -3,9 +3,11 @@ import { describe, it } from 'node:test';
 import {
   ConfigMaps,
   Deployments,
+  DeviceClasses,
   LimitRanges,
   PersistentVolumeClaims,
   Pods,
+  ResourceClaims,
   ResourceQuotas,
   Services,
 } from '../api/gen/resources.ts';
@@ -106,6 +108,43 @@ describe('resource quota', () => {
     await h.remove(Deployments, 'default/d');
     await h.clock.advance(1000);
     assert.deepEqual(await used(h), { 'count/deployments.apps': '0' });
+    await h.stop();
+  });
+
+  it('counts devices once: by their pod or by its claim, charged and counted alike', async () => {
+    const hard = {
+      'requests.example.com/gpu': '3',
+      'requests.deviceclass.resource.kubernetes.io/gpu': '9',
+      'gpu.deviceclass.resource.k8s.io/devices': '9',
+    };
+    const h = await start(hard);
+    await h.create(DeviceClasses, { metadata: { name: 'gpu' }, spec: { extendedResourceName: 'example.com/gpu' } });
+    await h.clock.advance(1000);
+    const claim = (name: string, count: number, metadata: object = {}): object => ({
+      metadata: { name, ...metadata },
+      spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'gpu', count } }] } },
+    });
+    const gpus = { 'example.com/gpu': '2' };
+    const { metadata } = await h.create<Pod>(Pods, pod('a', { requests: gpus, limits: gpus }));
+    const ofPod = {
+      annotations: { 'resource.kubernetes.io/extended-resource-claim': 'true' },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'a', uid: metadata.uid, controller: true }],
+    };
+    await h.create(ResourceClaims, claim('a', 2, ofPod));
+    await h.create(ResourceClaims, claim('b', 1));
+    const counted = {
+      'requests.example.com/gpu': '3',
+      'requests.deviceclass.resource.kubernetes.io/gpu': '3',
+      'gpu.deviceclass.resource.k8s.io/devices': '3',
+    };
+    assert.deepEqual(await used(h), counted);
+    assert.match(
+      await refusal(h.create(ResourceClaims, claim('c', 1))),
+      /exceeded quota: q, requested: requests\.example/,
+    );
+    await h.create(ResourceQuotas, { metadata: { name: 'later' }, spec: { hard } });
+    await h.clock.advance(1000);
+    assert.deepEqual((await h.get<ResourceQuota>(ResourceQuotas, 'default/later')).status?.used, counted);
     await h.stop();
   });
 
