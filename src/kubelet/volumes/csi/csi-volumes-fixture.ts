@@ -6,9 +6,11 @@ import type { CSIDriverSpec } from '../../../api/gen/storage-v1.ts';
 import { createVolumeFixture, podWith, type VolumeFixture } from '../volume-fixture.ts';
 import { fakeDriverPlugin, serveFakeDriver, type FakeDriver, type FakeDriverOptions } from './csi-driver-fixture.ts';
 
-/** The driver; the volume as the node calls it; a signal that never comes. */
+/** Of the driver. */
 export const driverName = 'disks.example.com';
+/** What the node calls the volume. */
 export const unique = `kubernetes.io/csi/${driverName}^handle-1`;
+/** Is never aborted. */
 export const never = new AbortController().signal;
 
 /** The volumes of a kubelet with that driver. */
