@@ -1,6 +1,8 @@
 /** `keelson kubelet`: the node agent alone, with upstream's flags and configuration file. */
 import { Command } from 'commander';
 import { resolve } from 'node:path';
+import { parseIp } from '../base/cidr.ts';
+import { KUBERNETES_VERSION } from '../base/version.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import type { DynamicConfiguration } from '../kubelet/dynamic-configuration/dynamic-configuration.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
@@ -52,6 +54,7 @@ export function kubeletCommand(): Command {
     )
     .option('--image-credential-provider-bin-dir <dir>', 'where those programs lie')
     .addHelpText('after', '\nEvery field of KubeletConfiguration with a flag of its own can be given too; flags win.')
+    .version(`Kubernetes ${KUBERNETES_VERSION}`, '--version', 'print the version of Kubernetes')
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: KubeletFlags, command: Command) => {
@@ -173,7 +176,7 @@ function processOptions(
   return {
     identity: {
       rootDirectory: resolve(flags.rootDir),
-      nodeIps: list(flags.nodeIp ?? ''),
+      nodeIps: checkNodeIps(list(flags.nodeIp ?? '')),
       nodeLabels: labelsOf(flags.nodeLabels ?? ''),
       externalCloud: isExternalCloud(flags.cloudProvider),
       registerSchedulable: flags.registerSchedulable !== 'false',
@@ -190,6 +193,18 @@ function processOptions(
     ...credentialProviders(flags),
     pid: process.pid,
   };
+}
+
+/** One address, or one of each family. */
+function checkNodeIps(nodeIps: readonly string[]): readonly string[] {
+  const families = nodeIps.map((text) => {
+    const address = parseIp(text);
+    if (address === undefined) throw new UserError(`--node-ip: ${text} is no address`, 2);
+    return address.family;
+  });
+  if (new Set(families).size < families.length)
+    throw new UserError('--node-ip: must contain either a single IP or a dual-stack pair of IPs', 2);
+  return nodeIps;
 }
 
 /** Providers within the kubelet are gone, upstream's too. */

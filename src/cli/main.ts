@@ -35,7 +35,8 @@ const hidden: ReadonlySet<string> = new Set(['dns-server']);
 async function program([first = '']: readonly string[]): Promise<Command> {
   const root = new Command('keelson')
     .description('Kubernetes for Node.js')
-    .version(VERSION, '--version', 'print the version');
+    .version(VERSION, '--version', 'print the version')
+    .enablePositionalOptions(); // After a component's name --version is the component's, which tells upstream's.
   const names = Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
   const loaded = await Promise.all(names.map((name) => commands[name]!()));
   names.forEach((name, index) => root.addCommand(loaded[index]!(), { hidden: hidden.has(name) }));

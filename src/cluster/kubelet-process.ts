@@ -38,7 +38,6 @@ export interface KubeletProcessOptions {
 /** A running kubelet. */
 export interface KubeletProcess {
   readonly node: ClusterNode;
-  readonly standalone: boolean;
   /** Ends this process's part; containers keep running. */
   stop(): Promise<void>;
 }
@@ -95,7 +94,6 @@ async function startWithin(
   if (clients !== undefined) options.dynamic?.follow({ client: clients.client, nodeName }, signal);
   return {
     node,
-    standalone,
     async stop() {
       lifetime.abort(new Error('the kubelet is stopping'));
       await servers.stop();

@@ -61,7 +61,6 @@ export function emptyPodStatus(pod: PodIdentity): PodStatus {
     ips: [],
     containers: [],
     sandboxes: [],
-    observedAtMs: 0,
   };
 }
 

@@ -93,6 +93,13 @@ describe('wrong usage is refused before anything is done', { concurrency: 2 }, (
       says: /no cluster runs on .*never-made \(keelson up --data-dir .*never-made starts it\)/,
     },
     { args: ['status', '--output', 'xml'], code: 2, says: /Allowed choices are text, json/ },
+    { args: ['down', '--data-dir', ''], code: 2, says: /--data-dir: the name of a directory is missing/ },
+    { args: ['kubelet', '--node-ip=here', '--root-dir', dir], code: 2, says: /--node-ip: here is no address/ },
+    {
+      args: ['kubelet', '--node-ip=10.0.0.1,10.0.0.2', '--root-dir', dir],
+      code: 2,
+      says: /--node-ip: must contain either a single IP or a dual-stack pair of IPs/,
+    },
   ];
   for (const { args, code, says } of cases) {
     it(args.join(' ').replaceAll(scratch, ''), async () => {
@@ -107,6 +114,8 @@ describe('wrong usage is refused before anything is done', { concurrency: 2 }, (
 
   it('help and version', async () => {
     assert.match((await keelson('--version')).stdout, /^\d+\.\d+\.\d+\n$/);
+    for (const component of ['apiserver', 'controller-manager', 'scheduler', 'kubelet', 'proxy'])
+      assert.equal((await keelson([component, '--version'])).stdout, 'Kubernetes v1.36.0\n');
     assert.match((await keelson('up --help')).stdout, /--cluster-cidr <range>/);
     assert.equal((await keelson('--help')).code, 0);
   });

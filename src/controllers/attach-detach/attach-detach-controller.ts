@@ -28,7 +28,7 @@ import {
   wantedVolumes,
   type WantedVolume,
 } from './attachments.ts';
-import { exposeAttachments } from './metrics.ts';
+import { withVolumeCounts } from './metrics.ts';
 
 const ACCOUNT = 'attachdetach-controller';
 const NAME = 'persistentvolume-attach-detach-controller';
@@ -223,11 +223,7 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     onDelete: (node) => loop.queue.add(node.metadata.name ?? ''),
   });
   volumes.addHandler({ onUpdate: (old, volume) => void (!deepEqual(old.spec, volume.spec) && all()) });
-  return {
-    ...loop,
-    start: (signal) =>
-      loop.start(signal).finally(exposeAttachments(deps.platform.metrics, { nodes, pods, attachments, lookup })),
-  };
+  return withVolumeCounts(loop, deps.platform.metrics, { nodes, pods, attachments, lookup });
 }
 
 /** Whether volumes may have to move for it. */

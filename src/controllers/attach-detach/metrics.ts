@@ -3,11 +3,12 @@ import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import type { Controller } from '../controller.ts';
 import { createGroupCounts } from '../group-counts.ts';
 import { wantedVolumes, type VolumeLookup } from './attachments.ts';
 
 /** What is counted. */
-export interface AttachmentsSeen {
+interface AttachmentsSeen {
   readonly nodes: Informer<Node>;
   /** With the index `node`. */
   readonly pods: Informer<Pod>;
@@ -15,8 +16,13 @@ export interface AttachmentsSeen {
   readonly lookup: VolumeLookup;
 }
 
+/** The controller, whose volumes are counted while it runs. */
+export function withVolumeCounts(controller: Controller, metrics: Metrics, seen: AttachmentsSeen): Controller {
+  return { ...controller, start: (signal) => controller.start(signal).finally(exposeVolumes(metrics, seen)) };
+}
+
 /** Starts the collector. The function that is returned ends it. */
-export function exposeAttachments(metrics: Metrics, seen: AttachmentsSeen): () => void {
+function exposeVolumes(metrics: Metrics, seen: AttachmentsSeen): () => void {
   const total = metrics.gauge({
     name: 'attachdetach_controller_total_volumes',
     help: 'Volumes that nodes are to have (desired_state_of_world) and have (actual_state_of_world).',

@@ -53,26 +53,24 @@ function wantedActive({ spec, active, succeeded, failedIndexes }: JobView): numb
 /** Pods without a proper index, duplicates and those of finished indexes first; then as many others as are too many. */
 function podsForRemoval(view: JobView, surplus: number): Pod[] {
   const { active, nowMs } = view;
-  const remove: Pod[] = [];
-  let rest = rankPodsForDeletion(active, () => 0, nowMs);
-  if (isIndexed(view.spec)) {
-    const seen = new Set<number>();
-    const kept = new Set<Pod>();
-    for (const pod of rest.toReversed()) {
-      const index = completionIndex(pod);
-      const odd =
-        index === undefined ||
-        index >= (view.spec.completions ?? 0) ||
-        seen.has(index) ||
-        view.failedIndexes.has(index) ||
-        view.succeededIndexes.has(index);
-      if (odd) remove.push(pod);
-      else kept.add(pod);
-      if (index !== undefined) seen.add(index);
-    }
-    rest = rest.filter((pod) => kept.has(pod));
-  }
-  return [...remove, ...rest.slice(0, Math.max(0, surplus - remove.length))];
+  // Nearly always there is nothing to remove: then nothing is ranked.
+  if (surplus <= 0 && !active.some(oddIndex(view))) return [];
+  const ranked = rankPodsForDeletion(active, () => 0, nowMs);
+  const odd = new Set(ranked.toReversed().filter(oddIndex(view)));
+  return [...odd, ...ranked.filter((pod) => !odd.has(pod)).slice(0, Math.max(0, surplus - odd.size))];
+}
+
+/** Of indexed jobs, asked of each pod once: whether its index is none, or that of a pod before it, or a finished one. */
+function oddIndex(view: JobView): (pod: Pod) => boolean {
+  if (!isIndexed(view.spec)) return () => false;
+  const seen = new Set<number>();
+  return (pod) => {
+    const index = completionIndex(pod);
+    if (index === undefined || index >= (view.spec.completions ?? 0)) return true;
+    if (seen.has(index) || view.failedIndexes.has(index) || view.succeededIndexes.has(index)) return true;
+    seen.add(index);
+    return false;
+  };
 }
 
 function planCreation(view: JobView, missing: number): JobPlan {

@@ -27,7 +27,6 @@ function running(madeWith: ContainerResources | undefined): RuntimePodStatus {
     namespace: 'default',
     ips: [],
     sandboxes: [],
-    observedAtMs: 0,
     containers: [status as ContainerStatus],
   };
 }

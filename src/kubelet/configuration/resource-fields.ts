@@ -123,7 +123,13 @@ export const RESOURCE_FIELDS = {
     note: '',
   },
   failSwapOn: { type: 'bool', default: true, flag: 'fail-swap-on', state: 'honoured', note: '' },
-  failCgroupV1: { type: 'bool', default: true, state: 'honoured', note: '`keelson up` runs on cgroup v1 nonetheless' },
+  failCgroupV1: {
+    type: 'bool',
+    flag: 'fail-cgroupv1',
+    default: true,
+    state: 'honoured',
+    note: '`keelson up` runs on cgroup v1 nonetheless',
+  },
   protectKernelDefaults: {
     type: 'bool',
     flag: 'protect-kernel-defaults',

@@ -62,8 +62,6 @@ export interface PodStatus {
   readonly containers: readonly ContainerStatus[];
   /** Newest first. */
   readonly sandboxes: readonly SandboxStatus[];
-  /** Monotonic time of the observation. */
-  readonly observedAtMs: number;
 }
 
 /** What a listing of the runtime tells of a pod. Upstream: kubecontainer.Pod. */

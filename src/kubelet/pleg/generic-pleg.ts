@@ -47,8 +47,6 @@ export interface PodLifecycleEventGenerator {
   setRelistPeriod(periodMs: number): void;
   /** Why it is unhealthy; undefined when healthy. */
   healthProblem(): string | undefined;
-  /** Resolves when the first relist has succeeded. */
-  readonly firstRelist: Promise<void>;
 }
 
 /** What it needs. */
@@ -97,7 +95,6 @@ export function createGenericPleg(
   const inspections = new Map<string, Inspection>();
   /** Pods whose inspection failed: the next relist tries again. */
   const podsToReinspect = new Map<string, PodIdentity>();
-  const firstRelist = Promise.withResolvers<void>();
   let relistPeriodMs = config.relistPeriodMs;
   let lastRelistMs: number | undefined;
   let lastStartMs: number | undefined;
@@ -199,7 +196,6 @@ export function createGenericPleg(
     lastSeen.set(Math.floor(clock.nowMs() / 1000));
     await updateFromListing(pods, stamp);
     relistDuration.observe((clock.monotonicMs() - startedMs) / 1000);
-    firstRelist.resolve();
   }
 
   async function updateFromListing(pods: readonly RuntimePod[], stamp: ObservationStamp): Promise<void> {
@@ -253,7 +249,6 @@ export function createGenericPleg(
   }
 
   return {
-    firstRelist: firstRelist.promise,
     relist,
     requestReinspect,
     noteRuntimeEvent(uid) {

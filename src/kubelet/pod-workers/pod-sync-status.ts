@@ -55,7 +55,6 @@ export interface PodSyncStatus {
   activeUpdate: UpdatePodOptions | undefined;
   /** Order of the last sync's end among the observations of the runtime. 0: never. */
   lastSyncStamp: number;
-  readonly syncedAt: number;
   startedAt: number | undefined;
   terminatingAt: number | undefined;
   terminatedAt: number | undefined;
@@ -74,7 +73,7 @@ export interface PodSyncStatus {
 }
 
 /** A fresh record. */
-export function createPodSyncStatus(identity: { uid: string; fullName: string }, nowMs: number): PodSyncStatus {
+export function createPodSyncStatus(identity: { uid: string; fullName: string }): PodSyncStatus {
   return {
     ...identity,
     controller: undefined,
@@ -82,7 +81,6 @@ export function createPodSyncStatus(identity: { uid: string; fullName: string },
     pendingUpdate: undefined,
     activeUpdate: undefined,
     lastSyncStamp: 0,
-    syncedAt: nowMs,
     startedAt: undefined,
     terminatingAt: undefined,
     terminatedAt: undefined,

@@ -304,7 +304,7 @@ describe('effective grace period', () => {
   ];
   for (const { name, before, deletion, override, spec, seconds, shortened } of cases) {
     it(name, () => {
-      const status = createPodSyncStatus({ uid: 'a', fullName: 'a_default' }, 0);
+      const status = createPodSyncStatus({ uid: 'a', fullName: 'a_default' });
       status.gracePeriod = before;
       const given: Pod = {
         metadata: deletion === undefined ? {} : { deletionGracePeriodSeconds: deletion },

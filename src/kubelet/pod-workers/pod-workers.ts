@@ -110,12 +110,12 @@ export function createPodWorkers(deps: PodWorkersDeps, config: RequeueConfig): P
 
   /** A pod of terminal phase that does not run any more has ended before the kubelet started: only the last step is left. */
   function firstSeen(options: UpdatePodOptions, identity: { uid: string; fullName: string }): PodSyncStatus {
-    const nowMs = clock.monotonicMs();
-    const status = createPodSyncStatus(identity, nowMs);
+    const status = createPodSyncStatus(identity);
     const { pod } = options;
     if (pod === undefined || !isTerminalPhase(pod.status?.phase)) return status;
     const known = deps.podCache.peek(identity.uid);
     if (known !== undefined && !isRuntimeStatusTerminal(known)) return status;
+    const nowMs = clock.monotonicMs();
     return Object.assign(status, { terminatingAt: nowMs, terminatedAt: nowMs, startedTerminating: true });
   }
 

@@ -64,7 +64,6 @@ function actionsOf({ spec = {}, states = {}, sandboxes = [readySandbox], probes 
     name: 'web',
     namespace: 'default',
     ips: [],
-    observedAtMs: 0,
     sandboxes,
     containers: Object.entries(states).map(([name, state]) => statusOf(name, state)),
   };

@@ -167,7 +167,7 @@ function createContextBase(deps: ContainerRuntimeDeps, config: ContainerRuntimeC
     recorder,
     paths,
     subpaths: createSubpaths({ files, mounter, exec, paths }),
-    reader: createPodStatusReader({ runtime: cri.runtime, clock, messages }),
+    reader: createPodStatusReader({ runtime: cri.runtime, messages }),
     resources,
     clusterDomain,
   };

@@ -158,6 +158,7 @@ async function removePodLogs(gone: (uid: string) => boolean, context: RuntimeCon
 const parallelRemovals = 4;
 
 async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  if (items.length === 0) return;
   const rest = items.values();
   await Promise.all(
     Array.from({ length: parallelRemovals }, async () => {
@@ -176,11 +177,11 @@ export async function garbageCollect(
   const gone = (uid: string): boolean => isGone(uid, options, pods);
   const { containers } = await runtime.listContainers({});
   const dead = deadContainers(containers, context.clock.nowMs(), policy.minAgeMs);
-  await forEach(containersToRemove({ dead, policy, options, pods }), ({ container }) =>
-    removeContainer(container, context),
-  );
-  const [left, { items }] = await Promise.all([runtime.listContainers({}), runtime.listPodSandbox({})]);
-  const inUse = new Set(left.containers.map((container) => container.podSandboxId));
+  const unwanted = containersToRemove({ dead, policy, options, pods });
+  await forEach(unwanted, ({ container }) => removeContainer(container, context));
+  const left = unwanted.length === 0 ? containers : (await runtime.listContainers({})).containers;
+  const { items } = await runtime.listPodSandbox({});
+  const inUse = new Set(left.map((container) => container.podSandboxId));
   const kubelet = items.filter((sandbox) => containerFacts(sandbox.labels, {}).podUid !== '');
   await forEach(sandboxesToRemove(kubelet, inUse, gone), (sandbox) => removeSandbox(sandbox, context));
   if (options.allSourcesReady) await removePodLogs((uid) => pods.shouldPodContentBeRemoved(uid), context);

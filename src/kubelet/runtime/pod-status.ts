@@ -13,7 +13,6 @@ import type {
   PodSandboxStatus,
 } from '../../cri/gen/cri-types.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { ContainerState, ContainerStatus, PodStatus, RuntimePod, SandboxStatus } from '../container/runtime.ts';
 import { containerFacts, podUidLabel } from './labels.ts';
 import type { TerminationMessages } from './termination-message.ts';
@@ -21,7 +20,6 @@ import type { TerminationMessages } from './termination-message.ts';
 /** What reading needs. */
 export interface PodStatusDeps {
   readonly runtime: CriRuntimeService;
-  readonly clock: Clock;
   readonly messages: TerminationMessages;
 }
 
@@ -145,7 +143,7 @@ function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriCo
 }
 
 /** Makes a reader. */
-export function createPodStatusReader({ runtime, clock, messages }: PodStatusDeps): PodStatusReader {
+export function createPodStatusReader({ runtime, messages }: PodStatusDeps): PodStatusReader {
   const exited = new Map<string, { podUid: string; status: ContainerStatus }>();
   const podUids = new Map<string, string>();
   const making = new Set<Promise<string>>();
@@ -195,7 +193,6 @@ export function createPodStatusReader({ runtime, clock, messages }: PodStatusDep
       return [...groupByPod(items, containers).values()].sort((a, b) => b.createdAtMs - a.createdAtMs);
     },
     async getPodStatus(uid, name, namespace) {
-      const observedAtMs = clock.monotonicMs();
       const labelSelector = { [podUidLabel]: uid };
       const [{ items }, { containers }] = await Promise.all([
         runtime.listPodSandbox({ filter: { labelSelector } }),
@@ -216,7 +213,6 @@ export function createPodStatusReader({ runtime, clock, messages }: PodStatusDep
         uid,
         name,
         namespace,
-        observedAtMs,
         sandboxes: found,
         ips: newest?.ready ? newest.ips : [],
         containers: statuses.filter((status) => status !== undefined).toSorted((a, b) => b.createdAtMs - a.createdAtMs),

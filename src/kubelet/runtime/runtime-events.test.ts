@@ -4,7 +4,6 @@ import { it } from 'node:test';
 import { Channel } from '../../base/channel.ts';
 import type { CriRuntimeService } from '../../cri/gen/cri-types.ts';
 import type { CriEvent } from '../../cri/runtime-service.ts';
-import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { podUidLabel } from './labels.ts';
 import { createPodStatusReader } from './pod-status.ts';
 import { runtimeEvents } from './runtime-events.ts';
@@ -31,7 +30,6 @@ function world(containers: Readonly<Record<string, string>>) {
   } as unknown as CriRuntimeService;
   const reader = createPodStatusReader({
     runtime,
-    clock: new VirtualClock(),
     messages: { messageOf: async () => '' },
   });
   const seen: string[] = [];

@@ -62,7 +62,6 @@ async function createFixture(auth: Partial<KubeletAuth> = {}): Promise<Fixture> 
     ips: [],
     containers,
     sandboxes: [],
-    observedAtMs: 0,
   });
   await platform.files.makeDir('/logs');
   await platform.files.writeFile(

@@ -36,7 +36,6 @@ function runtimeStatus(...containers: RuntimeContainerStatus[]): RuntimePodStatu
     namespace: 'default',
     ips: ['10.42.0.5'],
     containers,
-    observedAtMs: 1,
     sandboxes: [{ id: 's1', ready: true, attempt: 0, createdAtMs: T0, ips: ['10.42.0.5'], networkNamespace: 'pod' }],
   };
 }
@@ -48,7 +47,6 @@ const gone: RuntimePodStatus = {
   ips: [],
   containers: [],
   sandboxes: [],
-  observedAtMs: 1,
 };
 
 function generate(

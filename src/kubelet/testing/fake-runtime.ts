@@ -144,7 +144,6 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
                 networkNamespace: 'pod',
               },
             ],
-      observedAtMs: clock.monotonicMs(),
     };
   }
 

@@ -76,7 +76,7 @@ export class VirtualClock implements Clock {
   }
 
   setTimer(delayMs: number, callback: () => void): CancelTimer {
-    return this.#schedule(delayMs, callback);
+    return this.#schedule(delayMs, callback, 0);
   }
 
   setTicker(periodMs: number, callback: () => void): CancelTimer {
@@ -194,7 +194,8 @@ export class VirtualClock implements Clock {
     return work;
   }
 
-  #schedule(delayMs: number, callback: () => void, periodMs = 0): CancelTimer {
+  /** `periodMs`: of a ticker. */
+  #schedule(delayMs: number, callback: () => void, periodMs: number): CancelTimer {
     if (Number.isNaN(delayMs)) throw new RangeError('timer delay is not a number');
     if (delayMs === Infinity) return () => undefined;
     const timer: HeapTimer = {

@@ -61,7 +61,8 @@ export interface VolumeBindingArgs {
 
 /** DynamicResources. */
 export interface DynamicResourcesArgs {
-  readonly filterTimeoutMs: number;
+  /** For devices to be made ready after they were allocated. */
+  readonly bindingTimeoutMs: number;
 }
 
 const CPU_AND_MEMORY: readonly WeightedResource[] = [
@@ -84,7 +85,7 @@ export const defaultArgs = {
   spread: {} as SpreadArgs,
   preemption: { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 } as PreemptionArgs,
   volumeBinding: { bindTimeoutMs: 600_000 } as VolumeBindingArgs,
-  dynamicResources: { filterTimeoutMs: 10_000 } as DynamicResourcesArgs,
+  dynamicResources: { bindingTimeoutMs: 600_000 } as DynamicResourcesArgs,
 };
 
 /** Readers by the plugin whose arguments they read. */
@@ -99,7 +100,7 @@ export const argReaders: Readonly<Record<string, (args: Fields) => unknown>> = {
   PodTopologySpread: readSpread,
   DefaultPreemption: readPreemption,
   VolumeBinding: readVolumeBinding,
-  DynamicResources: (args): DynamicResourcesArgs => ({ filterTimeoutMs: args.durationMs('filterTimeout', 10_000) }),
+  DynamicResources: readDynamicResources,
 };
 
 function readResources(args: Fields): readonly WeightedResource[] {
@@ -210,4 +211,13 @@ function readVolumeBinding(args: Fields): VolumeBindingArgs {
   const seconds = args.number('bindTimeoutSeconds', 600, { min: 0 });
   const shape = readShape(args, false);
   return { bindTimeoutMs: seconds * 1000, ...(shape.length === 0 ? {} : { shape }) };
+}
+
+/** `filterTimeout` is without effect: a search for devices ends after so many steps, at every run after the same. */
+function readDynamicResources(args: Fields): DynamicResourcesArgs {
+  if (args.durationMs('filterTimeout', 10_000) < 0)
+    args.invalid('filterTimeout', args.raw('filterTimeout'), 'must be zero or greater');
+  const bindingTimeoutMs = args.durationMs('bindingTimeout', defaultArgs.dynamicResources.bindingTimeoutMs);
+  if (bindingTimeoutMs < 1000) args.invalid('bindingTimeout', args.raw('bindingTimeout'), 'must be at least 1 second');
+  return { bindingTimeoutMs };
 }

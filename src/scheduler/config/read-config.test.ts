@@ -110,6 +110,11 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
     /profiles\[0\].pluginConfig\[0\].args.hardPodAffinityWeight: Invalid value: 101: not in valid range \[0-100\]/,
   ],
   [
+    'too little time for devices',
+    'profiles: [{ pluginConfig: [{ name: DynamicResources, args: { bindingTimeout: 999ms } }] }]',
+    /args.bindingTimeout: Invalid value: "999ms": must be at least 1 second/,
+  ],
+  [
     'shape missing',
     'profiles: [{ pluginConfig: [{ name: NodeResourcesFit, args: { scoringStrategy: { type: RequestedToCapacityRatio } } }] }]',
     /args.scoringStrategy.requestedToCapacityRatio.shape: Required value/,
@@ -172,12 +177,13 @@ test('durations', () => {
 test('names what it read and what changes nothing', () => {
   const text = `parallelism: 4
 clientConnection: { qps: 50, burst: 100 }
-profiles: [{ pluginConfig: [{ name: VolumeBinding, args: { shape: [{ utilization: 0, score: 0 }] } }] }]`;
+profiles: [{ pluginConfig: [{ name: VolumeBinding, args: { shape: [{ utilization: 0, score: 0 }] } }, { name: DynamicResources, args: { filterTimeout: 5s } }] }]`;
   assert.deepEqual(readSchedulerConfig(HEAD + text).withoutEffect, [
     'parallelism',
     'clientConnection.qps',
     'clientConnection.burst',
     'profiles[0].pluginConfig[0].args.shape',
+    'profiles[0].pluginConfig[1].args.filterTimeout',
   ]);
   assert.equal(readSchedulerConfig(HEAD).withoutEffect, undefined);
 });

@@ -77,6 +77,11 @@ function readRoot(root: Fields): SchedulerFile {
   return file;
 }
 
+const ARGS_WITHOUT_EFFECT: Readonly<Record<string, string>> = {
+  VolumeBinding: 'shape',
+  DynamicResources: 'filterTimeout',
+};
+
 /**
  * Filters run in one thread and answers are kept, so there is nothing to parallelize; clients here have no limits and speak
  * objects; profiles of the process are taken from outside.
@@ -93,7 +98,8 @@ function settingsWithoutEffect(root: Fields): string[] {
     ...root.objects('profiles').flatMap((profile) =>
       profile.objects('pluginConfig').flatMap((entry) => {
         const args = entry.object('args');
-        return entry.text('name', '') === 'VolumeBinding' && args.has('shape') ? [args.at('shape')] : [];
+        const idle = ARGS_WITHOUT_EFFECT[entry.text('name', '')];
+        return idle !== undefined && args.has(idle) ? [args.at(idle)] : [];
       }),
     ),
   ];

@@ -1,6 +1,7 @@
 /** All scheduler plugins. A new plugin: one folder and one line here. */
 import type {
   BalancedAllocationArgs,
+  DynamicResourcesArgs,
   FitArgs,
   InterPodAffinityArgs,
   NodeAffinityArgs,
@@ -80,7 +81,11 @@ export const defaultPlugins: readonly PluginEntry[] = [
     create: (d, args) => createInterPodAffinity(d.namespaceLabels, args as InterPodAffinityArgs | undefined),
   },
   // Before preemption: devices that nobody uses are given back rather than pods evicted.
-  { name: 'DynamicResources', weight: 2, create: (d) => createDynamicResources(d) },
+  {
+    name: 'DynamicResources',
+    weight: 2,
+    create: (d, args) => createDynamicResources(d, args as DynamicResourcesArgs | undefined),
+  },
   {
     name: 'DefaultPreemption',
     weight: 0,

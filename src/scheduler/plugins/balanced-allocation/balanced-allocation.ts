@@ -7,13 +7,8 @@ import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { defaultArgs, type BalancedAllocationArgs } from '../../config/plugin-args.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
-import {
-  countDevices,
-  mayBeDevices,
-  type DeviceCounts,
-  type DeviceLookups,
-} from '../dynamic-resources/device-counts.ts';
-import { askedOf, isScalar, roomOf, type Counting } from '../node-resources-fit/resource-room.ts';
+import { countDevices, mayBeDevices, type DeviceCounts, type DeviceLookups } from '../../devices/device-counts.ts';
+import { askedOf, isScalar, roomOf, type Counting } from '../../framework/resource-room.ts';
 
 const NAME = 'NodeResourcesBalancedAllocation';
 const EXACTLY: Counting = { assuming: false };

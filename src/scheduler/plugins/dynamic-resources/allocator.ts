@@ -14,9 +14,9 @@ import { compareQuantities } from '../../../api/quantity.ts';
 import { toleratesDeviceTaint } from '../../../component-helpers/resource-claims.ts';
 import { stableStringify } from '../../../base/stable-json.ts';
 import { configurationOf, namesRequest, type RequestAlternative, type WantedClaim } from './claim-requests.ts';
-import { changedShares, consumptionOf, hasLeft, type Amounts, type Shares } from './consumed-capacity.ts';
-import { counterUse, reaches, selectorOf, type NodeDevices, type PoolDevice } from './device-pools.ts';
-import { attributeOf } from './device-selectors.ts';
+import { changedShares, consumptionOf, hasLeft, type Amounts, type Shares } from '../../devices/consumed-capacity.ts';
+import { counterUse, reaches, selectorOf, type NodeDevices, type PoolDevice } from '../../devices/device-pools.ts';
+import { attributeOf } from '../../devices/device-selectors.ts';
 
 /** Upstream's limit of devices of one claim. */
 const MAX_DEVICES = 32;

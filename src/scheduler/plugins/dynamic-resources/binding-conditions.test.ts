@@ -10,6 +10,7 @@ import { NodeInfo } from '../../cache/node-info.ts';
 import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
 import type { Status } from '../../framework/status.ts';
 import { testPluginDeps, testPod } from '../../scheduler-fixture.ts';
+import type { DynamicResourcesArgs } from '../../config/plugin-args.ts';
 import { createDynamicResources } from './dynamic-resources.ts';
 
 const driver = 'fabric.example.com';
@@ -21,7 +22,7 @@ const device: Device = {
   bindingFailureConditions: ['broken'],
 };
 
-function set(devices: Device[] = [device]) {
+function set(devices: Device[] = [device], args?: DynamicResourcesArgs) {
   const clock = new VirtualClock();
   let version = 1;
   const claims = new Map<string, ResourceClaim>();
@@ -57,23 +58,26 @@ function set(devices: Device[] = [device]) {
     }),
   } as unknown as Client;
   const waits: object[] = [];
-  const plugin = createDynamicResources({
-    ...testPluginDeps({
-      clock,
-      pod: (_namespace, name) => pods.get(name),
-      resourceClaim: (_namespace, name) => seen(name),
-      resourceClaims: () => [...claims.keys()].map((name) => seen(name)!),
-      resourceSlices: () => [
-        {
-          metadata: { name: 's' },
-          spec: { driver, pool: { name: 'p', generation: 1, resourceSliceCount: 1 }, allNodes: true, devices },
-        },
-      ],
-      deviceClass: (name) => ({ metadata: { name }, spec: {} }),
-    }),
-    client,
-    deviceMetrics: { claimCreated: () => undefined, waitedFor: (told) => waits.push(told) },
-  });
+  const plugin = createDynamicResources(
+    {
+      ...testPluginDeps({
+        clock,
+        pod: (_namespace, name) => pods.get(name),
+        resourceClaim: (_namespace, name) => seen(name),
+        resourceClaims: () => [...claims.keys()].map((name) => seen(name)!),
+        resourceSlices: () => [
+          {
+            metadata: { name: 's' },
+            spec: { driver, pool: { name: 'p', generation: 1, resourceSliceCount: 1 }, allNodes: true, devices },
+          },
+        ],
+        deviceClass: (name) => ({ metadata: { name }, spec: {} }),
+      }),
+      client,
+      deviceMetrics: { claimCreated: () => undefined, waitedFor: (told) => waits.push(told) },
+    },
+    args,
+  );
   const states = new Map<string, { state: Map<string, unknown>; pod: Pod }>();
   const unreserve = (name: string): void => {
     const { state, pod } = states.get(name)!;
@@ -169,16 +173,21 @@ describe('devices that are made ready', () => {
     assert.deepEqual(second, [undefined]);
   });
 
-  test('are given back when they take too long', async () => {
-    const { clock, schedule, claim, waits } = set();
-    const verdicts = await schedule('p');
-    await clock.advance(599_000);
-    assert.equal(verdicts.length, 0);
-    await clock.advance(2_000);
-    assert.deepEqual(verdicts[0]?.reasons, ['resourceclaim "c": devices were not ready for binding within 600s']);
-    assert.deepEqual(waits, [{ profile: 'default-scheduler', driver, status: 'timeout', seconds: 600 }]);
-    assert.deepEqual(claim().status, {});
-  });
+  for (const [seconds, args] of [
+    [600, undefined],
+    [20, { bindingTimeoutMs: 20_000 }],
+  ] as const)
+    test(`are given back when they take longer than ${seconds} s`, async () => {
+      const { clock, schedule, claim, waits } = set([device], args);
+      const verdicts = await schedule('p');
+      await clock.advance((seconds - 1) * 1000);
+      assert.equal(verdicts.length, 0);
+      await clock.advance(2_000);
+      const reason = `resourceclaim "c": devices were not ready for binding within ${seconds}s`;
+      assert.deepEqual(verdicts[0]?.reasons, [reason]);
+      assert.deepEqual(waits, [{ profile: 'default-scheduler', driver, status: 'timeout', seconds }]);
+      assert.deepEqual(claim().status, {});
+    });
 
   test('stay with other pods that use them', async () => {
     const { clock, schedule, tell, claim } = set();

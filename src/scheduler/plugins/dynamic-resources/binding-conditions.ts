@@ -16,8 +16,6 @@ import { parseTime } from '../../../api/time.ts';
 import type { Client } from '../../../client/client.ts';
 import type { Clock } from '../../../platform/clock.ts';
 
-/** Upstream's default of the plugin's argument bindingTimeout. */
-const BINDING_TIMEOUT_MS = 600_000;
 /** Looking is free: the claims are in memory. */
 const LOOK_MS = 250;
 
@@ -93,12 +91,12 @@ function isOf(status: AllocatedDeviceStatus, result: DeviceRequestAllocationResu
  * signal's reason, and with NotFound when the pod goes.
  */
 export async function untilDevicesReady(
-  deps: BindingDeps,
+  deps: BindingDeps & { readonly bindingTimeoutMs: number },
   { pod, awaited }: { readonly pod: Pod; readonly awaited: readonly AwaitedClaim[] },
   signal: AbortSignal,
 ): Promise<BindingProblem | undefined> {
-  const { clock } = deps;
-  const limits = awaited.map((each) => ({ ...each, deadlineMs: deadlineOf(each.claim, clock) }));
+  const { clock, bindingTimeoutMs } = deps;
+  const limits = awaited.map((each) => ({ ...each, deadlineMs: begunMs(each.claim, clock) + bindingTimeoutMs }));
   for (;;) {
     if (isGone(deps, pod)) throw notFound({ group: '', resource: 'pods' }, pod.metadata.name ?? '');
     const states = limits.map((each) => ({ ...each, state: stateNow(deps, each) }));
@@ -110,7 +108,7 @@ export async function untilDevicesReady(
     const late = waiting.find(({ deadlineMs }) => clock.nowMs() >= deadlineMs);
     if (late !== undefined) {
       const { claim } = late;
-      const seconds = BINDING_TIMEOUT_MS / 1000;
+      const seconds = bindingTimeoutMs / 1000;
       const why = `resourceclaim "${claim.metadata.name}": devices were not ready for binding within ${seconds}s`;
       return { claim, why, status: 'timeout' };
     }
@@ -118,9 +116,9 @@ export async function untilDevicesReady(
   }
 }
 
-function deadlineOf({ status }: ResourceClaim, clock: Clock): number {
-  const begunMs = parseTime(status?.allocation?.allocationTimestamp ?? undefined);
-  return (Number.isNaN(begunMs) ? clock.nowMs() : begunMs) + BINDING_TIMEOUT_MS;
+function begunMs({ status }: ResourceClaim, clock: Clock): number {
+  const allocatedMs = parseTime(status?.allocation?.allocationTimestamp ?? undefined);
+  return Number.isNaN(allocatedMs) ? clock.nowMs() : allocatedMs;
 }
 
 /** A pod that is being deleted is not bound any more. */

@@ -6,7 +6,7 @@ import type {
   DeviceSubRequest,
   ResourceClaim,
 } from '../../../api/gen/resource-v1.ts';
-import { deviceTest, type DeviceTest } from './device-selectors.ts';
+import { deviceTest, type DeviceTest } from '../../devices/device-selectors.ts';
 
 /** One way to meet a request. */
 export interface RequestAlternative {

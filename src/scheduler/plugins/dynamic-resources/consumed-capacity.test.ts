@@ -5,8 +5,8 @@ import type { Node } from '../../../api/gen/core-v1.ts';
 import type { CapacityRequestPolicy, Device, DeviceClaim, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { allocateClaims } from './allocator.ts';
 import { wantedClaim } from './claim-requests.ts';
-import { consumptionOf, usedDevices, type Amounts } from './consumed-capacity.ts';
-import { allDevices } from './device-pools.ts';
+import { consumptionOf, usedDevices, type Amounts } from '../../devices/consumed-capacity.ts';
+import { allDevices } from '../../devices/device-pools.ts';
 
 const driver = 'net.example.com';
 const node: Node = { metadata: { name: 'a' } };

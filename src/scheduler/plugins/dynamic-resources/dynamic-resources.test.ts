@@ -8,7 +8,7 @@ import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
 import { testPluginDeps, testPod } from '../../scheduler-fixture.ts';
 import { allocateClaims } from './allocator.ts';
 import { wantedClaim } from './claim-requests.ts';
-import { allDevices } from './device-pools.ts';
+import { allDevices } from '../../devices/device-pools.ts';
 import { createDynamicResources } from './dynamic-resources.ts';
 
 const driver = 'gpu.example.com';

@@ -12,6 +12,7 @@ import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinit
 import { CLAIM_FINALIZER } from '../../../component-helpers/resource-claims.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
+import { defaultArgs, type DynamicResourcesArgs } from '../../config/plugin-args.ts';
 import type { ClusterObjects, DeviceMetrics } from '../../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { normalizeToHundred } from '../../framework/profile.ts';
@@ -25,8 +26,8 @@ import {
   type AwaitedClaim,
 } from './binding-conditions.ts';
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
-import { usedDevices, type Shares } from './consumed-capacity.ts';
-import { allDevices, type NodeDevices } from './device-pools.ts';
+import { usedDevices, type Shares } from '../../devices/consumed-capacity.ts';
+import { allDevices, type NodeDevices } from '../../devices/device-pools.ts';
 import { deviceEvents } from './device-events.ts';
 import {
   findExtendedResources,
@@ -90,7 +91,10 @@ interface Decision {
 type InFlight = Map<string, Decision>;
 
 /** Creates the plugin. */
-export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlugin {
+export function createDynamicResources(
+  deps: DynamicResourcesDeps,
+  { bindingTimeoutMs }: DynamicResourcesArgs = defaultArgs.dynamicResources,
+): SchedulerPlugin {
   /** Allocations decided on that the claims may not show yet, by the claim's uid. */
   const inFlight: InFlight = new Map();
   const random = deps.random.fork(NAME);
@@ -208,7 +212,7 @@ export function createDynamicResources(deps: DynamicResourcesDeps): SchedulerPlu
         }
         if (extended !== undefined && want !== undefined)
           await writeMappings(deps.client, { pod, want, claim: extended }, signal);
-        return await waitForDevices(deps, { awaited, pod, taken, inFlight }, signal);
+        return await waitForDevices({ ...deps, bindingTimeoutMs }, { awaited, pod, taken, inFlight }, signal);
       } catch (error) {
         return failed(NAME, error);
       }
@@ -287,7 +291,7 @@ function withShareIds(result: AllocationResult, random: Random): AllocationResul
 
 /** Until the drivers say that the devices are ready. Those that fail are given back, and the pod is tried again. */
 async function waitForDevices(
-  deps: DynamicResourcesDeps,
+  deps: DynamicResourcesDeps & DynamicResourcesArgs,
   of: {
     readonly awaited: readonly AwaitedClaim[];
     readonly pod: Pod;

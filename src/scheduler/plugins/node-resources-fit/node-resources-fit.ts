@@ -7,12 +7,7 @@ import { extendedClasses } from '../../framework/extended-classes.ts';
 import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
 import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable, type Status } from '../../framework/status.ts';
-import {
-  countDevices,
-  mayBeDevices,
-  type DeviceCounts,
-  type DeviceLookups,
-} from '../dynamic-resources/device-counts.ts';
+import { countDevices, mayBeDevices, type DeviceCounts, type DeviceLookups } from '../../devices/device-counts.ts';
 import { createResourceScorer } from './resource-scores.ts';
 
 const NAME = 'NodeResourcesFit';

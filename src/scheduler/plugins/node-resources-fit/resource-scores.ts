@@ -3,8 +3,8 @@ import type { Pod } from '../../../api/gen/core-v1.ts';
 import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { FitArgs, ShapePoint } from '../../config/plugin-args.ts';
-import type { DeviceCounts } from '../dynamic-resources/device-counts.ts';
-import { askedOf, isScalar, roomOf } from './resource-room.ts';
+import type { DeviceCounts } from '../../devices/device-counts.ts';
+import { askedOf, isScalar, roomOf } from '../../framework/resource-room.ts';
 
 /** The score of a node, 0 to 100. `devices`: what of the resources is there in devices. */
 export type ResourceScorer = (pod: Pod, node: NodeInfo, devices?: DeviceCounts) => number;

@@ -1,8 +1,8 @@
 /** What a node has of a resource by name, and what a pod asks for of it, for scores. Upstream: noderesources/resource_allocation.go. */
-import type { Pod } from '../../../api/gen/core-v1.ts';
-import { podRequests } from '../../../component-helpers/pod-resources.ts';
-import type { NodeInfo } from '../../cache/node-info.ts';
-import type { DeviceCounts } from '../dynamic-resources/device-counts.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { podRequests } from '../../component-helpers/pod-resources.ts';
+import type { NodeInfo } from '../cache/node-info.ts';
+import type { DeviceCounts } from '../devices/device-counts.ts';
 
 /** Amounts of one resource on one node. */
 export interface Room {

@@ -3,8 +3,8 @@
  * resources that device plugins do not count. Upstream: noderesources/resource_allocation.go (gate DRAExtendedResource).
  * Differs: pools that are not whole count for nothing, as in allocation; what is decided and not yet written is not seen.
  */
-import type { Node } from '../../../api/gen/core-v1.ts';
-import type { ClusterObjects } from '../../framework/plugin-deps.ts';
+import type { Node } from '../../api/gen/core-v1.ts';
+import type { ClusterObjects } from '../framework/plugin-deps.ts';
 import { usedDevices } from './consumed-capacity.ts';
 import { allDevices, reaches } from './device-pools.ts';
 import { deviceTest, type DeviceTest } from './device-selectors.ts';

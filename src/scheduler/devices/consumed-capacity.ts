@@ -7,14 +7,14 @@ import type {
   CapacityRequestPolicy,
   Device,
   DeviceRequestAllocationResult,
-} from '../../../api/gen/resource-v1.ts';
+} from '../../api/gen/resource-v1.ts';
 import {
   addQuantities,
   compareQuantities,
   formatQuantity,
   parseQuantity,
   subtractQuantities,
-} from '../../../api/quantity.ts';
+} from '../../api/quantity.ts';
 import { deviceKey } from './device-pools.ts';
 
 /** Amounts by the name of a capacity. */

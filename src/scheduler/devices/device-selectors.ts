@@ -1,7 +1,7 @@
 /** Selects devices by expressions over `device`. Upstream: dynamic-resource-allocation/cel. */
-import type { Device, DeviceAttribute, DeviceSelector } from '../../../api/gen/resource-v1.ts';
-import type { Program } from '../../../api/cel/compile.ts';
-import { compileDeviceSelector, DEVICE_TYPE } from '../../../api/cel/device-types.ts';
+import type { Device, DeviceAttribute, DeviceSelector } from '../../api/gen/resource-v1.ts';
+import type { Program } from '../../api/cel/compile.ts';
+import { compileDeviceSelector, DEVICE_TYPE } from '../../api/cel/device-types.ts';
 
 /** Whether a device of a driver is selected. Throws what the expression throws. */
 export type DeviceTest = (driver: string, device: Device) => boolean;

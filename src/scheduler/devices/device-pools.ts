@@ -1,8 +1,8 @@
 /** The devices that drivers tell of in slices, as one node can reach them. Pure. Upstream: structured/internal pools. */
-import type { Node, NodeSelector } from '../../../api/gen/core-v1.ts';
-import type { AllocationResult, Device, ResourceSlice } from '../../../api/gen/resource-v1.ts';
-import { quantityValue } from '../../../api/quantity.ts';
-import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
+import type { Node, NodeSelector } from '../../api/gen/core-v1.ts';
+import type { AllocationResult, Device, ResourceSlice } from '../../api/gen/resource-v1.ts';
+import { quantityValue } from '../../api/quantity.ts';
+import { nodeSelectorTermMatches } from '../../component-helpers/node-affinity.ts';
 
 /** A device and where it can be used. */
 export interface PoolDevice {
