@@ -1,6 +1,7 @@
+/** What resources do of their own, and that each is there once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Binding, Event, Namespace, Pod, Service, ServiceAccount } from '../../api/gen/core-v1.ts';
+import type { Binding, Event, Namespace, Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
 import type { Eviction, PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
 import {
   allResources,
@@ -11,7 +12,6 @@ import {
   Pods,
   SelfSubjectRulesReviews,
   ServiceAccounts,
-  Services,
   TokenReviews,
 } from '../../api/gen/resources.ts';
 import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
@@ -22,66 +22,7 @@ import { canonicalize } from '../../api/codec/canonical.ts';
 import { seededDraw, sampleStruct } from '../../api/schema/sample.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import { formatTime } from '../../api/time.ts';
-import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import type { RequestContext } from '../request-context.ts';
-import { ServiceAllocator } from './core/services/service-allocator.ts';
-import { createResourceDefinitions } from './list.ts';
-import type { ObjectStore } from './object-store.ts';
-import type { ResourceDefinition } from './resource-definition.ts';
-import type { RegistryServices } from './services.ts';
-
-const context = { user: { name: 'ann', groups: ['g'] } } as unknown as RequestContext;
-
-/** A store over a map: reads, guarded updates and deletes, nothing else. */
-function mapStore(): ObjectStore & { put(info: ResourceInfo, object: KubernetesObject): void } {
-  const objects = new Map<string, KubernetesObject>();
-  const key = (info: ResourceInfo, namespace: string, name: string) => `${info.resource}/${namespace}/${name}`;
-  const listeners: ((object: never, old: never) => void)[] = [];
-  const put = (info: ResourceInfo, object: KubernetesObject) => {
-    const at = key(info, object.metadata.namespace ?? '', object.metadata.name ?? '');
-    const old = objects.get(at);
-    objects.set(at, object);
-    if (info.resource === 'services') for (const listener of listeners) listener(object as never, old as never);
-  };
-  const get = (info: ResourceInfo, namespace: string, name: string) => objects.get(key(info, namespace, name)) as never;
-  return {
-    put,
-    get,
-    list: (info) =>
-      [...objects].filter(([at]) => at.startsWith(`${info.resource}/`)).map(([, object]) => object) as never,
-    onChange(_info, listener) {
-      listeners.push(listener as never);
-      return () => undefined;
-    },
-    getFresh: async (info, namespace, name) => get(info, namespace, name),
-    async guaranteedUpdate(info, namespace, name, change) {
-      const next = change(get(info, namespace, name));
-      if (next !== undefined) put(info, next);
-      return get(info, namespace, name);
-    },
-    ensure: async (_info, object) => object,
-    async delete(info, { namespace, name }) {
-      const old = get(info, namespace, name) as KubernetesObject;
-      objects.delete(key(info, namespace, name));
-      if (info.resource === 'services') for (const listener of listeners) listener(undefined as never, old as never);
-      return old;
-    },
-  };
-}
-
-function setUp(extra: Partial<RegistryServices> = {}, ranges: readonly string[] = ['10.96.0.0/24']) {
-  const platform = createSimPlatform();
-  const objects = mapStore();
-  const serviceAllocator = new ServiceAllocator(
-    { objects, random: platform.random.fork('services') },
-    { serviceClusterIpRanges: ranges, nodePortRange: { first: 30000, last: 30019 } },
-  );
-  serviceAllocator.start();
-  const authorizer = { authorize: () => ({ decision: 'allow' as const, reason: '' }) };
-  const definitions = createResourceDefinitions({ objects, platform, serviceAllocator, authorizer, ...extra });
-  const find = (info: ResourceInfo): ResourceDefinition => definitions.find((definition) => definition.info === info)!;
-  return { platform, objects, definitions, find, serviceAllocator };
-}
+import { context, setUp } from './definitions-fixture.ts';
 
 test('every built-in resource is defined once', () => {
   const { definitions } = setUp({
@@ -174,147 +115,6 @@ test('evictions spend the budget', async () => {
     message: "Cannot evict pod as it would violate the pod's disruption budget.",
     code: 429,
   });
-});
-
-test('services get addresses and ports that are theirs alone', async () => {
-  const { objects, find } = setUp();
-  const { strategy } = find(Services);
-  const create = async (spec: Service['spec']) => {
-    const service: Service = { metadata: { name: 's', namespace: 'd' }, spec: { ports: [{ port: 80 }], ...spec } };
-    strategy.applyDefaults!(service);
-    strategy.prepareForCreate!(service, context);
-    assert.deepEqual(strategy.validate(service, context), []);
-    const allocation = await strategy.allocate!(service, undefined, false);
-    return { service, allocation: allocation! };
-  };
-  const chosen = await create({ clusterIP: '10.96.0.10' });
-  assert.deepEqual(chosen.service.spec!.clusterIPs, ['10.96.0.10']);
-  assert.equal(chosen.service.spec!.ipFamilyPolicy, 'SingleStack');
-  await assert.rejects(create({ clusterIP: '10.96.0.10' }), {
-    message:
-      'Service "s" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated',
-  });
-  chosen.allocation.rollback();
-  await create({ clusterIP: '10.96.0.10' });
-  await assert.rejects(
-    create({ clusterIP: '10.97.0.1' }),
-    /is not in the valid range\. The range of valid IPs is 10\.96\.0\.0\/24/,
-  );
-  const dynamic = await create({ type: 'NodePort' });
-  assert.ok(Number(dynamic.service.spec!.clusterIP!.split('.')[3]) > 16, 'from the upper band');
-  const port = dynamic.service.spec!.ports![0]!.nodePort!;
-  await assert.rejects(
-    create({ type: 'NodePort', ports: [{ port: 80, nodePort: port }] }),
-    /provided port is already allocated/,
-  );
-  const seen = new Set<string>();
-  for (let count = 0; count < 252; count++) seen.add((await create({})).service.spec!.clusterIP!);
-  assert.equal(seen.size, 252, 'every free address once');
-  await assert.rejects(create({}), /failed to allocate a serviceIP: range is full/);
-  objects.put(Services, dynamic.service);
-  await objects.delete(Services, { namespace: 'd', name: 's' }, {}, context);
-  assert.equal((await create({})).service.spec!.clusterIP, dynamic.service.spec!.clusterIP);
-  const headless = await create({ clusterIP: 'None', selector: { a: 'b' } });
-  assert.deepEqual(headless.service.spec!.clusterIPs, ['None']);
-});
-
-test('two families', async () => {
-  const { find } = setUp({}, ['10.96.0.0/24', 'fd00::/112']);
-  const { strategy } = find(Services);
-  const service: Service = {
-    metadata: { name: 's', namespace: 'd' },
-    spec: { ports: [{ port: 80 }], ipFamilyPolicy: 'PreferDualStack' },
-  };
-  strategy.applyDefaults!(service);
-  strategy.prepareForCreate!(service, context);
-  await strategy.allocate!(service, undefined, false);
-  assert.deepEqual(service.spec!.ipFamilies, ['IPv4', 'IPv6']);
-  assert.match(service.spec!.clusterIPs![1]!, /^fd00::/);
-  assert.throws(() => {
-    const single: Service = { metadata: { name: 's' }, spec: { ipFamilyPolicy: 'RequireDualStack' } };
-    setUp().find(Services).strategy.prepareForCreate!(single, context);
-  }, /this cluster is not configured for dual-stack services/);
-});
-
-test('a change of type gives ports and addresses back', async () => {
-  const { find, objects } = setUp();
-  const { strategy } = find(Services);
-  const old: Service = {
-    metadata: { name: 's', namespace: 'd' },
-    spec: { type: 'NodePort', ports: [{ port: 80, nodePort: 30001 }], clusterIP: '10.96.0.9' },
-  };
-  strategy.applyDefaults!(old);
-  strategy.prepareForCreate!(old, context);
-  (await strategy.allocate!(old, undefined, false))!.commit();
-  objects.put(Services, old);
-  const draft = structuredClone(old);
-  draft.spec!.type = 'ClusterIP';
-  strategy.applyDefaults!(draft);
-  strategy.prepareForUpdate!(draft, old, context);
-  assert.equal(draft.spec!.ports![0]!.nodePort, undefined);
-  assert.equal(draft.spec!.externalTrafficPolicy, undefined);
-  assert.equal(draft.spec!.clusterIP, '10.96.0.9');
-  assert.deepEqual(strategy.validateUpdate(draft, old, context), []);
-  await strategy.allocate!(draft, old, false);
-  objects.put(Services, draft);
-  const next: Service = {
-    metadata: { name: 't', namespace: 'd' },
-    spec: { type: 'NodePort', ports: [{ port: 80, nodePort: 30001 }] },
-  };
-  strategy.applyDefaults!(next);
-  strategy.prepareForCreate!(next, context);
-  await strategy.allocate!(next, undefined, false);
-});
-
-test('an update without allocated values keeps them', () => {
-  const { find } = setUp();
-  const { strategy } = find(Services);
-  const spec = {
-    type: 'NodePort',
-    clusterIP: '10.96.0.9',
-    clusterIPs: ['10.96.0.9'],
-    ipFamilies: ['IPv4'],
-    ipFamilyPolicy: 'SingleStack',
-    ports: [{ port: 80, protocol: 'TCP', nodePort: 30001 }],
-  };
-  const old: Service = { metadata: { name: 's' }, spec };
-  const draft: Service = { metadata: { name: 's' }, spec: { type: 'NodePort', ports: [{ port: 80 }] } };
-  strategy.applyDefaults!(draft);
-  strategy.prepareForUpdate!(draft, old, context);
-  assert.equal(draft.spec!.clusterIP, '10.96.0.9');
-  assert.deepEqual(draft.spec!.clusterIPs, ['10.96.0.9']);
-  assert.equal(draft.spec!.ports![0]!.nodePort, 30001);
-});
-
-test('a service that becomes a name of another keeps no family of addresses it gave back itself', () => {
-  const { find } = setUp();
-  const { strategy } = find(Services);
-  const families = { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', internalTrafficPolicy: 'Cluster' };
-  const held = { clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9'] };
-  const old: Service = {
-    metadata: { name: 's' },
-    spec: { type: 'ClusterIP', ports: [{ port: 80 }], ...held, ...families },
-  };
-  for (const kept of [held, {}]) {
-    const spec = { type: 'ExternalName', externalName: 'a.b', ports: [{ port: 80 }], ...kept, ...families };
-    const draft: Service = { metadata: { name: 's' }, spec };
-    strategy.applyDefaults!(draft);
-    strategy.prepareForUpdate!(draft, old, context);
-    assert.deepEqual(
-      (['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy'] as const).filter(
-        (field) => draft.spec![field] !== undefined,
-      ),
-      [],
-    );
-    assert.deepEqual(strategy.validateUpdate!(draft, old, context), []);
-  }
-  const { internalTrafficPolicy } = families;
-  const named: Service = {
-    metadata: { name: 's' },
-    spec: { type: 'ExternalName', externalName: 'a.b', internalTrafficPolicy },
-  };
-  strategy.prepareForCreate!(named, context);
-  assert.deepEqual(named.spec, { type: 'ExternalName', externalName: 'a.b' });
 });
 
 test('what kubectl get pods shows', () => {

@@ -1,6 +1,7 @@
+/** CSI volumes: drivers that come and go, what they are asked for, and in which order. */
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import type { PersistentVolumeClaim, Pod, Volume } from '../../../api/gen/core-v1.ts';
+import { test } from 'node:test';
+import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import {
   CSIDrivers,
   CSINodes,
@@ -10,81 +11,22 @@ import {
   Secrets,
   VolumeAttachments,
 } from '../../../api/gen/resources.ts';
-import type { CSIDriverSpec } from '../../../api/gen/storage-v1.ts';
-import { base64, createVolumeFixture, fixtureRoot, podWith, type VolumeFixture } from '../volume-fixture.ts';
+import { base64, createVolumeFixture, fixtureRoot, podWith } from '../volume-fixture.ts';
 import { createCsiNodeObject } from './csi-node-object.ts';
-import { fakeDriverPlugin, serveFakeDriver, type FakeDriver, type FakeDriverOptions } from './csi-driver-fixture.ts';
-
-const driverName = 'disks.example.com';
-const unique = `kubernetes.io/csi/${driverName}^handle-1`;
-const never = new AbortController().signal;
-
-interface Csi {
-  readonly f: VolumeFixture;
-  readonly driver: FakeDriver;
-}
-
-async function register(f: VolumeFixture): Promise<void> {
-  await f.platform.clock.drive(f.csiHandler.registerPlugin(fakeDriverPlugin, never));
-}
-
-async function start(
-  t: TestContext,
-  spec: CSIDriverSpec | undefined = { attachRequired: false },
-  options: FakeDriverOptions & { readonly attachesItself?: boolean } = {},
-): Promise<Csi> {
-  const f = createVolumeFixture(undefined, options);
-  t.after(() => f.stop());
-  const driver = serveFakeDriver(f.platform, f.sockets, options);
-  f.client.put(Nodes, { metadata: { name: 'node-1', uid: 'node-uid' }, status: {} } as never);
-  if (spec !== undefined) f.client.put(CSIDrivers, { metadata: { name: driverName }, spec } as never);
-  f.start();
-  await register(f);
-  return { f, driver };
-}
-
-/** A claim bound to a volume of the driver. */
-function bind({ f }: Csi, pv: object = {}, csi: object = {}): PersistentVolumeClaim {
-  const claim = {
-    metadata: { name: 'data', namespace: 'default', uid: 'claim-1' },
-    spec: { volumeName: 'pv-1' },
-    status: { phase: 'Bound', capacity: { storage: '1Gi' } },
-  } as PersistentVolumeClaim;
-  f.client.put(PersistentVolumeClaims, claim);
-  f.client.put(PersistentVolumes, {
-    metadata: { name: 'pv-1' },
-    spec: {
-      accessModes: ['ReadWriteOnce'],
-      capacity: { storage: '1Gi' },
-      claimRef: { uid: 'claim-1' },
-      csi: { driver: driverName, volumeHandle: 'handle-1', fsType: 'ext4', ...csi },
-      ...pv,
-    },
-  } as never);
-  return claim;
-}
-
-const claimed: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'data' } };
-
-function podNamed(name: string, volume: Volume = claimed, spec: Pod['spec'] = undefined as never): Pod {
-  return podWith([volume], { metadata: { name, namespace: 'default', uid: `uid-${name}` }, spec });
-}
-
-async function mount({ f }: Csi, pod: Pod): Promise<string> {
-  f.pods = [...f.pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid), pod];
-  await f.platform.clock.drive(f.manager.waitForAttachAndMount(pod, never));
-  return f.manager.mountedVolumes(pod.metadata.uid ?? '').get('data')!.hostPath;
-}
-
-async function unmount({ f }: Csi, pod: Pod): Promise<void> {
-  f.pods = f.pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
-  await f.platform.clock.drive(f.manager.waitForUnmount(pod, never));
-  await f.platform.clock.settle();
-}
-
-function leftOnDisk({ f }: Csi): string[] {
-  return Object.keys(f.platform.files.snapshot()).filter((path) => path.includes('csi') && !path.endsWith('/'));
-}
+import { fakeDriverPlugin, serveFakeDriver, type FakeDriver } from './csi-driver-fixture.ts';
+import {
+  bind,
+  claimed,
+  driverName,
+  leftOnDisk,
+  mount,
+  never,
+  podNamed,
+  register,
+  start,
+  unique,
+  unmount,
+} from './csi-volumes-fixture.ts';
 
 test('the driver is told of in the CSINode and the node, and no longer when it goes', async (t) => {
   const info = { nodeId: 'n-7', maxVolumesPerNode: 5, accessibleTopology: { segments: { 'example.com/rack': 'r1' } } };
@@ -426,75 +368,6 @@ test('a driver tells the use of its volumes; one that hangs delays no statistics
   assert.equal((await manager.volumeStats('uid-a')).get('data')?.usedBytes, 40);
 });
 
-test('a driver that hangs keeps only its own pod waiting', async (t) => {
-  const csi = await start(t);
-  bind(csi);
-  csi.driver.faults.set('NodeStageVolume', () => new Promise<object>(() => undefined));
-  csi.f.pods = [podNamed('a')];
-  const stuck = csi.f.manager.waitForAttachAndMount(podNamed('a'), never);
-  stuck.catch(() => undefined);
-  await csi.f.platform.clock.settle();
-  const other = podWith([{ name: 'data', emptyDir: {} }]);
-  await csi.f.manager.waitForAttachAndMount(other, never);
-  await csi.f.platform.clock.advance(121_000);
-  assert.deepEqual(csi.f.events, [
-    'Warning FailedMount MountVolume.MountDevice failed for volume "pv-1" : rpc error: code = DeadlineExceeded desc = context deadline exceeded',
-  ]);
-});
-
-test('a kubelet that starts anew takes down what it finds: unpublished, then unstaged, when the driver is back', async (t) => {
-  const first = await start(t);
-  bind(first);
-  await mount(first, podNamed('a'));
-  first.f.stop();
-  const f = createVolumeFixture(first.f.platform, { client: first.f.client, sockets: first.f.sockets });
-  t.after(() => f.stop());
-  const second = { f, driver: first.driver };
-  f.start();
-  await f.platform.clock.advance(20_000);
-  assert.equal(f.manager.podHasVolumes('uid-a'), true);
-  await register(f);
-  await f.platform.clock.advance(40_000);
-  assert.deepEqual(first.driver.calls.slice(2), ['NodeUnpublishVolume handle-1', 'NodeUnstageVolume handle-1']);
-  assert.equal(f.manager.podHasVolumes('uid-a'), false);
-  assert.deepEqual(f.platform.mounter.mounts, []);
-  assert.deepEqual(leftOnDisk(second), []);
-});
-
-test('a kubelet that starts anew goes on with the volumes of pods that are still here', async (t) => {
-  const first = await start(t, { attachRequired: false });
-  bind(first);
-  await mount(first, podNamed('a'));
-  first.f.stop();
-  const f = createVolumeFixture(first.f.platform, { client: first.f.client, sockets: first.f.sockets });
-  t.after(() => f.stop());
-  f.pods = [podNamed('a')];
-  f.start();
-  await register(f);
-  await mount({ f, driver: first.driver }, podNamed('a'));
-  await f.platform.clock.advance(20_000);
-  assert.equal(
-    first.driver.calls.some((call) => call.startsWith('NodeUn')),
-    false,
-  );
-  await unmount({ f, driver: first.driver }, podNamed('a'));
-  assert.deepEqual(f.platform.mounter.mounts, []);
-});
-
-test('an unpublish that fails is tried again, and the rest of the pod goes meanwhile', async (t) => {
-  const csi = await start(t);
-  bind(csi);
-  const pod = podNamed('a');
-  await mount(csi, pod);
-  let failures = 3;
-  csi.driver.faults.set('NodeUnpublishVolume', async () => {
-    if (failures-- > 0) throw new Error('busy');
-    return {};
-  });
-  await unmount(csi, pod);
-  assert.deepEqual(leftOnDisk(csi), []);
-});
-
 test('types that were once built in go to their drivers, named when they are missing', async (t) => {
   const csi = await start(t);
   const pod = podNamed('a', { name: 'data', awsElasticBlockStore: { volumeID: 'vol-1' } });
@@ -526,38 +399,4 @@ test('a driver that wants it is asked anew how many volumes it takes', async (t)
   await f.csiHandler.deregisterPlugin(fakeDriverPlugin, never);
   await f.platform.clock.advance(60_000);
   assert.deepEqual(f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers, []);
-});
-
-test('a driver that hangs while an earlier process is cleaned up after delays no other pod', async (t) => {
-  const first = await start(t);
-  bind(first);
-  await mount(first, podNamed('a'));
-  await mount(first, podNamed('b', { name: 'data', emptyDir: { medium: 'Memory' } }));
-  first.f.stop();
-  first.driver.faults.set('NodeUnpublishVolume', () => new Promise<object>(() => undefined));
-  const f = createVolumeFixture(first.f.platform, { client: first.f.client, sockets: first.f.sockets });
-  t.after(() => f.stop());
-  f.start();
-  await register(f);
-  await f.platform.clock.advance(15_000);
-  assert.deepEqual([f.manager.podHasVolumes('uid-a'), f.manager.podHasVolumes('uid-b')], [true, false]);
-});
-
-test('after an unstage nobody knows the end of, the next pod has the volume staged again', async (t) => {
-  const csi = await start(t);
-  bind(csi);
-  const [a, b] = [podNamed('a'), podNamed('b')];
-  await mount(csi, a);
-  csi.driver.faults.set('NodeUnstageVolume', async () => {
-    throw new Error('who knows');
-  });
-  await unmount(csi, a);
-  await mount(csi, b);
-  assert.deepEqual(
-    csi.driver.calls.filter((call) => !call.includes('ublish')),
-    ['NodeStageVolume handle-1', 'NodeUnstageVolume handle-1', 'NodeStageVolume handle-1'],
-  );
-  csi.driver.faults.clear();
-  await unmount(csi, b);
-  assert.deepEqual(leftOnDisk(csi), []);
 });
