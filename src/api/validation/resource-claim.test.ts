@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Field } from '../field-error.ts';
 import type { DeviceClassSpec, DeviceClaim, ResourceClaim, ResourceClaimStatus } from '../gen/resource-v1.ts';
-import { validateDeviceClass, validateResourceClaim, validateResourceClaimStatusUpdate } from './resource-claim.ts';
+import {
+  dropStatusOfReturnedDevices,
+  validateDeviceClass,
+  validateResourceClaim,
+  validateResourceClaimStatusUpdate,
+} from './resource-claim.ts';
 
 function complaints(check: (field: Field) => void): string[] {
   const field = Field.root();
@@ -207,5 +212,19 @@ describe('a claim', () => {
     const check = (after: ResourceClaim) => complaints((field) => validateResourceClaimStatusUpdate(after, old, field));
     assertComplaints(check(next), ['status.reservedFor: Forbidden: new entries may not be added']);
     assertComplaints(check({ ...claim, status: { allocation } }), []);
+  });
+
+  it('loses what drivers said of devices with the devices', () => {
+    const claim = { metadata: { name: 'c', namespace: 'n' }, spec: { devices: { requests: [one] } } };
+    const old = { ...claim, status: { allocation, devices: [device] } };
+    const returned: ResourceClaim = { ...claim, status: { devices: [device] } };
+    dropStatusOfReturnedDevices(returned, old);
+    assert.deepEqual(returned.status, {});
+    const kept: ResourceClaim = {
+      ...claim,
+      status: { allocation, devices: [device, { ...device, device: 'strange' }] },
+    };
+    dropStatusOfReturnedDevices(kept, old);
+    assert.equal(kept.status?.devices?.length, 2, 'what was never given is for validation');
   });
 });

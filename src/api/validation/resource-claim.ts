@@ -201,6 +201,16 @@ export function validateResourceClaimStatusUpdate(claim: ResourceClaim, old: Res
   else validateAllocation(allocation, requestNames(claim.spec?.devices), status.at('allocation'));
 }
 
+/** What drivers said of devices goes with the devices; what was never given is left to validation. */
+export function dropStatusOfReturnedDevices(draft: ResourceClaim, old: ResourceClaim): void {
+  if (draft.status?.devices === undefined) return;
+  const kept = new Set((draft.status.allocation?.devices?.results ?? []).map(deviceId));
+  const before = new Set((old.status?.allocation?.devices?.results ?? []).map(deviceId));
+  const left = draft.status.devices.filter((one) => kept.has(deviceId(one)) || !before.has(deviceId(one)));
+  if (left.length > 0) draft.status.devices = left;
+  else delete draft.status.devices;
+}
+
 function deviceId(of: { driver: string; pool: string; device: string; shareID?: string }): string {
   return [of.driver, of.pool, of.device, ...(of.shareID === undefined ? [] : [of.shareID])].join('/');
 }

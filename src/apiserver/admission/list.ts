@@ -17,6 +17,7 @@ import {
   createDefaultTolerationSeconds,
   type TolerationSeconds,
 } from './default-toleration-seconds/default-toleration-seconds.ts';
+import { createDeviceAdminAccess } from './device-admin-access/device-admin-access.ts';
 import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
 import { createNamespaceAutoProvision } from './namespace-auto-provision/namespace-auto-provision.ts';
 import { createNamespaceExists } from './namespace-exists/namespace-exists.ts';
@@ -161,8 +162,8 @@ const FIRST_CONFIGURED: AdmissionPluginName = 'MutatingAdmissionPolicy';
 
 /** What upstream checks where objects are stored and validated: these are no plugins there. */
 function checksOfRegistries(deps: AdmissionDeps): AdmissionPlugin[] {
-  const escalation = createRbacEscalation(deps);
-  return deps.config?.refusesPrivileged === true ? [escalation, createPrivilegedContainers()] : [escalation];
+  const always = [createRbacEscalation(deps), createDeviceAdminAccess(deps.objects)];
+  return deps.config?.refusesPrivileged === true ? [...always, createPrivilegedContainers()] : always;
 }
 
 /** Makes the plugins of these names (the default ones when absent), in the order they run. */

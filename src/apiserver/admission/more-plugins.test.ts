@@ -6,10 +6,14 @@ import {
   Events,
   IngressClasses,
   Ingresses,
+  Namespaces,
   Nodes,
   PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
+  ResourceClaims,
+  ResourceClaimsV1beta1,
+  ResourceClaimTemplates,
   RuntimeClasses,
   Services,
   StorageClasses,
@@ -22,6 +26,7 @@ import { createTestObjects } from '../authz/testing-objects.ts';
 import { createAlwaysPullImages } from './always-pull-images/always-pull-images.ts';
 import { createCertificateApproval, createCertificateSigning } from './certificates/certificate-plugins.ts';
 import { createDefaultIngressClass } from './default-ingress-class/default-ingress-class.ts';
+import { createDeviceAdminAccess } from './device-admin-access/device-admin-access.ts';
 import { createDenyServiceExternalIps } from './deny-service-external-ips/deny-service-external-ips.ts';
 import { createEventRateLimit } from './event-rate-limit/event-rate-limit.ts';
 import { createExtendedResourceToleration } from './extended-resource-toleration/extended-resource-toleration.ts';
@@ -240,4 +245,40 @@ test('ExtendedResourceToleration, DenyServiceExternalIPs, LimitPodHardAntiAffini
     admit(createLimitPodHardAntiAffinityTopology(), Pods, { object: spread }),
     /has TopologyKey zone but only key kubernetes.io\/hostname is allowed/,
   );
+});
+
+test('access to devices as their administrator, in namespaces for that only', async () => {
+  const objects = createTestObjects();
+  objects.put(Namespaces, { metadata: { name: 'ns' } });
+  objects.put(Namespaces, { metadata: { name: 'adm', labels: { 'resource.kubernetes.io/admin-access': 'true' } } });
+  const plugin = createDeviceAdminAccess(() => objects.store);
+  const asking = (requests: object[], namespace = 'ns'): KubernetesObject & { spec: object } => ({
+    metadata: { name: 'c', namespace },
+    spec: { devices: { requests } },
+  });
+  const plain = { name: 'r', exactly: { deviceClassName: 'k' } };
+  const wish = { name: 'a', exactly: { deviceClassName: 'k', adminAccess: true } };
+  const text =
+    'Forbidden: admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace';
+  const refused = {
+    message: `ResourceClaim.resource.k8s.io "c" is invalid: spec.devices.requests[1].adminAccess: ${text}`,
+  };
+  await assert.rejects(admit(plugin, ResourceClaims, { object: asking([plain, wish]) }), refused);
+  const inFirstBeta = asking([plain, { name: 'a', deviceClassName: 'k', adminAccess: true }]);
+  await assert.rejects(admit(plugin, ResourceClaimsV1beta1, { object: inFirstBeta }), refused);
+  const template = { ...asking([]), spec: { spec: asking([wish]).spec } };
+  await assert.rejects(
+    admit(plugin, ResourceClaimTemplates, { object: template }),
+    /^StatusError: ResourceClaimTemplate\.resource\.k8s\.io "c" is invalid: spec\.devices\.requests\[0\]\.adminAccess: Forbidden/,
+  );
+  await admit(plugin, ResourceClaims, { object: asking([plain]) });
+  await admit(plugin, ResourceClaims, { object: asking([wish], 'adm') });
+  const status = { allocation: { devices: { results: [{ adminAccess: true }] } } };
+  const given = { ...asking([wish]), status } as KubernetesObject;
+  const update = { operation: 'UPDATE', subresource: 'status' } as const;
+  await assert.rejects(
+    admit(plugin, ResourceClaims, { ...update, object: given, oldObject: asking([wish]) }),
+    /status\.allocation\.devices\.results\[0\]\.adminAccess: Forbidden/,
+  );
+  await admit(plugin, ResourceClaims, { ...update, object: given, oldObject: given });
 });

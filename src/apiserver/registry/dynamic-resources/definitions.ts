@@ -18,6 +18,7 @@ import {
   ResourceSlicesV1beta2,
 } from '../../../api/gen/resources.ts';
 import {
+  dropStatusOfReturnedDevices,
   validateDeviceClass,
   validateResourceClaim,
   validateResourceClaimStatusUpdate,
@@ -26,11 +27,11 @@ import {
   validateResourceClaimUpdate,
 } from '../../../api/validation/resource-claim.ts';
 import { validateDeviceTaintRule, validateResourceSlice } from '../../../api/validation/resource-slice.ts';
-import type { DeviceClass, ResourceSlice } from '../../../api/gen/resource-v1.ts';
+import type { DeviceClass, ResourceClaim, ResourceSlice } from '../../../api/gen/resource-v1.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { resourceClaimPrinter, resourceSlicePrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
-import { specOf, type KindRules } from '../kind-strategy.ts';
+import { specOf, type KindRules, type StatusRules } from '../kind-strategy.ts';
 import type { ResourceDefinition, SelectableFields } from '../resource-definition.ts';
 import type { RegistryServices } from '../services.ts';
 import { claimConversion, claimTemplateConversion, sliceConversion } from './conversion.ts';
@@ -54,6 +55,11 @@ const classRules: KindRules<DeviceClass> = {
   validateUpdate: (deviceClass, old, field) => validateDeviceClass(deviceClass, field, old),
 };
 
+const claimStatusRules: StatusRules<ResourceClaim> = {
+  prepareForUpdate: dropStatusOfReturnedDevices,
+  validateUpdate: validateResourceClaimStatusUpdate,
+};
+
 const claimDefinitions: readonly ResourceDefinition[] = [
   defineResource(DeviceClasses, { rules: classRules }),
   defineResource(DeviceClassesV1beta1, { rules: classRules }),
@@ -65,7 +71,7 @@ const claimDefinitions: readonly ResourceDefinition[] = [
       validate: validateResourceClaim,
       validateUpdate: validateResourceClaimUpdate,
     },
-    statusRules: { validateUpdate: validateResourceClaimStatusUpdate },
+    statusRules: claimStatusRules,
     printer: resourceClaimPrinter,
   }),
   defineResource(ResourceClaimsV1beta1, { rules: { emptyStatus: {} }, conversion: claimConversion }),
@@ -76,7 +82,7 @@ const claimDefinitions: readonly ResourceDefinition[] = [
       validate: validateResourceClaim,
       validateUpdate: validateResourceClaimUpdate,
     },
-    statusRules: { validateUpdate: validateResourceClaimStatusUpdate },
+    statusRules: claimStatusRules,
     printer: resourceClaimPrinter,
   }),
   defineResource(ResourceClaimTemplates, {
