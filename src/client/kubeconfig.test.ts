@@ -41,6 +41,8 @@ describe('kubeconfig', () => {
     ['no context', 'kind: Config', undefined, /no current-context/],
     ['not YAML', '{', undefined, /not valid YAML/],
     ['empty', '', undefined, /kubeconfig is empty/],
+    ['a word', 'hello', undefined, /kubeconfig is not an object/],
+    ['impersonation of a uid', text.replace('exec:', 'as-uid:'), 'plugin', /as-uid and as-user-extra are not/],
   ];
   for (const [name, input, context, message] of cases) {
     it(`refuses: ${name}`, () => assert.rejects(parseKubeconfig(input, context), message));

@@ -1,7 +1,8 @@
 /**
  * Reads kubeconfig files. Upstream: client-go tools/clientcmd.
  *
- * Inline data wins over files, as upstream's. Credential plugins (`exec`, `auth-provider`) are refused with a clear error.
+ * Inline data wins over files, as upstream's. What is not done is refused with a clear error: credential plugins (`exec`,
+ * `auth-provider`), proxies, impersonation beyond user and groups.
  */
 import type { Clock } from '../platform/clock.ts';
 import type { Files } from '../platform/files.ts';
@@ -40,6 +41,8 @@ interface UserEntry {
   readonly password?: string;
   readonly as?: string;
   readonly 'as-groups'?: readonly string[];
+  readonly 'as-uid'?: unknown;
+  readonly 'as-user-extra'?: unknown;
   readonly exec?: unknown;
   readonly 'auth-provider'?: unknown;
 }
@@ -72,7 +75,8 @@ export async function parseKubeconfig(text: string, contextName?: string): Promi
   const root = await parseText(text).catch((error: Error) => {
     throw new KubeconfigError(`kubeconfig is not valid YAML: ${error.message}`, { cause: error });
   });
-  if (typeof root !== 'object' || root === null) throw new KubeconfigError('kubeconfig is empty');
+  if (root === null || root === undefined) throw new KubeconfigError('kubeconfig is empty');
+  if (typeof root !== 'object') throw new KubeconfigError('kubeconfig is not an object');
   const config = root as Record<string, unknown>;
   const wanted = contextName ?? config['current-context'];
   if (typeof wanted !== 'string' || wanted === '') throw new KubeconfigError('kubeconfig has no current-context');
@@ -85,6 +89,8 @@ export async function parseKubeconfig(text: string, contextName?: string): Promi
   }
   if (user.exec !== undefined) throw new KubeconfigError('kubeconfig credential plugins (exec) are not supported');
   if (user['auth-provider'] !== undefined) throw new KubeconfigError('kubeconfig auth providers are not supported');
+  if (user['as-uid'] !== undefined || user['as-user-extra'] !== undefined)
+    throw new KubeconfigError('kubeconfig as-uid and as-user-extra are not supported');
   if (cluster['proxy-url'] !== undefined) throw new KubeconfigError('kubeconfig proxy-url is not supported');
   return { server: cluster.server, namespace: context.namespace ?? 'default', cluster, user };
 }

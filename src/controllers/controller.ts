@@ -111,14 +111,20 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
     queue,
     async start(signal) {
       signal.addEventListener('abort', () => queue.shutDown(), { once: true });
-      try {
-        await Promise.all(config.informers.map((informer) => informer.waitForSync(signal)));
-      } catch {
-        return; // Aborted before the caches were filled.
-      }
+      if (!(await areSynced(config.informers, signal))) return;
       await Promise.all(Array.from({ length: config.workers }, () => work(signal)));
     },
   };
+}
+
+/** Waits for caches to be filled; false when the signal aborts before. */
+async function areSynced(informers: readonly Informer<never>[], signal: AbortSignal): Promise<boolean> {
+  try {
+    await Promise.all(informers.map((informer) => informer.waitForSync(signal)));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Lets informers of any kind stand in one list. */
@@ -128,12 +134,18 @@ export function informerList(
   return informers as unknown as readonly Informer<never>[];
 }
 
+/** Work that is done again and again. */
+export interface PeriodicTask {
+  readonly name: string;
+  readonly periodMs: number;
+  /** What the first round waits for. */
+  readonly informers?: readonly Informer<never>[];
+  round(signal: AbortSignal): Promise<void>;
+}
+
 /** Runs `round` at once and then after every `periodMs` until the signal aborts; failures are logged. Never rejects. */
-export async function runPeriodically(
-  deps: ControllerDeps,
-  task: { readonly name: string; readonly periodMs: number; round(signal: AbortSignal): Promise<void> },
-  signal: AbortSignal,
-): Promise<void> {
+export async function runPeriodically(deps: ControllerDeps, task: PeriodicTask, signal: AbortSignal): Promise<void> {
+  if (!(await areSynced(task.informers ?? [], signal))) return;
   while (!signal.aborted) {
     try {
       await task.round(signal);

@@ -11,7 +11,7 @@ export function parseStubDomain(text: string): StubDomain {
     .toLowerCase()
     .replace(/\.(?==)/, '')
     .split('=');
-  if (!/^[a-z0-9_]([a-z0-9_.-]*[a-z0-9])?$/.test(domain) || more.length > 0)
+  if (!/^[a-z0-9_]([a-z0-9_.-]*[a-z0-9])?$/.test(domain) || list === '' || more.length > 0)
     throw new Error(`${text} is not of the form domain=address[:port],…`);
   return { domain, servers: list.split(',').map((server) => serverOf(server, text)) };
 }

@@ -42,12 +42,11 @@ export function createCsrCleanerController(deps: ControllerDeps): Controller {
   return {
     name: NAME,
     async start(signal) {
-      try {
-        await Promise.all(informerList(requests).map((informer) => informer.waitForSync(signal)));
-      } catch {
-        return; // Aborted before the cache was filled.
-      }
-      await runPeriodically(deps, { name: NAME, periodMs: PERIOD_MS, round }, signal);
+      await runPeriodically(
+        deps,
+        { name: NAME, periodMs: PERIOD_MS, informers: informerList(requests), round },
+        signal,
+      );
     },
   };
 }

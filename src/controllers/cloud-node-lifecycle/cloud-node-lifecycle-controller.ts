@@ -9,7 +9,7 @@ import type { Node, Taint } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { hasTaint, isNodeReady, sameTaint } from '../../component-helpers/nodes.ts';
-import { runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
+import { informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import type { CloudNodes } from './cloud-nodes.ts';
 
 const ACCOUNT = 'node-controller';
@@ -38,12 +38,8 @@ export function createCloudNodeLifecycleController(deps: ControllerDeps): Contro
   return {
     name: NAME,
     async start(signal) {
-      try {
-        await nodes.waitForSync(signal);
-      } catch {
-        return; // Aborted before the cache was filled.
-      }
-      await runPeriodically(deps, { name: NAME, periodMs: nodeMonitorPeriodMs, round }, signal);
+      const informers = informerList(nodes);
+      await runPeriodically(deps, { name: NAME, periodMs: nodeMonitorPeriodMs, informers, round }, signal);
     },
   };
 }

@@ -211,15 +211,9 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   return {
     name: NAME,
     async start(signal) {
-      const monitor = async (): Promise<void> => {
-        await Promise.all([nodes, pods, leases].map((informer) => informer.waitForSync(signal)));
-        await runPeriodically(
-          deps,
-          { name: NAME, periodMs: deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS, round },
-          signal,
-        );
-      };
-      await Promise.all([loop.start(signal), monitor().catch(() => undefined)]);
+      const periodMs = deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS;
+      const monitor = { name: NAME, periodMs, informers: informerList(nodes, pods, leases), round };
+      await Promise.all([loop.start(signal), runPeriodically(deps, monitor, signal)]);
     },
   };
 }

@@ -10,7 +10,7 @@ import { formatTime } from '../../api/time.ts';
 import type { Pod, PodCondition } from '../../api/gen/core-v1.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { isPodTerminal, withPodCondition } from '../../component-helpers/pods.ts';
-import { runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
+import { informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 
 const ACCOUNT = 'pod-garbage-collector';
 const NAME = 'pod-garbage-collector-controller';
@@ -133,12 +133,8 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
   return {
     name: NAME,
     async start(signal) {
-      try {
-        await Promise.all([pods.waitForSync(signal), nodes.waitForSync(signal)]);
-      } catch {
-        return; // Aborted before the caches were filled.
-      }
-      await runPeriodically(deps, { name: NAME, periodMs: CHECK_PERIOD_MS, round }, signal);
+      const informers = informerList(pods, nodes);
+      await runPeriodically(deps, { name: NAME, periodMs: CHECK_PERIOD_MS, informers, round }, signal);
     },
   };
 }

@@ -75,12 +75,8 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
   return {
     name: NAME,
     async start(signal) {
-      try {
-        await Promise.all(informerList(accounts, pods, secrets).map((informer) => informer.waitForSync(signal)));
-      } catch {
-        return; // Aborted before the caches were filled.
-      }
-      await runPeriodically(deps, { name: NAME, periodMs: DAY_MS, round }, signal);
+      const informers = informerList(accounts, pods, secrets);
+      await runPeriodically(deps, { name: NAME, periodMs: DAY_MS, informers, round }, signal);
     },
   };
 }
