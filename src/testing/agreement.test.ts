@@ -111,11 +111,14 @@ test('a pod without its devices, and devices ready for nobody, are told', async 
   assert.equal(drivers.ready.size, 1);
   assert.deepEqual(disagreements(cluster), []);
 
-  drivers.reset();
   const caller = drivers.connect(drivers.sockets[0]!, []);
-  const got = caller.unary({ service: '', method: 'NodePrepareResources' }, { claims: [{ uid: 'nobody' }] }, {});
-  await cluster.advance('1s');
-  await got;
+  const prepare = (uid: string): Promise<unknown> =>
+    caller.unary({ service: '', method: 'NodePrepareResources' }, { claims: [{ uid }] }, {});
+  const lost = prepare('lost');
+  await cluster.advance('100ms');
+  drivers.reset();
+  const got = prepare('nobody');
+  await Promise.all([assert.rejects(lost, { code: 'Unavailable' }), cluster.advance('1s'), got]);
   assert.deepEqual(disagreements(cluster), [
     'node-1 keeps devices ready for claim nobody, which no pod there has',
     'Pod default/p runs without its devices',

@@ -16,7 +16,7 @@ export interface SimDraDrivers {
   readonly sockets: readonly string[];
   /** Claims whose devices are ready, by uid. */
   readonly ready: ReadonlySet<string>;
-  /** The machine has lost its power, and the devices what they were told. */
+  /** The machine has lost its power, and the devices what they were told. What was under way fails, and does nothing more. */
   reset(): void;
 }
 
@@ -32,8 +32,11 @@ const WORK_MS = 500;
 /** Makes the drivers of these names. */
 export function createSimDraDrivers(clock: Clock, names: readonly string[], kubeletRoot: string): SimDraDrivers {
   const ready = new Set<string>();
+  let boots = 0;
   const each = async (claims: Claims['claims'], work: (uid: string) => object): Promise<object> => {
+    const boot = boots;
     await clock.sleep(WORK_MS);
+    if (boot !== boots) throw new GrpcError('Unavailable', 'error reading from server: EOF');
     return { claims: Object.fromEntries(claims.map(({ uid }) => [uid, { error: '', ...work(uid) }])) };
   };
   const methodsOf = (driver: string, endpoint: string): Readonly<Record<string, Method>> => ({
@@ -60,7 +63,10 @@ export function createSimDraDrivers(clock: Clock, names: readonly string[], kube
   return {
     sockets: [...servers.keys()],
     ready,
-    reset: () => ready.clear(),
+    reset() {
+      boots++;
+      ready.clear();
+    },
     connect: (socketPath) => ({
       async unary({ method }, request) {
         const run = servers.get(socketPath)?.[method];
