@@ -25,6 +25,7 @@ import {
 } from '../api/gen/resources.ts';
 import { compileLabelMap, compileLabelSelector } from '../api/label-selector.ts';
 import type { OwnerReference } from '../api/gen/meta-v1.ts';
+import type { ResourceClaim } from '../api/gen/resource-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import { parseTime } from '../api/time.ts';
@@ -305,26 +306,33 @@ function machines(cluster: Cluster): string[] {
 
 /** Devices are ready for the pods that have them, and for nobody else. */
 function devices(cluster: Cluster): string[] {
-  const claimsOf = (pod: Pod): string[] =>
+  const devicesOf = (pod: Pod): string[] =>
     cluster
       .peek(ResourceClaims)
       .filter(({ status }) => status?.reservedFor?.some(({ uid }) => uid === pod.metadata.uid))
-      .map(({ metadata }) => metadata.uid!);
+      .flatMap((claim) => driversOf(claim).map((driver) => `${driver}/${claim.metadata.uid}`));
   return cluster.nodes
     .names()
     .filter((node) => isInReach(cluster, node))
     .flatMap((node) => {
       const { ready } = cluster.nodes.machine(node).drivers;
       const pods = cluster.peek(Pods).filter((pod) => pod.spec?.nodeName === node && !isPodTerminal(pod));
-      const owned = new Set(pods.flatMap(claimsOf));
-      const stray = [...ready].filter((uid) => !owned.has(uid));
+      const owned = new Set(pods.flatMap(devicesOf));
+      const stray = [...ready].filter((key) => !owned.has(key));
       return [
-        ...stray.map((uid) => `${node} keeps devices ready for claim ${uid}, which no pod there has`),
-        ...pods
-          .filter((pod) => isPodReady(pod) && claimsOf(pod).some((uid) => !ready.has(uid)))
-          .map((pod) => `${nameOf(pod)} runs without its devices`),
+        ...stray.map((key) => `${node} keeps the devices of driver/claim ${key} ready, which no pod there has`),
+        ...pods.filter(isPodReady).flatMap((pod) =>
+          devicesOf(pod)
+            .filter((key) => !ready.has(key))
+            .map((key) => `${nameOf(pod)} runs without the devices of driver/claim ${key}`),
+        ),
       ];
     });
+}
+
+/** The drivers of the claim's devices, once each. */
+function driversOf({ status }: ResourceClaim): string[] {
+  return [...new Set(status?.allocation?.devices?.results?.map(({ driver }) => driver))];
 }
 
 const TAINTS = { Unknown: 'node.kubernetes.io/unreachable', False: 'node.kubernetes.io/not-ready' } as const;

@@ -14,7 +14,7 @@ export interface SimDraDrivers {
   readonly connect: SocketConnector;
   /** Where drivers announce themselves: files for a kubelet to find. */
   readonly sockets: readonly string[];
-  /** Claims whose devices are ready, by uid. */
+  /** Claims whose devices are ready, each driver's apart: `driver/uid`. */
   readonly ready: ReadonlySet<string>;
   /** The machine has lost its power, and the devices what they were told. What was under way fails, and does nothing more. */
   reset(): void;
@@ -44,13 +44,13 @@ export function createSimDraDrivers(clock: Clock, names: readonly string[], kube
     NotifyRegistrationStatus: () => ({}),
     NodePrepareResources: ({ claims }) =>
       each(claims, (uid) => {
-        ready.add(uid);
+        ready.add(`${driver}/${uid}`);
         const cdiDeviceIds = [`${driver}/claim=${uid}`];
         return { devices: [{ requestNames: [], poolName: driver, deviceName: uid, cdiDeviceIds }] };
       }),
     NodeUnprepareResources: ({ claims }) =>
       each(claims, (uid) => {
-        ready.delete(uid);
+        ready.delete(`${driver}/${uid}`);
         return {};
       }),
   });
