@@ -156,3 +156,22 @@ test('a pod without its devices, and devices ready for nobody, are told', async 
     `Pod default/p runs without the devices of driver/claim ${NIC}/${mine}`,
   ]);
 });
+
+test('however many machines and pods there are, they and the claims are gone through once for the devices', async (t) => {
+  await using cluster = await Cluster.start({ nodes: [{ draDrivers: [GPU, NIC] }] });
+  await podWithDevices(cluster);
+  const peek = t.mock.method(cluster, 'peek');
+  const peeks = (): number => {
+    peek.mock.resetCalls();
+    assert.deepEqual(
+      disagreements(cluster, () => false),
+      [],
+    );
+    return peek.mock.callCount();
+  };
+  const before = peeks();
+  await cluster.nodes.addMany([{ draDrivers: [GPU] }, { draDrivers: [NIC] }, {}]);
+  await cluster.apply(['q', 'r'].map((name) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec })));
+  for (const pod of ['q', 'r']) await cluster.waitFor(`pod/${pod}`, 'Ready');
+  assert.equal(peeks(), before);
+});
