@@ -5,6 +5,7 @@ import type { ResourceClaim } from '../api/gen/resource-v1.ts';
 import {
   CronJobs,
   Deployments,
+  Namespaces,
   PodDisruptionBudgets,
   Pods,
   ReplicaSets,
@@ -155,6 +156,34 @@ test('a pod without its devices, and devices ready for nobody, are told', async 
     `Pod default/p runs without the devices of driver/claim ${GPU}/${mine}`,
     `Pod default/p runs without the devices of driver/claim ${NIC}/${mine}`,
   ]);
+});
+
+test('a device that two claims have is told, unless one of them only looks at it or has a share', async () => {
+  await using cluster = await Cluster.start({ nodes: [{ draDrivers: [GPU, NIC] }] });
+  const { apiVersion, kind, spec, status } = await podWithDevices(cluster);
+  const namespace = 'default';
+  const labels = { 'resource.kubernetes.io/admin-access': 'true' };
+  await cluster.client
+    .resource(Namespaces)
+    .patch({ name: namespace }, { type: 'merge', patch: { metadata: { labels } } });
+  const [gpu, ...others] = status!.allocation!.devices!.results!;
+  const plant = async (name: string, differently: object): Promise<string[]> => {
+    const claims = cluster.client.resource(ResourceClaims);
+    await claims.create({ apiVersion, kind, metadata: { namespace, name }, spec } as ResourceClaim);
+    const results = [{ ...gpu, ...differently }, ...others.map((each) => ({ ...each, device: name }))];
+    const patch = { status: { allocation: { devices: { results } } } };
+    const claim = await claims.patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status' });
+    assert.deepEqual(claim.status?.allocation?.devices?.results, results);
+    const told = disagreements(cluster);
+    await claims.delete({ namespace, name });
+    return told;
+  };
+  assert.deepEqual(await plant('other', {}), [
+    `ResourceClaim default/mine and ResourceClaim default/other both have the device ${GPU}/node-1/first`,
+  ]);
+  assert.deepEqual(await plant('pool', { pool: 'node-2' }), []);
+  assert.deepEqual(await plant('looks', { adminAccess: true }), []);
+  assert.deepEqual(await plant('share', { shareID: '8b7d2f6e-5b8c-4f5d-9a57-6e1f0c3d2b1a' }), []);
 });
 
 test('however many machines and pods there are, they and the claims are gone through once for the devices', async (t) => {

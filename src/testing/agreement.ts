@@ -304,8 +304,27 @@ function machines(cluster: Cluster): string[] {
   });
 }
 
-/** Devices are ready for the pods that have them, and for nobody else. */
+/** Devices are in one claim each, ready for the pods that have them, and for nobody else. */
 function devices(cluster: Cluster): string[] {
+  return [...allocatedTwice(cluster), ...devicesReady(cluster)];
+}
+
+/** Administrators look at devices that others have, and shares of one are allocated by its capacity: both may be many. */
+function allocatedTwice(cluster: Cluster): string[] {
+  const seen = new Map<string, string>();
+  return cluster.peek(ResourceClaims).flatMap((claim) =>
+    (claim.status?.allocation?.devices?.results ?? [])
+      .filter(({ adminAccess, shareID }) => adminAccess !== true && shareID === undefined)
+      .flatMap(({ driver, pool, device }) => {
+        const key = `${driver}/${pool}/${device}`;
+        const other = seen.get(key);
+        seen.set(key, nameOf(claim));
+        return other === undefined ? [] : [`${other} and ${nameOf(claim)} both have the device ${key}`];
+      }),
+  );
+}
+
+function devicesReady(cluster: Cluster): string[] {
   const equipped = cluster.nodes
     .names()
     .map((node) => cluster.nodes.machine(node))
