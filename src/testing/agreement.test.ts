@@ -1,7 +1,15 @@
 /** What is wrong on purpose is named: a check that finds nothing would let every scenario pass. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CronJobs, Deployments, PodDisruptionBudgets, Pods, ReplicaSets } from '../api/gen/resources.ts';
+import type { ResourceClaim } from '../api/gen/resource-v1.ts';
+import {
+  CronJobs,
+  Deployments,
+  PodDisruptionBudgets,
+  Pods,
+  ReplicaSets,
+  ResourceClaims,
+} from '../api/gen/resources.ts';
 import { disagreements } from './agreement.ts';
 import { Cluster } from './cluster.ts';
 
@@ -81,43 +89,89 @@ test('a container that ended behind the back of its kubelet is told, as is a nod
   );
 });
 
-test('a pod without its devices, and devices ready for nobody, are told', async () => {
-  const driver = 'gpu.example.com';
-  await using cluster = await Cluster.start({ nodes: [{ draDrivers: [driver] }] });
+const GPU = 'gpu.example.com';
+const NIC = 'nic.example.com';
+
+/** A node with a device of each driver, and a pod there whose claim has one of each; gives the claim. */
+async function podWithDevices(cluster: Cluster): Promise<ResourceClaim> {
   const api = { apiVersion: 'resource.k8s.io/v1' };
   const pool = { name: 'node-1', generation: 1, resourceSliceCount: 1 };
-  const requests = [{ name: 'gpu', exactly: { deviceClassName: 'gpu' } }];
+  const kinds = [GPU, NIC].map((driver) => ({ name: driver.split('.')[0]!, driver }));
   await cluster.apply([
-    { ...api, kind: 'DeviceClass', metadata: { name: 'gpu' }, spec: {} },
+    ...kinds.flatMap(({ name, driver }) => [
+      {
+        ...api,
+        kind: 'DeviceClass',
+        metadata: { name },
+        spec: { selectors: [{ cel: { expression: `device.driver == "${driver}"` } }] },
+      },
+      {
+        ...api,
+        kind: 'ResourceSlice',
+        metadata: { name },
+        spec: { driver, nodeName: 'node-1', pool, devices: [{ name: 'first' }] },
+      },
+    ]),
     {
       ...api,
-      kind: 'ResourceSlice',
-      metadata: { name: 'gpus' },
-      spec: { driver, nodeName: 'node-1', pool, devices: [{ name: 'gpu-0' }] },
+      kind: 'ResourceClaim',
+      metadata: { name: 'mine' },
+      spec: { devices: { requests: kinds.map(({ name }) => ({ name, exactly: { deviceClassName: name } })) } },
     },
-    { ...api, kind: 'ResourceClaim', metadata: { name: 'mine' }, spec: { devices: { requests } } },
     {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: 'p' },
       spec: {
-        resourceClaims: [{ name: 'gpu', resourceClaimName: 'mine' }],
-        containers: [{ name: 'c', image: 'web:1', resources: { claims: [{ name: 'gpu' }] } }],
+        resourceClaims: [{ name: 'both', resourceClaimName: 'mine' }],
+        containers: [{ name: 'c', image: 'web:1', resources: { claims: [{ name: 'both' }] } }],
       },
     },
   ]);
   await cluster.waitFor('pod/p', 'Ready');
+  return await cluster.client.resource(ResourceClaims).get({ namespace: 'default', name: 'mine' });
+}
+
+test('a pod without its devices, and devices ready for nobody, are told', async () => {
+  await using cluster = await Cluster.start({ nodes: [{ draDrivers: [GPU, NIC] }] });
+  const { uid: mine = '' } = (await podWithDevices(cluster)).metadata;
   const { drivers } = cluster.nodes.machine('node-1');
-  assert.equal(drivers.ready.size, 1);
+  assert.deepEqual([...drivers.ready].toSorted(), [`${GPU}/${mine}`, `${NIC}/${mine}`]);
   assert.deepEqual(disagreements(cluster), []);
 
+  const [gpu, nic] = drivers.sockets.map((socket) => drivers.connect(socket, []));
+  const call = (caller: typeof gpu, method: string, uid: string): Promise<unknown> =>
+    caller!.unary({ service: '', method }, { claims: [{ uid }] }, {});
+  await Promise.all([call(nic, 'NodeUnprepareResources', mine), cluster.advance('1s')]);
+  assert.deepEqual(disagreements(cluster), [`Pod default/p runs without the devices of driver/claim ${NIC}/${mine}`]);
+
+  const lost = call(gpu, 'NodePrepareResources', 'lost');
+  await cluster.advance('100ms');
   drivers.reset();
-  const caller = drivers.connect(drivers.sockets[0]!, []);
-  const got = caller.unary({ service: '', method: 'NodePrepareResources' }, { claims: [{ uid: 'nobody' }] }, {});
-  await cluster.advance('1s');
-  await got;
+  const got = call(gpu, 'NodePrepareResources', 'nobody');
+  await Promise.all([assert.rejects(lost, { code: 'Unavailable' }), cluster.advance('1s'), got]);
   assert.deepEqual(disagreements(cluster), [
-    'node-1 keeps devices ready for claim nobody, which no pod there has',
-    'Pod default/p runs without its devices',
+    `node-1 keeps the devices of driver/claim ${GPU}/nobody ready, which no pod there has`,
+    `Pod default/p runs without the devices of driver/claim ${GPU}/${mine}`,
+    `Pod default/p runs without the devices of driver/claim ${NIC}/${mine}`,
   ]);
+});
+
+test('however many machines and pods there are, they and the claims are gone through once for the devices', async (t) => {
+  await using cluster = await Cluster.start({ nodes: [{ draDrivers: [GPU, NIC] }] });
+  await podWithDevices(cluster);
+  const peek = t.mock.method(cluster, 'peek');
+  const peeks = (): number => {
+    peek.mock.resetCalls();
+    assert.deepEqual(
+      disagreements(cluster, () => false),
+      [],
+    );
+    return peek.mock.callCount();
+  };
+  const before = peeks();
+  await cluster.nodes.addMany([{ draDrivers: [GPU] }, { draDrivers: [NIC] }, {}]);
+  await cluster.apply(['q', 'r'].map((name) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec })));
+  for (const pod of ['q', 'r']) await cluster.waitFor(`pod/${pod}`, 'Ready');
+  assert.equal(peeks(), before);
 });

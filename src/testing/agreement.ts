@@ -25,6 +25,7 @@ import {
 } from '../api/gen/resources.ts';
 import { compileLabelMap, compileLabelSelector } from '../api/label-selector.ts';
 import type { OwnerReference } from '../api/gen/meta-v1.ts';
+import type { ResourceClaim } from '../api/gen/resource-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import { parseTime } from '../api/time.ts';
@@ -305,26 +306,38 @@ function machines(cluster: Cluster): string[] {
 
 /** Devices are ready for the pods that have them, and for nobody else. */
 function devices(cluster: Cluster): string[] {
-  const claimsOf = (pod: Pod): string[] =>
-    cluster
-      .peek(ResourceClaims)
-      .filter(({ status }) => status?.reservedFor?.some(({ uid }) => uid === pod.metadata.uid))
-      .map(({ metadata }) => metadata.uid!);
-  return cluster.nodes
+  const equipped = cluster.nodes
     .names()
-    .filter((node) => isInReach(cluster, node))
-    .flatMap((node) => {
-      const { ready } = cluster.nodes.machine(node).drivers;
-      const pods = cluster.peek(Pods).filter((pod) => pod.spec?.nodeName === node && !isPodTerminal(pod));
-      const owned = new Set(pods.flatMap(claimsOf));
-      const stray = [...ready].filter((uid) => !owned.has(uid));
-      return [
-        ...stray.map((uid) => `${node} keeps devices ready for claim ${uid}, which no pod there has`),
-        ...pods
-          .filter((pod) => isPodReady(pod) && claimsOf(pod).some((uid) => !ready.has(uid)))
-          .map((pod) => `${nameOf(pod)} runs without its devices`),
-      ];
+    .map((node) => cluster.nodes.machine(node))
+    .filter(({ name, drivers }) => drivers.sockets.length > 0 && isInReach(cluster, name));
+  if (equipped.length === 0) return [];
+  const had = Map.groupBy(cluster.peek(ResourceClaims).flatMap(devicesHad), ({ podUid }) => podUid);
+  const running = cluster.peek(Pods).filter((pod) => !isPodTerminal(pod));
+  const podsByNode = Map.groupBy(running, ({ spec }) => spec?.nodeName);
+  return equipped.flatMap(({ name, drivers: { ready } }) => {
+    const pods = (podsByNode.get(name) ?? []).map((pod) => {
+      return { pod, keys: (had.get(pod.metadata.uid!) ?? []).map(({ key }) => key) };
     });
+    const owned = new Set(pods.flatMap(({ keys }) => keys));
+    const stray = [...ready].filter((key) => !owned.has(key));
+    return [
+      ...stray.map((key) => `${name} keeps the devices of driver/claim ${key} ready, which no pod there has`),
+      ...pods
+        .filter(({ pod }) => isPodReady(pod))
+        .flatMap(({ pod, keys }) =>
+          keys
+            .filter((key) => !ready.has(key))
+            .map((key) => `${nameOf(pod)} runs without the devices of driver/claim ${key}`),
+        ),
+    ];
+  });
+}
+
+/** Who has the claim, with each driver of its devices: `driver/uid`. */
+function devicesHad({ metadata, status }: ResourceClaim): { podUid: string; key: string }[] {
+  const drivers = new Set(status?.allocation?.devices?.results?.map(({ driver }) => driver));
+  const keys = [...drivers].map((driver) => `${driver}/${metadata.uid}`);
+  return (status?.reservedFor ?? []).flatMap(({ uid }) => keys.map((key) => ({ podUid: uid, key })));
 }
 
 const TAINTS = { Unknown: 'node.kubernetes.io/unreachable', False: 'node.kubernetes.io/not-ready' } as const;

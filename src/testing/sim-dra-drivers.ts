@@ -20,9 +20,9 @@ export interface SimDraDrivers {
   /** Where drivers announce themselves: files for a kubelet to find. */
   readonly sockets: readonly string[];
   readonly socketOf: (driver: string) => string;
-  /** Claims whose devices are ready, by uid. */
+  /** Claims whose devices are ready, each driver's apart: `driver/uid`. */
   readonly ready: ReadonlySet<string>;
-  /** The machine has lost its power, and the devices what they were told. */
+  /** The machine has lost its power, and the devices what they were told. What was under way fails, and does nothing more. */
   reset(): void;
 }
 
@@ -38,8 +38,11 @@ const WORK_MS = 500;
 /** Makes the drivers of these names. */
 export function createSimDraDrivers(clock: Clock, names: readonly string[], kubeletRoot: string): SimDraDrivers {
   const ready = new Set<string>();
+  let boots = 0;
   const each = async (claims: Claims['claims'], work: (uid: string) => object): Promise<object> => {
+    const boot = boots;
     await clock.sleep(WORK_MS);
+    if (boot !== boots) throw new GrpcError('Unavailable', 'error reading from server: EOF');
     return { claims: Object.fromEntries(claims.map(({ uid }) => [uid, { error: '', ...work(uid) }])) };
   };
   const methodsOf = (driver: string, endpoint: string): Readonly<Record<string, Method>> => ({
@@ -47,13 +50,13 @@ export function createSimDraDrivers(clock: Clock, names: readonly string[], kube
     NotifyRegistrationStatus: () => ({}),
     NodePrepareResources: ({ claims }) =>
       each(claims, (uid) => {
-        ready.add(uid);
+        ready.add(`${driver}/${uid}`);
         const cdiDeviceIds = [`${driver}/claim=${uid}`];
         return { devices: [{ requestNames: [], poolName: driver, deviceName: uid, cdiDeviceIds }] };
       }),
     NodeUnprepareResources: ({ claims }) =>
       each(claims, (uid) => {
-        ready.delete(uid);
+        ready.delete(`${driver}/${uid}`);
         return {};
       }),
   });
@@ -68,7 +71,10 @@ export function createSimDraDrivers(clock: Clock, names: readonly string[], kube
     sockets: [...servers.keys()],
     socketOf,
     ready,
-    reset: () => ready.clear(),
+    reset() {
+      boots++;
+      ready.clear();
+    },
     connect: (socketPath) => ({
       async unary({ method }, request) {
         const run = servers.get(socketPath)?.[method];
