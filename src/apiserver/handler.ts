@@ -242,7 +242,10 @@ function serve(deps: HandlerDeps, scope: RequestScope): Answer {
   const route = deps.routes.find(request.path);
   if (route === undefined) throw noSuchPath();
   const methods = route.methods ?? ['GET', 'HEAD'];
-  if (!methods.includes(request.method)) throw methodNotAllowed({ group: '', resource: request.path }, request.method);
+  if (!methods.includes(request.method)) {
+    if (info.isResourceRequest) throw noSuchPath(); // The route is discovery's: there is no such resource.
+    throw methodNotAllowed({ group: '', resource: request.path }, request.method);
+  }
   return route.serve(scope);
 }
 

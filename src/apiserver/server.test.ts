@@ -209,7 +209,7 @@ test('object store: listeners hear everything from the start, writes keep their 
 
 test('resources come and go at run time; betas are served when asked for', async () => {
   const { server, send } = await startTestServer({}, { runtimeConfig: 'apps/v1=false' });
-  assert.equal((await send('GET', '/apis/apps/v1/deployments')).status, 404);
+  for (const method of ['GET', 'DELETE']) assert.equal((await send(method, '/apis/apps/v1/deployments')).status, 404);
   const { Secrets } = await import('../api/gen/resources.ts');
   assert.equal((await send('GET', '/api/v1/secrets')).status, 404);
   await server.addDefinitions([

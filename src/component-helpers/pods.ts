@@ -15,19 +15,21 @@ export function isPodReady(pod: Pod): boolean {
   return podCondition(pod, 'Ready')?.status === 'True';
 }
 
-/** Milliseconds until the pod will have been ready for `minReadySeconds`: 0 when it is available, undefined when not ready. */
-export function msUntilAvailable(pod: Pod, minReadySeconds: number, nowMs: number): number | undefined {
+/**
+ * When the pod, staying ready, has been so for `minReadySeconds`, in milliseconds since the Unix epoch: `Infinity` when it is
+ * not ready or does not say since when, `-Infinity` when nothing is to be waited for.
+ */
+export function availableAtMs(pod: Pod, minReadySeconds: number): number {
   const ready = podCondition(pod, 'Ready');
-  if (ready?.status !== 'True') return undefined;
-  if (minReadySeconds === 0) return 0;
+  if (ready?.status !== 'True') return Infinity;
+  if (minReadySeconds === 0) return -Infinity;
   const sinceMs = parseTime(ready.lastTransitionTime);
-  if (Number.isNaN(sinceMs)) return undefined;
-  return Math.max(0, sinceMs + minReadySeconds * 1000 - nowMs);
+  return Number.isNaN(sinceMs) ? Infinity : sinceMs + minReadySeconds * 1000;
 }
 
 /** Whether the pod has been ready for `minReadySeconds`. */
 export function isPodAvailable(pod: Pod, minReadySeconds: number, nowMs: number): boolean {
-  return msUntilAvailable(pod, minReadySeconds, nowMs) === 0;
+  return availableAtMs(pod, minReadySeconds) <= nowMs;
 }
 
 /** Succeeded or Failed: no container will run again. */

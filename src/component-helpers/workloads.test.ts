@@ -5,7 +5,7 @@ import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { Expectations } from './expectations.ts';
 import { rankPodsForDeletion } from './pod-deletion-ranking.ts';
 import { computePodTemplateHash } from './pod-template-hash.ts';
-import { msUntilAvailable, withPodCondition } from './pods.ts';
+import { availableAtMs, isPodAvailable, withPodCondition } from './pods.ts';
 import { withCondition } from './workload-conditions.ts';
 
 const nowMs = new VirtualClock().nowMs();
@@ -103,14 +103,20 @@ describe('pod template hash', () => {
 describe('conditions', () => {
   it('availability counts from readiness', () => {
     const ready = pod('a', { readyMinutes: 1 });
-    assert.deepEqual(
-      [
-        msUntilAvailable(ready, 0, nowMs),
-        msUntilAvailable(ready, 90, nowMs),
-        msUntilAvailable(pod('b', { readyMinutes: -1 }), 0, nowMs),
-      ],
-      [0, 30_000, undefined],
-    );
+    const unready = pod('b', { readyMinutes: -1 });
+    const undated: Pod = { ...ready, status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+    const cases: [pod: Pod, minReadySeconds: number, atMs: number][] = [
+      [ready, 0, -Infinity],
+      [ready, 60, nowMs],
+      [ready, 90, nowMs + 30_000],
+      [undated, 0, -Infinity],
+      [undated, 90, Infinity],
+      [unready, 0, Infinity],
+    ];
+    for (const [each, minReadySeconds, atMs] of cases) {
+      assert.equal(availableAtMs(each, minReadySeconds), atMs);
+      assert.equal(isPodAvailable(each, minReadySeconds, nowMs), atMs <= nowMs);
+    }
   });
   it('keep their transition time while the status stays', () => {
     const old = [{ type: 'Ready', status: 'True', lastTransitionTime: 't1' }];

@@ -13,7 +13,7 @@ import {
 } from '../api/gen/resources.ts';
 import type { Pod, ResourceQuota } from '../api/gen/core-v1.ts';
 import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { startServerHarness, type MoreControllers, type ServerHarness } from './server-harness-fixture.ts';
 
 type Resources = { requests?: Record<string, string>; limits?: Record<string, string> };
 const pod = (name: string, resources: Resources = {}, spec: object = {}): object => ({
@@ -145,6 +145,29 @@ describe('resource quota', () => {
     await h.create(ResourceQuotas, { metadata: { name: 'later' }, spec: { hard } });
     await h.clock.advance(1000);
     assert.deepEqual((await h.get<ResourceQuota>(ResourceQuotas, 'default/later')).status?.used, counted);
+    await h.stop();
+  });
+
+  it('does not follow pods for a quota that only counts claims of devices', async () => {
+    const h = await startServerHarness([]);
+    const paths: string[] = [];
+    const through: MoreControllers['through'] = (handler) => (request) => {
+      paths.push(request.path);
+      return handler(request);
+    };
+    h.startThrough({ factories: [createResourceQuotaController], through });
+    const count = 'count/resourceclaims.resource.k8s.io';
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u', controller: true };
+    const annotations = { 'resource.kubernetes.io/extended-resource-claim': 'true' };
+    await h.create(ResourceClaims, { metadata: { name: 'c', annotations, ownerReferences: [owner] }, spec: {} });
+    await h.create(ResourceQuotas, { metadata: { name: 'q' }, spec: { hard: { [count]: '9' } } });
+    await h.clock.advance(1000);
+    assert.deepEqual(await used(h), { [count]: '1' });
+    // Begins to watch whatever has been made and not started.
+    await h.create(ResourceQuotas, { metadata: { name: 'next' }, spec: { hard: { configmaps: '9' } } });
+    await h.clock.advance(1000);
+    const followed = (resource: string): boolean => paths.some((path) => path.endsWith(`/${resource}`));
+    assert.deepEqual(['resourceclaims', 'configmaps', 'pods'].map(followed), [true, true, false]);
     await h.stop();
   });
 

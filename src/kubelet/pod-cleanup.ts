@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { BasePlatform } from '../platform/platform.ts';
-import { createPodWorkCounts } from './metrics/pod-counts.ts';
+import type { PodWorkCounts } from './metrics/pod-counts.ts';
 import type { PodStarts } from './metrics/pod-starts.ts';
 import type { AllocationManager } from './allocation/allocation-manager.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
@@ -33,13 +33,13 @@ export interface PodCleanupDeps {
   readonly mirrorClient: MirrorClient;
   readonly activePods: () => readonly Pod[];
   readonly podStarts: Pick<PodStarts, 'forget'>;
+  readonly workCounts: Pick<PodWorkCounts, 'note'>;
 }
 
 /** Makes the housekeeping. */
 export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
   const { podManager, podWorkers } = deps;
   const log = deps.platform.log.child('housekeeping');
-  const counts = createPodWorkCounts(deps.platform.metrics);
 
   function cleanProbes(workers: ReadonlyMap<string, PodWorkerSync>): Set<string> {
     const possiblyRunning = new Set<string>();
@@ -143,7 +143,7 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
     firstTime = false;
     const restarted = restartReusedUids(workers);
     const unseen = endOrphans(running, (uid) => before.has(uid) || workers.has(uid) || restarted.has(uid));
-    counts.note({ workers: workers.values(), unseen, restarted: [...restarted.values()] });
+    deps.workCounts.note({ workers: workers.values(), unseen, restarted: [...restarted.values()] });
     await cleanMirrorPods();
     await cleanDirectories(running, workers);
     await cleanCgroups(possiblyRunning);

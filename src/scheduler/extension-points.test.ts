@@ -217,3 +217,40 @@ test('an objection before PreBind ends the attempt; what is tried again goes whe
   await run.clock.advance(340_000);
   assert.equal(run.pod('p')?.spec?.nodeName, 'a', 'though others are better now');
 });
+
+/** Fits on the node `to` names alone; the first PreBind fails, after the pod has said where it will be, others take for ever. */
+const afterFailedWork = (t: TestContext, to: () => string, before?: (api: FakeApi) => void): Promise<Scene> => {
+  let left = 1;
+  return scene(
+    t,
+    {
+      filter: (_state, _pod, { name }) => (name === to() ? undefined : unschedulable('One', 'elsewhere')),
+      preBind: () => (left-- > 0 ? away() : new Promise<undefined>(() => undefined)),
+    },
+    before,
+  );
+};
+
+for (const [what, happens] of [
+  ['is full', ({ api }: Scene) => api.seed(Pods, testPod('q', { cpu: '900m', spec: { nodeName: 'a' } }))],
+  ['is gone', ({ api }: Scene) => api.remove(Nodes, 'a')],
+  ['is gone with all others', ({ api }: Scene) => ['a', 'b', 'c'].forEach((name) => void api.remove(Nodes, name))],
+] as const)
+  test(`a pod whose binding failed takes back that it will be on a node that ${what}`, async (t) => {
+    const run = await afterFailedWork(t, () => 'a');
+    assert.equal(nominatedAs(run), 'a');
+    happens(run);
+    await run.clock.advance(2000);
+    assert.deepEqual([nominatedAs(run), run.counts()], [undefined, { ...idle, unschedulable: 1 }]);
+  });
+
+test('a pod that was to be elsewhere for a while says where it will be now', async (t) => {
+  let to = 'b';
+  const onceOnA = (api: FakeApi): void =>
+    void api.modify<Pod>(Pods, 'default/p', (pod) => ({ ...pod, status: { nominatedNodeName: 'a' } }));
+  const run = await afterFailedWork(t, () => to, onceOnA);
+  assert.equal(nominatedAs(run), 'b');
+  to = 'a';
+  await run.clock.advance(1000);
+  assert.equal(nominatedAs(run), 'a');
+});

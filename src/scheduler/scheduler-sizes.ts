@@ -11,7 +11,7 @@ interface Sized {
 
 interface SchedulerSizes {
   readonly pending: Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>>;
-  /** Pods that wait after a rejection, by who rejected them: several may have. */
+  /** Pods that wait after a rejection or are held out, by who did it: several may have. */
   readonly rejections: readonly { readonly plugin: string; readonly profile: string; readonly count: number }[];
   readonly cache: Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>>;
 }
@@ -30,7 +30,7 @@ export function exposeSchedulerSizes(metrics: Metrics, sized: Sized, signal: Abo
   });
   const rejections = metrics.gauge({
     name: 'scheduler_unschedulable_pods',
-    help: 'Pods that a plugin has rejected and that have not been tried again.',
+    help: 'Pods that a plugin has rejected and that have not been tried again, or that it holds out of the queue.',
     labels: ['plugin', 'profile'],
   });
   let last: SchedulerSizes | undefined;

@@ -177,6 +177,7 @@ test("attempts, victims, queues and extension points are counted under upstream'
     api.seed(Pods, testPod('low', { cpu: '600m', spec: { nodeName: 'a' } }));
     api.seed(Pods, testPod('high', { cpu: '600m', priority: 100 }));
     api.seed(Pods, testPod('never', { cpu: '5' }));
+    api.seed(Pods, testPod('gated', { spec: { schedulingGates: [{ name: 'g' }] } }));
   });
   await run.clock.advance(5000);
   const profile = 'default-scheduler';
@@ -202,7 +203,8 @@ test("attempts, victims, queues and extension points are counted under upstream'
   assert.ok(failed >= 2, `${failed} failures`);
   assert.match(await run.metrics.expose(), /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m);
   assert.equal(run.metrics.value('scheduler_cache_size', { type: 'nodes' }), 1);
-  assert.equal(run.metrics.value('scheduler_unschedulable_pods', { plugin: 'NodeResourcesFit', profile }), 1);
+  for (const plugin of ['NodeResourcesFit', 'SchedulingGates'])
+    assert.equal(run.metrics.value('scheduler_unschedulable_pods', { plugin, profile }), 1, plugin);
 });
 
 test('plugins are measured one by one in some cycles, not in all', async (t) => {

@@ -86,6 +86,9 @@ const NOTHING_FOUND: Status = { code: 'unschedulable', reasons: [], plugin: '' }
 /** What a pod waits for while its victims are evicted: no event, the end of the evictions. */
 const MAKING_ROOM: ReadonlySet<string> = new Set(['DefaultPreemption']);
 
+/** Nobody is asked for help where there are no nodes; what was promised is void. */
+const NO_NODES: PostFilterResult = { nominatedNode: '' };
+
 /** Pods tried in one go before other work gets a turn. */
 const SLICE_MS = 4;
 
@@ -117,6 +120,11 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const queue = queueOf({ clock, profiles: [...profiles.values()], profileOf, incoming: metrics.incoming }, config);
   const cursor = { startAt: 0 };
   const pods = informers.informer<Pod>(Pods);
+  /** The pod as last seen: the queue's copy lags behind in its status. Undefined once it is gone. */
+  const asSeen = ({ metadata: { namespace = '', name = '', uid } }: Pod): Pod | undefined => {
+    const seen = pods.get({ namespace, name });
+    return seen?.metadata.uid === uid ? seen : undefined;
+  };
   let running = false;
 
   /** Most pods are done at once; with extenders it takes until they have answered. */
@@ -165,7 +173,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   /** For an attempt that went wrong. */
   const sayWhyNot = (pod: Pod, message: string, reason: 'Unschedulable' | 'SchedulerError'): void => {
     profileOf(pod).recorder.event(pod, 'Warning', 'FailedScheduling', message);
-    void reportUnschedulable(client, pod, { message, reason, clock }).catch((error: unknown) =>
+    void reportUnschedulable(client, asSeen(pod) ?? pod, { message, reason, clock }).catch((error: unknown) =>
       log.warn('cannot write the PodScheduled condition', { err: error }),
     );
   };
@@ -193,7 +201,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       waitingPods,
       ...(binder === undefined ? {} : { binder }),
       nominate: () =>
-        reportNomination(client, pod, nodeName).catch((error: unknown) =>
+        reportNomination(client, asSeen(pod) ?? pod, nodeName).catch((error: unknown) =>
           log.warn('cannot write which node the pod is for', { err: error }),
         ),
     };
@@ -237,8 +245,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const uid = queued.pod.metadata.uid ?? '';
     unreserve(input);
     cache.forget(uid);
-    const now = pods.get({ namespace: queued.pod.metadata.namespace ?? '', name: queued.pod.metadata.name ?? '' });
-    if (now?.metadata.uid === uid) nominations.follow(now);
+    const now = asSeen(queued.pod);
+    if (now !== undefined) nominations.follow(now);
     // The room it would have taken is free again, for others.
     const spec = { ...queued.pod.spec, nodeName: input.nodeName };
     queue.notify('assigned-pod/delete', { ...queued.pod, spec }, undefined);
@@ -276,7 +284,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
         postFilter,
       };
     };
-    const asked = runPostFilters(nodeCount === 0 ? [] : points.postFilter, { state, pod, input });
+    const asked = nodeCount === 0 ? NO_NODES : runPostFilters(points.postFilter, { state, pod, input });
     return asked instanceof Promise ? asked.then(ended) : ended(asked);
   };
   const reject = (cycle: Cycle, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {
@@ -294,7 +302,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const { nominatedNode } = postFilter;
     if (nominatedNode !== undefined) nominations.set(queued.pod, nominatedNode);
     const report = { message, clock, ...(nominatedNode === undefined ? {} : { nominatedNode }) };
-    void reportUnschedulable(client, queued.pod, report)
+    void reportUnschedulable(client, asSeen(queued.pod) ?? queued.pod, report)
       .then(() => postFilter.commit?.(signal))
       .catch((error: unknown) =>
         log.warn('cannot write the PodScheduled condition or make room for the pod', { err: error }),

@@ -64,6 +64,7 @@ export class TestNodes {
   /** Takes a machine away for good: power off, Node object deleted. */
   async remove(name: string): Promise<void> {
     await this.crash(name);
+    await this.#node(name).dispose();
     this.#deps.world().nodes.delete(name);
     await this.#deps.client().resource(Nodes).delete({ name });
   }

@@ -2,8 +2,13 @@
  * Drivers of devices on a simulated machine, as dynamic resource allocation has them: programs of their own behind sockets,
  * which register with whatever kubelet there is and go on when it dies. Each gets any claim of its name ready, which takes a
  * moment, and gives it back; what they are told twice they do once. Simulated: the sockets and the devices. What devices
- * there are is the test's to say, in ResourceSlices.
+ * there are is the test's to say, in ResourceSlices; the drivers only publish again what was deleted of those.
  */
+import type { ResourceSlice } from '../api/gen/resource-v1.ts';
+import { ResourceSlices } from '../api/gen/resources.ts';
+import { isReason } from '../api/status-error.ts';
+import { createBackoff } from '../base/backoff.ts';
+import { createInformerFactory, type InformerFactoryDeps } from '../client/informer-factory.ts';
 import { GrpcError } from '../grpc/grpc-error.ts';
 import type { SocketConnector } from '../grpc/socket-connector.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -14,6 +19,7 @@ export interface SimDraDrivers {
   readonly connect: SocketConnector;
   /** Where drivers announce themselves: files for a kubelet to find. */
   readonly sockets: readonly string[];
+  readonly socketOf: (driver: string) => string;
   /** Claims whose devices are ready, each driver's apart: `driver/uid`. */
   readonly ready: ReadonlySet<string>;
   /** The machine has lost its power, and the devices what they were told. What was under way fails, and does nothing more. */
@@ -54,14 +60,16 @@ export function createSimDraDrivers(clock: Clock, names: readonly string[], kube
         return {};
       }),
   });
+  const socketOf = (driver: string): string => `${kubeletRoot}/plugins_registry/${driver}.sock`;
   const servers = new Map(
     names.map((driver) => {
-      const socket = `${kubeletRoot}/plugins_registry/${driver}.sock`;
+      const socket = socketOf(driver);
       return [socket, methodsOf(driver, socket)];
     }),
   );
   return {
     sockets: [...servers.keys()],
+    socketOf,
     ready,
     reset() {
       boots++;
@@ -79,4 +87,33 @@ export function createSimDraDrivers(clock: Clock, names: readonly string[], kube
       disconnect: () => undefined,
     }),
   };
+}
+
+/**
+ * Publishes slices of the node again when they are deleted, as drivers do and kubelets that start rely on: as soon as
+ * `runs` says that the driver's program does, and the API server answers. Until the signal aborts.
+ */
+export function keepSlices(
+  deps: InformerFactoryDeps & { readonly runs: (driver: string) => Promise<boolean> },
+  nodeName: string,
+  signal: AbortSignal,
+): void {
+  const { client, clock } = deps;
+  const publish = async ({ apiVersion, kind, metadata, spec }: ResourceSlice): Promise<void> => {
+    const { name, labels = {} } = metadata;
+    const slice = { apiVersion, kind, metadata: { name, labels }, spec } as ResourceSlice;
+    const backoff = createBackoff({ initialMs: 1000, maxMs: 30_000 });
+    while (!signal.aborted) {
+      try {
+        if (await deps.runs(spec.driver)) return void (await client.resource(ResourceSlices).create(slice, { signal }));
+      } catch (error) {
+        if (isReason(error, 'AlreadyExists')) return;
+      }
+      await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+    }
+  };
+  const informers = createInformerFactory(deps);
+  const slices = informers.informer(ResourceSlices, { fieldSelector: `spec.nodeName=${nodeName}` });
+  slices.addHandler({ onDelete: (slice) => void publish(slice) });
+  informers.start(signal);
 }

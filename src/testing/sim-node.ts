@@ -4,7 +4,7 @@
  */
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
-import type { ApiHandler } from '../api/transport.ts';
+import type { ApiHandler, Principal } from '../api/transport.ts';
 import { openKubeletServer } from '../cluster/kubelet-server.ts';
 import type { Instance } from '../cluster/instance.ts';
 import { nodePrincipal } from '../cluster/node-connection.ts';
@@ -22,7 +22,7 @@ import { createSkewedClock, type SkewedClock } from '../platform/sim/skewed-cloc
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { gateRuntime, type RuntimeGate } from './runtime-gate.ts';
 import { createGate, type Gate } from './gate.ts';
-import { createSimDraDrivers, type SimDraDrivers } from './sim-dra-drivers.ts';
+import { createSimDraDrivers, keepSlices, type SimDraDrivers } from './sim-dra-drivers.ts';
 import { NODE_TLS } from './sim-identities.ts';
 
 /** A node as the test describes it. */
@@ -57,6 +57,9 @@ export interface SimNodeDeps {
 
 const KUBELET_PORT = 10_250;
 
+/** Drivers run with rights of their own, which no test is about. */
+const DRIVERS: Principal = { name: 'dra-drivers', groups: ['system:masters', 'system:authenticated'] };
+
 /** Enough to see what troubles a machine; all lines of thousands of them would fill the memory. */
 const NODE_LOG = { maxEntries: 100, minLevel: 'warn' } as const;
 
@@ -78,6 +81,9 @@ export class SimNode {
   readonly #deps: SimNodeDeps;
   readonly #clock: SkewedClock;
   #platform: SimPlatform<Clock>;
+  readonly #life = new AbortController();
+  #driverGate: Gate | undefined;
+  #powered = false;
   #boots = 0;
   #running: Incarnation | undefined;
   #partitioned = false;
@@ -166,10 +172,12 @@ export class SimNode {
     if (this.#running !== undefined) return;
     const { clock, random } = this.#platform;
     const life = new AbortController();
+    this.#powered = true;
+    this.#startDrivers();
     const gate = createGate({ clock, random: random.fork('gate'), server: this.#deps.server });
     if (this.#partitioned) gate.close();
     const cri = gateRuntime(this.runtime);
-    const client = this.#client(gate);
+    const client = this.#client(gate, nodePrincipal(this.name), 'kubelet');
     const instance = { ...this.#deps.instance, nodeName: this.name };
     const node = await createClusterNode({
       csiNodeFirst: false, // Of thousands of nodes without drivers nobody needs to read it.
@@ -201,6 +209,13 @@ export class SimNode {
     running.cri.cut();
   }
 
+  /** Stops the kubelet and everything else for good. */
+  async dispose(): Promise<void> {
+    await this.stop();
+    this.#life.abort(new Error('the machine is no more'));
+    this.#driverGate?.destroy();
+  }
+
   /** Ends the kubelet at once, whatever it was doing; containers run on. */
   crashKubelet(): void {
     const running = this.#take();
@@ -217,6 +232,8 @@ export class SimNode {
     this.crashKubelet();
     for (const id of [...this.runtime.sandboxes.keys()]) await this.runtime.loseSandbox(id);
     this.#boots++;
+    this.#powered = false;
+    this.#joinDrivers();
     this.drivers.reset();
     const host = createSimHost({ ...this.#facts(), bootId: this.#bootId() });
     this.#platform = { ...this.#platform, host: this.#loaded(host) };
@@ -227,6 +244,7 @@ export class SimNode {
     this.#partitioned = partitioned;
     if (partitioned) this.#running?.gate.close();
     else this.#running?.gate.open();
+    this.#joinDrivers();
   }
 
   /** Sets its wall clock apart from the world's. */
@@ -236,6 +254,23 @@ export class SimNode {
 
   get partitioned(): boolean {
     return this.#partitioned;
+  }
+
+  /** They outlive kubelets. */
+  #startDrivers(): void {
+    if (this.#driverGate === undefined && this.drivers.sockets.length > 0) {
+      const { clock, random, log, files } = this.#platform;
+      this.#driverGate = createGate({ clock, random: random.fork('driver-gate'), server: this.#deps.server });
+      const client = this.#client(this.#driverGate, DRIVERS, 'dra-drivers');
+      const runs = (driver: string): Promise<boolean> => files.exists(this.drivers.socketOf(driver));
+      keepSlices({ client, clock, random: random.fork('drivers'), log, runs }, this.name, this.#life.signal);
+    }
+    this.#joinDrivers();
+  }
+
+  #joinDrivers(): void {
+    if (this.#powered && !this.#partitioned) this.#driverGate?.open();
+    else this.#driverGate?.close();
   }
 
   /** Their sockets are there whether or not a kubelet is. */
@@ -254,13 +289,8 @@ export class SimNode {
     return running;
   }
 
-  #client(gate: Gate): Client {
-    return createInProcessClient({
-      handler: gate.handler,
-      principal: nodePrincipal(this.name),
-      clock: this.#platform.clock,
-      userAgent: 'kubelet',
-    });
+  #client(gate: Gate, principal: Principal, userAgent: string): Client {
+    return createInProcessClient({ handler: gate.handler, principal, clock: this.#platform.clock, userAgent });
   }
 
   #facts(): Partial<HostInfo> {

@@ -269,7 +269,7 @@ export class SimWorld {
 
   /** Ends everything in order. */
   async stop(): Promise<void> {
-    await Promise.all([...this.nodes.values()].map((node) => node.stop()));
+    await Promise.all([...this.nodes.values()].map((node) => node.dispose()));
     await this.stopComponent('scheduler');
     await this.stopComponent('controllers');
     await this.stopServer();

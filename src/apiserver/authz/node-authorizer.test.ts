@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../api/gen/core-v1.ts';
-import { Nodes, PersistentVolumes, Pods, VolumeAttachments } from '../../api/gen/resources.ts';
+import { Nodes, PersistentVolumes, Pods, ResourceSlices, VolumeAttachments } from '../../api/gen/resources.ts';
 import { componentRoles } from '../bootstrap/component-roles.ts';
 import type { AuthorizationAttributes } from './contract.ts';
 import { createNodeAuthorizer } from './node-authorizer.ts';
@@ -50,6 +50,12 @@ function fixture() {
   });
   const configMap = { namespace: 'kube-system', name: 'conf', kubeletConfigKey: 'kubelet' };
   objects.put(Nodes, { metadata: { name: 'n1' }, spec: { configSource: { configMap } } });
+  const pool = { name: 'p', generation: 1, resourceSliceCount: 1 };
+  objects.put(
+    ResourceSlices,
+    { metadata: { name: 's1' }, spec: { driver: 'd', nodeName: 'n1', pool } },
+    { metadata: { name: 's2' }, spec: { driver: 'd', nodeName: 'n2', pool } },
+  );
   objects.put(VolumeAttachments, attachment('va1', 'n1'), attachment('va2', 'n2'));
   objects.put(PersistentVolumes, volume('pv1', 'claim'), volume('pv2', 'unused'));
   const ask = (more: Partial<AuthorizationAttributes>, user = { name: 'system:node:n1', groups: ['system:nodes'] }) =>
@@ -80,6 +86,8 @@ const cluster = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationA
 });
 const attachment = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationAttributes> =>
   cluster({ apiGroup: 'storage.k8s.io', resource: 'volumeattachments', ...more });
+const slice = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationAttributes> =>
+  cluster({ apiGroup: 'resource.k8s.io', resource: 'resourceslices', verb: 'deletecollection', ...more });
 const lease = (more: Partial<AuthorizationAttributes>): Partial<AuthorizationAttributes> => ({
   apiGroup: 'coordination.k8s.io',
   resource: 'leases',
@@ -191,6 +199,18 @@ const cases: readonly [string, Partial<AuthorizationAttributes>, boolean, string
   ['a pod of another', { resource: 'pods', name: 'b' }, false],
   ['pod status', { resource: 'pods', name: 'a', verb: 'patch', subresource: 'status' }, true],
   ['exec', { resource: 'pods', name: 'a', verb: 'create', subresource: 'exec' }, false],
+  ['wiping the slices of its devices', slice({ fieldSelector: 'spec.nodeName=n1,spec.driver=d' }), true],
+  ["wiping another's slices", slice({ fieldSelector: 'spec.nodeName=n2' }), false],
+  [
+    'wiping all slices of a driver',
+    slice({ fieldSelector: 'spec.driver=d' }),
+    false,
+    'can only list/watch/deletecollection resourceslices with nodeName field selector',
+  ],
+  ['listing its slices', slice({ verb: 'list', fieldSelector: 'spec.nodeName=n1' }), true],
+  ['reading its slice', slice({ verb: 'get', name: 's1' }), true],
+  ["reading another's slice", slice({ verb: 'get', name: 's2' }), false],
+  ['making a slice', slice({ verb: 'create' }), false],
   ['services, by the role', { resource: 'services', verb: 'list' }, true],
   ['deployments', { apiGroup: 'apps', resource: 'deployments', verb: 'list' }, false],
 ];

@@ -8,7 +8,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Informer, InformerHandler } from '../../client/informer.ts';
 import { keyOfObject, ObjectStore } from '../../client/object-store.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
-import { isPodActive, isPodReady, isPodTerminating, msUntilAvailable } from '../../component-helpers/pods.ts';
+import { availableAtMs, isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
 import { indexPodsByController } from '../pod-events.ts';
 import { createPodTallies, type PodCounts, type TallyRules } from './pod-tally.ts';
 
@@ -44,15 +44,15 @@ function toldInformer() {
 function recount(all: readonly Pod[], uid: string, { rules, nowMs }: { rules: TallyRules; nowMs: number }): PodCounts {
   const owned = all.filter((pod) => controllerOf(pod)?.uid === uid);
   const active = owned.filter((pod) => isPodActive(pod) && rules.selector.matches(pod.metadata.labels));
-  const waits = active.map((pod) => msUntilAvailable(pod, rules.minReadySeconds, nowMs));
-  const later = waits.filter((ms) => ms !== undefined && ms > 0) as number[];
+  const times = active.map((pod) => availableAtMs(pod, rules.minReadySeconds));
+  const nextMs = Math.min(...times.filter((atMs) => atMs > nowMs));
   return {
     active: active.length,
     labeled: active.filter((pod) => compileLabelMap(rules.templateLabels).matches(pod.metadata.labels)).length,
     ready: active.filter(isPodReady).length,
-    available: waits.filter((ms) => ms === 0).length,
+    available: times.filter((atMs) => atMs <= nowMs).length,
     terminating: owned.filter(isPodTerminating).length,
-    ...(later.length === 0 ? {} : { nextAvailableMs: nowMs + Math.min(...later) }),
+    ...(nextMs === Infinity ? {} : { nextAvailableMs: nextMs }),
   };
 }
 

@@ -7,11 +7,10 @@
  */
 import { deepEqual } from '../../base/equal.ts';
 import { compileLabelMap, type LabelMatcher, type Labels } from '../../api/label-selector.ts';
-import { parseTime } from '../../api/time.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Informer } from '../../client/informer.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
-import { isPodActive, isPodReady, isPodTerminating, podCondition } from '../../component-helpers/pods.ts';
+import { availableAtMs, isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
 import { PODS_BY_CONTROLLER } from '../pod-events.ts';
 import type { ReplicaOwner } from './flavours.ts';
 
@@ -64,9 +63,8 @@ export class PodTally {
     if (this.#template.matches(labels)) this.#labeled.add(uid);
     if (!isPodReady(pod)) return;
     this.#ready.add(uid);
-    if (this.rules.minReadySeconds === 0) return;
-    const sinceMs = parseTime(podCondition(pod, 'Ready')?.lastTransitionTime);
-    this.#availableAtMs.set(uid, Number.isNaN(sinceMs) ? Infinity : sinceMs + this.rules.minReadySeconds * 1000);
+    const atMs = availableAtMs(pod, this.rules.minReadySeconds);
+    if (atMs !== -Infinity) this.#availableAtMs.set(uid, atMs);
   }
 
   /** The pod is gone, or another's. */

@@ -26,10 +26,11 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
   const client = deps.clientFor(NAME);
   const quotas = deps.informers.informer(ResourceQuotas);
   const classes = deps.informers.informer(DeviceClasses);
-  // Asked of only where claims are counted, whose pods are followed then.
   const lookups = {
     deviceClasses: () => classes.list(),
-    pod: (namespace: string, name: string) => deps.informers.informer(Pods).get({ namespace, name }),
+    // Matters to names with `requests.` only, for which pods are followed too: the others make nobody follow them.
+    pod: (namespace: string, name: string) => deps.informers.existing(Pods)?.get({ namespace, name }),
+    // Asked of claims that are measured, so followed.
     resourceClaims: (namespace: string) => deps.informers.informer(ResourceClaims).list(namespace),
   };
   const measuring = (info: ResourceInfo): QuotaEvaluator => evaluatorFor(info, lookups);

@@ -2,6 +2,7 @@
 import { podQosClass } from '../../api/pod-qos.ts';
 import { canAdmitPod, type AdmissionResult } from '../admission.ts';
 import type { SyncHandler } from '../kubelet-sync-loop.ts';
+import { createPodWorkCounts, type PodWorkCounts } from '../metrics/pod-counts.ts';
 import { createMirrorReconciler } from '../pod/mirror-reconciler.ts';
 import { createPodCleanups } from '../pod-cleanup.ts';
 import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
@@ -24,6 +25,7 @@ import type { NodeSide } from './node-side.ts';
 export interface PodSide {
   readonly workQueue: WorkQueue;
   readonly podWorkers: PodWorkers;
+  readonly workCounts: PodWorkCounts;
   readonly handler: SyncHandler;
   readonly eviction: EvictionManager | undefined;
   readonly shutdown: NodeShutdownManager | undefined;
@@ -48,7 +50,9 @@ export function createPodSide(foundations: Foundations, nodeSide: NodeSide): Pod
   late.podWorkers.bind(podWorkers);
   const eviction = late.eviction.bind(createEviction(foundations, nodeSide, podWorkers));
   const shutdown = late.shutdown.bind(createShutdown(foundations, nodeSide, podWorkers));
-  return { workQueue, podWorkers, eviction, shutdown, handler: createHandler(foundations, nodeSide, podWorkers) };
+  const workCounts = createPodWorkCounts(platform.metrics);
+  const handler = createHandler(foundations, nodeSide, { podWorkers, workCounts });
+  return { workQueue, podWorkers, workCounts, eviction, shutdown, handler };
 }
 
 function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDeps {
@@ -90,7 +94,11 @@ function createSyncDeps(foundations: Foundations, nodeSide: NodeSide): SyncPodDe
   };
 }
 
-function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers: PodWorkers): SyncHandler {
+function createHandler(
+  foundations: Foundations,
+  nodeSide: NodeSide,
+  { podWorkers, workCounts }: Pick<PodSide, 'podWorkers' | 'workCounts'>,
+): SyncHandler {
   const { deps, config, core, podManager, sourcesReady, runtime, volumes, allocations, managers, admitting } =
     foundations;
   const { platform, recorder, podContainers } = deps;
@@ -131,6 +139,7 @@ function createHandler(foundations: Foundations, nodeSide: NodeSide, podWorkers:
       volumes,
       directories: core.directories,
       podStarts: core.podStarts,
+      workCounts,
       podManager,
       podWorkers,
       probeManager,

@@ -3,7 +3,7 @@
  * how they lie together. Upstream: NewContainerManager in pkg/kubelet/cm/container_manager_linux.go.
  */
 import type { Container, Node, Pod } from '../../api/gen/core-v1.ts';
-import { ResourceClaims } from '../../api/gen/resources.ts';
+import { ResourceClaims, ResourceSlices } from '../../api/gen/resources.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { SocketConnector } from '../../grpc/socket-connector.ts';
 import { createSocketServer } from '../../grpc/socket-server.ts';
@@ -21,6 +21,7 @@ import {
 import { createDeviceManager, type DeviceManager } from '../device-manager/device-manager.ts';
 import { createClaimInfos, type ClaimInfos } from '../dra-manager/claim-info.ts';
 import { createDraManager, type DraManager } from '../dra-manager/dra-manager.ts';
+import { createSliceWiper, type SliceWiper } from '../dra-manager/slice-wiper.ts';
 import { withHeldDevices } from '../device-manager/held-devices.ts';
 import { createDeviceRegistration, type DeviceRegistration } from '../device-manager/registration.ts';
 import { healthOfDevices, type ResourceHealthOf } from '../device-manager/resource-health.ts';
@@ -83,6 +84,7 @@ interface Managers {
   readonly topology: TopologyManager;
   readonly dra: DraManager;
   readonly claims: ClaimInfos;
+  readonly wiper: SliceWiper;
 }
 
 /** Makes them. */
@@ -174,21 +176,31 @@ function createManagers(parts: ResourceManagersDeps): Managers {
     parts.config.topologyManager,
   );
   const claims = createClaimInfos(files, `${parts.config.rootDirectory}/dra_manager_state`);
+  const { client } = parts.deps;
+  const draLog = platform.log.child('dra-manager');
+  const wiper = createSliceWiper({
+    clock: platform.clock,
+    random: platform.random.fork('dra-manager'),
+    log: draLog,
+    slices: client.resource(ResourceSlices),
+    nodeName: parts.config.nodeName,
+  });
   const dra = createDraManager({
     connect: parts.connect,
-    log: platform.log.child('dra-manager'),
+    log: draLog,
     infos: claims,
-    getClaim: (namespace, name) => parts.deps.client.resource(ResourceClaims).get({ namespace, name }),
+    wiper,
+    getClaim: (namespace, name) => client.resource(ResourceClaims).get({ namespace, name }),
   });
   parts.plugins.addHandler('DRAPlugin', dra.pluginHandler);
-  return { machine, inventory, devices, registration, cpu, memory, topology, dra, claims };
+  return { machine, inventory, devices, registration, cpu, memory, topology, dra, claims, wiper };
 }
 
 async function startManagers(
   of: { parts: ResourceManagersDeps; managers: Managers; reconciler: CpuReconciler | undefined },
   signal: AbortSignal,
 ): Promise<void> {
-  const { machine, devices, registration, cpu, memory, dra, claims } = of.managers;
+  const { machine, devices, registration, cpu, memory, dra, claims, wiper } = of.managers;
   const { platform } = of.parts.deps;
   machine.current = await platform.host.topology();
   checkNumaNodes(machine.current.nodes.length, of.parts.config.topologyManager);
@@ -197,6 +209,7 @@ async function startManagers(
   await memory?.start(machine.current.nodes);
   await devices.restore();
   await claims.load();
+  wiper.wipeAll(signal);
   startClaimUpkeep(of.parts, dra, signal);
   await registration.start(signal);
   of.reconciler?.start(signal);

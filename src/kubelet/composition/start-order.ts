@@ -73,6 +73,7 @@ function exposeCounts({ foundations, nodeSide, podSide }: Stages, signal: AbortS
     mirrors: () => podManager.getPodsAndMirrorPods().mirrorPods,
   };
   exposePodCounts(deps.platform.metrics, sources, signal);
+  podSide.workCounts.start(signal);
 }
 
 /** Volumes, and a first look at the runtime and all it runs. */

@@ -21,6 +21,7 @@ import {
   type DraDevice,
   type DraVersion,
 } from './dra-api.ts';
+import type { SliceWiper } from './slice-wiper.ts';
 
 /** What the manager needs. */
 export interface DraManagerDeps {
@@ -29,6 +30,7 @@ export interface DraManagerDeps {
   readonly infos: ClaimInfos;
   /** Rejects with a NotFound StatusError when there is no such claim. */
   readonly getClaim: (namespace: string, name: string) => Promise<ResourceClaim>;
+  readonly wiper: Pick<SliceWiper, 'driverGone' | 'driverBack'>;
 }
 
 /** The manager. */
@@ -62,7 +64,7 @@ interface Driver {
 
 /** Makes the manager. */
 export function createDraManager(deps: DraManagerDeps): DraManager {
-  const { infos, log } = deps;
+  const { infos } = deps;
   const drivers = new Map<string, Driver>();
   const mutex = new KeyedMutex();
 
@@ -127,7 +129,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
     });
 
   return {
-    pluginHandler: handlerOf(drivers, log),
+    pluginHandler: handlerOf(drivers, deps),
     unprepare,
     async prepare(pod) {
       const names = claimNames(pod);
@@ -155,7 +157,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
   };
 }
 
-function handlerOf(drivers: Map<string, Driver>, log: Log): PluginHandler {
+function handlerOf(drivers: Map<string, Driver>, { log, wiper }: DraManagerDeps): PluginHandler {
   const versionOf = ({ supportedVersions }: Plugin): DraVersion | undefined =>
     DRA_VERSIONS.find((version) => supportedVersions.includes(`${version}.DRAPlugin`));
   return {
@@ -168,11 +170,14 @@ function handlerOf(drivers: Map<string, Driver>, log: Log): PluginHandler {
     },
     async registerPlugin(plugin) {
       drivers.set(plugin.name, { endpoint: plugin.endpoint, version: versionOf(plugin)! });
+      wiper.driverBack(plugin.name);
       log.info('Registered DRA plugin', { driver: plugin.name, endpoint: plugin.endpoint });
     },
-    async deregisterPlugin({ name, endpoint }) {
+    async deregisterPlugin({ name, endpoint }, signal) {
       // Another instance of the driver may have taken over.
-      if (drivers.get(name)?.endpoint === endpoint) drivers.delete(name);
+      if (drivers.get(name)?.endpoint !== endpoint) return;
+      drivers.delete(name);
+      wiper.driverGone(name, signal);
     },
   };
 }

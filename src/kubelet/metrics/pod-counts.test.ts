@@ -43,15 +43,21 @@ test('a kubelet that has stopped is not asked any more', async () => {
   fixture.addPod('web');
   await clock.runUntil(() => fixture.summary('web') === 'Running true', 10_000);
   await metrics.expose();
+  const work = { lifecycle: 'sync', config: 'desired', static: '' };
+  assert.notEqual(metrics.value('kubelet_working_pods', work), undefined);
   await fixture.stop();
   fixture.addPod('later');
+  // What the next kubelet tells the registry stays.
+  metrics.gauge({ name: 'kubelet_working_pods', help: '', labels: Object.keys(work) }).set(7, work);
   await metrics.expose();
   assert.equal(metrics.value('kubelet_desired_pods', { static: '' }), 1);
+  assert.equal(metrics.value('kubelet_working_pods', work), 7);
 });
 
 test('workers are told apart by life, wish and origin', async () => {
   const metrics = createMemoryMetrics();
   const counts = createPodWorkCounts(metrics);
+  counts.start(new AbortController().signal);
   const worker = { state: 'sync', orphan: false, hasConfig: true, isStatic: false } as const;
   counts.note({
     workers: [

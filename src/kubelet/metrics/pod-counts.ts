@@ -61,11 +61,13 @@ function countByOrigin(gauge: Gauge, pods: readonly Pod[]): void {
 
 /** What housekeeping found of the workers. */
 export interface PodWorkCounts {
+  /** Exposes it until the signal aborts. */
+  start(signal: AbortSignal): void;
   /** `unseen`: pods of the runtime no worker knew of; `restarted`: pods whose uid was used again. */
   note(found: { workers: Iterable<PodWorkerSync>; unseen: number; restarted: readonly Pod[] }): void;
 }
 
-/** Registers what is counted of workers. */
+/** Registers what is counted of workers; what they do is exposed once started. */
 export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
   const gauge = metrics.gauge({
     name: 'kubelet_working_pods',
@@ -82,12 +84,14 @@ export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
     labels: ['static'],
   });
   let working: ReadonlyMap<string, number> = new Map();
-  metrics.beforeExpose(() => {
+  const expose = (): void => {
     for (const lifecycle of ['sync', 'terminating', 'terminated'])
       for (const [config, fixed] of WORKING)
         gauge.set(working.get(`${lifecycle} ${config} ${fixed}`) ?? 0, { lifecycle, config, static: fixed });
-  });
+  };
   return {
+    // Ends as the hook above does.
+    start: (signal) => signal.addEventListener('abort', metrics.beforeExpose(expose), { once: true }),
     note({ workers, unseen, restarted }) {
       const counts = new Map<string, number>();
       const count = (lifecycle: string, config: string, fixed: string): void => {

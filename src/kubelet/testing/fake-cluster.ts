@@ -2,6 +2,7 @@
  * A client and informers over objects in memory, for tests of the kubelet's core: create, get, update, patch (merge and
  * strategic as far as the kubelet's own patches go) and graceful deletion of pods. Everything is told to handlers at once.
  */
+import { matchesFields, parseFieldSelector } from '../../api/field-selector.ts';
 import { formatTime } from '../../api/time.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -67,6 +68,11 @@ const keyOf = (object: KubernetesObject): ObjectKey =>
   object.metadata.namespace === undefined
     ? { name: object.metadata.name ?? '' }
     : { namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
+
+const specFields = (object: KubernetesObject): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries((object as { spec?: object }).spec ?? {}).map(([name, value]) => [`spec.${name}`, String(value)]),
+  );
 
 /** Makes an empty cluster. */
 export function createFakeCluster(clock: Clock): FakeCluster {
@@ -172,7 +178,12 @@ export function createFakeCluster(clock: Clock): FakeCluster {
         return patch(info, key, given) as T;
       },
       delete: async (key, options) => remove(info, key, options ?? {}),
-      deleteCollection: refuse,
+      async deleteCollection({ fieldSelector = '' }) {
+        const failure = failures.get(`deletecollection ${info.resource}`);
+        if (failure !== undefined) throw failure;
+        for (const object of [...storeOf(info).values()])
+          if (matchesFields(parseFieldSelector(fieldSelector), specFields(object))) drop(info, keyOf(object));
+      },
       getSubresource: refuse,
       createSubresource: refuse,
     };

@@ -70,7 +70,7 @@ export interface SchedulingQueue {
     readonly unschedulable: number;
     readonly gated: number;
   };
-  /** Pods that were rejected, until they are tried again. */
+  /** Pods that were rejected, until they are tried again, and those held out, with who holds them. */
   rejected(): Iterable<{ readonly pod: Pod; readonly rejectedBy: ReadonlySet<string> }>;
   /** Undefined: not here. */
   place(uid: string): QueuePlace | undefined;
@@ -226,8 +226,12 @@ class Queue implements SchedulingQueue {
     };
   }
 
-  *rejected(): IterableIterator<Entry> {
+  *rejected(): IterableIterator<Pick<Entry, 'pod' | 'rejectedBy'>> {
     for (const [, entry] of this.#unschedulable.entries()) yield entry;
+    for (const { pod, rejectedBy } of this.#gated.values()) {
+      const held = this.#deps.preEnqueue(pod);
+      yield { pod, rejectedBy: held === undefined ? rejectedBy : new Set([...rejectedBy, held.plugin]) };
+    }
     yield* this.#backoff.values();
     yield* this.#active.values();
   }

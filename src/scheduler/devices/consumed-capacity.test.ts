@@ -1,0 +1,48 @@
+/** Amounts that shares of devices take, and what allocations use. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { CapacityRequestPolicy, Device } from '../../api/gen/resource-v1.ts';
+import { consumptionOf, usedDevices, type Amounts } from './consumed-capacity.ts';
+
+const driver = 'net.example.com';
+
+describe('what a share takes', () => {
+  const range: CapacityRequestPolicy = { default: '1Gi', validRange: { min: '1Gi', step: '512Mi', max: '3Gi' } };
+  const values: CapacityRequestPolicy = { default: '1', validValues: ['8', '1', '2'] };
+  const cases: [string, CapacityRequestPolicy | undefined, Amounts, string | undefined][] = [
+    ['all, where nothing says otherwise', undefined, {}, '4Gi'],
+    ['what is asked for', undefined, { memory: '300Mi' }, '300Mi'],
+    ["with the driver's name", undefined, { [`${driver}/memory`]: '1Gi' }, '1Gi'],
+    ['not more than there is', undefined, { memory: '5Gi' }, undefined],
+    ['nothing that is not there', undefined, { speed: '1' }, undefined],
+    ['the default', range, {}, '1Gi'],
+    ['the least', range, { memory: '1Mi' }, '1Gi'],
+    ['the next step', range, { memory: '1100Mi' }, '1536Mi'],
+    ['a step itself', range, { memory: '2Gi' }, '2Gi'],
+    ['not more than is allowed', range, { memory: '3073Mi' }, undefined],
+    ['the next value', values, { memory: '3' }, '8'],
+    ['a value itself', values, { memory: '2' }, '2'],
+    ['not more than the largest value', values, { memory: '9' }, undefined],
+  ];
+  for (const [about, requestPolicy, requests, expected] of cases)
+    test(about, () => {
+      const device: Device = {
+        name: 'd',
+        capacity: { memory: { value: '4Gi', ...(requestPolicy && { requestPolicy }) } },
+      };
+      assert.equal(consumptionOf(driver, device, requests)?.['memory'], expected);
+    });
+});
+
+test('counts what claims have: whole devices, shares, and nothing of administrators', () => {
+  const base = { driver, pool: 'p', request: 'r' };
+  const results = [
+    { ...base, device: 'w' },
+    { ...base, device: 'x', shareID: '1', consumedCapacity: { memory: '1Gi' } },
+    { ...base, device: 'x', shareID: '2', consumedCapacity: { memory: '512Mi' } },
+    { ...base, device: 'v', adminAccess: true },
+  ];
+  const { inUse, shares } = usedDevices([{ devices: { results } }, {}]);
+  assert.deepEqual([...inUse], [`${driver}/p/w`]);
+  assert.deepEqual([...shares], [[`${driver}/p/x`, { memory: '1536Mi' }]]);
+});
