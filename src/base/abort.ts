@@ -10,7 +10,8 @@ const callbacks = new WeakMap<AbortSignal, Set<() => void>>();
 /**
  * Calls back when the signal aborts, in the order of registration; the result unregisters. All callbacks of a signal share
  * one listener: a signal that lives as long as its component has hundreds, and the platform walks through all of its
- * listeners to take one off. Not for signals that are aborted already. Callbacks must not throw.
+ * listeners to take one off. Not for signals that are aborted already. Each callback is
+ * registered once: every call for it, and its result, mean the same registration. Callbacks must not throw.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   let all = callbacks.get(signal);
@@ -24,10 +25,8 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
     signal.addEventListener('abort', callAll, { once: true });
   }
   const registered = all;
-  // The same one may call for two reasons: each has an entry of its own.
-  const entry = registered.has(callback) ? () => callback() : callback;
-  registered.add(entry);
-  return () => void registered.delete(entry);
+  registered.add(callback);
+  return () => void registered.delete(callback);
 }
 
 /** Settles as `promise` does, or rejects with the signal's reason as soon as it aborts. The work itself is not stopped. */

@@ -21,12 +21,12 @@ export interface ComponentCommand {
 export function componentCommand(of: ComponentCommand): Command {
   return new Command(of.name)
     .description(of.description)
+    .version(`Kubernetes ${KUBERNETES_VERSION}`, '--version')
     .argument('[flags...]')
     .allowUnknownOption()
     .helpOption(false)
     .action(async (args: string[]) => {
       if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(help(of));
-      if (args.includes('--version')) return void process.stdout.write(`Kubernetes ${KUBERNETES_VERSION}\n`);
       process.exitCode = await asUsage(() => of.run(args));
     });
 }

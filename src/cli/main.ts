@@ -36,10 +36,12 @@ async function program([first = '']: readonly string[]): Promise<Command> {
   const root = new Command('keelson')
     .description('Kubernetes for Node.js')
     .version(VERSION, '--version', 'print the version')
-    .enablePositionalOptions(); // After a component's name --version is the component's, which tells upstream's.
+    .enablePositionalOptions(); // After a command's name --version is the command's: components tell upstream's.
   const names = Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
   const loaded = await Promise.all(names.map((name) => commands[name]!()));
   names.forEach((name, index) => root.addCommand(loaded[index]!(), { hidden: hidden.has(name) }));
+  for (const command of root.commands)
+    if (command.version() === undefined) command.version(VERSION, '--version', 'print the version');
   for (const command of [root, ...root.commands, ...root.commands.flatMap(({ commands: own }) => own)]) {
     command
       .exitOverride()

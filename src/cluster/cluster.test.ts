@@ -16,12 +16,33 @@ const options: ClusterOptions = {
   runtimeConfig: '',
 };
 
+const proxyAuthority = parseApiServerOptions({ 'requestheader-client-ca-file': '/data/pki/front-proxy-ca.crt' });
+const webhook = parseApiServerOptions({ 'authentication-token-webhook-config-file': '/webhook.kubeconfig' });
+const kubeconfig = `
+clusters: [{ name: a, cluster: { server: 'https://127.0.0.1:9', certificate-authority: /data/pki/ca.crt } }]
+contexts: [{ name: a, context: { cluster: a, user: a } }]
+users: [{ name: a, user: {} }]
+current-context: a
+`;
+
 for (const [name, given, says] of [
   ['API server', { apiServer: parseApiServerOptions({ 'audit-policy-file': '/wrong' }) }, /^--audit-policy-file: \/wr/],
   ['scheduler', { schedulerConfigFile: '/wrong' }, /^--scheduler-config: \/wrong/],
+  // The files of the API server are read first.
+  [
+    'scheduler, the API server having found the cluster’s authority',
+    { apiServer: proxyAuthority, schedulerConfigFile: '/wrong' },
+    /^--scheduler-config: /,
+  ],
+  [
+    'scheduler, the API server having found the authority of a webhook',
+    { apiServer: webhook, schedulerConfigFile: '/wrong' },
+    /^--scheduler-config: /,
+  ],
 ] as const)
-  test(`a wrong file of the ${name} is told before anything runs`, async () => {
+  test(`a wrong file of the ${name}: told before anything runs`, async () => {
     const platform = createSimPlatform();
+    await platform.files.writeFile('/webhook.kubeconfig', kubeconfig);
     const ranges = { clusterCidr: '10.42.0.0/16', serviceCidr: '10.43.0.0/16' };
     const cluster = createCluster(platform, {
       instance: deriveInstance({ ...options, ...ranges }, (text) => platform.crypto.sha256Hex(text)),
@@ -33,5 +54,5 @@ for (const [name, given, says] of [
     });
     await assert.rejects(cluster.start(), { message: says });
     await cluster.stop();
-    assert.equal(await platform.files.exists('/data'), false);
+    assert.deepEqual(await platform.files.readDir('/data'), ['pki']);
   });

@@ -96,12 +96,12 @@ class RunningCluster implements Cluster {
 
   async #startParts(signal: AbortSignal): Promise<void> {
     const { instance, kubeletPort } = this.#config;
-    await this.#server.readFiles();
+    const read = await this.#server.readFiles();
     await makeInstanceDirectories(this.#platform.files, instance);
     // containerd takes as long to start as the control plane, and the network's programs wait for nobody: all at once.
     this.#node?.prepare(signal);
     if (this.#node === undefined) await kubeletPort.release();
-    const { controlPlane, pki } = await this.#server.start(signal);
+    const { controlPlane, pki } = await this.#server.start(read, signal);
     await this.#node?.join(createLocalConnection(this.#platform, { controlPlane, pki, instance }), signal);
     await whenPodsAreTaken({ objects: controlPlane.server.objects, clock: this.#platform.clock }, signal);
   }

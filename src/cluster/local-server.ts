@@ -36,12 +36,24 @@ export interface LocalServerConfig {
 /** Its share of `keelson status`. */
 type ServerStatus = Required<Pick<ClusterStatus, 'nodes' | 'podsByPhase' | 'store'>>;
 
+/** What the files that options name say. Only `readFiles` makes it: a start without them is none. */
+interface ServerFiles {
+  readonly apiServer: ApiServerSetup | undefined;
+  readonly scheduler: SchedulerSetup | undefined;
+}
+
 /** The control plane. */
 export interface LocalServer {
-  /** Reads the files that options name: what is wrong with one is told before anything runs. Comes before `start`. */
-  readFiles(): Promise<void>;
+  /**
+   * Reads the files that options name: what is wrong with one is told before anything runs. The cluster's certificates are
+   * made before, as some of the files may be theirs. Rejects with `PreflightError`.
+   */
+  readFiles(): Promise<ServerFiles>;
   /** Resolves when the API answers and controllers and scheduler run. */
-  start(signal: AbortSignal): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }>;
+  start(
+    read: ServerFiles,
+    signal: AbortSignal,
+  ): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }>;
   /** Rejects when controllers or scheduler fail for good. */
   readonly failed: Promise<never>;
   ready(): boolean;
@@ -53,6 +65,12 @@ export interface LocalServer {
   backup(file: string): Promise<void>;
   /** After the signal's abort. */
   stop(): Promise<void>;
+}
+
+/** The cluster's certificates, on disk; `made` resolves when only the disk is waited for, and when making them fails. */
+interface Certificates {
+  readonly pki: Promise<ClusterPki>;
+  readonly made: Promise<void>;
 }
 
 /** Both results, or a rejection once neither works any longer: whoever cleans up then finds all there is. */
@@ -74,7 +92,7 @@ class Server implements LocalServer {
   #store: Store | undefined;
   #controlPlane: ControlPlane | undefined;
   #etcd: OwnEtcd | undefined;
-  #setups: { readonly apiServer?: ApiServerSetup; readonly scheduler?: SchedulerSetup } = {};
+  #certificates: Certificates | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
 
   constructor(platform: Platform, config: LocalServerConfig) {
@@ -86,30 +104,34 @@ class Server implements LocalServer {
     this.failed.catch(() => undefined); // Whoever waits hears of it; nobody waiting is no crash.
   }
 
-  async readFiles(): Promise<void> {
+  async readFiles(): Promise<ServerFiles> {
     const platform = this.#platform;
     const { apiServer: options, schedulerConfigFile } = this.#config.options;
+    if (options === undefined && schedulerConfigFile === undefined)
+      return { apiServer: undefined, scheduler: undefined };
+    await this.#ensureCertificates().pki;
     const apiServer = options && (await (await import('./api-server-setup.ts')).loadApiServerSetup(platform, options));
     const scheduler =
       schedulerConfigFile === undefined
         ? undefined
         : await (await import('./scheduler-setup.ts')).loadSchedulerSetup(platform, schedulerConfigFile);
-    this.#setups = { ...(apiServer && { apiServer }), ...(scheduler && { scheduler }) };
+    return { apiServer, scheduler };
   }
 
-  async start(signal: AbortSignal): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }> {
+  async start(
+    { apiServer: setup, scheduler }: ServerFiles,
+    signal: AbortSignal,
+  ): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }> {
     const platform = this.#platform;
     const { instance, options, progress, advertiseAddress } = this.#config;
     // Both wait for the disk and for other threads: at once, and this one loads the API server's code meanwhile.
     const opening = progress.phase('store', () => this.#openStore(signal)).then((store) => (this.#store = store));
-    const made = createDeferred<void>();
-    const certificates = progress.phase('certificates', () => this.#certificates(made.resolve).finally(made.resolve));
-    const loading = made.promise.then(() => import('./control-plane.ts'));
+    const certificates = this.#ensureCertificates();
+    const loading = certificates.made.then(() => import('./control-plane.ts'));
     const [[store, pki], { createControlPlane }] = await bothOrNeither([
-      bothOrNeither([opening, certificates]),
+      bothOrNeither([opening, certificates.pki]),
       loading,
     ]);
-    const { apiServer: setup, scheduler } = this.#setups;
     const controlPlane = createControlPlane({
       platform,
       store,
@@ -207,7 +229,15 @@ class Server implements LocalServer {
     await backupStore(this.#store, file);
   }
 
-  #certificates(onMade: () => void): Promise<ClusterPki> {
+  /** For whoever comes first; the same for all others. */
+  #ensureCertificates(): Certificates {
+    if (this.#certificates !== undefined) return this.#certificates;
+    const made = createDeferred<void>();
+    const pki = this.#config.progress.phase('certificates', () => this.#makeCertificates(made.resolve));
+    return (this.#certificates = { pki: pki.finally(made.resolve), made: made.promise });
+  }
+
+  #makeCertificates(onMade: () => void): Promise<ClusterPki> {
     const { files, crypto, random, clock } = this.#platform;
     const { instance, options, advertiseAddress } = this.#config;
     const { dnsNames, ipAddresses } = options.tlsNames ?? { dnsNames: [], ipAddresses: [] };

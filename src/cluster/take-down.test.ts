@@ -5,16 +5,31 @@ import { takeDown } from './take-down.ts';
 
 const dataDir = '/data';
 
-for (const [name, file, deleted] of [
-  ['a stopped cluster of simulated nodes', '/data/admin.kubeconfig', true],
-  ['a start that failed at once', '/data/logs/keelson.log', true],
-  ['a directory named by mistake', '/data/letters/to-grandmother.txt', false],
+for (const [name, deleted, ...paths] of [
+  ['a stopped cluster of simulated nodes', true, 'admin.kubeconfig', 'pki/ca.crt', 'state.db'],
+  ['a start that failed at once', true, 'logs/keelson.log'],
+  ['simulated nodes whose port was taken', true, 'pki/ca.crt', 'state.db', 'state.db-wal', 'state.db-shm'],
+  ['a snapshot restored before the first start', true, 'pki/ca.crt', 'state.db'],
+  ['one restored twice', true, 'state.db', 'state.db.before-restore-1', 'state.db.before-restore-1-wal'],
+  ['an etcd restored before the first start', true, 'pki/ca.crt', 'etcd.json', 'etcd/data/member/snap/db'],
+  ['a directory named by mistake', false, 'letters/to-grandmother.txt'],
+  ['logs of somebody else', false, 'logs/mine.txt'],
+  ['certificates of somebody else', false, 'pki/mine.pem'],
+  ['an etcd of somebody else', false, 'etcd/member/snap/db'],
+  ['a file of the name of a folder', false, 'pki'],
+  ['certificates beside what is not ours', false, 'pki/ca.crt', 'vars'],
+  ['a store beside what is not ours', false, 'state.db', 'letters/to-grandmother.txt'],
+  ['a name that only begins like the store', false, 'state.dbase'],
 ] as const)
   test(`--delete-data, ${name}: ${deleted ? 'deleted' : 'kept'}`, async () => {
     const platform = createSimPlatform();
-    await platform.files.makeDir(file.slice(0, file.lastIndexOf('/')));
-    await platform.files.writeFile(file, '');
+    const { files } = platform;
+    const all = paths.map((path) => `${dataDir}/${path}`);
+    for (const path of all) {
+      await files.makeDir(path.slice(0, path.lastIndexOf('/')));
+      await files.writeFile(path, path.endsWith('.json') ? '{"others":[]}' : '');
+    }
     const problems = await takeDown(platform, { dataDir, deleteData: true });
     assert.deepEqual(problems, deleted ? [] : ['/data holds no data of a cluster: nothing is deleted']);
-    assert.equal(await platform.files.exists(file), !deleted);
+    assert.deepEqual(await Promise.all(all.map((path) => files.exists(path))), Array(all.length).fill(!deleted));
   });

@@ -24,8 +24,16 @@ export interface TakeDownOptions {
 /** By these a data directory is known: of a real machine, and of simulated nodes. */
 const STARTED: readonly string[] = ['instance.json', 'admin.kubeconfig'];
 
-/** All that a first start which failed may have left. */
-const BEFORE_START: readonly string[] = ['logs', 'pki', 'etcd', 'etcd.json'];
+/** All that a first start which failed, or a restore before the first, may have left: folders by what ours have in them. */
+const BEFORE_START: Readonly<Record<string, readonly string[]>> = {
+  logs: ['keelson.log'],
+  pki: ['ca.crt'],
+  etcd: ['data'],
+  'etcd.json': [],
+};
+
+/** The store with its log and its copies, which may be there without any of the others. */
+const STORE = /^state\.db($|[-.])/;
 
 const STOP_TIMEOUT_MS = 60_000;
 
@@ -50,10 +58,17 @@ export async function takeDown(platform: Platform, options: TakeDownOptions): Pr
   return problems;
 }
 
-/** A directory named by mistake is not deleted. */
+/** A directory named by mistake is not deleted. Names others use too tell nothing beside one that is not ours. */
 async function isDataDir(files: Files, dataDir: string): Promise<boolean> {
   const names = await files.readDir(dataDir);
-  return names.some((name) => STARTED.includes(name)) || names.every((name) => BEFORE_START.includes(name));
+  if (names.some((name) => STARTED.includes(name))) return true;
+  const ours = async (name: string): Promise<boolean> => {
+    if (STORE.test(name)) return true;
+    if (!Object.hasOwn(BEFORE_START, name)) return false;
+    const found = await Promise.all(BEFORE_START[name]!.map((mark) => files.exists(`${dataDir}/${name}/${mark}`)));
+    return !found.includes(false);
+  };
+  return !(await Promise.all(names.map(ours))).includes(false);
 }
 
 function instanceOf(platform: Platform, file: InstanceFile, dataDir: string): Instance {

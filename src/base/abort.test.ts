@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { onAbort } from './abort.ts';
+
+test('callbacks are called once, in the order of registration, those that are left', () => {
+  const controller = new AbortController();
+  const called: string[] = [];
+  const [first, second, third] = ['first', 'second', 'third'].map((name) => (): void => void called.push(name));
+  onAbort(controller.signal, first!);
+  const unhook = onAbort(controller.signal, second!);
+  onAbort(controller.signal, third!);
+  unhook();
+  unhook();
+  controller.abort();
+  assert.deepEqual(called, ['first', 'third']);
+});
+
+test('a callback is registered once however often it is given', () => {
+  const controller = new AbortController();
+  let calls = 0;
+  const callback = (): void => void calls++;
+  onAbort(controller.signal, callback);
+  onAbort(controller.signal, callback);
+  controller.abort();
+  assert.equal(calls, 1);
+});
