@@ -127,6 +127,24 @@ test('sub-resources and reviews', async () => {
   assert.equal((review.object['status'] as JsonObject)['allowed'], true);
 });
 
+test('evictions of a version without schemas of its own', async () => {
+  const pods = '/api/v1/namespaces/default/pods';
+  const spec = { containers: [{ name: 'c', image: 'i' }] };
+  await exchange('POST', pods, encoded('', 'Pod', { metadata: { name: 'evicted' }, spec }));
+  const cases: [apiVersion: string, kind: string, status: number, message: RegExp][] = [
+    ['policy/v1beta2', 'Eviction', 400, /no kind "Eviction" is registered for version "policy\/v1beta2" in protobuf/],
+    ['policy/v1beta1', 'PodDisruptionBudget', 400, /cannot be handled as a Eviction/],
+    ['policy/v1beta1', 'Eviction', 201, /^$/],
+    ['policy/v1beta1', 'Eviction', 404, /"evicted" not found/],
+  ];
+  for (const [apiVersion, kind, status, message] of cases) {
+    const body = encoded('policy', kind, { apiVersion, metadata: { name: 'evicted' } });
+    const { answer, object } = await exchange('POST', `${pods}/evicted/eviction`, body);
+    assert.equal(answer.status, status, `${apiVersion} ${kind}: ${String(object['message'])}`);
+    assert.match(String(object['message'] ?? ''), message);
+  }
+});
+
 test('a watch in protobuf: events, bookmark, error', async () => {
   await exchange('POST', maps, encoded('', 'ConfigMap', { metadata: { name: 'w' }, data: { x: '1' } }));
   const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';

@@ -6,6 +6,9 @@ import type { Affinity, Node, NodeSelectorRequirement, Pod, PodSpec, Toleration 
 import { findUntoleratedTaint } from '../api/taints-tolerations.ts';
 import { nodeSelectorMatches } from './node-affinity.ts';
 
+/** Annotation of a DaemonSet with the number of its template changes: a field in beta versions; the pods bear it as a label. */
+export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
 const EXISTS = (key: string, effect: string): Toleration => ({ key, operator: 'Exists', effect });
 
 const ALWAYS: readonly Toleration[] = [

@@ -90,19 +90,28 @@ export function builtinSchema(apiVersion: string, kind: string): StructSchema | 
   return schemaOf(apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1), kind);
 }
 
+/** What an envelope is expected to hold. */
+interface ExpectedEnvelope {
+  /** Taken where the envelope does not say. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** A version without schemas of its own: its messages are read as those of `apiVersion`. */
+  readonly alike?: string | undefined;
+}
+
 /**
  * Decodes an enveloped built-in object into the JSON shape upstream gives it. `kind` and `apiVersion` of the envelope
  * become the object's. A kind without a schema is refused. Throws {@link PbError} or a JsonSyntaxError.
  */
-export function decodeProtobuf(bytes: Uint8Array, fallback?: { apiVersion: string; kind: string }): JsonObject {
+export function decodeProtobuf(bytes: Uint8Array, expected?: ExpectedEnvelope): JsonObject {
   const envelope = decodeEnvelope(bytes);
-  const apiVersion = envelope.apiVersion || (fallback?.apiVersion ?? '');
-  const kind = envelope.kind || (fallback?.kind ?? '');
+  const apiVersion = envelope.apiVersion || (expected?.apiVersion ?? '');
+  const kind = envelope.kind || (expected?.kind ?? '');
   if (envelope.contentType === 'application/json') {
     const { value } = parseJson(Buffer.from(envelope.raw).toString('utf8'));
     return isObject(value) ? value : { apiVersion, kind };
   }
-  const schema = builtinSchema(apiVersion, kind);
+  const schema = builtinSchema(apiVersion === expected?.alike ? expected.apiVersion : apiVersion, kind);
   if (schema === undefined)
     throw new PbError(`no kind "${kind}" is registered for version "${apiVersion}" in protobuf`);
   return { apiVersion, kind, ...decodeRawMessage(schema, envelope.raw) };

@@ -71,3 +71,16 @@ test('shapes that differ are computed each, equal ones once, and lists every tim
   for (const list of [['x'], ['x']]) createdFields(schema, { list }, compute);
   assert.equal(times, 9);
 });
+
+test('a shape in use is kept, however many others come and go; one that is not makes room', () => {
+  const computed: string[] = [];
+  const create = (name: string): void => void createdFields(schema, { [name]: 'x' }, () => void computed.push(name));
+  create('idle');
+  for (let index = 0; index < 100; index++) {
+    create('used');
+    create(`once${index}`);
+  }
+  create('idle');
+  const times = (name: string): number => computed.filter((one) => one === name).length;
+  assert.deepEqual([times('used'), times('idle'), computed.length], [1, 2, 103]);
+});

@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import type { FieldSet } from './field-set.ts';
 
-/** Shapes remembered for each schema. */
+/** Shapes remembered for each schema: the last ones used, the latest at the end. */
 const KNOWN_SHAPES = 32;
 
 /** Names and what stands there, alternately: what `markOf` says, or the shape of an object. */
@@ -24,7 +24,12 @@ const known = new WeakMap<StructSchema, Known[]>();
 export function createdFields(schema: StructSchema, object: JsonObject, compute: () => FieldSet): FieldSet {
   let shapes = known.get(schema);
   if (shapes === undefined) known.set(schema, (shapes = []));
-  for (const { shape, fields } of shapes) if (fits(shape, object)) return fields;
+  const at = shapes.findLastIndex(({ shape }) => fits(shape, object));
+  const found = shapes[at];
+  if (found !== undefined) {
+    if (at < shapes.length - 1) shapes.push(...shapes.splice(at, 1));
+    return found.fields;
+  }
   const shape = shapeOf(object);
   const fields = compute();
   if (shape === undefined) return fields;

@@ -53,7 +53,7 @@ function summary(bytes: Uint8Array): string {
 async function parseBody(bytes: Uint8Array, serialization: Serialization, expected: ExpectedKind): Promise<Parsed> {
   try {
     if (serialization === 'protobuf') {
-      return { value: decodeProtobuf(bytes, { apiVersion: expected.apiVersion, kind: expected.kind }), duplicates: [] };
+      return { value: decodeProtobuf(bytes, expected), duplicates: [] };
     }
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
     if (serialization === 'json') return parseJson(text);

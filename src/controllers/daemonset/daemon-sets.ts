@@ -8,12 +8,11 @@ import {
   daemonPodNode,
   daemonTolerations,
   shouldRunOnNode,
+  TEMPLATE_GENERATION,
 } from '../../component-helpers/daemon-pods.ts';
 import { REVISION_HASH_LABEL } from '../controller-history.ts';
 import { podFromTemplate } from '../pod-control.ts';
 
-/** Annotation with the number of template changes: left from the beta API, still kept. */
-export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 const TEMPLATE_GENERATION_LABEL = 'pod-template-generation';
 
 /** The pods of one DaemonSet by the node they are for. */

@@ -21,6 +21,7 @@ import {
 } from '../../../api/validation/apps.ts';
 import { validateStatefulSet, validateStatefulSetUpdate } from '../../../api/validation/stateful-set.ts';
 import { deepEqual } from '../../../base/equal.ts';
+import { TEMPLATE_GENERATION } from '../../../component-helpers/daemon-pods.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
 import type { ResourceDefinition, ScaleAccess } from '../resource-definition.ts';
@@ -76,9 +77,6 @@ const replicaSets = defineResource(ReplicaSets, {
   scale: workloadScale(),
 });
 
-/** The number of template changes. It was a field in beta versions; the daemons' pods bear it. */
-const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
-
 function templateGeneration({ metadata }: KubernetesObject): number {
   return Math.max(1, Math.trunc(Number(metadata.annotations?.[TEMPLATE_GENERATION])) || 0);
 }
@@ -100,6 +98,8 @@ const daemonSets = defineResource(DaemonSets, {
     validate: validateDaemonSet,
     validateUpdate: validateDaemonSetUpdate,
   },
+  // Part of the spec for upstream: whoever writes the status cannot change it.
+  statusRules: { prepareForUpdate: (draft, old) => setTemplateGeneration(draft, templateGeneration(old)) },
   printer: daemonSetPrinter,
 });
 

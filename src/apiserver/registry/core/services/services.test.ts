@@ -137,11 +137,15 @@ test('a service that becomes a name of another keeps no family of addresses it g
     );
     assert.deepEqual(strategy.validateUpdate!(draft, old, context), []);
   }
-  const { internalTrafficPolicy } = families;
-  const named: Service = {
-    metadata: { name: 's' },
-    spec: { type: 'ExternalName', externalName: 'a.b', internalTrafficPolicy },
-  };
-  strategy.prepareForCreate!(named, context);
-  assert.deepEqual(named.spec, { type: 'ExternalName', externalName: 'a.b' });
+});
+
+test('a new name of another says of internal traffic what it was given, and nothing by default', () => {
+  const { strategy } = setUp().find(Services);
+  for (const given of [{}, { internalTrafficPolicy: 'Local' }]) {
+    const named: Service = { metadata: { name: 's' }, spec: { type: 'ExternalName', externalName: 'a.b', ...given } };
+    strategy.applyDefaults!(named);
+    strategy.prepareForCreate!(named, context);
+    assert.deepEqual(strategy.validate!(named, context), []);
+    assert.equal(named.spec!.internalTrafficPolicy, given.internalTrafficPolicy);
+  }
 });

@@ -139,8 +139,6 @@ export function serviceStrategy(allocator: ServiceAllocator): {
     allowCreateOnUpdate: true,
     defaults: setServiceDefaults,
     prepareForCreate(draft) {
-      // It says nothing of such a service; clients of early releases wrote what they had read.
-      if (draft.spec?.type === 'ExternalName') delete draft.spec.internalTrafficPolicy;
       normalizeClusterIps(draft, undefined);
       fillIpFamilies(draft, undefined, allocator.families);
     },
