@@ -176,10 +176,18 @@ describe('a device', () => {
   for (const [name, device, wanted] of cases)
     it(`${name}: ${verdict(wanted)}`, () => {
       assertComplaints(complaints({ ...whole, devices: [device] }), wanted);
-      // Capacities that are there already count as valid.
-      const kept = wanted.filter((text) => !text.includes('.capacity') && !text.includes('.taints'));
+      // Taints that are there already count as valid, nothing else does.
+      const kept = wanted.filter((text) => !text.includes('.taints'));
       assertComplaints(complaints({ ...whole, devices: [device] }, { ...whole, devices: [device] }), kept);
     });
+
+  it('keeps no policy when it is no longer shared', () => {
+    const device = { name: 'd', allowMultipleAllocations: true, capacity: capacityOf({}) };
+    const alone = { ...device, allowMultipleAllocations: false };
+    assertComplaints(complaints({ ...whole, devices: [alone] }, { ...whole, devices: [device] }), [
+      `${policy}: Forbidden: allowMultipleAllocations must be true`,
+    ]);
+  });
 
   it('says where it is when its slice does not', () => {
     const { nodeName: _, ...nowhere } = whole;

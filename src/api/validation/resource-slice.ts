@@ -118,11 +118,10 @@ function validateDevice(device: Device, old: Device | undefined, field: Field): 
     validateDeviceQualifiedName(name, field.at('attributes'));
     validateAttribute(attribute, field.at('attributes').key(name));
   }
-  if (!deepEqual(old?.capacity ?? {}, capacity))
-    for (const [name, value] of Object.entries(capacity)) {
-      validateDeviceQualifiedName(name, field.at('capacity'));
-      validateCapacity(value, device.allowMultipleAllocations === true, field.at('capacity').key(name));
-    }
+  for (const [name, value] of Object.entries(capacity)) {
+    validateDeviceQualifiedName(name, field.at('capacity'));
+    validateCapacity(value, device.allowMultipleAllocations === true, field.at('capacity').key(name));
+  }
   if (!deepEqual(old?.taints ?? [], taints ?? []))
     validateList(taints, field.at('taints'), { max: MAX_TAINTS, item: validateDeviceTaint });
   validateList(device.consumesCounters, field.at('consumesCounters'), {
