@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setResourceClaimDefaults } from '../defaults/cluster.ts';
 import { Field } from '../field-error.ts';
 import type { DeviceClassSpec, DeviceClaim, ResourceClaim, ResourceClaimStatus } from '../gen/resource-v1.ts';
 import {
@@ -184,6 +185,12 @@ describe('a claim', () => {
       ],
     ],
     [
+      'allocated with tolerations of any kind',
+      {},
+      { allocation: { devices: { results: [{ ...result, tolerations: [{ operator: 'In' }, {}] }] } } },
+      [],
+    ],
+    [
       'reported on by another driver',
       { allocation },
       { allocation, devices: [{ ...device, driver: 'other.example', networkData: { ips: ['10.0.0.1'] } }] },
@@ -203,6 +210,16 @@ describe('a claim', () => {
         wanted,
       );
     });
+
+  it('tolerates equal values where it does not say how, in what it was given too', () => {
+    const given: ResourceClaim = {
+      metadata: { name: 'c', namespace: 'n' },
+      spec: { devices: { requests: [one] } },
+      status: { allocation: { devices: { results: [{ ...result, tolerations: [{ key: 'a' }] }] } } },
+    };
+    setResourceClaimDefaults(given);
+    assert.equal(given.status?.allocation?.devices?.results?.[0]?.tolerations?.[0]?.operator, 'Equal');
+  });
 
   it('takes nobody new once it is deleted', () => {
     const metadata = { name: 'c', namespace: 'n', deletionTimestamp: '2026-01-01T00:00:00Z' };
