@@ -55,12 +55,15 @@ export function validatePoolName(name: string | undefined, field: Field): void {
   for (const part of name.split('/')) field.complain(part, isDns1123Subdomain(part));
 }
 
-/** The name of an attribute or a capacity: an identifier, perhaps after a domain and a slash. */
+/**
+ * The name of an attribute or a capacity: an identifier, perhaps after a domain and a slash. With more slashes anything
+ * goes, as upstream: objects with such names exist.
+ */
 export function validateDeviceQualifiedName(name: string, field: Field): void {
   const slash = name.indexOf('/');
   if (slash < 0) return validateIdentifier(name, field);
   const [domain, identifier] = [name.slice(0, slash), name.slice(slash + 1)];
-  if (identifier.includes('/')) return field.invalid(name, 'must not contain more than one slash');
+  if (identifier.includes('/')) return;
   if (domain === '') field.invalid('', 'the domain must not be empty');
   else validateDriverName(domain, field);
   if (identifier === '') field.invalid('', 'the name must not be empty');
