@@ -1,5 +1,5 @@
 /** What claims, classes, slices and rules about devices share. Upstream: apis/resource/validation. */
-import { compileDeviceSelector } from '../cel/device-types.ts';
+import { compileDeviceSelector, DEVICE_SELECTOR_COST_LIMIT, deviceSelectorCost } from '../cel/device-types.ts';
 import { CompileError } from '../cel/texts.ts';
 import type { Field } from '../field-error.ts';
 import type { DeviceSelector, DeviceTaint, DeviceToleration, OpaqueDeviceConfiguration } from '../gen/resource-v1.ts';
@@ -86,7 +86,7 @@ function validateIdentifier(text: string, field: Field): void {
     );
 }
 
-/** Selectors: that each has an expression which compiles. */
+/** Selectors: that each has an expression which compiles and does not cost too much. */
 export function validateDeviceSelectors(selectors: readonly DeviceSelector[] | undefined, field: Field): void {
   validateList(selectors, field, {
     max: MAX_SELECTORS,
@@ -100,7 +100,8 @@ export function validateDeviceSelectors(selectors: readonly DeviceSelector[] | u
 function validateSelectorExpression(expression: string, field: Field): void {
   if (expression.length > MAX_EXPRESSION_LENGTH) return field.tooLong(MAX_EXPRESSION_LENGTH);
   try {
-    compileDeviceSelector(expression);
+    if (deviceSelectorCost(compileDeviceSelector(expression)) > DEVICE_SELECTOR_COST_LIMIT)
+      field.forbidden('too complex, exceeds cost limit');
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
     field.invalid(expression, error.message);

@@ -22,6 +22,9 @@ function assertComplaints(found: readonly string[], wanted: readonly string[]): 
   assert.deepEqual(begins, wanted);
 }
 
+const numbers = `[${Array.from({ length: 100 }, (_, index) => index).join(',')}]`;
+const countsLong = ['a', 'b', 'c', 'd'].reduceRight((body, name) => `${numbers}.all(${name}, ${body})`, 'a + d >= 0');
+
 describe('a device class', () => {
   const opaque = { driver: 'gpu.example', parameters: { a: 1 } };
   const cases: readonly [string, DeviceClassSpec, readonly string[]][] = [
@@ -41,6 +44,25 @@ describe('a device class', () => {
       'with a selector that is no question',
       { selectors: [{ cel: { expression: 'device.driver' } }] },
       ['spec.selectors[0].cel.expression: Invalid value: "device.driver": must evaluate to bool'],
+    ],
+    [
+      'with a selector that looks at all there may be',
+      {
+        selectors: [
+          {
+            cel: {
+              expression:
+                'device.attributes.all(d, device.attributes[d].all(n, string(device.attributes[d][n]).matches("^[a-z]*$")))',
+            },
+          },
+        ],
+      },
+      [],
+    ],
+    [
+      'with a selector that counts long',
+      { selectors: [{ cel: { expression: countsLong } }] },
+      ['spec.selectors[0].cel.expression: Forbidden: too complex, exceeds cost limit'],
     ],
     [
       'with too many selectors',
