@@ -42,10 +42,9 @@ export function validateList<T>(list: readonly T[] | undefined, field: Field, ch
 /** A driver's name. */
 export const validateDriverName = validateCSIDriverName;
 
-/** A name that is a DNS label. */
+/** A name that is a DNS label: an empty one is invalid, not missing. */
 export function validateLabelLikeName(name: string | undefined, field: Field): void {
-  if ((name ?? '') === '') field.required();
-  else field.complain(name, isDns1123Label(name!));
+  field.complain(name ?? '', isDns1123Label(name ?? ''));
 }
 
 /** A pool: domains, separated by slashes. */

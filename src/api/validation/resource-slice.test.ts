@@ -89,7 +89,7 @@ describe('a device', () => {
   const cases: readonly [string, Device, readonly string[]][] = [
     ['with attributes', { name: 'd', attributes: { a: { int: 1 }, 'x.example/b': { version: '1.2.3-a.1' } } }, []],
     ['with a capacity', { name: 'd', capacity: { memory: { value: '1Gi' } } }, []],
-    ['without a name', { name: '' }, [`${place}.name: Required value`]],
+    ['without a name', { name: '' }, [`${place}.name: Invalid value: "": a lowercase RFC 1123 label`]],
     [
       'with an attribute of no value',
       { name: 'd', attributes: { a: {} } },
@@ -104,8 +104,8 @@ describe('a device', () => {
       'with attributes of wrong names',
       { name: 'd', attributes: { 'a-b': { int: 1 }, '/c': { int: 1 }, 'x/y/z': { int: 1 } } },
       [
-        `${place}.attributes: Invalid value: "a-b": a valid C identifier`,
-        `${place}.attributes: Invalid value: "": the domain must not be empty`,
+        `${place}.attributes[a-b]: Invalid value: "a-b": a valid C identifier`,
+        `${place}.attributes[/c]: Invalid value: "": the domain must not be empty`,
       ],
     ],
     [
@@ -135,6 +135,39 @@ describe('a device', () => {
       'shared in steps',
       { ...shared, capacity: capacityOf({ default: '2Gi', validRange: { min: '1Gi', max: '8Gi', step: '1Gi' } }) },
       [],
+    ],
+    [
+      'with capacities and counters of wrong names',
+      {
+        name: 'd',
+        capacity: { 'a-b': { value: '1' }, [`x/${'y'.repeat(100)}`]: { value: '1' } },
+        consumesCounters: [
+          { counterSet: '', counters: { M: { value: '1' } } },
+          { counterSet: 'c', counters: { ['N'.repeat(64)]: { value: '1' } } },
+        ],
+      },
+      [
+        `${place}.capacity[a-b]: Invalid value: "a-b": a valid C identifier`,
+        `${place}.capacity[x/${'y'.repeat(45)}...${'y'.repeat(46)}]: Too long: may not be more than 32 bytes`,
+        `${place}.consumesCounters[0].counterSet: Required value`,
+        `${place}.consumesCounters[0].counters[M]: Invalid value: "M"`,
+        `${place}.consumesCounters[1].counters[${'N'.repeat(30)}...${'N'.repeat(30)}]: Invalid value`,
+        `${place}.consumesCounters[1].counters[${'N'.repeat(30)}...${'N'.repeat(30)}]: Invalid value`,
+      ],
+    ],
+    [
+      'shared from too little on, in a large step',
+      { ...shared, capacity: capacityOf({ default: '1Gi', validRange: { min: '2Gi', step: '9Gi' } }) },
+      [
+        `${policy}.validRange.min: Invalid value: "1Gi": default is less than min: 2Gi`,
+        `${policy}.validRange.step: Invalid value: "9Gi": one step 11Gi is larger than capacity value: 10Gi`,
+        `${policy}.validRange.step: Invalid value: "1Gi": value is not a multiple`,
+      ],
+    ],
+    [
+      'shared up to too little',
+      { ...shared, capacity: capacityOf({ default: '3Gi', validRange: { min: '1Gi', max: '2Gi' } }) },
+      [`${policy}.validRange.max: Invalid value: "3Gi": default is more than max: 2Gi`],
     ],
     [
       'shared in wrong steps',
