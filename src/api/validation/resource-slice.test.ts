@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Field } from '../field-error.ts';
 import type { Device, ResourceSlice, ResourceSliceSpec } from '../gen/resource-v1.ts';
-import { validateDeviceTaintRule, validateResourceSlice } from './resource-slice.ts';
+import { validateDeviceTaintRule, validateDeviceTaintRuleStatus, validateResourceSlice } from './resource-slice.ts';
 
 const whole: ResourceSliceSpec = {
   driver: 'gpu.example',
@@ -244,4 +244,28 @@ it('a rule about taints names devices and a taint', () => {
     check({ taint: { ...taint, effect: '' }, deviceSelector: { driver: 'G!', pool: '', device: 'D' } }),
     ['spec.deviceSelector.driver', 'spec.deviceSelector.pool', 'spec.deviceSelector.device', 'spec.taint.effect'],
   );
+});
+
+it('the status of a rule about taints has few conditions, and whole ones', () => {
+  const check = (conditions: readonly object[]): string[] => {
+    const field = Field.root();
+    validateDeviceTaintRuleStatus({ status: { conditions: conditions as never } }, field);
+    return field.errors.map(({ field: at, text }) => `${at}: ${text}`);
+  };
+  const condition = {
+    type: 'EvictionInProgress',
+    status: 'False',
+    reason: 'Completed',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
+  const several = (count: number): object[] =>
+    Array.from({ length: count }, (_, index) => ({ ...condition, type: `T${index}` }));
+  assertComplaints(check(several(8)), []);
+  assertComplaints(check(several(9)), ['status.conditions: Too many: 9: must have at most 8 items']);
+  assertComplaints(check([{ ...condition, status: 'Maybe', reason: '' }, condition]), [
+    'status.conditions[0].status: Unsupported value: "Maybe"',
+    'status.conditions[0].reason: Required value: must be set',
+    'status.conditions[1].type: Duplicate value: "EvictionInProgress"',
+  ]);
 });

@@ -1,6 +1,7 @@
 /** Devices that drivers offer, and rules that taint them. Upstream: apis/resource/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
+import type { Condition } from '../gen/meta-v1.ts';
 import type {
   CapacityRequestPolicy,
   CapacityRequestPolicyRange,
@@ -14,7 +15,7 @@ import type {
 } from '../gen/resource-v1.ts';
 import { isDns1123Subdomain } from '../names.ts';
 import { addQuantities, parseQuantity } from '../quantity.ts';
-import { validateImmutable, validateNodeSelector } from './common.ts';
+import { validateConditions, validateImmutable, validateNodeSelector } from './common.ts';
 import {
   validateBindingConditions,
   validateDeviceQualifiedName,
@@ -33,6 +34,7 @@ const MAX_TAINTS = 16;
 const MAX_COUNTER_SETS = 8;
 const MAX_COUNTERS = 32;
 const MAX_CONSUMED_SETS = 2;
+const MAX_RULE_CONDITIONS = 8;
 const MAX_VALUE_LENGTH = 64;
 const MAX_VALID_VALUES = 10;
 /** Of names of attributes and capacities (a domain, a slash, an identifier) and of counters paths show this much. */
@@ -268,6 +270,7 @@ export interface TaintRule {
     readonly deviceSelector?: { readonly driver?: string; readonly pool?: string; readonly device?: string };
     readonly taint: DeviceTaint;
   };
+  readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
 /** A rule: which devices, and the taint. */
@@ -279,4 +282,12 @@ export function validateDeviceTaintRule({ spec }: TaintRule, field: Field): void
   if (pool !== undefined) validatePoolName(pool, selector.at('pool'));
   if (device !== undefined) validateLabelLikeName(device, selector.at('device'));
   validateDeviceTaint(spec?.taint ?? { key: '', effect: '' }, at.at('taint'));
+}
+
+/** The status of a rule. */
+export function validateDeviceTaintRuleStatus({ status }: TaintRule, field: Field): void {
+  const at = field.at('status').at('conditions');
+  const conditions = status?.conditions ?? [];
+  validateConditions(conditions, at);
+  if (conditions.length > MAX_RULE_CONDITIONS) at.tooMany(conditions.length, MAX_RULE_CONDITIONS);
 }
