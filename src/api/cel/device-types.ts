@@ -1,9 +1,11 @@
 /** What expressions that select devices see: `device`, with attributes and capacities by domain. Upstream: dynamic-resource-allocation/cel. */
 import type { DeviceAttribute } from '../gen/resource-v1.ts';
 import { compile, type Program } from './compile.ts';
+import { estimateCost } from './cost-estimate.ts';
 import { createEnvironment, type CelEnvironment } from './environment.ts';
 import { quantityOf } from './libraries/quantity.ts';
 import { semverOf } from './libraries/semver.ts';
+import { SCALAR_SIZE, type Size } from './rules/size.ts';
 import { BOOL, DYN, mapType, scalarType, STRING, structOf, type ValueType } from './value-types.ts';
 
 /** Maps by domain: one without values is empty, not missing. The evaluator knows maps by their class alone. */
@@ -43,4 +45,31 @@ let environment: CelEnvironment | undefined;
 export function compileDeviceSelector(expression: string): Program {
   environment ??= createEnvironment({ device: DEVICE_TYPE.name }, DEVICE_TYPE.declared);
   return compile(expression, { environment, returnTypes: ['bool'] });
+}
+
+/** What a selector may cost, as estimated when it is written and for one device when it runs (CELSelectorExpressionMaxCost). */
+export const DEVICE_SELECTOR_COST_LIMIT = 1_000_000;
+
+const MAX_ATTRIBUTES = 32;
+const MAX_ATTRIBUTE_LENGTH = 64;
+const MAX_DRIVER_NAME_LENGTH = 63;
+
+const sizeByDomain = (inside: Size): Size => ({
+  max: MAX_ATTRIBUTES,
+  items: { max: MAX_ATTRIBUTES, items: inside },
+});
+
+const DEVICE_SIZE: Size = {
+  max: 1,
+  fields: new Map([
+    ['driver', { max: MAX_DRIVER_NAME_LENGTH }],
+    ['allowMultipleAllocations', SCALAR_SIZE],
+    ['attributes', sizeByDomain({ max: MAX_ATTRIBUTE_LENGTH, items: { max: MAX_ATTRIBUTE_LENGTH } })],
+    ['capacity', sizeByDomain(SCALAR_SIZE)],
+  ]),
+};
+
+/** What a selector costs at worst, over the largest device there may be. */
+export function deviceSelectorCost({ tree }: Program): number {
+  return estimateCost(tree, new Map([['device', DEVICE_SIZE]]));
 }

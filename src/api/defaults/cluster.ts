@@ -100,6 +100,8 @@ function setClaimSpecDefaults(spec: ResourceClaimSpec | undefined): void {
 /** Fills a resource claim. */
 export function setResourceClaimDefaults(claim: ResourceClaim): void {
   setClaimSpecDefaults(claim.spec);
+  for (const { tolerations } of claim.status?.allocation?.devices?.results ?? [])
+    for (const toleration of tolerations ?? []) toleration.operator ||= 'Equal';
 }
 
 /** Fills a template of resource claims. */

@@ -1,5 +1,5 @@
 /** What claims, classes, slices and rules about devices share. Upstream: apis/resource/validation. */
-import { compileDeviceSelector } from '../cel/device-types.ts';
+import { compileDeviceSelector, DEVICE_SELECTOR_COST_LIMIT, deviceSelectorCost } from '../cel/device-types.ts';
 import { CompileError } from '../cel/texts.ts';
 import type { Field } from '../field-error.ts';
 import type { DeviceSelector, DeviceTaint, DeviceToleration, OpaqueDeviceConfiguration } from '../gen/resource-v1.ts';
@@ -42,10 +42,9 @@ export function validateList<T>(list: readonly T[] | undefined, field: Field, ch
 /** A driver's name. */
 export const validateDriverName = validateCSIDriverName;
 
-/** A name that is a DNS label. */
+/** A name that is a DNS label: an empty one is invalid, not missing. */
 export function validateLabelLikeName(name: string | undefined, field: Field): void {
-  if ((name ?? '') === '') field.required();
-  else field.complain(name, isDns1123Label(name!));
+  field.complain(name ?? '', isDns1123Label(name ?? ''));
 }
 
 /** A pool: domains, separated by slashes. */
@@ -55,12 +54,15 @@ export function validatePoolName(name: string | undefined, field: Field): void {
   for (const part of name.split('/')) field.complain(part, isDns1123Subdomain(part));
 }
 
-/** The name of an attribute or a capacity: an identifier, perhaps after a domain and a slash. */
+/**
+ * The name of an attribute or a capacity: an identifier, perhaps after a domain and a slash. With more slashes anything
+ * goes, as upstream: objects with such names exist.
+ */
 export function validateDeviceQualifiedName(name: string, field: Field): void {
   const slash = name.indexOf('/');
   if (slash < 0) return validateIdentifier(name, field);
   const [domain, identifier] = [name.slice(0, slash), name.slice(slash + 1)];
-  if (identifier.includes('/')) return field.invalid(name, 'must not contain more than one slash');
+  if (identifier.includes('/')) return;
   if (domain === '') field.invalid('', 'the domain must not be empty');
   else validateDriverName(domain, field);
   if (identifier === '') field.invalid('', 'the name must not be empty');
@@ -83,7 +85,7 @@ function validateIdentifier(text: string, field: Field): void {
     );
 }
 
-/** Selectors: that each has an expression which compiles. */
+/** Selectors: that each has an expression which compiles and does not cost too much. */
 export function validateDeviceSelectors(selectors: readonly DeviceSelector[] | undefined, field: Field): void {
   validateList(selectors, field, {
     max: MAX_SELECTORS,
@@ -97,7 +99,8 @@ export function validateDeviceSelectors(selectors: readonly DeviceSelector[] | u
 function validateSelectorExpression(expression: string, field: Field): void {
   if (expression.length > MAX_EXPRESSION_LENGTH) return field.tooLong(MAX_EXPRESSION_LENGTH);
   try {
-    compileDeviceSelector(expression);
+    if (deviceSelectorCost(compileDeviceSelector(expression)) > DEVICE_SELECTOR_COST_LIMIT)
+      field.forbidden('too complex, exceeds cost limit');
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
     field.invalid(expression, error.message);

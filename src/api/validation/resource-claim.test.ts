@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setResourceClaimDefaults } from '../defaults/cluster.ts';
 import { Field } from '../field-error.ts';
 import type { DeviceClassSpec, DeviceClaim, ResourceClaim, ResourceClaimStatus } from '../gen/resource-v1.ts';
 import {
@@ -21,6 +22,9 @@ function assertComplaints(found: readonly string[], wanted: readonly string[]): 
   assert.deepEqual(begins, wanted);
 }
 
+const numbers = `[${Array.from({ length: 100 }, (_, index) => index).join(',')}]`;
+const countsLong = ['a', 'b', 'c', 'd'].reduceRight((body, name) => `${numbers}.all(${name}, ${body})`, 'a + d >= 0');
+
 describe('a device class', () => {
   const opaque = { driver: 'gpu.example', parameters: { a: 1 } };
   const cases: readonly [string, DeviceClassSpec, readonly string[]][] = [
@@ -40,6 +44,25 @@ describe('a device class', () => {
       'with a selector that is no question',
       { selectors: [{ cel: { expression: 'device.driver' } }] },
       ['spec.selectors[0].cel.expression: Invalid value: "device.driver": must evaluate to bool'],
+    ],
+    [
+      'with a selector that looks at all there may be',
+      {
+        selectors: [
+          {
+            cel: {
+              expression:
+                'device.attributes.all(d, device.attributes[d].all(n, string(device.attributes[d][n]).matches("^[a-z]*$")))',
+            },
+          },
+        ],
+      },
+      [],
+    ],
+    [
+      'with a selector that counts long',
+      { selectors: [{ cel: { expression: countsLong } }] },
+      ['spec.selectors[0].cel.expression: Forbidden: too complex, exceeds cost limit'],
     ],
     [
       'with too many selectors',
@@ -184,6 +207,12 @@ describe('a claim', () => {
       ],
     ],
     [
+      'allocated with tolerations of any kind',
+      {},
+      { allocation: { devices: { results: [{ ...result, tolerations: [{ operator: 'In' }, {}] }] } } },
+      [],
+    ],
+    [
       'reported on by another driver',
       { allocation },
       { allocation, devices: [{ ...device, driver: 'other.example', networkData: { ips: ['10.0.0.1'] } }] },
@@ -203,6 +232,16 @@ describe('a claim', () => {
         wanted,
       );
     });
+
+  it('tolerates equal values where it does not say how, in what it was given too', () => {
+    const given: ResourceClaim = {
+      metadata: { name: 'c', namespace: 'n' },
+      spec: { devices: { requests: [one] } },
+      status: { allocation: { devices: { results: [{ ...result, tolerations: [{ key: 'a' }] }] } } },
+    };
+    setResourceClaimDefaults(given);
+    assert.equal(given.status?.allocation?.devices?.results?.[0]?.tolerations?.[0]?.operator, 'Equal');
+  });
 
   it('takes nobody new once it is deleted', () => {
     const metadata = { name: 'c', namespace: 'n', deletionTimestamp: '2026-01-01T00:00:00Z' };

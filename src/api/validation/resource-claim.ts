@@ -236,7 +236,6 @@ function validateResult(result: DeviceRequestAllocationResult, names: Names, fie
   validateReference(result.request, names, field.at('request'));
   validateAllocatedDevice(result, field);
   validateBindingConditions(result, field);
-  validateDeviceTolerations(result.tolerations, field.at('tolerations'));
 }
 
 function validateAllocatedDevice(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Field } from '../field-error.ts';
 import type { Device, ResourceSlice, ResourceSliceSpec } from '../gen/resource-v1.ts';
-import { validateDeviceTaintRule, validateResourceSlice } from './resource-slice.ts';
+import { validateDeviceTaintRule, validateDeviceTaintRuleStatus, validateResourceSlice } from './resource-slice.ts';
 
 const whole: ResourceSliceSpec = {
   driver: 'gpu.example',
@@ -89,7 +89,7 @@ describe('a device', () => {
   const cases: readonly [string, Device, readonly string[]][] = [
     ['with attributes', { name: 'd', attributes: { a: { int: 1 }, 'x.example/b': { version: '1.2.3-a.1' } } }, []],
     ['with a capacity', { name: 'd', capacity: { memory: { value: '1Gi' } } }, []],
-    ['without a name', { name: '' }, [`${place}.name: Required value`]],
+    ['without a name', { name: '' }, [`${place}.name: Invalid value: "": a lowercase RFC 1123 label`]],
     [
       'with an attribute of no value',
       { name: 'd', attributes: { a: {} } },
@@ -104,9 +104,8 @@ describe('a device', () => {
       'with attributes of wrong names',
       { name: 'd', attributes: { 'a-b': { int: 1 }, '/c': { int: 1 }, 'x/y/z': { int: 1 } } },
       [
-        `${place}.attributes: Invalid value: "a-b": a valid C identifier`,
-        `${place}.attributes: Invalid value: "": the domain must not be empty`,
-        `${place}.attributes: Invalid value: "x/y/z": must not contain more than one slash`,
+        `${place}.attributes[a-b]: Invalid value: "a-b": a valid C identifier`,
+        `${place}.attributes[/c]: Invalid value: "": the domain must not be empty`,
       ],
     ],
     [
@@ -136,6 +135,39 @@ describe('a device', () => {
       'shared in steps',
       { ...shared, capacity: capacityOf({ default: '2Gi', validRange: { min: '1Gi', max: '8Gi', step: '1Gi' } }) },
       [],
+    ],
+    [
+      'with capacities and counters of wrong names',
+      {
+        name: 'd',
+        capacity: { 'a-b': { value: '1' }, [`x/${'y'.repeat(100)}`]: { value: '1' } },
+        consumesCounters: [
+          { counterSet: '', counters: { M: { value: '1' } } },
+          { counterSet: 'c', counters: { ['N'.repeat(64)]: { value: '1' } } },
+        ],
+      },
+      [
+        `${place}.capacity[a-b]: Invalid value: "a-b": a valid C identifier`,
+        `${place}.capacity[x/${'y'.repeat(45)}...${'y'.repeat(46)}]: Too long: may not be more than 32 bytes`,
+        `${place}.consumesCounters[0].counterSet: Required value`,
+        `${place}.consumesCounters[0].counters[M]: Invalid value: "M"`,
+        `${place}.consumesCounters[1].counters[${'N'.repeat(30)}...${'N'.repeat(30)}]: Invalid value`,
+        `${place}.consumesCounters[1].counters[${'N'.repeat(30)}...${'N'.repeat(30)}]: Invalid value`,
+      ],
+    ],
+    [
+      'shared from too little on, in a large step',
+      { ...shared, capacity: capacityOf({ default: '1Gi', validRange: { min: '2Gi', step: '9Gi' } }) },
+      [
+        `${policy}.validRange.min: Invalid value: "1Gi": default is less than min: 2Gi`,
+        `${policy}.validRange.step: Invalid value: "9Gi": one step 11Gi is larger than capacity value: 10Gi`,
+        `${policy}.validRange.step: Invalid value: "1Gi": value is not a multiple`,
+      ],
+    ],
+    [
+      'shared up to too little',
+      { ...shared, capacity: capacityOf({ default: '3Gi', validRange: { min: '1Gi', max: '2Gi' } }) },
+      [`${policy}.validRange.max: Invalid value: "3Gi": default is more than max: 2Gi`],
     ],
     [
       'shared in wrong steps',
@@ -176,10 +208,18 @@ describe('a device', () => {
   for (const [name, device, wanted] of cases)
     it(`${name}: ${verdict(wanted)}`, () => {
       assertComplaints(complaints({ ...whole, devices: [device] }), wanted);
-      // Capacities that are there already count as valid.
-      const kept = wanted.filter((text) => !text.includes('.capacity') && !text.includes('.taints'));
+      // Taints that are there already count as valid, nothing else does.
+      const kept = wanted.filter((text) => !text.includes('.taints'));
       assertComplaints(complaints({ ...whole, devices: [device] }, { ...whole, devices: [device] }), kept);
     });
+
+  it('keeps no policy when it is no longer shared', () => {
+    const device = { name: 'd', allowMultipleAllocations: true, capacity: capacityOf({}) };
+    const alone = { ...device, allowMultipleAllocations: false };
+    assertComplaints(complaints({ ...whole, devices: [alone] }, { ...whole, devices: [device] }), [
+      `${policy}: Forbidden: allowMultipleAllocations must be true`,
+    ]);
+  });
 
   it('says where it is when its slice does not', () => {
     const { nodeName: _, ...nowhere } = whole;
@@ -204,4 +244,28 @@ it('a rule about taints names devices and a taint', () => {
     check({ taint: { ...taint, effect: '' }, deviceSelector: { driver: 'G!', pool: '', device: 'D' } }),
     ['spec.deviceSelector.driver', 'spec.deviceSelector.pool', 'spec.deviceSelector.device', 'spec.taint.effect'],
   );
+});
+
+it('the status of a rule about taints has few conditions, and whole ones', () => {
+  const check = (conditions: readonly object[]): string[] => {
+    const field = Field.root();
+    validateDeviceTaintRuleStatus({ status: { conditions: conditions as never } }, field);
+    return field.errors.map(({ field: at, text }) => `${at}: ${text}`);
+  };
+  const condition = {
+    type: 'EvictionInProgress',
+    status: 'False',
+    reason: 'Completed',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
+  const several = (count: number): object[] =>
+    Array.from({ length: count }, (_, index) => ({ ...condition, type: `T${index}` }));
+  assertComplaints(check(several(8)), []);
+  assertComplaints(check(several(9)), ['status.conditions: Too many: 9: must have at most 8 items']);
+  assertComplaints(check([{ ...condition, status: 'Maybe', reason: '' }, condition]), [
+    'status.conditions[0].status: Unsupported value: "Maybe"',
+    'status.conditions[0].reason: Required value: must be set',
+    'status.conditions[1].type: Duplicate value: "EvictionInProgress"',
+  ]);
 });

@@ -1,6 +1,7 @@
 /** Devices that drivers offer, and rules that taint them. Upstream: apis/resource/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
+import type { Condition } from '../gen/meta-v1.ts';
 import type {
   CapacityRequestPolicy,
   CapacityRequestPolicyRange,
@@ -13,8 +14,8 @@ import type {
   ResourceSliceSpec,
 } from '../gen/resource-v1.ts';
 import { isDns1123Subdomain } from '../names.ts';
-import { parseQuantity } from '../quantity.ts';
-import { validateImmutable, validateNodeSelector } from './common.ts';
+import { addQuantities, parseQuantity } from '../quantity.ts';
+import { validateConditions, validateImmutable, validateNodeSelector } from './common.ts';
 import {
   validateBindingConditions,
   validateDeviceQualifiedName,
@@ -33,8 +34,12 @@ const MAX_TAINTS = 16;
 const MAX_COUNTER_SETS = 8;
 const MAX_COUNTERS = 32;
 const MAX_CONSUMED_SETS = 2;
+const MAX_RULE_CONDITIONS = 8;
 const MAX_VALUE_LENGTH = 64;
 const MAX_VALID_VALUES = 10;
+/** Of names of attributes and capacities (a domain, a slash, an identifier) and of counters paths show this much. */
+const MAX_SHOWN_NAME = 63 + 1 + 32;
+const MAX_SHOWN_COUNTER = 63;
 
 /** A slice; `old` where it is updated. */
 export function validateResourceSlice(slice: ResourceSlice, field: Field, old?: ResourceSlice): void {
@@ -62,7 +67,7 @@ export function validateResourceSlice(slice: ResourceSlice, field: Field, old?: 
   validateList(spec?.sharedCounters, at.at('sharedCounters'), {
     max: MAX_COUNTER_SETS,
     item({ name, counters }, place) {
-      validateLabelLikeName(name, place.at('name'));
+      validateCounterSetName(name, place.at('name'));
       validateCounters(counters, place.at('counters'));
     },
     key: ({ name }) => name ?? '',
@@ -115,20 +120,21 @@ function validateDevice(device: Device, old: Device | undefined, field: Field): 
       `the total number of attributes and capacities must not exceed ${MAX_ATTRIBUTES_AND_CAPACITIES}`,
     );
   for (const [name, attribute] of Object.entries(attributes)) {
-    validateDeviceQualifiedName(name, field.at('attributes'));
-    validateAttribute(attribute, field.at('attributes').key(name));
+    const at = field.at('attributes').key(shortened(name, MAX_SHOWN_NAME));
+    validateDeviceQualifiedName(name, at);
+    validateAttribute(attribute, at);
   }
-  if (!deepEqual(old?.capacity ?? {}, capacity))
-    for (const [name, value] of Object.entries(capacity)) {
-      validateDeviceQualifiedName(name, field.at('capacity'));
-      validateCapacity(value, device.allowMultipleAllocations === true, field.at('capacity').key(name));
-    }
+  for (const [name, value] of Object.entries(capacity)) {
+    const at = field.at('capacity').key(shortened(name, MAX_SHOWN_NAME));
+    validateDeviceQualifiedName(name, at);
+    validateCapacity(value, device.allowMultipleAllocations === true, at);
+  }
   if (!deepEqual(old?.taints ?? [], taints ?? []))
     validateList(taints, field.at('taints'), { max: MAX_TAINTS, item: validateDeviceTaint });
   validateList(device.consumesCounters, field.at('consumesCounters'), {
     max: MAX_CONSUMED_SETS,
     item({ counterSet, counters }, at) {
-      validateLabelLikeName(counterSet, at.at('counterSet'));
+      validateCounterSetName(counterSet, at.at('counterSet'));
       validateCounters(counters, at.at('counters'));
     },
     key: ({ counterSet }) => counterSet ?? '',
@@ -179,11 +185,24 @@ function validateAttribute(attribute: DeviceAttribute, field: Field): void {
   if (given !== 1) field.invalid(given === 0 ? '' : attribute, 'exactly one value must be specified');
 }
 
+/** Unlike names of devices and counters, those of sets are said to be missing where they are empty. */
+function validateCounterSetName(name: string | undefined, field: Field): void {
+  if ((name ?? '') === '') field.required();
+  else validateLabelLikeName(name, field);
+}
+
+/** A key as paths show it: the middle of a long one is left out. */
+function shortened(key: string, max: number): string {
+  if (key.length <= max) return key;
+  const left = max - '...'.length;
+  return `${key.slice(0, Math.ceil(left / 2))}...${key.slice(key.length - Math.floor(left / 2))}`;
+}
+
 function validateCounters(counters: Readonly<Record<string, Counter>> | undefined, field: Field): void {
   const names = Object.keys(counters ?? {});
   if (names.length === 0) field.required();
   else if (names.length > MAX_COUNTERS) field.tooMany(names.length, MAX_COUNTERS);
-  else for (const name of names) validateLabelLikeName(name, field);
+  else for (const name of names) validateLabelLikeName(name, field.key(shortened(name, MAX_SHOWN_COUNTER)));
 }
 
 const nanos = (quantity: string): bigint => parseQuantity(quantity).nanos;
@@ -230,16 +249,16 @@ function validateValidRange(
   const at = field.at('validRange');
   if (min === undefined) return at.at('min').required('required when validRange is defined');
   if (nanos(min) > nanos(value)) at.at('min').invalid(min, `min is larger than capacity value: ${value}`);
-  if (nanos(usual) < nanos(min)) at.at('default').invalid(usual, `default is less than min: ${min}`);
+  if (nanos(usual) < nanos(min)) at.at('min').invalid(usual, `default is less than min: ${min}`);
   if (max !== undefined) {
     if (nanos(min) > nanos(max)) at.at('max').invalid(min, `min is larger than max: ${max}`);
     if (nanos(max) > nanos(value)) at.at('max').invalid(max, `max is larger than capacity value: ${value}`);
-    if (nanos(usual) > nanos(max)) at.at('default').invalid(usual, `default is more than max: ${max}`);
+    if (nanos(usual) > nanos(max)) at.at('max').invalid(usual, `default is more than max: ${max}`);
   }
   if (step === undefined) return;
   if (nanos(step) <= 0n) return at.at('step').invalid(step, 'must be greater than zero');
   if (nanos(min) + nanos(step) > nanos(value))
-    at.at('step').invalid(step, `one step is larger than capacity value: ${value}`);
+    at.at('step').invalid(step, `one step ${addQuantities(min, step)} is larger than capacity value: ${value}`);
   for (const end of max === undefined ? [usual] : [usual, max])
     if ((nanos(end) - nanos(min)) % nanos(step) !== 0n)
       at.at('step').invalid(end, `value is not a multiple of a given step (${step}) from (${min})`);
@@ -251,6 +270,7 @@ export interface TaintRule {
     readonly deviceSelector?: { readonly driver?: string; readonly pool?: string; readonly device?: string };
     readonly taint: DeviceTaint;
   };
+  readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
 /** A rule: which devices, and the taint. */
@@ -262,4 +282,12 @@ export function validateDeviceTaintRule({ spec }: TaintRule, field: Field): void
   if (pool !== undefined) validatePoolName(pool, selector.at('pool'));
   if (device !== undefined) validateLabelLikeName(device, selector.at('device'));
   validateDeviceTaint(spec?.taint ?? { key: '', effect: '' }, at.at('taint'));
+}
+
+/** The status of a rule. */
+export function validateDeviceTaintRuleStatus({ status }: TaintRule, field: Field): void {
+  const at = field.at('status').at('conditions');
+  const conditions = status?.conditions ?? [];
+  validateConditions(conditions, at);
+  if (conditions.length > MAX_RULE_CONDITIONS) at.tooMany(conditions.length, MAX_RULE_CONDITIONS);
 }

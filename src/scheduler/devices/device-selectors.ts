@@ -1,9 +1,10 @@
 /** Selects devices by expressions over `device`. Upstream: dynamic-resource-allocation/cel. */
 import type { Device, DeviceAttribute, DeviceSelector } from '../../api/gen/resource-v1.ts';
 import type { Program } from '../../api/cel/compile.ts';
-import { compileDeviceSelector, DEVICE_TYPE } from '../../api/cel/device-types.ts';
+import { compileDeviceSelector, DEVICE_SELECTOR_COST_LIMIT, DEVICE_TYPE } from '../../api/cel/device-types.ts';
+import { Meter } from '../../api/cel/meter.ts';
 
-/** Whether a device of a driver is selected. Throws what the expression throws. */
+/** Whether a device of a driver is selected. Throws what the expression throws, RuntimeError where it costs too much. */
 export type DeviceTest = (driver: string, device: Device) => boolean;
 
 const programs = new Map<string, Program>();
@@ -30,7 +31,7 @@ export function deviceTest(selectors: readonly DeviceSelector[]): DeviceTest {
       attributes: nested(device.attributes, driver, (attribute) => attribute),
       capacity: nested(device.capacity, driver, ({ value: quantity }) => quantity),
     });
-    return all.every((program) => program.run({ device: value }) === true);
+    return all.every((program) => program.run({ device: value }, new Meter(DEVICE_SELECTOR_COST_LIMIT)) === true);
   };
 }
 

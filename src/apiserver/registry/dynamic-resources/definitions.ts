@@ -26,8 +26,13 @@ import {
   validateResourceClaimTemplateUpdate,
   validateResourceClaimUpdate,
 } from '../../../api/validation/resource-claim.ts';
-import { validateDeviceTaintRule, validateResourceSlice } from '../../../api/validation/resource-slice.ts';
+import {
+  validateDeviceTaintRule,
+  validateDeviceTaintRuleStatus,
+  validateResourceSlice,
+} from '../../../api/validation/resource-slice.ts';
 import type { DeviceClass, ResourceClaim, ResourceSlice } from '../../../api/gen/resource-v1.ts';
+import type { DeviceTaintRule } from '../../../api/gen/resource-v1beta2.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { resourceClaimPrinter, resourceSlicePrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
@@ -115,6 +120,9 @@ function deviceDefinitions(clock: Clock): ResourceDefinition[] {
     ...taintRuleRules(clock),
     validate: validateDeviceTaintRule,
   };
+  const ruleStatusRules: StatusRules<DeviceTaintRule> = {
+    validateUpdate: (rule, _old, field) => validateDeviceTaintRuleStatus(rule, field),
+  };
   return [
     defineResource(ResourceSlices, {
       rules: checkedSliceRules,
@@ -131,8 +139,8 @@ function deviceDefinitions(clock: Clock): ResourceDefinition[] {
       printer: resourceSlicePrinter,
       selectableFields: sliceFields,
     }),
-    defineResource(DeviceTaintRules, { rules: ruleRules }),
-    defineResource(DeviceTaintRulesV1alpha3, { rules: ruleRules }),
+    defineResource(DeviceTaintRules, { rules: ruleRules, statusRules: ruleStatusRules }),
+    defineResource(DeviceTaintRulesV1alpha3, { rules: ruleRules, statusRules: ruleStatusRules }),
     defineResource(ResourcePoolStatusRequests, { rules: { emptyStatus: {} } }),
   ];
 }

@@ -78,3 +78,17 @@ describe('the time of taints in rules', () => {
       assert.equal(await change({ taint: { timeAdded: null } }), now());
     });
 });
+
+describe('the status of taint rules', () => {
+  for (const version of ['v1beta2', 'v1alpha3'])
+    it(`has whole conditions: ${version}`, async () => {
+      const { send } = await startWithAll([], `resource.k8s.io/${version}=true`);
+      const path = `/apis/resource.k8s.io/${version}/devicetaintrules`;
+      const spec = { taint: { key: 'k', effect: 'NoSchedule' } };
+      const made = await send('POST', path, { metadata: { name: 'r' }, spec });
+      const status = { conditions: [{ type: 'T', status: 'Maybe', reason: 'R', message: '' }] };
+      const answer = await send('PUT', `${path}/r/status`, { ...made.body, status });
+      assert.equal(answer.status, 422, answer.text);
+      assert.match(answer.text, /status\.conditions\[0\]\.status: Unsupported value/);
+    });
+});
