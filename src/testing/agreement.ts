@@ -270,7 +270,7 @@ function podsOverdue(cluster: Cluster): string[] {
 /** Whether the node's kubelet runs and can call the API server. */
 export function isInReach(cluster: Cluster, nodeName: string | undefined): boolean {
   if (nodeName === undefined) return true;
-  if (!cluster.nodes.names().includes(nodeName)) return false;
+  if (!cluster.nodes.has(nodeName)) return false;
   const machine = cluster.nodes.machine(nodeName);
   return machine.gate?.closed === false && !machine.partitioned;
 }

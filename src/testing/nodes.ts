@@ -34,6 +34,11 @@ export class TestNodes {
     return [...this.#deps.world().nodes.keys()];
   }
 
+  /** Whether there is a machine of that name. */
+  has(name: string): boolean {
+    return this.#deps.world().nodes.has(name);
+  }
+
   /** Adds a machine (`node-N` unless named) and waits until its node is Ready. */
   async add(spec: Partial<SimNodeSpec> = {}): Promise<Node> {
     const [name = ''] = await this.addMany([spec]);
