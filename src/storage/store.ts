@@ -17,14 +17,25 @@ export interface StoredEntry {
 }
 
 /** One change, as watchers see it. */
-export interface StoreEvent {
-  readonly type: 'put' | 'delete';
+export type StoreEvent = StorePut | StoreDelete;
+
+interface StorePut {
+  readonly type: 'put';
   readonly key: string;
   readonly revision: number;
-  /** The new value; absent on delete. */
-  readonly value?: Uint8Array;
-  /** Revision at which the key came into being; absent on delete. */
-  readonly createRevision?: number;
+  /** The new value. */
+  readonly value: Uint8Array;
+  /** Revision at which the key came into being. */
+  readonly createRevision: number;
+}
+
+/** Without a value: `value` is there so that it can be asked for. */
+interface StoreDelete {
+  readonly type: 'delete';
+  readonly key: string;
+  readonly revision: number;
+  readonly value?: undefined;
+  readonly createRevision?: undefined;
 }
 
 /** A compare-and-swap write. */

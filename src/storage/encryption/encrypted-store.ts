@@ -54,8 +54,7 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
   const noted = (entry: StoredEntry): StoredEntry => (note(entry.key, entry.value), entryOf(entry));
   const eventOf = (event: StoreEvent): StoreEvent => {
     note(event.key, event.value);
-    const { key, value } = event;
-    return { ...event, ...(value && { value: decrypt(key, value) }) };
+    return event.type === 'put' ? { ...event, value: decrypt(event.key, event.value) } : event;
   };
   const resultOf = (result: WriteResult): WriteResult =>
     !result.ok && result.current ? { ...result, current: entryOf(result.current) } : result;
