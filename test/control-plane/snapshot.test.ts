@@ -8,7 +8,7 @@ import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { createEtcdStore } from '../../src/storage/etcd/etcd-store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
-import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
+import { keelsonProgram, start, type Outcome, type Running } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { keelson, run, type Said } from './own-servers.ts';
@@ -30,11 +30,18 @@ describe('snapshots', () => {
       `--https-port=${port}`,
       '--log-level=error',
     ];
-    running = start(process.execPath, [keelsonProgram, ...args]);
-    await until('it runs', async () => {
+    const server = (running = start(process.execPath, [keelsonProgram, ...args]));
+    let ended: Outcome | undefined;
+    server.ended().then(
+      (outcome) => (ended = outcome),
+      () => undefined, // It runs for longer.
+    );
+    await until('it runs, or has ended', async () => {
+      if (ended !== undefined) return true;
       const { code, stdout } = await keelson(['status', `--data-dir=${dataDir}`, '--output=json']);
       return code === 0 && (JSON.parse(stdout) as { phase: string }).phase === 'running';
-    }).catch((error: Error) => assert.fail(`${error.message}\n${running?.stderr()}`));
+    }).catch((error: Error) => assert.fail(`${error.message}\n${server.stderr()}`));
+    assert.equal(ended, undefined, `it ended: ${JSON.stringify(ended)}`);
   }
   async function down(): Promise<void> {
     running?.kill();
