@@ -221,6 +221,25 @@ describe('a claim', () => {
         'status.devices[0].networkData.ips[0]: Invalid value: "10.0.0.1"',
       ],
     ],
+    [
+      'reported on with addresses',
+      { allocation },
+      { allocation, devices: [{ ...device, networkData: { ips: ['10.9.8.7/24', '2001:db8::1/64', '::1/128'] } }] },
+      [],
+    ],
+    [
+      'reported on with addresses in other forms',
+      { allocation },
+      {
+        allocation,
+        devices: [{ ...device, networkData: { ips: ['2001:DB8::1/64', '2001:db8:0::1/64', '::ffff:10.9.8.7/120'] } }],
+      },
+      [
+        'status.devices[0].networkData.ips[0]: Invalid value: "2001:DB8::1/64": must be in canonical form ("2001:db8::1/64")',
+        'status.devices[0].networkData.ips[1]: Invalid value: "2001:db8:0::1/64": must be in canonical form ("2001:db8::1/64")',
+        'status.devices[0].networkData.ips[2]: Invalid value: "::ffff:10.9.8.7/120": must be in canonical form ("10.9.8.7/24")',
+      ],
+    ],
   ];
   for (const [name, before, after, wanted] of statuses)
     it(`that is ${name}: ${wanted.length === 0 ? 'taken' : 'refused'}`, () => {
