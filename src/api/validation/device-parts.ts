@@ -1,6 +1,7 @@
 /** What claims, classes, slices and rules about devices share. Upstream: apis/resource/validation. */
 import { compileDeviceSelector, DEVICE_SELECTOR_COST_LIMIT, deviceSelectorCost } from '../cel/device-types.ts';
 import { CompileError } from '../cel/texts.ts';
+import { stringifyJson } from '../codec/json.ts';
 import type { Field } from '../field-error.ts';
 import type { DeviceSelector, DeviceTaint, DeviceToleration, OpaqueDeviceConfiguration } from '../gen/resource-v1.ts';
 import { validateLabelName } from '../meta-validation.ts';
@@ -9,8 +10,8 @@ import { validateChoice } from './common.ts';
 import { validateCSIDriverName } from './storage.ts';
 
 const MAX_SELECTORS = 32;
-const MAX_EXPRESSION_LENGTH = 10 * 1024;
-const MAX_OPAQUE_LENGTH = 10 * 1024;
+const MAX_EXPRESSION_BYTES = 10 * 1024;
+const MAX_OPAQUE_BYTES = 10 * 1024;
 const MAX_POOL_NAME_LENGTH = 253;
 const MAX_ID_LENGTH = 32;
 const MAX_BINDING_CONDITIONS = 4;
@@ -97,7 +98,7 @@ export function validateDeviceSelectors(selectors: readonly DeviceSelector[] | u
 }
 
 function validateSelectorExpression(expression: string, field: Field): void {
-  if (expression.length > MAX_EXPRESSION_LENGTH) return field.tooLong(MAX_EXPRESSION_LENGTH);
+  if (Buffer.byteLength(expression) > MAX_EXPRESSION_BYTES) return field.tooLong(MAX_EXPRESSION_BYTES);
   try {
     if (deviceSelectorCost(compileDeviceSelector(expression)) > DEVICE_SELECTOR_COST_LIMIT)
       field.forbidden('too complex, exceeds cost limit');
@@ -121,7 +122,7 @@ export function validateDeviceConfiguration(
 /** An object of anything. */
 export function validateOpaque(value: unknown, field: Field): void {
   if (value === undefined || value === null) field.required();
-  else if (JSON.stringify(value).length > MAX_OPAQUE_LENGTH) field.tooLong(MAX_OPAQUE_LENGTH);
+  else if (Buffer.byteLength(stringifyJson(value)) > MAX_OPAQUE_BYTES) field.tooLong(MAX_OPAQUE_BYTES);
   else if (typeof value !== 'object' || Array.isArray(value))
     field.invalid('<value omitted>', 'must be a valid JSON object');
 }

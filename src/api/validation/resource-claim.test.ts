@@ -31,6 +31,7 @@ describe('a device class', () => {
     ['of nothing', {}, []],
     ['with a selector', { selectors: [{ cel: { expression: 'device.driver == "gpu.example"' } }] }, []],
     ['with settings', { config: [{ opaque }] }, []],
+    ['with a large number', { config: [{ opaque: { ...opaque, parameters: { a: 2n ** 63n } as never } }] }, []],
     ['for a resource', { extendedResourceName: 'example.com/gpu' }, []],
     ['for no extended resource', { extendedResourceName: 'cpu' }, ['spec.extendedResourceName: Invalid value: "cpu"']],
     ['for one of ours', { extendedResourceName: 'kubernetes.io/gpu' }, ['spec.extendedResourceName: Invalid value']],
@@ -68,6 +69,17 @@ describe('a device class', () => {
       'with too many selectors',
       { selectors: Array.from({ length: 33 }, () => ({ cel: { expression: 'true' } })) },
       ['spec.selectors: Too many: 33: must have at most 32 items'],
+    ],
+    [
+      'with a selector and settings of too many bytes, though not too many characters',
+      {
+        selectors: [{ cel: { expression: `device.driver == "${'ä'.repeat(6_000)}"` } }],
+        config: [{ opaque: { ...opaque, parameters: { a: 'ä'.repeat(6_000) } } }],
+      },
+      [
+        'spec.selectors[0].cel.expression: Too long: may not be more than 10240 bytes',
+        'spec.config[0].opaque.parameters: Too long: may not be more than 10240 bytes',
+      ],
     ],
     ['with settings for nobody', { config: [{}] }, ['spec.config[0].opaque: Required value']],
     [
@@ -219,6 +231,25 @@ describe('a claim', () => {
       [
         'status.devices[0]: Invalid value: "other.example/node-1/gpu-0": must be an allocated device',
         'status.devices[0].networkData.ips[0]: Invalid value: "10.0.0.1"',
+      ],
+    ],
+    [
+      'reported on with addresses',
+      { allocation },
+      { allocation, devices: [{ ...device, networkData: { ips: ['10.9.8.7/24', '2001:db8::1/64', '::1/128'] } }] },
+      [],
+    ],
+    [
+      'reported on with addresses in other forms',
+      { allocation },
+      {
+        allocation,
+        devices: [{ ...device, networkData: { ips: ['2001:DB8::1/64', '2001:db8:0::1/64', '::ffff:10.9.8.7/120'] } }],
+      },
+      [
+        'status.devices[0].networkData.ips[0]: Invalid value: "2001:DB8::1/64": must be in canonical form ("2001:db8::1/64")',
+        'status.devices[0].networkData.ips[1]: Invalid value: "2001:db8:0::1/64": must be in canonical form ("2001:db8::1/64")',
+        'status.devices[0].networkData.ips[2]: Invalid value: "::ffff:10.9.8.7/120": must be in canonical form ("10.9.8.7/24")',
       ],
     ],
   ];

@@ -1,5 +1,5 @@
 /** Claims of devices, their templates and statuses, and classes. Upstream: apis/resource/validation. */
-import type { Field } from '../field-error.ts';
+import { quote, type Field } from '../field-error.ts';
 import type {
   AllocatedDeviceStatus,
   AllocationResult,
@@ -15,7 +15,7 @@ import type {
   ResourceClaimTemplate,
 } from '../gen/resource-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
-import { parseCidr } from '../../base/cidr.ts';
+import { formatIp, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
 import { isDns1123Subdomain, isQualifiedName } from '../names.ts';
 import { validateChoice, validateConditions, validateImmutable, validateNodeSelector } from './common.ts';
 import {
@@ -271,10 +271,21 @@ function validateNetworkData({ interfaceName = '', hardwareAddress = '', ips }: 
     field.at('hardwareAddress').tooLong(MAX_HARDWARE_ADDRESS_LENGTH);
   validateList(ips, field.at('ips'), {
     max: MAX_IPS,
-    item(address, at) {
-      if (parseCidr(address) === undefined)
-        at.invalid(address, 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)');
-    },
+    item: validateInterfaceAddress,
     key: itself,
   });
+}
+
+/** An address with the length of its network, in canonical form. */
+function validateInterfaceAddress(address: string, field: Field): void {
+  const range = parseCidr(address);
+  const ip = parseIp(address.split('/')[0]!);
+  if (range === undefined || ip === undefined)
+    return field.invalid(address, 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)');
+  const { prefixLength } = range;
+  const plain = unmapped(ip);
+  // An IPv4 address in IPv6 clothes is IPv4, and its length counts from there.
+  const length = plain.family === 4 && prefixLength > 32 ? prefixLength - 96 : prefixLength;
+  const canonical = `${formatIp(plain)}/${length}`;
+  if (address !== canonical) field.invalid(address, `must be in canonical form (${quote(canonical)})`);
 }

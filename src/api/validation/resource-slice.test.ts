@@ -114,6 +114,11 @@ describe('a device', () => {
       [`${place}.attributes[a].version: Invalid value: "v1": must be a string compatible with semver.org`],
     ],
     [
+      'with an attribute of too many bytes, though not too many characters',
+      { name: 'd', attributes: { a: { string: 'ä'.repeat(33) } } },
+      [`${place}.attributes[a].string: Too long: may not be more than 64 bytes`],
+    ],
+    [
       'with a list of nothing',
       { name: 'd', attributes: { a: { strings: [] } } },
       [`${place}.attributes[a].strings: Invalid value: []: must not be empty`],

@@ -35,7 +35,7 @@ const MAX_COUNTER_SETS = 8;
 const MAX_COUNTERS = 32;
 const MAX_CONSUMED_SETS = 2;
 const MAX_RULE_CONDITIONS = 8;
-const MAX_VALUE_LENGTH = 64;
+const MAX_VALUE_BYTES = 64;
 const MAX_VALID_VALUES = 10;
 /** Of names of attributes and capacities (a domain, a slash, an identifier) and of counters paths show this much. */
 const MAX_SHOWN_NAME = 63 + 1 + 32;
@@ -170,10 +170,10 @@ const SEMVER =
 function validateAttribute(attribute: DeviceAttribute, field: Field): void {
   const version = (text: string, at: Field): void => {
     if (!SEMVER.test(text)) at.invalid(text, 'must be a string compatible with semver.org spec 2.0.0');
-    if (text.length > MAX_VALUE_LENGTH) at.tooLong(MAX_VALUE_LENGTH);
+    if (Buffer.byteLength(text) > MAX_VALUE_BYTES) at.tooLong(MAX_VALUE_BYTES);
   };
   const string = (text: string, at: Field): void => {
-    if (text.length > MAX_VALUE_LENGTH) at.tooLong(MAX_VALUE_LENGTH);
+    if (Buffer.byteLength(text) > MAX_VALUE_BYTES) at.tooLong(MAX_VALUE_BYTES);
   };
   if (attribute.string !== undefined) string(attribute.string, field.at('string'));
   if (attribute.version !== undefined) version(attribute.version, field.at('version'));

@@ -69,6 +69,16 @@ describe('sources of volumes, of pods and of persistent volumes', () => {
       { fc: { targetWWNs: ['1'] } },
       [`fc.lun: ${required}: lun is required if targetWWNs is specified`],
     ],
+    ['flocker', { flocker: { datasetUUID: 'u' } }, []],
+    ['flocker of nothing', { flocker: {} }, [`flocker: ${required}: one of datasetName and datasetUUID is required`]],
+    [
+      'flocker of two things',
+      { flocker: { datasetName: 'a/b', datasetUUID: 'u' } },
+      [
+        'flocker: Invalid value: "resource": datasetName and datasetUUID can not be specified simultaneously',
+        `flocker.datasetName: Invalid value: "a/b": must not contain '/'`,
+      ],
+    ],
     [
       'a flex volume with options of ours',
       { flexVolume: { driver: 'a/b', options: { 'x.kubernetes.io/y': '1', z: '2' } } },

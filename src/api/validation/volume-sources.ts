@@ -10,6 +10,7 @@ import type {
   CSIVolumeSource,
   FCVolumeSource,
   FlexVolumeSource,
+  FlockerVolumeSource,
   GitRepoVolumeSource,
   GlusterfsPersistentVolumeSource,
   ISCSIPersistentVolumeSource,
@@ -49,6 +50,7 @@ const CHECKS: Readonly<Record<string, (source: never, field: Field) => void>> = 
   csi: validateCsi,
   fc: validateFc,
   flexVolume: validateFlexVolume,
+  flocker: validateFlocker,
   gcePersistentDisk: validatePartition,
   gitRepo: validateGitRepo,
   glusterfs: validateGlusterfs,
@@ -143,6 +145,13 @@ function validateFlexVolume({ options = {} }: FlexVolumeSource, field: Field): v
   for (const key of Object.keys(options))
     if (/\.(kubernetes|k8s)\.io$/.test(`.${key.split('/')[0]!.toLowerCase()}`))
       field.at('options').key(key).invalid(key, 'kubernetes.io and k8s.io namespaces are reserved');
+}
+
+function validateFlocker({ datasetName = '', datasetUUID = '' }: FlockerVolumeSource, field: Field): void {
+  if (datasetName === '' && datasetUUID === '') field.required('one of datasetName and datasetUUID is required');
+  if (datasetName !== '' && datasetUUID !== '')
+    field.invalid('resource', 'datasetName and datasetUUID can not be specified simultaneously');
+  if (datasetName.includes('/')) field.at('datasetName').invalid(datasetName, "must not contain '/'");
 }
 
 function validateGitRepo({ directory = '' }: GitRepoVolumeSource, field: Field): void {
