@@ -85,12 +85,7 @@ function dropTypeDependentFields(draft: Service, old: Service): void {
   const spec = draft.spec!;
   const oldSpec = old.spec!;
   if (typeHasClusterIp(old) && !typeHasClusterIp(draft)) {
-    const fields = [
-      ['clusterIP', 'clusterIPs'],
-      ['ipFamilies'],
-      ['ipFamilyPolicy'],
-      ['internalTrafficPolicy'],
-    ] as const;
+    const fields = [['clusterIP', 'clusterIPs'], ['ipFamilies'], ['ipFamilyPolicy']] as const;
     for (const together of fields)
       if (together.every((field) => deepEqual(spec[field], oldSpec[field])))
         for (const field of together) delete spec[field];
