@@ -137,6 +137,23 @@ describe('attach and detach', () => {
     assert.deepEqual(await counted(h), []);
   });
 
+  it('counts a volume in use once per pod, also of pods that have ended and where nothing is to be attached', async () => {
+    for (const required of [true, false]) {
+      const h = await start('ReadWriteOnce', required);
+      for (const name of ['a', 'b', 'ended']) await pod(h, name, 'n1');
+      await h.finish(await h.get(Pods, 'default/ended'), 'Succeeded', 0);
+      await h.clock.advance(1000);
+      const plugin = 'kubernetes.io/csi:disks.example.com';
+      assert.deepEqual(await counted(h), [
+        ...(required
+          ? [`attachdetach_controller_total_volumes{plugin_name="${plugin}",state="desired_state_of_world"} 1`]
+          : []),
+        `storage_count_attachable_volumes_in_use{node="n1",volume_plugin="${plugin}"} 3`,
+      ]);
+      await h.stop();
+    }
+  });
+
   it('attaches what CSI drivers took over, also where it stands in a pod', async () => {
     const h = await start();
     await h.create(Pods, {

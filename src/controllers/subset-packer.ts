@@ -55,6 +55,7 @@ function portText(port: EndpointPort): string {
   return `${port.name ?? ''} ${port.protocol} ${port.port}`;
 }
 
-function compareText(a: string, b: string): number {
+/** By code units. */
+export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -61,7 +61,12 @@ export function wantedVolumes(pods: readonly Pod[], lookup: VolumeLookup): Map<s
   return wanted;
 }
 
-function wantedVolume(pod: Pod, described: Volume, lookup: VolumeLookup): Omit<WantedVolume, 'pods'> | undefined {
+/** What the pod means by a volume, whether it needs to be attached or not; undefined where that is no CSI driver's, or not bound. */
+export function wantedVolume(
+  pod: Pod,
+  described: Volume,
+  lookup: VolumeLookup,
+): Omit<WantedVolume, 'pods'> | undefined {
   const namespace = pod.metadata.namespace ?? '';
   const claimName = claimNameOf(pod, described);
   if (claimName === undefined) {

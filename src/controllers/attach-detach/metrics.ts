@@ -1,11 +1,17 @@
-/** Volumes that nodes are to have and have, counted whenever somebody asks. Upstream: attachdetach/metrics. */
+/**
+ * Volumes that nodes are to have and have, and those in use, counted whenever somebody asks. Upstream: attachdetach/metrics.
+ * In use is what pods name: one per pod and volume, also of pods that have ended and of drivers that attach nothing.
+ *
+ * Differs: only volumes of CSI drivers, also those taken over, are counted; fc and iscsi are not. The volumes that nodes are to
+ * have are counted of all nodes, also of those whose kubelet attaches for itself.
+ */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { Controller } from '../controller.ts';
 import { createGroupCounts } from '../group-counts.ts';
-import { wantedVolumes, type VolumeLookup } from './attachments.ts';
+import { wantedVolume, wantedVolumes, type VolumeLookup } from './attachments.ts';
 
 /** What is counted. */
 interface AttachmentsSeen {
@@ -30,27 +36,37 @@ function exposeVolumes(metrics: Metrics, seen: AttachmentsSeen): () => void {
   });
   const inUse = metrics.gauge({
     name: 'storage_count_attachable_volumes_in_use',
-    help: 'Volumes that pods of a node use.',
+    help: 'Volumes of the pods of a node, each once per pod.',
     labels: ['node', 'volume_plugin'],
   });
   const counts = createGroupCounts();
   const end = metrics.beforeExpose(() => {
-    const wanted = seen.nodes.list().flatMap(({ metadata: { name: node = '' } }) =>
-      [...wantedVolumes(seen.pods.byIndex('node', node), seen.lookup).values()].map(({ driver }) => ({
-        node,
-        plugin: `kubernetes.io/csi:${driver}`,
-      })),
-    );
+    const desired = seen.nodes
+      .list()
+      .flatMap(({ metadata: { name: node = '' } }) => [
+        ...wantedVolumes(seen.pods.byIndex('node', node), seen.lookup).values(),
+      ])
+      .map(({ driver }) => ({ plugin: `kubernetes.io/csi:${driver}`, state: 'desired_state_of_world' }));
     const attached = seen.attachments
       .list()
       .filter(({ status }) => status?.attached === true)
       .map(({ spec }) => ({ plugin: `kubernetes.io/csi:${spec.attacher}`, state: 'actual_state_of_world' }));
-    const desired = wanted.map(({ plugin }) => ({ plugin, state: 'desired_state_of_world' }));
     counts.tell(total, [...desired, ...attached], ({ plugin, state }) => ({ plugin_name: plugin, state }));
-    counts.tell(inUse, wanted, ({ node, plugin }) => ({ node, volume_plugin: plugin }));
+    counts.tell(inUse, volumesInUse(seen), (labels) => labels);
   });
   return () => {
     end();
     counts.forget();
   };
+}
+
+function volumesInUse({ pods, lookup }: AttachmentsSeen): { node: string; volume_plugin: string }[] {
+  return pods.list().flatMap((pod) => {
+    const { nodeName: node = '', volumes = [] } = pod.spec ?? {};
+    if (node === '') return [];
+    return volumes
+      .map((described) => described.csi?.driver ?? wantedVolume(pod, described, lookup)?.driver)
+      .filter((driver) => driver !== undefined)
+      .map((driver) => ({ node, volume_plugin: `kubernetes.io/csi:${driver}` }));
+  });
 }

@@ -3,7 +3,7 @@ import { stableStringify } from '../../base/stable-json.ts';
 import { parseIp } from '../../base/cidr.ts';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service } from '../../api/gen/core-v1.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
-import { SubsetPacker } from '../subset-packer.ts';
+import { compareText, SubsetPacker } from '../subset-packer.ts';
 import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
 
 /** More addresses than this are cut off, ready ones last. */
@@ -65,10 +65,6 @@ function portsOf(service: Service, pod: Pod): (EndpointPort | undefined)[] {
     });
   }
   return ports;
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function truncate(subsets: EndpointSubset[]): { subsets: EndpointSubset[]; truncated: boolean } {

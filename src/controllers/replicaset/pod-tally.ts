@@ -43,7 +43,7 @@ export class PodTally {
   readonly #labeled = new Set<string>();
   readonly #ready = new Set<string>();
   readonly #terminating = new Set<string>();
-  /** Ready pods that are not available as far as is known, and since when they will be. */
+  /** Since when ready pods are available, or will be; none while there is nothing to wait for. */
   readonly #availableAtMs = new Map<string, number>();
 
   constructor(rules: TallyRules, pods: readonly Pod[]) {
@@ -77,18 +77,20 @@ export class PodTally {
     this.#availableAtMs.delete(uid);
   }
 
-  /** The numbers at `nowMs`, which never goes back: who became available stays so until the pod changes. */
+  /** The numbers at `nowMs`. A wall clock may be set back: who was available then may be so no more. */
   counts(nowMs: number): PodCounts {
     let nextMs = Infinity;
-    for (const [uid, atMs] of this.#availableAtMs) {
-      if (atMs <= nowMs) this.#availableAtMs.delete(uid);
-      else nextMs = Math.min(nextMs, atMs);
+    let waiting = 0;
+    for (const atMs of this.#availableAtMs.values()) {
+      if (atMs <= nowMs) continue;
+      waiting++;
+      nextMs = Math.min(nextMs, atMs);
     }
     return {
       active: this.#active.size,
       labeled: this.#labeled.size,
       ready: this.#ready.size,
-      available: this.#ready.size - this.#availableAtMs.size,
+      available: this.#ready.size - waiting,
       terminating: this.#terminating.size,
       ...(nextMs === Infinity ? {} : { nextAvailableMs: nextMs }),
     };
