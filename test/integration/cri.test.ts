@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { createContainerdSupervisor } from '../../src/cri/containerd/containerd-supervisor.ts';
+import {
+  createContainerdSupervisor,
+  type ContainerdSupervisorConfig,
+} from '../../src/cri/containerd/containerd-supervisor.ts';
 import { describeRuntime } from '../../src/cri/runtime-suite.ts';
 import {
   removeTestCgroups,
@@ -60,7 +63,10 @@ describe('the supervisor of containerd', () => {
     await createContainerdSupervisor({ platform }, config).start(first.signal);
     assert.equal((await record()).pid, pid);
     first.abort();
-    const changed = { ...config, options: { ...config.options, maxConcurrentDownloads: 7 } };
+    const changed: ContainerdSupervisorConfig = {
+      ...config,
+      options: { ...config.options, sandboxImage: 'registry.example/pause:1' },
+    };
     const second = new AbortController();
     await createContainerdSupervisor({ platform }, changed).start(second.signal);
     second.abort();
