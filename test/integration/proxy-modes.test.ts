@@ -1,6 +1,8 @@
 /** The proxy's modes on a real node, one after the other on the same cluster: the same services, the same answers. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { images } from './cluster-fixture.ts';
 import { keelsonProgram } from './fixtures/programs.ts';
@@ -98,11 +100,13 @@ describe('proxy modes', () => {
       }
     });
 
-  it('keelson proxy alone serves the cluster on another machine', async () => {
-    const kubeconfig = `${outside.dataDir}/kubeconfig`;
+  it('keelson proxy alone serves the cluster on another machine', async (context) => {
+    const directory = mkdtempSync(join(tmpdir(), 'keelson-proxy-'));
+    context.after(() => rmSync(directory, { recursive: true }));
+    const kubeconfig = `${directory}/kubeconfig`;
     const text = readFileSync(`${node.dataDir}/admin.kubeconfig`, 'utf8');
     writeFileSync(kubeconfig, text.replace('127.0.0.1', node.address));
-    const config = `${outside.dataDir}/proxy.yaml`;
+    const config = `${directory}/proxy.yaml`;
     const head = 'apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n';
     writeFileSync(config, `${head}mode: nftables\nclusterCIDR: 10.42.0.0/16\nhostnameOverride: outside\n`);
     await outside.must('ip', `route add 10.42.0.0/16 via ${node.address}`);
