@@ -82,7 +82,7 @@ const reserve =
   async (h) => {
     const { metadata } = await h.get(Pods, `default/${pod}`);
     const reservedFor = [{ resource: 'pods', name: pod, uid: metadata.uid! }];
-    const result = { driver, pool: 'p', device: 'd', request: 'r', tolerations };
+    const result = { driver, pool: 'p', device: 'd', request: 'gpu', tolerations };
     const status = { allocation: { devices: { results: [result] } }, reservedFor };
     await h.update(ResourceClaims, `default/${claim}`, (draft) => void (draft.status = status), 'status');
   };
@@ -214,8 +214,8 @@ export const nodeWorlds = {
       create(ResourceSlices, 's', { spec: sliceOf() }),
       podOn('plain', 'n'),
       podOn('bears', 'n'),
-      create(ResourceClaims, 'plain', { spec: {} }),
-      create(ResourceClaims, 'bears', { spec: {} }),
+      create(ResourceClaims, 'plain', { spec: { devices: { requests } } }),
+      create(ResourceClaims, 'bears', { spec: { devices: { requests } } }),
       reserve('plain', 'plain'),
       reserve('bears', 'bears', [{ key: 'broken', operator: 'Exists', tolerationSeconds: 20 }]),
     ),
