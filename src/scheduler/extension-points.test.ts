@@ -254,3 +254,22 @@ test('a pod that was to be elsewhere for a while says where it will be now', asy
   await run.clock.advance(1000);
   assert.equal(nominatedAs(run), 'a');
 });
+
+test('what changes about a pod while its binding goes wrong counts at the next attempt', async (t) => {
+  const over = Promise.withResolvers<undefined>();
+  const tiers: (string | undefined)[] = [];
+  const run = await scene(t, {
+    filter: (_state, pod) => void tiers.push(pod.metadata.labels?.['tier']),
+    preBind: () => over.promise.then(away),
+  });
+  const before = tiers.length;
+  run.api.modify<Pod>(Pods, 'default/p', (pod) => ({
+    ...pod,
+    metadata: { ...pod.metadata, labels: { tier: 'new' } },
+  }));
+  await run.clock.advance(100);
+  over.resolve(undefined);
+  await run.clock.advance(2000);
+  assert.ok(tiers.length > before);
+  assert.deepEqual(new Set(tiers.slice(before)), new Set(['new']));
+});

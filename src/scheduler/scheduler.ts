@@ -26,7 +26,7 @@ import { makesRoom, runPostFilters } from './framework/run-post-filters.ts';
 import type { Status } from './framework/status.ts';
 import { createWaitingPods } from './framework/waiting-pods.ts';
 import { createProfiles, leavingToExtenders, schedulerNameOf, type NamedProfile } from './profiles.ts';
-import { createSchedulingQueue, eventTest, type QueueDeps, type SchedulingQueue } from './queue/scheduling-queue.ts';
+import { createProfilesQueue } from './profiles-queue.ts';
 import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResult } from './schedule-pod.ts';
 import { knownPlugins, type PluginEntry } from './plugins/list.ts';
 import { createSchedulerTimers } from './scheduler-timers.ts';
@@ -117,7 +117,10 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   };
   const nominations = createNominator();
   const decisions = createDecisionLog();
-  const queue = queueOf({ clock, profiles: [...profiles.values()], profileOf, incoming: metrics.incoming }, config);
+  const queue = createProfilesQueue(
+    { clock, profiles: [...profiles.values()], profileOf, incoming: metrics.incoming },
+    config,
+  );
   const cursor = { startAt: 0 };
   const pods = informers.informer<Pod>(Pods);
   /** The pod as last seen: the queue's copy lags behind in its status. Undefined once it is gone. */
@@ -261,7 +264,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       err: status.cause ?? message,
     });
     if (queue.place(uid) === undefined) return; // Deleted meanwhile.
-    queue.requeue(queued, isError ? new Set() : new Set([status.plugin]));
+    // What changed while it was on its way to a node is news to the queue.
+    queue.requeue({ ...queued, pod: now ?? queued.pod }, isError ? new Set() : new Set([status.plugin]));
     sayWhyNot(queued.pod, message, isError ? 'SchedulerError' : 'Unschedulable');
   };
   /** Asks whether others may leave; what was decided is done by `reject`. */
@@ -373,41 +377,6 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       void run(signal);
     },
   };
-}
-
-/** The queue of all profiles' pods. */
-function queueOf(
-  deps: Pick<QueueDeps, 'clock' | 'incoming'> & {
-    readonly profiles: readonly NamedProfile[];
-    readonly profileOf: (pod: Pod) => NamedProfile;
-  },
-  config: SchedulerConfig,
-): SchedulingQueue {
-  const { profiles, profileOf, ...others } = deps;
-  // All profiles sort alike: the configuration's check sees to it.
-  const [sorter] = profiles.flatMap(({ points }) => points.queueSort);
-  return createSchedulingQueue(
-    {
-      ...others,
-      pluginsOf: (pod) => profileOf(pod).plugins,
-      wants: eventTest(profiles.flatMap(({ plugins }) => plugins)),
-      less: (a, b) => sorter?.less?.(a, b) ?? 0,
-      preEnqueue: (pod) => firstStatus(profileOf(pod).points.preEnqueue, pod),
-    },
-    {
-      initialBackoffMs: config.podInitialBackoffMs,
-      maxBackoffMs: config.podMaxBackoffMs,
-      maxUnschedulableMs: 300_000,
-    },
-  );
-}
-
-function firstStatus(plugins: readonly SchedulerPlugin[], pod: Pod): Status | undefined {
-  for (const plugin of plugins) {
-    const status = plugin.preEnqueue?.(pod);
-    if (status !== undefined) return status;
-  }
-  return undefined;
 }
 
 function filterNames({ points }: NamedProfile): string[] {

@@ -56,7 +56,7 @@ export interface SchedulingQueue {
   pop(): QueuedPod | undefined;
   /** The pod is bound or gone. */
   done(uid: string): void;
-  /** The pod could not be placed; `rejectedBy` names the plugins, empty after an error. */
+  /** The pod, as it is now, could not be placed; `rejectedBy` names the plugins, empty after an error. */
   requeue(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void;
   /** The pod, if it waits, is tried at once, without back-off. */
   activate(uid: string): void;
@@ -184,7 +184,7 @@ class Queue implements SchedulingQueue {
     if (flying === undefined) return; // Deleted meanwhile.
     this.#inFlight.delete(uid);
     const { entry, events, latest } = flying;
-    if (latest !== undefined) entry.pod = latest;
+    entry.pod = latest ?? queued.pod;
     entry.rejectedBy = rejectedBy;
     if (rejectedBy.size === 0 || events.some((e) => this.#helps(entry, e))) return this.#toBackoff(entry, FAILURE);
     entry.atMs = this.#deps.clock.monotonicMs();

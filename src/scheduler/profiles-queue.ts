@@ -1,0 +1,42 @@
+/** The one queue of all profiles' pods: each pod's own profile says what holds it out and what may help it. */
+import type { Pod } from '../api/gen/core-v1.ts';
+import type { SchedulerConfig } from './config/scheduler-config.ts';
+import type { SchedulerPlugin } from './framework/plugin.ts';
+import type { Status } from './framework/status.ts';
+import type { NamedProfile } from './profiles.ts';
+import { createSchedulingQueue, eventTest, type QueueDeps, type SchedulingQueue } from './queue/scheduling-queue.ts';
+
+/** Makes the queue; what is its is said by the profiles' plugins. */
+export function createProfilesQueue(
+  deps: Pick<QueueDeps, 'clock' | 'incoming'> & {
+    readonly profiles: readonly NamedProfile[];
+    readonly profileOf: (pod: Pod) => NamedProfile;
+  },
+  config: SchedulerConfig,
+): SchedulingQueue {
+  const { profiles, profileOf, ...others } = deps;
+  // All profiles sort alike: the configuration's check sees to it.
+  const [sorter] = profiles.flatMap(({ points }) => points.queueSort);
+  return createSchedulingQueue(
+    {
+      ...others,
+      pluginsOf: (pod) => profileOf(pod).plugins,
+      wants: eventTest(profiles.flatMap(({ plugins }) => plugins)),
+      less: (a, b) => sorter?.less?.(a, b) ?? 0,
+      preEnqueue: (pod) => firstStatus(profileOf(pod).points.preEnqueue, pod),
+    },
+    {
+      initialBackoffMs: config.podInitialBackoffMs,
+      maxBackoffMs: config.podMaxBackoffMs,
+      maxUnschedulableMs: 300_000,
+    },
+  );
+}
+
+function firstStatus(plugins: readonly SchedulerPlugin[], pod: Pod): Status | undefined {
+  for (const plugin of plugins) {
+    const status = plugin.preEnqueue?.(pod);
+    if (status !== undefined) return status;
+  }
+  return undefined;
+}
