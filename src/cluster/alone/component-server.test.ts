@@ -4,7 +4,7 @@ import { before, test } from 'node:test';
 import { ConfigMaps } from '../../api/gen/resources.ts';
 import { statusFailure } from '../../api/status-error.ts';
 import { createInProcessClient } from '../../client/in-process-transport.ts';
-import { createFakeApi } from '../../client/testing/fake-api.ts';
+import { createFakeApi } from '../../client/fake-api-fixture.ts';
 import { createTestAuthority } from '../../platform/node/certificates-fixture.ts';
 import type { HttpHandler, HttpRequest, ListenOptions, ServedCertificates } from '../../platform/http.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';

@@ -6,7 +6,7 @@ import type { Node, Service } from '../../api/gen/core-v1.ts';
 import { formatMicroTime } from '../../api/time.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import { createInProcessClient } from '../../client/in-process-transport.ts';
-import { createFakeApi } from '../../client/testing/fake-api.ts';
+import { createFakeApi } from '../../client/fake-api-fixture.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createServiceProxy } from '../../proxy/service-proxy.ts';
 import { serveProxyHealth } from './proxy-health.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Leases } from '../../api/gen/resources.ts';
 import { formatMicroTime } from '../../api/time.ts';
-import { createTestObjects } from '../../apiserver/authz/testing-objects.ts';
+import { createTestObjects } from '../../apiserver/authz/objects-fixture.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createComponentHealth } from './component-health.ts';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Leases } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
 import { createInProcessClient } from '../../client/in-process-transport.ts';
-import { createFakeApi } from '../../client/testing/fake-api.ts';
+import { createFakeApi } from '../../client/fake-api-fixture.ts';
 import { createSimCrypto } from '../../platform/sim/crypto.ts';
 import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createMemoryMetrics } from '../../platform/sim/metrics.ts';

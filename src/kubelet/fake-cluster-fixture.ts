@@ -2,14 +2,14 @@
  * A client and informers over objects in memory, for tests of the kubelet's core: create, get, update, patch (merge and
  * strategic as far as the kubelet's own patches go) and graceful deletion of pods. Everything is told to handlers at once.
  */
-import { matchesFields, parseFieldSelector } from '../../api/field-selector.ts';
-import { formatTime } from '../../api/time.ts';
-import type { KubernetesObject } from '../../api/object.ts';
-import type { ResourceInfo } from '../../api/resource-info.ts';
-import { alreadyExists, conflict, notFound } from '../../api/status-error.ts';
-import type { Client, DeleteOptions, ObjectKey, Patch, ResourceClient } from '../../client/client.ts';
-import type { Informer, InformerFactory, InformerHandler } from '../../client/informer.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { matchesFields, parseFieldSelector } from '../api/field-selector.ts';
+import { formatTime } from '../api/time.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import { alreadyExists, conflict, notFound } from '../api/status-error.ts';
+import type { Client, DeleteOptions, ObjectKey, Patch, ResourceClient } from '../client/client.ts';
+import type { Informer, InformerFactory, InformerHandler } from '../client/informer.ts';
+import type { Clock } from '../platform/clock.ts';
 
 /** The cluster. */
 export interface FakeCluster {

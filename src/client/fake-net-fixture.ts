@@ -1,6 +1,6 @@
 /** A Net whose HTTP calls reach an API handler as bytes: what a network would carry, cut into awkward pieces. */
-import type { ApiHandler, ApiResponse } from '../../api/transport.ts';
-import type { HttpAnswer, HttpCall, Net } from '../../platform/net.ts';
+import type { ApiHandler, ApiResponse } from '../api/transport.ts';
+import type { HttpAnswer, HttpCall, Net } from '../platform/net.ts';
 
 /** Makes the net. Watch events are cut into chunks of `chunkBytes`. */
 export function createFakeNet(

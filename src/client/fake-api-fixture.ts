@@ -3,13 +3,13 @@
  * delete with finalizers, over one revision counter. It knows no defaults, validation or authorization; whatever needs
  * those is tested against the real server.
  */
-import { alreadyExists, badRequest, conflict, expired, notFound, StatusError } from '../../api/status-error.ts';
-import { allResources } from '../../api/gen/resources.ts';
-import type { KubernetesObject } from '../../api/object.ts';
-import type { ResourceInfo } from '../../api/resource-info.ts';
-import type { ApiHandler, ApiRequest, ApiResponse, ObjectEvent } from '../../api/transport.ts';
-import { Channel } from '../../base/channel.ts';
-import { deepEqual } from '../../base/equal.ts';
+import { alreadyExists, badRequest, conflict, expired, notFound, StatusError } from '../api/status-error.ts';
+import { allResources } from '../api/gen/resources.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import type { ApiHandler, ApiRequest, ApiResponse, ObjectEvent } from '../api/transport.ts';
+import { Channel } from '../base/channel.ts';
+import { deepEqual } from '../base/equal.ts';
 
 /** A handler with a look inside. */
 export interface FakeApi {

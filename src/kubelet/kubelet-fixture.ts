@@ -1,17 +1,17 @@
 /** A kubelet over a scripted runtime and a cluster in memory, on virtual time. */
-import type { Pod } from '../../api/gen/core-v1.ts';
-import { Pods } from '../../api/gen/resources.ts';
-import { createFakeSockets, type FakeSockets } from '../../grpc/socket-connector-fixture.ts';
-import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
-import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
-import type { ContainerRuntime } from '../container/runtime.ts';
-import type { Kubelet, KubeletCore } from '../kubelet-contract.ts';
-import { createKubelet } from '../kubelet.ts';
-import { kubeletConfiguration, type KubeletConfiguration } from '../kubelet-configuration.ts';
-import { podUid } from '../types/pod-update.ts';
-import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
-import { createFakeCluster, type FakeCluster } from './fake-cluster.ts';
-import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts';
+import type { Pod } from '../api/gen/core-v1.ts';
+import { Pods } from '../api/gen/resources.ts';
+import { createFakeSockets, type FakeSockets } from '../grpc/socket-connector-fixture.ts';
+import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
+import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
+import type { ContainerRuntime } from './container/runtime.ts';
+import type { Kubelet, KubeletCore } from './kubelet-contract.ts';
+import { createKubelet } from './kubelet.ts';
+import { kubeletConfiguration, type KubeletConfiguration } from './kubelet-configuration.ts';
+import { podUid } from './types/pod-update.ts';
+import type { VolumeManager } from './volumes/volume-manager-contract.ts';
+import { createFakeCluster, type FakeCluster } from './fake-cluster-fixture.ts';
+import { createFakeRuntime, type FakeRuntime } from './fake-runtime-fixture.ts';
 
 /** The parts. */
 export interface KubeletFixture {

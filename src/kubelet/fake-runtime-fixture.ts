@@ -2,9 +2,9 @@
  * A scripted container runtime manager for tests of the kubelet's core: containers live in memory and take virtual time
  * to start and stop. It knows restart policies and one back-off, no images, volumes or probes.
  */
-import type { Container, Pod } from '../../api/gen/core-v1.ts';
-import { Channel } from '../../base/channel.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Container, Pod } from '../api/gen/core-v1.ts';
+import { Channel } from '../base/channel.ts';
+import type { Clock } from '../platform/clock.ts';
 import type {
   ContainerRuntime,
   ContainerStatus,
@@ -13,9 +13,9 @@ import type {
   RuntimeEvent,
   RuntimePod,
   SyncStep,
-} from '../container/runtime.ts';
-import { shouldContainerBeRestarted } from '../status/restart-policy.ts';
-import { podName, podNamespace, podUid } from '../types/pod-update.ts';
+} from './container/runtime.ts';
+import { shouldContainerBeRestarted } from './status/restart-policy.ts';
+import { podName, podNamespace, podUid } from './types/pod-update.ts';
 
 /** How a container behaves. */
 export interface ContainerScript {
