@@ -36,7 +36,6 @@ export function createTestObjects(): TestObjects {
       ) as never,
     getFresh: async (info, namespace, name) =>
       (fresh.get(keyOf(info, namespace, name)) ?? objects.get(keyOf(info, namespace, name))) as never,
-    // oxlint-disable-next-line max-params -- the shape of the port
     async guaranteedUpdate(info, namespace, name, change) {
       const key = keyOf(info, namespace, name);
       const current = objects.get(key);

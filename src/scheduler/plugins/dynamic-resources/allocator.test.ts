@@ -1,4 +1,4 @@
-/** Devices that several allocations share. */
+/** Allocating devices that several claims share. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node } from '../../../api/gen/core-v1.ts';
