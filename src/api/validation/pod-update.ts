@@ -172,7 +172,7 @@ export function validatePodResize(pod: Pod, old: Pod, field: Field): void {
     return field.forbidden(`pods that are not in Running or Pending phase cannot be resized`);
   if (pod.spec?.os?.name === 'windows') return place.forbidden('windows pods cannot be resized');
   if (computePodQosClass(pod) !== podQosClass(old))
-    place.invalid(computePodQosClass(pod), 'Pod QOS Class may not change as a result of resizing');
+    place.invalid(pod.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing');
   if (!deepEqual(pod.spec?.resources, old.spec?.resources)) validatePodLevelResize(pod, old, place);
   for (const kind of ['initContainers', 'containers'] as const) {
     for (const [index, container] of (pod.spec?.[kind] ?? []).entries()) {
