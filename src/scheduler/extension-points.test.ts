@@ -219,7 +219,7 @@ test('an objection before PreBind ends the attempt; what is tried again goes whe
 });
 
 for (const [point, parts] of [
-  ['Reserve', { reserve: () => ({ code: 'error', plugin: 'One', reasons: ['no'] }) }],
+  ['Reserve', { reserve: () => unschedulable('One', 'no') }],
   ['Permit', { permit: () => ({ status: unschedulable('One', 'no') }) }],
   ['PreBindPreFlight', { preBind: async () => undefined, preBindPreFlight: () => unschedulable('One', 'no') }],
   ['Bind', { bind: away }],
