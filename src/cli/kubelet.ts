@@ -74,11 +74,11 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   const files = createNodeFiles();
   const given = await configFile(files, flags);
   const flagged = collectFlags(rest);
-  const local = await asUserError(loadConfiguration(files, { ...given, flags: flagged }));
+  const local = await asUserError(loadConfiguration(files, { ...given, flags: flagged }), given);
   if (local.runOnce && flags.kubeconfig !== undefined)
-    throw new UserError('--runonce works without an API server: leave out --kubeconfig');
+    throw new UserError('--runonce works without an API server: leave out --kubeconfig', 2);
   if (flags.dynamicConfigDir !== undefined && flags.kubeconfig === undefined)
-    throw new UserError('--dynamic-config-dir needs an API server: give --kubeconfig');
+    throw new UserError('--dynamic-config-dir needs an API server: give --kubeconfig', 2);
   const level = local.logging.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
   const { returnMemoryWhenIdle } = await import('./idle-memory.ts');
   const platform = createNodePlatform({ cgroupRoot: '/', log: { level } });
@@ -131,10 +131,17 @@ async function dynamicOf(
   return createDynamicConfiguration({ ...platform, log, checkpoints, load });
 }
 
-async function asUserError(loading: Promise<KubeletConfigurationV1Beta1>): Promise<KubeletConfigurationV1Beta1> {
+/** What flags say is wrong usage, what files say is not. */
+async function asUserError(
+  loading: Promise<KubeletConfigurationV1Beta1>,
+  files: { readonly file?: string; readonly dropInDir?: string },
+): Promise<KubeletConfigurationV1Beta1> {
   const { KubeletConfigurationError } = await import('../kubelet/configuration/decode.ts');
+  const { KubeletFlagError } = await import('../kubelet/configuration/flags.ts');
   return await loading.catch((error: unknown) => {
-    throw error instanceof KubeletConfigurationError ? new UserError(error.message) : error;
+    if (!(error instanceof KubeletConfigurationError)) throw error;
+    const isUsage = error instanceof KubeletFlagError || (files.file ?? files.dropInDir) === undefined;
+    throw new UserError(error.message, isUsage ? 2 : 1);
   });
 }
 
@@ -150,7 +157,7 @@ async function configFile(
       () => 'nothing', // Reading it says why.
     );
     if (kind === 'directory')
-      throw new UserError(`--config ${config} is a directory: manifests of pods are given by --pod-manifest-path`);
+      throw new UserError(`--config ${config} is a directory: manifests of pods are given by --pod-manifest-path`, 2);
   }
   return {
     ...(file === undefined ? {} : { file }),

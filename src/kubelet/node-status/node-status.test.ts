@@ -58,6 +58,16 @@ const conditionsOf = (given: NodeFacts) =>
   ]);
 
 describe('node status', () => {
+  it('declares features that not every kubelet has, and takes back what it has no more', () => {
+    const declared = applyNodeStatusSetters({}, facts()).declaredFeatures;
+    assert.deepEqual(declared, ['InPlacePodVerticalScalingInitContainers', 'RestartAllContainersOnContainerExits']);
+    const before = { declaredFeatures: ['Gone'] };
+    for (const declaredFeatures of [undefined, []]) {
+      const given = kubeletConfiguration({ ...config, declaredFeatures });
+      assert.equal('declaredFeatures' in applyNodeStatusSetters(before, facts({ config: given })), false);
+    }
+  });
+
   it('tells capacity, and allocatable without reservations, thresholds and huge pages', () => {
     const reserved = kubeletConfiguration({
       ...config,

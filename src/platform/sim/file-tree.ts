@@ -1,7 +1,7 @@
 /** The tree of an in-memory file system: inodes, path resolution with symbolic links, Node's error codes. Synchronous. */
 import type { FileStat } from '../files.ts';
 import { childCount, childOf, EMPTY_DIRECTORY, withChild, withoutChild, type Directory } from './directory.ts';
-import { interned } from './interned.ts';
+import { interned } from '../../base/interned.ts';
 
 /** Who may do what with an inode. One object for all that say the same: a pod has two dozen inodes. */
 export interface FileAccess {

@@ -1,6 +1,6 @@
 /**
- * Equal texts as one: the directories and files of thousands of pods have the same few names and contents. A text that
- * was cut out of another is copied first, for it would keep all of that other in memory.
+ * Equal texts as one: the files and events of thousands of pods have the same few names, contents and messages. A text
+ * that was cut out of another is copied first, for it would keep all of that other in memory.
  */
 const KNOWN_TEXTS = 1000;
 const LONGEST_KNOWN = 4096;
