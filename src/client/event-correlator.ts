@@ -114,9 +114,7 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
       const group = groupOf(source, original) ?? addGroup(source, original, clock.monotonicMs());
       const message = interned(original.message ?? '', true);
       const combined = isCombined(group, message);
-      const event = combined
-        ? { ...original, message: `(combined from similar events): ${message}` }
-        : original;
+      const event = combined ? { ...original, message: `(combined from similar events): ${message}` } : original;
       const identity = combined ? COMBINED : { fieldPath: sharedPath(original), message };
       const last = listOf(group.observations).find(isSame(identity));
       const observed = last === undefined ? { ...event, count: 1 } : countedUp(event, last, formatTime(clock.nowMs()));
@@ -194,7 +192,5 @@ function observe(group: EventGroup, identity: Identity, event: Event): void {
     .filter((known) => !same(known))
     .slice(1 - GROUP_OBSERVATIONS);
   const { fieldPath, message } = identity;
-  group.observations = someOf(
-    others.concat({ fieldPath, message, count, firstTimestamp, name: metadata.name ?? '' }),
-  );
+  group.observations = someOf(others.concat({ fieldPath, message, count, firstTimestamp, name: metadata.name ?? '' }));
 }
