@@ -69,7 +69,7 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   const { collectFlags } = await import('./kubelet-flags.ts');
   const { loadConfiguration } = await import('../kubelet/configuration/load.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const { PreflightError } = await import('../cluster/preflight.ts');
+  const { PreflightError } = await import('../cluster/instance/preflight.ts');
   const { createNodeFiles } = await import('../platform/node/files.ts');
   const files = createNodeFiles();
   const given = await configFile(files, flags);
@@ -101,7 +101,7 @@ async function runKubelets(
   platform: NodePlatform,
   of: { flags: KubeletFlags; local: KubeletConfigurationV1Beta1; dynamic: DynamicConfiguration | undefined },
 ): Promise<void> {
-  const { startKubeletProcess, waitForPodsOnce } = await import('../cluster/kubelet-process.ts');
+  const { startKubeletProcess, waitForPodsOnce } = await import('../cluster/alone/kubelet-process.ts');
   const { flags, local, dynamic } = of;
   const ended = untilSignal().then(() => 'ended' as const);
   for (let why: 'ended' | 'changed' = 'changed'; why !== 'ended';) {
@@ -178,7 +178,7 @@ function credentialProviders({
 
 function processOptions(
   flags: KubeletFlags,
-): Parameters<typeof import('../cluster/kubelet-process.ts').startKubeletProcess>[1] {
+): Parameters<typeof import('../cluster/alone/kubelet-process.ts').startKubeletProcess>[1] {
   const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
   return {
     identity: {

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import { internalError } from '../api/status-error.ts';
-import type { FakeApi } from '../client/testing/fake-api.ts';
+import type { FakeApi } from '../client/fake-api-fixture.ts';
 import { NodeInfo } from './cache/node-info.ts';
 import { defaultSchedulerConfig, enabledEverywhere, type SchedulerConfig } from './config/scheduler-config.ts';
 import type { SchedulerPlugin } from './framework/plugin.ts';

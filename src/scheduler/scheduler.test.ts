@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import { internalError, notFound } from '../api/status-error.ts';
-import type { FakeApi } from '../client/testing/fake-api.ts';
+import type { FakeApi } from '../client/fake-api-fixture.ts';
 import { createExtender, type Extender } from './extenders/extender.ts';
 import { startScheduler, type Running } from './running-scheduler-fixture.ts';
 import { testNode, testPod } from './scheduler-fixture.ts';

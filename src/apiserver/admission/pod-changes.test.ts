@@ -4,10 +4,10 @@ import { describe, test } from 'node:test';
 import type { Pod, PodSpec, ResourceRequirements } from '../../api/gen/core-v1.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { StatusError } from '../../api/status-error.ts';
-import { createTestObjects } from '../authz/testing-objects.ts';
+import { createTestObjects } from '../authz/objects-fixture.ts';
 import { createNodeDeclaredFeatureValidator } from './node-declared-features/node-declared-feature-validator.ts';
 import { createPodResizeValidator } from './pod-resize/pod-resize-validator.ts';
-import { admit } from './testing-admission.ts';
+import { admit } from './admission-fixture.ts';
 
 const POD_LEVEL = 'InPlacePodLevelResourcesVerticalScaling';
 const INIT = 'InPlacePodVerticalScalingInitContainers';

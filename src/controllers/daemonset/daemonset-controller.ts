@@ -10,7 +10,7 @@ import { ControllerRevisions, DaemonSets, Nodes, Pods } from '../../api/gen/reso
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { ControllerRevision, DaemonSet } from '../../api/gen/apps-v1.ts';
-import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { Node } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
@@ -60,28 +60,6 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
     sync,
   });
 
-  async function claim<T extends Pod | ControllerRevision>(
-    set: DaemonSet,
-    work: {
-      readonly info: typeof Pods | typeof ControllerRevisions;
-      readonly objects: readonly T[];
-      readonly signal: AbortSignal;
-    },
-  ): Promise<T[]> {
-    const selector = selectorOf(set);
-    return await claimObjects<T>(
-      {
-        owner: set,
-        ownerInfo: DaemonSets,
-        matches: (object) => selector.matches(object.metadata.labels),
-        client: client.resource(work.info as never),
-        readOwner: () => client.resource(DaemonSets).get(parseKey(keyOfObject(set)), { signal: work.signal }),
-        signal: work.signal,
-      },
-      work.objects,
-    );
-  }
-
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const set = sets.get(parseKey(key));
     if (set === undefined) return expectations.forget(key);
@@ -100,13 +78,14 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
       ...pods.byIndex(PODS_BY_CONTROLLER, uid),
       ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
     ];
-    const owned = await claim(set, { info: Pods, objects: candidates, signal });
+    const claim = { client, owner: set, ownerInfo: DaemonSets, selector: selectorOf(set), signal };
+    const owned = await claimObjects(claim, { info: Pods, objects: candidates });
     const history: HistoryInput = {
       client,
       set,
       pods: owned,
       signal,
-      revisions: await claim(set, { info: ControllerRevisions, objects: revisions.list(namespace), signal }),
+      revisions: await claimObjects(claim, { info: ControllerRevisions, objects: revisions.list(namespace) }),
     };
     const { current, old } = await constructHistory(history);
     const view: DaemonView = {
