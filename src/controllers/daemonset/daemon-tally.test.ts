@@ -183,7 +183,7 @@ type Step =
   | { nodeGone: string }
   | { passS: number }
   | { rules: Of<typeof someRules> }
-  | { hash: string }
+  | { hash: 'h1' | 'h2' }
   | { owner: 'gone' };
 
 function podOf(facts: Of<typeof aPod>, nowMs: number): Pod {
