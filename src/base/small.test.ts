@@ -4,6 +4,7 @@ import { abortable, aborted, linkedController } from './abort.ts';
 import { createDeferred } from './deferred.ts';
 import { deepEqual } from './equal.ts';
 import { fnv32, fnv32a, fnv64a, safeEncode } from './fnv.ts';
+import { parseGoBoolean } from './go-boolean.ts';
 import { Lru } from './lru.ts';
 import { stableStringify } from './stable-json.ts';
 
@@ -16,6 +17,11 @@ test('fnv: the published test vectors', () => {
   assert.equal(fnv64a('a'), 0xaf63dc4c8601ec8cn);
   assert.equal(fnv64a('foobar'), 0x85944171f73967e8n);
   assert.equal(safeEncode(1234567890), '56789bcdf4');
+});
+
+test('booleans are the words that Go takes', () => {
+  const parsed = ['1', 't', 'True', 'TRUE', '0', 'F', 'false', '', 'yes', 'tRUE'].map(parseGoBoolean);
+  assert.deepEqual(parsed, [true, true, true, true, false, false, false, undefined, undefined, undefined]);
 });
 
 test('lru drops the least recently used', () => {
