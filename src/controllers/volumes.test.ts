@@ -13,7 +13,11 @@ type ClaimSpec = NonNullable<PersistentVolumeClaim['spec']>;
 const start = (): Promise<ServerHarness> =>
   startServerHarness([createPersistentVolumeBinder, createPvcProtectionController, createPvProtectionController]);
 /** `going`: somebody has deleted it, and something holds it. */
-type Made = object & { readonly metadata: { readonly name: string }; readonly going?: boolean };
+interface Made {
+  readonly metadata: { readonly name: string; readonly labels: object };
+  readonly spec: object;
+  readonly going?: boolean;
+}
 const volume = (name: string, storage: string, spec: Partial<VolumeSpec> = {}, labels = {}): Made => ({
   metadata: { name, labels },
   spec: {
