@@ -57,6 +57,8 @@ function reportTime(what: string, { wallMs, cpuMs: usedMs }: Measured, goalMs?: 
 }
 
 function reportMemory(what: string, goalMb?: number): number {
+  // Twice: buffers that one collection finds unused count until they are swept.
+  globalThis.gc?.();
   globalThis.gc?.();
   const { rss, heapUsed, arrayBuffers } = process.memoryUsage();
   const heldMb = (heapUsed + arrayBuffers) / 1e6;

@@ -5,7 +5,6 @@ import { createDeferred } from './deferred.ts';
 import { deepEqual } from './equal.ts';
 import { fnv32, fnv32a, fnv64a, safeEncode } from './fnv.ts';
 import { Lru } from './lru.ts';
-import { MultiMap, sorted } from './sets.ts';
 import { stableStringify } from './stable-json.ts';
 
 test('fnv: the published test vectors', () => {
@@ -49,18 +48,6 @@ const equalCases: readonly (readonly [unknown, unknown, boolean])[] = [
 for (const [a, b, want] of equalCases) {
   test(`deepEqual ${JSON.stringify(a)} ${JSON.stringify(b)}`, () => assert.equal(deepEqual(a, b), want));
 }
-
-test('sets', () => {
-  assert.deepEqual(sorted(new Set(['b', 'a'])), ['a', 'b']);
-  const map = new MultiMap<string, number>();
-  map.add('a', 1);
-  map.add('a', 2);
-  assert.equal(map.get('a').size, 2);
-  map.delete('a', 1);
-  map.delete('a', 2);
-  assert.equal(map.has('a'), false);
-  assert.equal(map.get('a').size, 0);
-});
 
 test('abortable rejects with the reason at once; linked signals follow the first', async () => {
   const controller = new AbortController();

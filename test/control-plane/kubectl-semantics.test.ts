@@ -280,6 +280,12 @@ const pod =
   'apiVersion: v1\nkind: Pod\nmetadata: {name: dbg, labels: {a: dbg}}\nspec: {nodeName: nowhere, containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}\n';
 
 group('pods and their sub-resources', () => [
+  {
+    run: 'create -f -',
+    input:
+      'apiVersion: v1\nkind: Node\nmetadata: {name: nowhere, labels: {kubernetes.io/os: linux}}\nstatus: {allocatable: {cpu: "1", memory: 2Gi}}\n',
+    out: 'node/nowhere created',
+  },
   { run: 'create -f -', input: pod, out: 'pod/dbg created' },
   { run: 'debug dbg --image=busybox --target=c -c d1 --attach=false', out: /^Targeting container "c"\./ },
   { run: 'get pod dbg -o jsonpath={.spec.ephemeralContainers[*].name}', out: 'd1' },
@@ -290,12 +296,22 @@ group('pods and their sub-resources', () => [
   { run: 'get pod dbg -o jsonpath={.spec.containers[0].resources.requests.cpu},{.metadata.generation}', out: '200m,3' },
   {
     run: 'patch pod dbg --subresource=resize --type=json -p [{"op":"replace","path":"/spec/containers/0/resources","value":{"limits":{"memory":"1Gi"}}}]',
-    err: /^The Pod "dbg" is invalid: spec\.containers\[0\]\.resources\.requests\.cpu: Forbidden: resource requests cannot be removed/,
+    err: /^The Pod "dbg" is invalid: spec\.containers\[0\]\.resources\.requests: Forbidden: resource requests cannot be removed/,
     code: 1,
   },
   {
     run: 'patch pod dbg --subresource=resize -p {"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"200m","memory":"1Gi"}}}]}}',
-    err: /^The Pod "dbg" is invalid: spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing/,
+    err: /^The Pod "dbg" is invalid: spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing/,
+    code: 1,
+  },
+  {
+    run: 'patch pod dbg --subresource=resize -p {"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]}}',
+    err: `Error from server (Forbidden): pods "dbg" is forbidden: Node didn't have enough allocatable resources: cpu, requested: 2000, allocatable: 1000`,
+    code: 1,
+  },
+  {
+    run: 'patch pod dbg --subresource=resize -p {"spec":{"resources":{"requests":{"cpu":"200m"}}}}',
+    err: 'Error from server (Forbidden): pods "dbg" is forbidden: pod update requires features InPlacePodLevelResourcesVerticalScaling which are not available on node "nowhere"',
     code: 1,
   },
   {

@@ -23,14 +23,14 @@ import type { PriorityClass } from '../../api/gen/scheduling-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { StatusError } from '../../api/status-error.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
-import { createTestObjects } from '../authz/testing-objects.ts';
+import { createTestObjects } from '../authz/objects-fixture.ts';
 import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './default-toleration-seconds/default-toleration-seconds.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { createPriority } from './priority/priority.ts';
 import { createServiceAccount } from './service-account/service-account.ts';
 import { createTaintNodesByCondition } from './taint-nodes-by-condition/taint-nodes-by-condition.ts';
-import { admit } from './testing-admission.ts';
+import { admit } from './admission-fixture.ts';
 
 const podOf = (spec: Partial<PodSpec> = {}, metadata: object = {}): Pod => ({
   metadata: { name: 'p', namespace: 'ns', ...metadata },

@@ -9,7 +9,7 @@ import { ConfigMaps } from '../../api/gen/resources.ts';
 import { createRestClient } from '../../client/rest-client.ts';
 import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { PreflightError } from '../preflight.ts';
+import { PreflightError } from '../instance/preflight.ts';
 import type { JoinToken } from './join-token.ts';
 
 const PATIENCE_MS = 5 * 60_000;

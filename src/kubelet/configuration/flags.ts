@@ -50,8 +50,11 @@ function pairs(flag: string, text: string, separator: string): [string, string][
   });
 }
 
-function invalid(flag: string, text: string, why: string): KubeletConfigurationError {
-  return new KubeletConfigurationError(`invalid argument ${JSON.stringify(text)} for "--${flag}" flag: ${why}`);
+/** A flag whose value cannot be read. */
+export class KubeletFlagError extends KubeletConfigurationError {}
+
+function invalid(flag: string, text: string, why: string): KubeletFlagError {
+  return new KubeletFlagError(`invalid argument ${JSON.stringify(text)} for "--${flag}" flag: ${why}`);
 }
 
 function boolOf(flag: string, text: string): boolean {
@@ -122,7 +125,7 @@ function valueOf({ flag, row }: ConfigurationFlag, texts: readonly string[]): un
   }
 }
 
-/** The configuration with what the flags say. @throws KubeletConfigurationError for a value that cannot be read */
+/** The configuration with what the flags say. @throws KubeletFlagError for a value that cannot be read */
 export function applyFlags(
   given: GivenConfiguration,
   flags: Readonly<Record<string, readonly string[]>>,
