@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { plantTree } from '../planted-tree.ts';
 import { repositoryRoot } from '../repository.ts';
 import { closingText, inGroups, sumTotals, type StageResult } from '../run-tests.ts';
+import { slowestText } from './reporter.ts';
 import { chooseStages, findTests, stages } from './stages.ts';
 
 const results: StageResult[] = [
@@ -80,6 +81,15 @@ test('the reporter shows failures with what their file wrote, hides the rest, an
   assert.doesNotMatch(stdout, /noise of the good/);
   assert.match(stdout, /✖ crash\.test\.mjs [^]*last words/);
   assert.equal(stdout.match(/✖/g)?.length, 2, 'neither the suite nor the file is reported beside its test');
+});
+
+test('a run ends with the files it spent its time on, the slowest first, and not those that took moments', () => {
+  const seconds = Array.from({ length: 14 }, (_, at) => [join(process.cwd(), `test/${at}.test.ts`), at] as const);
+  const lines = slowestText(new Map(seconds)).split('\n');
+  assert.deepEqual(lines.slice(0, 2), ['     13.0 s  test/13.test.ts', '     12.0 s  test/12.test.ts']);
+  assert.deepEqual(lines.slice(-2), ['      5.0 s  test/5.test.ts', '']);
+  assert.equal(slowestText(new Map(seconds.slice(0, 5))), '');
+  assert.equal(slowestText(new Map(seconds.map(([file, at]) => [file, at + 100]))).split('\n').length, 11);
 });
 
 /** Runs node in the folder of the tree, as if no test ran it. */

@@ -7,7 +7,8 @@
  * so once.
  */
 import type { SniCertificateFiles } from '../../component-helpers/command-line/tls-options.ts';
-import { readCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
 import { certificateBlocks } from '../../platform/certificate-blocks.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpServer, SniCertificate } from '../../platform/http.ts';
@@ -108,7 +109,7 @@ export function followServingFiles(
     try {
       const texts = await each.read();
       if (texts === undefined || texts.every((text, at) => text === each.known[at])) return;
-      await each.check(texts);
+      each.check(texts);
       if (signal.aborted) return;
       each.use(texts);
       each.known = texts;
@@ -139,9 +140,9 @@ function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, of: F
     known: [known.certPem, known.keyPem],
     paths: [at.certFile, at.keyFile],
     read: () => Promise.all([read(at.certFile), read(at.keyFile)]),
-    check: async ([certPem = '', keyPem = '']) => {
+    check: ([certPem = '', keyPem = '']) => {
       if (keyPem.trim() === '') throw new Error('the key is empty');
-      await checkCertificates(crypto, certPem);
+      checkCertificates(crypto, certPem);
     },
     use: ([certPem = '', keyPem = '']) => use({ certPem, keyPem }),
   });
@@ -179,9 +180,9 @@ function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, of: F
   ];
 }
 
-/** Rejects unless there is a certificate, and each is one. */
-async function checkCertificates(crypto: CryptoPort, pem: string): Promise<void> {
-  for (const block of certificateBlocks(pem)) await readCertificate({ crypto }, block);
+/** Throws unless there is a certificate, and each is one. */
+function checkCertificates(crypto: CryptoPort, pem: string): void {
+  for (const block of certificateBlocks(pem)) readCertificate({ crypto }, block);
 }
 
 interface Followed {
@@ -193,7 +194,7 @@ interface Followed {
   known: readonly string[];
   /** The last problem that was logged. */
   said?: string | undefined;
-  /** Rejects for what must not be used. */
-  check(texts: readonly string[]): Promise<void>;
+  /** Throws for what must not be used. */
+  check(texts: readonly string[]): void;
   use(texts: readonly string[]): void;
 }

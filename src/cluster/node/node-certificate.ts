@@ -2,7 +2,8 @@
 import type { Client } from '../../client/client.ts';
 import { requestCertificate } from '../../client/certificate-request.ts';
 import { createCertificateManager, type CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
-import { readCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Which certificate, of whom. */
@@ -114,15 +115,16 @@ function exposeTimeToLive(
     name: `kubelet_certificate_manager_${side}_ttl_seconds`,
     help: `Shortest TTL (in seconds) of the Kubelet's ${side} certificate. Infinite without one, negative after its end.`,
   });
-  let known: { readonly pair: KeyPairPem; notAfterMs?: number } | undefined;
+  let known: { readonly pair: KeyPairPem; readonly notAfterMs?: number } | undefined;
   const end = metrics.beforeExpose(() => {
     const pair = manager.current();
     if (pair !== undefined && known?.pair !== pair) {
-      const found: NonNullable<typeof known> = (known = { pair });
-      readCertificate({ crypto }, pair.certPem).then(
-        ({ notAfterMs }) => void (found.notAfterMs = notAfterMs),
-        (error: unknown) => log.warn('cannot read the own certificate', { err: error }),
-      );
+      known = { pair };
+      try {
+        known = { pair, notAfterMs: readCertificate({ crypto }, pair.certPem).notAfterMs };
+      } catch (error) {
+        log.warn('cannot read the own certificate', { err: error });
+      }
     }
     const notAfterMs = pair === undefined ? Infinity : known?.notAfterMs;
     if (notAfterMs !== undefined) gauge.set((notAfterMs - clock.nowMs()) / 1000);

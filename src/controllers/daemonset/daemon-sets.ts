@@ -5,7 +5,6 @@ import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import {
   affinityToNode,
-  daemonPodNode,
   daemonTolerations,
   shouldRunOnNode,
   TEMPLATE_GENERATION,
@@ -15,20 +14,9 @@ import { podFromTemplate } from '../pod-control.ts';
 
 const TEMPLATE_GENERATION_LABEL = 'pod-template-generation';
 
-/** The pods of one DaemonSet by the node they are for. */
-export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
-
-/** Groups pods by node, oldest first. Pods that name no node are left out. */
-export function groupByNode(pods: readonly Pod[]): Map<string, Pod[]> {
-  const groups = new Map<string, Pod[]>();
-  for (const pod of pods.toSorted(boundThenOldest)) {
-    const node = daemonPodNode(pod);
-    if (node === undefined) continue;
-    const group = groups.get(node);
-    if (group === undefined) groups.set(node, [pod]);
-    else group.push(pod);
-  }
-  return groups;
+/** Pods of one node: bound ones first, then the oldest. */
+export function inOrder(pods: Iterable<Pod>): readonly Pod[] {
+  return [...pods].sort(boundThenOldest);
 }
 
 function boundThenOldest(a: Pod, b: Pod): number {

@@ -16,7 +16,7 @@ import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
-import { claimObjects } from '../controller-ref-manager.ts';
+import { claimObjects, type ClaimConfig } from '../controller-ref-manager.ts';
 import {
   createKeyedLoop,
   informerList,
@@ -26,10 +26,12 @@ import {
 } from '../controller.ts';
 import { createPodControl, slowStartBatch } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
-import { daemonPod, groupByNode, shouldRun } from './daemon-sets.ts';
+import { daemonPod, shouldRun } from './daemon-sets.ts';
+import { createDaemonTallies, DaemonTally } from './daemon-tally.ts';
 import { cleanUpHistory, constructHistory, hashOf, type HistoryInput } from './history.ts';
-import { planPods, type DaemonView } from './plan.ts';
-import { planRollingUpdate, type RollingStep } from './rolling-update.ts';
+import type { Moment } from './node-view.ts';
+import type { DaemonPlan } from './plan.ts';
+import type { RollingStep } from './rolling-update.ts';
 import { calculateStatus } from './status.ts';
 
 const ACCOUNT = 'daemon-set-controller';
@@ -50,6 +52,7 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
   const podControl = createPodControl(client, recorder);
   const expectations = new Expectations(clock);
   const failed = new KeyedBackoff(FAILED_BACKOFF);
+  const tallies = createDaemonTallies(pods, nodes);
   const selectorOf = (set: DaemonSet) => compileLabelSelector(set.spec?.selector);
 
   const loop = createKeyedLoop(deps, {
@@ -73,43 +76,48 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
       return;
     }
     if (set.metadata.deletionTimestamp !== undefined) return;
-    const { uid = '', namespace = '' } = set.metadata;
-    const candidates = [
-      ...pods.byIndex(PODS_BY_CONTROLLER, uid),
-      ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
-    ];
     const claim = { client, owner: set, ownerInfo: DaemonSets, selector: selectorOf(set), signal };
-    const owned = await claimObjects(claim, { info: Pods, objects: candidates });
+    const tally = await claimedPods(set, claim);
+    const kept = revisions.list(set.metadata.namespace);
     const history: HistoryInput = {
       client,
       set,
-      pods: owned,
+      pods: () => tally.pods(),
       signal,
-      revisions: await claimObjects(claim, { info: ControllerRevisions, objects: revisions.list(namespace) }),
+      revisions: await claimObjects(claim, { info: ControllerRevisions, objects: kept }),
     };
     const { current, old } = await constructHistory(history);
-    const view: DaemonView = {
-      set,
-      nodes: nodes.list(),
-      pods: groupByNode(owned),
-      hash: hashOf(current),
-      nowMs: clock.nowMs(),
-    };
-    if (!expectations.satisfied(key)) return await writeStatus(view, false, signal);
-    let failure = await apply(view, remedies(view, key), signal);
+    const hash = hashOf(current);
+    const moment = (): Moment => ({ set, hash, nowMs: clock.nowMs() });
+    if (!expectations.satisfied(key)) return await writeStatus(moment(), { tally, observe: false }, signal);
+    tally.look(moment());
+    let failure = await apply(moment(), remedies(set, tally.plan()), signal);
     if (failure === undefined && expectations.satisfied(key)) {
+      tally.look(moment());
       if (set.spec?.updateStrategy?.type === 'RollingUpdate')
-        failure = await apply(view, planRollingUpdate(view), signal);
+        failure = await apply(moment(), tally.rollingStep(), signal);
       await cleanUpHistory(history, old);
     }
-    await writeStatus(view, true, signal);
+    await writeStatus(moment(), { tally, observe: true }, signal);
     if (failure !== undefined) throw failure;
   }
 
+  /** The set's pods; where some have to be adopted or released, as they are after that. */
+  async function claimedPods(set: DaemonSet, claim: ClaimConfig): Promise<DaemonTally> {
+    const { uid = '', namespace = '' } = set.metadata;
+    const tally = tallies.of(set, selectorOf(set));
+    const orphans = pods
+      .byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))
+      .filter((pod) => tally.selector.matches(pod.metadata.labels));
+    const toClaim = [...tally.toRelease(), ...orphans];
+    if (toClaim.length === 0) return tally;
+    const adopted = await claimObjects(claim, { info: Pods, objects: toClaim });
+    return new DaemonTally(tally.selector, nodes, [...pods.byIndex(PODS_BY_CONTROLLER, uid), ...adopted]);
+  }
+
   /** What must be, without the update: failed pods go after a back-off, so that a crashing daemon does not loop. */
-  function remedies(view: DaemonView, key: string): RollingStep {
-    const plan = planPods(view);
-    const { set } = view;
+  function remedies(set: DaemonSet, plan: DaemonPlan): RollingStep {
+    const key = keyOfObject(set);
     const remove = [...plan.remove];
     for (const { pod, nodeName } of plan.failed) {
       const backoffKey = `${set.metadata.uid}/${nodeName}`;
@@ -131,7 +139,7 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
   }
 
   /** Creates and deletes; the first failure is returned, since the status is still to be written. */
-  async function apply({ set, hash }: DaemonView, step: RollingStep, signal: AbortSignal): Promise<unknown> {
+  async function apply({ set, hash }: Moment, step: RollingStep, signal: AbortSignal): Promise<unknown> {
     if (step.create.length === 0 && step.remove.length === 0) return undefined;
     const key = keyOfObject(set);
     const create = step.create.slice(0, BURST_REPLICAS);
@@ -163,10 +171,16 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
     return failure;
   }
 
-  async function writeStatus(view: DaemonView, observe: boolean, signal: AbortSignal): Promise<void> {
-    const { metadata } = view.set;
-    let current = view.set;
-    const status = calculateStatus(view);
+  async function writeStatus(
+    moment: Moment,
+    { tally, observe }: { readonly tally: DaemonTally; readonly observe: boolean },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { set } = moment;
+    const { metadata } = set;
+    let current = set;
+    tally.look(moment);
+    const status = calculateStatus(set, tally.counts());
     if (observe && metadata.generation !== undefined) status.observedGeneration = metadata.generation;
     await retryOnConflict(
       clock,
@@ -176,26 +190,30 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
           await client.resource(DaemonSets).updateStatus({ ...current, status }, { signal });
         } catch (error) {
           if (isReason(error, 'Conflict'))
-            current = await client.resource(DaemonSets).get(parseKey(keyOfObject(view.set)), { signal });
+            current = await client.resource(DaemonSets).get(parseKey(keyOfObject(set)), { signal });
           throw error;
         }
       },
       signal,
     );
-    const minReadySeconds = view.set.spec?.minReadySeconds ?? 0;
+    const minReadySeconds = set.spec?.minReadySeconds ?? 0;
     if (minReadySeconds > 0 && status.numberReady !== status.numberAvailable)
-      loop.queue.addAfter(keyOfObject(view.set), minReadySeconds * 1000);
+      loop.queue.addAfter(keyOfObject(set), minReadySeconds * 1000);
   }
 
+  function forget(set: DaemonSet): void {
+    expectations.forget(keyOfObject(set));
+    tallies.forget(set);
+  }
   const enqueue = (set: DaemonSet): void => loop.queue.add(keyOfObject(set));
   sets.addHandler({
     onAdd: enqueue,
     onUpdate(old, set) {
-      if (old.metadata.uid !== set.metadata.uid) expectations.forget(keyOfObject(old));
+      if (old.metadata.uid !== set.metadata.uid) forget(old);
       enqueue(set);
     },
     onDelete(set) {
-      expectations.forget(keyOfObject(set));
+      forget(set);
       failed.collect(clock.monotonicMs());
       enqueue(set);
     },

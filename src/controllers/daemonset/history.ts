@@ -32,8 +32,8 @@ export interface HistoryInput {
   readonly set: DaemonSet;
   /** Revisions the set controls. */
   readonly revisions: readonly ControllerRevision[];
-  /** Pods the set controls. */
-  readonly pods: readonly Pod[];
+  /** Pods the set controls: seldom asked for, since they may be many. */
+  pods(): readonly Pod[];
   readonly signal: AbortSignal;
 }
 
@@ -60,11 +60,12 @@ export function hashOf(revision: ControllerRevision): string {
 
 /** Keeps as many revisions without pods as the set wants. */
 export async function cleanUpHistory(input: HistoryInput, old: readonly ControllerRevision[]): Promise<void> {
-  const hashes = new Set(input.pods.map((pod) => pod.metadata.labels?.[REVISION_HASH_LABEL]));
+  const limit = input.set.spec?.revisionHistoryLimit ?? 10;
+  if (old.length <= limit) return;
+  const hashes = new Set(input.pods().map((pod) => pod.metadata.labels?.[REVISION_HASH_LABEL]));
   const live = new Set(
     old.filter((revision) => hashes.has(hashOf(revision))).map((revision) => revision.metadata.name ?? ''),
   );
-  const limit = input.set.spec?.revisionHistoryLimit ?? 10;
   await truncateHistory(input.client, { revisions: old, live, limit }, input.signal);
 }
 
@@ -119,7 +120,7 @@ async function foldInto(
   duplicate: ControllerRevision,
 ): Promise<void> {
   const { namespace = '', name = '' } = duplicate.metadata;
-  for (const pod of pods.filter((p) => p.metadata.labels?.[REVISION_HASH_LABEL] === hashOf(duplicate))) {
+  for (const pod of pods().filter((p) => p.metadata.labels?.[REVISION_HASH_LABEL] === hashOf(duplicate))) {
     const patch = { metadata: { labels: { [REVISION_HASH_LABEL]: hashOf(kept) } } };
     await client
       .resource(Pods)

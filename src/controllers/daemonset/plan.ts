@@ -1,9 +1,9 @@
 /** Which nodes need a daemon pod and which daemon pods must go. Pure. Upstream: daemon_controller podsShouldBeOnNode. */
-import type { DaemonSet } from '../../api/gen/apps-v1.ts';
-import type { Node, Pod } from '../../api/gen/core-v1.ts';
-import { isPodAvailable, isPodReady } from '../../component-helpers/pods.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { isPodReady } from '../../component-helpers/pods.ts';
 import { REVISION_HASH_LABEL } from '../controller-history.ts';
-import { allowsSurge, shouldRun, type PodsByNode } from './daemon-sets.ts';
+import { allowsSurge } from './daemon-sets.ts';
+import { isAvailable, type NodeView } from './node-view.ts';
 
 /** A daemon pod that ended. */
 export interface EndedPod {
@@ -20,16 +20,6 @@ export interface DaemonPlan {
   readonly succeeded: readonly EndedPod[];
 }
 
-/** The state looked at. */
-export interface DaemonView {
-  readonly set: DaemonSet;
-  readonly nodes: readonly Node[];
-  readonly pods: PodsByNode;
-  /** Hash of the current revision. */
-  readonly hash: string;
-  readonly nowMs: number;
-}
-
 interface Draft {
   readonly create: string[];
   readonly remove: Pod[];
@@ -37,24 +27,25 @@ interface Draft {
   readonly succeeded: EndedPod[];
 }
 
-/** Looks at every node, and at pods waiting for nodes that are gone. */
-export function planPods(view: DaemonView): DaemonPlan {
+/** Looks at these nodes, each by itself. */
+export function planPods(views: Iterable<NodeView>): DaemonPlan {
   const plan: Draft = { create: [], remove: [], failed: [], succeeded: [] };
-  for (const node of view.nodes) planNode(view, node, plan);
-  const known = new Set(view.nodes.map((node) => node.metadata.name));
-  for (const [nodeName, pods] of view.pods) {
-    if (!known.has(nodeName)) plan.remove.push(...pods.filter((pod) => (pod.spec?.nodeName ?? '') === ''));
-  }
+  for (const view of views) planNode(view, plan);
   return plan;
 }
 
-function planNode(view: DaemonView, node: Node, plan: Draft): void {
-  const nodeName = node.metadata.name ?? '';
-  const { run, stay } = shouldRun(view.set, node);
-  const pods = view.pods.get(nodeName);
-  if (pods === undefined) return void (run && plan.create.push(nodeName));
+/** Whether there is nothing to do. */
+export function isNothing({ create, remove, failed, succeeded }: DaemonPlan): boolean {
+  return create.length + remove.length + failed.length + succeeded.length === 0;
+}
+
+function planNode(view: NodeView, plan: Draft): void {
+  const { nodeName, pods, run } = view;
+  // Of a node that is gone, those bound to it are the pod garbage collector's.
+  if (!view.isKnown) return void plan.remove.push(...pods.filter((pod) => (pod.spec?.nodeName ?? '') === ''));
+  if (pods.length === 0) return void (run && plan.create.push(nodeName));
   const alive = pods.filter((pod) => pod.metadata.deletionTimestamp === undefined);
-  if (!stay) return void plan.remove.push(...alive);
+  if (!view.stay) return void plan.remove.push(...alive);
   const running: Pod[] = [];
   for (const pod of alive) {
     if (pod.status?.phase === 'Failed') plan.failed.push({ pod, nodeName });
@@ -67,12 +58,12 @@ function planNode(view: DaemonView, node: Node, plan: Draft): void {
 }
 
 /** Two pods stay only while the old one is ready and the new one not yet available. */
-function surplusWhileSurging({ set, hash, nowMs }: DaemonView, running: readonly Pod[]): Pod[] {
-  const isNew = (pod: Pod): boolean => pod.metadata.labels?.[REVISION_HASH_LABEL] === hash;
+function surplusWhileSurging(view: NodeView, running: readonly Pod[]): Pod[] {
+  const isNew = (pod: Pod): boolean => pod.metadata.labels?.[REVISION_HASH_LABEL] === view.hash;
   const newest = running.find(isNew);
   const old = running.find((pod) => !isNew(pod));
   const surplus = running.filter((pod) => pod !== newest && pod !== old);
   if (newest === undefined || old === undefined) return surplus;
-  if (!isPodReady(old) || isPodAvailable(newest, set.spec?.minReadySeconds ?? 0, nowMs)) surplus.push(old);
+  if (!isPodReady(old) || isAvailable(view, newest)) surplus.push(old);
   return surplus;
 }

@@ -2,10 +2,10 @@
  * Which pods to replace in this step of a rolling update. Pure. Upstream: daemon/update.go rollingUpdate. Differs on
  * purpose: nodes whose old pod is unavailable count as unavailable before healthy pods are taken.
  */
+import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import { isPodAvailable } from '../../component-helpers/pods.ts';
-import { isUpdated, rollingLimits, shouldRun } from './daemon-sets.ts';
-import type { DaemonView } from './plan.ts';
+import { allowsSurge, isUpdated, rollingLimits } from './daemon-sets.ts';
+import { isAvailable, type NodeView } from './node-view.ts';
 
 /** One step. */
 export interface RollingStep {
@@ -13,22 +13,56 @@ export interface RollingStep {
   readonly remove: readonly Pod[];
 }
 
+/** What a node means to a rolling update. */
+export interface NodeRollout {
+  /** Takes one of those that may be unavailable, or surging. */
+  readonly takesPart: boolean;
+  /** What is to be done there: at once, or when its turn comes. */
+  readonly step?: RollingStep & { readonly when: 'now' | 'in turn' };
+}
+
+/** A rolling update by what its nodes mean to it. */
+export interface RolloutView {
+  /** Nodes that are to have a pod. */
+  readonly desired: number;
+  /** Nodes that take part already. */
+  readonly takingPart: number;
+  readonly now: Iterable<RollingStep>;
+  readonly inTurn: Iterable<RollingStep>;
+}
+
+/** The next step; empty while what is under way must settle first. */
+export function planRollingUpdate(set: DaemonSet, view: RolloutView): RollingStep {
+  const { maxSurge, maxUnavailable } = rollingLimits(set, view.desired);
+  const create: string[] = [];
+  const remove: Pod[] = [];
+  const take = (step: RollingStep): void => {
+    create.push(...step.create);
+    remove.push(...step.remove);
+  };
+  for (const step of view.now) take(step);
+  let left = (allowsSurge(set) ? maxSurge : maxUnavailable) - view.takingPart;
+  for (const step of view.inTurn) {
+    if (left-- <= 0) break;
+    take(step);
+  }
+  return { create, remove };
+}
+
+/** Looks at one node. */
+export function rolloutOf(view: NodeView): NodeRollout {
+  if (view.pods.length === 0 && !view.run) return { takesPart: false };
+  return allowsSurge(view.set) ? surge(view) : replace(view);
+}
+
 interface NodePods {
   readonly newPod?: Pod;
   readonly oldPod?: Pod;
 }
 
-/** The next step; empty while what is under way must settle first. */
-export function planRollingUpdate(view: DaemonView): RollingStep {
-  const wanting = view.nodes.filter((node) => shouldRun(view.set, node).run).map((node) => node.metadata.name ?? '');
-  const limits = rollingLimits(view.set, wanting.length);
-  const names = new Set([...view.pods.keys(), ...wanting]);
-  return limits.maxSurge === 0 ? replace(view, names, limits.maxUnavailable) : surge(view, names, limits.maxSurge);
-}
-
 /** The node's new and old pod; undefined when there are several of one sort, which the main plan settles first. */
-function podsOn(view: DaemonView, nodeName: string): NodePods | undefined {
-  const alive = (view.pods.get(nodeName) ?? []).filter((pod) => pod.metadata.deletionTimestamp === undefined);
+function podsOn(view: NodeView): NodePods | undefined {
+  const alive = view.pods.filter((pod) => pod.metadata.deletionTimestamp === undefined);
   const newPods = alive.filter((pod) => isUpdated(view.set, pod, view.hash));
   const oldPods = alive.filter((pod) => !isUpdated(view.set, pod, view.hash));
   if (newPods.length > 1 || oldPods.length > 1) return undefined;
@@ -37,42 +71,26 @@ function podsOn(view: DaemonView, nodeName: string): NodePods | undefined {
   return { ...(newPod === undefined ? {} : { newPod }), ...(oldPod === undefined ? {} : { oldPod }) };
 }
 
-function replace(view: DaemonView, names: Iterable<string>, maxUnavailable: number): RollingStep {
-  const available = (pod: Pod): boolean => isPodAvailable(pod, view.set.spec?.minReadySeconds ?? 0, view.nowMs);
-  const broken: Pod[] = [];
-  const candidates: Pod[] = [];
-  let unavailable = 0;
-  for (const name of names) {
-    const pods = podsOn(view, name);
-    const only = pods?.newPod === undefined ? pods?.oldPod : pods.oldPod === undefined ? pods.newPod : undefined;
-    if (only === undefined || !available(only)) unavailable++;
-    if (only === undefined || only === pods?.newPod) continue;
-    (available(only) ? candidates : broken).push(only);
-  }
-  return { create: [], remove: [...broken, ...candidates.slice(0, Math.max(0, maxUnavailable - unavailable))] };
+function replace(view: NodeView): NodeRollout {
+  const pods = podsOn(view);
+  const only = pods?.newPod === undefined ? pods?.oldPod : pods.oldPod === undefined ? pods.newPod : undefined;
+  const isBroken = only === undefined || !isAvailable(view, only);
+  if (only === undefined || only === pods?.newPod) return { takesPart: isBroken };
+  return { takesPart: isBroken, step: { when: isBroken ? 'now' : 'in turn', create: [], remove: [only] } };
 }
 
-function surge(view: DaemonView, names: Iterable<string>, maxSurge: number): RollingStep {
-  const available = (pod: Pod): boolean => isPodAvailable(pod, view.set.spec?.minReadySeconds ?? 0, view.nowMs);
-  const nodes = new Map(view.nodes.map((node) => [node.metadata.name ?? '', node]));
-  const remove: Pod[] = [];
-  const urgent: string[] = [];
-  const candidates: string[] = [];
-  let surging = 0;
-  for (const name of names) {
-    const pods = podsOn(view, name);
-    if (pods === undefined) surging++;
-    if (pods?.oldPod === undefined) continue;
-    if (pods.newPod !== undefined) {
-      if (available(pods.newPod)) remove.push(pods.oldPod);
-      else surging++;
-      continue;
-    }
-    const node = nodes.get(name);
-    const mayRun = node !== undefined && shouldRun(view.set, node).run;
-    // Where the new template may not run there is nothing to surge with: an unavailable old pod just goes.
-    if (mayRun) (available(pods.oldPod) ? candidates : urgent).push(name);
-    else if (!available(pods.oldPod)) remove.push(pods.oldPod);
+function surge(view: NodeView): NodeRollout {
+  const pods = podsOn(view);
+  if (pods === undefined) return { takesPart: true };
+  const { oldPod, newPod } = pods;
+  if (oldPod === undefined) return { takesPart: false };
+  const goes = { create: [], remove: [oldPod] };
+  if (newPod !== undefined) {
+    if (!isAvailable(view, newPod)) return { takesPart: true };
+    return { takesPart: false, step: { when: 'now', ...goes } };
   }
-  return { create: [...urgent, ...candidates.slice(0, Math.max(0, maxSurge - surging))], remove };
+  const isBroken = !isAvailable(view, oldPod);
+  // Where the new template may not run there is nothing to surge with: an unavailable old pod just goes.
+  if (!view.run) return isBroken ? { takesPart: false, step: { when: 'now', ...goes } } : { takesPart: false };
+  return { takesPart: false, step: { when: isBroken ? 'now' : 'in turn', create: [view.nodeName], remove: [] } };
 }

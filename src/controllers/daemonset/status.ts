@@ -1,34 +1,45 @@
 /** The status of a DaemonSet. Pure. Upstream: daemon_controller updateDaemonSetStatus. */
-import type { DaemonSetStatus } from '../../api/gen/apps-v1.ts';
-import { isPodAvailable, isPodReady } from '../../component-helpers/pods.ts';
-import { isUpdated, shouldRun } from './daemon-sets.ts';
-import type { DaemonView } from './plan.ts';
+import type { DaemonSet, DaemonSetStatus } from '../../api/gen/apps-v1.ts';
+import { isPodReady } from '../../component-helpers/pods.ts';
+import { isUpdated } from './daemon-sets.ts';
+import { isAvailable, type NodeView } from './node-view.ts';
 
-/** Counts nodes. The observed generation is the caller's to set. */
-export function calculateStatus(view: DaemonView): DaemonSetStatus {
-  const { set, pods, hash, nowMs } = view;
-  let [desired, current, misscheduled, ready, available, updated] = [0, 0, 0, 0, 0, 0];
-  for (const node of view.nodes) {
-    const [pod] = pods.get(node.metadata.name ?? '') ?? [];
-    if (!shouldRun(set, node).run) {
-      if (pod !== undefined) misscheduled++;
-      continue;
-    }
-    desired++;
-    if (pod === undefined) continue;
-    current++;
-    if (isPodReady(pod)) ready++;
-    if (isPodAvailable(pod, set.spec?.minReadySeconds ?? 0, nowMs)) available++;
-    if (isUpdated(set, pod, hash)) updated++;
-  }
+/** How many nodes are of which kind. */
+export interface NodeCounts {
+  readonly desired: number;
+  /** Desired, and with a pod; as those that follow. */
+  readonly current: number;
+  readonly ready: number;
+  readonly available: number;
+  readonly updated: number;
+  /** With a pod the set does not want there. */
+  readonly misscheduled: number;
+}
+
+/** What one node adds. Its first pod counts. */
+export function countNode(view: NodeView): NodeCounts {
+  const [pod] = view.pods;
+  const counted = pod !== undefined && view.run;
+  return {
+    desired: view.run ? 1 : 0,
+    current: counted ? 1 : 0,
+    ready: counted && isPodReady(pod) ? 1 : 0,
+    available: counted && isAvailable(view, pod) ? 1 : 0,
+    updated: counted && isUpdated(view.set, pod, view.hash) ? 1 : 0,
+    misscheduled: pod !== undefined && view.isKnown && !view.run ? 1 : 0,
+  };
+}
+
+/** The observed generation is the caller's to set. */
+export function calculateStatus(set: DaemonSet, counts: NodeCounts): DaemonSetStatus {
   return {
     ...set.status,
-    currentNumberScheduled: current,
-    numberMisscheduled: misscheduled,
-    desiredNumberScheduled: desired,
-    numberReady: ready,
-    updatedNumberScheduled: updated,
-    numberAvailable: available,
-    numberUnavailable: desired - available,
+    currentNumberScheduled: counts.current,
+    numberMisscheduled: counts.misscheduled,
+    desiredNumberScheduled: counts.desired,
+    numberReady: counts.ready,
+    updatedNumberScheduled: counts.updated,
+    numberAvailable: counts.available,
+    numberUnavailable: counts.desired - counts.available,
   };
 }

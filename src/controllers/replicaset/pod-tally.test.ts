@@ -5,40 +5,13 @@ import { Pods } from '../../api/gen/resources.ts';
 import { compileLabelMap } from '../../api/label-selector.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { Informer, InformerHandler } from '../../client/informer.ts';
-import { keyOfObject, ObjectStore } from '../../client/object-store.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { availableAtMs, isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
 import { indexPodsByController } from '../pod-events.ts';
+import { toldInformer } from '../told-informer-fixture.ts';
 import { createPodTallies, PodTally, type PodCounts, type TallyRules } from './pod-tally.ts';
 
 const START_MS = 1_700_000_000_000;
-
-/** An informer that is told what changes. */
-function toldInformer() {
-  const store = new ObjectStore<Pod>();
-  const handlers: InformerHandler<Pod>[] = [];
-  const informer = {
-    info: Pods,
-    byIndex: (index: string, value: string) => store.byIndex(index, value),
-    addIndex: (name: string, keys: (pod: Pod) => readonly string[]) => store.addIndex(name, keys),
-    addHandler: (handler: InformerHandler<Pod>) => void handlers.push(handler),
-  };
-  return {
-    informer: informer as unknown as Informer<Pod>,
-    list: () => store.list(),
-    put(pod: Pod) {
-      const old = store.set(keyOfObject(pod), pod);
-      for (const handler of handlers)
-        if (old === undefined) handler.onAdd?.(pod, false);
-        else handler.onUpdate?.(old, pod);
-    },
-    remove(key: string) {
-      const old = store.delete(key);
-      if (old !== undefined) for (const handler of handlers) handler.onDelete?.(old, false);
-    },
-  };
-}
 
 /** All pods looked at, as upstream does. */
 function recount(all: readonly Pod[], uid: string, { rules, nowMs }: { rules: TallyRules; nowMs: number }): PodCounts {
@@ -105,7 +78,7 @@ test('whatever comes, changes and goes, and whichever way the clock is set, the 
   );
   fc.assert(
     fc.property(someRules, fc.array(step, { maxLength: 40 }), (first, steps) => {
-      const told = toldInformer();
+      const told = toldInformer(Pods);
       indexPodsByController(told.informer);
       const tallies = createPodTallies(told.informer);
       const owner = { metadata: { name: 'rs', namespace: 'ns', uid: 'a' } };

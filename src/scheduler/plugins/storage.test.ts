@@ -114,6 +114,27 @@ const binding: readonly (readonly [string, Storage, string[]])[] = [
     [NO_VOLUME, NO_VOLUME],
   ],
   [
+    'another class of attributes',
+    {
+      class: local,
+      claims: [claim('c', { volumeAttributesClassName: 'gold' })],
+      volumes: [volume('v', '10Gi', 'a'), volume('w', '10Gi', 'b', { volumeAttributesClassName: 'gold' })],
+    },
+    [NO_VOLUME, ''],
+  ],
+  [
+    'not ready yet, or let go of',
+    {
+      class: local,
+      claims: [claim('c')],
+      volumes: [
+        { ...volume('v', '10Gi', 'a'), status: { phase: 'Pending' } },
+        { ...volume('w', '10Gi', 'b'), status: { phase: 'Available' } },
+      ],
+    },
+    [NO_VOLUME, ''],
+  ],
+  [
     "somebody else's",
     {
       class: local,

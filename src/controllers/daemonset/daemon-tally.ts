@@ -1,0 +1,230 @@
+/**
+ * A DaemonSet's nodes and pods, looked at as they change: a sync asks only the nodes where something did. Upstream:
+ * getNodesToDaemonPods, podsShouldBeOnNode, rollingUpdate and updateDaemonSetStatus go over all of them at each sync; the
+ * numbers and the steps are the same.
+ *
+ * Invariant: after {@link DaemonTally.look} everything is as if all nodes had been looked at anew. What a node is judged
+ * by is the set, its revision, the node, the pods on it, and the time where pods must be ready for a while: each of them
+ * makes the nodes it concerns be looked at again.
+ */
+import type { DaemonSet } from '../../api/gen/apps-v1.ts';
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { LabelMatcher } from '../../api/label-selector.ts';
+import type { Informer } from '../../client/informer.ts';
+import { daemonPodNode, TEMPLATE_GENERATION } from '../../component-helpers/daemon-pods.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { availableAtMs } from '../../component-helpers/pods.ts';
+import { PODS_BY_CONTROLLER } from '../pod-events.ts';
+import { viewNode, type Moment, type NodeView } from './node-view.ts';
+import { isNothing, planPods, type DaemonPlan } from './plan.ts';
+import { planRollingUpdate, rolloutOf, type NodeRollout, type RollingStep } from './rolling-update.ts';
+import { countNode, type NodeCounts } from './status.ts';
+
+/** Where nodes are found. */
+export type NodeLister = Pick<Informer<Node>, 'get' | 'list'>;
+
+type Counts = { -readonly [K in keyof NodeCounts]: number };
+
+interface NodeFacts {
+  readonly counts: NodeCounts;
+  readonly rollout: NodeRollout;
+}
+
+/** The nodes and pods of one set. */
+export class DaemonTally {
+  readonly selector: LabelMatcher;
+  readonly #nodes: NodeLister;
+  /** By node, by uid. */
+  readonly #pods = new Map<string, Map<string, Pod>>();
+  readonly #nodeOfPod = new Map<string, string>();
+  /** Those that name no node. */
+  readonly #unplaced = new Map<string, Pod>();
+  readonly #released = new Map<string, Pod>();
+  readonly #facts = new Map<string, NodeFacts>();
+  readonly #counts: Counts = { desired: 0, current: 0, ready: 0, available: 0, updated: 0, misscheduled: 0 };
+  #takingPart = 0;
+  /** Nodes where something is to be done, whatever is rolled out. */
+  readonly #planned = new Set<string>();
+  readonly #now = new Map<string, RollingStep>();
+  readonly #inTurn = new Map<string, RollingStep>();
+  /** When ready pods of a node become available, or did. */
+  readonly #availableAtMs = new Map<string, readonly number[]>();
+  readonly #changed = new Set<string>();
+  #moment: Moment | undefined;
+
+  constructor(selector: LabelMatcher, nodes: NodeLister, pods: readonly Pod[]) {
+    this.selector = selector;
+    this.#nodes = nodes;
+    for (const pod of pods) this.put(pod);
+    for (const node of nodes.list()) this.nodeChanged(node);
+  }
+
+  /** The pod is as told now. */
+  put(pod: Pod): void {
+    const { uid = '', labels } = pod.metadata;
+    this.remove(uid);
+    if (!this.selector.matches(labels)) return void this.#released.set(uid, pod);
+    const nodeName = daemonPodNode(pod);
+    if (nodeName === undefined) return void this.#unplaced.set(uid, pod);
+    const there = this.#pods.get(nodeName);
+    if (there === undefined) this.#pods.set(nodeName, new Map([[uid, pod]]));
+    else there.set(uid, pod);
+    this.#nodeOfPod.set(uid, nodeName);
+    this.#changed.add(nodeName);
+  }
+
+  /** The pod is gone, or another's. */
+  remove(uid: string): void {
+    this.#released.delete(uid);
+    this.#unplaced.delete(uid);
+    const nodeName = this.#nodeOfPod.get(uid);
+    if (nodeName === undefined) return;
+    this.#nodeOfPod.delete(uid);
+    const there = this.#pods.get(nodeName);
+    there?.delete(uid);
+    if (there?.size === 0) this.#pods.delete(nodeName);
+    this.#changed.add(nodeName);
+  }
+
+  /** The node came, changed or went. */
+  nodeChanged({ metadata }: Node): void {
+    this.#changed.add(metadata.name ?? '');
+  }
+
+  /** Pods that the selector no longer matches. */
+  toRelease(): Pod[] {
+    return [...this.#released.values()];
+  }
+
+  /** Those the selector matches. */
+  pods(): Pod[] {
+    return [...this.#pods.values(), this.#unplaced].flatMap((there) => [...there.values()]);
+  }
+
+  /** Looks at what changed, so that all is as at this moment. */
+  look(moment: Moment): void {
+    if (this.#moment === undefined || !isJudgedAlike(this.#moment, moment)) this.#markAll();
+    else this.#markAged(this.#moment.nowMs, moment.nowMs);
+    this.#moment = moment;
+    for (const nodeName of this.#changed) this.#judge(this.#view(moment, nodeName));
+    this.#changed.clear();
+  }
+
+  /** How many nodes are of which kind, when last looked at. */
+  counts(): NodeCounts {
+    return this.#counts;
+  }
+
+  /** What must be, without the update. */
+  plan(): DaemonPlan {
+    const moment = this.#moment;
+    if (moment === undefined) throw new Error('a tally is asked before it has looked');
+    return planPods([...this.#planned].map((nodeName) => this.#view(moment, nodeName)));
+  }
+
+  /** The next step of a rolling update. */
+  rollingStep(): RollingStep {
+    if (this.#moment === undefined) throw new Error('a tally is asked before it has looked');
+    return planRollingUpdate(this.#moment.set, {
+      desired: this.#counts.desired,
+      takingPart: this.#takingPart,
+      now: this.#now.values(),
+      inTurn: this.#inTurn.values(),
+    });
+  }
+
+  #view(moment: Moment, nodeName: string): NodeView {
+    const node = this.#nodes.get({ name: nodeName });
+    return viewNode(moment, { nodeName, node, pods: this.#pods.get(nodeName)?.values() ?? [] });
+  }
+
+  #markAll(): void {
+    for (const nodeName of this.#facts.keys()) this.#changed.add(nodeName);
+  }
+
+  /** A wall clock may be set back: who was available then may be so no more. */
+  #markAged(beforeMs: number, nowMs: number): void {
+    if (beforeMs === nowMs) return;
+    for (const [nodeName, times] of this.#availableAtMs) {
+      if (times.some((atMs) => atMs <= beforeMs !== atMs <= nowMs)) this.#changed.add(nodeName);
+    }
+  }
+
+  #judge(view: NodeView): void {
+    const { nodeName } = view;
+    const before = this.#facts.get(nodeName);
+    if (before !== undefined) this.#add(before, -1);
+    this.#planned.delete(nodeName);
+    this.#now.delete(nodeName);
+    this.#inTurn.delete(nodeName);
+    this.#noteTimes(view);
+    if (!view.isKnown && view.pods.length === 0) return void this.#facts.delete(nodeName);
+    const facts: NodeFacts = { counts: countNode(view), rollout: rolloutOf(view) };
+    this.#facts.set(nodeName, facts);
+    this.#add(facts, 1);
+    if (!isNothing(planPods([view]))) this.#planned.add(nodeName);
+    const { step } = facts.rollout;
+    if (step !== undefined) (step.when === 'now' ? this.#now : this.#inTurn).set(nodeName, step);
+  }
+
+  #add({ counts, rollout }: NodeFacts, sign: 1 | -1): void {
+    for (const kind of Object.keys(counts) as (keyof Counts)[]) this.#counts[kind] += sign * counts[kind];
+    if (rollout.takesPart) this.#takingPart += sign;
+  }
+
+  #noteTimes({ nodeName, set, pods }: NodeView): void {
+    const minReadySeconds = set.spec?.minReadySeconds ?? 0;
+    const times = minReadySeconds === 0 ? [] : pods.map((pod) => availableAtMs(pod, minReadySeconds));
+    if (times.some((atMs) => atMs !== Infinity)) this.#availableAtMs.set(nodeName, times);
+    else this.#availableAtMs.delete(nodeName);
+  }
+}
+
+/** Whether a node that did not change is judged as before, time aside. */
+function isJudgedAlike(a: Moment, b: Moment): boolean {
+  const [{ metadata: was }, { metadata: is }] = [a.set, b.set];
+  return (
+    was.generation !== undefined &&
+    was.generation === is.generation &&
+    was.annotations?.[TEMPLATE_GENERATION] === is.annotations?.[TEMPLATE_GENERATION] &&
+    a.hash === b.hash
+  );
+}
+
+/** The tallies of all sets. */
+export interface DaemonTallies {
+  /** What the informers hold, kept up from then on. */
+  of(set: DaemonSet, selector: LabelMatcher): DaemonTally;
+  /** The set is gone. */
+  forget(set: DaemonSet): void;
+}
+
+/** Attaches the handlers. The informer of pods has {@link PODS_BY_CONTROLLER}. */
+export function createDaemonTallies(pods: Informer<Pod>, nodes: Informer<Node>): DaemonTallies {
+  const tallies = new Map<string, DaemonTally>();
+  const tallyOf = (pod: Pod): DaemonTally | undefined => tallies.get(controllerOf(pod)?.uid ?? '');
+  const nodeChanged = (node: Node): void => {
+    for (const tally of tallies.values()) tally.nodeChanged(node);
+  };
+
+  pods.addHandler({
+    onAdd: (pod) => tallyOf(pod)?.put(pod),
+    onUpdate(old, pod) {
+      tallyOf(old)?.remove(old.metadata.uid ?? '');
+      tallyOf(pod)?.put(pod);
+    },
+    onDelete: (pod) => tallyOf(pod)?.remove(pod.metadata.uid ?? ''),
+  });
+  nodes.addHandler({ onAdd: nodeChanged, onUpdate: (_, node) => nodeChanged(node), onDelete: nodeChanged });
+  return {
+    of(set, selector) {
+      const { uid = '' } = set.metadata;
+      const known = tallies.get(uid);
+      if (known?.selector.toString() === selector.toString()) return known;
+      const tally = new DaemonTally(selector, nodes, pods.byIndex(PODS_BY_CONTROLLER, uid));
+      tallies.set(uid, tally);
+      return tally;
+    },
+    forget: (set) => void tallies.delete(set.metadata.uid ?? ''),
+  };
+}

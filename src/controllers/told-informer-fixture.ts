@@ -1,0 +1,42 @@
+/** An informer that is told what changes: what tallies are held against a recount with. */
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import type { Informer, InformerHandler } from '../client/informer.ts';
+import type { ObjectKey } from '../client/client.ts';
+import { formatKey, keyOfObject, ObjectStore } from '../client/object-store.ts';
+
+/** What is put and removed, the handlers are told at once. */
+export interface ToldInformer<T extends KubernetesObject> {
+  readonly informer: Informer<T>;
+  list(): T[];
+  put(object: T): void;
+  remove(key: string): void;
+}
+
+/** Makes one that holds nothing. */
+export function toldInformer<T extends KubernetesObject>(info: ResourceInfo<T>): ToldInformer<T> {
+  const store = new ObjectStore<T>();
+  const handlers: InformerHandler<T>[] = [];
+  const informer = {
+    info,
+    get: (key: ObjectKey) => store.get(formatKey(key)),
+    list: () => store.list(),
+    byIndex: (index: string, value: string) => store.byIndex(index, value),
+    addIndex: (name: string, keys: (object: T) => readonly string[]) => store.addIndex(name, keys),
+    addHandler: (handler: InformerHandler<T>) => void handlers.push(handler),
+  };
+  return {
+    informer: informer as unknown as Informer<T>,
+    list: () => store.list(),
+    put(object) {
+      const old = store.set(keyOfObject(object), object);
+      for (const handler of handlers)
+        if (old === undefined) handler.onAdd?.(object, false);
+        else handler.onUpdate?.(old, object);
+    },
+    remove(key) {
+      const old = store.delete(key);
+      if (old !== undefined) for (const handler of handlers) handler.onDelete?.(old, false);
+    },
+  };
+}
