@@ -16,6 +16,11 @@ test('fnv: the published test vectors', () => {
   assert.equal(fnv32('foobar'), 0x31f0b262);
   assert.equal(fnv64a('a'), 0xaf63dc4c8601ec8cn);
   assert.equal(fnv64a('foobar'), 0x85944171f73967e8n);
+  // By the definition, over bytes that carry into the upper half.
+  let expected = 0xcbf29ce484222325n;
+  const bytes = Uint8Array.from({ length: 400 }, (_, at) => (at * 167) & 0xff);
+  for (const byte of bytes) expected = BigInt.asUintN(64, (expected ^ BigInt(byte)) * 0x100000001b3n);
+  assert.equal(fnv64a(bytes), expected);
   assert.equal(safeEncode(1234567890), '56789bcdf4');
 });
 
