@@ -107,6 +107,8 @@ export const stages: readonly Stage[] = [
   besideNext(
     isolatedTests('sim', {
       patterns: ['test/sim/**/*.test.ts', 'examples/cluster-tests/**/*.test.ts'],
+      // One thread each; the scenarios, which come last, keep every processor busy to their end.
+      first: ['examples/cluster-tests/month.test.ts', 'test/sim/crashes/controllers.test.ts'],
       concurrency: 2,
       timeoutMs: 1_200_000,
       isSimulated: true,
@@ -114,7 +116,24 @@ export const stages: readonly Stage[] = [
   ),
   sideBySide(
     'integration',
-    isolatedTests('containers', { patterns: ['test/integration/**/*.test.ts'], concurrency: 3, timeoutMs: 1_200_000 }),
+    isolatedTests('containers', {
+      patterns: ['test/integration/**/*.test.ts'],
+      first: [
+        'service-matrix',
+        'many-machines',
+        'dual-stack',
+        'restart',
+        'kubelet-settings',
+        'main-job',
+        'pods',
+        'command-line',
+        'network-policy',
+        'csi',
+      ].map((name) => `test/integration/${name}.test.ts`),
+      // They wait for containers more than they work.
+      concurrency: 4,
+      timeoutMs: 1_200_000,
+    }),
     sharedTests('control planes', {
       patterns: ['test/control-plane/**/*.test.ts', 'examples/{operator,webhook}-test/**/*.test.ts'],
       processes: 1,
