@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ControllerRevision, StatefulSet } from '../api/gen/apps-v1.ts';
+import { formatTime } from '../api/time.ts';
 import { ControllerRevisions, Pods, ResourceQuotas, StatefulSets } from '../api/gen/resources.ts';
 import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
@@ -11,7 +12,8 @@ type Spec = NonNullable<StatefulSet['spec']>;
 
 const labels = { app: 'db' };
 const template = (image: string) => ({ metadata: { labels }, spec: { containers: [{ name: 'c', image }] } });
-const start = (): Promise<ServerHarness> => startServerHarness([createStatefulSetController, createResourceQuotaController]);
+const start = (): Promise<ServerHarness> =>
+  startServerHarness([createStatefulSetController, createResourceQuotaController]);
 const make = (h: ServerHarness, replicas: number, spec: Partial<Spec> = {}): Promise<StatefulSet> =>
   h.create(StatefulSets, {
     metadata: { name: 'db' },
@@ -47,9 +49,13 @@ describe('a StatefulSet', () => {
     await h.finish(succeeded!, 'Succeeded');
     await h.run(1000);
     const during = await uids(h);
-    const same = (now: Record<string, string>): boolean[] => Object.keys(before).map((name) => now[name] === before[name]);
+    const same = (now: Record<string, string>): boolean[] =>
+      Object.keys(before).map((name) => now[name] === before[name]);
     assert.deepEqual(same(during), [true, false, false]);
-    assert.deepEqual((await h.pods()).map(({ metadata }) => metadata.name), ['db-1', 'db-2']);
+    assert.deepEqual(
+      (await h.pods()).map(({ metadata }) => metadata.name),
+      ['db-1', 'db-2'],
+    );
     await hold(h, 'db-0', []);
     await h.run(500);
     assert.deepEqual(same(await uids(h)), [false, false, false]);
@@ -76,8 +82,12 @@ describe('a StatefulSet', () => {
         Pods,
         `default/${name}`,
         (draft) => {
-          const lastTransitionTime = new Date(h.clock.nowMs() - agoMs).toISOString().replace(/\.\d+Z/, 'Z');
-          draft.status = { ...draft.status, phase: 'Running', conditions: [{ type: 'Ready', status, lastTransitionTime }] };
+          const lastTransitionTime = formatTime(h.clock.nowMs() - agoMs);
+          draft.status = {
+            ...draft.status,
+            phase: 'Running',
+            conditions: [{ type: 'Ready', status, lastTransitionTime }],
+          };
         },
         'status',
       );
@@ -163,7 +173,10 @@ describe('a StatefulSet', () => {
       await change(h, (spec) => void (spec.minReadySeconds = 1));
       await h.run(5000);
       const after = await uids(h);
-      assert.deepEqual(Object.keys(before).map((pod) => after[pod] !== before[pod]), [again, again]);
+      assert.deepEqual(
+        Object.keys(before).map((pod) => after[pod] !== before[pod]),
+        [again, again],
+      );
       assert.equal((await h.list(ControllerRevisions)).length, again ? 2 : 1);
       await h.stop();
     });
