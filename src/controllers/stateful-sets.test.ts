@@ -1,6 +1,7 @@
 /** What becomes of a stateful set's pods, claims and revisions in a real server. Upstream: test/integration/statefulset. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { formatTime } from '../api/time.ts';
 import type { ControllerRevision, StatefulSet } from '../api/gen/apps-v1.ts';
 import { formatTime } from '../api/time.ts';
 import { ControllerRevisions, Pods, ResourceQuotas, StatefulSets } from '../api/gen/resources.ts';

@@ -13,11 +13,7 @@ type ClaimSpec = NonNullable<PersistentVolumeClaim['spec']>;
 const start = (): Promise<ServerHarness> =>
   startServerHarness([createPersistentVolumeBinder, createPvcProtectionController, createPvProtectionController]);
 /** `going`: somebody has deleted it, and something holds it. */
-interface Made {
-  readonly metadata: { readonly name: string; readonly labels: object };
-  readonly spec: object;
-  readonly going?: boolean;
-}
+type Made = PersistentVolume & { readonly going?: boolean };
 const volume = (name: string, storage: string, spec: Partial<VolumeSpec> = {}, labels = {}): Made => ({
   metadata: { name, labels },
   spec: {
@@ -119,7 +115,7 @@ describe('volume binder', () => {
           PersistentVolumes,
           going === true ? { ...v, metadata: { ...v.metadata, finalizers: ['a.b/c'] } } : v,
         );
-        if (going === true) await h.remove(PersistentVolumes, v.metadata.name);
+        if (going === true) await h.remove(PersistentVolumes, v.metadata.name ?? '');
       }
       await h.create(PersistentVolumeClaims, claim(spec));
       await h.clock.advance(1000);
