@@ -54,6 +54,12 @@ describe('the template', () => {
     ['may take tolerations', [rest], { ...rest, pod: { tolerations: [{ operator: 'Exists' }] } }, []],
     ['may take gates', [rest], { ...rest, pod: { schedulingGates: [{ name: 'a.b/c' }] } }, []],
     ['may take labels', [rest], { ...rest, labels: { a: 'b' } }, []],
+    [
+      'may not give up what makes pods its own',
+      [rest],
+      { ...rest, labels: { x: 'z' } },
+      ['spec.template.metadata.labels: Invalid value: … `selector` does not match template `labels`'],
+    ],
     ['may say how large', [{ ...rest, pod: sized('1') }], { ...rest, pod: sized('2') }, []],
     ['may say so while it goes on', [rest], { suspend: false, pod: { ...sized('2'), ...onNodes } }, []],
     ['is another program never', [rest], { ...rest, pod: { containers: [{ name: 'c', image: 'other' }] } }, FIXED],

@@ -136,22 +136,25 @@ export function validateJobSpec(spec: JobSpec, field: Field): void {
   else if (policy !== 'OnFailure' && policy !== 'Never') place.notSupported(policy, ['OnFailure', 'Never']);
 }
 
+/** Pods a job makes must be its own: one that does not see them would make others for ever. */
+function validateSelector({ selector, template }: JobSpec, field: Field): void {
+  if (selector === undefined) return field.at('selector').required();
+  validateLabelSelector(selector, field.at('selector'));
+  const labels = template?.metadata?.labels;
+  if (field.errors.length > 0 || compileLabelSelector(selector).matches(labels)) return;
+  field
+    .at('template')
+    .at('metadata')
+    .at('labels')
+    .invalid(labels ?? null, '`selector` does not match template `labels`');
+}
+
 /** A job. */
 export function validateJob(job: Job, field: Field): void {
   const place = field.at('spec');
   const spec = job.spec;
   if (spec === undefined) return place.required();
-  if (spec.selector === undefined) place.at('selector').required();
-  else {
-    validateLabelSelector(spec.selector, place.at('selector'));
-    if (place.errors.length === 0 && !compileLabelSelector(spec.selector).matches(spec.template?.metadata?.labels)) {
-      place
-        .at('template')
-        .at('metadata')
-        .at('labels')
-        .invalid(spec.template?.metadata?.labels ?? null, '`selector` does not match template `labels`');
-    }
-  }
+  validateSelector(spec, place);
   if (spec.completionMode === 'Indexed' && (spec.completions ?? 0) > 0) {
     const podName = `${job.metadata.name ?? ''}-${spec.completions! - 1}`;
     if (isDns1123Subdomain(podName).length > 0 || podName.length > 63) {
@@ -201,6 +204,7 @@ function validateCompletionsUpdate(spec: JobSpec, before: JobSpec, field: Field)
 export function validateJobUpdate(job: Job, old: Job, field: Field): void {
   const place = field.at('spec');
   const [spec, before] = [job.spec!, old.spec!];
+  validateSelector(spec, place);
   validateJobSpec(spec, place);
   validateCompletionsUpdate(spec, before, place.at('completions'));
   validateImmutable(spec.selector, before.selector, place.at('selector'));
