@@ -60,7 +60,10 @@ function gvkOf({ group, version }: ResourceInfo, kind: string): JsonObject {
 }
 
 function objectDefinition({ info, schema }: CustomApi, version: OpenApiVersion): JsonObject {
-  const body: JsonObject = schema === undefined ? { type: 'object' } : shapeFor(schema as JsonObject, version);
+  const isFree = version === 2 && schema?.['x-kubernetes-preserve-unknown-fields'] === true;
+  // Clients of v2 refuse what is not among the properties, where there are any: of an object that may be anything none.
+  if (schema === undefined || isFree) return { type: 'object', ...gvkOf(info, info.kind) };
+  const body = shapeFor(schema as JsonObject, version);
   const given = isObject(body['properties']) ? body['properties'] : {};
   const metadata = metadataRef('meta.v1.ObjectMeta', version);
   return { ...body, type: 'object', properties: { ...given, ...typeMeta, metadata }, ...gvkOf(info, info.kind) };
