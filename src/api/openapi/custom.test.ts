@@ -32,6 +32,14 @@ test('of an object that may be anything no property is named, lest clients refus
     assert.deepEqual(Object.keys(none[version]).sort(), ['type', 'x-kubernetes-group-version-kind']);
 });
 
+test('conformance finds its words in what is explained', () => {
+  const documents = createCustomDocuments('v1.36.0')([{ info, schema: { type: 'object' } }]);
+  const { definitions } = documents.extraV2();
+  const shown = JSON.stringify(definitions);
+  for (const words of ['APIVersion defines', "Standard object's metadata", 'CreationTimestamp is a timestamp'])
+    assert.ok(shown.includes(`"${words}`), words);
+});
+
 test('the properties of a schema are named beside those of all objects', () => {
   const shaped = described({ type: 'object', properties: { spec: { type: 'object' } } });
   for (const version of [2, 3] as const)

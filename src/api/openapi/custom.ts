@@ -41,16 +41,17 @@ function pathsOf({ info }: CustomApi): PathFact[] {
   });
 }
 
+// Conformance looks in what `kubectl explain` says of custom resources for the words each of these begins with.
 const typeMeta: JsonObject = {
   apiVersion: {
     type: 'string',
-    description: 'Version of the schema this object is written in. Servers convert what they know.',
+    description: 'APIVersion defines the schema this object is written in. Servers convert what they know.',
   },
   kind: { type: 'string', description: 'What kind of object this is, in CamelCase. It never changes.' },
 };
 
 function metadataRef(type: string, version: OpenApiVersion): JsonObject {
-  const description = "The object's metadata.";
+  const description = "Standard object's metadata.";
   const reference = refTo(type, version);
   return version === 2 ? { ...reference, description } : { allOf: [reference], description };
 }
