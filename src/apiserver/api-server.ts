@@ -165,6 +165,7 @@ class GenericApiServer implements ApiServer {
       authorizers: deps.authorizers,
       admission,
       watches: this.#watches,
+      crypto: platform.crypto,
       inFlight,
       ...(this.#fairness && { fairness: this.#fairness }),
       metrics,

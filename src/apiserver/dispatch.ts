@@ -2,6 +2,7 @@
 import { methodNotAllowed, noSuchPath } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
 import type { AdmissionChain } from './admission/admission-chain.ts';
+import type { CryptoPort } from '../platform/crypto.ts';
 import { deprecationOf } from './deprecations.ts';
 import { serveConnect } from './endpoints/connect.ts';
 import type { Call } from './endpoints/endpoint.ts';
@@ -19,6 +20,7 @@ import type { RequestScope } from './request-scope.ts';
 export interface DispatchDeps {
   readonly admission: AdmissionChain;
   readonly watches: RunningWatches;
+  readonly crypto: CryptoPort;
 }
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
@@ -61,7 +63,7 @@ export function dispatch(
     case 'list':
       return serveList(call);
     case 'watch':
-      return serveWatch(call, deps.watches);
+      return serveWatch(call, deps);
     case 'create':
       return serveCreate(call);
     case 'update':

@@ -15,9 +15,9 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** The head that accepts the client's key and one of its protocols. */
+/** The head that accepts the client's key and one of its protocols, if it offers any. */
 export async function acceptHead(
-  request: { readonly key: string; readonly protocol: string },
+  request: { readonly key: string; readonly protocol: string | undefined },
   webcrypto: typeof globalThis.crypto,
 ): Promise<string> {
   const digest = await webcrypto.subtle.digest('SHA-1', Buffer.from(request.key + acceptSuffix));
@@ -26,7 +26,7 @@ export async function acceptHead(
     'Upgrade: websocket',
     'Connection: Upgrade',
     `Sec-WebSocket-Accept: ${Buffer.from(digest).toString('base64')}`,
-    `Sec-WebSocket-Protocol: ${request.protocol}`,
+    ...(request.protocol === undefined ? [] : [`Sec-WebSocket-Protocol: ${request.protocol}`]),
   ];
   return `${lines.join('\r\n')}\r\n\r\n`;
 }

@@ -97,6 +97,20 @@ describe('statefulset', () => {
     await h.stop();
   });
 
+  it('stops shrinking while its pods do not work, but for the only one that does not', async () => {
+    const h = await start();
+    const ready = (name: string, status: 'True' | 'False') =>
+      h.update(Pods, `default/${name}`, (pod) => void (pod.status!.conditions = [{ type: 'Ready', status }]), 'status');
+    for (const name of ['db-0', 'db-1', 'db-2']) await ready(name, 'False');
+    await change(h, (spec) => void (spec.replicas = 0));
+    await h.clock.advance(60_000);
+    assert.deepEqual(await names(h), ['db-0', 'db-1', 'db-2']);
+    for (const name of ['db-0', 'db-1']) await ready(name, 'True');
+    await h.run(1000);
+    assert.deepEqual(await names(h), []);
+    await h.stop();
+  });
+
   it('counts from the ordinal it is told', async () => {
     const h = await start({ ordinals: { start: 5 }, replicas: 2 });
     assert.deepEqual(await names(h), ['db-5', 'db-6']);

@@ -118,6 +118,23 @@ describe('deployment', () => {
     await h.stop();
   });
 
+  it('counts revisions beyond the numbers a double holds exactly', async () => {
+    const h = start();
+    h.api.seed(Deployments, web(1));
+    await h.run(1000);
+    h.api.modify<ReplicaSet>(ReplicaSets, `default/${h.api.objects(ReplicaSets)[0]?.metadata.name}`, (set) => ({
+      ...set,
+      metadata: {
+        ...set.metadata,
+        annotations: { ...set.metadata.annotations, 'deployment.kubernetes.io/revision': '3546343826724305832' },
+      },
+    }));
+    change(h, { template: template('v2') });
+    await h.run(1000);
+    assert.equal(deployment(h).metadata.annotations?.['deployment.kubernetes.io/revision'], '3546343826724305833');
+    await h.stop();
+  });
+
   it('recreates: all old pods are gone before the first new one', async () => {
     const h = start();
     h.api.seed(Deployments, web(3, 'v1', { strategy: { type: 'Recreate' } }));

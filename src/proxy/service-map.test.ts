@@ -211,6 +211,7 @@ describe('ports of a service', () => {
     ['not yet allocated', { clusterIP: '', clusterIPs: [] }, {}, false],
     ['an external name', { type: 'ExternalName' }, {}, false],
     ['of another proxy', {}, { 'service.kubernetes.io/service-proxy-name': 'x' }, false],
+    ['labelled headless', {}, { 'service.kubernetes.io/headless': '' }, false],
     ['plain', {}, {}, true],
   ] as const) {
     it(`is ${expected ? '' : 'not '}proxied when ${what}`, () => {

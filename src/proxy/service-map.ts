@@ -30,8 +30,8 @@ export interface ServicePortView extends PolicyEndpoints {
   readonly externalLocal: boolean;
 }
 
-/** Label that hands a service to another proxy. */
-const PROXY_NAME_LABEL = 'service.kubernetes.io/service-proxy-name';
+/** Labels that keep a service from us, whatever their value: it is another proxy's, or nobody's, with its address or without. */
+const EXCLUDING_LABELS = ['service.kubernetes.io/service-proxy-name', 'service.kubernetes.io/headless'];
 const DEFAULT_AFFINITY_SECONDS = 10_800;
 const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
 
@@ -43,7 +43,7 @@ export function isProxied(service: Service): boolean {
     clusterIP !== undefined &&
     clusterIP !== '' &&
     clusterIP !== 'None' &&
-    service.metadata.labels?.[PROXY_NAME_LABEL] === undefined
+    EXCLUDING_LABELS.every((label) => service.metadata.labels?.[label] === undefined)
   );
 }
 

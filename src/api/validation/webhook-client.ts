@@ -1,6 +1,6 @@
 /** How a webhook is reached. Upstream: apiserver/pkg/util/webhook/validation.go. */
 import type { Field } from '../field-error.ts';
-import { isPortNumber } from '../names.ts';
+import { isDns1123Subdomain, isPortNumber } from '../names.ts';
 
 /** Address of a webhook: a URL or a service. */
 export interface WebhookClient {
@@ -40,6 +40,16 @@ export function validateWebhookClient(client: WebhookClient, field: Field): void
   if ((service.namespace ?? '') === '') place.at('namespace').required('service namespace is required');
   if (service.port !== undefined && isPortNumber(service.port).length > 0)
     place.at('port').invalid(service.port, `port is not valid: ${isPortNumber(service.port).join(',')}`);
-  if (service.path !== undefined && !service.path.startsWith('/'))
-    place.at('path').invalid(service.path, `must start with a '/'`);
+  if (service.path !== undefined) validatePath(service.path, place.at('path'));
+}
+
+/** None at all is the root. */
+function validatePath(path: string, place: Field): void {
+  if (path === '' || path === '/') return;
+  if (path === '//') return place.invalid(path, 'segment[0] may not be empty');
+  if (!path.startsWith('/')) return place.invalid(path, `must start with a '/'`);
+  for (const [index, step] of path.slice(1).replace(/\/$/, '').split('/').entries()) {
+    if (step === '') place.invalid(path, `segment[${index}] may not be empty`);
+    else for (const why of isDns1123Subdomain(step)) place.invalid(path, `segment[${index}]: ${why}`);
+  }
 }

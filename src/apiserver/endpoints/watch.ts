@@ -6,6 +6,8 @@ import { untilFresh } from '../generic-registry/freshness.ts';
 import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
 import { negotiate } from '../negotiation.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import type { ByteSink } from '../../platform/streams.ts';
 import { isTrue } from '../request-info.ts';
 import { eventsOf } from '../generic-registry/events.ts';
 import { CACHE_CONTROL, statusOf, warningHeaders } from '../responses.ts';
@@ -15,6 +17,7 @@ import type { ListenerTrigger } from '../watch-cache/watch-cache.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
 import { FlushRounds } from '../watch-cache/flush-rounds.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
+import { overWebSocket, wantsWebSocket, watchMessages } from '../streaming/websocket-stream.ts';
 import type { Call } from './endpoint.ts';
 import { checkListOptions, intParam, revisionParam } from './options.ts';
 import { includeObjectOf } from './table.ts';
@@ -90,7 +93,10 @@ export class RunningWatches {
 }
 
 /** Serves WATCH. */
-export async function serveWatch(call: Call, running: RunningWatches): Promise<ApiResponse> {
+export async function serveWatch(
+  call: Call,
+  { watches: running, crypto }: { readonly watches: RunningWatches; readonly crypto: CryptoPort },
+): Promise<ApiResponse> {
   const { store, scope } = call;
   const { params, request } = scope;
   checkListOptions(params, true);
@@ -114,13 +120,16 @@ export async function serveWatch(call: Call, running: RunningWatches): Promise<A
   const encoder = frameEncoder(store, form, includeObjectOf(params));
   const watcher = await openWatch<Uint8Array>(call, running, { sink, encoder, selection });
   const leave = follow(call, running, watcher as Watcher<never>);
-  const contentType =
-    form.serialization === 'protobuf' ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json';
+  const isProtobuf = form.serialization === 'protobuf';
+  const contentType = isProtobuf ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json';
+  const run = (out: ByteSink): Promise<void> => sink.run(out).finally(leave);
+  if (wantsWebSocket(request))
+    return overWebSocket({ request, crypto }, watchMessages(request, isProtobuf), { run, dispose: leave });
   return {
     kind: 'stream',
     status: 200,
     headers: { 'content-type': contentType, 'cache-control': CACHE_CONTROL, ...warningHeaders(scope.warnings) },
-    run: (out) => sink.run(out).finally(leave),
+    run,
   };
 }
 

@@ -8,6 +8,7 @@ import type { StatusError } from '../../api/status-error.ts';
 import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { createDuplexPair } from '../../platform/sim/streams.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { KubeletCall } from '../registry/services.ts';
 import { createKubeletConnector } from './kubelet-connector.ts';
@@ -112,6 +113,18 @@ const messageOf = (work: () => unknown): string => {
     return (error as StatusError).message;
   }
 };
+
+test('a log comes over a WebSocket to whom asks for one', async () => {
+  const { connector, call } = await createFixture(echo);
+  const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+  const response = await connector.connectPod(pod, 'log', call('/log', { headers, wantsUpgrade: true }));
+  assert.equal(response.kind, 'upgrade');
+  const [client, server] = createDuplexPair();
+  if (response.kind === 'upgrade') void response.accept(server);
+  let received = '';
+  for await (const chunk of client.incoming) received += Buffer.from(chunk).toString('latin1');
+  assert.match(received, /GET \/containerLogs\/default\/web\/a\?/);
+});
 
 test('the container meant', () => {
   const two: Pod = {

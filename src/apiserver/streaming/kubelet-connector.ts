@@ -12,6 +12,7 @@ import { openTunnel, isUpgradeRequest } from '../../component-helpers/streaming/
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpAnswer, Net, TlsOptions } from '../../platform/net.ts';
 import type { Random } from '../../platform/random.ts';
+import type { ByteSink } from '../../platform/streams.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { KubeletCall, KubeletConnector } from '../registry/services.ts';
 import { dialError, kubeletRefusal } from './backend-error.ts';
@@ -20,6 +21,7 @@ import { kubeletBaseUrl } from './kubelet-location.ts';
 import { containerOf, logQuery, portForwardQuery, streamOptions, streamQuery } from './pod-options.ts';
 import { nodeLocation, podLocation, resolveLocation, serviceLocation, type ProxyLocation } from './proxy-location.ts';
 import { translateStreams, wantsTranslation } from './stream-translator.ts';
+import { logMessages, overWebSocket, wantsWebSocket } from './websocket-stream.ts';
 
 /** What the connector needs. */
 export interface KubeletConnectorDeps {
@@ -83,18 +85,17 @@ async function podLogs(deps: KubeletConnectorDeps, pod: Pod, { request }: Kubele
     throw dialError(error);
   }
   if (answer.status < 200 || answer.status > 206) throw await kubeletRefusal(answer, { resource: 'pods/log', name });
-  return {
-    kind: 'stream',
-    status: 200,
-    headers: { 'content-type': 'text/plain' },
-    async run(sink) {
-      try {
-        for await (const chunk of answer.body) await sink.write(chunk);
-      } finally {
-        answer.cancel();
-      }
-    },
+  const run = async (sink: ByteSink): Promise<void> => {
+    try {
+      for await (const chunk of answer.body) await sink.write(chunk);
+    } finally {
+      answer.cancel();
+    }
   };
+  const form = logMessages(request);
+  if (wantsWebSocket(request) && form !== undefined)
+    return overWebSocket({ request, crypto: deps.crypto }, form, { run, dispose: () => answer.cancel() });
+  return { kind: 'stream', status: 200, headers: { 'content-type': 'text/plain' }, run };
 }
 
 interface StreamOrder {

@@ -18,29 +18,42 @@ const NOT_COPIED = new Set([
 ]);
 const MAX_HISTORY_LENGTH = 2000;
 
+/** A revision as it stands in an annotation, of 64 bits; undefined when it is none. */
+export function parseRevision(text: string | undefined): bigint | undefined {
+  if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
+  const revision = BigInt(text.replace('+', ''));
+  return BigInt.asIntN(64, revision) === revision ? revision : undefined;
+}
+
 /** The revision of a set; 0 when it has none. */
-export function revisionOf(set: ReplicaSet): number {
-  const number = Number(set.metadata.annotations?.[REVISION] ?? '0');
-  return Number.isInteger(number) ? number : 0;
+export function revisionOf(set: ReplicaSet): bigint {
+  return parseRevision(set.metadata.annotations?.[REVISION]) ?? 0n;
+}
+
+/** For sorting: negative when the set's revision is the lower one. */
+export function compareRevisions(a: ReplicaSet, b: ReplicaSet): number {
+  const difference = revisionOf(a) - revisionOf(b);
+  return difference === 0n ? 0 : difference < 0n ? -1 : 1;
 }
 
 /** The highest revision among the sets. */
-export function maxRevision(sets: readonly ReplicaSet[]): number {
-  return Math.max(0, ...sets.map(revisionOf));
+export function maxRevision(sets: readonly ReplicaSet[]): bigint {
+  return sets.map(revisionOf).reduce((highest, each) => (each > highest ? each : highest), 0n);
 }
 
 /** The annotations a new (or again new) ReplicaSet of the Deployment bears; `old` when they are right already. */
 export function newSetAnnotations(
   deployment: Deployment,
   old: Record<string, string>,
-  newRevision: number,
+  newRevision: bigint,
 ): Record<string, string> {
   const next = { ...old };
   for (const [name, value] of Object.entries(deployment.metadata.annotations ?? {})) {
     if (!NOT_COPIED.has(name)) next[name] = value;
   }
   const oldRevision = old[REVISION] ?? '';
-  if (!(Number(oldRevision === '' ? '0' : oldRevision) < newRevision)) return next;
+  const before = oldRevision === '' ? 0n : parseRevision(oldRevision);
+  if (before === undefined || before >= newRevision) return next;
   next[REVISION] = String(newRevision);
   if (oldRevision !== '') next[REVISION_HISTORY] = appendHistory(old[REVISION_HISTORY], oldRevision);
   return next;

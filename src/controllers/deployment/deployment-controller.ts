@@ -106,7 +106,7 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
   async function rollBack(
     context: SetsContext,
     deployment: Deployment,
-    { owned, wish }: { readonly owned: readonly ReplicaSet[]; readonly wish: number },
+    { owned, wish }: { readonly owned: readonly ReplicaSet[]; readonly wish: bigint },
   ): Promise<void> {
     const rollout = await resolveSets(context, { deployment, sets: owned, create: true });
     const plan = planRollback(rollout.deployment, allOf(rollout), wish);

@@ -33,13 +33,13 @@ export async function resolveSets(
   of: { readonly deployment: Deployment; readonly sets: readonly ReplicaSet[]; readonly create: boolean },
 ): Promise<Rollout> {
   const split = splitSets(of.deployment, of.sets);
-  const revision = maxRevision(split.oldSets) + 1;
+  const revision = maxRevision(split.oldSets) + 1n;
   if (split.newSet !== undefined) return await refresh(context, { ...split, deployment: of.deployment }, revision);
   if (!of.create) return { ...split, deployment: of.deployment };
   return await createNewSet(context, { ...split, deployment: of.deployment }, revision);
 }
 
-async function refresh(context: SetsContext, rollout: Rollout, revision: number): Promise<Rollout> {
+async function refresh(context: SetsContext, rollout: Rollout, revision: bigint): Promise<Rollout> {
   const { deployment } = rollout;
   let newSet = rollout.newSet as ReplicaSet;
   const annotations = newSetAnnotations(deployment, newSet.metadata.annotations ?? {}, revision);
@@ -89,7 +89,7 @@ async function setProgress(
   });
 }
 
-function buildNewSet(rollout: Rollout, revision: number): ReplicaSet {
+function buildNewSet(rollout: Rollout, revision: bigint): ReplicaSet {
   const { deployment } = rollout;
   const spec = deployment.spec as NonNullable<Deployment['spec']>;
   const hash = computePodTemplateHash(spec.template, deployment.status?.collisionCount);
@@ -124,7 +124,7 @@ function buildNewSet(rollout: Rollout, revision: number): ReplicaSet {
   };
 }
 
-async function createNewSet(context: SetsContext, rollout: Rollout, revision: number): Promise<Rollout> {
+async function createNewSet(context: SetsContext, rollout: Rollout, revision: bigint): Promise<Rollout> {
   const { writer } = context;
   const { deployment } = rollout;
   const wanted = buildNewSet(rollout, revision);

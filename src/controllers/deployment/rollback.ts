@@ -3,7 +3,7 @@
  * controller/deployment rollback.go. Clients of today change the template themselves (`kubectl rollout undo`).
  */
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
-import { revisionOf, rolledBackAnnotations, ROLLBACK_TO } from './annotations.ts';
+import { compareRevisions, parseRevision, revisionOf, rolledBackAnnotations, ROLLBACK_TO } from './annotations.ts';
 import { equalIgnoringHash, HASH_LABEL } from './replica-sets.ts';
 
 /** What to write, and what to say of it once it is written. */
@@ -16,21 +16,20 @@ export interface Rollback {
 }
 
 /** The revision that is asked for, 0 for the one before; undefined when none is. */
-export function rollbackWish({ metadata }: Deployment): number | undefined {
-  const text = metadata.annotations?.[ROLLBACK_TO];
-  return text !== undefined && /^[+-]?\d+$/.test(text) ? Number(text) : undefined;
+export function rollbackWish({ metadata }: Deployment): bigint | undefined {
+  return parseRevision(metadata.annotations?.[ROLLBACK_TO]);
 }
 
 /** Fulfils the wish as far as the sets allow. */
-export function planRollback(deployment: Deployment, sets: readonly ReplicaSet[], wish: number): Rollback {
+export function planRollback(deployment: Deployment, sets: readonly ReplicaSet[], wish: bigint): Rollback {
   const warning = (reason: string, message: string): Rollback => ({
     deployment: withoutWish(deployment),
     type: 'Warning',
     reason: `DeploymentRollback${reason}`,
     message,
   });
-  const revision = wish === 0 ? lastRevision(sets) : wish;
-  if (revision === 0) return warning('RevisionNotFound', 'Unable to find last revision.');
+  const revision = wish === 0n ? lastRevision(sets) : wish;
+  if (revision === 0n) return warning('RevisionNotFound', 'Unable to find last revision.');
   const set = sets.find((each) => revisionOf(each) === revision);
   if (set === undefined) return warning('RevisionNotFound', 'Unable to find the revision to rollback to.');
   const { name } = deployment.metadata;
@@ -48,8 +47,9 @@ export function planRollback(deployment: Deployment, sets: readonly ReplicaSet[]
 }
 
 /** The second highest; 0 without one. */
-function lastRevision(sets: readonly ReplicaSet[]): number {
-  return sets.map(revisionOf).sort((a, b) => b - a)[1] ?? 0;
+function lastRevision(sets: readonly ReplicaSet[]): bigint {
+  const second = [...sets].sort(compareRevisions).at(-2);
+  return second === undefined ? 0n : revisionOf(second);
 }
 
 function withoutWish(deployment: Deployment): Deployment {

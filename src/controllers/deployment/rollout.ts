@@ -3,7 +3,7 @@
  * controller/deployment rolling, recreate and sync.scale.
  */
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
-import { revisionOf } from './annotations.ts';
+import { compareRevisions } from './annotations.ts';
 import type { DeploymentWriter } from './deployment-writer.ts';
 import type { Rollout } from './new-replica-set.ts';
 import {
@@ -96,7 +96,7 @@ export async function cleanUpHistory(writer: DeploymentWriter, rollout: Rollout)
   const limit = rollout.deployment.spec?.revisionHistoryLimit;
   if (limit === undefined) return;
   const alive = rollout.oldSets.filter((set) => set.metadata.deletionTimestamp === undefined);
-  const surplus = [...alive].sort((a, b) => revisionOf(a) - revisionOf(b)).slice(0, Math.max(0, alive.length - limit));
+  const surplus = [...alive].sort(compareRevisions).slice(0, Math.max(0, alive.length - limit));
   for (const set of surplus) {
     const settled = (set.metadata.generation ?? 0) <= (set.status?.observedGeneration ?? 0);
     if (replicasOf(set) === 0 && (set.status?.replicas ?? 0) === 0 && settled) await writer.deleteSet(set);

@@ -50,7 +50,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
     .filter((pod) => ordinalOf(pod) >= 0 && !inRange(set, ordinalOf(pod)))
     .sort((a, b) => ordinalOf(b) - ordinalOf(a));
   if (!planReplicas(view, replicas, draft)) return { ...draft, condemned: [], remove: [] };
-  const going = planCondemned(set, condemned);
+  const going = planCondemned(view, condemned);
   const settled = condemned.length === 0 || (allowsBurst(set) && going.length === 0);
   return { ...draft, condemned, remove: settled ? planUpdate(view, replicas) : going };
 }
@@ -93,12 +93,14 @@ function revisionForNew({ set, currentRevision, updateRevision }: StatefulView, 
   return index < kept ? currentRevision : updateRevision;
 }
 
-function planCondemned(set: StatefulSet, condemned: readonly Pod[]): Pod[] {
+function planCondemned({ set, nowMs }: StatefulView, condemned: readonly Pod[]): Pod[] {
   const alive = condemned.filter((pod) => pod.metadata.deletionTimestamp === undefined);
   if (allowsBurst(set)) return alive;
-  // One at a time: while one goes, the next waits. An unhealthy one may go: all replicas below are healthy here.
-  const [first] = condemned;
-  return first === undefined || first.metadata.deletionTimestamp !== undefined ? [] : [first];
+  const [first, ...below] = condemned;
+  // One at a time: while one goes, the next waits. One that does not work waits too, until all below it do.
+  if (first === undefined || first.metadata.deletionTimestamp !== undefined) return [];
+  const healthy = (pod: Pod): boolean => isHealthy(set, pod, nowMs);
+  return healthy(first) || below.every(healthy) ? [first] : [];
 }
 
 /** How many pods of so many an update may replace at once. */

@@ -61,7 +61,8 @@ function statusOfMissing(
   input: ContainerStatusesInput,
 ): ContainerStatus {
   if (previous?.state?.terminated !== undefined) return previous;
-  const initializing = input.kind === 'container' && (input.pod.spec?.initContainers ?? []).length > 0;
+  // Of init containers too: clients count them, and show any other reason in the place of the count.
+  const initializing = (input.pod.spec?.initContainers ?? []).length > 0;
   const status: ContainerStatus = {
     name: container.name,
     image: container.image ?? '',

@@ -107,6 +107,22 @@ describe('pod status', () => {
     assert.equal(status.podIP, undefined);
   });
 
+  it('waits with PodInitializing where there are init containers, these too', () => {
+    const init = { name: 'init', image: 'busybox:1' };
+    const status = generate({
+      spec: { containers: [{ name: 'app', image: 'busybox:1' }], initContainers: [init, { ...init, name: 'second' }] },
+    });
+    const all = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+    assert.deepEqual(
+      all.map(({ name, state }) => [name, state?.waiting?.reason]),
+      [
+        ['init', 'PodInitializing'],
+        ['second', 'PodInitializing'],
+        ['app', 'PodInitializing'],
+      ],
+    );
+  });
+
   it('shows a running container with its times and ids', () => {
     const status = generate({ runtimeStatus: runtimeStatus(container({})) });
     assert.equal(status.phase, 'Running');

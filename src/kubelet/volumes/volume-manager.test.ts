@@ -187,7 +187,7 @@ test('tokens are private when the pod has a user or an fsGroup', async (t) => {
   );
   const dir = fixture.manager.mountedVolumes('uid-1').get('token')!.hostPath;
   const { uid, gid, mode } = await fixture.platform.files.stat(`${dir}/token`);
-  assert.deepEqual({ uid, gid, mode }, { uid: 1000, gid: 2000, mode: 0o660 });
+  assert.deepEqual({ uid, gid, mode }, { uid: 1000, gid: 2000, mode: 0o640 });
 });
 
 test('downward API volumes follow labels', async (t) => {

@@ -4,7 +4,10 @@ import { writeAtomically } from './atomic-writer.ts';
 import { fsGroupOf, setVolumeOwnership } from './volume-ownership.ts';
 import type { SetUpRequest, SetUpResult, VolumePluginDeps } from './volume-plugin.ts';
 
-/** Creates the directory, writes what changed, and answers that the volume is ready and read-only for containers. */
+/**
+ * Creates the directory, writes what changed, and answers that the volume is ready and read-only for containers. The
+ * pod's group may read what the mode alone would keep from it, and not write.
+ */
 export async function writeContent(
   request: SetUpRequest,
   payload: Payload,
@@ -13,7 +16,7 @@ export async function writeContent(
   const { files, clock, random } = deps.platform;
   const { dir, pod } = request;
   const { fsGroup } = fsGroupOf(pod);
-  const own = (path: string): Promise<void> => setVolumeOwnership({ files, path, fsGroup, readOnly: false });
+  const own = (path: string): Promise<void> => setVolumeOwnership({ files, path, fsGroup, readOnly: true });
   await files.makeDir(dir, { mode: 0o777 });
   const changed = await writeAtomically({
     files,

@@ -1,0 +1,52 @@
+/** What is said of custom resources to clients of OpenAPI v2 and v3. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
+import { ConfigMaps } from '../gen/resources.ts';
+import type { ResourceInfo } from '../resource-info.ts';
+import { createCustomDocuments } from './custom.ts';
+
+const info: ResourceInfo = {
+  ...ConfigMaps,
+  group: 'example.com',
+  kind: 'Widget',
+  listKind: 'WidgetList',
+  resource: 'widgets',
+};
+
+function described(schema: JSONSchemaProps | undefined): Record<2 | 3, Record<string, unknown>> {
+  const documents = createCustomDocuments('v1.36.0')([{ info, schema }]);
+  const v3 = documents.extraV3.get('apis/example.com/v1') as unknown as {
+    components: { schemas: Record<string, Record<string, unknown>> };
+  };
+  const name = 'com.example.v1.Widget';
+  return { 2: documents.extraV2().definitions[name] as Record<string, unknown>, 3: v3.components.schemas[name]! };
+}
+
+test('of an object that may be anything no property is named, lest clients refuse the others', () => {
+  const free = described({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
+  assert.deepEqual(Object.keys(free[2]).sort(), ['type', 'x-kubernetes-group-version-kind']);
+  assert.ok('properties' in free[3]);
+  const none = described(undefined);
+  for (const version of [2, 3] as const)
+    assert.deepEqual(Object.keys(none[version]).sort(), ['type', 'x-kubernetes-group-version-kind']);
+});
+
+test('conformance finds its words in what is explained', () => {
+  const documents = createCustomDocuments('v1.36.0')([{ info, schema: { type: 'object' } }]);
+  const { definitions } = documents.extraV2();
+  const shown = JSON.stringify(definitions);
+  for (const words of ['APIVersion defines', "Standard object's metadata", 'CreationTimestamp is a timestamp'])
+    assert.ok(shown.includes(`"${words}`), words);
+});
+
+test('the properties of a schema are named beside those of all objects', () => {
+  const shaped = described({ type: 'object', properties: { spec: { type: 'object' } } });
+  for (const version of [2, 3] as const)
+    assert.deepEqual(Object.keys(shaped[version]['properties'] as object).sort(), [
+      'apiVersion',
+      'kind',
+      'metadata',
+      'spec',
+    ]);
+});
