@@ -4,6 +4,7 @@ import { abortable, aborted, linkedController } from './abort.ts';
 import { createDeferred } from './deferred.ts';
 import { deepEqual } from './equal.ts';
 import { fnv32, fnv32a, fnv64a, safeEncode } from './fnv.ts';
+import { parseGoBoolean } from './go-boolean.ts';
 import { Lru } from './lru.ts';
 import { stableStringify } from './stable-json.ts';
 
@@ -21,6 +22,11 @@ test('fnv: the published test vectors', () => {
   for (const byte of bytes) expected = BigInt.asUintN(64, (expected ^ BigInt(byte)) * 0x100000001b3n);
   assert.equal(fnv64a(bytes), expected);
   assert.equal(safeEncode(1234567890), '56789bcdf4');
+});
+
+test('booleans are the words that Go takes', () => {
+  const parsed = ['1', 't', 'True', 'TRUE', '0', 'F', 'false', '', 'yes', 'tRUE'].map(parseGoBoolean);
+  assert.deepEqual(parsed, [true, true, true, true, false, false, false, undefined, undefined, undefined]);
 });
 
 test('lru drops the least recently used', () => {

@@ -89,6 +89,39 @@ describe('endpointslice and endpoints', () => {
     await h.stop();
   });
 
+  for (const [count, isTogether] of [
+    [20, false],
+    [300, true],
+  ] as const)
+    it(`of ${count} pods, changes one after another are written ${isTogether ? 'together' : 'at once'}`, async () => {
+      const h = start();
+      h.api.seed(Services, service());
+      for (let index = 0; index < count; index++) h.api.seed(Pods, pod(index, { ready: false }));
+      await h.clock.advance(1_000);
+      const unready = (): number[] => [
+        h.api.objects(Endpoints)[0]?.subsets?.[0]?.notReadyAddresses?.length ?? 0,
+        slices(h).reduce(
+          (sum, { endpoints = [] }) => sum + endpoints.filter((e) => e.conditions?.ready !== true).length,
+          0,
+        ),
+      ];
+      assert.deepEqual(unready(), [count, count]);
+      const seen: number[][] = [];
+      for (let index = 0; index < 10; index++) {
+        h.api.modify<Pod>(Pods, `default/web-${index}`, () => pod(index));
+        await h.clock.advance(1);
+        seen.push(unready());
+      }
+      const left = Array.from({ length: 10 }, (_, index) => (isTogether ? count : count - 1 - index));
+      assert.deepEqual(
+        seen,
+        left.map((number) => [number, number]),
+      );
+      await h.clock.advance(50);
+      assert.deepEqual(unready(), [count - 10, count - 10]);
+      await h.stop();
+    });
+
   for (const [wish, hints] of [
     [undefined, [undefined, undefined]],
     ['PreferClose', [{ forZones: [{ name: 'z1' }] }, undefined]],

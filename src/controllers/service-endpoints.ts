@@ -88,17 +88,18 @@ function endpointFacts(pod: Pod): string {
   ]);
 }
 
-/** Calls `enqueue` with the keys of the Services a pod's change concerns, and of changed Services. */
+/** Calls `enqueue` with the keys of changed Services, `enqueueForPod` with those of Services a pod's change concerns. */
 export function watchServicesAndPods(deps: {
   readonly services: Informer<Service>;
   readonly pods: Informer<Pod>;
   enqueue(key: string): void;
+  enqueueForPod(key: string): void;
 }): void {
-  const { services, pods, enqueue } = deps;
+  const { services, pods, enqueue, enqueueForPod } = deps;
   const enqueueFor = (pod: Pod): void => {
     for (const service of services.list(pod.metadata.namespace)) {
       if (hasManagedEndpoints(service) && compileLabelMap(service.spec?.selector).matches(pod.metadata.labels))
-        enqueue(keyOfObject(service));
+        enqueueForPod(keyOfObject(service));
     }
   };
   services.addHandler({
@@ -146,7 +147,7 @@ export function createTriggerTimes(): TriggerTimes {
       seen.set(key, now);
       // Seen for the first time (after a restart, say) nothing is known about what changed.
       const changed = [...now]
-        .filter(([name, time]) => !(parseTime(time) <= parseTime(before?.get(name))))
+        .filter(([name, time]) => before?.get(name) !== time && !(parseTime(time) <= parseTime(before?.get(name))))
         .map(([, time]) => time);
       return changed.sort()[0];
     },

@@ -25,25 +25,27 @@ export class SubsetPacker {
 
   /** In canonical order. */
   subsets(): EndpointSubset[] {
-    const groups = Map.groupBy(this.#slots.values(), ({ members }) =>
+    const slots = [...this.#slots.values()];
+    if (slots.length === 1) return [subsetOf(slots)];
+    const groups = Map.groupBy(slots, ({ members }) =>
       JSON.stringify([...members].map(([key, { ready }]) => `${key}${ready}`).sort()),
     );
-    return [...groups.values()].map(subsetOf).sort((a, b) => compareText(JSON.stringify(a), JSON.stringify(b)));
+    return sortedBy([...groups.values()].map(subsetOf), JSON.stringify);
   }
 }
 
 function subsetOf(slots: readonly Slot[]): EndpointSubset {
   const members = [...(slots[0] as Slot).members.values()];
   const addressesOf = (ready: boolean): EndpointAddress[] =>
-    members
-      .filter((member) => member.ready === ready)
-      .map(({ address }) => address)
-      .sort((a, b) => compareText(`${a.ip} ${a.targetRef?.uid}`, `${b.ip} ${b.targetRef?.uid}`));
+    sortedBy(
+      members.filter((member) => member.ready === ready).map(({ address }) => address),
+      ({ ip, targetRef }) => `${ip} ${targetRef?.uid}`,
+    );
   const [addresses, notReadyAddresses] = [addressesOf(true), addressesOf(false)];
-  const ports = slots
-    .map(({ port }) => port)
-    .filter((port) => port !== undefined)
-    .sort((a, b) => compareText(portText(a), portText(b)));
+  const ports = sortedBy(
+    slots.map(({ port }) => port).filter((port) => port !== undefined),
+    portText,
+  );
   return {
     ...(addresses.length === 0 ? {} : { addresses }),
     ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
@@ -55,7 +57,9 @@ function portText(port: EndpointPort): string {
   return `${port.name ?? ''} ${port.protocol} ${port.port}`;
 }
 
-/** By code units. */
-export function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+/** By the code units of a text, which is made once of each. */
+function sortedBy<T>(list: readonly T[], textOf: (item: T) => string): T[] {
+  const keyed = list.map((item) => ({ item, text: textOf(item) }));
+  keyed.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
+  return keyed.map(({ item }) => item);
 }

@@ -124,6 +124,13 @@ test('ServiceAccount', async (t) => {
       },
     ]);
   });
+  await t.test('what the volume is made from is the same for all, and none may change it', async () => {
+    const [one, other] = [await run(podOf()), await run(podOf())].map(
+      ({ volumes }) => volumes![0]!.projected!.sources!,
+    );
+    assert.equal(one![1], other![1]);
+    assert.throws(() => one![1]!.configMap!.items!.pop(), TypeError);
+  });
   const own = { name: 'x', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' };
   const mounts: readonly [string, Partial<PodSpec>, Partial<ServiceAccount>, number][] = [
     ['not wanted by the account', {}, { automountServiceAccountToken: false }, 0],
@@ -250,6 +257,16 @@ test('DefaultTolerationSeconds', async (t) => {
         ...added.map((a) => ({ key: key(a), operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 })),
       ]);
     });
+  await t.test('the same for all, that none may change', async () => {
+    const plugin = createDefaultTolerationSeconds();
+    const pods = [podOf(), podOf()];
+    for (const pod of pods) await admit(plugin, Pods, { object: pod });
+    const [one, other] = pods.map((pod) => pod.spec!.tolerations!);
+    assert.equal(one![0], other![0]);
+    assert.throws(() => (one![0]!.tolerationSeconds = 1), TypeError);
+    one!.pop(); // The list is the pod's own.
+    assert.equal(other!.length, 2);
+  });
 });
 
 test('TaintNodesByCondition taints once', async () => {

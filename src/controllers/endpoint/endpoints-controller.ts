@@ -9,6 +9,7 @@ import { Endpoints, Pods, Services } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Endpoints as EndpointsObject, Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { createBatchPeriods } from '../batch-period.ts';
 import {
   createTriggerTimes,
   hasManagedEndpoints,
@@ -25,7 +26,7 @@ import {
   type Controller,
   type ControllerDeps,
 } from '../controller.ts';
-import { canonicalSubsets, subsetsOf } from './subsets.ts';
+import { sameSubsets, subsetsOf } from './subsets.ts';
 
 const ACCOUNT = 'endpoint-controller';
 const WORKERS = 5;
@@ -41,6 +42,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
   const pods = deps.informers.informer(Pods);
   const endpoints = deps.informers.informer(Endpoints);
   const triggers = createTriggerTimes();
+  const periods = createBatchPeriods();
   /** Services that were seen to go and whose Endpoints may be there yet, whatever the cache shows of them. */
   const gone = new Set<string>();
 
@@ -59,6 +61,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     gone.delete(key);
     if (!hasManagedEndpoints(service)) return;
     const selected = selectedPods(service, pods);
+    periods.saw(key, selected.length);
     const current = endpoints.get(parseKey(key));
     const next = desired(service, {
       current,
@@ -83,6 +86,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
 
   async function removeWithService(key: string, signal: AbortSignal): Promise<void> {
     triggers.forget(key);
+    periods.forget(key);
     const current = endpoints.get(parseKey(key));
     const goes = gone.has(key) || current?.metadata.labels?.[MANAGED_BY] === ACCOUNT;
     if (!goes) return;
@@ -99,12 +103,19 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
   }
 
   services.addHandler({ onDelete: (service) => void gone.add(keyOfObject(service)) });
-  watchServicesAndPods({ services, pods, enqueue: (key) => loop.queue.add(key) });
+  const enqueueInTime = (key: string): void => loop.queue.addAfter(key, periods.ms(key));
+  watchServicesAndPods({
+    services,
+    pods,
+    enqueue: (key) => loop.queue.add(key),
+    enqueueForPod: enqueueInTime,
+  });
+  // Mostly what was written here: no reason to look at once.
   endpoints.addHandler({
     // At start, Endpoints of Services deleted meanwhile must go.
-    onAdd: (object) => loop.queue.add(keyOfObject(object)),
-    onUpdate: (_, object) => loop.queue.add(keyOfObject(object)),
-    onDelete: (object) => loop.queue.add(keyOfObject(object)),
+    onAdd: (object) => enqueueInTime(keyOfObject(object)),
+    onUpdate: (_, object) => enqueueInTime(keyOfObject(object)),
+    onDelete: (object) => enqueueInTime(keyOfObject(object)),
   });
   return loop;
 }
@@ -127,7 +138,7 @@ function desired(service: Service, { current, subsets, truncated, triggerTime }:
     current !== undefined &&
     capacityRight &&
     deepEqual(current.metadata.labels ?? {}, labels) &&
-    deepEqual(canonicalSubsets(current.subsets), canonicalSubsets(subsets))
+    sameSubsets(current.subsets, subsets)
   )
     return undefined;
   const { [TRIGGER_TIME_ANNOTATION]: _, [OVER_CAPACITY]: __, ...annotations } = current?.metadata.annotations ?? {};

@@ -1,24 +1,36 @@
 /** Subsets of Endpoints from pods. Pure. Upstream: pkg/controller/endpoint. */
+import { deepEqual } from '../../base/equal.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 import { parseIp } from '../../base/cidr.ts';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service } from '../../api/gen/core-v1.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
-import { compareText, SubsetPacker } from '../subset-packer.ts';
+import { SubsetPacker } from '../subset-packer.ts';
 import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
 
 /** More addresses than this are cut off, ready ones last. */
 export const MAX_ADDRESSES = 1000;
 
-/** The same subsets in one order, for comparing: whoever stored them may have sorted them otherwise. */
-export function canonicalSubsets(subsets: readonly EndpointSubset[] | undefined): EndpointSubset[] {
-  const sorted = <T>(list: readonly T[] | undefined): T[] =>
-    [...(list ?? [])].sort((a, b) => compareText(stableStringify(a), stableStringify(b)));
-  return sorted(
-    (subsets ?? []).map((s) => ({
-      addresses: sorted(s.addresses),
-      notReadyAddresses: sorted(s.notReadyAddresses),
-      ports: sorted(s.ports),
-    })),
+/** Whether the subsets are the same, in whatever order: whoever stored them may have sorted them otherwise. */
+export function sameSubsets(
+  a: readonly EndpointSubset[] | undefined = [],
+  b: readonly EndpointSubset[] | undefined = [],
+): boolean {
+  if (deepEqual(a, b)) return true;
+  return countsOf(a) === countsOf(b) && canonicalText(a) === canonicalText(b);
+}
+
+/** How many there are of each: most that differ do so here, and thousands are quickly counted. */
+function countsOf(subsets: readonly EndpointSubset[]): string {
+  const counts = subsets.map((s) =>
+    [s.addresses, s.notReadyAddresses, s.ports].map((list) => list?.length ?? 0).join(),
+  );
+  return counts.sort().join(';');
+}
+
+function canonicalText(subsets: readonly EndpointSubset[]): string {
+  const sorted = (list: readonly unknown[] | undefined): string[] => (list ?? []).map(stableStringify).sort();
+  return JSON.stringify(
+    subsets.map((s) => JSON.stringify([s.addresses, s.notReadyAddresses, s.ports].map(sorted))).sort(),
   );
 }
 

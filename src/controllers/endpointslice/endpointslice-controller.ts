@@ -10,6 +10,7 @@ import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Node, Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
+import { createBatchPeriods } from '../batch-period.ts';
 import { createTriggerTimes, hasManagedEndpoints, selectedPods, watchServicesAndPods } from '../service-endpoints.ts';
 import { createEndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
 import {
@@ -46,6 +47,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
   const metrics = createEndpointSliceMetrics(deps.platform.metrics, 'endpoint_slice_controller');
   const syncs = createSyncMetrics(deps.platform.metrics);
   const triggers = createTriggerTimes();
+  const periods = createBatchPeriods();
   /** What was said of a service's hints last, by key and address type. */
   const topology = new Map<string, string>();
   const shares = (): ReturnType<typeof zoneShares> => zoneShares(nodes.list());
@@ -82,10 +84,12 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     if (service === undefined) {
       for (const type of ADDRESS_TYPES) topology.delete(`${key}/${type}`);
       forget(key);
+      periods.forget(key);
       return triggers.forget(key);
     }
     if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return forget(key);
     const selected = selectedPods(service, pods);
+    periods.saw(key, selected.length);
     const triggerTime = triggers.since(service, selected);
     const existing = slices.byIndex(BY_SERVICE, key).filter((slice) => slice.metadata.deletionTimestamp === undefined);
     const types = addressTypesOf(service);
@@ -152,10 +156,17 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     }
   }
 
-  watchServicesAndPods({ services, pods, enqueue: (key) => loop.queue.add(key) });
+  const enqueueInTime = (key: string): void => loop.queue.addAfter(key, periods.ms(key));
+  watchServicesAndPods({
+    services,
+    pods,
+    enqueue: (key) => loop.queue.add(key),
+    enqueueForPod: enqueueInTime,
+  });
+  // Mostly what was written here: no reason to look at once. Upstream waits a second (endpointSliceChangeMinSyncDelay).
   const onSlice = (slice: EndpointSlice): void => {
     const key = serviceKeyOf(slice);
-    if (key !== undefined) loop.queue.add(key);
+    if (key !== undefined) enqueueInTime(key);
   };
   slices.addHandler({
     onAdd: onSlice,

@@ -2,6 +2,7 @@
  * Flags that set fields of the configuration, and early flags that were removed. Upstream: AddKubeletConfigFlags. A flag
  * given wins over file and drop-ins; feature gates are merged one by one.
  */
+import { parseGoBoolean } from '../../base/go-boolean.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { FieldRow, FieldTable } from './field-table.ts';
 import { FIELDS, type GivenConfiguration } from './fields.ts';
@@ -58,9 +59,10 @@ function invalid(flag: string, text: string, why: string): KubeletFlagError {
 }
 
 function boolOf(flag: string, text: string): boolean {
-  if (['', 'true', 't', 'T', 'TRUE', 'True', '1'].includes(text)) return true;
-  if (['false', 'f', 'F', 'FALSE', 'False', '0'].includes(text)) return false;
-  throw invalid(flag, text, `strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+  const parsed = text === '' ? true : parseGoBoolean(text);
+  if (parsed === undefined)
+    throw invalid(flag, text, `strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return parsed;
 }
 
 function taintsOf(flag: string, text: string): object[] {
