@@ -46,8 +46,14 @@ const testedAgainstTheServer = ['controllers', 'scheduler'];
 const server = ['apiserver', 'storage'];
 
 // Tests, and the suites and fixtures tests share, may use the simulated platform and Node itself.
-const testCode = '(\\.test|suite|-fixture|-fixtures)\\.ts$';
+const testCode = '(\\.test|-suite|-fixture)\\.ts$';
 const either = (names) => `(${names.join('|')})`;
+
+// Where the product begins (the command line, the programs it starts, the library), and the tables about the code
+// which tools and tests hold against it.
+const beginnings = ['cli/main', 'cli/sim-worker', 'platform/node/spawner', 'storage/sqlite/worker', 'testing/index'];
+const tables = ['kubelet/(configuration|pod-fields)/document', 'controllers/exclusive-writes-list'];
+const entries = `^src/${either([...beginnings, ...tables])}\\.ts$`;
 
 const layerRule = (layer, allowed) => ({
   name: `layer-${layer}`,
@@ -135,6 +141,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: `^src/testing/|${testCode}` },
       to: { path: `^src/.*${testCode}` },
+    },
+    {
+      name: 'test-code-says-so',
+      comment: 'what no part of the product needs is a test, a *-suite.ts or a *-fixture.ts, or nothing at all',
+      severity: 'error',
+      from: { path: entries },
+      to: { path: '^src/', pathNot: `${entries}|${testCode}|/gen/|\\.d\\.ts$`, reachable: false },
     },
     {
       name: 'src-stands-alone',

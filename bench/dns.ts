@@ -8,7 +8,7 @@ import { createSocket } from 'node:dgram';
 import * as dnsPacket from 'dns-packet';
 import { EndpointSlices, Services } from '../src/api/gen/resources.ts';
 import { createInProcessClient } from '../src/client/in-process-transport.ts';
-import { createFakeApi } from '../src/client/testing/fake-api.ts';
+import { createFakeApi } from '../src/client/fake-api-fixture.ts';
 import { createDns } from '../src/dns/dns.ts';
 import { createNodePlatform } from '../src/platform/node/node-platform.ts';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { EndpointSlices, Services } from '../src/api/gen/resources.ts';
 import { createInProcessClient } from '../src/client/in-process-transport.ts';
 import { createInformerFactory } from '../src/client/informer-factory.ts';
-import { createFakeApi } from '../src/client/testing/fake-api.ts';
+import { createFakeApi } from '../src/client/fake-api-fixture.ts';
 import { createNodePlatform } from '../src/platform/node/node-platform.ts';
 import { createServiceProxy } from '../src/proxy/service-proxy.ts';
 

@@ -7,7 +7,7 @@ import { EndpointSlices, Services } from '../src/api/gen/resources.ts';
 import type { EndpointSlice } from '../src/api/gen/discovery-v1.ts';
 import { createInProcessClient } from '../src/client/in-process-transport.ts';
 import { createInformerFactory } from '../src/client/informer-factory.ts';
-import { createFakeApi } from '../src/client/testing/fake-api.ts';
+import { createFakeApi } from '../src/client/fake-api-fixture.ts';
 import type { Exec } from '../src/platform/exec.ts';
 import { createNodePlatform } from '../src/platform/node/node-platform.ts';
 import { createServiceProxy } from '../src/proxy/service-proxy.ts';

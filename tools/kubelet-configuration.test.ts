@@ -21,7 +21,9 @@ function honoured(table: FieldTable, prefix = ''): string[] {
 }
 
 it('every field of KubeletConfiguration that is honoured is read outside its table', () => {
-  const sources = globSync(['src/kubelet/**/*.ts', 'src/cluster/*.ts', 'src/cli/kubelet*.ts'], { cwd: repositoryRoot })
+  const sources = globSync(['src/kubelet/**/*.ts', 'src/cluster/**/*.ts', 'src/cli/kubelet*.ts'], {
+    cwd: repositoryRoot,
+  })
     .filter((path) => !/(-fields|\.test|-fixture)\.ts$/.test(path))
     .map((path) => readFileSync(join(repositoryRoot, path), 'utf8'))
     // Words in comments read nothing.

@@ -20,18 +20,23 @@ test('what the layers allow passes, and every module is seen', async () => {
     'src/platform/node/clock.ts': "import 'node:timers';\nexport { x } from '../clock.ts';\n",
     'src/platform/sim/clock.ts': "export { x } from '../clock.ts';\n",
     'src/api/long.ts': "export type { Timestamp } from '@bufbuild/protobuf/wkt';\n",
-    'src/api/meta.ts': "import { parse } from 'yaml';\nexport { x } from '../base/heap.ts';\nexport { parse };\n",
+    'src/api/meta.ts':
+      "import { parse } from 'yaml';\nexport { x } from '../base/heap.ts';\nexport { parse };\nimport './long.ts';\n",
     'src/apiserver/registry/core/pod/strategy.ts': "export { x } from '../../../../api/meta.ts';\n",
     'src/apiserver/registry/core/pod/table.ts': "export { x } from './strategy.ts';\n",
     'src/apiserver/registry/list.ts': "export { x } from './core/pod/table.ts';\n",
     'src/kubelet/sync.ts': "export { x } from '../cri/client.ts';\n",
     'src/cri/client.ts': leaf,
-    'src/cri/client.test.ts': "import 'node:test';\nimport '../platform/sim/clock.ts';\nimport './client.ts';\n",
-    'src/cluster/compose.ts': "import 'node:fs';\nexport { x } from '../kubelet/sync.ts';\n",
+    'src/cri/client.test.ts':
+      "import 'node:test';\nimport '../platform/sim/clock.ts';\nimport './client.ts';\nimport './runtime-suite.ts';\n",
+    'src/cri/runtime-suite.ts': "export { x } from './daemon-fixture.ts';\n",
+    'src/cri/daemon-fixture.ts': leaf,
+    'src/cluster/compose.ts':
+      "import 'node:fs';\nexport { x } from '../kubelet/sync.ts';\nimport '../apiserver/registry/list.ts';\n",
     'src/testing/cluster.ts': "import '../platform/sim/clock.ts';\nimport '../cluster/compose.ts';\n",
     'src/cli/main.ts': "import '../testing/cluster.ts';\nimport '../platform/node/clock.ts';\n",
   });
-  assert.deepEqual(await checkLayers(planted.root), { modules: 15, violations: [] });
+  assert.deepEqual(await checkLayers(planted.root), { modules: 17, violations: [] });
 });
 
 /** Violations, each with the files that hold it; all stand in one tree, so that one run finds them all. */
@@ -87,6 +92,19 @@ const violations: Record<string, Record<string, string>> = {
   'no-test-code-in-the-product: src/api/prod.ts → src/api/leaf.test.ts': {
     'src/api/prod.ts': "import './leaf.test.ts';\n",
     'src/api/leaf.test.ts': leaf,
+  },
+  'no-test-code-in-the-product: src/api/prod-a.ts → src/api/leaf-suite.ts': {
+    'src/api/prod-a.ts': "import './leaf-suite.ts';\n",
+    'src/api/leaf-suite.ts': leaf,
+  },
+  'no-test-code-in-the-product: src/api/prod-b.ts → src/api/leaf-fixture.ts': {
+    'src/api/prod-b.ts': "import './leaf-fixture.ts';\n",
+    'src/api/leaf-fixture.ts': leaf,
+  },
+  'test-code-says-so: src/api/testing/fake.ts': {
+    'src/cli/main.ts': leaf,
+    'src/api/testing/fake.ts': leaf,
+    'src/api/fake.test.ts': "import './testing/fake.ts';\n",
   },
 };
 

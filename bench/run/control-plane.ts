@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createControlPlane, type ControlPlane } from '../../src/cluster/control-plane.ts';
-import { deriveInstance } from '../../src/cluster/instance.ts';
-import { openStore } from '../../src/cluster/open-store.ts';
+import { createControlPlane, type ControlPlane } from '../../src/cluster/control-plane/control-plane.ts';
+import { deriveInstance } from '../../src/cluster/instance/instance.ts';
+import { openStore } from '../../src/cluster/store/open-store.ts';
 import { createTokenKey } from '../../src/component-helpers/pki/cluster-pki.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 import { API_SERVER_CLIENT, PLACEHOLDER_CA_PEM } from '../../src/testing/sim-identities.ts';

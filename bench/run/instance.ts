@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { heapEnvironment } from '../../src/cli/heap-environment.ts';
-import { instanceHash } from '../../src/cluster/instance.ts';
+import { instanceHash } from '../../src/cluster/instance/instance.ts';
 import { repositoryRoot } from '../../tools/repository.ts';
 import { createKubeClient, type KubeClient } from '../../tools/up/kube-client.ts';
 import { until } from './wait.ts';

@@ -221,9 +221,7 @@ export type NameCheck = (name: string, prefix: boolean) => string[];
 /** Names that are DNS names: most resources. */
 export const nameIsDnsSubdomain: NameCheck = (name, prefix) =>
   isDns1123Subdomain(prefix ? maskTrailingDash(name) : name);
-/** Names that are DNS labels: namespaces. */
+/** Names that are DNS labels: namespaces, and services since v1.36. */
 export const nameIsDnsLabel: NameCheck = (name, prefix) => isDns1123Label(prefix ? maskTrailingDash(name) : name);
-/** Names that are DNS labels with a letter first: services. */
-export const nameIsDns1035Label: NameCheck = (name, prefix) => isDns1035Label(prefix ? maskTrailingDash(name) : name);
 /** Names that are path segments: roles. */
 export const nameIsPathSegment: NameCheck = (name) => isPathSegmentName(name);

@@ -3,14 +3,16 @@
  * platform/node, that builds `Date`s, and only from given numbers. Upstream: metav1.Time, metav1.MicroTime.
  */
 
-/** `2026-01-02T03:04:05Z`: a Time from wall-clock milliseconds. */
+/** `2026-01-02T03:04:05Z`: a Time from wall-clock milliseconds. One text for all of a second: objects that come together keep it. */
 export function formatTime(wallMs: number): string {
-  return `${secondText(wallMs)}Z`;
+  const text = secondText(wallMs);
+  if (last.time === '') last.time = `${text}Z`;
+  return last.time;
 }
 
 const DAY_MS = 86_400_000;
 const lastDay = { day: Number.NaN, text: '' };
-const last = { second: Number.NaN, text: '' };
+const last = { second: Number.NaN, text: '', time: '' };
 
 /** `00` to `59`. */
 const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
@@ -21,6 +23,7 @@ function secondText(wallMs: number): string {
   if (second !== last.second) {
     last.text = `${dayText(wallMs)}${timeOfDay(second)}`;
     last.second = second;
+    last.time = '';
   }
   return last.text;
 }

@@ -13,7 +13,7 @@ import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { startWithAll } from './all-resources-fixture.ts';
 import { createBearerTokenAuthenticator } from './authn/bearer-token.ts';
 import { createServiceAccountTokens } from './authn/service-account-tokens.ts';
-import { createTestObjects } from './authz/testing-objects.ts';
+import { createTestObjects } from './authz/objects-fixture.ts';
 import { createHttpHandler } from './http-adapter.ts';
 import type { TestServer } from './server-fixture.ts';
 

@@ -106,6 +106,9 @@ async function fuzz<T>(
   counts.tell(t);
 }
 
+/** One of these words; two spaces stand for the empty one. */
+const oneOf = (...lines: string[]): fc.Arbitrary<string> =>
+  fc.constantFrom(...lines.flatMap((line) => line.split(' ')));
 const kind = fc.constantFrom(...kinds);
 const verb = fc.constantFrom('POST', 'PUT');
 /** A sample with one or several places replaced by something odd. */
@@ -221,27 +224,7 @@ test('protobuf with bytes changed, cut and added', (t) => {
 
 const pointer = fc
   .array(
-    fc.constantFrom(
-      'metadata',
-      'labels',
-      'spec',
-      'template',
-      'containers',
-      '0',
-      '-',
-      '-1',
-      '99',
-      'a~0b',
-      '~1',
-      '~',
-      '',
-      'name',
-      'data',
-      '__proto__',
-      'constructor',
-      'ports',
-      'x',
-    ),
+    oneOf('metadata labels spec template containers 0 - -1 99 a~0b ~1 ~  name data __proto__ constructor ports', 'x'),
     { maxLength: 5 },
   )
   .map((parts) => (parts.length === 0 ? '' : `/${parts.join('/')}`));
@@ -254,28 +237,10 @@ const operation = fc.record(
   },
   { requiredKeys: [] },
 );
-const mergeKeys = fc.constantFrom(
-  'metadata',
-  'labels',
-  'spec',
-  'template',
-  'containers',
-  'name',
-  'data',
-  '$patch',
-  '$retainKeys',
-  '$setElementOrder/containers',
-  '$deleteFromPrimitiveList/finalizers',
-  'ports',
-  'finalizers',
-  'volumes',
-  'selector',
-  'matchLabels',
-  'taints',
-  'x',
-  '__proto__',
-  'managedFields',
-  'strategy',
+const mergeKeys = oneOf(
+  'metadata labels spec template containers name data $patch $retainKeys $setElementOrder/containers',
+  '$deleteFromPrimitiveList/finalizers ports finalizers volumes selector matchLabels taints x __proto__',
+  'managedFields strategy',
 );
 const { tree: mergeTree } = fc.letrec<{ tree: unknown; leaf: unknown }>((tie) => ({
   leaf: fc.oneof(odd, fc.constantFrom<unknown>('replace', 'delete', 'merge', 'c', 'live', 80)),
@@ -362,24 +327,10 @@ test('selectors, options and continue tokens', (t) => {
     token,
     fc.constantFrom('0', '1', '-1', '999999999', 'true', 'All', 'Exact', 'NotOlderThan', 'Strict', '1e3', '10s'),
   );
-  const name = fc.constantFrom(
-    'labelSelector',
-    'fieldSelector',
-    'limit',
-    'resourceVersionMatch',
-    'continue',
-    'timeoutSeconds',
-    'sendInitialEvents',
-    'pretty',
-    'dryRun',
-    'fieldValidation',
-    'fieldManager',
-    'gracePeriodSeconds',
-    'propagationPolicy',
-    'orphanDependents',
-    'includeObject',
-    'timeout',
-    'zzz',
+  const name = oneOf(
+    'labelSelector fieldSelector limit resourceVersionMatch continue timeoutSeconds sendInitialEvents',
+    'pretty dryRun fieldValidation fieldManager gracePeriodSeconds propagationPolicy orphanDependents',
+    'includeObject timeout zzz',
   );
   const query = fc.array(fc.tuple(name, value), { minLength: 1, maxLength: 3 });
   const accept = fc.constantFrom(
@@ -399,44 +350,10 @@ test('selectors, options and continue tokens', (t) => {
 
 test('paths and methods', (t) => {
   const segment = fc.oneof(
-    fc.constantFrom(
-      'api',
-      'apis',
-      'v1',
-      'apps',
-      'namespaces',
-      'default',
-      'pods',
-      'live',
-      'status',
-      'log',
-      'exec',
-      'proxy',
-      'scale',
-      'watch',
-      '',
-      '..',
-      '.',
-      '%',
-      '%00',
-      '%2e%2e',
-      '%ff',
-      '%E2%82',
-      '*',
-      'openapi',
-      'v3',
-      'v2',
-      'healthz',
-      'readyz',
-      'version',
-      'metrics',
-      'deployments',
-      'nodes',
-      'binding',
-      'eviction',
-      'configmaps',
-      'token',
-      'serviceaccounts',
+    oneOf(
+      'api apis v1 apps namespaces default pods live status log exec proxy scale watch  .. . % %00 %2e%2e',
+      '%ff %E2%82 * openapi v3 v2 healthz readyz version metrics deployments nodes binding eviction',
+      'configmaps token serviceaccounts',
     ),
     fc.string({ maxLength: 5 }).map((text) => encodeURIComponent(text.toWellFormed())),
   );

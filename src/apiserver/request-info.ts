@@ -3,6 +3,7 @@
  *
  * Paths are `/api/v1/…` and `/apis/<group>/<version>/…`; the deprecated `watch/` prefix still means the verb watch.
  */
+import { parseGoBoolean } from '../base/go-boolean.ts';
 import { parseFieldSelector, requiredFieldValue } from '../api/field-selector.ts';
 import { badRequest } from '../api/status-error.ts';
 import type { ApiVerb, RequestInfo } from './request-context.ts';
@@ -86,7 +87,7 @@ function locate(parts: readonly string[]): Located {
 /** Go's strconv.ParseBool on a query value; an empty value means true, as upstream converts it. */
 export function isTrue(value: string | null): boolean {
   if (value === null) return false;
-  return !['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(value);
+  return parseGoBoolean(value) !== false;
 }
 
 function nameFromSelector(text: string | null): string {

@@ -181,7 +181,6 @@ export async function startTestServer(
     const principal = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
     return { method, path: bare, query, ...common, principal, signal: new AbortController().signal, ...more };
   };
-  // oxlint-disable-next-line max-params -- reads like a request line
   const send: TestServer['send'] = async (method, path, body, headers = {}) => {
     const bytes =
       body instanceof Uint8Array || typeof body === 'string'

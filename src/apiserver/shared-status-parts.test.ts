@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from '../api/codec/own-property.ts';
 import { Pods } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
-import { type Draw, sampleStruct, seededDraw } from '../api/schema/sample.ts';
+import { type Draw, sampleStruct, seededDraw } from '../api/schema/sample-fixture.ts';
 import type { StructSchema } from '../api/schema/type-schema.ts';
 import { startWithAll } from './all-resources-fixture.ts';
 import type { GenericStore } from './generic-registry/generic-store.ts';

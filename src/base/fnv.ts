@@ -16,11 +16,17 @@ export function fnv32(data: string | Uint8Array): number {
   return hash >>> 0;
 }
 
-/** FNV-1a, 64 bits. */
+/** FNV-1a, 64 bits. In halves of 32, whose products doubles hold exactly: big integers take ten times as long. */
 export function fnv64a(data: string | Uint8Array): bigint {
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of toBytes(data)) hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
-  return hash;
+  let [high, low] = [0xcbf29ce4, 0x84222325];
+  for (const byte of toBytes(data)) {
+    const mixed = (low ^ byte) >>> 0;
+    const product = mixed * 0x1b3;
+    // The prime is 2^40 + 0x1b3.
+    high = (high * 0x1b3 + mixed * 0x100 + Math.floor(product / 2 ** 32)) >>> 0;
+    low = product >>> 0;
+  }
+  return (BigInt(high) << 32n) | BigInt(low);
 }
 
 const safeAlphabet = 'bcdfghjklmnpqrstvwxz2456789';

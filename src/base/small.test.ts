@@ -4,8 +4,8 @@ import { abortable, aborted, linkedController } from './abort.ts';
 import { createDeferred } from './deferred.ts';
 import { deepEqual } from './equal.ts';
 import { fnv32, fnv32a, fnv64a, safeEncode } from './fnv.ts';
+import { parseGoBoolean } from './go-boolean.ts';
 import { Lru } from './lru.ts';
-import { MultiMap, sorted } from './sets.ts';
 import { stableStringify } from './stable-json.ts';
 
 test('fnv: the published test vectors', () => {
@@ -16,7 +16,17 @@ test('fnv: the published test vectors', () => {
   assert.equal(fnv32('foobar'), 0x31f0b262);
   assert.equal(fnv64a('a'), 0xaf63dc4c8601ec8cn);
   assert.equal(fnv64a('foobar'), 0x85944171f73967e8n);
+  // By the definition, over bytes that carry into the upper half.
+  let expected = 0xcbf29ce484222325n;
+  const bytes = Uint8Array.from({ length: 400 }, (_, at) => (at * 167) & 0xff);
+  for (const byte of bytes) expected = BigInt.asUintN(64, (expected ^ BigInt(byte)) * 0x100000001b3n);
+  assert.equal(fnv64a(bytes), expected);
   assert.equal(safeEncode(1234567890), '56789bcdf4');
+});
+
+test('booleans are the words that Go takes', () => {
+  const parsed = ['1', 't', 'True', 'TRUE', '0', 'F', 'false', '', 'yes', 'tRUE'].map(parseGoBoolean);
+  assert.deepEqual(parsed, [true, true, true, true, false, false, false, undefined, undefined, undefined]);
 });
 
 test('lru drops the least recently used', () => {
@@ -49,18 +59,6 @@ const equalCases: readonly (readonly [unknown, unknown, boolean])[] = [
 for (const [a, b, want] of equalCases) {
   test(`deepEqual ${JSON.stringify(a)} ${JSON.stringify(b)}`, () => assert.equal(deepEqual(a, b), want));
 }
-
-test('sets', () => {
-  assert.deepEqual(sorted(new Set(['b', 'a'])), ['a', 'b']);
-  const map = new MultiMap<string, number>();
-  map.add('a', 1);
-  map.add('a', 2);
-  assert.equal(map.get('a').size, 2);
-  map.delete('a', 1);
-  map.delete('a', 2);
-  assert.equal(map.has('a'), false);
-  assert.equal(map.get('a').size, 0);
-});
 
 test('abortable rejects with the reason at once; linked signals follow the first', async () => {
   const controller = new AbortController();

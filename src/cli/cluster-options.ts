@@ -6,7 +6,7 @@ import { cidrsOverlap, parseCidr, parseIp, rangeFamily, rangesOf } from '../base
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { parseStubDomain } from '../dns/stub-domain.ts';
 import { nodePortAddressesProblem } from '../proxy/node-port-addresses.ts';
-import { endpointsProblem, type StoreChoice } from '../cluster/store-options.ts';
+import { endpointsProblem, type StoreChoice } from '../cluster/store/store-options.ts';
 import { apiServerFlags, parseApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import { OptionsError } from '../apiserver/options/flags.ts';
 import { flagValues } from './flags.ts';

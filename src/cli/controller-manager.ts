@@ -63,8 +63,8 @@ async function runOn(
   const fromFiles = await readFiles(platform, raw);
   const { loadKubeconfig } = await import('../client/kubeconfig.ts');
   const { createRestClient } = await import('../client/rest-client.ts');
-  const { createAccountClients } = await import('../cluster/service-account-clients.ts');
-  const { createStandaloneControllers } = await import('../cluster/standalone-controllers.ts');
+  const { createAccountClients } = await import('../cluster/alone/service-account-clients.ts');
+  const { createStandaloneControllers } = await import('../cluster/alone/standalone-controllers.ts');
   const { measuredNet } = await import('../client/measured-net.ts');
   const net = measuredNet(platform.net, platform);
   const found = await loadKubeconfig({ ...platform, net, userAgent: 'kube-controller-manager' }, options.kubeconfig);
@@ -126,7 +126,7 @@ async function readFiles(
 }
 
 async function signerOf(pem: string): Promise<NonNullable<ControllersConfig['signServiceAccountToken']>> {
-  const { createTokenSigner } = await import('../cluster/token-signer.ts');
+  const { createTokenSigner } = await import('../cluster/alone/token-signer.ts');
   try {
     return createTokenSigner(pem);
   } catch (error) {

@@ -5,8 +5,8 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
-import { requestControl } from '../cluster/control-socket.ts';
-import { controlSocketName, instanceHash } from '../cluster/instance.ts';
+import { requestControl } from '../cluster/instance/control-socket.ts';
+import { controlSocketName, instanceHash } from '../cluster/instance/instance.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 

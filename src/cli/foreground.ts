@@ -1,8 +1,8 @@
 /** `keelson up` in the foreground: checks the machine, then runs a real cluster on it. Stopping leaves pods running. */
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
-import { isFirstStart } from '../cluster/instance-file.ts';
-import { deriveInstance } from '../cluster/instance.ts';
-import { prepareInstance } from '../cluster/prepare-instance.ts';
+import { isFirstStart } from '../cluster/instance/instance-file.ts';
+import { deriveInstance } from '../cluster/instance/instance.ts';
+import { prepareInstance } from '../cluster/instance/prepare-instance.ts';
 import { runInstance, type InstanceRun } from './run-instance.ts';
 
 /** Runs until stopped; resolves to the exit code. */
@@ -16,7 +16,7 @@ export async function runForeground(options: ClusterOptions, logLevel: InstanceR
       const first = await isFirstStart(platform.files, options.dataDir);
       const preparing = progress.phase('machine checked', () => prepareInstance(platform, options));
       // A first start waits for programs that tell about the machine: the API server's code is loaded meanwhile.
-      if (first) import('../cluster/control-plane.ts').catch(() => undefined); // Imported again where it is needed.
+      if (first) import('../cluster/control-plane/control-plane.ts').catch(() => undefined); // Imported again where it is needed.
       const prepared = await preparing;
       const instance = deriveInstance(prepared.instanceOptions, (text) => platform.crypto.sha256Hex(text));
       const { createCluster } = await loading;

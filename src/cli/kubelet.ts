@@ -69,16 +69,16 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   const { collectFlags } = await import('./kubelet-flags.ts');
   const { loadConfiguration } = await import('../kubelet/configuration/load.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const { PreflightError } = await import('../cluster/preflight.ts');
+  const { PreflightError } = await import('../cluster/instance/preflight.ts');
   const { createNodeFiles } = await import('../platform/node/files.ts');
   const files = createNodeFiles();
   const given = await configFile(files, flags);
   const flagged = collectFlags(rest);
-  const local = await asUserError(loadConfiguration(files, { ...given, flags: flagged }));
+  const local = await asUserError(loadConfiguration(files, { ...given, flags: flagged }), given);
   if (local.runOnce && flags.kubeconfig !== undefined)
-    throw new UserError('--runonce works without an API server: leave out --kubeconfig');
+    throw new UserError('--runonce works without an API server: leave out --kubeconfig', 2);
   if (flags.dynamicConfigDir !== undefined && flags.kubeconfig === undefined)
-    throw new UserError('--dynamic-config-dir needs an API server: give --kubeconfig');
+    throw new UserError('--dynamic-config-dir needs an API server: give --kubeconfig', 2);
   const level = local.logging.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
   const { returnMemoryWhenIdle } = await import('./idle-memory.ts');
   const platform = createNodePlatform({ cgroupRoot: '/', log: { level } });
@@ -101,7 +101,7 @@ async function runKubelets(
   platform: NodePlatform,
   of: { flags: KubeletFlags; local: KubeletConfigurationV1Beta1; dynamic: DynamicConfiguration | undefined },
 ): Promise<void> {
-  const { startKubeletProcess, waitForPodsOnce } = await import('../cluster/kubelet-process.ts');
+  const { startKubeletProcess, waitForPodsOnce } = await import('../cluster/alone/kubelet-process.ts');
   const { flags, local, dynamic } = of;
   const ended = untilSignal().then(() => 'ended' as const);
   for (let why: 'ended' | 'changed' = 'changed'; why !== 'ended';) {
@@ -131,10 +131,17 @@ async function dynamicOf(
   return createDynamicConfiguration({ ...platform, log, checkpoints, load });
 }
 
-async function asUserError(loading: Promise<KubeletConfigurationV1Beta1>): Promise<KubeletConfigurationV1Beta1> {
+/** What flags say is wrong usage, what files say is not. */
+async function asUserError(
+  loading: Promise<KubeletConfigurationV1Beta1>,
+  files: { readonly file?: string; readonly dropInDir?: string },
+): Promise<KubeletConfigurationV1Beta1> {
   const { KubeletConfigurationError } = await import('../kubelet/configuration/decode.ts');
+  const { KubeletFlagError } = await import('../kubelet/configuration/flags.ts');
   return await loading.catch((error: unknown) => {
-    throw error instanceof KubeletConfigurationError ? new UserError(error.message) : error;
+    if (!(error instanceof KubeletConfigurationError)) throw error;
+    const isUsage = error instanceof KubeletFlagError || (files.file ?? files.dropInDir) === undefined;
+    throw new UserError(error.message, isUsage ? 2 : 1);
   });
 }
 
@@ -150,7 +157,7 @@ async function configFile(
       () => 'nothing', // Reading it says why.
     );
     if (kind === 'directory')
-      throw new UserError(`--config ${config} is a directory: manifests of pods are given by --pod-manifest-path`);
+      throw new UserError(`--config ${config} is a directory: manifests of pods are given by --pod-manifest-path`, 2);
   }
   return {
     ...(file === undefined ? {} : { file }),
@@ -171,7 +178,7 @@ function credentialProviders({
 
 function processOptions(
   flags: KubeletFlags,
-): Parameters<typeof import('../cluster/kubelet-process.ts').startKubeletProcess>[1] {
+): Parameters<typeof import('../cluster/alone/kubelet-process.ts').startKubeletProcess>[1] {
   const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
   return {
     identity: {

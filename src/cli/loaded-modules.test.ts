@@ -35,6 +35,11 @@ describe('what a command loads', () => {
     assert.deepEqual(foreign, []);
   });
 
+  it('what reads certificates, at every start, does without the library that makes them', () => {
+    for (const entry of ['apiserver/bootstrap/client-authorities.ts', 'component-helpers/pki/read-certificate.ts'])
+      assert.ok(!reachedFrom(entry).has('component-helpers/pki/certificates.ts'), entry);
+  });
+
   it('the command line itself loads each command on demand', () => {
     const text = readFileSync(join(sources, 'cli/main.ts'), 'utf8');
     const atOnce = [...text.matchAll(/^import (?!type )[^;]*?from '(\.[^']+)'/gm)].map(([, path]) => path);

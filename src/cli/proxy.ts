@@ -130,7 +130,7 @@ async function runProxy(of: Running): Promise<void> {
     if (cleanup === true) return await proxy.remove();
     const life = new AbortController();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => life.abort(new Error(signal)));
-    const { serveProxyHealth } = await import('../cluster/proxy-health.ts');
+    const { serveProxyHealth } = await import('../cluster/alone/proxy-health.ts');
     const health = await serveProxyHealth(platform, proxy, {
       ...(of.healthzBindAddress === undefined ? {} : { healthAddress: of.healthzBindAddress }),
       ...(of.metricsBindAddress === undefined ? {} : { metricsAddress: of.metricsBindAddress }),

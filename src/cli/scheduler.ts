@@ -51,8 +51,8 @@ async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, serves: C
   });
   const { loadKubeconfig } = await import('../client/kubeconfig.ts');
   const { createRestClient } = await import('../client/rest-client.ts');
-  const { makeExtenders } = await import('../cluster/scheduler-setup.ts');
-  const { createStandaloneScheduler } = await import('../cluster/standalone-scheduler.ts');
+  const { makeExtenders } = await import('../cluster/control-plane/scheduler-setup.ts');
+  const { createStandaloneScheduler } = await import('../cluster/alone/standalone-scheduler.ts');
   const { measuredNet } = await import('../client/measured-net.ts');
   const net = measuredNet(platform.net, platform);
   const found = await loadKubeconfig({ ...platform, net, userAgent: 'kube-scheduler' }, options.kubeconfig);

@@ -1,6 +1,6 @@
 /** Opens what a component serves, as its flags say: over TLS, and without where somebody asks for it. */
-import type { ComponentServerDeps } from '../cluster/component-server.ts';
-import { openComponentServer } from '../cluster/component-server.ts';
+import type { ComponentServerDeps } from '../cluster/alone/component-server.ts';
+import { openComponentServer } from '../cluster/alone/component-server.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import type { ComponentServingOptions } from './component-serving.ts';
 import { UserError } from './usage-error.ts';

@@ -1,8 +1,8 @@
 /** `keelson snapshot save|restore`: a cluster's state to a file and back. */
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { InstanceRunningError } from '../cluster/control-socket.ts';
-import type { StoreChoice } from '../cluster/store-options.ts';
+import { InstanceRunningError } from '../cluster/instance/control-socket.ts';
+import type { StoreChoice } from '../cluster/store/store-options.ts';
 import type { Platform } from '../platform/platform.ts';
 import { dataDirOption, parseStore, type RawStoreOptions } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
@@ -42,7 +42,7 @@ async function storeOf(raw: Raw): Promise<{ readonly choice: StoreChoice; readon
 
 async function save(file: string, raw: Raw): Promise<void> {
   const { choice, own } = await storeOf(raw);
-  const { saveEtcdSnapshot, saveSnapshot } = await import('../cluster/snapshots.ts');
+  const { saveEtcdSnapshot, saveSnapshot } = await import('../cluster/store/snapshots.ts');
   if (choice.kind === 'memory')
     throw new UserError('a memory store is gone with its process: there is nothing to save', 2);
   if (choice.kind === 'etcd') {
@@ -65,14 +65,14 @@ async function restore(file: string, raw: Raw): Promise<void> {
       2,
     );
   if (choice.kind === 'memory') throw new UserError('a memory store cannot be restored', 2);
-  const { restoreSnapshot } = await import('../cluster/snapshots.ts');
+  const { restoreSnapshot } = await import('../cluster/store/snapshots.ts');
   const { revision, keyCount, keptAs } = await restoreSnapshot(resolve(raw.dataDir), file);
   const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
   process.stdout.write(`restored ${keyCount} objects as of revision ${revision}${kept}\n`);
 }
 
 async function restoreOwn(file: string, raw: Raw): Promise<void> {
-  const { restoreEtcdSnapshot } = await import('../cluster/snapshots.ts');
+  const { restoreEtcdSnapshot } = await import('../cluster/store/snapshots.ts');
   const { keptAs } = await withPlatform((platform) => restoreEtcdSnapshot(platform, resolve(raw.dataDir), file));
   const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
   process.stdout.write(
@@ -91,7 +91,7 @@ async function withPlatform<T>(work: (platform: Platform) => Promise<T>): Promis
 }
 
 async function inUsersWords(work: () => Promise<void>): Promise<void> {
-  const { PreflightError } = await import('../cluster/preflight.ts');
+  const { PreflightError } = await import('../cluster/instance/preflight.ts');
   try {
     await work();
   } catch (error) {

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
-import { requestControl } from '../cluster/control-socket.ts';
-import { controlSocketName, instanceHash } from '../cluster/instance.ts';
+import { requestControl } from '../cluster/instance/control-socket.ts';
+import { controlSocketName, instanceHash } from '../cluster/instance/instance.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 

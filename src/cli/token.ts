@@ -97,7 +97,7 @@ async function createToken(
   const { createBootstrapToken } = await import('../cluster/join/bootstrap-tokens.ts');
   const { SERVER_GROUP } = await import('../apiserver/bootstrap/server-join.ts');
   const { formatJoinToken } = await import('../cluster/join/join-token.ts');
-  const { readCertificate } = await import('../component-helpers/pki/certificates.ts');
+  const { readCertificate } = await import('../component-helpers/pki/read-certificate.ts');
   const ttlMs = durationMs(raw.ttl);
   const token = await createBootstrapToken(client, platform.random, {
     groups: [...raw.groups.split(',').filter((group) => group !== ''), ...(raw.server === true ? [SERVER_GROUP] : [])],
@@ -105,7 +105,7 @@ async function createToken(
     ...(ttlMs === 0 ? {} : { expiresAtMs: platform.clock.nowMs() + ttlMs }),
     ...(raw.description === undefined ? {} : { description: raw.description }),
   });
-  const { publicKeyHash } = await readCertificate(platform, caPem);
+  const { publicKeyHash } = readCertificate(platform, caPem);
   const text = formatJoinToken(publicKeyHash, token);
   const server = raw.printJoinCommand === true ? await publishedServer(client) : '';
   const join = raw.server === true ? 'server --join' : 'agent --server';

@@ -2,6 +2,7 @@
  * Decides what becomes of an event before it is sent: combined with similar ones, counted up on the one sent before, or
  * dropped as spam. Upstream: client-go tools/record EventCorrelator with its defaults.
  */
+import { interned } from '../base/interned.ts';
 import { Lru } from '../base/lru.ts';
 import { formatTime } from '../api/time.ts';
 import type { Event } from '../api/gen/core-v1.ts';
@@ -41,9 +42,12 @@ export interface EventCorrelator {
   stored(place: EventPlace, event: Event): void;
 }
 
+/** One stands alone, without a list around it: of most things there is one, and thousands of nodes remember them all. */
+type Some<T extends object | string> = T | readonly T[];
+
 /**
  * What is remembered of one object's events from one source: together, for the names that tell objects apart are long.
- * The lists are made anew when they change (`concat`): nearly all have one entry, and what was pushed to has room for 17.
+ * The lists are made anew when they change (`concat`), for what was pushed to has room for 17.
  */
 interface Source {
   /** What its events may still cost. */
@@ -58,10 +62,10 @@ interface EventGroup {
   readonly reportingComponent: string | undefined;
   readonly reportingInstance: string | undefined;
   /** The different messages of late, oldest first. */
-  recent: readonly string[];
+  recent: Some<string>;
   lastMs: number;
   /** What was sent, oldest first. */
-  observations: readonly Observation[];
+  observations: Some<Observation>;
 }
 
 /** The last state of an event that was sent. */
@@ -76,6 +80,8 @@ interface Observation {
 
 /** Which of a group's events: as in `Observation`. */
 type Identity = Pick<Observation, 'fieldPath' | 'message'>;
+
+const COMBINED: Identity = { fieldPath: undefined, message: undefined };
 
 /** Makes a correlator with empty memory. */
 export function createEventCorrelator(clock: Clock): EventCorrelator {
@@ -94,24 +100,23 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
   /** Counts the event in; says whether it is one too many of its kind. */
   function isCombined(group: EventGroup, message: string): boolean {
     const nowMs = clock.monotonicMs();
-    if (nowMs - group.lastMs > AGGREGATE_WINDOW_MS) group.recent = [];
+    const recent = nowMs - group.lastMs > AGGREGATE_WINDOW_MS ? [] : listOf(group.recent);
     group.lastMs = nowMs;
-    if (!group.recent.includes(message)) group.recent = group.recent.concat(message);
-    if (group.recent.length < AGGREGATE_AFTER) return false;
-    group.recent = group.recent.slice(1);
-    return true;
+    const seen = recent.includes(message) ? recent : recent.concat(message);
+    const combined = seen.length >= AGGREGATE_AFTER;
+    group.recent = someOf(combined ? seen.slice(1) : seen);
+    return combined;
   }
 
   return {
     correlate(original) {
       const source = sourceOf(original);
       const group = groupOf(source, original) ?? addGroup(source, original, clock.monotonicMs());
-      const combined = isCombined(group, original.message ?? '');
-      const event = combined
-        ? { ...original, message: `(combined from similar events): ${original.message ?? ''}` }
-        : original;
-      const identity = combined ? { fieldPath: undefined, message: undefined } : identityOf(event);
-      const last = group.observations.find(isSame(identity));
+      const message = interned(original.message ?? '', true);
+      const combined = isCombined(group, message);
+      const event = combined ? { ...original, message: `(combined from similar events): ${message}` } : original;
+      const identity = combined ? COMBINED : { fieldPath: sharedPath(original), message };
+      const last = listOf(group.observations).find(isSame(identity));
       const observed = last === undefined ? { ...event, count: 1 } : countedUp(event, last, formatTime(clock.nowMs()));
       observe(group, identity, observed);
       if (!source.bucket.tryTake()) return { action: 'drop' };
@@ -152,8 +157,16 @@ function addGroup(source: Source, event: Event, lastMs: number): EventGroup {
   return group;
 }
 
-function identityOf({ involvedObject, message }: Event): Identity {
-  return { fieldPath: involvedObject.fieldPath, message: message ?? '' };
+function sharedPath({ involvedObject: { fieldPath } }: Event): string | undefined {
+  return fieldPath === undefined ? undefined : interned(fieldPath, true);
+}
+
+function listOf<T extends object | string>(some: Some<T>): readonly T[] {
+  return Array.isArray(some) ? (some as readonly T[]) : [some as T];
+}
+
+function someOf<T extends object | string>(list: readonly T[]): Some<T> {
+  return list.length === 1 ? list[0]! : list;
 }
 
 function isSame(identity: Identity): (known: Identity) => boolean {
@@ -175,7 +188,9 @@ function countedUp(event: Event, last: Observation, now: string): Event {
 function observe(group: EventGroup, identity: Identity, event: Event): void {
   const { count = 1, firstTimestamp, metadata } = event;
   const same = isSame(identity);
-  const others = group.observations.filter((known) => !same(known)).slice(1 - GROUP_OBSERVATIONS);
+  const others = listOf(group.observations)
+    .filter((known) => !same(known))
+    .slice(1 - GROUP_OBSERVATIONS);
   const { fieldPath, message } = identity;
-  group.observations = others.concat({ fieldPath, message, count, firstTimestamp, name: metadata.name ?? '' });
+  group.observations = someOf(others.concat({ fieldPath, message, count, firstTimestamp, name: metadata.name ?? '' }));
 }

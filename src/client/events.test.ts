@@ -7,7 +7,7 @@ import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createEventBroadcaster } from './event-broadcaster.ts';
 import { createInProcessClient } from './in-process-transport.ts';
-import { createFakeApi } from './testing/fake-api.ts';
+import { createFakeApi } from './fake-api-fixture.ts';
 
 function setUp() {
   const clock = new VirtualClock();

@@ -9,7 +9,7 @@ import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createInProcessClient } from './in-process-transport.ts';
 import { createInformerFactory } from './informer-factory.ts';
 import type { InformerHandler } from './informer.ts';
-import { createFakeApi } from './testing/fake-api.ts';
+import { createFakeApi } from './fake-api-fixture.ts';
 
 const pod = (name: string, nodeName = 'n1'): Pod => ({
   metadata: { namespace: 'default', name },

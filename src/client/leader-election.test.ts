@@ -8,7 +8,7 @@ import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createInProcessClient } from './in-process-transport.ts';
 import { runLeaderElection } from './leader-election.ts';
-import { createFakeApi } from './testing/fake-api.ts';
+import { createFakeApi } from './fake-api-fixture.ts';
 
 function setUp() {
   const clock = new VirtualClock();

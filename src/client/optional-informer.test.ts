@@ -8,7 +8,7 @@ import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createInProcessClient } from './in-process-transport.ts';
 import { createInformerFactory } from './informer-factory.ts';
 import { createOptionalInformer } from './optional-informer.ts';
-import { createFakeApi } from './testing/fake-api.ts';
+import { createFakeApi } from './fake-api-fixture.ts';
 
 describe('an informer of what may not be served', () => {
   const refusal = () => forbidden({ group: 'resource.k8s.io', resource: 'devicetaintrules' }, '', 'not yours');

@@ -9,8 +9,8 @@ import type { Client, WatchEvent } from './client.ts';
 import { createInProcessClient } from './in-process-transport.ts';
 import { createRestClient } from './rest-client.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
-import { createFakeApi, type FakeApi } from './testing/fake-api.ts';
-import { createFakeNet } from './testing/fake-net.ts';
+import { createFakeApi, type FakeApi } from './fake-api-fixture.ts';
+import { createFakeNet } from './fake-net-fixture.ts';
 
 type Make = (handler: ApiHandler, clock: VirtualClock) => Client;
 const makers: Record<string, Make> = {

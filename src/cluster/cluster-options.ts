@@ -1,7 +1,7 @@
 /** What a user decides about a cluster, checked. Ranges left out are chosen to fit the machine. */
 import type { ApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import type { JoinToken } from './join/join-token.ts';
-import type { StoreChoice } from './store-options.ts';
+import type { StoreChoice } from './store/store-options.ts';
 
 /** The options of one cluster. */
 export interface ClusterOptions {

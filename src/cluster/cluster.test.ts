@@ -4,7 +4,7 @@ import { parseApiServerOptions } from '../apiserver/options/api-server-options.t
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createCluster } from './cluster.ts';
 import type { ClusterOptions } from './cluster-options.ts';
-import { deriveInstance } from './instance.ts';
+import { deriveInstance } from './instance/instance.ts';
 import { createProgress } from './progress.ts';
 
 const options: ClusterOptions = {

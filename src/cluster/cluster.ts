@@ -7,14 +7,14 @@ import type { Platform } from '../platform/platform.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus } from './cluster-status.ts';
-import { whenPodsAreTaken } from './first-account.ts';
-import { hostAddress, nodeAddresses } from './host-address.ts';
-import { makeInstanceDirectories } from './instance-directories.ts';
-import type { Instance } from './instance.ts';
-import { createLocalNode, type LocalNode } from './local-node.ts';
-import { createLocalServer, type LocalServer } from './local-server.ts';
-import { createLocalConnection } from './node-connection.ts';
-import type { PortReservation } from './port-reservation.ts';
+import { whenPodsAreTaken } from './control-plane/first-account.ts';
+import { hostAddress, nodeAddresses } from './instance/host-address.ts';
+import { makeInstanceDirectories } from './instance/instance-directories.ts';
+import type { Instance } from './instance/instance.ts';
+import { createLocalNode, type LocalNode } from './node/local-node.ts';
+import { createLocalServer, type LocalServer } from './control-plane/local-server.ts';
+import { createLocalConnection } from './node/node-connection.ts';
+import type { PortReservation } from './instance/port-reservation.ts';
 import type { Progress } from './progress.ts';
 
 /** How the cluster is set up, settled. */

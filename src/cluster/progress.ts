@@ -1,6 +1,6 @@
 /** Steps of a start-up with their durations, for whoever follows: the terminal, `--detach`, the log. */
 import type { Clock } from '../platform/clock.ts';
-import type { ProgressLine } from './control-socket.ts';
+import type { ProgressLine } from './instance/control-socket.ts';
 
 /** Records steps and tells followers, also late ones, all of them. */
 export interface Progress {

@@ -5,15 +5,15 @@
 import { createCgroups, detectCgroupVersion } from '../platform/node/cgroups.ts';
 import type { Files } from '../platform/files.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createInstanceContainerd } from './containerd.ts';
-import { requestControl } from './control-socket.ts';
-import { readInstanceFile, type InstanceFile } from './instance-file.ts';
+import { createInstanceContainerd } from './node/containerd.ts';
+import { requestControl } from './instance/control-socket.ts';
+import { readInstanceFile, type InstanceFile } from './instance/instance-file.ts';
 import { endEtcd } from './etcd/etcd-process.ts';
 import { etcdDir, removeEtcdMember } from './etcd/own-etcd.ts';
 import { readEtcdFile } from './etcd/etcd-file.ts';
-import { deriveInstance, type Instance } from './instance.ts';
+import { deriveInstance, type Instance } from './instance/instance.ts';
 import { createPodNetwork } from './network/pod-network.ts';
-import { removeNodeServices } from './node-services.ts';
+import { removeNodeServices } from './node/node-services.ts';
 
 /** What is to be taken down. */
 export interface TakeDownOptions {

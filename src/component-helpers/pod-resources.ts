@@ -50,7 +50,7 @@ function compute(pod: Pod): PodRequests {
   const spec = pod.spec;
   if (spec === undefined) return { requests: emptyAmounts(), nonZero: { milliCpu: 0, memoryBytes: 0 } };
   const held = heldByContainers(pod);
-  if (held !== undefined) return requestsOf(spec, pod, held);
+  if (held !== undefined || holdsAsWhole(pod)) return requestsOf(spec, pod, held);
   let found = rememberedOfSpecs.get(spec);
   if (found === undefined) rememberedOfSpecs.set(spec, (found = requestsOf(spec)));
   return found;
@@ -64,8 +64,9 @@ function requestsOf(spec: PodSpec, pod?: Pod, held?: ReadonlyMap<string, Held>):
   );
   const wanted = (c: Container): RequestList =>
     never === true && held?.has(c.name) === true ? withoutResizable(c.resources?.requests) : c.resources?.requests;
-  const requests = total(spec, (c) => withHeld(amountsOf(wanted(c)), held?.get(c.name)));
-  const assumed = total(spec, (c) =>
+  const podLevel = podLevelOf(spec, pod, never === true);
+  const requests = total(spec, podLevel, (c) => withHeld(amountsOf(wanted(c)), held?.get(c.name)));
+  const assumed = total(spec, podLevel, (c) =>
     withHeld(withDefaults(amountsOf(c.resources?.requests), c.resources?.requests), held?.get(c.name)),
   );
   return { requests, nonZero: { milliCpu: assumed.milliCpu, memoryBytes: assumed.memoryBytes } };
@@ -108,7 +109,30 @@ function withDefaults(amounts: ResourceAmounts, requests: RequestList): Resource
   return amounts;
 }
 
-function total(spec: PodSpec, amounts: (container: Container) => ResourceAmounts): ResourceAmounts {
+/** Whether the pod's resources as a whole are told of by its status. */
+function holdsAsWhole({ spec, status }: Pod): boolean {
+  return (
+    spec?.resources?.requests !== undefined &&
+    (status?.resources?.requests !== undefined || status?.allocatedResources !== undefined)
+  );
+}
+
+/** What replaces the sum of the containers, where the pod says so itself; while it is resized what it still holds counts. */
+function podLevelOf({ resources }: PodSpec, pod: Pod | undefined, never: boolean): ResourceAmounts | undefined {
+  const asked = resources?.requests;
+  if (asked === undefined) return undefined;
+  if (pod === undefined || !holdsAsWhole(pod)) return amountsOf(asked);
+  return withHeld(amountsOf(never ? withoutResizable(asked) : asked), [
+    pod.status?.resources?.requests,
+    pod.status?.allocatedResources,
+  ]);
+}
+
+function total(
+  spec: PodSpec,
+  podLevel: ResourceAmounts | undefined,
+  amounts: (container: Container) => ResourceAmounts,
+): ResourceAmounts {
   const sum = emptyAmounts();
   for (const container of spec.containers) addAmounts(sum, amounts(container));
   const sidecars = emptyAmounts();
@@ -125,16 +149,14 @@ function total(spec: PodSpec, amounts: (container: Container) => ResourceAmounts
     }
   }
   maxAmounts(sum, init);
-  replaceWithPodLevel(sum, spec.resources?.requests);
+  if (podLevel !== undefined) replaceWithPodLevel(sum, podLevel, spec.resources?.requests);
   addAmounts(sum, amountsOf(spec.overhead));
   return sum;
 }
 
-function replaceWithPodLevel(sum: ResourceAmounts, podLevel: RequestList): void {
-  if (podLevel === undefined) return;
-  const given = amountsOf(podLevel);
-  if (podLevel['cpu'] !== undefined) sum.milliCpu = given.milliCpu;
-  if (podLevel['memory'] !== undefined) sum.memoryBytes = given.memoryBytes;
+function replaceWithPodLevel(sum: ResourceAmounts, given: ResourceAmounts, named: RequestList): void {
+  if (named?.['cpu'] !== undefined) sum.milliCpu = given.milliCpu;
+  if (named?.['memory'] !== undefined) sum.memoryBytes = given.memoryBytes;
   if (given.scalars !== undefined) sum.scalars = { ...sum.scalars, ...given.scalars };
 }
 

@@ -154,6 +154,17 @@ describe('attach and detach', () => {
     }
   });
 
+  it('neither attaches nor counts as wanted what a kubelet attaches for itself', async () => {
+    const h = await start();
+    await h.update(Nodes, 'n1', (draft) => void delete draft.metadata.annotations);
+    await pod(h, 'a', 'n1');
+    assert.deepEqual(await attachedTo(h), []);
+    assert.deepEqual(await counted(h), [
+      'storage_count_attachable_volumes_in_use{node="n1",volume_plugin="kubernetes.io/csi:disks.example.com"} 1',
+    ]);
+    await h.stop();
+  });
+
   it('attaches what CSI drivers took over, also where it stands in a pod', async () => {
     const h = await start();
     await h.create(Pods, {

@@ -5,59 +5,71 @@
  * Invariants: an object with another controller is never touched; before the first adoption the owner is read live, so
  * that an owner deleted and made anew under the same name adopts nothing by mistake.
  */
+import type { LabelMatcher } from '../api/label-selector.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
-import type { ResourceClient } from '../client/client.ts';
+import type { Client, ResourceClient } from '../client/client.ts';
+import { keyOfObject, parseKey } from '../client/object-store.ts';
 import { controllerOf, newControllerReference } from '../component-helpers/owner-references.ts';
 
-/** Who claims what. */
-export interface ClaimConfig<T extends KubernetesObject> {
+/** Who claims, for whom, and what by. */
+export interface ClaimConfig {
+  readonly client: Client;
   readonly owner: KubernetesObject;
-  readonly ownerInfo: ResourceInfo;
-  readonly matches: (object: T) => boolean;
-  readonly client: ResourceClient<T>;
+  readonly ownerInfo: ResourceInfo<KubernetesObject>;
+  readonly selector: LabelMatcher;
   /** Added to what is adopted. */
   readonly adoptFinalizers?: readonly string[];
-  /** Reads the owner from the server. */
-  readonly readOwner: () => Promise<KubernetesObject>;
   readonly signal: AbortSignal;
+}
+
+/** Objects of one kind, some of which may be the owner's. */
+export interface Claimable<T extends KubernetesObject> {
+  readonly info: ResourceInfo<T>;
+  readonly objects: readonly T[];
+}
+
+interface Claim<T extends KubernetesObject> extends ClaimConfig {
+  readonly claimed: ResourceClient<T>;
 }
 
 /** Adopts matching orphans, releases what no longer matches, returns what is the owner's. */
 export async function claimObjects<T extends KubernetesObject>(
-  config: ClaimConfig<T>,
-  objects: readonly T[],
+  config: ClaimConfig,
+  { info, objects }: Claimable<T>,
 ): Promise<T[]> {
+  const claim = { ...config, claimed: config.client.resource(info) };
   const claimed: T[] = [];
   let mayAdopt: Promise<void> | undefined;
   for (const object of objects) {
     const verdict = judge(config, object);
     if (verdict === 'ours') claimed.push(object);
-    else if (verdict === 'release') await release(config, object);
+    else if (verdict === 'release') await release(claim, object);
     else if (verdict === 'adopt') {
       mayAdopt ??= checkOwnerLives(config);
       await mayAdopt;
-      if (await adopt(config, object)) claimed.push(object);
+      if (await adopt(claim, object)) claimed.push(object);
     }
   }
   return claimed;
 }
 
-function judge<T extends KubernetesObject>(config: ClaimConfig<T>, object: T): 'ours' | 'release' | 'adopt' | 'other' {
+function judge(config: ClaimConfig, object: KubernetesObject): 'ours' | 'release' | 'adopt' | 'other' {
   const controller = controllerOf(object);
   const dying = config.owner.metadata.deletionTimestamp !== undefined;
+  const matches = config.selector.matches(object.metadata.labels);
   if (controller !== undefined) {
     if (controller.uid !== config.owner.metadata.uid) return 'other';
-    if (config.matches(object)) return 'ours';
+    if (matches) return 'ours';
     return dying ? 'other' : 'release';
   }
-  if (dying || !config.matches(object) || object.metadata.deletionTimestamp !== undefined) return 'other';
+  if (dying || !matches || object.metadata.deletionTimestamp !== undefined) return 'other';
   return 'adopt';
 }
 
-async function checkOwnerLives<T extends KubernetesObject>({ owner, readOwner }: ClaimConfig<T>): Promise<void> {
-  const live = await readOwner();
+async function checkOwnerLives({ client, owner, ownerInfo, signal }: ClaimConfig): Promise<void> {
+  const live = await client.resource(ownerInfo).get(parseKey(keyOfObject(owner)), { signal });
   const { namespace, name, uid } = owner.metadata;
   if (live.metadata.uid !== uid)
     throw new Error(`original ${namespace}/${name} is gone: got uid ${live.metadata.uid}, wanted ${uid}`);
@@ -66,23 +78,22 @@ async function checkOwnerLives<T extends KubernetesObject>({ owner, readOwner }:
   }
 }
 
-async function adopt<T extends KubernetesObject>(config: ClaimConfig<T>, object: T): Promise<boolean> {
-  const ownerReferences = [newControllerReference(config.owner, config.ownerInfo)];
-  const finalizers = config.adoptFinalizers === undefined ? {} : { finalizers: config.adoptFinalizers };
-  return await patch(config, object, { metadata: { uid: object.metadata.uid, ownerReferences, ...finalizers } });
+async function adopt<T extends KubernetesObject>(claim: Claim<T>, object: T): Promise<boolean> {
+  const ownerReferences = [newControllerReference(claim.owner, claim.ownerInfo)];
+  const finalizers = claim.adoptFinalizers === undefined ? {} : { finalizers: claim.adoptFinalizers };
+  return await patch(claim, object, { metadata: { uid: object.metadata.uid, ownerReferences, ...finalizers } });
 }
 
-async function release<T extends KubernetesObject>(config: ClaimConfig<T>, object: T): Promise<void> {
-  const ownerReferences = [{ $patch: 'delete', uid: config.owner.metadata.uid }];
-  await patch(config, object, { metadata: { uid: object.metadata.uid, ownerReferences } });
+async function release<T extends KubernetesObject>(claim: Claim<T>, object: T): Promise<void> {
+  const ownerReferences = [{ $patch: 'delete', uid: claim.owner.metadata.uid }];
+  await patch(claim, object, { metadata: { uid: object.metadata.uid, ownerReferences } });
 }
 
 /** False when the object is gone or was replaced meanwhile: nothing left to do then. */
-async function patch<T extends KubernetesObject>(config: ClaimConfig<T>, object: T, body: object): Promise<boolean> {
-  const { namespace, name } = object.metadata;
-  const key = { name: name ?? '', ...(namespace === undefined ? {} : { namespace }) };
+async function patch<T extends KubernetesObject>(claim: Claim<T>, object: T, body: object): Promise<boolean> {
   try {
-    await config.client.patch(key, { type: 'strategic', patch: body }, { signal: config.signal });
+    const key = parseKey(keyOfObject(object));
+    await claim.claimed.patch(key, { type: 'strategic', patch: body }, { signal: claim.signal });
     return true;
   } catch (error) {
     if (isReason(error, 'NotFound', 'Invalid')) return false;

@@ -141,6 +141,8 @@ export interface PeriodicTask {
   /** What the first round waits for. */
   readonly informers?: readonly Informer<never>[];
   round(signal: AbortSignal): Promise<void>;
+  /** What there is between two rounds; never rejects. Default: a sleep of a period. */
+  rest?(signal: AbortSignal): Promise<void>;
 }
 
 /** Runs `round` at once and then after every `periodMs` until the signal aborts; failures are logged. Never rejects. */
@@ -153,7 +155,8 @@ export async function runPeriodically(deps: ControllerDeps, task: PeriodicTask, 
       if (signal.aborted) return;
       deps.platform.log.child(task.name).warn('round failed', { err: error });
     }
-    await deps.platform.clock.sleep(task.periodMs, signal).catch(() => undefined);
+    if (task.rest !== undefined) await task.rest(signal);
+    else await deps.platform.clock.sleep(task.periodMs, signal).catch(() => undefined);
   }
 }
 

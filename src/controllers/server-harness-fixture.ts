@@ -272,7 +272,6 @@ function createHarness({ clock, log, admin, store, platform, writes }: HarnessSe
     create: (info, object) => drive(admin.resource(info).create(withNamespace(info, object))),
     get: (info, key) => drive(admin.resource(info).get(parseKey(key))),
     list: async (info) => (await drive(admin.resource(info).list())).items as never,
-    // oxlint-disable-next-line max-params -- reads like the request
     async update(info, key, change, subresource) {
       const draft = structuredClone(await harness.get(info, key));
       change(draft);

@@ -12,13 +12,15 @@ type ClaimSpec = NonNullable<PersistentVolumeClaim['spec']>;
 
 const start = (): Promise<ServerHarness> =>
   startServerHarness([createPersistentVolumeBinder, createPvcProtectionController, createPvProtectionController]);
-const volume = (name: string, storage: string, spec: Partial<VolumeSpec> = {}, labels = {}): object => ({
+/** `going`: somebody has deleted it, and something holds it. */
+type Made = PersistentVolume & { readonly going?: boolean };
+const volume = (name: string, storage: string, spec: Partial<VolumeSpec> = {}, labels = {}): Made => ({
   metadata: { name, labels },
   spec: {
     capacity: { storage },
     accessModes: ['ReadWriteOnce'],
     persistentVolumeReclaimPolicy: 'Retain',
-    hostPath: { path: '/data' },
+    ...(spec.csi === undefined && { hostPath: { path: '/data' } }),
     ...spec,
   },
 });
@@ -31,7 +33,17 @@ const phases = async (h: ServerHarness): Promise<Record<string, string | undefin
 const getClaim = (h: ServerHarness): Promise<PersistentVolumeClaim> => h.get(PersistentVolumeClaims, 'default/c');
 
 describe('volume binder', () => {
-  const matching: [what: string, volumes: object[], claimed: Partial<ClaimSpec>, bound: string | undefined][] = [
+  const gold: Partial<VolumeSpec> = {
+    csi: { driver: 'd.example.com', volumeHandle: 'h' },
+    volumeAttributesClassName: 'gold',
+  };
+  const matching: [
+    what: string,
+    volumes: Made[],
+    claimed: Partial<ClaimSpec>,
+    bound: string | undefined,
+    why?: string,
+  ][] = [
     ['the smallest that fits', [volume('small', '1Gi'), volume('large', '5Gi'), volume('fit', '3Gi')], {}, 'fit'],
     ['none that is too small', [volume('small', '1Gi')], {}, undefined],
     [
@@ -74,14 +86,41 @@ describe('volume binder', () => {
     ],
     ['the one it names', [volume('a', '2Gi'), volume('b', '5Gi')], { volumeName: 'b' }, 'b'],
     ['the one it names unless too small', [volume('b', '1Gi')], { volumeName: 'b' }, undefined],
+    [
+      'only its class of attributes',
+      [volume('plain', '2Gi'), volume('gold', '3Gi', gold)],
+      { volumeAttributesClassName: 'gold' },
+      'gold',
+    ],
+    [
+      'the one it names unless of another class of attributes',
+      [volume('b', '2Gi', gold)],
+      { volumeName: 'b' },
+      undefined,
+      'Cannot bind to requested volume "b": volumeAttributesClassName does not match',
+    ],
+    [
+      'the one it names unless it is going',
+      [{ ...volume('b', '2Gi'), going: true }],
+      { volumeName: 'b' },
+      undefined,
+      'Cannot bind to requested volume "b": the volume is marked for deletion "b"',
+    ],
   ];
-  for (const [what, volumes, spec, bound] of matching) {
+  for (const [what, volumes, spec, bound, why] of matching) {
     it(`binds ${what}`, async () => {
       const h = await start();
-      for (const v of volumes) await h.create(PersistentVolumes, v);
+      for (const { going, ...v } of volumes) {
+        await h.create(
+          PersistentVolumes,
+          going === true ? { ...v, metadata: { ...v.metadata, finalizers: ['a.b/c'] } } : v,
+        );
+        if (going === true) await h.remove(PersistentVolumes, v.metadata.name ?? '');
+      }
       await h.create(PersistentVolumeClaims, claim(spec));
       await h.clock.advance(1000);
       const made = await getClaim(h);
+      if (why !== undefined) assert.ok((await h.events()).includes(`Warning VolumeMismatch ${why}`));
       if (bound === undefined) assert.equal(made.status?.phase, 'Pending');
       else {
         const pv = await h.get<PersistentVolume>(PersistentVolumes, bound);
@@ -90,6 +129,7 @@ describe('volume binder', () => {
           ['Bound', bound, 'Bound', made.metadata.uid],
         );
         assert.equal(made.status?.capacity?.['storage'], pv.spec?.capacity?.['storage']);
+        assert.equal(made.status?.currentVolumeAttributesClassName, pv.spec?.volumeAttributesClassName);
         assert.equal(made.metadata.annotations?.['pv.kubernetes.io/bind-completed'], 'yes');
       }
       await h.stop();

@@ -4,7 +4,7 @@ import { EndpointSlices, Services } from '../api/gen/resources.ts';
 import type { Service, ServiceSpec } from '../api/gen/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
-import { createFakeApi } from '../client/testing/fake-api.ts';
+import { createFakeApi } from '../client/fake-api-fixture.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { createDns, type Dns, type DnsConfig } from './dns.ts';
 import { frame, takeFrame } from './stream-connection.ts';

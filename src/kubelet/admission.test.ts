@@ -170,6 +170,35 @@ describe('admission', () => {
   });
 });
 
+describe('features of the kubelet', () => {
+  const needing: Partial<PodSpec> = {
+    containers: [{ name: 'app', restartPolicyRules: [{ action: 'RestartAllContainers' }] }],
+  };
+  const RESTART = 'RestartAllContainersOnContainerExits';
+  const refused = `Pod requires node features that are not available: ${RESTART}`;
+  const rows: [what: string, spec: Partial<PodSpec>, declared: string[] | undefined, message: string | undefined][] = [
+    ['that it has', needing, [RESTART], undefined],
+    ['that it lacks', needing, [], refused],
+    ['that nobody needs', {}, [], undefined],
+    ['of a kubelet that declares none', needing, undefined, undefined],
+  ];
+  for (const [what, spec, declaredFeatures, message] of rows)
+    it(what, () => {
+      const result = canAdmitPod({
+        pod: pod(spec),
+        node,
+        activePods: [],
+        operatingSystem: 'linux',
+        allowedUnsafeSysctls: [],
+        ...(declaredFeatures && { declaredFeatures }),
+      });
+      assert.deepEqual(
+        result.admit ? [] : [result.reason, result.message],
+        message === undefined ? [] : ['PodFeatureUnsupported', message],
+      );
+    });
+});
+
 describe('namespaces of the host', () => {
   const file = { 'kubernetes.io/config.source': 'file' };
   const http = { 'kubernetes.io/config.source': 'http' };

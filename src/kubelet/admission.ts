@@ -7,6 +7,7 @@ import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { quantityValue } from '../api/quantity.ts';
 import { findUntoleratedTaint } from '../api/taints-tolerations.ts';
 import { hostPortsCollide, hostPortsOf } from '../component-helpers/host-ports.ts';
+import { featuresToSchedule } from '../component-helpers/node-declared-features.ts';
 import { nodeSelectorMatches } from '../component-helpers/node-affinity.ts';
 import {
   addAmounts,
@@ -50,6 +51,8 @@ export interface AdmissionInput {
   readonly allowedUnsafeSysctls: readonly string[];
   /** Sources whose pods may use the host's namespaces; absent: all. */
   readonly hostNamespaceSources?: Readonly<Record<'network' | 'pid' | 'ipc', readonly string[]>>;
+  /** What the node declares; absent: it does not look at it. */
+  readonly declaredFeatures?: readonly string[];
 }
 
 const ADMIT: AdmissionResult = { admit: true };
@@ -162,11 +165,18 @@ function checkHostNamespaces({ pod, hostNamespaceSources }: AdmissionInput): Adm
   return ADMIT;
 }
 
+/** A pod that came here otherwise than by the scheduler may need what this kubelet cannot do. */
+function checkFeatures({ pod, declaredFeatures }: AdmissionInput): AdmissionResult {
+  const lacking = featuresToSchedule(pod).filter((feature) => declaredFeatures?.includes(feature) === false);
+  if (lacking.length === 0) return ADMIT;
+  return reject('PodFeatureUnsupported', `Pod requires node features that are not available: ${lacking.join(', ')}`);
+}
+
 /** The first reason against the pod, or none. Of a critical pod's, resources are the last: room can be made for it. */
 export function canAdmitPod(input: AdmissionInput): AdmissionResult {
   const place = [checkAffinity, checkPorts, checkTaints];
   const general = isCriticalPod(input.pod) ? [...place, checkResources] : [checkResources, ...place];
-  for (const check of [checkOs, checkSysctls, checkHostNamespaces, ...general]) {
+  for (const check of [checkOs, checkSysctls, checkHostNamespaces, ...general, checkFeatures]) {
     const result = check(input);
     if (!result.admit) return result;
   }

@@ -54,6 +54,7 @@ export type AdmissionReason =
   | 'NodeAffinity'
   | 'NodePorts'
   | 'NodeShutdown'
+  | 'PodFeatureUnsupported'
   | 'PodOSNotSupported'
   | 'PodOSSelectorNodeLabelDoesNotMatch'
   | 'SMTAlignmentError'

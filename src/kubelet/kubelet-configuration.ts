@@ -1,5 +1,7 @@
 /** The kubelet's settings: a typed part of upstream's KubeletConfiguration (v1beta1) and of its flags, with upstream's defaults. */
 import type { Taint } from '../api/gen/core-v1.ts';
+import { declaredFeatures } from '../component-helpers/node-declared-features.ts';
+import { gateEnabled } from './configuration/feature-gates.ts';
 import type { PullVerificationConfig } from './images/pull-verification.ts';
 import type { TopologyManagerConfig } from './topology-manager/topology-manager.ts';
 
@@ -106,6 +108,8 @@ export interface KubeletConfiguration {
   readonly topologyManager: TopologyManagerConfig;
   /** Containers' statuses tell how their devices are. Upstream's gate ResourceHealthStatus. */
   readonly resourceHealthStatus: boolean;
+  /** Features the node declares, sorted; undefined: it declares none and takes any pod. Upstream: gate NodeDeclaredFeatures. */
+  readonly declaredFeatures: readonly string[] | undefined;
   /** Containers' states may be written to files. Upstream's gate ContainerCheckpoint. */
   readonly checkpoints: boolean;
   readonly volumes: {
@@ -252,6 +256,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   memoryManager: { policy: 'None', reservedMemory: [] },
   topologyManager: { policy: 'none', scope: 'container', preferClosestNumaNodes: false, maxAllowableNumaNodes: 8 },
   resourceHealthStatus: true,
+  declaredFeatures: declaredFeatures((feature) => gateEnabled({}, feature)),
   checkpoints: true,
   allowedHostNamespaceSources: { network: ['*'], pid: ['*'], ipc: ['*'] },
   hasApiServer: true,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { Pods } from '../api/gen/resources.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { createKubeletFixture, type KubeletFixture } from './testing/kubelet-fixture.ts';
+import { createKubeletFixture, type KubeletFixture } from './kubelet-fixture.ts';
 
 const running: KubeletFixture[] = [];
 const config = { staticPodPath: '/etc/kubernetes/manifests' };

@@ -4,7 +4,7 @@ import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';
 import type { Node, Service, ServiceSpec } from '../api/gen/core-v1.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
-import { createFakeApi } from '../client/testing/fake-api.ts';
+import { createFakeApi } from '../client/fake-api-fixture.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createLoadBalancerController } from './load-balancer.ts';
 

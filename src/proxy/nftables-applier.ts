@@ -1,9 +1,6 @@
-/**
- * Puts the rule books into the kernel. Thin: it batches what arrives within one turn, runs one `nft` at a time, rewrites the
- * whole table at the start, every minute (which heals what others did to it) and after a failure, and retries with back-off.
- */
-import { createBackoff } from '../base/backoff.ts';
+/** Puts the rule books into the kernel: a transaction is one `nft`, of what has changed or of whole tables. */
 import type { ExecResult } from '../platform/exec.ts';
+import { createApplyLoop, type Extent } from './apply-loop.ts';
 import { changeScript, removalScript, rewriteScript, type TableConfig } from './nft-script.ts';
 import { createProxyMetrics } from './proxy-metrics.ts';
 import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
@@ -26,20 +23,12 @@ export interface ApplierConfig {
   onApplied(): void;
 }
 
-const RESYNC_PERIOD_MS = 60_000;
 const MIN_GAP_MS = 10;
-const RETRY = { initialMs: 100, maxMs: 30_000 };
 
 /** Makes an applier that does nothing until it runs. */
 export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig): RuleApplier {
-  const { clock, log } = deps;
+  const { clock } = deps;
   const metrics = createProxyMetrics(deps.metrics);
-  const backoff = createBackoff(RETRY);
-  const synced = Promise.withResolvers<void>();
-  let wake = Promise.withResolvers<void>();
-  let rewrite = true;
-  let fromScratch = false;
-  let healthy = false;
 
   const nft = (input: string): Promise<ExecResult> => {
     const [file, ...args] = [...(config.commandPrefix ?? []), 'nft', '-f', '-'];
@@ -47,9 +36,7 @@ export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig):
   };
 
   /** One transaction over all tables. */
-  async function apply(): Promise<void> {
-    const whole = rewrite;
-    rewrite = false;
+  async function apply({ whole, fromScratch }: Extent): Promise<void> {
     config.prepare();
     const plans = config.tables.map(({ book, config: table }) => {
       const all = whole ? book.takeAll() : undefined;
@@ -73,49 +60,9 @@ export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig):
     const result = await nft(script);
     if (result.exitCode !== 0) throw new Error(`nft: ${firstLines(result.stderr)}`);
   }
-  async function round(signal: AbortSignal): Promise<void> {
-    try {
-      await apply();
-      fromScratch = false;
-      healthy = true;
-      backoff.reset();
-      synced.resolve();
-      config.onApplied();
-      await clock.sleep(MIN_GAP_MS, signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      const delayMs = backoff.nextMs();
-      // A table that somebody tore apart, or one of another layout, is made anew at the second try.
-      fromScratch = rewrite || !healthy;
-      rewrite = true;
-      healthy = false;
-      metrics.failed();
-      log.error('service rules were not applied, again later', { err: error, delayMs });
-      wake.resolve();
-      await clock.sleep(delayMs, signal).catch(() => undefined);
-    }
-  }
 
   return {
-    synced: synced.promise,
-    healthy: () => healthy,
-    kick: () => wake.resolve(),
-    async run(signal) {
-      const stopTicker = clock.setTicker(RESYNC_PERIOD_MS, () => {
-        rewrite = true;
-        wake.resolve();
-      });
-      signal.addEventListener('abort', () => wake.resolve(), { once: true });
-      wake.resolve();
-      while (!signal.aborted) {
-        await wake.promise;
-        if (signal.aborted) break;
-        await clock.yield(); // what belongs to one event arrives in one turn
-        wake = Promise.withResolvers();
-        await round(signal);
-      }
-      stopTicker();
-    },
+    ...createApplyLoop(deps, { metrics, minGapMs: MIN_GAP_MS, apply, onApplied: config.onApplied }),
     async remove() {
       await transact(config.tables.map((table) => removalScript(table.config)).join(''));
     },

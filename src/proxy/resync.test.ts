@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
-import { createFakeApi } from '../client/testing/fake-api.ts';
+import { createFakeApi } from '../client/fake-api-fixture.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { JUMPS } from './iptables/iptables-rules.ts';
 import { createServiceProxy, type ProxyMode } from './service-proxy.ts';

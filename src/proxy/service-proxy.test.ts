@@ -6,7 +6,7 @@ import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { formatTime } from '../api/time.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
-import { createFakeApi } from '../client/testing/fake-api.ts';
+import { createFakeApi } from '../client/fake-api-fixture.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createServiceProxy } from './service-proxy.ts';
 

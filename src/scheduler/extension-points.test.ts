@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import { internalError } from '../api/status-error.ts';
-import type { FakeApi } from '../client/testing/fake-api.ts';
+import type { FakeApi } from '../client/fake-api-fixture.ts';
 import { NodeInfo } from './cache/node-info.ts';
 import { defaultSchedulerConfig, enabledEverywhere, type SchedulerConfig } from './config/scheduler-config.ts';
 import type { SchedulerPlugin } from './framework/plugin.ts';
@@ -217,6 +217,20 @@ test('an objection before PreBind ends the attempt; what is tried again goes whe
   await run.clock.advance(340_000);
   assert.equal(run.pod('p')?.spec?.nodeName, 'a', 'though others are better now');
 });
+
+for (const [point, parts] of [
+  ['Reserve', { reserve: () => unschedulable('One', 'no') }],
+  ['Permit', { permit: () => ({ status: unschedulable('One', 'no') }) }],
+  ['PreBindPreFlight', { preBind: async () => undefined, preBindPreFlight: () => unschedulable('One', 'no') }],
+  ['Bind', { bind: away }],
+] as const)
+  test(`a failure at ${point}, before the pod says where it will be, voids what it was promised earlier`, async (t) => {
+    const promised = (api: FakeApi): void =>
+      void api.modify<Pod>(Pods, 'default/p', (pod) => ({ ...pod, status: { nominatedNodeName: 'b' } }));
+    const run = await scene(t, parts, promised);
+    assert.match(run.events().join(), /FailedScheduling/);
+    assert.equal(nominatedAs(run), undefined);
+  });
 
 /** Fits on the node `to` names alone; the first PreBind fails, after the pod has said where it will be, others take for ever. */
 const afterFailedWork = (t: TestContext, to: () => string, before?: (api: FakeApi) => void): Promise<Scene> => {

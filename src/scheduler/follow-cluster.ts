@@ -55,6 +55,8 @@ export function nodeChanges(old: Node, node: Node): ClusterEvent[] {
     changes.push('node/update-taint');
   const conditions = (n: Node): unknown => n.status?.conditions?.map((c) => [c.type, c.status]);
   if (!deepEqual(conditions(old), conditions(node))) changes.push('node/update-condition');
+  if (!deepEqual(old.status?.declaredFeatures, node.status?.declaredFeatures))
+    changes.push('node/update-declared-feature');
   return changes;
 }
 

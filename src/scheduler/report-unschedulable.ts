@@ -6,12 +6,17 @@ import { formatTime } from '../api/time.ts';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../platform/clock.ts';
 
+/** Why a pod waits. */
+export interface UnschedulableReport {
+  readonly message: string;
+  readonly clock: Clock;
+  /** Which node the pod is promised now; empty: none. */
+  readonly nominatedNode?: string;
+  readonly reason?: 'Unschedulable' | 'SchedulerError';
+}
+
 /** Patches the condition. A pod that is gone is no error. */
-export async function reportUnschedulable(
-  client: Client,
-  pod: Pod,
-  report: { message: string; clock: Clock; nominatedNode?: string; reason?: 'Unschedulable' | 'SchedulerError' },
-): Promise<void> {
+export async function reportUnschedulable(client: Client, pod: Pod, report: UnschedulableReport): Promise<void> {
   const { name = '', namespace = '', uid } = pod.metadata;
   const { reason = 'Unschedulable' } = report;
   const current = pod.status?.conditions?.find((c) => c.type === 'PodScheduled');

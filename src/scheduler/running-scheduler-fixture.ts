@@ -6,7 +6,7 @@ import { formatTime } from '../api/time.ts';
 import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
-import { createFakeApi, type FakeApi } from '../client/testing/fake-api.ts';
+import { createFakeApi, type FakeApi } from '../client/fake-api-fixture.ts';
 import { createMemoryLog } from '../platform/sim/log.ts';
 import { createMemoryMetrics, type MemoryMetrics } from '../platform/sim/metrics.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';

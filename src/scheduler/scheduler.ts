@@ -32,7 +32,7 @@ import { knownPlugins, type PluginEntry } from './plugins/list.ts';
 import { createSchedulerTimers } from './scheduler-timers.ts';
 import { createSchedulerMetrics, type AttemptResult } from './scheduler-metrics.ts';
 import { exposeSchedulerSizes } from './scheduler-sizes.ts';
-import { reportNomination, reportUnschedulable } from './report-unschedulable.ts';
+import { reportNomination, reportUnschedulable, type UnschedulableReport } from './report-unschedulable.ts';
 import { createDecisionLog } from './why/decision-log.ts';
 import { explainPod } from './why/explain-pod.ts';
 
@@ -86,8 +86,8 @@ const NOTHING_FOUND: Status = { code: 'unschedulable', reasons: [], plugin: '' }
 /** What a pod waits for while its victims are evicted: no event, the end of the evictions. */
 const MAKING_ROOM: ReadonlySet<string> = new Set(['DefaultPreemption']);
 
-/** Nobody is asked for help where there are no nodes; what was promised is void. */
-const NO_NODES: PostFilterResult = { nominatedNode: '' };
+/** What was promised is void. So it is, too, where there are no nodes: nobody is asked for help then. */
+const NO_PROMISE = { nominatedNode: '' } as const satisfies PostFilterResult;
 
 /** Pods tried in one go before other work gets a turn. */
 const SLICE_MS = 4;
@@ -171,12 +171,13 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const message = error instanceof Error ? error.message : String(error);
     log.error('error selecting node for pod', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err: error });
     queue.requeue(queued, new Set());
-    sayWhyNot(pod, message, 'SchedulerError');
+    nominations.set(pod, '');
+    sayWhyNot(pod, { message, reason: 'SchedulerError', ...NO_PROMISE });
   };
   /** For an attempt that went wrong. */
-  const sayWhyNot = (pod: Pod, message: string, reason: 'Unschedulable' | 'SchedulerError'): void => {
-    profileOf(pod).recorder.event(pod, 'Warning', 'FailedScheduling', message);
-    void reportUnschedulable(client, asSeen(pod) ?? pod, { message, reason, clock }).catch((error: unknown) =>
+  const sayWhyNot = (pod: Pod, report: Omit<UnschedulableReport, 'clock'>): void => {
+    profileOf(pod).recorder.event(pod, 'Warning', 'FailedScheduling', report.message);
+    void reportUnschedulable(client, asSeen(pod) ?? pod, { ...report, clock }).catch((error: unknown) =>
       log.warn('cannot write the PodScheduled condition', { err: error }),
     );
   };
@@ -195,6 +196,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     // It counts as placed now, not as promised.
     nominations.delete(pod.metadata.uid ?? '');
     const binder = extenders.find(({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod));
+    let isTold = false;
     const input: BindingInput = {
       profile,
       state,
@@ -203,16 +205,19 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       signal,
       waitingPods,
       ...(binder === undefined ? {} : { binder }),
-      nominate: () =>
-        reportNomination(client, asSeen(pod) ?? pod, nodeName).catch((error: unknown) =>
+      nominate: () => {
+        isTold = true;
+        return reportNomination(client, asSeen(pod) ?? pod, nodeName).catch((error: unknown) =>
           log.warn('cannot write which node the pod is for', { err: error }),
-        ),
+        );
+      },
     };
+    const undone = (status: Status): void => undo(cycle, input, { status, isTold });
     const refused = reserve(input);
-    if (refused !== undefined) return undo(cycle, input, refused);
+    if (refused !== undefined) return undone(refused);
     void bind(input).then(
-      (status) => (status === undefined ? bound(cycle, nodeName) : undo(cycle, input, status)),
-      (error: unknown) => undo(cycle, input, { code: 'error', plugin: '', reasons: [String(error)], cause: error }),
+      (status) => (status === undefined ? bound(cycle, nodeName) : undone(status)),
+      (error: unknown) => undone({ code: 'error', plugin: '', reasons: [String(error)], cause: error }),
     );
   };
   const note = (pod: Pod, result: ScheduleResult & { node: string }): void => {
@@ -243,13 +248,15 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`,
     );
   };
-  const undo = (cycle: Cycle, input: BindingInput, status: Status): void => {
+  /** `isTold`: the pod says where it was to go, and is tried there first; any earlier promise is void. */
+  const undo = (cycle: Cycle, input: BindingInput, { status, isTold }: { status: Status; isTold: boolean }): void => {
     const { queued } = cycle;
     const uid = queued.pod.metadata.uid ?? '';
     unreserve(input);
     cache.forget(uid);
     const now = asSeen(queued.pod);
-    if (now !== undefined) nominations.follow(now);
+    if (!isTold) nominations.set(queued.pod, '');
+    else if (now !== undefined) nominations.follow(now);
     // The room it would have taken is free again, for others.
     const spec = { ...queued.pod.spec, nodeName: input.nodeName };
     queue.notify('assigned-pod/delete', { ...queued.pod, spec }, undefined);
@@ -266,7 +273,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     if (queue.place(uid) === undefined) return; // Deleted meanwhile.
     // What changed while it was on its way to a node is news to the queue.
     queue.requeue({ ...queued, pod: now ?? queued.pod }, isError ? new Set() : new Set([status.plugin]));
-    sayWhyNot(queued.pod, message, isError ? 'SchedulerError' : 'Unschedulable');
+    const reason = isError ? 'SchedulerError' : 'Unschedulable';
+    sayWhyNot(queued.pod, { message, reason, ...(isTold ? {} : NO_PROMISE) });
   };
   /** Asks whether others may leave; what was decided is done by `reject`. */
   const preempt = (
@@ -288,7 +296,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
         postFilter,
       };
     };
-    const asked = nodeCount === 0 ? NO_NODES : runPostFilters(points.postFilter, { state, pod, input });
+    const asked = nodeCount === 0 ? NO_PROMISE : runPostFilters(points.postFilter, { state, pod, input });
     return asked instanceof Promise ? asked.then(ended) : ended(asked);
   };
   const reject = (cycle: Cycle, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {

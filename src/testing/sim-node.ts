@@ -5,10 +5,10 @@
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import type { ApiHandler, Principal } from '../api/transport.ts';
-import { openKubeletServer } from '../cluster/kubelet-server.ts';
-import type { Instance } from '../cluster/instance.ts';
-import { nodePrincipal } from '../cluster/node-connection.ts';
-import { createClusterNode, instanceNodeConfig, type ClusterNode } from '../cluster/node.ts';
+import { openKubeletServer } from '../cluster/node/kubelet-server.ts';
+import type { Instance } from '../cluster/instance/instance.ts';
+import { nodePrincipal } from '../cluster/node/node-connection.ts';
+import { createClusterNode, instanceNodeConfig, type ClusterNode } from '../cluster/node/node.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import { simImageFs } from '../cri/sim/sim-images.ts';
 import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';

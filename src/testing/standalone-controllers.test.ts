@@ -5,7 +5,7 @@ import { Deployments, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
 import type { ApiHandler, Principal } from '../api/transport.ts';
 import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
 import type { Client } from '../client/client.ts';
-import { createStandaloneControllers, type StandaloneControllers } from '../cluster/standalone-controllers.ts';
+import { createStandaloneControllers, type StandaloneControllers } from '../cluster/alone/standalone-controllers.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
 import { startBareWorld } from './bare-world-fixture.ts';
 import { createGate, type Gate } from './gate.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { ApiHandler } from '../api/transport.ts';
-import { createStandaloneScheduler, type StandaloneScheduler } from '../cluster/standalone-scheduler.ts';
+import { createStandaloneScheduler, type StandaloneScheduler } from '../cluster/alone/standalone-scheduler.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
 import { providerConfig } from '../scheduler/policy/read-policy.ts';
 import { defaultSchedulerConfig, type SchedulerConfig } from '../scheduler/config/scheduler-config.ts';

@@ -7,11 +7,11 @@ import { parseApiServerOptions } from '../../src/apiserver/options/api-server-op
 import type { FlagValues } from '../../src/apiserver/options/flags.ts';
 import { ConfigMaps, Namespaces, ServiceAccounts } from '../../src/api/gen/resources.ts';
 import type { Client } from '../../src/client/client.ts';
-import { loadApiServerSetup } from '../../src/cluster/api-server-setup.ts';
-import { type ControlPlane, createControlPlane } from '../../src/cluster/control-plane.ts';
-import { deriveInstance } from '../../src/cluster/instance.ts';
+import { loadApiServerSetup } from '../../src/cluster/control-plane/api-server-setup.ts';
+import { type ControlPlane, createControlPlane } from '../../src/cluster/control-plane/control-plane.ts';
+import { deriveInstance } from '../../src/cluster/instance/instance.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
-import type { ServerSettings } from '../../src/cluster/server-settings.ts';
+import type { ServerSettings } from '../../src/cluster/control-plane/server-settings.ts';
 import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts';
 import { type ControllerName, controllers as allControllers } from '../../src/controllers/list.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { encryptStore } from '../../src/cluster/encryption.ts';
+import { encryptStore } from '../../src/cluster/store/encryption.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
 import { type ControlPlaneFixture, startControlPlane, surviving } from './control-plane-fixture.ts';

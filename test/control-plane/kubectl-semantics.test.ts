@@ -13,10 +13,13 @@ import { kubectlProgram } from '../../tools/kubectl.ts';
 
 let plane: ControlPlaneFixture;
 const group = kubectlGroup(() => plane);
+/** kubectl asks ten times more, each time for as long as a revision may take to come: beside all others. */
+let ofTheFuture: ReturnType<ControlPlaneFixture['kubectl']>;
 
 before(async () => {
   // A pod on a node that is not there stays, however long the commands take.
   plane = await startControlPlane({ without: ['pod-garbage-collector-controller'] });
+  ofTheFuture = plane.kubectl(['get', '--raw', '/api/v1/namespaces/default/configmaps/a?resourceVersion=999999']);
 });
 after(() => plane.stop());
 
@@ -220,11 +223,6 @@ group('lists and selectors', () => [
     code: 1,
   },
   {
-    run: 'get --raw /api/v1/namespaces/default/configmaps/a?resourceVersion=999999',
-    err: /^Error from server \(Timeout\): Timeout: Too large resource version: 999999, current: \d+$/,
-    code: 1,
-  },
-  {
     run: 'get --raw /api/v1/nope',
     err: 'Error from server (NotFound): the server could not find the requested resource',
     code: 1,
@@ -280,6 +278,12 @@ const pod =
   'apiVersion: v1\nkind: Pod\nmetadata: {name: dbg, labels: {a: dbg}}\nspec: {nodeName: nowhere, containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}\n';
 
 group('pods and their sub-resources', () => [
+  {
+    run: 'create -f -',
+    input:
+      'apiVersion: v1\nkind: Node\nmetadata: {name: nowhere, labels: {kubernetes.io/os: linux}}\nstatus: {allocatable: {cpu: "1", memory: 2Gi}}\n',
+    out: 'node/nowhere created',
+  },
   { run: 'create -f -', input: pod, out: 'pod/dbg created' },
   { run: 'debug dbg --image=busybox --target=c -c d1 --attach=false', out: /^Targeting container "c"\./ },
   { run: 'get pod dbg -o jsonpath={.spec.ephemeralContainers[*].name}', out: 'd1' },
@@ -290,12 +294,22 @@ group('pods and their sub-resources', () => [
   { run: 'get pod dbg -o jsonpath={.spec.containers[0].resources.requests.cpu},{.metadata.generation}', out: '200m,3' },
   {
     run: 'patch pod dbg --subresource=resize --type=json -p [{"op":"replace","path":"/spec/containers/0/resources","value":{"limits":{"memory":"1Gi"}}}]',
-    err: /^The Pod "dbg" is invalid: spec\.containers\[0\]\.resources\.requests\.cpu: Forbidden: resource requests cannot be removed/,
+    err: /^The Pod "dbg" is invalid: spec\.containers\[0\]\.resources\.requests: Forbidden: resource requests cannot be removed/,
     code: 1,
   },
   {
     run: 'patch pod dbg --subresource=resize -p {"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"200m","memory":"1Gi"}}}]}}',
-    err: /^The Pod "dbg" is invalid: spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing/,
+    err: /^The Pod "dbg" is invalid: spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing/,
+    code: 1,
+  },
+  {
+    run: 'patch pod dbg --subresource=resize -p {"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]}}',
+    err: `Error from server (Forbidden): pods "dbg" is forbidden: Node didn't have enough allocatable resources: cpu, requested: 2000, allocatable: 1000`,
+    code: 1,
+  },
+  {
+    run: 'patch pod dbg --subresource=resize -p {"spec":{"resources":{"requests":{"cpu":"200m"}}}}',
+    err: 'Error from server (Forbidden): pods "dbg" is forbidden: pod update requires features InPlacePodLevelResourcesVerticalScaling which are not available on node "nowhere"',
     code: 1,
   },
   {
@@ -304,10 +318,10 @@ group('pods and their sub-resources', () => [
     code: 1,
   },
   { run: 'set image pod/dbg c=new', out: 'pod/dbg image updated' },
-  { run: 'logs dbg -c c', err: 'Error from server (NotFound): nodes "nowhere" not found', code: 1 },
+  { run: 'logs dbg -c c', err: 'Error from server: no preferred addresses found; known addresses: []', code: 1 },
   {
-    run: 'get --raw /api/v1/nodes/nowhere/proxy/healthz',
-    err: 'Error from server (NotFound): nodes "nowhere" not found',
+    run: 'get --raw /api/v1/nodes/elsewhere/proxy/healthz',
+    err: 'Error from server (NotFound): nodes "elsewhere" not found',
     code: 1,
   },
   {
@@ -412,4 +426,10 @@ test('a certificate request is approved and signed for', async () => {
   assert.equal(denied.stderr, 'error: certificate signing request "alice" is already Approved');
   const after = await plane.kubectl(['get', 'csr', 'alice', '-o', 'jsonpath={.status.conditions[*].type}']);
   assert.equal(after.stdout, 'Approved');
+});
+
+test('a revision that has not come is waited for, in vain', async () => {
+  const { code, stderr } = await ofTheFuture;
+  assert.match(stderr, /^Error from server \(Timeout\): Timeout: Too large resource version: 999999, current: \d+$/);
+  assert.equal(code, 1);
 });

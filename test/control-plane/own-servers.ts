@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Client } from '../../src/client/client.ts';
 import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
 import { createRestClient } from '../../src/client/rest-client.ts';
-import { instanceHash } from '../../src/cluster/instance.ts';
+import { instanceHash } from '../../src/cluster/instance/instance.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { keelsonProgram } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';

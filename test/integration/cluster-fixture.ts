@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { instanceHash } from '../../src/cluster/instance.ts';
+import { instanceHash } from '../../src/cluster/instance/instance.ts';
 import { demoImage } from '../../tools/demo-image.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
 import { testImage } from '../../tools/test-image.ts';

@@ -100,6 +100,18 @@ describe('wrong usage is refused before anything is done', { concurrency: 2 }, (
       code: 2,
       says: /--node-ip: must contain either a single IP or a dual-stack pair of IPs/,
     },
+    {
+      args: ['kubelet', '--max-pods=many', '--root-dir', dir],
+      code: 2,
+      says: /invalid argument "many" for "--max-pods"/,
+    },
+    {
+      args: ['kubelet', '--max-pods=-5', '--root-dir', dir],
+      code: 2,
+      says: /failed to validate kubelet configuration/,
+    },
+    { args: ['kubelet', '--runonce', '--kubeconfig=/k', '--root-dir', dir], code: 2, says: /--runonce works without/ },
+    { args: ['kubelet', '--config=/nowhere', '--root-dir', dir], code: 1, says: /failed to load kubelet config file/ },
   ];
   for (const { args, code, says } of cases) {
     it(args.join(' ').replaceAll(scratch, ''), async () => {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import * as dnsPacket from 'dns-packet';
 import { createInProcessClient } from '../../src/client/in-process-transport.ts';
-import { createFakeApi } from '../../src/client/testing/fake-api.ts';
+import { createFakeApi } from '../../src/client/fake-api-fixture.ts';
 import { createDns, type Dns } from '../../src/dns/dns.ts';
 import { encodeQuery, seedServices, texts } from '../../src/dns/dns-fixture.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { Resolver } from 'node:dns/promises';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { dnsAddress } from '../../src/cluster/network/pod-network.ts';
 import { createKubeClient } from '../../tools/up/kube-client.ts';
 import { images, keelson, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
@@ -129,7 +128,10 @@ describe('keelson starts again', () => {
     await endProcess(pid, 'SIGTERM');
     t.diagnostic(`stopped in ${Math.round(performance.now() - stoppedMs)} ms`);
     assert.equal((await keelson(['status', '--data-dir', cluster.dataDir])).code, 1);
-    await sleep(500); // Requests while nothing of Keelson runs but containers, rules and DNS.
+    const answered = (): number => traffic.answers.values().reduce((sum, count) => sum + count, 0);
+    const soFar = answered();
+    // While nothing of Keelson runs but containers, rules and DNS.
+    await space.until('requests', async () => answered() >= soFar + 20);
     assert.deepEqual(await names.resolve4(`web.${space.namespace}.svc.cluster.local`), [new URL(url).hostname]);
     const startedMs = performance.now();
     await cluster.up();

@@ -6,7 +6,7 @@ import type { Service, ServiceSpec } from '../../src/api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../src/api/gen/discovery-v1.ts';
 import { createInProcessClient } from '../../src/client/in-process-transport.ts';
 import { createInformerFactory } from '../../src/client/informer-factory.ts';
-import { createFakeApi } from '../../src/client/testing/fake-api.ts';
+import { createFakeApi } from '../../src/client/fake-api-fixture.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 import { createServiceProxy, type ServiceProxy } from '../../src/proxy/service-proxy.ts';
 import {

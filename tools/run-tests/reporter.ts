@@ -1,7 +1,8 @@
 // The reporter of the test stages: says nothing of what passes, prints each failed test with its error, at the end what
-// the files with failures wrote, and leaves the totals as JSON in the file that KEELSON_TEST_TOTALS names.
+// the files with failures wrote and which files took longest, and leaves the totals as JSON in the file that
+// KEELSON_TEST_TOTALS names.
 import { writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
@@ -12,12 +13,17 @@ export interface TestTotals {
   readonly skipped: number;
 }
 
+/** Of the files that took longest. */
+const MOST_SHOWN = 10;
+const LEAST_SHOWN_SECONDS = 5;
+
 type Counts = Record<string, number>;
 
 /** node:test's reporter interface: events in, text out. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const outputs = new Map<string, string>();
   const failedFiles = new Set<string>();
+  const seconds = new Map<string, number>();
   const startedMs = performance.now();
   for await (const { type, data } of events) {
     const given = (data as { file?: string } | undefined)?.file;
@@ -30,8 +36,10 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     } else if (type === 'test:summary' && file === undefined) {
       for (const failed of failedFiles) yield outputText(failed, outputs.get(failed));
       yield summaryText(data.counts as unknown as Counts, performance.now() - startedMs);
-    } else if (type === 'test:summary' && data.success) {
-      outputs.delete(file ?? '');
+      yield slowestText(seconds);
+    } else if (type === 'test:summary') {
+      seconds.set(file ?? '', data.duration_ms / 1000);
+      if (data.success) outputs.delete(file ?? '');
     }
   }
 }
@@ -61,6 +69,15 @@ function summaryText(counts: Counts, durationMs: number): string {
   if (path !== undefined) writeFileSync(path, JSON.stringify(totals));
   const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : '';
   return `  ${totals.passed} tests passed, ${totals.failed} failed${skipped} in ${(durationMs / 1000).toFixed(1)} s\n`;
+}
+
+/** Where the time of a run goes: its slowest files, if they take more than moments. Exported for its test. */
+export function slowestText(seconds: ReadonlyMap<string, number>): string {
+  const slowest = [...seconds].toSorted(([, a], [, b]) => b - a).slice(0, MOST_SHOWN);
+  return slowest
+    .filter(([, took]) => took >= LEAST_SHOWN_SECONDS)
+    .map(([file, took]) => `  ${took.toFixed(1).padStart(7)} s  ${relative(process.cwd(), file)}\n`)
+    .join('');
 }
 
 function indent(text: string): string {

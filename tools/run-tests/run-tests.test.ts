@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { plantTree } from '../planted-tree.ts';
 import { repositoryRoot } from '../repository.ts';
 import { closingText, inGroups, sumTotals, type StageResult } from '../run-tests.ts';
+import { slowestText } from './reporter.ts';
 import { chooseStages, findTests, stages } from './stages.ts';
 
 const results: StageResult[] = [
@@ -55,10 +56,26 @@ test('the unit stage finds the tests of the tools, and an empty tree has none', 
   assert.deepEqual(findTests(['**/*.test.ts'], tree.root), []);
 });
 
+const GOOD = "import { test } from 'node:test';\ntest('good', () => {});\n";
+
 test('processes that share the files of a stage run each of them once', () => {
   const { commands, files } = stages.find(({ name }) => name === 'unit')!;
   const given = commands.flatMap((command) => command.filter((argument) => /\.test\.(ts|mjs)$/.test(argument)));
   assert.deepEqual(given.toSorted(), files);
+});
+
+const isolated = join(repositoryRoot, 'tools/run-tests/isolated.ts');
+
+test('files in processes of their own run in the order given, the longest of a stage first', () => {
+  const file = (name: string) =>
+    `import { appendFileSync } from 'node:fs';\n${GOOD}appendFileSync('order', '${name} ');\n`;
+  using tree = plantTree({ 'a.test.mjs': file('a'), 'b.test.mjs': file('b'), 'c.test.mjs': file('c') });
+  const { status, stdout } = runNode(tree.root, [isolated, '1', '60000', 'b.test.mjs', 'c.test.mjs', 'a.test.mjs']);
+  assert.deepEqual([status, readFileSync(join(tree.root, 'order'), 'utf8')], [0, 'b c a '], stdout);
+  for (const { name, commands, files } of stages.filter(({ name }) => ['sim', 'integration'].includes(name))) {
+    const given = commands.flatMap((command) => command.filter((argument) => argument.endsWith('.test.ts')));
+    assert.deepEqual(given.toSorted(), files?.toSorted(), name);
+  }
 });
 
 test('the reporter shows failures with what their file wrote, hides the rest, and leaves the totals', () => {
@@ -69,8 +86,7 @@ test('the reporter shows failures with what their file wrote, hides the rest, an
   });
   tree.write('crash.test.mjs', "console.error('last words');\nthrow new Error('crashed');\n");
   const totals = join(tree.root, 'totals.json');
-  const reporter = join(repositoryRoot, 'tools/run-tests/reporter.ts');
-  const args = ['--test', `--test-reporter=${reporter}`, '--test-reporter-destination=stdout', '*.test.mjs'];
+  const args = [isolated, '2', '60000', 'good.test.mjs', 'bad.test.mjs', 'crash.test.mjs'];
   const { stdout, status } = runNode(tree.root, args, { KEELSON_TEST_TOTALS: totals });
   assert.equal(status, 1);
   assert.deepEqual(JSON.parse(readFileSync(totals, 'utf8')), { passed: 1, failed: 2, skipped: 1 });
@@ -82,13 +98,20 @@ test('the reporter shows failures with what their file wrote, hides the rest, an
   assert.equal(stdout.match(/✖/g)?.length, 2, 'neither the suite nor the file is reported beside its test');
 });
 
+test('a run ends with the files it spent its time on, the slowest first, and not those that took moments', () => {
+  const seconds = Array.from({ length: 14 }, (_, at) => [join(process.cwd(), `test/${at}.test.ts`), at] as const);
+  const lines = slowestText(new Map(seconds)).split('\n');
+  assert.deepEqual(lines.slice(0, 2), ['     13.0 s  test/13.test.ts', '     12.0 s  test/12.test.ts']);
+  assert.deepEqual(lines.slice(-2), ['      5.0 s  test/5.test.ts', '']);
+  assert.equal(slowestText(new Map(seconds.slice(0, 5))), '');
+  assert.equal(slowestText(new Map(seconds.map(([file, at]) => [file, at + 100]))).split('\n').length, 11);
+});
+
 /** Runs node in the folder of the tree, as if no test ran it. */
 function runNode(cwd: string, args: readonly string[], more: Readonly<Record<string, string>> = {}) {
   const { NODE_TEST_CONTEXT: _context, KEELSON_TEST_TOTALS: _totals, ...env } = process.env;
   return spawnSync(process.execPath, args, { cwd, env: { ...env, ...more }, encoding: 'utf8', timeout: 120_000 });
 }
-
-const GOOD = "import { test } from 'node:test';\ntest('good', () => {});\n";
 
 test('an error that no test awaits, or a file that fails halfway, fails a run of shared files, and is shown', () => {
   using tree = plantTree({

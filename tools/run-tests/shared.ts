@@ -19,10 +19,16 @@ async function* oneAfterAnother(): AsyncGenerator<TestEvent> {
     // A run ends when the process has nothing left to do; it is asked so once for each time that it had something.
     await turn();
     const forget = rememberListeners();
+    const startedMs = performance.now();
     for await (const event of run({ files: [file], isolation: 'none', timeout: Number(timeout) })) {
-      if (event.type === 'test:summary') add(counts, event.data.counts);
-      else yield event as TestEvent;
-      if (event.type === 'test:summary' && !event.data.success) process.exitCode = 1;
+      if (event.type !== 'test:summary') {
+        yield event as TestEvent;
+        continue;
+      }
+      add(counts, event.data.counts);
+      if (!event.data.success) process.exitCode = 1;
+      const duration_ms = performance.now() - startedMs; // node:test counts from the start of the process.
+      yield { type: 'test:summary', data: { ...event.data, file, duration_ms } } as unknown as TestEvent;
     }
     await loadedWhole(file);
     forget();

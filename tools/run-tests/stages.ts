@@ -26,6 +26,8 @@ interface TestRun {
 }
 
 interface IsolatedTestRun extends TestRun {
+  /** The files that take longest: a run that began them last would end with them alone. */
+  readonly first?: readonly string[];
   /** Test files at the same time. */
   readonly concurrency: number;
   /** On a virtual clock alone, which has no need of following promises, and lets what runs beside it go first. */
@@ -47,14 +49,16 @@ const NODE_ARGUMENTS: readonly string[] = [
 
 /** Each file in a process of its own. */
 function isolatedTests(name: string, run: IsolatedTestRun): Stage {
-  const { patterns, concurrency, timeoutMs, isSimulated = false } = run;
+  const { patterns, first = [], concurrency, timeoutMs, isSimulated = false } = run;
   const files = findTests(patterns);
+  const unknown = first.filter((file) => !files.includes(file));
+  if (unknown.length > 0) throw new Error(`${name}: no ${unknown.join(', ')}`);
   const args = [
-    ...['--test', `--test-timeout=${timeoutMs}`, `--test-concurrency=${concurrency}`, ...NODE_ARGUMENTS],
-    ...['--test-reporter=./tools/run-tests/reporter.ts', '--test-reporter-destination=stdout'],
+    ...NODE_ARGUMENTS,
     ...(isSimulated ? ['--import=./tools/run-tests/untracked.ts', '--import=./tools/run-tests/patient.ts'] : []),
+    ...['tools/run-tests/isolated.ts', String(concurrency), String(timeoutMs)],
   ];
-  return { name, commands: [[...args, ...files]], files };
+  return { name, commands: [[...args, ...new Set([...first, ...files])]], files };
 }
 
 /**

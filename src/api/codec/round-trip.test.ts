@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allResources } from '../gen/resources.ts';
 import { apiVersionOf } from '../resource-info.ts';
-import { seededDraw, sampleStruct } from '../schema/sample.ts';
+import { seededDraw, sampleStruct } from '../schema/sample-fixture.ts';
 import { schemaOf } from '../schema/schema.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { parseJson, stringifyJson } from './json.ts';

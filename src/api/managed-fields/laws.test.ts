@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalize } from '../codec/canonical.ts';
-import { seededDraw, sampleStruct } from '../schema/sample.ts';
+import { seededDraw, sampleStruct } from '../schema/sample-fixture.ts';
 import { schemaOf } from '../schema/schema.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { compare, isUnchanged } from './field-compare.ts';

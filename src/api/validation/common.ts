@@ -70,9 +70,9 @@ export function validateLabelSelector(selector: LabelSelector | undefined, field
   }
 }
 
-function validateSelectorRequirement(requirement: LabelSelectorRequirement, field: Field): void {
-  const values = requirement.values ?? [];
-  switch (requirement.operator) {
+/** The operators that label selectors and node selectors share. */
+function validateSetOperator({ operator, values = [] }: LabelSelectorRequirement, field: Field): void {
+  switch (operator) {
     case 'In':
     case 'NotIn':
       if (values.length === 0) field.at('values').required("must be specified when `operator` is 'In' or 'NotIn'");
@@ -83,8 +83,13 @@ function validateSelectorRequirement(requirement: LabelSelectorRequirement, fiel
         field.at('values').forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
       break;
     default:
-      field.at('operator').invalid(requirement.operator, 'not a valid selector operator');
+      field.at('operator').invalid(operator, 'not a valid selector operator');
   }
+}
+
+function validateSelectorRequirement(requirement: LabelSelectorRequirement, field: Field): void {
+  const values = requirement.values ?? [];
+  validateSetOperator(requirement, field);
   validateLabelName(requirement.key, field.at('key'));
   for (const [index, value] of values.entries()) field.at('values').item(index).complain(value, isLabelValue(value));
 }
@@ -111,25 +116,10 @@ export function validateNodeSelectorTerm(term: NodeSelectorTerm, field: Field): 
 }
 
 function validateNodeRequirement(requirement: NodeSelectorRequirement, field: Field): void {
-  const values = requirement.values ?? [];
-  switch (requirement.operator) {
-    case 'In':
-    case 'NotIn':
-      if (values.length === 0) field.at('values').required("must be specified when `operator` is 'In' or 'NotIn'");
-      break;
-    case 'Exists':
-    case 'DoesNotExist':
-      if (values.length > 0)
-        field.at('values').forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-      break;
-    case 'Gt':
-    case 'Lt':
-      if (values.length !== 1)
-        field.at('values').required("must be specified single value when `operator` is 'Lt' or 'Gt'");
-      break;
-    default:
-      field.at('operator').invalid(requirement.operator, 'not a valid selector operator');
-  }
+  if (requirement.operator === 'Gt' || requirement.operator === 'Lt') {
+    if (requirement.values?.length !== 1)
+      field.at('values').required("must be specified single value when `operator` is 'Lt' or 'Gt'");
+  } else validateSetOperator(requirement, field);
   validateLabelName(requirement.key, field.at('key'));
 }
 

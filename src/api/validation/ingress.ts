@@ -3,7 +3,6 @@ import { parseIp } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
 import type { HTTPIngressPath, Ingress, IngressBackend, IngressClass } from '../gen/networking-v1.ts';
 import {
-  isDns1035Label,
   isDns1123Label,
   isDns1123Subdomain,
   isDomainPrefixedPath,
@@ -26,7 +25,7 @@ function validateBackend(backend: IngressBackend, field: Field): void {
   if (service === undefined) return field.required('resource or service backend is required');
   const place = field.at('service');
   if ((service.name ?? '') === '') place.at('name').required();
-  else place.at('name').complain(service.name, isDns1035Label(service.name));
+  else place.at('name').complain(service.name, isDns1123Label(service.name));
   const { name = '', number = 0 } = service.port ?? {};
   if (name !== '' && number !== 0) place.invalid('', 'cannot set both port name & port number');
   else if (name !== '') place.at('port').at('name').complain(name, isPortName(name));

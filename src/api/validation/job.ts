@@ -2,6 +2,7 @@
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Job, JobSpec, PodFailurePolicyRule, SuccessPolicyRule } from '../gen/batch-v1.ts';
+import type { Container, PodTemplateSpec } from '../gen/core-v1.ts';
 import { compileLabelSelector } from '../label-selector.ts';
 import { isDns1123Subdomain, isDomainPrefixedPath, isQualifiedName } from '../names.ts';
 import { validateImmutable, validateLabelSelector, validateNonnegative, validateOptionalChoice } from './common.ts';
@@ -163,10 +164,37 @@ export function validateJob(job: Job, field: Field): void {
   validateJobSpec(spec, place);
 }
 
-/** What may change while the job is suspended and has not begun. */
-function isUnstarted(old: Job): boolean {
-  const suspended = old.spec?.suspend === true;
-  return suspended && old.status?.startTime === undefined;
+/** Whether nothing of the job runs, nor will before somebody says so: who queues jobs may then say where and how large. */
+function isAtRest({ spec, status }: Job): boolean {
+  if (spec?.suspend !== true || (status?.active ?? 0) > 0) return false;
+  const isTold = status?.conditions?.some((told) => told.type === 'Suspended' && told.status === 'True') === true;
+  return status?.startTime === undefined || isTold;
+}
+
+/** What stays of a template even while its job is at rest. Upstream: MutableSchedulingDirectives-, MutablePodResourcesForSuspendedJobs. */
+function fixedPart({ metadata, spec }: PodTemplateSpec): object {
+  const { labels: _l, annotations: _a, ...ownMetadata } = metadata ?? {};
+  const { nodeSelector: _n, tolerations: _t, schedulingGates: _g, affinity, ...rest } = spec ?? { containers: [] };
+  const { nodeAffinity: _na, ...otherAffinity } = affinity ?? {};
+  const unsized = (containers: readonly Container[] = []): object[] =>
+    containers.map(({ resources: _r, ...container }) => container);
+  const { containers, initContainers, ...others } = rest;
+  return {
+    ...{ ownMetadata, otherAffinity, others },
+    ...{ containers: unsized(containers), initContainers: unsized(initContainers) },
+  };
+}
+
+function validateTemplateUpdate(job: Job, old: Job, field: Field): void {
+  const [now, before] = [job.spec!.template, old.spec!.template];
+  if (!isAtRest(old) || !deepEqual(fixedPart(now), fixedPart(before))) validateImmutable(now, before, field);
+}
+
+function validateCompletionsUpdate(spec: JobSpec, before: JobSpec, field: Field): void {
+  if (spec.completionMode !== 'Indexed') return validateImmutable(spec.completions, before.completions, field);
+  if (spec.completions === undefined || spec.completions === before.completions) return;
+  if (spec.completions !== spec.parallelism)
+    field.invalid(spec.completions, 'can only be modified in tandem with spec.parallelism');
 }
 
 /** Most of a job never changes. */
@@ -174,19 +202,9 @@ export function validateJobUpdate(job: Job, old: Job, field: Field): void {
   const place = field.at('spec');
   const [spec, before] = [job.spec!, old.spec!];
   validateJobSpec(spec, place);
-  const elastic =
-    before.completionMode === 'Indexed' && spec.completions !== undefined && spec.completions === spec.parallelism;
-  if (!elastic) validateImmutable(spec.completions, before.completions, place.at('completions'));
+  validateCompletionsUpdate(spec, before, place.at('completions'));
   validateImmutable(spec.selector, before.selector, place.at('selector'));
-  if (!isUnstarted(old)) validateImmutable(spec.template, before.template, place.at('template'));
-  else if (
-    !deepEqual(
-      spec.template.spec?.containers.map((container) => container.name),
-      before.template.spec?.containers.map((container) => container.name),
-    )
-  ) {
-    validateImmutable(spec.template, before.template, place.at('template'));
-  }
+  validateTemplateUpdate(job, old, place.at('template'));
   for (const name of [
     'completionMode',
     'podFailurePolicy',

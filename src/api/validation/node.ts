@@ -21,6 +21,26 @@ function validateTaints(taints: readonly Taint[], field: Field): void {
   }
 }
 
+const FEATURE_NAME = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/;
+const FEATURE_NAME_LENGTH = 253;
+
+function validateDeclaredFeatures(features: readonly string[], field: Field): void {
+  for (const [index, name] of features.entries()) {
+    const place = field.item(index);
+    const before = features[index - 1];
+    const wrong = `invalid feature name ${JSON.stringify(name)}: must`;
+    if (name.length > FEATURE_NAME_LENGTH)
+      place.invalid(name, `${wrong} be no more than ${FEATURE_NAME_LENGTH} characters`);
+    else if (!FEATURE_NAME.test(name))
+      place.invalid(
+        name,
+        `${wrong} start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`,
+      );
+    if (name === before) place.duplicate(name);
+    else if (before !== undefined && before > name) place.invalid(name, 'list must be sorted alphabetically');
+  }
+}
+
 /** A node. */
 export function validateNode(node: Node, field: Field): void {
   validateTaints(node.spec?.taints ?? [], field.at('spec').at('taints'));
@@ -28,6 +48,7 @@ export function validateNode(node: Node, field: Field): void {
   for (const [index, cidr] of cidrs.entries()) field.at('spec').at('podCIDRs').item(index).complain(cidr, isCidr(cidr));
   if (cidrs.length > 2)
     field.at('spec').at('podCIDRs').invalid(cidrs, 'may specify no more than one CIDR for each IP family');
+  validateDeclaredFeatures(node.status?.declaredFeatures ?? [], field.at('status').at('declaredFeatures'));
   for (const [name, quantity] of Object.entries(node.status?.capacity ?? {}))
     validateNonnegativeQuantity(quantity, field.at('status').at('capacity').key(name));
   for (const [name, quantity] of Object.entries(node.status?.allocatable ?? {}))

@@ -1,7 +1,7 @@
 /** Whole pods, and what may change of them. Upstream: apis/core/validation ValidatePodUpdate and its siblings. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
-import type { Container, Pod, PodSpec, Toleration } from '../gen/core-v1.ts';
+import type { Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../gen/core-v1.ts';
 import { isDns1123Subdomain } from '../names.ts';
 import { computePodQosClass, podQosClass } from '../pod-qos.ts';
 import { validateImmutable } from './common.ts';
@@ -162,7 +162,7 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: 
   }
 }
 
-/** An update through `resize`: cpu and memory only, nothing taken away, and never another class of service. */
+/** An update through `resize`: cpu and memory only, nothing taken away, and never another class of service. Whether the node can follow is admission's to say. */
 export function validatePodResize(pod: Pod, old: Pod, field: Field): void {
   const place = field.at('spec');
   const phase = old.status?.phase;
@@ -172,31 +172,57 @@ export function validatePodResize(pod: Pod, old: Pod, field: Field): void {
     return field.forbidden(`pods that are not in Running or Pending phase cannot be resized`);
   if (pod.spec?.os?.name === 'windows') return place.forbidden('windows pods cannot be resized');
   if (computePodQosClass(pod) !== podQosClass(old))
-    place.invalid(computePodQosClass(pod), 'Pod QOS Class may not change as a result of resizing');
-  for (const kind of ['containers', 'initContainers'] as const) {
+    place.invalid(pod.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing');
+  if (!deepEqual(pod.spec?.resources, old.spec?.resources)) validatePodLevelResize(pod, old, place);
+  for (const kind of ['initContainers', 'containers'] as const) {
     for (const [index, container] of (pod.spec?.[kind] ?? []).entries()) {
       const before = old.spec?.[kind]?.[index];
-      if (before !== undefined) validateContainerResize(container, before, place.at(kind).item(index));
+      if (before === undefined || deepEqual(container, before)) continue;
+      const at = place.at(kind).item(index);
+      validateNothingRemoved(container.resources, before.resources, { field: at.at('resources'), what: 'resource' });
+      if (kind === 'initContainers') validateInitResize(container, before, at);
+      else if (!sameButForSize(container, before)) place.forbidden('only cpu and memory resources are mutable');
     }
   }
-  if (!deepEqual(pod.spec?.resources, old.spec?.resources))
-    place.at('resources').forbidden('pod-level resources cannot be resized');
   validateWhole(pod, field);
 }
 
-function validateContainerResize(container: Container, before: Container, field: Field): void {
-  if (deepEqual(container, before)) return;
-  const sidecar = field.path.includes('initContainers') && before.restartPolicy !== 'Always';
-  if (sidecar) return field.at('resources').forbidden('resources for non-sidecar init containers are immutable');
-  if (!deepEqual(container.resizePolicy, before.resizePolicy))
-    field.forbidden('pod resize may not change fields other than cpu and memory');
-  for (const list of ['limits', 'requests'] as const) {
-    const [now, then] = [container.resources?.[list] ?? {}, before.resources?.[list] ?? {}];
-    for (const name of new Set([...Object.keys(now), ...Object.keys(then)])) {
-      const place = field.at('resources').at(list);
-      if (name === 'cpu' || name === 'memory') {
-        if (now[name] === undefined) place.at(name).forbidden(`resource ${list} cannot be removed`);
-      } else if (now[name] !== then[name]) place.forbidden('only cpu and memory resources are mutable');
-    }
-  }
+function validatePodLevelResize(pod: Pod, old: Pod, place: Field): void {
+  const [now, before] = [pod.spec?.resources, old.spec?.resources];
+  if (now === undefined) return place.at('resources').forbidden('pod-level resources cannot be removed');
+  validateNothingRemoved(now, before, { field: place.at('resources'), what: 'pod-level resource' });
+  if (!sameButForSize({ resources: now }, { resources: before ?? {} }))
+    place.forbidden('only cpu and memory resources are mutable at pod-level');
+}
+
+function validateInitResize(container: Container, before: Container, field: Field): void {
+  if (!sameButForSize(container, before))
+    field.forbidden('only cpu and memory resources for init or sidecar containers are mutable');
+  const startsAnew = container.resizePolicy?.some(({ restartPolicy }) => restartPolicy === 'RestartContainer') === true;
+  if (before.restartPolicy !== 'Always' && startsAnew)
+    field.forbidden('non-sidecar init containers with a resize policy of RestartContainer cannot be resized');
+}
+
+function validateNothingRemoved(
+  now: ResourceRequirements | undefined,
+  before: ResourceRequirements | undefined,
+  { field, what }: { readonly field: Field; readonly what: string },
+): void {
+  for (const list of ['requests', 'limits'] as const)
+    if (Object.keys(before?.[list] ?? {}).some((name) => now?.[list]?.[name] === undefined))
+      field.at(list).forbidden(`${what} ${list} cannot be removed`);
+}
+
+/** Whether nothing differs but amounts of cpu and memory. */
+function sameButForSize<T extends Pick<Container, 'resources'>>(now: T, before: T): boolean {
+  return deepEqual(withoutSize(now), withoutSize(before));
+}
+
+function withoutSize<T extends Pick<Container, 'resources'>>(container: T): T {
+  const { limits, requests, ...rest } = container.resources ?? {};
+  const others = (list: Readonly<Record<string, string>> = {}): Record<string, string> => {
+    const { cpu: _cpu, memory: _memory, ...kept } = list;
+    return kept;
+  };
+  return { ...container, resources: { ...rest, limits: others(limits), requests: others(requests) } };
 }

@@ -4,9 +4,9 @@ import type { NamedRuleWithOperations } from '../../api/gen/admissionregistratio
 import { Deployments, HorizontalPodAutoscalers, Namespaces, Nodes, Pods } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
-import { createTestObjects } from '../authz/testing-objects.ts';
+import { createTestObjects } from '../authz/objects-fixture.ts';
 import { createMatchConditions } from './match-conditions.ts';
-import { admissionAttributesOf, testingRegistry } from '../admission/testing-admission.ts';
+import { admissionAttributesOf, testingRegistry } from '../admission/admission-fixture.ts';
 import { type MatchCriteria, matchRequest } from './resource-matcher.ts';
 import { isAdmissionConfiguration, ruleMatches } from './rules-matcher.ts';
 

@@ -4,7 +4,7 @@ import type { Namespace, Pod, Toleration } from '../../api/gen/core-v1.ts';
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import { ConfigMaps, Deployments, Namespaces, Pods } from '../../api/gen/resources.ts';
 import type { AuthorizationAttributes } from '../authz/contract.ts';
-import { createTestObjects } from '../authz/testing-objects.ts';
+import { createTestObjects } from '../authz/objects-fixture.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { readAdmissionConfig } from './admission-config.ts';
 import { createNamespaceAutoProvision } from './namespace-auto-provision/namespace-auto-provision.ts';
@@ -14,7 +14,7 @@ import { createPodNodeSelector, labelsOf } from './pod-node-selector/pod-node-se
 import { createPodTolerationRestriction } from './pod-toleration-restriction/pod-toleration-restriction.ts';
 import { mergeTolerations } from './pod-toleration-restriction/tolerations.ts';
 import { createPrivilegedContainers } from './privileged-containers/privileged-containers.ts';
-import { admissionAttributesOf, admit, testingRegistry } from './testing-admission.ts';
+import { admissionAttributesOf, admit, testingRegistry } from './admission-fixture.ts';
 
 const namespace = (annotations: Record<string, string> = {}): Namespace => ({ metadata: { name: 'ns', annotations } });
 

@@ -22,6 +22,7 @@ import { createLimitRanger } from './limit-ranger/limit-ranger.ts';
 import { createNamespaceAutoProvision } from './namespace-auto-provision/namespace-auto-provision.ts';
 import { createNamespaceExists } from './namespace-exists/namespace-exists.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
+import { createNodeDeclaredFeatureValidator } from './node-declared-features/node-declared-feature-validator.ts';
 import { createNodeRestriction } from './node-restriction/node-restriction.ts';
 import { admissionPluginNames, type AdmissionPluginName, defaultAdmissionPlugins } from './plugin-names.ts';
 import { createMutatingAdmissionPolicy } from './policy/mutating-policy.ts';
@@ -49,6 +50,7 @@ import { createLimitPodHardAntiAffinityTopology } from './limit-pod-hard-anti-af
 import { createOwnerReferencesPermissionEnforcement } from './owner-references-permission-enforcement/owner-references-permission-enforcement.ts';
 import { createPersistentVolumeClaimResize } from './persistent-volume-claim-resize/persistent-volume-claim-resize.ts';
 import { createPodNodeSelector } from './pod-node-selector/pod-node-selector.ts';
+import { createPodResizeValidator } from './pod-resize/pod-resize-validator.ts';
 import { createPodSecurity, type PodSecurityConfig } from './pod-security/pod-security.ts';
 import {
   createPodTolerationRestriction,
@@ -130,6 +132,8 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
   DefaultIngressClass: (d) => createDefaultIngressClass(d.objects),
   DenyServiceExternalIPs: () => createDenyServiceExternalIps(),
   PodTopologyLabels: (d) => createPodTopologyLabels(d.objects),
+  NodeDeclaredFeatureValidator: (d) => createNodeDeclaredFeatureValidator(d.objects),
+  PodResizeValidator: (d) => createPodResizeValidator(d.objects),
   MutatingAdmissionPolicy: createMutatingAdmissionPolicy,
   MutatingAdmissionWebhook: (d) => createMutatingWebhooks(webhookDeps(d), serviceResolver(d)),
   ValidatingAdmissionPolicy: createValidatingAdmissionPolicy,

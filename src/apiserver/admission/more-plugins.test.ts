@@ -22,7 +22,7 @@ import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts
 import type { KubernetesObject } from '../../api/object.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import type { Authorizer } from '../authz/contract.ts';
-import { createTestObjects } from '../authz/testing-objects.ts';
+import { createTestObjects } from '../authz/objects-fixture.ts';
 import { createAlwaysPullImages } from './always-pull-images/always-pull-images.ts';
 import { createCertificateApproval, createCertificateSigning } from './certificates/certificate-plugins.ts';
 import { createDefaultIngressClass } from './default-ingress-class/default-ingress-class.ts';
@@ -35,7 +35,7 @@ import { createPersistentVolumeClaimResize } from './persistent-volume-claim-res
 import { createPodTopologyLabels } from './pod-topology-labels/pod-topology-labels.ts';
 import { createRuntimeClass } from './runtime-class/runtime-class.ts';
 import { createStorageObjectInUseProtection } from './storage-object-in-use-protection/storage-object-in-use-protection.ts';
-import { admit } from './testing-admission.ts';
+import { admit } from './admission-fixture.ts';
 
 const podOf = (spec: Partial<PodSpec> = {}): Pod => ({
   metadata: { name: 'p', namespace: 'ns' },

@@ -32,6 +32,8 @@ export const admissionPluginNames = [
   'DefaultIngressClass',
   'DenyServiceExternalIPs',
   'PodTopologyLabels',
+  'NodeDeclaredFeatureValidator',
+  'PodResizeValidator',
   'MutatingAdmissionPolicy',
   'MutatingAdmissionWebhook',
   'ValidatingAdmissionPolicy',

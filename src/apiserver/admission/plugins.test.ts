@@ -23,14 +23,14 @@ import type { PriorityClass } from '../../api/gen/scheduling-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { StatusError } from '../../api/status-error.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
-import { createTestObjects } from '../authz/testing-objects.ts';
+import { createTestObjects } from '../authz/objects-fixture.ts';
 import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './default-toleration-seconds/default-toleration-seconds.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { createPriority } from './priority/priority.ts';
 import { createServiceAccount } from './service-account/service-account.ts';
 import { createTaintNodesByCondition } from './taint-nodes-by-condition/taint-nodes-by-condition.ts';
-import { admit } from './testing-admission.ts';
+import { admit } from './admission-fixture.ts';
 
 const podOf = (spec: Partial<PodSpec> = {}, metadata: object = {}): Pod => ({
   metadata: { name: 'p', namespace: 'ns', ...metadata },
@@ -123,6 +123,13 @@ test('ServiceAccount', async (t) => {
         },
       },
     ]);
+  });
+  await t.test('what the volume is made from is the same for all, and none may change it', async () => {
+    const [one, other] = [await run(podOf()), await run(podOf())].map(
+      ({ volumes }) => volumes![0]!.projected!.sources!,
+    );
+    assert.equal(one![1], other![1]);
+    assert.throws(() => one![1]!.configMap!.items!.pop(), TypeError);
   });
   const own = { name: 'x', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' };
   const mounts: readonly [string, Partial<PodSpec>, Partial<ServiceAccount>, number][] = [
@@ -250,6 +257,16 @@ test('DefaultTolerationSeconds', async (t) => {
         ...added.map((a) => ({ key: key(a), operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 })),
       ]);
     });
+  await t.test('the same for all, that none may change', async () => {
+    const plugin = createDefaultTolerationSeconds();
+    const pods = [podOf(), podOf()];
+    for (const pod of pods) await admit(plugin, Pods, { object: pod });
+    const [one, other] = pods.map((pod) => pod.spec!.tolerations!);
+    assert.equal(one![0], other![0]);
+    assert.throws(() => (one![0]!.tolerationSeconds = 1), TypeError);
+    one!.pop(); // The list is the pod's own.
+    assert.equal(other!.length, 2);
+  });
 });
 
 test('TaintNodesByCondition taints once', async () => {

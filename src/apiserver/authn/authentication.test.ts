@@ -8,7 +8,7 @@ import type { ApiRequest } from '../../api/transport.ts';
 import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
-import { createTestObjects } from '../authz/testing-objects.ts';
+import { createTestObjects } from '../authz/objects-fixture.ts';
 import { createBearerTokenAuthenticator } from './bearer-token.ts';
 import { clientCertificateAuthenticator } from './client-certificate.ts';
 import { decodeJwt } from './jwt.ts';

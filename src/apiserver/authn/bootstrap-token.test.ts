@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Secrets } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
-import { createTestObjects } from '../authz/testing-objects.ts';
+import { createTestObjects } from '../authz/objects-fixture.ts';
 import { createBootstrapTokenAuthenticator } from './bootstrap-token.ts';
 
 const TOKEN = 'abcdef.0123456789abcdef';

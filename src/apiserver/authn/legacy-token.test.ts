@@ -6,7 +6,7 @@ import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
-import { createTestObjects } from '../authz/testing-objects.ts';
+import { createTestObjects } from '../authz/objects-fixture.ts';
 import { createServiceAccountTokens } from './service-account-tokens.ts';
 
 const pair = generateKeyPairSync('ec', {

@@ -5,7 +5,7 @@ import { Nodes, PersistentVolumes, Pods, ResourceSlices, VolumeAttachments } fro
 import { componentRoles } from '../bootstrap/component-roles.ts';
 import type { AuthorizationAttributes } from './contract.ts';
 import { createNodeAuthorizer } from './node-authorizer.ts';
-import { createTestObjects } from './testing-objects.ts';
+import { createTestObjects } from './objects-fixture.ts';
 
 const pod = (name: string, nodeName: string, spec: Partial<PodSpec>, annotations?: Record<string, string>): Pod => ({
   metadata: { name, namespace: 'ns', uid: name, ...(annotations === undefined ? {} : { annotations }) },

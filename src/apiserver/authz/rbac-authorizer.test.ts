@@ -5,7 +5,7 @@ import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../ap
 import type { Principal } from '../../api/transport.ts';
 import type { AuthorizationAttributes } from './contract.ts';
 import { createRbacAuthorizer } from './rbac-authorizer.ts';
-import { createTestObjects } from './testing-objects.ts';
+import { createTestObjects } from './objects-fixture.ts';
 
 const apiGroup = 'rbac.authorization.k8s.io';
 const reader = { apiGroups: [''], resources: ['pods'], verbs: ['get'] };

@@ -9,7 +9,7 @@
  */
 import { ConfigMaps } from '../../api/gen/resources.ts';
 import type { ConfigMap } from '../../api/gen/core-v1.ts';
-import { readCertificate } from '../../component-helpers/pki/certificates.ts';
+import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
 import { certificateBlocks } from '../../platform/certificate-blocks.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -67,12 +67,9 @@ export function createClientAuthoritiesKeeper(
   let settled: { readonly ours: Data; readonly data: Data; readonly untilMs: number } | undefined;
 
   /** Adds when each certificate ends; 0 for what is none. */
-  async function readEnds(data: Data, ends: Map<string, number>): Promise<void> {
-    for (const block of AUTHORITIES.flatMap((key) => blocksOf(data[key]))) {
-      if (ends.has(block)) continue;
-      const { notAfterMs } = await readCertificate({ crypto }, block).catch(() => ({ notAfterMs: 0 }));
-      ends.set(block, notAfterMs);
-    }
+  function readEnds(data: Data, ends: Map<string, number>): void {
+    for (const block of AUTHORITIES.flatMap((key) => blocksOf(data[key])))
+      if (!ends.has(block)) ends.set(block, endOf({ crypto }, block));
   }
   function isSettled(): boolean {
     if (settled?.ours !== own || clock.nowMs() >= settled.untilMs) return false;
@@ -82,12 +79,12 @@ export function createClientAuthoritiesKeeper(
     if (isSettled()) return;
     const ours = own;
     const ends = new Map<string, number>();
-    await readEnds(ours, ends);
+    readEnds(ours, ends);
     const isOver: IsOver = (block, forMs) => (ends.get(block) ?? Infinity) + forMs <= clock.nowMs();
     const metadata = { namespace: NAMESPACE, name: NAME };
     const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: combined({}, ours, isOver) };
     const { data = {} } = await objects.ensure(ConfigMaps, wanted);
-    await readEnds(data, ends);
+    readEnds(data, ends);
     if (combined(data, ours, isOver) === data) {
       settled = { ours, data, untilMs: Math.min(...ends.values()) };
       return;
@@ -130,6 +127,15 @@ export function createClientAuthoritiesKeeper(
 }
 
 const AUTHORITIES = ['client-ca-file', 'requestheader-client-ca-file'] as const;
+
+/** 0 of what is no certificate. */
+function endOf(deps: Pick<Platform, 'crypto'>, block: string): number {
+  try {
+    return readCertificate(deps, block).notAfterMs;
+  } catch {
+    return 0;
+  }
+}
 
 function dataOf({ clientCaPem, proxies }: ClientAuthorities): Data {
   return {

@@ -10,8 +10,6 @@ import { parseRequestInfo } from '../request-info.ts';
 import { RequestScope } from '../request-scope.ts';
 import { flowConfigurationOf } from './configuration.ts';
 import { FlowController } from './flow-controller.ts';
-import { lendSeats, shareSeats } from './seat-limits.ts';
-import { dealHand, hashFlow } from './shuffle-sharding.ts';
 
 const authenticated = 'system:authenticated';
 
@@ -139,83 +137,6 @@ test('requests are classified by the first schema that matches', async (t) => {
       assert.equal(controller.classify(scopeOf(line)).name, expected);
       assert.equal(controller.classify(scopeOf(line)).name, expected);
     });
-});
-
-test('hands: so many different cards, the same for a flow, spread evenly, seldom all shared', async (t) => {
-  for (const [deck, size] of [
-    [64, 6],
-    [128, 6],
-    [16, 4],
-    [1, 1],
-    [8, 8],
-  ] as const)
-    await t.test(`${size} of ${deck}`, () => {
-      const dealt = Array.from({ length: deck }, () => 0);
-      for (let flow = 0; flow < 2000; flow++) {
-        const hand = dealHand(hashFlow('schema', `user-${flow}`), deck, size);
-        assert.deepEqual(hand, dealHand(hashFlow('schema', `user-${flow}`), deck, size));
-        assert.equal(new Set(hand).size, size);
-        assert.ok(hand.every((card) => Number.isInteger(card) && card >= 0 && card < deck));
-        for (const card of hand) dealt[card]!++;
-      }
-      const mean = (2000 * size) / deck;
-      assert.ok(
-        dealt.every((count) => Math.abs(count - mean) < 6 * Math.sqrt(mean) + 1),
-        dealt.join(' '),
-      );
-    });
-  const flooding = new Set(dealHand(hashFlow('s', 'flood'), 128, 6));
-  const buried = Array.from({ length: 5000 }, (_, user) => dealHand(hashFlow('s', `u${user}`), 128, 6)).filter((hand) =>
-    hand.every((card) => flooding.has(card)),
-  );
-  assert.equal(buried.length, 0);
-});
-
-test('seats: shares of the total, and what is lent by demand', async (t) => {
-  const specs = new Map(bootstrapPriorityLevels().map(({ metadata, spec }) => [metadata.name!, spec!]));
-  const shares = Object.fromEntries(
-    [...shareSeats(specs, 600)].map(([name, { nominal, min }]) => [name, `${nominal} ${min}`]),
-  );
-  assert.deepEqual(shares, {
-    exempt: '0 0',
-    system: '74 50',
-    'node-high': '98 73',
-    'leader-election': '25 25',
-    'workload-high': '98 49',
-    'workload-low': '245 24',
-    'global-default': '49 24',
-    'catch-all': '13 13',
-  });
-  const level = (parts: object) => ({
-    nominal: 100,
-    min: 50,
-    max: 300,
-    exempt: false,
-    peak: 0,
-    smoothed: 0,
-    ...parts,
-  });
-  const cases: readonly (readonly [string, ReturnType<typeof level>[], number[]])[] = [
-    ['idle levels share what there is', [level({}), level({})], [100, 100]],
-    ['who wants more borrows from who is idle', [level({ peak: 300, smoothed: 300 }), level({})], [150, 50]],
-    ['no more than may be borrowed', [level({ peak: 300, smoothed: 300, max: 120 }), level({})], [120, 80]],
-    [
-      'nobody loses what it uses of its own',
-      [level({ peak: 300, smoothed: 300 }), level({ peak: 90, smoothed: 80 })],
-      [110, 90],
-    ],
-    [
-      'both want all: both get theirs',
-      [level({ peak: 300, smoothed: 300 }), level({ peak: 300, smoothed: 300 })],
-      [100, 100],
-    ],
-    [
-      'an exempt level takes first, others keep their least',
-      [level({ exempt: true, nominal: 0, min: 0, max: 600, peak: 160 }), level({}), level({})],
-      [160, 50, 50],
-    ],
-  ];
-  for (const [name, levels, expected] of cases) await t.test(name, () => assert.deepEqual(lendSeats(levels), expected));
 });
 
 function queueing(name: string, parts: object = {}): { schemas: FlowSchema[]; levels: PriorityLevelConfiguration[] } {

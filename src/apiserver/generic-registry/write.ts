@@ -40,6 +40,8 @@ export interface PutObject {
   readonly object: KubernetesObject;
   readonly expect: number;
   readonly created: boolean;
+  /** The next revision is seconds away. */
+  readonly shortLived?: boolean;
 }
 
 /** etcd's limit, 1.5 MiB, for every store: an object that fits one fits all. Upstream answers 500 with the same text. */
@@ -52,7 +54,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   const { ttlSeconds } = store.definition;
   // What goes by itself after a while (events) is many, and most of it is read as bytes or not at all.
   const seldomRead = ttlSeconds !== undefined;
-  const value = encodeStored(stored, seldomRead);
+  const value = encodeStored(stored, { seldomRead, shortLived: seldomRead || put.shortLived === true });
   if (value.length > maxValueBytes)
     throw statusFailure(413, 'RequestEntityTooLarge', 'etcdserver: request is too large');
   const result = await store.services.store.put({
@@ -65,14 +67,15 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
     const { current } = result;
     return { lost: true, current: current && new Cell(put.key, current.modRevision, current.value) };
   }
-  const object = withResourceVersion(put.object, result.revision);
-  if (seldomRead && store.definition === store.stored) return { object, created: put.created };
+  const isStoredForm = store.definition === store.stored;
+  const ofRevision = (object: KubernetesObject): KubernetesObject => withResourceVersion(object, result.revision);
+  if (seldomRead && isStoredForm) return { object: ofRevision(put.object), created: put.created };
   let cell = store.cache.get(put.key);
   if (cell?.revision !== result.revision) cell = new Cell(put.key, result.revision, value);
-  cell.adopt(stored === put.object ? object : withResourceVersion(stored, result.revision));
+  if (!cell.isDecoded) cell.adopt(ofRevision(stored));
   const preparing = store.prepare([cell]);
   if (preparing !== undefined) await preparing;
-  return { object: store.definition === store.stored ? cell.object() : object, cell, created: put.created };
+  return { object: isStoredForm ? cell.object() : ofRevision(put.object), cell, created: put.created };
 }
 
 /**

@@ -4,7 +4,7 @@ import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { createMemoryLog } from '../../platform/sim/log.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import type { HttpAnswer } from '../../platform/net.ts';
-import { createTestObjects } from '../authz/testing-objects.ts';
+import { createTestObjects } from '../authz/objects-fixture.ts';
 import { parseRequestInfo } from '../request-info.ts';
 import { RequestScope } from '../request-scope.ts';
 import { createMetricsApi } from './metrics-api.ts';

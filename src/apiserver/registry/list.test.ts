@@ -19,7 +19,7 @@ import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts
 import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { canonicalize } from '../../api/codec/canonical.ts';
-import { seededDraw, sampleStruct } from '../../api/schema/sample.ts';
+import { seededDraw, sampleStruct } from '../../api/schema/sample-fixture.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import { formatTime } from '../../api/time.ts';
 import { context, setUp } from './definitions-fixture.ts';

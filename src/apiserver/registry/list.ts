@@ -2,8 +2,7 @@
  * Every built-in resource, in one list. A new resource adds its line here.
  *
  * Checked by metadata and schema alone, without rules of their own: LeaseCandidate, ResourcePoolStatusRequest,
- * PodCertificateRequest, PodGroup, Workload, StorageVersion, StorageVersionMigration, and of resource.k8s.io/v1beta1 all
- * but classes.
+ * PodCertificateRequest, PodGroup, Workload, StorageVersion and StorageVersionMigration.
  */
 import { appsDefinitions } from './apps/definitions.ts';
 import { autoscalingDefinitions } from './autoscaling/definitions.ts';

@@ -5,22 +5,7 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { badRequest, invalid, type FieldCause } from '../../api/status-error.ts';
-
-const truths: Readonly<Record<string, boolean>> = {
-  '': true,
-  '1': true,
-  t: true,
-  T: true,
-  true: true,
-  TRUE: true,
-  True: true,
-  '0': false,
-  f: false,
-  F: false,
-  false: false,
-  FALSE: false,
-  False: false,
-};
+import { parseGoBoolean } from '../../base/go-boolean.ts';
 
 /** The container meant: the one named, or the only one. Throws upstream's 400. */
 export function containerOf(pod: Pod, wanted: string): string {
@@ -44,8 +29,9 @@ export function containerOf(pod: Pod, wanted: string): string {
 function flag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   if (value === null) return false;
-  if (!Object.hasOwn(truths, value)) throw badRequest(`strconv.ParseBool: parsing "${value}": invalid syntax`);
-  return truths[value]!;
+  const parsed = value === '' ? true : parseGoBoolean(value);
+  if (parsed === undefined) throw badRequest(`strconv.ParseBool: parsing "${value}": invalid syntax`);
+  return parsed;
 }
 
 function integer(query: URLSearchParams, name: string): number | undefined {

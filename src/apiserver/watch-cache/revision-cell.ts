@@ -23,20 +23,31 @@ const headLimit = 512;
  */
 const encoded = new WeakMap<Uint8Array, KubernetesObject>();
 
-/** What goes by itself after a while: many small values that come and go together. */
-const shortLived = new ByteArena();
+/** What goes by itself after a while, or is replaced all the time: many small values that come and go together. */
+const shared = new ByteArena();
+
+/** What becomes of stored bytes. */
+export interface StoredUse {
+  /** Nobody asks for the object (events): it is not kept with the bytes. */
+  readonly seldomRead?: boolean;
+  /** The bytes are soon no longer those of the newest revision: they share memory with others. */
+  readonly shortLived?: boolean;
+}
 
 /**
  * Stored bytes of an object: kind, apiVersion and metadata first, no resourceVersion. The object must be what a reader of
- * the bytes gets and must not change any more: the cell of these bytes shares it, unless it is `seldomRead` (events), whose
- * bytes share memory instead.
+ * the bytes gets and must not change any more: the cell of these bytes shares it, unless it is `seldomRead`.
  */
-export function encodeStored(object: KubernetesObject, seldomRead = false): Uint8Array {
+export function encodeStored(object: KubernetesObject, { seldomRead, shortLived }: StoredUse = {}): Uint8Array {
   const text = textOf(object);
-  if (seldomRead) return shortLived.encode(text);
+  const bytes = shortLived === true ? shared.encode(text) : inOwnMemory(text);
+  if (seldomRead !== true) encoded.set(bytes, object);
+  return bytes;
+}
+
+function inOwnMemory(text: string): Buffer {
   const bytes = ownMemory(Buffer.byteLength(text));
   bytes.write(text);
-  encoded.set(bytes, object);
   return bytes;
 }
 
@@ -172,6 +183,11 @@ export class RevisionCell {
   /** Forgets the object, which the bytes still hold: of a revision that is kept only for those who come late. */
   dropDecoded(): void {
     this.#object = undefined;
+  }
+
+  /** Whether the object is there already. */
+  get isDecoded(): boolean {
+    return this.#object !== undefined;
   }
 
   /** Spares the decoding when the writer still has the object. It must be what the bytes say, with resourceVersion. */

@@ -12,8 +12,8 @@ import type { Platform } from '../../platform/platform.ts';
 import type { EtcdMember } from '../../storage/etcd/etcd-table.ts';
 import { createEtcdMembers, type EtcdMembers } from '../../storage/etcd/members.ts';
 import { StoreError } from '../../storage/store.ts';
-import { hostAddresses } from '../host-address.ts';
-import { PreflightError } from '../preflight.ts';
+import { hostAddresses } from '../instance/host-address.ts';
+import { PreflightError } from '../instance/preflight.ts';
 import { readEtcdFile, writeEtcdFile, type EtcdFile } from './etcd-file.ts';
 import { createEtcdProcess, etcdDataDir, type EtcdProcess } from './etcd-process.ts';
 

@@ -6,9 +6,9 @@
  */
 import type { Platform } from '../../platform/platform.ts';
 import { createEtcdMembers } from '../../storage/etcd/members.ts';
-import { etcdConfig } from '../open-store.ts';
-import { PreflightError } from '../preflight.ts';
-import type { EtcdStoreChoice } from '../store-options.ts';
+import { etcdConfig } from '../store/open-store.ts';
+import { PreflightError } from '../instance/preflight.ts';
+import type { EtcdStoreChoice } from '../store/store-options.ts';
 import { readEtcdFile, writeEtcdFile } from './etcd-file.ts';
 import { endEtcd, etcdDataDir } from './etcd-process.ts';
 import { etcdDir, etcdPkiDir } from './own-etcd.ts';

@@ -4,10 +4,10 @@
  */
 import type { Platform } from '../../platform/platform.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
-import { hostAddress } from '../host-address.ts';
-import type { InstanceFile } from '../instance-file.ts';
+import { hostAddress } from '../instance/host-address.ts';
+import type { InstanceFile } from '../instance/instance-file.ts';
 import type { JoinedServer } from '../join/server-material.ts';
-import { PreflightError, requireProgram } from '../preflight.ts';
+import { PreflightError, requireProgram } from '../instance/preflight.ts';
 import { readEtcdFile, writeEtcdFile } from './etcd-file.ts';
 
 /** What was settled. */

@@ -5,9 +5,9 @@
 import { KUBERNETES_VERSION, VERSION } from '../../base/version.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ClusterStatus } from '../cluster-status.ts';
-import { nodeAddresses } from '../host-address.ts';
-import { makeInstanceDirectories } from '../instance-directories.ts';
-import { createLocalNode } from '../local-node.ts';
+import { nodeAddresses } from '../instance/host-address.ts';
+import { makeInstanceDirectories } from '../instance/instance-directories.ts';
+import { createLocalNode } from '../node/local-node.ts';
 import type { Progress } from '../progress.ts';
 import type { AgentOptions } from './agent-options.ts';
 import type { PreparedAgent } from './prepare-agent.ts';

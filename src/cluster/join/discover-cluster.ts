@@ -7,9 +7,9 @@ import { parse } from 'yaml';
 import { isReason, StatusError } from '../../api/status-error.ts';
 import { ConfigMaps } from '../../api/gen/resources.ts';
 import { createRestClient } from '../../client/rest-client.ts';
-import { readCertificate } from '../../component-helpers/pki/certificates.ts';
+import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { PreflightError } from '../preflight.ts';
+import { PreflightError } from '../instance/preflight.ts';
 import type { JoinToken } from './join-token.ts';
 
 const PATIENCE_MS = 5 * 60_000;
@@ -60,10 +60,18 @@ async function trustedAuthority(deps: Deps, server: string, { caHashes }: JoinTo
   const info = await stranger.resource(ConfigMaps).get({ namespace: 'kube-public', name: 'cluster-info' });
   const encoded = authorityOf(info.data?.['kubeconfig'] ?? '');
   const caPem = Buffer.from(encoded, 'base64').toString('utf8');
-  const { publicKeyHash } = await readCertificate(deps, caPem).catch(() => ({ publicKeyHash: '' }));
-  if (!caHashes.includes(publicKeyHash))
+  if (!caHashes.includes(publicKeyHashOf(deps, caPem)))
     throw new PreflightError('its certificate authority is not the one the token was made for');
   return caPem;
+}
+
+/** '' of what is no certificate. */
+function publicKeyHashOf(deps: Deps, pem: string): string {
+  try {
+    return readCertificate(deps, pem).publicKeyHash;
+  } catch {
+    return '';
+  }
 }
 
 /** The authority in the published kubeconfig, which has neither user nor context; '' when there is none. */

@@ -3,12 +3,12 @@
  * says of itself. What was learnt is kept, so that a member starts again while no server answers.
  */
 import type { Platform } from '../../platform/platform.ts';
-import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } from '../instance-file.ts';
-import { deriveInstance, type Instance } from '../instance.ts';
-import { claimRanges } from '../range-claims.ts';
-import type { PortReservation } from '../port-reservation.ts';
-import { checkPrograms, chooseRanges, foreignRoutes, PreflightError } from '../preflight.ts';
-import { holdKubeletPort, holdPort, makeDataDir, ownDevices, programsOf } from '../prepare-instance.ts';
+import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } from '../instance/instance-file.ts';
+import { deriveInstance, type Instance } from '../instance/instance.ts';
+import { claimRanges } from '../instance/range-claims.ts';
+import type { PortReservation } from '../instance/port-reservation.ts';
+import { checkPrograms, chooseRanges, foreignRoutes, PreflightError } from '../instance/preflight.ts';
+import { holdKubeletPort, holdPort, makeDataDir, ownDevices, programsOf } from '../instance/prepare-instance.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';
 

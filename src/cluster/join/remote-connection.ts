@@ -8,11 +8,11 @@ import { measuredNet } from '../../client/measured-net.ts';
 import { createRestClient } from '../../client/rest-client.ts';
 import type { CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Instance } from '../instance.ts';
+import type { Instance } from '../instance/instance.ts';
 import { kubeconfigJson } from '../kubeconfig.ts';
-import type { NodeConnection } from '../node-connection.ts';
-import { createNodeCertificate } from '../node-certificate.ts';
-import { PreflightError } from '../preflight.ts';
+import type { NodeConnection } from '../node/node-connection.ts';
+import { createNodeCertificate } from '../node/node-certificate.ts';
+import { PreflightError } from '../instance/preflight.ts';
 
 /** Whom to trust and how to begin. */
 export interface RemoteConnectionConfig {

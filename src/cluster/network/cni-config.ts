@@ -4,7 +4,7 @@
  * so no further plugin runs per pod.
  */
 import { rangeFamily, rangesOf } from '../../base/cidr.ts';
-import type { Instance } from '../instance.ts';
+import type { Instance } from '../instance/instance.ts';
 
 /** How pods are attached to the host. */
 export type Attachment = 'bridge' | 'ptp';

@@ -5,7 +5,7 @@
  */
 import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Instance } from '../instance.ts';
+import type { Instance } from '../instance/instance.ts';
 
 type Deps = Pick<Platform, 'exec' | 'log'>;
 

@@ -7,7 +7,7 @@ import { Nodes } from '../../api/gen/resources.ts';
 import { cidrContains, parseCidr, parseIp, rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { InformerFactory } from '../../client/informer.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Instance } from '../instance.ts';
+import type { Instance } from '../instance/instance.ts';
 import { nodePaths, tunnelEnd, type NodePath } from './node-paths.ts';
 
 /** What it needs. */

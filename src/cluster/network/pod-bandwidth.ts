@@ -8,7 +8,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import { parseQuantity } from '../../api/quantity.ts';
 import type { InformerFactory } from '../../client/informer.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Instance } from '../instance.ts';
+import type { Instance } from '../instance/instance.ts';
 
 /** What it needs. */
 export interface PodBandwidthDeps {

@@ -3,7 +3,7 @@
  * node's address, and nothing meant for a service ever leaves the machine. Pure text for `nft -f`.
  */
 import { rangeFamily, rangesOf } from '../../base/cidr.ts';
-import type { Instance } from '../instance.ts';
+import type { Instance } from '../instance/instance.ts';
 
 /** Name of the table. */
 export function podNetworkTable(instance: Pick<Instance, 'nftTable'>): string {

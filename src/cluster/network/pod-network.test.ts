@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import { deriveInstance } from '../instance.ts';
+import { deriveInstance } from '../instance/instance.ts';
 import { createPodNetwork } from './pod-network.ts';
 
 const instance = deriveInstance(

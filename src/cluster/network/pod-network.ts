@@ -5,7 +5,7 @@
  */
 import { formatIp, nthAddress, parseCidr, rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Instance } from '../instance.ts';
+import type { Instance } from '../instance/instance.ts';
 import { CNI_FILE, cniConfigList, type Attachment } from './cni-config.ts';
 import { insertForwardAccepts, removeForwardAccepts } from './forward-accepts.ts';
 import { removeNodeRoutes } from './node-routes.ts';

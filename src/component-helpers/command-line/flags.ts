@@ -3,6 +3,7 @@
  * underscores for dashes. Each set of options declares its flags and reads its settings from them; a new set is a file
  * beside this one and a line in `list.ts`.
  */
+import { parseGoBoolean } from '../../base/go-boolean.ts';
 /** One flag. */
 export interface Flag {
   readonly name: string;
@@ -40,9 +41,6 @@ export interface ParsedFlags {
   readonly values: FlagValues;
   readonly warnings: readonly string[];
 }
-
-const TRUE = new Set(['true', 't', '1', 'T', 'TRUE', 'True']);
-const FALSE = new Set(['false', 'f', '0', 'F', 'FALSE', 'False']);
 
 /** Reads a command line. `retired`: what to use instead of flags that are gone. Throws `FlagError`. */
 export function parseFlags(
@@ -85,8 +83,9 @@ function valuesOf(given: ReadonlyMap<string, readonly string[]>): FlagValues {
         .filter((one) => one !== ''),
     bool(name) {
       const value = last(name);
-      if (value === undefined || TRUE.has(value)) return value === undefined ? undefined : true;
-      if (FALSE.has(value)) return false;
+      if (value === undefined) return undefined;
+      const parsed = parseGoBoolean(value);
+      if (parsed !== undefined) return parsed;
       throw new FlagError(
         `invalid argument ${JSON.stringify(value)} for "--${name}" flag: it is neither true nor false`,
       );

@@ -6,7 +6,8 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
-import { createRequest, readCertificate, type CertificateDeps, type KeyPairPem } from './certificates.ts';
+import { createRequest, type CertificateDeps, type KeyPairPem } from './certificates.ts';
+import { readCertificate } from './read-certificate.ts';
 
 const RETRY_MS = 5_000;
 const WALL_CHECK_MS = 60 * 60_000;
@@ -110,7 +111,7 @@ class Manager implements CertificateManager {
   async keep(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const waitMs = (await this.#renewAtMs()) - this.#deps.clock.nowMs();
+        const waitMs = this.#renewAtMs() - this.#deps.clock.nowMs();
         // In steps: wall clocks jump, and machines sleep.
         if (waitMs > 0) await this.#deps.clock.sleep(Math.min(waitMs, WALL_CHECK_MS), signal);
         else await this.#renew(signal);
@@ -128,10 +129,10 @@ class Manager implements CertificateManager {
   }
 
   /** 70 to 90 percent of its life, different on every node but the same for one certificate. */
-  async #renewAtMs(): Promise<number> {
+  #renewAtMs(): number {
     const pair = this.#current;
     if (pair === undefined) return 0;
-    const { notBeforeMs, notAfterMs, ipAddresses } = await readCertificate(this.#deps, pair.certPem);
+    const { notBeforeMs, notAfterMs, ipAddresses } = readCertificate(this.#deps, pair.certPem);
     const wanted = this.#config.subject().ipAddresses ?? [];
     if (wanted.some((address) => !ipAddresses.includes(address))) return 0;
     const part = Number.parseInt(this.#deps.crypto.sha256Hex(pair.certPem).slice(0, 8), 16) / 0xffff_ffff;
@@ -155,7 +156,7 @@ class Manager implements CertificateManager {
     if (!kept && this.#config.given === undefined) return undefined;
     try {
       const pair = kept ? splitPair(await files.readText(this.file)) : this.#config.given!;
-      const { notAfterMs, commonName } = await readCertificate(this.#deps, pair.certPem);
+      const { notAfterMs, commonName } = readCertificate(this.#deps, pair.certPem);
       if (notAfterMs > clock.nowMs() && commonName === this.#config.subject().commonName) return pair;
       log.warn('the certificate is of no use any more', { certificate: this.#config.name, commonName });
     } catch (error) {

@@ -109,30 +109,6 @@ export async function createRequest(
   return { requestPem: `${request.toString('pem')}\n`, keyPem: await exportKey(crypto, keys.privateKey) };
 }
 
-/** What a certificate says of itself. Throws when the text is no certificate. */
-export async function readCertificate(
-  { crypto }: Pick<CertificateDeps, 'crypto'>,
-  certPem: string,
-): Promise<{
-  readonly notBeforeMs: number;
-  readonly notAfterMs: number;
-  readonly commonName: string;
-  readonly ipAddresses: readonly string[];
-  /** SHA-256 of the public key (SPKI), hexadecimal: what kubeadm pins an authority by. */
-  readonly publicKeyHash: string;
-}> {
-  const x509 = await library(crypto);
-  const cert = new x509.X509Certificate(certPem);
-  const names = cert.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [];
-  return {
-    notBeforeMs: cert.notBefore.getTime(),
-    notAfterMs: cert.notAfter.getTime(),
-    commonName: cert.subjectName.getField('CN')[0] ?? '',
-    ipAddresses: names.filter((n) => n.type === 'ip').map((n) => n.value),
-    publicKeyHash: crypto.sha256Hex(new Uint8Array(cert.publicKey.rawData)),
-  };
-}
-
 function alternativeNames(
   spec: Pick<CertificateRequestSpec, 'dnsNames' | 'ipAddresses'>,
 ): { readonly type: 'dns' | 'ip'; readonly value: string }[] {

@@ -21,6 +21,7 @@ import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-t
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import {
   attachmentName,
+  isAttachedFor,
   isShareable,
   newAttachment,
   uniqueVolumeName,
@@ -35,7 +36,6 @@ const NAME = 'persistentvolume-attach-detach-controller';
 /** How long a volume that nobody wants may stay in use on a sick node before it is taken away. */
 const MAX_WAIT_FOR_UNMOUNT_MS = 360_000;
 const RETRY_MS = 5000;
-const CONTROLLER_MANAGED_ATTACH = 'volumes.kubernetes.io/controller-managed-attach-detach';
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /** Makes the controller. */
@@ -74,7 +74,7 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
   async function sync(node: string, signal: AbortSignal): Promise<void> {
     // Without the mark the node's kubelet attaches for itself.
     const object = nodes.get({ name: node });
-    if (object !== undefined && object.metadata.annotations?.[CONTROLLER_MANAGED_ATTACH] === undefined) return;
+    if (object !== undefined && !isAttachedFor(object)) return;
     const wanted = wantedVolumes(pods.byIndex('node', node), lookup);
     const own = attachments.byIndex('node', node);
     const going = own.filter((attachment) => !wanted.has(volumeKeyOf(attachment)));

@@ -1,8 +1,15 @@
 /** Which volumes a node needs, and what they are called. Pure. Upstream: attachdetach/populator, volume/csi naming. */
 import type { CSIDriver, VolumeAttachment } from '../../api/gen/storage-v1.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../api/gen/core-v1.ts';
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../api/gen/core-v1.ts';
 import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
+
+const CONTROLLER_MANAGED_ATTACH = 'volumes.kubernetes.io/controller-managed-attach-detach';
+
+/** Whether the node leaves it to the controller to attach volumes; others' kubelets do it themselves. */
+export function isAttachedFor({ metadata }: Node): boolean {
+  return metadata.annotations?.[CONTROLLER_MANAGED_ATTACH] !== undefined;
+}
 
 /** A volume of a CSI driver that a node is to have. */
 export interface WantedVolume {

@@ -2,8 +2,7 @@
  * Volumes that nodes are to have and have, and those in use, counted whenever somebody asks. Upstream: attachdetach/metrics.
  * In use is what pods name: one per pod and volume, also of pods that have ended and of drivers that attach nothing.
  *
- * Differs: only volumes of CSI drivers, also those taken over, are counted; fc and iscsi are not. The volumes that nodes are to
- * have are counted of all nodes, also of those whose kubelet attaches for itself.
+ * Differs: only volumes of CSI drivers, also those taken over, are counted; fc and iscsi are not.
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
@@ -11,7 +10,7 @@ import type { Informer } from '../../client/informer.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { Controller } from '../controller.ts';
 import { createGroupCounts } from '../group-counts.ts';
-import { wantedVolume, wantedVolumes, type VolumeLookup } from './attachments.ts';
+import { isAttachedFor, wantedVolume, wantedVolumes, type VolumeLookup } from './attachments.ts';
 
 /** What is counted. */
 interface AttachmentsSeen {
@@ -43,6 +42,7 @@ function exposeVolumes(metrics: Metrics, seen: AttachmentsSeen): () => void {
   const end = metrics.beforeExpose(() => {
     const desired = seen.nodes
       .list()
+      .filter(isAttachedFor)
       .flatMap(({ metadata: { name: node = '' } }) => [
         ...wantedVolumes(seen.pods.byIndex('node', node), seen.lookup).values(),
       ])

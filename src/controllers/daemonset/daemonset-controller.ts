@@ -10,13 +10,13 @@ import { ControllerRevisions, DaemonSets, Nodes, Pods } from '../../api/gen/reso
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { ControllerRevision, DaemonSet } from '../../api/gen/apps-v1.ts';
-import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { Node } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
-import { claimObjects } from '../controller-ref-manager.ts';
+import { claimObjects, type ClaimConfig } from '../controller-ref-manager.ts';
 import {
   createKeyedLoop,
   informerList,
@@ -63,28 +63,6 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
     sync,
   });
 
-  async function claim<T extends Pod | ControllerRevision>(
-    set: DaemonSet,
-    work: {
-      readonly info: typeof Pods | typeof ControllerRevisions;
-      readonly objects: readonly T[];
-      readonly signal: AbortSignal;
-    },
-  ): Promise<T[]> {
-    const selector = selectorOf(set);
-    return await claimObjects<T>(
-      {
-        owner: set,
-        ownerInfo: DaemonSets,
-        matches: (object) => selector.matches(object.metadata.labels),
-        client: client.resource(work.info as never),
-        readOwner: () => client.resource(DaemonSets).get(parseKey(keyOfObject(set)), { signal: work.signal }),
-        signal: work.signal,
-      },
-      work.objects,
-    );
-  }
-
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const set = sets.get(parseKey(key));
     if (set === undefined) return expectations.forget(key);
@@ -98,14 +76,15 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
       return;
     }
     if (set.metadata.deletionTimestamp !== undefined) return;
-    const tally = await claimedPods(set, signal);
-    const revised = { info: ControllerRevisions, objects: revisions.list(set.metadata.namespace), signal };
+    const claim = { client, owner: set, ownerInfo: DaemonSets, selector: selectorOf(set), signal };
+    const tally = await claimedPods(set, claim);
+    const kept = revisions.list(set.metadata.namespace);
     const history: HistoryInput = {
       client,
       set,
       pods: () => tally.pods(),
       signal,
-      revisions: await claim(set, revised),
+      revisions: await claimObjects(claim, { info: ControllerRevisions, objects: kept }),
     };
     const { current, old } = await constructHistory(history);
     const hash = hashOf(current);
@@ -124,7 +103,7 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
   }
 
   /** The set's pods; where some have to be adopted or released, as they are after that. */
-  async function claimedPods(set: DaemonSet, signal: AbortSignal): Promise<DaemonTally> {
+  async function claimedPods(set: DaemonSet, claim: ClaimConfig): Promise<DaemonTally> {
     const { uid = '', namespace = '' } = set.metadata;
     const tally = tallies.of(set, selectorOf(set));
     const orphans = pods
@@ -132,7 +111,7 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
       .filter((pod) => tally.selector.matches(pod.metadata.labels));
     const toClaim = [...tally.toRelease(), ...orphans];
     if (toClaim.length === 0) return tally;
-    const adopted = await claim(set, { info: Pods, objects: toClaim, signal });
+    const adopted = await claimObjects(claim, { info: Pods, objects: toClaim });
     return new DaemonTally(tally.selector, nodes, [...pods.byIndex(PODS_BY_CONTROLLER, uid), ...adopted]);
   }
 

@@ -55,17 +55,9 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
 
   async function setsOf(deployment: Deployment, signal: AbortSignal): Promise<ReplicaSet[]> {
     const selector = compileLabelSelector(deployment.spec?.selector);
-    const key = parseKey(keyOfObject(deployment));
     return await claimObjects(
-      {
-        owner: deployment,
-        ownerInfo: Deployments,
-        matches: (set) => selector.matches(set.metadata.labels),
-        client: client.resource(ReplicaSets),
-        readOwner: () => client.resource(Deployments).get(key, { signal }),
-        signal,
-      },
-      sets.list(deployment.metadata.namespace),
+      { client, owner: deployment, ownerInfo: Deployments, selector, signal },
+      { info: ReplicaSets, objects: sets.list(deployment.metadata.namespace) },
     );
   }
 

@@ -78,17 +78,13 @@ export function createJobController(deps: ControllerDeps): Controller {
   async function podsOf(job: Job, signal: AbortSignal): Promise<Pod[]> {
     const selector = compileLabelSelector(job.spec?.selector);
     const { uid = '', namespace = '' } = job.metadata;
+    const candidates = [
+      ...pods.byIndex(PODS_BY_CONTROLLER, uid),
+      ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
+    ];
     return await claimObjects(
-      {
-        owner: job,
-        ownerInfo: Jobs,
-        matches: (pod) => selector.matches(pod.metadata.labels),
-        adoptFinalizers: [TRACKING_FINALIZER],
-        client: client.resource(Pods),
-        readOwner: () => client.resource(Jobs).get(parseKey(keyOfObject(job)), { signal }),
-        signal,
-      },
-      [...pods.byIndex(PODS_BY_CONTROLLER, uid), ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))],
+      { client, owner: job, ownerInfo: Jobs, selector, adoptFinalizers: [TRACKING_FINALIZER], signal },
+      { info: Pods, objects: candidates },
     );
   }
 

@@ -4,12 +4,14 @@
  *
  * Watches: nodes, leases in kube-node-lease, pods. Writes alone: Unknown conditions of silent nodes, the condition taints,
  * Ready=False on pods of nodes that are not ready; labels of early releases. Differs on purpose: a node that is ready again loses its NoExecute
- * taint at once, not with the next round.
+ * taint at once, not with the next round; a lease is heard when it comes, and while all nodes are well there are no rounds
+ * until one changes or could have been silent for too long.
  */
 import { deepEqual } from '../../base/equal.ts';
 import { Leases, Nodes, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
+import type { Lease } from '../../api/gen/coordination-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
@@ -21,11 +23,13 @@ import { createNodeAnnouncer } from './node-changes.ts';
 import { earlyLabels } from './node-labels.ts';
 import { desiredTaints, noExecuteFor, type NoExecuteWish } from './node-taints.ts';
 import { createNodeLifecycleMetrics } from './metrics.ts';
+import { createQuietPeriods } from './quiet-periods.ts';
 import { zoneRates } from './zones.ts';
 
 const ACCOUNT = 'node-controller';
 const NAME = 'node-lifecycle-controller';
 const BY_NODE = 'node-name';
+const LEASES = 'kube-node-lease';
 const DEFAULT_GRACE_MS = 50_000;
 const STARTUP_GRACE_MS = 60_000;
 const MONITOR_PERIOD_MS = 5000;
@@ -40,7 +44,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   const log = deps.platform.log.child(NAME);
   const nodes = deps.informers.informer(Nodes);
   const pods = deps.informers.informer(Pods);
-  const leases = deps.informers.informer(Leases, { namespace: 'kube-node-lease' });
+  const leases = deps.informers.informer(Leases, { namespace: LEASES });
   pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
   const metrics = createNodeLifecycleMetrics(deps.platform.metrics);
   const health = new Map<string, NodeHealth>();
@@ -122,16 +126,28 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
 
   /** Notes the last sign of life; false when it is too long ago. */
   function isHeardOf(node: Node): boolean {
+    return clock.monotonicMs() <= silentFromMs(node);
+  }
+
+  /** Notes the last sign of life; after this time it is too long ago. */
+  function silentFromMs(node: Node): number {
     const name = node.metadata.name ?? '';
-    const lease = leases.get({ namespace: 'kube-node-lease', name });
-    const nowMs = clock.monotonicMs();
-    const heard = observeNode(health.get(name), node, { lease, nowMs });
-    health.set(name, heard);
+    const lease = leases.get({ namespace: LEASES, name });
+    const old = health.get(name);
+    const heard = observeNode(old, node, { lease, nowMs: clock.monotonicMs() });
+    if (heard !== old) health.set(name, heard);
     const graceMs =
       nodeCondition(node, 'Ready') === undefined
         ? STARTUP_GRACE_MS
         : (deps.config.nodeMonitorGracePeriodMs ?? DEFAULT_GRACE_MS);
-    return nowMs - heard.heardMs <= graceMs;
+    return heard.heardMs + graceMs;
+  }
+
+  /** While all is calm, until the first node could have been silent for too long. */
+  function quietMs(): number {
+    const all = nodes.list();
+    if (all.length !== calm.size || !all.every((node) => calm.has(node))) return 0;
+    return all.reduce((first, node) => Math.min(first, silentFromMs(node)), Infinity) - clock.monotonicMs();
   }
 
   /** Updates the conditions of a silent node and tells its pods; returns the node as it then is. */
@@ -203,16 +219,30 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     return bucket;
   }
 
+  const periodMs = deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS;
+  const periods = createQuietPeriods(clock, periodMs, quietMs);
+  const changed = (node: Node): void => {
+    loop.queue.add(node.metadata.name ?? '');
+    periods.disturb();
+  };
   nodes.addHandler({
-    onAdd: (node) => loop.queue.add(node.metadata.name ?? ''),
-    onUpdate: (_, node) => loop.queue.add(node.metadata.name ?? ''),
-    onDelete: (node) => void health.delete(node.metadata.name ?? ''),
+    onAdd: changed,
+    onUpdate: (_, node) => changed(node),
+    onDelete(node) {
+      health.delete(node.metadata.name ?? '');
+      periods.disturb();
+    },
   });
+  const heard = ({ metadata: { name = '' } }: Lease): void => {
+    const node = nodes.get({ name });
+    if (node !== undefined) silentFromMs(node);
+  };
+  leases.addHandler({ onAdd: heard, onUpdate: (_, lease) => heard(lease) });
   return {
     name: NAME,
     async start(signal) {
-      const periodMs = deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS;
-      const monitor = { name: NAME, periodMs, informers: informerList(nodes, pods, leases), round };
+      const { rest } = periods;
+      const monitor = { name: NAME, periodMs, informers: informerList(nodes, pods, leases), round, rest };
       await Promise.all([loop.start(signal), runPeriodically(deps, monitor, signal)]);
     },
   };

@@ -18,7 +18,7 @@ import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { createBinderMetrics, exposeVolumes } from './metrics.ts';
-import { BIND_COMPLETED, BOUND_BY_CONTROLLER, classOf, findVolume, mismatch, refersTo } from './matching.ts';
+import { BIND_COMPLETED, BOUND_BY_CONTROLLER, classOf, findVolume, firstSeen, mismatch, refersTo } from './matching.ts';
 
 const ACCOUNT = 'persistent-volume-binder';
 const NAME = 'persistentvolume-binder-controller';
@@ -212,9 +212,7 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
         .update({ ...claim, metadata, spec: { ...claim.spec, volumeName } }, { signal });
     }
     const status = { ...bound.status, phase: 'Bound', accessModes: [...(volume.spec?.accessModes ?? [])] };
-    // A claim that was bound before may be resized: its capacity is the resizer's then.
-    const capacity = bound.status?.phase === 'Bound' ? bound.status.capacity : volume.spec?.capacity;
-    await writeClaimStatus(bound, capacity === undefined ? status : { ...status, capacity: { ...capacity } }, signal);
+    await writeClaimStatus(bound, { ...status, ...firstSeen(volume, bound) }, signal);
   }
 
   async function syncVolume(key: string, signal: AbortSignal): Promise<void> {

@@ -24,14 +24,34 @@ export function refersTo(volume: PersistentVolume, claim: PersistentVolumeClaim)
   return (ref.uid ?? '') === '' || ref.uid === claim.metadata.uid;
 }
 
+/** What a claim is told of its volume when it is bound. Afterwards it may be resized and modified, and others tell it. */
+export function firstSeen(
+  { spec }: PersistentVolume,
+  claim: PersistentVolumeClaim,
+): Pick<NonNullable<PersistentVolumeClaim['status']>, 'capacity' | 'currentVolumeAttributesClassName'> {
+  if (claim.status?.phase === 'Bound') return {};
+  const { capacity, volumeAttributesClassName } = spec ?? {};
+  return {
+    ...(capacity === undefined ? {} : { capacity: { ...capacity } }),
+    ...(volumeAttributesClassName === undefined ? {} : { currentVolumeAttributesClassName: volumeAttributesClassName }),
+  };
+}
+
 /** What keeps a claim from a volume it names, as upstream's text. */
 export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
+  if (volume.metadata.deletionTimestamp !== undefined)
+    return `the volume is marked for deletion ${JSON.stringify(volume.metadata.name)}`;
   const requested = claim.spec?.resources?.requests?.['storage'] ?? '0';
   if (compareQuantities(volume.spec?.capacity?.['storage'] ?? '0', requested) < 0) return 'requested PV is too small';
   if (classOf(volume) !== classOf(claim)) return 'storageClassName does not match';
+  if (attributesOf(volume) !== attributesOf(claim)) return 'volumeAttributesClassName does not match';
   if (modeOf(volume) !== modeOf(claim)) return 'incompatible volumeMode';
   if (!hasAccessModes(volume, claim)) return 'incompatible accessMode';
   return undefined;
+}
+
+function attributesOf(object: { readonly spec?: { readonly volumeAttributesClassName?: string } }): string {
+  return object.spec?.volumeAttributesClassName ?? '';
 }
 
 function modeOf(object: { readonly spec?: { readonly volumeMode?: string } }): string {
@@ -57,7 +77,7 @@ export function findVolume(
       volume.metadata.deletionTimestamp === undefined &&
       modeOf(volume) === modeOf(claim) &&
       hasAccessModes(volume, claim) &&
-      (volume.spec?.volumeAttributesClassName ?? '') === (claim.spec?.volumeAttributesClassName ?? ''),
+      attributesOf(volume) === attributesOf(claim),
   );
   const requested = claim.spec?.resources?.requests?.['storage'] ?? '0';
   const size = (volume: PersistentVolume): string => volume.spec?.capacity?.['storage'] ?? '0';

@@ -37,7 +37,6 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   const client = deps.clientFor(flavour.account);
   const owners = deps.informers.informer(flavour.info);
   const pods = deps.informers.informer(Pods);
-  const podClient = client.resource(Pods);
   const ownerClient = client.resource(flavour.info);
   const podControl = createPodControl(client, deps.recorderFor(flavour.account));
   const expectations = new Expectations(clock);
@@ -169,17 +168,15 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
     };
     const tally = tallies.of(owner, rules);
     if (deletionTimestamp !== undefined) return tally;
-    const matches = (pod: Pod): boolean => rules.selector.matches(pod.metadata.labels);
     const orphans = pods
       .byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))
-      .filter((pod) => isPodActive(pod) && matches(pod));
+      .filter((pod) => isPodActive(pod) && rules.selector.matches(pod.metadata.labels));
     const toClaim = [...tally.toRelease(), ...orphans];
     if (toClaim.length === 0) return tally;
     const owned = pods.byIndex(PODS_BY_CONTROLLER, uid ?? '');
-    const readOwner = () => ownerClient.get(parseKey(keyOfObject(owner)), { signal });
     const adopted = await claimObjects(
-      { owner, ownerInfo: flavour.info, matches, client: podClient, readOwner, signal },
-      toClaim,
+      { client, owner, ownerInfo: flavour.info, selector: rules.selector, signal },
+      { info: Pods, objects: toClaim },
     );
     return new PodTally(rules, [...owned, ...adopted]);
   }

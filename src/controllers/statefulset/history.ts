@@ -1,8 +1,10 @@
 /** The revisions of a StatefulSet. Upstream: stateful_set_control.go getStatefulSetRevisions, truncateHistory. */
+import { deepEqual } from '../../base/equal.ts';
+import { setPodTemplateSpecDefaults } from '../../api/defaults/pod.ts';
 import { ControllerRevisions, StatefulSets } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { ControllerRevision, StatefulSet } from '../../api/gen/apps-v1.ts';
-import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Pod, PodTemplateSpec } from '../../api/gen/core-v1.ts';
 import type { Client } from '../../client/client.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import {
@@ -12,6 +14,7 @@ import {
   revisionHash,
   revisionName,
   sortRevisions,
+  templateOf,
   templatePatch,
   truncateHistory,
 } from '../controller-history.ts';
@@ -41,7 +44,9 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
   const revisions = sortRevisions(input.revisions);
   const data = templatePatch(set.spec?.template ?? {});
   const wanted: ControllerRevision = { metadata: {}, data, revision: nextRevisionNumber(revisions) };
-  const equal = revisions.filter((revision) => equalRevisions(revision, wanted)).at(-1);
+  const equal =
+    revisions.findLast((revision) => equalRevisions(revision, wanted)) ??
+    revisions.findLast((revision) => meansTheSame(revision, set));
   let collisionCount = set.status?.collisionCount ?? 0;
   let update: ControllerRevision;
   if (equal === undefined) ({ revision: update, collisionCount } = await createRevision(input, wanted, collisionCount));
@@ -49,6 +54,20 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
   else update = await renumber(client, equal, { number: wanted.revision, signal });
   const current = revisions.find((revision) => revision.metadata.name === set.status?.currentRevision) ?? update;
   return { current, update, collisionCount };
+}
+
+/**
+ * Whether a revision differs from the present template in nothing but what another release wrote otherwise: defaults it did
+ * not know, fields that are null. Pods are not made anew for that. Upstream: the gate StatefulSetSemanticRevisionComparison.
+ */
+function meansTheSame(revision: ControllerRevision, set: StatefulSet): boolean {
+  return deepEqual(inFull(templateOf(revision)), inFull(set.spec?.template ?? {}));
+}
+
+function inFull(template: PodTemplateSpec): PodTemplateSpec {
+  const full = JSON.parse(JSON.stringify(template), (_, value: unknown) => value ?? undefined) as PodTemplateSpec;
+  setPodTemplateSpecDefaults(full);
+  return full;
 }
 
 /** Keeps as many revisions without pods as the set wants. */

@@ -7,7 +7,7 @@
 import { ControllerRevisions, PersistentVolumeClaims, Pods, StatefulSets } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isReason } from '../../api/status-error.ts';
-import type { ControllerRevision, StatefulSet } from '../../api/gen/apps-v1.ts';
+import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
@@ -56,28 +56,6 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     sync,
   });
 
-  async function claim<T extends Pod | ControllerRevision>(
-    set: StatefulSet,
-    work: {
-      readonly info: typeof Pods | typeof ControllerRevisions;
-      readonly objects: readonly T[];
-      readonly signal: AbortSignal;
-    },
-  ): Promise<T[]> {
-    const selector = selectorOf(set);
-    return await claimObjects<T>(
-      {
-        owner: set,
-        ownerInfo: StatefulSets,
-        matches: (object) => selector.matches(object.metadata.labels),
-        client: client.resource(work.info as never),
-        readOwner: () => client.resource(StatefulSets).get(parseKey(keyOfObject(set)), { signal: work.signal }),
-        signal: work.signal,
-      },
-      work.objects,
-    );
-  }
-
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const set = sets.get(parseKey(key));
     if (set === undefined) return;
@@ -87,12 +65,13 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
       ...pods.byIndex(PODS_BY_CONTROLLER, uid),
       ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
     ];
-    const owned = await claim(set, { info: Pods, objects: candidates.filter((pod) => isMember(set, pod)), signal });
+    const claim = { client, owner: set, ownerInfo: StatefulSets, selector: selectorOf(set), signal };
+    const owned = await claimObjects(claim, { info: Pods, objects: candidates.filter((pod) => isMember(set, pod)) });
     const input: HistoryInput = {
       client,
       set,
       signal,
-      revisions: await claim(set, { info: ControllerRevisions, objects: revisions.list(namespace), signal }),
+      revisions: await claimObjects(claim, { info: ControllerRevisions, objects: revisions.list(namespace) }),
     };
     const history = await resolveRevisions(input);
     const view: StatefulView = {

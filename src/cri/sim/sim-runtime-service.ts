@@ -1,4 +1,5 @@
 /** The runtime service of the simulated runtime. */
+import { interned } from '../../base/interned.ts';
 import { CriError } from '../cri-error.ts';
 import type { CriRuntimeService, StatusResponse, VersionResponse } from '../gen/cri-types.ts';
 import { leanContainerConfig, leanSandboxConfig } from './lean-config.ts';
@@ -126,23 +127,31 @@ type ContainerCalls = Pick<
   | 'execSync'
 >;
 
+/** Of most images nobody needs to know how often they were started. */
+const neverCrashes = (): boolean => false;
+
+/** A container that was made and never started, by a kubelet that died in between, has not crashed. */
+function startCounter(starts: SimState['starts'], key: string, crashes: number): () => boolean {
+  return () => {
+    const before = starts.get(key) ?? 0;
+    starts.set(key, before + 1);
+    return before < crashes;
+  };
+}
+
 function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer['init']['config']): SimContainer {
   const wanted = config.image?.image ?? '';
   const image = state.store.find(wanted);
   if (image === undefined) throw new CriError('NotFound', `failed to resolve image "${wanted}": not found`);
   const key = `${sandbox.config.metadata?.uid}/${config.metadata?.name}/${image.name}`;
-  // A container that was made and never started, by a kubelet that died in between, has not crashed.
-  const countStart = (): boolean => {
-    const starts = state.starts.get(key) ?? 0;
-    state.starts.set(key, starts + 1);
-    return starts < (image.crashes?.times ?? 0);
-  };
   const id = state.newId();
   const { logDirectory = '' } = sandbox.config;
   const logPath = logDirectory === '' || !config.logPath ? '' : `${logDirectory}/${config.logPath}`;
   const init = {
     id,
-    environment: Object.fromEntries((config.envs ?? []).map(({ key = '', value = '' }) => [key, value])),
+    environment: Object.fromEntries(
+      (config.envs ?? []).map(({ key: name = '', value = '' }) => [name, interned(value)]),
+    ),
     config: state.config.lean === true ? leanContainerConfig(config) : config,
     image,
     logPath,
@@ -150,7 +159,7 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
     imageId: state.store.idOf(image),
     podIp: sandbox.ip,
     memoryLimitBytes: config.linux?.resources?.memoryLimitInBytes ?? 0,
-    countStart,
+    countStart: image.crashes === undefined ? neverCrashes : startCounter(state.starts, key, image.crashes.times),
     onChange: state.onChange,
   };
   return new SimContainer(init, state.deps);

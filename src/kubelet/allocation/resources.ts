@@ -23,10 +23,9 @@ export function changedResources(a: ContainerResources, b: ContainerResources): 
   );
 }
 
-/** Containers whose resources may change while they run: normal ones and sidecars. */
-export function resizableContainers(pod: Pod): readonly Container[] {
-  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  return [...sidecars, ...(pod.spec?.containers ?? [])];
+/** Containers whose resources may change while they run. */
+export function resizableContainers({ spec }: Pod): readonly Container[] {
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
 }
 
 /** The pod with these resources in place of its containers' own; containers not named keep theirs. */

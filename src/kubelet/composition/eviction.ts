@@ -20,6 +20,8 @@ export function createEviction(
   if (resources === undefined) return undefined;
   const { nodeName } = config;
   const { nodeStatus } = nodeSide;
+  const reserved = [config.systemReserved, config.kubeReserved].map(({ memory }) => quantityValue(memory ?? '0'));
+  const reservedBytes = reserved.reduce((sum, bytes) => sum + bytes, 0);
   return createEvictionManager(
     {
       platform,
@@ -28,9 +30,7 @@ export function createEviction(
       nodeStats: resources.nodeStats,
       summary: resources.summary,
       async allocatableMemoryBytes() {
-        const { memoryBytes } = await platform.host.info();
-        const reserved = [config.systemReserved, config.kubeReserved].map(({ memory }) => quantityValue(memory ?? '0'));
-        return memoryBytes - reserved.reduce((sum, bytes) => sum + bytes, 0);
+        return (await platform.host.info()).memoryBytes - reservedBytes;
       },
       ...podsToEnd(foundations, nodeSide, podWorkers),
       removeUnusedContainers: () =>

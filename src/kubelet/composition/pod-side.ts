@@ -126,6 +126,7 @@ function createHandler(
           operatingSystem: 'linux',
           allowedUnsafeSysctls: config.allowedUnsafeSysctls,
           hostNamespaceSources: config.allowedHostNamespaceSources,
+          ...(config.declaredFeatures === undefined ? {} : { declaredFeatures: config.declaredFeatures }),
         });
         if (verdict.admit || verdict.lacking === undefined || !isCriticalPod(allocated)) return verdict;
         return preemption.makeRoom(allocated, verdict.lacking);

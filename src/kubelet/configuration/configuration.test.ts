@@ -6,6 +6,7 @@ import { defaultOf, type FieldTable } from './field-table.ts';
 import { completeConfiguration, FIELDS, type GivenConfiguration } from './fields.ts';
 import { CONFIGURATION_FLAGS } from './flags.ts';
 import { loadConfiguration, type ConfigurationSources } from './load.ts';
+import { KUBELET_DEFAULTS } from '../kubelet-configuration.ts';
 import { settingsOf } from './settings.ts';
 import { validateConfiguration } from './validate.ts';
 
@@ -362,6 +363,9 @@ it('settings are in milliseconds, bytes and plain words', () => {
     { nodeName: 'n', rootDirectory: '/k' },
   );
   assert.equal(settings.syncFrequencyMs, 30_000);
+  assert.deepEqual(settings.declaredFeatures, KUBELET_DEFAULTS.declaredFeatures);
+  const silent = completeConfiguration({ featureGates: { NodeDeclaredFeatures: false } });
+  assert.equal(settingsOf(silent, { nodeName: 'n', rootDirectory: '/k' }).declaredFeatures, undefined);
   assert.equal(settings.containerLogs.maxSizeBytes, 2 ** 20);
   assert.equal(settings.images.maxParallelPulls, 1);
   assert.deepEqual(settings.eviction.softGracePeriodMs, { 'memory.available': 90_000 });

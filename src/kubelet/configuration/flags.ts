@@ -2,6 +2,7 @@
  * Flags that set fields of the configuration, and early flags that were removed. Upstream: AddKubeletConfigFlags. A flag
  * given wins over file and drop-ins; feature gates are merged one by one.
  */
+import { parseGoBoolean } from '../../base/go-boolean.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { FieldRow, FieldTable } from './field-table.ts';
 import { FIELDS, type GivenConfiguration } from './fields.ts';
@@ -50,14 +51,18 @@ function pairs(flag: string, text: string, separator: string): [string, string][
   });
 }
 
-function invalid(flag: string, text: string, why: string): KubeletConfigurationError {
-  return new KubeletConfigurationError(`invalid argument ${JSON.stringify(text)} for "--${flag}" flag: ${why}`);
+/** A flag whose value cannot be read. */
+export class KubeletFlagError extends KubeletConfigurationError {}
+
+function invalid(flag: string, text: string, why: string): KubeletFlagError {
+  return new KubeletFlagError(`invalid argument ${JSON.stringify(text)} for "--${flag}" flag: ${why}`);
 }
 
 function boolOf(flag: string, text: string): boolean {
-  if (['', 'true', 't', 'T', 'TRUE', 'True', '1'].includes(text)) return true;
-  if (['false', 'f', 'F', 'FALSE', 'False', '0'].includes(text)) return false;
-  throw invalid(flag, text, `strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+  const parsed = text === '' ? true : parseGoBoolean(text);
+  if (parsed === undefined)
+    throw invalid(flag, text, `strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return parsed;
 }
 
 function taintsOf(flag: string, text: string): object[] {
@@ -122,7 +127,7 @@ function valueOf({ flag, row }: ConfigurationFlag, texts: readonly string[]): un
   }
 }
 
-/** The configuration with what the flags say. @throws KubeletConfigurationError for a value that cannot be read */
+/** The configuration with what the flags say. @throws KubeletFlagError for a value that cannot be read */
 export function applyFlags(
   given: GivenConfiguration,
   flags: Readonly<Record<string, readonly string[]>>,

@@ -1,6 +1,7 @@
 /** The kubelet's settings from its configuration file: durations in milliseconds, sizes in bytes. Pure. */
 import { parseDurationMs } from '../../api/duration.ts';
 import { quantityValue } from '../../api/quantity.ts';
+import { declaredFeatures } from '../../component-helpers/node-declared-features.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet-configuration.ts';
 import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
 import type { VerificationPolicy } from '../images/pull-verification.ts';
@@ -70,6 +71,9 @@ function node(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
     crashLoopBackOff: crashLoopBackOff(c),
     resourceHealthStatus: gateEnabled(c.featureGates, 'ResourceHealthStatus'),
     checkpoints: gateEnabled(c.featureGates, 'ContainerCheckpoint'),
+    declaredFeatures: gateEnabled(c.featureGates, 'NodeDeclaredFeatures')
+      ? declaredFeatures((feature) => gateEnabled(c.featureGates, feature))
+      : undefined,
     volumes: {
       gitRepo: gateEnabled(c.featureGates, 'GitRepoVolumeDriver'),
       pluginDir: c.volumePluginDir,

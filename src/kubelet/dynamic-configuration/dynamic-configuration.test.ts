@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ConfigMap, Node } from '../../api/gen/core-v1.ts';
 import { ConfigMaps, Nodes } from '../../api/gen/resources.ts';
 import { createInProcessClient } from '../../client/in-process-transport.ts';
-import { createFakeApi } from '../../client/testing/fake-api.ts';
+import { createFakeApi } from '../../client/fake-api-fixture.ts';
 import { formatTime } from '../../api/time.ts';
 import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { createMemoryMetrics } from '../../platform/sim/metrics.ts';
-import { createKubeletFixture, type KubeletFixture } from '../testing/kubelet-fixture.ts';
-import { createPodWorkCounts } from './pod-counts.ts';
+import { createKubeletFixture, type KubeletFixture } from '../kubelet-fixture.ts';
+import { createPodWorkCounts, exposePodCounts } from './pod-counts.ts';
 
 let running: KubeletFixture | undefined;
 
@@ -52,6 +52,25 @@ test('a kubelet that has stopped is not asked any more', async () => {
   await metrics.expose();
   assert.equal(metrics.value('kubelet_desired_pods', { static: '' }), 1);
   assert.equal(metrics.value('kubelet_working_pods', work), 7);
+});
+
+test('a kubelet that stops while it starts is never asked', async () => {
+  const metrics = createMemoryMetrics();
+  const asked: string[] = [];
+  const source = (name: string) => () => {
+    asked.push(name);
+    return [];
+  };
+  const stopped = AbortSignal.abort();
+  exposePodCounts(
+    metrics,
+    { desired: source('desired'), active: source('active'), mirrors: source('mirrors') },
+    stopped,
+  );
+  createPodWorkCounts(metrics).start(stopped);
+  await metrics.expose();
+  const work = { lifecycle: 'sync', config: 'desired', static: '' };
+  assert.deepEqual([asked, metrics.value('kubelet_working_pods', work)], [[], undefined]);
 });
 
 test('workers are told apart by life, wish and origin', async () => {

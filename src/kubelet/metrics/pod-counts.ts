@@ -19,8 +19,9 @@ export interface PodCountSources {
   readonly mirrors: () => readonly Pod[];
 }
 
-/** Exposes the counts until the signal aborts. */
+/** Exposes the counts until the signal aborts; not at all when it has. */
 export function exposePodCounts(metrics: Metrics, sources: PodCountSources, signal: AbortSignal): void {
+  if (signal.aborted) return;
   const gauges = createGauges(metrics);
   // A registry outlives a kubelet that crashed in a simulation: it must not keep its pods.
   const end = metrics.beforeExpose(() => {
@@ -61,7 +62,7 @@ function countByOrigin(gauge: Gauge, pods: readonly Pod[]): void {
 
 /** What housekeeping found of the workers. */
 export interface PodWorkCounts {
-  /** Exposes it until the signal aborts. */
+  /** Exposes it until the signal aborts; not at all when it has. */
   start(signal: AbortSignal): void;
   /** `unseen`: pods of the runtime no worker knew of; `restarted`: pods whose uid was used again. */
   note(found: { workers: Iterable<PodWorkerSync>; unseen: number; restarted: readonly Pod[] }): void;
@@ -91,7 +92,9 @@ export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
   };
   return {
     // Ends as the hook above does.
-    start: (signal) => signal.addEventListener('abort', metrics.beforeExpose(expose), { once: true }),
+    start(signal) {
+      if (!signal.aborted) signal.addEventListener('abort', metrics.beforeExpose(expose), { once: true });
+    },
     note({ workers, unseen, restarted }) {
       const counts = new Map<string, number>();
       const count = (lifecycle: string, config: string, fixed: string): void => {

@@ -162,6 +162,13 @@ export const setRuntimeHandlers: NodeStatusSetter = (status, { runtime }) => {
   return runtimeHandlers.length === 0 ? status : { ...status, runtimeHandlers };
 };
 
+/** Features that not every kubelet has yet. */
+export const setDeclaredFeatures: NodeStatusSetter = (status, { config }) => {
+  const { declaredFeatures: _before, ...rest } = status;
+  const declaredFeatures = config.declaredFeatures ?? [];
+  return declaredFeatures.length === 0 ? rest : { ...rest, declaredFeatures: [...declaredFeatures] };
+};
+
 /** Unique names of mounted volumes, for the attach-detach controller. */
 export const setVolumesInUse: NodeStatusSetter = (status, { volumesInUse }) => {
   if (volumesInUse === undefined) return status;
@@ -252,6 +259,7 @@ export const NODE_STATUS_SETTERS: readonly NodeStatusSetter[] = [
   setDaemonEndpoints,
   setImages,
   setRuntimeHandlers,
+  setDeclaredFeatures,
   setMemoryPressure,
   setDiskPressure,
   setPidPressure,

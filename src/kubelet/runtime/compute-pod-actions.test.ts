@@ -9,6 +9,7 @@ import { podOf } from './runtime-fixture.ts';
 const container = (name: string, more: Partial<Container> = {}): Container => ({ name, image: 'i', ...more });
 const side = (name: string, more: Partial<Container> = {}): Container =>
   container(name, { restartPolicy: 'Always', ...more });
+const asks = (cpu: string): Partial<Container> => ({ resources: { requests: { cpu } } });
 const rule = (action: string, value: number) => [{ action, exitCodes: { operator: 'In', values: [value] } }];
 
 type State = `running` | `exited:${number}` | 'unknown' | 'created' | 'running:changed';
@@ -50,11 +51,20 @@ interface Case {
   readonly sandboxes?: readonly SandboxStatus[];
   readonly probes?: Readonly<Record<string, 'success' | 'failure'>>;
   readonly deleting?: boolean;
-  /** What is to be done, in words: `sandbox 1`, `kill pod`, `kill a`, `init a`, `start a`, `ephemeral a`, `reset`. */
+  /** What containers were made with. */
+  readonly actuated?: Readonly<Record<string, Record<string, string>>>;
+  /** What is to be done, in words: `sandbox 1`, `kill pod`, `kill a`, `init a`, `start a`, `ephemeral a`, `resize a`, `reset`. */
   readonly expected: readonly string[];
 }
 
-function actionsOf({ spec = {}, states = {}, sandboxes = [readySandbox], probes = {}, deleting }: Case): string[] {
+function actionsOf({
+  spec = {},
+  states = {},
+  sandboxes = [readySandbox],
+  probes = {},
+  deleting,
+  actuated = {},
+}: Case): string[] {
   const pod = podOf(
     { containers: [container('a'), container('b')], ...spec },
     deleting ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {},
@@ -71,6 +81,7 @@ function actionsOf({ spec = {}, states = {}, sandboxes = [readySandbox], probes 
     pod,
     podStatus,
     probes: { get: (type, id) => probes[`${type} ${id.slice(3)}`] },
+    actuated: ({ name }) => (actuated[name] === undefined ? undefined : { requests: actuated[name] }),
   });
   return [
     ...(actions.resetContainers ? ['reset'] : []),
@@ -78,6 +89,7 @@ function actionsOf({ spec = {}, states = {}, sandboxes = [readySandbox], probes 
     ...(actions.createSandbox ? [`sandbox ${actions.attempt}`] : []),
     ...actions.containersToKill.map(({ name }) => `kill ${name}`),
     ...actions.ephemeralContainersToStart.map(({ name }) => `ephemeral ${name}`),
+    ...actions.containersToResize.map((resize) => `resize ${resize.container.name}`),
     ...actions.initContainersToStart.map(({ name }) => `init ${name}`),
     ...actions.containersToStart.map(({ name }) => `start ${name}`),
   ];
@@ -352,6 +364,20 @@ const cases: readonly Case[] = [
     },
     states: { a: 'exited:42', b: 'running' },
     expected: ['reset'],
+  },
+  {
+    about: 'resize: an init container at work, and its sidecar',
+    spec: { initContainers: [side('s', asks('2')), container('i', asks('2'))] },
+    states: { s: 'running', i: 'running' },
+    actuated: { s: { cpu: '1' }, i: { cpu: '1' } },
+    expected: ['resize i', 'resize s'],
+  },
+  {
+    about: 'resize: not of an init container that is done',
+    spec: { initContainers: [container('i', asks('2'))] },
+    states: { i: 'exited:0', ...running },
+    actuated: { i: { cpu: '1' } },
+    expected: [],
   },
 ];
 

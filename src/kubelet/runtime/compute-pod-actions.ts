@@ -190,7 +190,12 @@ function advanceInit(index: number, status: ContainerStatus, draft: Draft): bool
     return false;
   };
   if (status.state === 'running') {
-    if (!isRestartable(container) || restartSidecar(container, status, draft)) return false;
+    if (!isRestartable(container)) {
+      // The API lets none be resized that would have to start anew for it.
+      noteResize(container, status, draft);
+      return false;
+    }
+    if (restartSidecar(container, status, draft)) return false;
     return sidecarStarted(container, status, probes) && proceed();
   }
   if (status.state === 'exited' && !isRestartable(container) && !isFailed(status)) return proceed();

@@ -264,13 +264,26 @@ async function runtimeHandlerOf(pod: Pod, deps: ContainerRuntimeDeps): Promise<s
   return deps.runtimeHandler(name);
 }
 
+/** Another program may have taken the runtime's place by then: as often as upstream asks for the node's status. */
+const VERSION_MS = 10_000;
+
 /** Reads the runtime's status. It is asked every few seconds and says the same: then the same object is the answer. */
-function createStatusReader(cri: CriRuntime, handlers: Handlers): () => Promise<ContainerRuntimeStatus> {
+function createStatusReader(deps: ContainerRuntimeDeps, handlers: Handlers): () => Promise<ContainerRuntimeStatus> {
+  const { runtime } = deps.cri;
+  const { clock } = deps.platform;
   let last:
     | { readonly answers: readonly [VersionResponse, StatusResponse]; readonly read: ContainerRuntimeStatus }
     | undefined;
+  let askedMs = Number.NEGATIVE_INFINITY;
+  const read = async (): Promise<readonly [VersionResponse, StatusResponse]> => {
+    if (last !== undefined && clock.monotonicMs() - askedMs < VERSION_MS)
+      return [last.answers[0], await runtime.status({})];
+    const answers = await Promise.all([runtime.version({}), runtime.status({})]);
+    askedMs = clock.monotonicMs();
+    return answers;
+  };
   return async () => {
-    const answers = await Promise.all([cri.runtime.version({}), cri.runtime.status({})]);
+    const answers = await read();
     if (last === undefined || !deepEqual(last.answers, answers)) {
       noteHandlers(handlers, ...answers);
       last = { answers, read: runtimeStatus(...answers) };
@@ -315,7 +328,7 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
   const context = createContext(deps, config, handlers);
   const { runtime, images } = cri;
   return {
-    status: createStatusReader(cri, handlers),
+    status: createStatusReader(deps, handlers),
     getPods: (all) => context.reader.getPods(all),
     getPodStatus: (uid, name, namespace) => context.reader.getPodStatus(uid, name, namespace),
     syncPod: (request) => syncPod(request, context),

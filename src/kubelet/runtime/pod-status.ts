@@ -53,7 +53,8 @@ export function containerState(state: CriContainer['state']): ContainerState {
 
 function sandboxIps(status: PodSandboxStatus): string[] {
   const { ip = '', additionalIps = [] } = status.network ?? {};
-  return [ip, ...additionalIps.map((other) => other.ip)].filter((address) => address !== '');
+  const given = [ip, ...additionalIps.map((other) => other.ip)].filter((address) => address !== '');
+  return given.slice(); // What `filter` makes has room for 17.
 }
 
 function sandboxStatus(status: PodSandboxStatus): SandboxStatus {

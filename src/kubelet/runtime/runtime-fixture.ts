@@ -7,7 +7,7 @@ import { createSimRuntime, type SimRuntime } from '../../cri/sim/sim-runtime.ts'
 import type { SimRuntimeConfig } from '../../cri/sim/sim-state.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
-import type { ContainerRuntime, PodStatus, PodSyncResult } from '../container/runtime.ts';
+import type { ContainerRuntime, PodStatus, PodSyncResult, RuntimePod } from '../container/runtime.ts';
 import type { ProbeResult, ProbeType } from '../prober/results.ts';
 import type { MountedVolume } from '../volumes/volume-manager-contract.ts';
 import { createContainerRuntime, type ContainerRuntimeConfig, type ContainerRuntimeDeps } from './container-runtime.ts';
@@ -37,7 +37,6 @@ export function fixtureDeps(cri: CriRuntime, platform: Platform, world: FixtureW
     cri,
     platform,
     recorder: {
-      // oxlint-disable-next-line max-params -- the contract's signature
       event(target, type, reason, message) {
         const { fieldPath } = target as EventTarget;
         world.events.push({ reason, type, message, ...(fieldPath === undefined ? {} : { fieldPath }) });
@@ -167,4 +166,16 @@ export function podOf(
     metadata: { name: 'web', namespace: 'default', uid: 'uid-1', ...metadata },
     spec: { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', terminationGracePeriodSeconds: 30, ...spec },
   };
+}
+
+/** Names of the containers that run. */
+export function runningNames({ cri }: RuntimeFixture): string[] {
+  return [...cri.containers.values()]
+    .filter(({ state }) => state === 'CONTAINER_RUNNING')
+    .map(({ init }) => init.config.metadata!.name!);
+}
+
+/** The pod as the runtime has it. */
+export async function runningPod({ runtime, drive }: RuntimeFixture, pod: Pod): Promise<RuntimePod> {
+  return (await drive(runtime.getPods(true))).find(({ uid }) => uid === pod.metadata.uid)!;
 }

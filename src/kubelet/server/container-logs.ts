@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
+import { parseGoBoolean } from '../../base/go-boolean.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ContainerRuntime, ContainerStatus } from '../container/runtime.ts';
@@ -23,22 +24,6 @@ export interface ContainerLogDeps {
 interface LogQuery extends ReadLogOptions {
   readonly previous: boolean;
 }
-
-const booleans: Readonly<Record<string, boolean>> = {
-  '': true,
-  '1': true,
-  t: true,
-  T: true,
-  true: true,
-  TRUE: true,
-  True: true,
-  '0': false,
-  f: false,
-  F: false,
-  false: false,
-  FALSE: false,
-  False: false,
-};
 
 /** Answers a log request. Rejects with ServerError. */
 export async function serveContainerLogs(
@@ -79,8 +64,9 @@ function parseQuery(text: string, nowMs: number): LogQuery {
   const flag = (name: string): boolean => {
     const value = query.get(name);
     if (value === null) return false;
-    if (!Object.hasOwn(booleans, value)) throw new ServerError(400, '{"message": "Unable to decode query."}');
-    return booleans[value]!;
+    const parsed = value === '' ? true : parseGoBoolean(value);
+    if (parsed === undefined) throw new ServerError(400, '{"message": "Unable to decode query."}');
+    return parsed;
   };
   const number = (name: string, least: number): number | undefined => {
     const value = query.get(name);

@@ -1,5 +1,6 @@
 /** Which ConfigMaps and Secrets a pod names anywhere in its spec. Upstream: pkg/api/v1/pod (VisitPodSecretNames, VisitPodConfigmapNames). */
 import type { Container, EphemeralContainer, Pod, Volume } from '../../api/gen/core-v1.ts';
+import { interned } from '../../base/interned.ts';
 
 /** Kinds of objects a pod's files and environment are made from. */
 export type ReferencedKind = 'ConfigMap' | 'Secret';
@@ -11,9 +12,9 @@ export interface ObjectReference {
   readonly name: string;
 }
 
-/** A text that is equal for equal references. */
+/** A text that is equal for equal references, and one: every pod of a namespace keeps that of its authority's ConfigMap. */
 export function referenceKey(of: ObjectReference): string {
-  return `${of.kind}/${of.namespace}/${of.name}`;
+  return interned(`${of.kind}/${of.namespace}/${of.name}`, true);
 }
 
 type Add = (kind: ReferencedKind, name: string | undefined) => void;

@@ -56,7 +56,8 @@ interface Entry {
 /** State of one pod. */
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
-  readonly #entries = new Map<string, Entry>();
+  /** In the order they came. A list: most pods have one, and thousands of machines have tens of thousands of pods. */
+  #entries: readonly Entry[] = [];
   #listeners: readonly (() => void)[] = [];
   #pod: Pod;
   readonly #ending = new AbortController();
@@ -72,7 +73,7 @@ export class PodVolumes {
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#entries.length;
   }
 
   /** Being taken down. */
@@ -85,7 +86,7 @@ export class PodVolumes {
     const old = this.#pod;
     this.#pod = pod;
     const showsChange = !deepEqual(shownFields(old), shownFields(pod));
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.#entries) {
       const refused = entry.ready === undefined && entry.error instanceof VolumeProcessingError;
       if (refused) delete entry.error;
       if (refused || (showsChange && entry.ready?.live === true)) this.#work(entry);
@@ -96,14 +97,15 @@ export class PodVolumes {
   /** An object changed that volumes may be made from. */
   objectChanged(reference: ObjectReference): void {
     const key = referenceKey(reference);
-    for (const entry of this.#entries.values()) if (entry.references.includes(key)) this.#work(entry);
+    for (const entry of this.#entries) if (entry.references.includes(key)) this.#work(entry);
   }
 
   /** Volumes that are ready. */
   mounted(): ReadonlyMap<string, MountedVolume> {
     const mounted = new Map<string, MountedVolume>();
-    for (const [name, { ready }] of this.#entries) {
+    for (const { volume, ready } of this.#entries) {
       if (ready === undefined) continue;
+      const { name } = volume;
       const { hostPath, readOnly, selinuxRelabel, block = false } = ready;
       mounted.set(name, { name, hostPath, readOnly, selinuxRelabel, block });
     }
@@ -113,20 +115,20 @@ export class PodVolumes {
   /** Ready volumes with all that is known of them. */
   ready(): ReadonlyMap<string, ReadyVolume> {
     return new Map(
-      [...this.#entries].flatMap(([name, { ready }]) => (ready === undefined ? [] : [[name, ready] as const])),
+      this.#entries.flatMap(({ volume, ready }) => (ready === undefined ? [] : [[volume.name, ready] as const])),
     );
   }
 
   /** Names of the plugins of volumes that are wanted, and whether they are ready. */
   plugins(): readonly { readonly plugin: string; readonly ready: boolean }[] {
-    return [...this.#entries.values()].flatMap(({ plugin, ready }) =>
+    return this.#entries.flatMap(({ plugin, ready }) =>
       plugin === undefined ? [] : [{ plugin, ready: ready !== undefined }],
     );
   }
 
   /** All volumes ready and up to date, or as much so as can be. */
   get settled(): boolean {
-    return [...this.#entries.values()].every((entry) => entry.ready !== undefined && !entry.working);
+    return this.#entries.every((entry) => entry.ready !== undefined && !entry.working);
   }
 
   /** Volumes that are not ready; those that wait to be attached; those whose claim or kind stands in the way; what those say. */
@@ -136,16 +138,16 @@ export class PodVolumes {
     readonly unprocessed: readonly string[];
     readonly texts: readonly string[];
   } {
-    const missing = [...this.#entries].filter(([, { ready }]) => ready === undefined);
-    const refused = missing.filter(([, { error }]) => error instanceof VolumeProcessingError);
+    const missing = this.#entries.filter(({ ready }) => ready === undefined);
+    const refused = missing.filter(({ error }) => error instanceof VolumeProcessingError);
     return {
-      unmounted: missing.map(([name]) => name).sort(),
+      unmounted: missing.map(({ volume }) => volume.name).sort(),
       unattached: missing
-        .filter(([, { attaching }]) => attaching)
-        .map(([name]) => name)
+        .filter(({ attaching }) => attaching)
+        .map(({ volume }) => volume.name)
         .sort(),
-      unprocessed: refused.map(([name]) => name).sort(),
-      texts: refused.map(([, { error }]) => (error as Error).message),
+      unprocessed: refused.map(({ volume }) => volume.name).sort(),
+      texts: refused.map(({ error }) => (error as Error).message),
     };
   }
 
@@ -158,8 +160,8 @@ export class PodVolumes {
   /** Starts nothing more; resolves when what runs has ended. */
   async stop(): Promise<void> {
     this.#ending.abort(new Error('the volumes of the pod are taken down'));
-    for (const entry of this.#entries.values()) entry.cancelTimer?.();
-    while ([...this.#entries.values()].some(({ working }) => working)) {
+    for (const entry of this.#entries) entry.cancelTimer?.();
+    while (this.#entries.some(({ working }) => working)) {
       await new Promise<void>((resolve) => {
         const off = this.onChange(() => {
           off();
@@ -174,7 +176,8 @@ export class PodVolumes {
     for (const volume of pod.spec?.volumes ?? []) {
       // The runtime mounts images itself.
       if (volume.image !== undefined) continue;
-      if (this.#entries.has(volume.name) || (!mounted.has(volume.name) && !devices.has(volume.name))) continue;
+      if (!mounted.has(volume.name) && !devices.has(volume.name)) continue;
+      if (this.#entries.some((entry) => entry.volume.name === volume.name)) continue;
       const references = volumeReferences(pod.metadata.namespace ?? '', volume).map(referenceKey);
       const entry: Entry = {
         volume,
@@ -184,7 +187,7 @@ export class PodVolumes {
         again: false,
         attaching: false,
       };
-      this.#entries.set(volume.name, entry);
+      this.#entries = this.#entries.concat(entry);
       this.#work(entry);
     }
   }

@@ -1,54 +1,75 @@
 /**
  * The names in a directory, in the order they came. Most directories of a simulated machine hold a name or three, and
- * thousands of machines hold a million directories: a flat list takes a third of a Map, which takes over when it grows.
+ * thousands of machines hold a million directories: inodes that lead to one another need no list at all. A Map takes over
+ * when there are many.
  */
 
-/** Names and what they lead to: `[name, node, name, node…]`, or a map. Change it only with the functions below. */
-export type Directory<N> = readonly (string | N)[] | Map<string, N>;
+/** What a name leads to. It is in one directory at most, and only the functions below change this. */
+export interface Sibling<N> {
+  name: string;
+  /** What came after it into its directory, unless that is a map. */
+  next: N | undefined;
+}
+
+/** The first that came, or a map. Change it only with the functions below. */
+export type Directory<N> = N | Map<string, N> | undefined;
 
 /** Without any name. */
-export const EMPTY_DIRECTORY: readonly never[] = [];
+export const EMPTY_DIRECTORY: undefined = undefined;
 
-const MOST_IN_A_LIST = 8;
+const MOST_IN_A_CHAIN = 8;
 
 /** What the name leads to. */
-export function childOf<N>(directory: Directory<N>, name: string): N | undefined {
+export function childOf<N extends Sibling<N>>(directory: Directory<N>, name: string): N | undefined {
   if (directory instanceof Map) return directory.get(name);
-  for (let index = 0; index < directory.length; index += 2)
-    if (directory[index] === name) return directory[index + 1] as N;
-  return undefined;
+  let child = directory;
+  while (child !== undefined && child.name !== name) child = child.next;
+  return child;
 }
 
 /** The directory with the name, which goes last unless it was there. The one given is no longer to be used. */
-export function withChild<N>(directory: Directory<N>, name: string, child: N): Directory<N> {
+export function withChild<N extends Sibling<N>>(directory: Directory<N>, name: string, child: N): Directory<N> {
+  child.name = name;
+  child.next = undefined;
   if (directory instanceof Map) return directory.set(name, child);
-  const index = directory.indexOf(name);
-  if (index >= 0) return directory.with(index + 1, child);
-  // An array made at its length has no room to spare, as one that is pushed to has.
-  if (directory.length < 2 * MOST_IN_A_LIST) return directory.concat([name, child]);
-  return new Map(childrenOf(directory)).set(name, child);
+  const children = chained(directory);
+  const at = children.findIndex((other) => other.name === name);
+  children.splice(at < 0 ? children.length : at, 1, child);
+  if (children.length > MOST_IN_A_CHAIN) return mapOf(children);
+  return chain(children);
 }
 
 /** The directory without the name. The one given is no longer to be used. */
-export function withoutChild<N>(directory: Directory<N>, name: string): Directory<N> {
+export function withoutChild<N extends Sibling<N>>(directory: Directory<N>, name: string): Directory<N> {
   if (directory instanceof Map) {
     directory.delete(name);
     return directory;
   }
-  const index = directory.indexOf(name);
-  return index < 0 ? directory : directory.toSpliced(index, 2);
+  return chain(chained(directory).filter((child) => child.name !== name));
 }
 
 /** How many names there are. */
-export function childCount<N>(directory: Directory<N>): number {
-  return directory instanceof Map ? directory.size : directory.length / 2;
+export function childCount<N extends Sibling<N>>(directory: Directory<N>): number {
+  return directory instanceof Map ? directory.size : chained(directory).length;
 }
 
-/** Names with what they lead to, in order. */
-export function childrenOf<N>(directory: Directory<N>): [string, N][] {
-  if (directory instanceof Map) return [...directory];
-  const children: [string, N][] = [];
-  for (let index = 0; index < directory.length; index += 2)
-    children.push([directory[index] as string, directory[index + 1] as N]);
+/** What the names lead to, in order. */
+export function childrenOf<N extends Sibling<N>>(directory: Directory<N>): N[] {
+  return directory instanceof Map ? [...directory.values()] : chained(directory);
+}
+
+function chained<N extends Sibling<N>>(first: N | undefined): N[] {
+  const children: N[] = [];
+  for (let child = first; child !== undefined; child = child.next) children.push(child);
   return children;
+}
+
+function chain<N extends Sibling<N>>(children: readonly N[]): N | undefined {
+  children.forEach((child, index) => (child.next = children[index + 1]));
+  return children[0];
+}
+
+function mapOf<N extends Sibling<N>>(children: readonly N[]): Map<string, N> {
+  for (const child of children) child.next = undefined;
+  return new Map(children.map((child) => [child.name, child]));
 }

@@ -1,7 +1,15 @@
 /** The tree of an in-memory file system: inodes, path resolution with symbolic links, Node's error codes. Synchronous. */
 import type { FileStat } from '../files.ts';
-import { childCount, childOf, EMPTY_DIRECTORY, withChild, withoutChild, type Directory } from './directory.ts';
-import { interned } from './interned.ts';
+import {
+  childCount,
+  childOf,
+  EMPTY_DIRECTORY,
+  withChild,
+  withoutChild,
+  type Directory,
+  type Sibling,
+} from './directory.ts';
+import { interned } from '../../base/interned.ts';
 
 /** Who may do what with an inode. One object for all that say the same: a pod has two dozen inodes. */
 export interface FileAccess {
@@ -11,7 +19,7 @@ export interface FileAccess {
 }
 
 /** One inode. */
-export interface FileNode {
+export interface FileNode extends Sibling<FileNode> {
   readonly ino: number;
   readonly kind: 'file' | 'directory' | 'symlink' | 'socket' | 'block';
   access: FileAccess;
@@ -204,7 +212,8 @@ export class FileTree {
 
   #make(kind: FileNode['kind'], mode: number, data = ''): FileNode {
     const [access, changed] = [accessOf({ mode, uid: 0, gid: 0 }), this.#instant()];
-    return { ino: this.#nextIno++, kind, access, changed, data, children: EMPTY_DIRECTORY, linked: true };
+    const ino = this.#nextIno++;
+    return { name: '', next: undefined, ino, kind, access, changed, data, children: EMPTY_DIRECTORY, linked: true };
   }
 
   #instant(): FileNode['changed'] {

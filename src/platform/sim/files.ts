@@ -53,7 +53,7 @@ export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
       const node = tree.find(path, 'scandir');
       if (node.kind !== 'directory') throw fileError('ENOTDIR', 'scandir', path);
       return childrenOf(node.children)
-        .map(([name]) => name)
+        .map(({ name }) => name)
         .sort();
     },
     makeDir: async (path, own) => tree.makeDir(path, own?.mode ?? 0o755),
@@ -169,7 +169,7 @@ function snapshot(tree: FileTree): Record<string, string> {
     if (node.kind === 'file') all[path] = new TextDecoder().decode(fromContent(node.data));
     else if (node.kind === 'symlink') all[path] = `-> ${node.data}`;
     else if (childCount(node.children) === 0 && path !== '') all[`${path}/`] = '';
-    for (const [name, child] of childrenOf(node.children)) visit(child, `${path}/${name}`);
+    for (const child of childrenOf(node.children)) visit(child, `${path}/${child.name}`);
   };
   visit(tree.root, '');
   return all;

@@ -1,4 +1,5 @@
 /** A log kept in memory, for tests to look at. */
+import { interned } from '../../base/interned.ts';
 import type { Log, LogFields } from '../log.ts';
 
 /** One line. */
@@ -66,7 +67,7 @@ class MemoryLogger implements Log {
   }
 
   child(name: string, fields?: LogFields): Log {
-    const component = this.#component === '' ? name : `${this.#component}.${name}`;
+    const component = this.#component === '' ? name : interned(`${this.#component}.${name}`, true);
     return new MemoryLogger(this.#add, component, fields === undefined ? this.#base : { ...this.#base, ...fields });
   }
 

@@ -147,23 +147,23 @@ export class VirtualClock implements Clock {
   }
 
   /** Lets everything that can run at this instant run, without firing timers. */
-  settle(): Promise<void> {
-    return this.#exclusively(() => this.#settle());
+  async settle(): Promise<void> {
+    this.#begin();
+    try {
+      await this.#settle();
+    } finally {
+      this.#running = false;
+    }
   }
 
   /** Moves time by `ms`, running due timers in order and letting their effects settle in between. */
   advance(ms: number): Promise<void> {
-    const targetMs = this.#monotonicMs + ms;
-    return this.#exclusively(async () => {
-      await this.#settle();
-      await this.#fireUntil(targetMs);
-    });
+    return this.#move(this.#monotonicMs + ms, false);
   }
 
   /** As `advance`, right after a move or a `settle` and in the same turn: nothing is left that could run before time moves. */
   advanceSettled(ms: number): Promise<void> {
-    const targetMs = this.#monotonicMs + ms;
-    return this.#exclusively(() => this.#fireUntil(targetMs));
+    return this.#move(this.#monotonicMs + ms, true);
   }
 
   /** Runs until no timer but tickers is left. Rejects past `limitMs` of virtual time (default a day). */
@@ -172,17 +172,21 @@ export class VirtualClock implements Clock {
   }
 
   /** Moves from timer to timer until `condition` holds. Rejects when no timer is left or `limitMs` of virtual time pass. */
-  runUntil(condition: () => boolean, limitMs: number = defaultLimitMs): Promise<void> {
+  async runUntil(condition: () => boolean, limitMs: number = defaultLimitMs): Promise<void> {
     const endMs = this.#monotonicMs + limitMs;
-    return this.#exclusively(async () => {
+    this.#begin();
+    try {
       await this.#settle();
       while (!condition()) {
         const next = this.#timers.peek();
         if (next === undefined) throw new Error('the awaited condition cannot come about: no timer is left');
         if (next.dueMs > endMs) throw new Error(`the awaited condition did not come about in ${limitMs} ms`);
-        await this.#fireNext();
+        this.#fireNext();
+        await this.#settle();
       }
-    });
+    } finally {
+      this.#running = false;
+    }
   }
 
   /** Moves time as far as `work` needs it to settle, and settles as `work` does. */
@@ -213,13 +217,22 @@ export class VirtualClock implements Clock {
     };
   }
 
-  async #fireUntil(targetMs: number): Promise<void> {
-    while ((this.#timers.peek()?.dueMs ?? Infinity) <= targetMs) await this.#fireNext();
-    this.#moveTo(targetMs);
+  async #move(targetMs: number, isSettled: boolean): Promise<void> {
+    this.#begin();
+    try {
+      if (!isSettled) await this.#settle();
+      while ((this.#timers.peek()?.dueMs ?? Infinity) <= targetMs) {
+        this.#fireNext();
+        await this.#settle();
+      }
+      this.#moveTo(targetMs);
+    } finally {
+      this.#running = false;
+    }
   }
 
   /** Fires the next timer, and with it those that were set for the very same instant, as a real loop does. */
-  async #fireNext(): Promise<void> {
+  #fireNext(): void {
     const { dueMs } = this.#timers.peek()!;
     const setBefore = this.#nextId;
     this.#moveTo(dueMs);
@@ -230,7 +243,6 @@ export class VirtualClock implements Clock {
       this.#countCallback();
       timer.run();
     }
-    await this.#settle();
   }
 
   #moveTo(targetMs: number): void {
@@ -242,7 +254,7 @@ export class VirtualClock implements Clock {
   #countAnew(): void {
     this.#callbacksNow = 0;
     this.#mostNow = this.#maxCallbacks + callbacksPerTimer * this.#timers.size;
-    this.#culprits.clear();
+    if (this.#culprits.size > 0) this.#culprits.clear();
   }
 
   async #settle(): Promise<void> {
@@ -269,16 +281,12 @@ export class VirtualClock implements Clock {
     });
   }
 
-  async #exclusively(task: () => Promise<void>): Promise<void> {
+  /** Until `#running` is taken back nobody else may move the clock. */
+  #begin(): void {
     if (this.#running) throw new Error('the virtual clock is being moved already: await the first move');
     this.#running = true;
     // Whoever moves the clock again has come out of the move before: that was none that never ends.
     this.#countAnew();
-    try {
-      await task();
-    } finally {
-      this.#running = false;
-    }
   }
 
   #countCallback(): void {

@@ -1,9 +1,9 @@
 /**
- * Puts the rules of the iptables mode into the kernel: everything in one iptables-restore, at most ten times a second, and
- * again every minute, which heals what others did. Jumps from the kernel's chains are looked at each minute too.
+ * Puts the rules of the iptables mode into the kernel: everything in one iptables-restore, at most ten times a second. Jumps
+ * from the kernel's chains are looked at each minute.
  */
-import { createBackoff } from '../../base/backoff.ts';
 import type { Exec, ExecResult } from '../../platform/exec.ts';
+import { createApplyLoop, type Extent } from '../apply-loop.ts';
 import type { RuleApplier, ApplierDeps } from '../rule-applier.ts';
 import { createProxyMetrics } from '../proxy-metrics.ts';
 import {
@@ -23,25 +23,18 @@ export interface IptablesApplierConfig {
   onApplied(): void;
 }
 
-const RESYNC_PERIOD_MS = 60_000;
 const MIN_GAP_MS = 100;
-const RETRY = { initialMs: 100, maxMs: 30_000 };
 
 /** Makes an applier that does nothing until it runs. */
 export function createIptablesApplier(deps: ApplierDeps, config: IptablesApplierConfig): RuleApplier {
-  const { clock, log, exec } = deps;
+  const { clock, exec } = deps;
   const metrics = createProxyMetrics(deps.metrics, 'iptables');
-  const backoff = createBackoff(RETRY);
-  const synced = Promise.withResolvers<void>();
   const programs = config.tables.map((table) => ({
     table,
     run: runner(exec, table.config.family, config.commandPrefix),
   }));
-  let wake = Promise.withResolvers<void>();
-  let whole = true;
-  let healthy = false;
 
-  async function apply(): Promise<void> {
+  async function apply({ whole }: Extent): Promise<void> {
     config.prepare();
     const startMs = clock.monotonicMs();
     for (const { table, run } of programs) {
@@ -49,44 +42,11 @@ export function createIptablesApplier(deps: ApplierDeps, config: IptablesApplier
       await run('-restore', ['--noflush'], iptablesRules({ ...table.wanted(), presentChains }, table.config));
       if (whole) await ensureJumps(run);
     }
-    whole = false;
     metrics.synced((clock.monotonicMs() - startMs) / 1000, clock.nowMs() / 1000);
   }
 
   return {
-    synced: synced.promise,
-    healthy: () => healthy,
-    kick: () => wake.resolve(),
-    async run(signal) {
-      const stopTicker = clock.setTicker(RESYNC_PERIOD_MS, () => {
-        whole = true;
-        wake.resolve();
-      });
-      signal.addEventListener('abort', () => wake.resolve(), { once: true });
-      wake.resolve();
-      while (!signal.aborted) {
-        await wake.promise;
-        if (signal.aborted) break;
-        await clock.yield();
-        wake = Promise.withResolvers();
-        try {
-          await apply();
-          healthy = true;
-          backoff.reset();
-          synced.resolve();
-          config.onApplied();
-          await clock.sleep(MIN_GAP_MS, signal).catch(() => undefined);
-        } catch (error) {
-          const delayMs = backoff.nextMs();
-          [whole, healthy] = [true, false];
-          metrics.failed();
-          log.error('service rules were not applied, again later', { err: error, delayMs });
-          wake.resolve();
-          await clock.sleep(delayMs, signal).catch(() => undefined);
-        }
-      }
-      stopTicker();
-    },
+    ...createApplyLoop(deps, { metrics, minGapMs: MIN_GAP_MS, apply, onApplied: config.onApplied }),
     async remove() {
       for (const { run } of programs) {
         for (const [table, chain, ...rule] of JUMPS)

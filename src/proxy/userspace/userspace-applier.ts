@@ -6,9 +6,9 @@
  * Upstream: pkg/proxy/userspace (until 1.25). Unlike it, traffic policies and source ranges are kept; as there, pods see
  * the node as their client whatever the policy, and SCTP is refused: by a rule, and by name in the log.
  */
-import { createBackoff } from '../../base/backoff.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { TableConfig } from '../nft-script.ts';
+import { createApplyLoop, type Extent } from '../apply-loop.ts';
 import type { ApplierDeps, RuleApplier } from '../rule-applier.ts';
 import { createProxyMetrics } from '../proxy-metrics.ts';
 import { flowsOfPort, type FlowFilter } from '../stale-flows.ts';
@@ -29,9 +29,7 @@ export interface UserspaceApplierConfig {
   onApplied(): void;
 }
 
-const RESYNC_PERIOD_MS = 60_000;
 const MIN_GAP_MS = 20;
-const RETRY = { initialMs: 100, maxMs: 30_000 };
 
 type Deps = ApplierDeps & Pick<Platform, 'net' | 'datagrams'>;
 
@@ -39,11 +37,8 @@ type Deps = ApplierDeps & Pick<Platform, 'net' | 'datagrams'>;
 export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfig): RuleApplier {
   const { clock, log } = deps;
   const metrics = createProxyMetrics(deps.metrics);
-  const backoff = createBackoff(RETRY);
-  const synced = Promise.withResolvers<void>();
   const portals = new Portals(deps);
-  let wake = Promise.withResolvers<void>();
-  let [healthy, last, whole] = [false, '', true];
+  let last = '';
   let refused: ReadonlySet<string> = new Set();
 
   const nft = async (input: string): Promise<void> => {
@@ -51,7 +46,7 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
     const { exitCode, stderr } = await deps.exec.run(file, args, { input });
     if (exitCode !== 0) throw new Error(`nft: ${stderr.trim().slice(0, 1000)}`);
   };
-  async function apply(): Promise<void> {
+  async function apply({ whole }: Extent): Promise<void> {
     config.prepare();
     const startMs = clock.monotonicMs();
     const scripts: string[] = [];
@@ -65,7 +60,7 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
     }
     const script = scripts.join('');
     if (script !== last || whole) await nft(script);
-    [last, whole] = [script, false];
+    last = script;
     await portals.closeOthers(used);
     for (const name of unsupported)
       if (!refused.has(name))
@@ -74,39 +69,11 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
     metrics.synced((clock.monotonicMs() - startMs) / 1000, clock.nowMs() / 1000);
   }
 
+  const loop = createApplyLoop(deps, { metrics, minGapMs: MIN_GAP_MS, apply, onApplied: config.onApplied });
   return {
-    synced: synced.promise,
-    healthy: () => healthy,
-    kick: () => wake.resolve(),
+    ...loop,
     async run(signal) {
-      const stopTicker = clock.setTicker(RESYNC_PERIOD_MS, () => {
-        whole = true;
-        wake.resolve();
-      });
-      signal.addEventListener('abort', () => wake.resolve(), { once: true });
-      wake.resolve();
-      while (!signal.aborted) {
-        await wake.promise;
-        if (signal.aborted) break;
-        await clock.yield();
-        wake = Promise.withResolvers();
-        try {
-          await apply();
-          healthy = true;
-          backoff.reset();
-          synced.resolve();
-          config.onApplied();
-          await clock.sleep(MIN_GAP_MS, signal).catch(() => undefined);
-        } catch (error) {
-          const delayMs = backoff.nextMs();
-          [healthy, whole] = [false, true];
-          metrics.failed();
-          log.error('service rules were not applied, again later', { err: error, delayMs });
-          wake.resolve();
-          await clock.sleep(delayMs, signal).catch(() => undefined);
-        }
-      }
-      stopTicker();
+      await loop.run(signal);
       await portals.closeOthers(new Set());
     },
     remove: () => nft(config.tables.map((table) => redirectRemoval(table.config)).join('')),

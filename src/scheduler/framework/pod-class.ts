@@ -12,12 +12,13 @@ export function podClassKey({ spec }: Pod): string {
     spec.overhead,
     spec.resources,
     spec.hostNetwork,
+    spec.hostUsers,
     spec.containers.map(containerKey),
     spec.initContainers?.map(containerKey),
   ];
   return JSON.stringify(own);
 }
 
-function containerKey({ image, resources, ports, restartPolicy }: Container): unknown[] {
-  return [image, resources, ports, restartPolicy];
+function containerKey({ image, resources, ports, restartPolicy, restartPolicyRules }: Container): unknown[] {
+  return [image, resources, ports, restartPolicy, restartPolicyRules];
 }

@@ -23,6 +23,7 @@ import { createDynamicResources } from './dynamic-resources/dynamic-resources.ts
 import { createImageLocality } from './image-locality/image-locality.ts';
 import { createInterPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
 import { createNodeAffinity } from './node-affinity/node-affinity.ts';
+import { createNodeDeclaredFeatures } from './node-declared-features/node-declared-features.ts';
 import { createNodeLabel, type NodeLabelArgs } from './node-label/node-label.ts';
 import { createNodeName } from './node-name/node-name.ts';
 import { createNodePorts } from './node-ports/node-ports.ts';
@@ -98,6 +99,7 @@ export const defaultPlugins: readonly PluginEntry[] = [
   },
   { name: 'ImageLocality', weight: 1, create: () => createImageLocality() },
   { name: 'DefaultBinder', weight: 0, create: (d) => createDefaultBinder(d.client) },
+  { name: 'NodeDeclaredFeatures', weight: 0, create: () => createNodeDeclaredFeatures() },
 ];
 
 const NO_LABELS: NodeLabelArgs = {

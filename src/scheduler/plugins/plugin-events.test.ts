@@ -81,6 +81,7 @@ describe('events a plugin waits for', () => {
     NodeResourcesBalancedAllocation: [],
     ImageLocality: [],
     DefaultBinder: [],
+    NodeDeclaredFeatures: ['NodeAdd', 'NodeUpdateNodeDeclaredFeature', 'UnschedulablePodUpdate'],
   };
   for (const { name } of defaultPlugins)
     test(name, () => {

@@ -114,6 +114,27 @@ const binding: readonly (readonly [string, Storage, string[]])[] = [
     [NO_VOLUME, NO_VOLUME],
   ],
   [
+    'another class of attributes',
+    {
+      class: local,
+      claims: [claim('c', { volumeAttributesClassName: 'gold' })],
+      volumes: [volume('v', '10Gi', 'a'), volume('w', '10Gi', 'b', { volumeAttributesClassName: 'gold' })],
+    },
+    [NO_VOLUME, ''],
+  ],
+  [
+    'not ready yet, or let go of',
+    {
+      class: local,
+      claims: [claim('c')],
+      volumes: [
+        { ...volume('v', '10Gi', 'a'), status: { phase: 'Pending' } },
+        { ...volume('w', '10Gi', 'b'), status: { phase: 'Available' } },
+      ],
+    },
+    [NO_VOLUME, ''],
+  ],
+  [
     "somebody else's",
     {
       class: local,
@@ -330,4 +351,14 @@ describe('a pod that is resized in place counts with the greatest of wanted, set
   for (const [wanted, allocated, had, infeasible, counted] of cases)
     test(`wanted ${wanted}, set aside ${allocated}, had ${had}${infeasible ? ', infeasible' : ''}`, () =>
       assert.equal(resizing(wanted, allocated, had, infeasible), counted));
+
+  for (const [wanted, allocated, had, infeasible, counted] of cases)
+    test(`as a whole: wanted ${wanted}, set aside ${allocated}, had ${had}${infeasible ? ', infeasible' : ''}`, () => {
+      const conditions = infeasible ? [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }] : [];
+      const { requests } = podRequests({
+        ...testPod('p', { cpu: '20', memory: '1Gi', spec: { resources: { requests: { cpu: wanted } } } }),
+        status: { conditions, allocatedResources: { cpu: allocated }, resources: { requests: { cpu: had } } },
+      });
+      assert.deepEqual([requests.milliCpu, requests.memoryBytes], [counted, 2 ** 30]);
+    });
 });

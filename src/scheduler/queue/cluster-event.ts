@@ -15,6 +15,7 @@ const LABELS = {
   'node/update-label': 'NodeUpdateNodeLabel',
   'node/update-taint': 'NodeUpdateNodeTaint',
   'node/update-condition': 'NodeUpdateNodeCondition',
+  'node/update-declared-feature': 'NodeUpdateNodeDeclaredFeature',
   'node/delete': 'NodeDelete',
   'assigned-pod/add': 'AssignedPodAdd',
   'assigned-pod/update': 'AssignedPodUpdate',

@@ -5,7 +5,7 @@ import { createNodeResourcesFit } from '../plugins/node-resources-fit/node-resou
 import { createPrioritySort } from '../plugins/priority-sort/priority-sort.ts';
 import { createSchedulingGates } from '../plugins/scheduling-gates/scheduling-gates.ts';
 import { testNode, testPod } from '../scheduler-fixture.ts';
-import { createSchedulingQueue, eventTest } from './scheduling-queue.ts';
+import { createSchedulingQueue, eventTest, type SchedulingQueue } from './scheduling-queue.ts';
 
 function queueUnderTest() {
   const clock = new VirtualClock();
@@ -95,5 +95,103 @@ test('nobody waits longer than five minutes without a try', async () => {
   queue.requeue(tried, FIT);
   await clock.advance(300_000 + 30_000 + 10_000);
   assert.equal(queue.counts().active, 1);
+  queue.stop();
+});
+
+/** Tries the next pod in vain. */
+function failNext(queue: SchedulingQueue, rejectedBy: ReadonlySet<string>): void {
+  const tried = queue.pop();
+  assert.ok(tried !== undefined);
+  queue.requeue(tried, rejectedBy);
+}
+const wake = (queue: SchedulingQueue): void => queue.notify('node/add', undefined, testNode('n'));
+const names = (queue: SchedulingQueue): (string | undefined)[] => {
+  const popped: (string | undefined)[] = [];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) popped.push(next.pod.metadata.name);
+  return popped;
+};
+const none = { active: 0, backoff: 0, unschedulable: 0, gated: 0 };
+
+test('back-off counts from the last try: who has waited longer is ready at once', async () => {
+  const { clock, queue } = queueUnderTest();
+  queue.add(testPod('p', { cpu: '1' }));
+  failNext(queue, FIT);
+  await clock.advance(60_000);
+  wake(queue);
+  assert.deepEqual(queue.counts(), { ...none, active: 1 });
+  queue.stop();
+});
+
+test('who backs off lets others go first, and is tried when there are none', async () => {
+  const { clock, queue } = queueUnderTest();
+  const ready: number[] = [];
+  queue.add(testPod('p', { cpu: '1' }));
+  failNext(queue, FIT);
+  queue.onReady(() => ready.push(clock.monotonicMs()));
+  wake(queue);
+  assert.deepEqual([queue.counts(), ready.length], [{ ...none, backoff: 1 }, 1]);
+  queue.add(testPod('later'));
+  assert.deepEqual(names(queue), ['later', 'p']);
+  queue.stop();
+});
+
+test('after an error the pause is kept, however few there are', async () => {
+  const { clock, queue } = queueUnderTest();
+  queue.add(testPod('p'));
+  for (const pauseMs of [1000, 2000, 4000]) {
+    failNext(queue, new Set());
+    assert.equal(queue.pop(), undefined);
+    await clock.advance(pauseMs - 1);
+    assert.equal(queue.pop(), undefined);
+    await clock.advance(1);
+  }
+  // A rejection is no error: the next begins anew, and rejections were none before.
+  failNext(queue, FIT);
+  wake(queue);
+  assert.equal(queue.place('uid-p')?.nextTryMs, 1000);
+  failNext(queue, new Set());
+  assert.equal(queue.place('uid-p')?.nextTryMs, 1000);
+  queue.stop();
+});
+
+test('of those whose back-off ends in the same second the higher priority goes first', async () => {
+  const { clock, queue } = queueUnderTest();
+  await clock.advance(100);
+  for (const [name, priority] of [
+    ['low', 1],
+    ['high', 9],
+  ] as const) {
+    queue.add(testPod(name, { cpu: '1', priority }));
+    failNext(queue, FIT);
+    await clock.advance(300);
+  }
+  wake(queue);
+  assert.deepEqual(names(queue), ['high', 'low']);
+  queue.stop();
+});
+
+test('a changed pod goes on backing off', () => {
+  const { queue } = queueUnderTest();
+  const pod = testPod('p', { cpu: '1' });
+  queue.add(pod);
+  failNext(queue, FIT);
+  wake(queue);
+  const changed = { ...pod, metadata: { ...pod.metadata, labels: { a: 'b' } } };
+  queue.update(pod, changed);
+  assert.deepEqual(queue.counts(), { ...none, backoff: 1 });
+  assert.equal(queue.pop()?.pod, changed);
+  queue.stop();
+});
+
+test('a pod whose change helps, and one nobody helped for minutes, need not back off again', async () => {
+  const { clock, queue } = queueUnderTest();
+  const pod = testPod('p', { cpu: '9' });
+  queue.add(pod);
+  failNext(queue, FIT);
+  queue.update(pod, testPod('p', { cpu: '1' }));
+  assert.deepEqual(queue.counts(), { ...none, backoff: 1 }, 'it failed just now');
+  failNext(queue, FIT);
+  await clock.advance(330_000);
+  assert.deepEqual(queue.counts(), { ...none, active: 1 });
   queue.stop();
 });

@@ -1,7 +1,8 @@
 /**
  * The scheduling queue: pods ready to be tried (by the profile's sort), pods in back-off, and pods that wait for an event
  * that could help them. An event wakes only the pods whose rejecting plugins asked for it. Events that arrive while a
- * pod is being tried are remembered until its verdict is in, so none is missed. Upstream: scheduler/backend/queue.
+ * pod is being tried are remembered until its verdict is in, so none is missed. Back-off lets others go first: where there
+ * are none, pods that were rejected are tried before it ends; after an error it is waited out. Upstream: scheduler/backend/queue.
  */
 import { Heap } from '../../base/heap.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -84,9 +85,18 @@ interface Entry {
   attempts: number;
   readonly queuedAtMs: number;
   rejectedBy: ReadonlySet<string>;
-  /** When back-off ends, or when it was set aside. */
-  atMs: number;
+  /** How often it was rejected, and how many errors there were since. */
+  rejections: number;
+  errors: number;
+  /** When it was set aside. */
+  setAsideAtMs: number;
+  /** Not before, if others are there. */
+  backoffEndsMs: number;
 }
+
+/** Pods whose back-off ends within one such span go by the profile's sort, at its end. */
+const WINDOW_MS = 1000;
+
 interface HappenedEvent {
   readonly event: ClusterEvent;
   readonly oldObject: unknown;
@@ -110,7 +120,9 @@ class Queue implements SchedulingQueue {
   readonly #deps: QueueDeps;
   readonly #config: QueueConfig;
   readonly #active: Heap<Entry>;
+  /** Of pods that were rejected, and of those whose attempt went wrong. */
   readonly #backoff: Heap<Entry>;
+  readonly #errorBackoff: Heap<Entry>;
   readonly #unschedulable = new UnschedulablePods<Entry>();
   readonly #gated = new Map<string, Entry>();
   /** In flight: events since the pod was popped. */
@@ -128,7 +140,11 @@ class Queue implements SchedulingQueue {
     );
     this.#backoff = new Heap(
       (e) => uidOf(e.pod),
-      (a, b) => a.atMs < b.atMs,
+      (a, b) => a.backoffEndsMs < b.backoffEndsMs || (a.backoffEndsMs === b.backoffEndsMs && deps.less(a, b) < 0),
+    );
+    this.#errorBackoff = new Heap(
+      (e) => uidOf(e.pod),
+      (a, b) => a.backoffEndsMs < b.backoffEndsMs,
     );
     this.#cancelFlush = deps.clock.setTicker(30_000, () => this.#flushOld());
   }
@@ -137,7 +153,8 @@ class Queue implements SchedulingQueue {
     const uid = uidOf(pod);
     if (this.#find(uid) !== undefined || this.#inFlight.has(uid)) return this.update(undefined, pod);
     const queuedAtMs = this.#deps.clock.monotonicMs();
-    this.#enqueue({ pod, attempts: 0, queuedAtMs, rejectedBy: new Set(), atMs: 0 }, 'UnschedulablePodAdd');
+    const never = { attempts: 0, rejections: 0, errors: 0, setAsideAtMs: 0, backoffEndsMs: 0 };
+    this.#enqueue({ pod, queuedAtMs, rejectedBy: new Set(), ...never }, 'UnschedulablePodAdd');
   }
 
   update(old: Pod | undefined, pod: Pod): void {
@@ -151,13 +168,13 @@ class Queue implements SchedulingQueue {
     const entry = this.#find(uid);
     if (entry === undefined) return this.add(pod);
     const waiting = this.#unschedulable.get(uid) !== undefined || this.#gated.has(uid);
+    const backoff = this.#backoffOf(uid);
     this.#drop(uid);
     entry.pod = pod;
     const label = eventLabel('pod/update');
-    if (!waiting) return this.#enqueue(entry, label);
-    const gated = entry.rejectedBy.size === 0;
-    if (gated || this.#helps(entry, { event: 'pod/update', oldObject: old, newObject: pod }))
-      this.#enqueue(entry, label);
+    if (backoff !== undefined) backoff.set(entry);
+    else if (!waiting || entry.rejectedBy.size === 0) this.#enqueue(entry, label);
+    else if (this.#helps(entry, { event: 'pod/update', oldObject: old, newObject: pod })) this.#wake(entry, label);
     else this.#unschedulable.set(uid, entry);
   }
 
@@ -167,7 +184,7 @@ class Queue implements SchedulingQueue {
   }
 
   pop(): QueuedPod | undefined {
-    const entry = this.#active.pop();
+    const entry = this.#active.pop() ?? this.#popFromBackoff();
     if (entry === undefined) return undefined;
     entry.attempts++;
     this.#inFlight.set(uidOf(entry.pod), { entry, events: [], latest: undefined });
@@ -186,14 +203,14 @@ class Queue implements SchedulingQueue {
     const { entry, events, latest } = flying;
     entry.pod = latest ?? queued.pod;
     entry.rejectedBy = rejectedBy;
-    if (rejectedBy.size === 0 || events.some((e) => this.#helps(entry, e))) return this.#toBackoff(entry, FAILURE);
-    entry.atMs = this.#deps.clock.monotonicMs();
+    this.#setAside(entry);
+    if (rejectedBy.size === 0 || events.some((e) => this.#helps(entry, e))) return this.#wake(entry, FAILURE);
     this.#unschedulable.set(uid, entry);
     this.#deps.incoming?.(FAILURE, 'unschedulable');
   }
 
   activate(uid: string): void {
-    const entry = this.#unschedulable.get(uid) ?? this.#backoff.get(uid);
+    const entry = this.#unschedulable.get(uid) ?? this.#backoffOf(uid)?.get(uid);
     if (entry === undefined) return;
     this.#drop(uid);
     this.#enqueue(entry, 'ForceActivate');
@@ -208,7 +225,7 @@ class Queue implements SchedulingQueue {
       for (const [uid, entry] of entries) {
         if (uid === leaving || !this.#helps(entry, happened)) continue;
         this.#unschedulable.delete(uid);
-        this.#toBackoff(entry, eventLabel(event));
+        this.#wake(entry, eventLabel(event));
       }
     }
   }
@@ -220,7 +237,7 @@ class Queue implements SchedulingQueue {
   counts(): { active: number; backoff: number; unschedulable: number; gated: number } {
     return {
       active: this.#active.size,
-      backoff: this.#backoff.size,
+      backoff: this.#backoff.size + this.#errorBackoff.size,
       unschedulable: this.#unschedulable.size,
       gated: this.#gated.size,
     };
@@ -233,6 +250,7 @@ class Queue implements SchedulingQueue {
       yield { pod, rejectedBy: held === undefined ? rejectedBy : new Set([...rejectedBy, held.plugin]) };
     }
     yield* this.#backoff.values();
+    yield* this.#errorBackoff.values();
     yield* this.#active.values();
   }
 
@@ -242,8 +260,8 @@ class Queue implements SchedulingQueue {
     const nowMs = this.#deps.clock.monotonicMs();
     const { attempts, rejectedBy } = entry;
     const common = { attempts, waitingMs: nowMs - entry.queuedAtMs, rejectedBy };
-    if (this.#backoff.get(uid) !== undefined)
-      return { ...common, part: 'backoff', nextTryMs: Math.max(0, entry.atMs - nowMs) };
+    if (this.#backoffOf(uid) !== undefined)
+      return { ...common, part: 'backoff', nextTryMs: Math.max(0, entry.backoffEndsMs - nowMs) };
     if (this.#unschedulable.get(uid) !== undefined) return { ...common, part: 'unschedulable' };
     if (this.#gated.has(uid))
       return { ...common, part: 'gated', gate: this.#deps.preEnqueue(entry.pod)?.reasons.join(', ') ?? '' };
@@ -256,12 +274,19 @@ class Queue implements SchedulingQueue {
   }
 
   #find(uid: string): Entry | undefined {
-    return this.#active.get(uid) ?? this.#backoff.get(uid) ?? this.#unschedulable.get(uid) ?? this.#gated.get(uid);
+    return (
+      this.#active.get(uid) ?? this.#backoffOf(uid)?.get(uid) ?? this.#unschedulable.get(uid) ?? this.#gated.get(uid)
+    );
+  }
+
+  #backoffOf(uid: string): Heap<Entry> | undefined {
+    return [this.#backoff, this.#errorBackoff].find((heap) => heap.has(uid));
   }
 
   #drop(uid: string): void {
     this.#active.remove(uid);
     this.#backoff.remove(uid);
+    this.#errorBackoff.remove(uid);
     this.#unschedulable.delete(uid);
     this.#gated.delete(uid);
   }
@@ -278,31 +303,50 @@ class Queue implements SchedulingQueue {
     this.#ready();
   }
 
-  /** Back-off counts from the last try; a pod whose back-off is over is ready at once. */
-  #toBackoff(entry: Entry, event: string): void {
+  /** An attempt came to nothing: the next is not due before back-off ends, which counts from now. */
+  #setAside(entry: Entry): void {
     const { initialBackoffMs, maxBackoffMs } = this.#config;
-    const delayMs = Math.min(initialBackoffMs * 2 ** Math.max(0, entry.attempts - 1), maxBackoffMs);
-    entry.atMs = this.#deps.clock.monotonicMs() + delayMs;
-    this.#backoff.set(entry);
+    const isError = entry.rejectedBy.size === 0;
+    if (!isError) entry.rejections++;
+    entry.errors = isError ? entry.errors + 1 : 0;
+    const times = isError ? entry.errors : entry.rejections;
+    entry.setAsideAtMs = this.#deps.clock.monotonicMs();
+    const endsMs = entry.setAsideAtMs + Math.min(initialBackoffMs * 2 ** (times - 1), maxBackoffMs);
+    entry.backoffEndsMs = isError ? endsMs : Math.ceil(endsMs / WINDOW_MS) * WINDOW_MS;
+  }
+
+  /** It is worth another try: at once, if it has waited long enough. */
+  #wake(entry: Entry, event: string): void {
+    if (entry.backoffEndsMs <= this.#deps.clock.monotonicMs() || this.#deps.preEnqueue(entry.pod) !== undefined)
+      return this.#enqueue(entry, event);
+    const isError = entry.rejectedBy.size === 0;
+    (isError ? this.#errorBackoff : this.#backoff).set(entry);
     this.#deps.incoming?.(event, 'backoff');
     this.#armBackoff();
+    if (!isError) this.#ready();
+  }
+
+  #popFromBackoff(): Entry | undefined {
+    const entry = this.#backoff.pop();
+    if (entry !== undefined) this.#deps.incoming?.('PopFromBackoffQ', 'active');
+    return entry;
   }
 
   #armBackoff(): void {
     this.#cancelBackoff();
-    const next = this.#backoff.peek();
-    if (next === undefined) return;
-    this.#cancelBackoff = this.#deps.clock.setTimer(Math.max(0, next.atMs - this.#deps.clock.monotonicMs()), () =>
-      this.#backoffOver(),
-    );
+    const next = [this.#backoff.peek(), this.#errorBackoff.peek()].flatMap((entry) => entry?.backoffEndsMs ?? []);
+    if (next.length === 0) return;
+    const delayMs = Math.max(0, Math.min(...next) - this.#deps.clock.monotonicMs());
+    this.#cancelBackoff = this.#deps.clock.setTimer(delayMs, () => this.#backoffOver());
   }
 
   #backoffOver(): void {
     const now = this.#deps.clock.monotonicMs();
-    for (let next = this.#backoff.peek(); next !== undefined && next.atMs <= now; next = this.#backoff.peek()) {
-      this.#backoff.pop();
-      this.#enqueue(next, 'BackoffComplete');
-    }
+    for (const heap of [this.#backoff, this.#errorBackoff])
+      for (let next = heap.peek(); next !== undefined && next.backoffEndsMs <= now; next = heap.peek()) {
+        heap.pop();
+        this.#enqueue(next, 'BackoffComplete');
+      }
     this.#armBackoff();
   }
 
@@ -322,9 +366,9 @@ class Queue implements SchedulingQueue {
   #flushOld(): void {
     const before = this.#deps.clock.monotonicMs() - this.#config.maxUnschedulableMs;
     for (const [uid, entry] of this.#unschedulable.entries()) {
-      if (entry.atMs > before) continue;
+      if (entry.setAsideAtMs > before) continue;
       this.#unschedulable.delete(uid);
-      this.#toBackoff(entry, 'UnschedulableTimeout');
+      this.#wake(entry, 'UnschedulableTimeout');
     }
   }
 }

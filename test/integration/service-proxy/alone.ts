@@ -9,7 +9,7 @@ import type { Node, Pod, Service } from '../../../src/api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../../src/api/gen/discovery-v1.ts';
 import { createInProcessClient } from '../../../src/client/in-process-transport.ts';
 import { createInformerFactory } from '../../../src/client/informer-factory.ts';
-import { createFakeApi } from '../../../src/client/testing/fake-api.ts';
+import { createFakeApi } from '../../../src/client/fake-api-fixture.ts';
 import { createNodePlatform } from '../../../src/platform/node/node-platform.ts';
 import { createServiceProxy, type ServiceProxyConfig } from '../../../src/proxy/service-proxy.ts';
 

@@ -12,7 +12,10 @@ export interface TolerationSeconds {
 export function createDefaultTolerationSeconds(
   { notReady, unreachable }: TolerationSeconds = { notReady: 300, unreachable: 300 },
 ): AdmissionPlugin {
-  const seconds = { 'node.kubernetes.io/not-ready': notReady, 'node.kubernetes.io/unreachable': unreachable };
+  const given = [
+    tolerationOf('node.kubernetes.io/not-ready', notReady),
+    tolerationOf('node.kubernetes.io/unreachable', unreachable),
+  ];
   return {
     name: 'DefaultTolerationSeconds',
     handles: (operation, resource, subresource) =>
@@ -23,20 +26,16 @@ export function createDefaultTolerationSeconds(
     mutate(attributes) {
       const spec = (attributes.object as Pod).spec;
       if (spec === undefined) return;
-      const has = (key: string): boolean => (spec.tolerations ?? []).some((t) => covers(t, key));
-      const missing = Object.entries(seconds).filter(([key]) => !has(key));
-      if (missing.length === 0) return;
-      spec.tolerations = [
-        ...(spec.tolerations ?? []),
-        ...missing.map(([key, tolerationSeconds]) => ({
-          key,
-          operator: 'Exists',
-          effect: 'NoExecute',
-          tolerationSeconds,
-        })),
-      ];
+      const own = spec.tolerations ?? [];
+      const missing = given.filter(({ key }) => !own.some((t) => covers(t, key)));
+      if (missing.length > 0) spec.tolerations = own.concat(missing);
     },
   };
+}
+
+/** Frozen: all pods that do not say share it. */
+function tolerationOf(key: string, tolerationSeconds: number): Toleration & { readonly key: string } {
+  return Object.freeze({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds });
 }
 
 function covers(toleration: Toleration, key: string): boolean {

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
 import { WebhookCallError } from '../../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../../webhook/webhook-target.ts';
 import { readAdmissionConfig } from '../admission-config.ts';
-import { admit } from '../testing-admission.ts';
+import { admit } from '../admission-fixture.ts';
 import { createImagePolicyWebhook, type ImagePolicyConfig } from './image-policy-webhook.ts';
 
 const target: WebhookTarget = {

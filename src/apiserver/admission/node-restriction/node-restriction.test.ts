@@ -13,8 +13,8 @@ import {
 import type { VolumeAttachment } from '../../../api/gen/storage-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
-import { createTestObjects } from '../../authz/testing-objects.ts';
-import { admit, type TestRequest } from '../testing-admission.ts';
+import { createTestObjects } from '../../authz/objects-fixture.ts';
+import { admit, type TestRequest } from '../admission-fixture.ts';
 import { createNodeRestriction } from './node-restriction.ts';
 
 const user = { name: 'system:node:n1', groups: ['system:nodes'] };

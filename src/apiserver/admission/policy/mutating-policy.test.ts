@@ -13,10 +13,10 @@ import {
 } from '../../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { StatusError } from '../../../api/status-error.ts';
-import { createTestObjects } from '../../authz/testing-objects.ts';
+import { createTestObjects } from '../../authz/objects-fixture.ts';
 import { AdmissionChain } from '../admission-chain.ts';
 import type { AdmissionPlugin } from '../contract.ts';
-import { admissionAttributesOf, testingRegistry } from '../testing-admission.ts';
+import { admissionAttributesOf, testingRegistry } from '../admission-fixture.ts';
 import { createMutatingAdmissionPolicy } from './mutating-policy.ts';
 
 interface Given {

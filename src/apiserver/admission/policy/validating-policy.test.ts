@@ -16,8 +16,8 @@ import {
 } from '../../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { StatusError } from '../../../api/status-error.ts';
-import { createTestObjects } from '../../authz/testing-objects.ts';
-import { admit, type TestRequest, testingRegistry } from '../testing-admission.ts';
+import { createTestObjects } from '../../authz/objects-fixture.ts';
+import { admit, type TestRequest, testingRegistry } from '../admission-fixture.ts';
 import { createValidatingAdmissionPolicy } from './validating-policy.ts';
 
 const everything = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }];

@@ -10,9 +10,9 @@ import {
   ResourceQuotas,
 } from '../../../api/gen/resources.ts';
 import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
-import { createTestObjects } from '../../authz/testing-objects.ts';
+import { createTestObjects } from '../../authz/objects-fixture.ts';
 import { readAdmissionConfig } from '../admission-config.ts';
-import { admit } from '../testing-admission.ts';
+import { admit } from '../admission-fixture.ts';
 import { createResourceQuota } from './resource-quota.ts';
 
 const quota = (name: string, hard: Record<string, string>, spec: object = {}): ResourceQuota => ({

@@ -2,7 +2,7 @@
  * ServiceAccount: gives each pod its account, the account's pull secrets and the volume with its token. Mirror pods are
  * left alone but may not name accounts or secrets (NodeRestriction forbids more). Upstream: plugin/pkg/admission/serviceaccount.
  */
-import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../../api/gen/core-v1.ts';
+import type { Container, Pod, PodSpec, ServiceAccount, Volume, VolumeProjection } from '../../../api/gen/core-v1.ts';
 import { ServiceAccounts } from '../../../api/gen/resources.ts';
 import { forbidden } from '../../../api/status-error.ts';
 import type { Random } from '../../../platform/random.ts';
@@ -67,27 +67,25 @@ function mountToken(spec: PodSpec, random: Random): void {
   const given = (spec.volumes ?? []).find((volume) => volume.name.startsWith(VOLUME_PREFIX))?.name;
   const name = given ?? `${VOLUME_PREFIX}${random.nameSuffix(5)}`;
   for (const container of needing) {
-    container.volumeMounts = [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath: MOUNT_PATH }];
+    container.volumeMounts = (container.volumeMounts ?? []).concat({ name, readOnly: true, mountPath: MOUNT_PATH });
   }
-  if (given === undefined) spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
+  if (given === undefined) spec.volumes = (spec.volumes ?? []).concat(tokenVolume(name));
+}
+
+/** Frozen: nearly every pod has them, and they say the same in all. */
+const TOKEN_SOURCES: readonly VolumeProjection[] = [
+  { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
+  { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+  { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+].map(frozen);
+
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
+  return value;
 }
 
 function tokenVolume(name: string): Volume {
-  return {
-    name,
-    projected: {
-      defaultMode: 0o644,
-      sources: [
-        { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
-        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
-        {
-          downwardAPI: {
-            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
-          },
-        },
-      ],
-    },
-  };
+  return { name, projected: { defaultMode: 0o644, sources: TOKEN_SOURCES.slice() } };
 }
 
 function checkMirror(attributes: AdmissionAttributes, spec: PodSpec): void {

@@ -17,8 +17,7 @@ const STAY = new Set(['name', 'firstAvailable', 'exactly']);
 
 function requestToV1(request: Loose): Loose {
   const moved = Object.entries(request).filter(([key, value]) => !STAY.has(key) && value !== undefined);
-  if (moved.length === 0 || request['deviceClassName'] === undefined || request['deviceClassName'] === '')
-    return request;
+  if (moved.length === 0) return request;
   return { name: request['name'], exactly: Object.fromEntries(moved) };
 }
 

@@ -31,15 +31,18 @@ import {
   validateDeviceTaintRuleStatus,
   validateResourceSlice,
 } from '../../../api/validation/resource-slice.ts';
-import type { DeviceClass, ResourceClaim, ResourceSlice } from '../../../api/gen/resource-v1.ts';
+import type { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from '../../../api/gen/resource-v1.ts';
 import type { DeviceTaintRule } from '../../../api/gen/resource-v1beta2.ts';
+import type { KubernetesObject } from '../../../api/object.ts';
+import type { ResourceInfo } from '../../../api/resource-info.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { resourceClaimPrinter, resourceSlicePrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf, type KindRules, type StatusRules } from '../kind-strategy.ts';
-import type { ResourceDefinition, SelectableFields } from '../resource-definition.ts';
+import type { Printer, ResourceDefinition, SelectableFields } from '../resource-definition.ts';
 import type { RegistryServices } from '../services.ts';
 import { claimConversion, claimTemplateConversion, sliceConversion } from './conversion.ts';
+import { convertedRules, convertedStatusRules } from './converted-rules.ts';
 import { sliceTaintRules, taintRuleRules } from './device-taints.ts';
 
 const sliceFields: SelectableFields<{ metadata: object; spec: { nodeName?: string; driver: string } }> = ({
@@ -65,46 +68,45 @@ const claimStatusRules: StatusRules<ResourceClaim> = {
   validateUpdate: validateResourceClaimStatusUpdate,
 };
 
+const claimRules: KindRules<ResourceClaim> = {
+  emptyStatus: {},
+  defaults: setResourceClaimDefaults,
+  validate: validateResourceClaim,
+  validateUpdate: validateResourceClaimUpdate,
+};
+
+const templateRules: KindRules<ResourceClaimTemplate> = {
+  defaults: setResourceClaimTemplateDefaults,
+  validate: validateResourceClaimTemplate,
+  validateUpdate: validateResourceClaimTemplateUpdate,
+};
+
 const claimDefinitions: readonly ResourceDefinition[] = [
   defineResource(DeviceClasses, { rules: classRules }),
   defineResource(DeviceClassesV1beta1, { rules: classRules }),
   defineResource(DeviceClassesV1beta2, { rules: classRules }),
   defineResource(ResourceClaims, {
-    rules: {
-      emptyStatus: {},
-      defaults: setResourceClaimDefaults,
-      validate: validateResourceClaim,
-      validateUpdate: validateResourceClaimUpdate,
-    },
+    rules: claimRules,
     statusRules: claimStatusRules,
     printer: resourceClaimPrinter,
   }),
-  defineResource(ResourceClaimsV1beta1, { rules: { emptyStatus: {} }, conversion: claimConversion }),
+  defineResource(ResourceClaimsV1beta1 as ResourceInfo<KubernetesObject>, {
+    rules: convertedRules(claimRules, claimConversion),
+    statusRules: convertedStatusRules(claimStatusRules, claimConversion),
+    printer: resourceClaimPrinter as Printer<KubernetesObject>,
+    conversion: claimConversion,
+  }),
   defineResource(ResourceClaimsV1beta2, {
-    rules: {
-      emptyStatus: {},
-      defaults: setResourceClaimDefaults,
-      validate: validateResourceClaim,
-      validateUpdate: validateResourceClaimUpdate,
-    },
+    rules: claimRules,
     statusRules: claimStatusRules,
     printer: resourceClaimPrinter,
   }),
-  defineResource(ResourceClaimTemplates, {
-    rules: {
-      defaults: setResourceClaimTemplateDefaults,
-      validate: validateResourceClaimTemplate,
-      validateUpdate: validateResourceClaimTemplateUpdate,
-    },
+  defineResource(ResourceClaimTemplates, { rules: templateRules }),
+  defineResource(ResourceClaimTemplatesV1beta1 as ResourceInfo<KubernetesObject>, {
+    rules: convertedRules(templateRules, claimTemplateConversion),
+    conversion: claimTemplateConversion,
   }),
-  defineResource(ResourceClaimTemplatesV1beta1, { conversion: claimTemplateConversion }),
-  defineResource(ResourceClaimTemplatesV1beta2, {
-    rules: {
-      defaults: setResourceClaimTemplateDefaults,
-      validate: validateResourceClaimTemplate,
-      validateUpdate: validateResourceClaimTemplateUpdate,
-    },
-  }),
+  defineResource(ResourceClaimTemplatesV1beta2, { rules: templateRules }),
 ];
 
 function deviceDefinitions(clock: Clock): ResourceDefinition[] {
@@ -129,10 +131,11 @@ function deviceDefinitions(clock: Clock): ResourceDefinition[] {
       printer: resourceSlicePrinter,
       selectableFields: sliceFields,
     }),
-    defineResource(ResourceSlicesV1beta1, {
-      rules: sliceRules,
+    defineResource(ResourceSlicesV1beta1 as ResourceInfo<KubernetesObject>, {
+      rules: { ...convertedRules(checkedSliceRules, sliceConversion), ...sliceRules },
+      printer: resourceSlicePrinter as Printer<KubernetesObject>,
       conversion: sliceConversion,
-      selectableFields: sliceFields,
+      selectableFields: sliceFields as SelectableFields<KubernetesObject>,
     }),
     defineResource(ResourceSlicesV1beta2, {
       rules: checkedSliceRules,

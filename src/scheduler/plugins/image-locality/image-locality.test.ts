@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Node, PodSpec } from '../../../api/gen/core-v1.ts';
 import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
 import { testNode, testPod } from '../../scheduler-fixture.ts';
+import { outcome } from '../scene-fixture.ts';
 import { createImageLocality } from './image-locality.ts';
 
 const MIB = 1024 * 1024;
@@ -49,3 +50,15 @@ for (const [what, spec, expected] of cases)
       expected,
     );
   });
+
+test('the node that holds the image', () => {
+  const holding = testNode('b');
+  const image = { names: ['registry/app:latest'], sizeBytes: 900 * 1024 * 1024 };
+  assert.equal(
+    outcome({
+      nodes: [testNode('a'), { ...holding, status: { ...holding.status, images: [image] } }],
+      pod: testPod('p', { spec: { containers: [{ name: 'c', image: 'registry/app' }] } }),
+    }),
+    'b',
+  );
+});

@@ -77,8 +77,11 @@ function matchingVolume(
       own !== undefined &&
       volume.metadata.deletionTimestamp === undefined &&
       !used(volume.metadata.name ?? '') &&
-      (claimRef === undefined || (promised && (claimRef.uid === undefined || claimRef.uid === metadata.uid))) &&
+      (claimRef === undefined
+        ? isAvailable(volume)
+        : promised && (claimRef.uid === undefined || claimRef.uid === metadata.uid)) &&
       (own.volumeMode ?? 'Filesystem') === (spec?.volumeMode ?? 'Filesystem') &&
+      (own.volumeAttributesClassName ?? '') === (spec?.volumeAttributesClassName ?? '') &&
       (spec?.accessModes ?? []).every((mode) => own.accessModes?.includes(mode) === true) &&
       compareQuantities(own.capacity?.['storage'] ?? '0', requestOf(claim)) >= 0 &&
       (selector === undefined || selector.matches(volume.metadata.labels)) &&
@@ -92,6 +95,11 @@ function matchingVolume(
       best = volume;
   }
   return best;
+}
+
+/** The binder has seen to it: before that, and after a claim has let go of it, binding would go wrong. */
+function isAvailable({ status }: PersistentVolume): boolean {
+  return (status?.phase ?? 'Available') === 'Available';
 }
 
 /** Whether the volume's node affinity allows the node. */

@@ -47,6 +47,13 @@ test('services get addresses and ports that are theirs alone', async () => {
   assert.deepEqual(headless.service.spec!.clusterIPs, ['None']);
 });
 
+test('names may begin with a digit', () => {
+  const { validateName } = setUp().find(Services).strategy;
+  const names = ['1st', '123', 'first', 'First', '-first', 'a.b', 'a'.repeat(63), 'a'.repeat(64)];
+  const wrong = names.filter((name) => validateName!(name, false).length > 0);
+  assert.deepEqual(wrong, ['First', '-first', 'a.b', 'a'.repeat(64)]);
+});
+
 test('two families', async () => {
   const { find } = setUp({}, ['10.96.0.0/24', 'fd00::/112']);
   const { strategy } = find(Services);

@@ -5,7 +5,7 @@
 import { deepEqual } from '../../../../base/equal.ts';
 import { setServiceDefaults } from '../../../../api/defaults/core.ts';
 import type { Service } from '../../../../api/gen/core-v1.ts';
-import { nameIsDns1035Label } from '../../../../api/names.ts';
+import { nameIsDnsLabel } from '../../../../api/names.ts';
 import {
   validateService,
   validateServiceStatusUpdate,
@@ -130,7 +130,7 @@ export function serviceStrategy(allocator: ServiceAllocator): {
 } {
   const rules: KindRules<Service> = {
     emptyStatus: { loadBalancer: {} },
-    validateName: nameIsDns1035Label,
+    validateName: nameIsDnsLabel,
     allowCreateOnUpdate: true,
     defaults: setServiceDefaults,
     prepareForCreate(draft) {

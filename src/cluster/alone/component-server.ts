@@ -1,0 +1,151 @@
+/**
+ * The HTTPS server of a component that runs alone: health for everybody, metrics for whom the API server lets. Upstream:
+ * SecureServingOptions.
+ */
+import { ConfigMaps } from '../../api/gen/resources.ts';
+import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import type { TlsServingOptions } from '../../component-helpers/command-line/tls-options.ts';
+import { certificateBlocks } from '../../platform/certificate-blocks.ts';
+import type { HttpHandler, HttpServer } from '../../platform/http.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { type ComponentAccess, guarded } from './component-access.ts';
+import { followServingFiles, servedIdentity } from './serving-files.ts';
+
+/** What serving takes. */
+export interface ComponentServerDeps {
+  readonly platform: Pick<Platform, 'listenHttp' | 'files' | 'crypto' | 'random' | 'clock' | 'log' | 'host'>;
+  /** `kube-scheduler`: names the certificate that is made where none is given. */
+  readonly name: string;
+  readonly handler: HttpHandler;
+}
+
+const YEAR_MS = 365 * 86_400_000;
+
+/**
+ * Opens it; certificates and the authority of clients are taken up when they change, until it is closed. Rejects for files
+ * that cannot be read, lookups that fail and are not tolerated, and ports that are taken.
+ */
+export async function openComponentServer(
+  deps: ComponentServerDeps,
+  serving: TlsServingOptions,
+  access: ComponentAccess,
+): Promise<Pick<HttpServer, 'port' | 'close'>> {
+  const { platform, handler } = deps;
+  const { pem: clientCaPem, readAgain } = await clientAuthority(deps, serving, access);
+  const pair = await certificate(deps, serving);
+  const sni = await Promise.all(
+    serving.sniCertificates.map(async ({ certFile, keyFile, names }) => ({
+      certPem: await platform.files.readText(certFile),
+      keyPem: await platform.files.readText(keyFile),
+      names,
+    })),
+  );
+  const server = await platform.listenHttp(
+    {
+      host: serving.bindAddress,
+      port: serving.securePort,
+      sharesPort: serving.sharesPort,
+      tls: {
+        ...pair,
+        sni,
+        http2: serving.http2,
+        minVersion: serving.tlsMinVersion,
+        ...(serving.http2MaxStreams && { http2MaxStreams: serving.http2MaxStreams }),
+        ...(serving.tlsCiphers && { ciphers: serving.tlsCiphers }),
+        ...(clientCaPem !== undefined && { clientCaPem }),
+      },
+    },
+    guarded(handler, platform, access),
+  );
+  const { tlsCertFile: certFile = '', tlsKeyFile: keyFile = '', clientCaFile = '' } = serving;
+  const initial = { pair, clientCaPem, sni };
+  const life = new AbortController();
+  followServingFiles(
+    platform,
+    {
+      paths: { certFile, keyFile, clientCaFile, sni: serving.sniCertificates },
+      identity: servedIdentity(server, initial),
+      initial,
+      ...(readAgain && { readClientCa: readAgain }),
+    },
+    life.signal,
+  );
+  return {
+    port: server.port,
+    close(graceMs) {
+      life.abort();
+      return server.close(graceMs);
+    },
+  };
+}
+
+interface ClientAuthority {
+  /** Absent: client certificates are not asked for. */
+  readonly pem?: string | undefined;
+  /** Where it is not a file's: what it is now, undefined when it is not told. */
+  readonly readAgain?: () => Promise<string | undefined>;
+}
+
+/**
+ * The file's, or the cluster's own, which may be known later only: certificates are asked for from the start, since a
+ * server cannot begin to, and until then verified against an authority whose key nobody has.
+ */
+async function clientAuthority(
+  { platform }: ComponentServerDeps,
+  { clientCaFile }: TlsServingOptions,
+  { authentication, skipsLookup, toleratesLookupFailure }: ComponentAccess,
+): Promise<ClientAuthority> {
+  const { files, log, crypto, random, clock } = platform;
+  if (clientCaFile !== undefined) return { pem: await files.readText(clientCaFile) };
+  if (authentication === undefined || skipsLookup) return {};
+  const key = { namespace: 'kube-system', name: 'extension-apiserver-authentication' };
+  const readAgain = async (): Promise<string | undefined> =>
+    (await authentication.resource(ConfigMaps).get(key)).data?.['client-ca-file'] || undefined;
+  let pem: string | undefined;
+  try {
+    pem = await readAgain();
+    if (pem !== undefined) certificateBlocks(pem); // Throws for what is none.
+  } catch (err) {
+    if (!toleratesLookupFailure)
+      throw new Error(`unable to load configmap based client-ca-file: ${(err as Error).message}`, { cause: err });
+    log.warn('Unable to get the authorities of clients from the cluster; client certificates count for nothing yet', {
+      err,
+    });
+    pem = undefined;
+  }
+  if (pem !== undefined) return { pem, readAgain };
+  const making = { crypto, random, nowMs: () => clock.nowMs() };
+  return { pem: (await createAuthority(making, 'nobody', YEAR_MS)).certPem, readAgain };
+}
+
+/** The one of the files, or one of our own, kept where a folder is given. */
+async function certificate(
+  { platform, name }: ComponentServerDeps,
+  { tlsCertFile, tlsKeyFile, certDir }: TlsServingOptions,
+): Promise<KeyPairPem> {
+  const { files, crypto, random, clock, host } = platform;
+  const kept = certDir === '' ? undefined : { cert: `${certDir}/${name}.crt`, key: `${certDir}/${name}.key` };
+  const certFile = tlsCertFile ?? kept?.cert;
+  const keyFile = tlsKeyFile ?? kept?.key;
+  const there =
+    tlsCertFile !== undefined ||
+    (kept !== undefined && (await files.exists(kept.cert)) && (await files.exists(kept.key)));
+  if (there && certFile !== undefined && keyFile !== undefined)
+    return { certPem: await files.readText(certFile), keyPem: await files.readText(keyFile) };
+  const making = { crypto, random, nowMs: () => clock.nowMs() };
+  const { hostname } = await host.info();
+  const authority = await createAuthority(making, `${hostname}-ca`, YEAR_MS);
+  const leaf = await issueCertificate(making, authority, {
+    commonName: hostname,
+    dnsNames: [hostname, 'localhost'],
+    ipAddresses: ['127.0.0.1'],
+    usages: ['server'],
+    validityMs: YEAR_MS,
+  });
+  const pair = { certPem: leaf.certPem + authority.certPem, keyPem: leaf.keyPem };
+  if (kept === undefined) return pair;
+  await files.makeDir(certDir, { mode: 0o755 });
+  await files.writeFileAtomic(kept.cert, pair.certPem, { mode: 0o644 });
+  await files.writeFileAtomic(kept.key, pair.keyPem, { mode: 0o600 });
+  return pair;
+}

@@ -1,0 +1,76 @@
+/** What a service proxy that runs alone tells of itself: health for load balancers, metrics. Upstream: proxy/healthcheck, cmd/kube-proxy. */
+import { formatMicroTime } from '../../api/time.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HttpHandler, HttpResponse, HttpServer } from '../../platform/http.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { ServiceProxy } from '../../proxy/service-proxy.ts';
+
+/** `host:port` of each; absent: not served. */
+export interface ProxyHealthOptions {
+  readonly healthAddress?: string;
+  readonly metricsAddress?: string;
+  /** Whether a port that is taken is fatal. */
+  readonly hardFail: boolean;
+  readonly mode: string;
+}
+
+/** Twice upstream's default of a sync period: changes that wait for so long are stuck. */
+const STUCK_MS = 60_000;
+
+/** Opens them. Rejects for ports that are taken only where that is wanted. */
+export async function serveProxyHealth(
+  platform: Pick<Platform, 'listenHttp' | 'clock' | 'log' | 'metrics'>,
+  proxy: Pick<ServiceProxy, 'syncState' | 'nodeEligible'>,
+  { healthAddress, metricsAddress, hardFail, mode }: ProxyHealthOptions,
+): Promise<{ close(): Promise<void> }> {
+  const { log, metrics } = platform;
+  const metricsHandler: HttpHandler = async ({ path }) => {
+    if (path === '/metrics') return answer(200, 'text/plain; version=0.0.4; charset=utf-8', await metrics.expose());
+    if (path === '/proxyMode') return answer(200, 'text/plain; charset=utf-8', mode);
+    return path === '/healthz' ? answer(200, 'text/plain; charset=utf-8', 'ok') : notFound();
+  };
+  const open: HttpServer[] = [];
+  for (const [address, handler] of [
+    [healthAddress, healthHandler(platform.clock, proxy)],
+    [metricsAddress, metricsHandler],
+  ] as const) {
+    if (address === undefined) continue;
+    const at = address.lastIndexOf(':');
+    const host = address.slice(0, at).replace(/^\[|\]$/g, '');
+    try {
+      open.push(
+        await platform.listenHttp(
+          { host: host === '' ? '0.0.0.0' : host, port: Number(address.slice(at + 1)) },
+          handler,
+        ),
+      );
+    } catch (err) {
+      if (hardFail) throw err;
+      log.error('Failed to serve', { address, err });
+    }
+  }
+  return { close: async () => void (await Promise.all(open.map((server) => server.close(500)))) };
+}
+
+/** `/livez` does not know of the node: a proxy is not restarted because its node is to go. */
+function healthHandler(clock: Clock, proxy: Pick<ServiceProxy, 'syncState' | 'nodeEligible'>): HttpHandler {
+  const startedMs = clock.nowMs();
+  return ({ path }) => {
+    if (path !== '/healthz' && path !== '/livez') return notFound();
+    const { waitingMs, lastSyncedMs = startedMs } = proxy.syncState();
+    const healthy = waitingMs < STUCK_MS;
+    const nodeEligible = path === '/livez' || proxy.nodeEligible();
+    const nowMs = clock.nowMs();
+    // As upstream, whose readers take an old time for a proxy that is stuck.
+    const lastUpdated = formatMicroTime(healthy ? nowMs : lastSyncedMs);
+    const times = { lastUpdated, currentTime: formatMicroTime(nowMs) };
+    const body = path === '/livez' ? times : { ...times, nodeEligible };
+    return answer(healthy && nodeEligible ? 200 : 503, 'application/json', JSON.stringify(body));
+  };
+}
+
+function answer(status: number, type: string, body: string): HttpResponse {
+  return { kind: 'bytes', status, headers: { 'content-type': type }, chunks: [Buffer.from(body)] };
+}
+
+const notFound = (): HttpResponse => answer(404, 'text/plain; charset=utf-8', '404 page not found\n');

@@ -1,0 +1,65 @@
+/**
+ * Clients that act as service accounts of kube-system, with tokens got by TokenRequest: what
+ * `--use-service-account-credentials` gives each controller. Upstream: clientbuilder's DynamicSimpleControllerClientBuilder.
+ */
+import { ServiceAccounts } from '../../api/gen/resources.ts';
+import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
+import { isReason } from '../../api/status-error.ts';
+import { parseTime } from '../../api/time.ts';
+import type { Client } from '../../client/client.ts';
+import { createRestClient, type RestClientDeps, type TokenSource } from '../../client/rest-client.ts';
+import type { Clock } from '../../platform/clock.ts';
+
+const NAMESPACE = 'kube-system';
+const LIFE_SECONDS = 3600;
+/** Asked for again when so much of its life is over. */
+const RENEW_AT = 0.8;
+
+/** Makes a client for an account. `base` is the manager's own connection; `client` asks for tokens with it. */
+export function createAccountClients(
+  base: RestClientDeps,
+  client: Client,
+): (account: string, userAgent: string) => Client {
+  const { token: _, tokenSource: __, basicAuth: ___, ...connection } = base;
+  const { certPem: ____, keyPem: _____, ...tls } = connection.tls ?? {};
+  return (account, userAgent) =>
+    createRestClient({ ...connection, tls, userAgent, tokenSource: createAccountTokens(client, base.clock, account) });
+}
+
+/** Tokens of one account, renewed in time. The account is made when there is none. */
+export function createAccountTokens(client: Client, clock: Clock, account: string): TokenSource {
+  let held: { readonly token: string; readonly renewAtMs: number } | undefined;
+  let asking: Promise<string> | undefined;
+  const request = async (): Promise<string> => {
+    const accounts = client.resource(ServiceAccounts);
+    const key = { namespace: NAMESPACE, name: account };
+    const body = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      metadata: {},
+      spec: { audiences: [], expirationSeconds: LIFE_SECONDS },
+    };
+    const ask = (): Promise<TokenRequest> => accounts.createSubresource<TokenRequest>(key, 'token', body);
+    const answer = await ask().catch(async (error: unknown) => {
+      if (!isReason(error, 'NotFound')) throw error;
+      await accounts.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: key }).catch((failed: unknown) => {
+        if (!isReason(failed, 'AlreadyExists')) throw failed;
+      });
+      return await ask();
+    });
+    const { token = '', expirationTimestamp } = answer.status ?? {};
+    const lifeMs = parseTime(expirationTimestamp) - clock.nowMs();
+    held = { token, renewAtMs: clock.monotonicMs() + lifeMs * RENEW_AT };
+    return token;
+  };
+  return {
+    async token() {
+      if (held !== undefined && clock.monotonicMs() < held.renewAtMs) return held.token;
+      asking ??= request().finally(() => void (asking = undefined));
+      return await asking;
+    },
+    invalidate() {
+      held = undefined;
+    },
+  };
+}

@@ -1,0 +1,200 @@
+/**
+ * Keeps a server's certificate and the authority of its clients as their files say: read again at intervals, so that
+ * renewed ones are taken up without a restart. Upstream: gate ReloadKubeletServerCertificateFile and
+ * dynamiccertificates.DynamicFileCAContent, which reads every minute besides watching.
+ *
+ * Files that are empty or half written, or do not fit each other, change nothing: what was good stays, and the log says
+ * so once.
+ */
+import type { SniCertificateFiles } from '../../component-helpers/command-line/tls-options.ts';
+import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
+import { certificateBlocks } from '../../platform/certificate-blocks.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import type { HttpServer, SniCertificate } from '../../platform/http.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { PreflightError } from '../instance/preflight.ts';
+
+/** Paths; '' is not followed. */
+export interface ServingFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clientCaFile: string;
+  /** The authority of front proxies. */
+  readonly proxyCaFile?: string | undefined;
+  /** In the order of the certificates the server began with. */
+  readonly sni?: readonly SniCertificateFiles[];
+}
+
+/** What the server has now. */
+export interface ServingIdentity {
+  readonly pair: KeyPairPem;
+  readonly clientCaPem?: string | undefined;
+  /** Its clients are verified against this one as well. */
+  readonly proxyCaPem?: string | undefined;
+  readonly sni?: readonly SniCertificate[] | undefined;
+}
+
+/** Swaps parts in; the others stay. */
+export interface ServedIdentity {
+  setPair(pair: KeyPairPem): void;
+  setClientCa(clientCaPem: string): void;
+  setProxyCa(proxyCaPem: string): void;
+  /** By its place among those the server began with. */
+  setNamedPair(at: number, pair: KeyPairPem): void;
+}
+
+const PERIOD_MS = 10_000;
+
+/** Remembers what the server has, so that each part can be swapped by itself. */
+export function servedIdentity(server: Pick<HttpServer, 'setCertificate'>, initial: ServingIdentity): ServedIdentity {
+  let now = initial;
+  const use = (next: ServingIdentity): void => {
+    const { pair, clientCaPem, proxyCaPem, sni } = next;
+    const authorities = [clientCaPem, proxyCaPem].filter((pem) => pem !== undefined && pem !== '');
+    server.setCertificate({
+      ...pair,
+      clientCaPem: authorities.length === 0 ? undefined : authorities.join('\n'),
+      sni,
+    });
+    now = next;
+  };
+  return {
+    setPair: (pair) => use({ ...now, pair }),
+    setClientCa: (clientCaPem) => use({ ...now, clientCaPem }),
+    setProxyCa: (proxyCaPem) => use({ ...now, proxyCaPem }),
+    setNamedPair: (at, { certPem, keyPem }) =>
+      use({ ...now, sni: now.sni?.map((one, index) => (index === at ? { ...one, certPem, keyPem } : one)) }),
+  };
+}
+
+/**
+ * The authority of clients at the start. Bytes that are no certificate the server refuses.
+ *
+ * @throws PreflightError when the file holds no certificate, or half of one
+ */
+export async function clientAuthority({ files }: Pick<Platform, 'files'>, path: string): Promise<string> {
+  try {
+    const pem = await files.readText(path);
+    certificateBlocks(pem);
+    return pem;
+  } catch (error) {
+    throw new PreflightError(`unable to load client CA file ${path}: ${(error as Error).message}`);
+  }
+}
+
+/** What is followed, and who takes it up. */
+interface Following {
+  readonly paths: ServingFiles;
+  readonly identity: ServedIdentity;
+  /** Counts as known. */
+  readonly initial: ServingIdentity;
+  /** Where the authority of clients is no file's; undefined when it is not told, which changes nothing. */
+  readonly readClientCa?: () => Promise<string | undefined>;
+  /** Hears of another authority of clients, once the server has it. */
+  readonly onClientCa?: ((pem: string) => void) | undefined;
+  /** The same of front proxies. */
+  readonly onProxyCa?: ((pem: string) => void) | undefined;
+}
+
+/** Follows the files until the signal aborts. What they hold now counts as known. */
+export function followServingFiles(
+  { files, clock, crypto, log }: Pick<Platform, 'files' | 'clock' | 'crypto' | 'log'>,
+  of: Following,
+  signal: AbortSignal,
+): void {
+  const followed = followedOf({ files, crypto }, of);
+  if (followed.length === 0) return;
+  const look = async (each: Followed): Promise<void> => {
+    try {
+      const texts = await each.read();
+      if (texts === undefined || texts.every((text, at) => text === each.known[at])) return;
+      each.check(texts);
+      if (signal.aborted) return;
+      each.use(texts);
+      each.known = texts;
+      each.said = undefined;
+      log.info(`Reloaded the ${each.what}`, { files: each.paths });
+    } catch (error) {
+      const text = String(error);
+      if (each.said !== text) log.error(`The ${each.what} cannot be reloaded`, { files: each.paths, err: error });
+      each.said = text;
+    }
+  };
+  let busy = false;
+  const cancel = clock.setTicker(PERIOD_MS, () => {
+    if (busy) return;
+    busy = true;
+    void Promise.all(followed.map(look)).finally(() => (busy = false));
+  });
+  signal.addEventListener('abort', cancel, { once: true });
+}
+
+function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, of: Following): Followed[] {
+  const { paths, identity, initial, readClientCa, onClientCa, onProxyCa } = of;
+  const { certFile, keyFile, clientCaFile, proxyCaFile = '', sni = [] } = paths;
+  const read = (path: string): Promise<string> => files.readText(path);
+  type PairFiles = Pick<ServingFiles, 'certFile' | 'keyFile'>;
+  const pair = (at: PairFiles, known: KeyPairPem, use: (pair: KeyPairPem) => void): Followed => ({
+    what: 'serving certificate',
+    known: [known.certPem, known.keyPem],
+    paths: [at.certFile, at.keyFile],
+    read: () => Promise.all([read(at.certFile), read(at.keyFile)]),
+    check: ([certPem = '', keyPem = '']) => {
+      if (keyPem.trim() === '') throw new Error('the key is empty');
+      checkCertificates(crypto, certPem);
+    },
+    use: ([certPem = '', keyPem = '']) => use({ certPem, keyPem }),
+  });
+  const authority = (
+    { what, path, known = '' }: { readonly what: string; readonly path: string; readonly known?: string | undefined },
+    use: (pem: string) => void,
+  ): Followed => ({
+    what,
+    known: [known],
+    paths: [path],
+    read: async () => [await read(path)],
+    check: ([pem = '']) => checkCertificates(crypto, pem),
+    use: ([pem = '']) => use(pem),
+  });
+  const clients = { what: "clients' authority", path: clientCaFile, known: initial.clientCaPem };
+  const ofClients = authority(clients, (pem) => {
+    identity.setClientCa(pem);
+    onClientCa?.(pem);
+  });
+  const told = async (): Promise<string[] | undefined> => {
+    const pem = await readClientCa?.();
+    return pem === undefined ? undefined : [pem];
+  };
+  const proxies = { what: "front proxies' authority", path: proxyCaFile, known: initial.proxyCaPem };
+  const ofProxies = authority(proxies, (pem) => {
+    identity.setProxyCa(pem);
+    onProxyCa?.(pem);
+  });
+  return [
+    ...(certFile === '' || keyFile === '' ? [] : [pair(paths, initial.pair, (now) => identity.setPair(now))]),
+    ...(readClientCa === undefined ? [] : [{ ...ofClients, paths: [], read: told }]),
+    ...(clientCaFile === '' ? [] : [ofClients]),
+    ...(proxyCaFile === '' ? [] : [ofProxies]),
+    ...sni.map((one, at) => pair(one, initial.sni![at]!, (now) => identity.setNamedPair(at, now))),
+  ];
+}
+
+/** Throws unless there is a certificate, and each is one. */
+function checkCertificates(crypto: CryptoPort, pem: string): void {
+  for (const block of certificateBlocks(pem)) readCertificate({ crypto }, block);
+}
+
+interface Followed {
+  readonly what: string;
+  /** For the log. */
+  readonly paths: readonly string[];
+  /** Undefined: as it was. */
+  read(): Promise<readonly string[] | undefined>;
+  known: readonly string[];
+  /** The last problem that was logged. */
+  said?: string | undefined;
+  /** Throws for what must not be used. */
+  check(texts: readonly string[]): void;
+  use(texts: readonly string[]): void;
+}

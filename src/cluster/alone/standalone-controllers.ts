@@ -1,0 +1,106 @@
+/**
+ * The controllers on their own against any API server: leader election over a Lease, the controllers only while leading,
+ * health and metrics on a port of their own. Upstream: cmd/kube-controller-manager/app/controllermanager.go.
+ */
+import type { Client } from '../../client/client.ts';
+import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
+import { createInformerFactory } from '../../client/informer-factory.ts';
+import { runLeaderElection, type LeaderElectionConfig } from '../../client/leader-election.ts';
+import type { ControllersConfig } from '../../controllers/controller.ts';
+import { runControllers } from '../../controllers/list.ts';
+import type { HttpHandler, HttpResponse } from '../../platform/http.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+
+/** What they run on. */
+export interface StandaloneControllersDeps {
+  readonly platform: BasePlatform;
+  /** The manager's own client. */
+  readonly client: Client;
+  /** A client for one controller. */
+  readonly clientFor: (account: string) => Client;
+}
+
+/** What they are told. */
+export interface StandaloneControllersConfig {
+  readonly names: readonly string[];
+  readonly controllers: ControllersConfig;
+  /** Absent: no election, they run at once. */
+  readonly leaderElection?: Omit<LeaderElectionConfig, 'lead'>;
+}
+
+/** The controllers of one process. */
+export interface StandaloneControllers {
+  /** Resolves when the signal aborts (to `stopped`), or when leadership is lost: the process is to end then. */
+  run(signal: AbortSignal): Promise<'stopped' | 'leadership lost'>;
+  /** Whether this instance works at this moment. */
+  leads(): boolean;
+  /** Serves /healthz, /livez, /readyz and /metrics. */
+  readonly http: HttpHandler;
+}
+
+/** Makes them; nothing runs before `run`. */
+export function createStandaloneControllers(
+  deps: StandaloneControllersDeps,
+  config: StandaloneControllersConfig,
+): StandaloneControllers {
+  const { platform, client } = deps;
+  const { clock, random, log } = platform;
+  let leading = false;
+  const lead = async (signal: AbortSignal): Promise<void> => {
+    leading = true;
+    try {
+      await runAll(deps, config, signal);
+    } finally {
+      leading = false;
+    }
+  };
+  return {
+    leads: () => leading,
+    http: createHandler(platform.metrics),
+    async run(signal) {
+      const { leaderElection } = config;
+      if (leaderElection === undefined) await lead(signal);
+      else {
+        const electors = { client, clock, random: random.fork('leader-election'), log, metrics: platform.metrics };
+        await runLeaderElection(electors, { ...leaderElection, lead }, signal);
+      }
+      return signal.aborted ? 'stopped' : 'leadership lost';
+    },
+  };
+}
+
+async function runAll(
+  { platform, client, clientFor }: StandaloneControllersDeps,
+  { names, controllers }: StandaloneControllersConfig,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random, log } = platform;
+  const sources = { client, clock, random, log };
+  const events = createEventBroadcaster(sources);
+  events.start(signal);
+  await runControllers(
+    {
+      platform,
+      client,
+      clientFor,
+      informers: createInformerFactory(sources),
+      recorderFor: (component) => events.recorderFor(component),
+      config: controllers,
+    },
+    signal,
+    names,
+  );
+}
+
+function createHandler(metrics: BasePlatform['metrics']): HttpHandler {
+  return async ({ method, path }) => {
+    if (method !== 'GET' && method !== 'HEAD') return text(405, 'method not allowed');
+    if (['/healthz', '/livez', '/readyz'].includes(path)) return text(200, 'ok');
+    return path === '/metrics' ? text(200, await metrics.expose()) : text(404, '404 page not found');
+  };
+}
+
+function text(status: number, body: string): HttpResponse {
+  const headers = { 'content-type': 'text/plain; charset=utf-8' };
+  return { kind: 'bytes', status, headers, chunks: [Buffer.from(body)] };
+}

@@ -1,0 +1,131 @@
+/**
+ * A scheduler on its own against any API server: leader election over a Lease, the scheduler only while leading, health,
+ * metrics and explanations on a port of its own. Upstream: cmd/kube-scheduler/app/server.go.
+ */
+import type { Client } from '../../client/client.ts';
+import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
+import { createInformerFactory } from '../../client/informer-factory.ts';
+import { runLeaderElection } from '../../client/leader-election.ts';
+import type { ExplainPod } from '../../component-helpers/pod-why.ts';
+import type { HttpHandler, HttpResponse } from '../../platform/http.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { LeaderElectionSettings } from '../../scheduler/config/read-config.ts';
+import type { SchedulerConfig } from '../../scheduler/config/scheduler-config.ts';
+import type { Extender } from '../../scheduler/extenders/extender.ts';
+import { createScheduler } from '../../scheduler/scheduler.ts';
+
+/** What it runs on. */
+export interface StandaloneSchedulerDeps {
+  readonly platform: BasePlatform;
+  readonly client: Client;
+  readonly extenders: readonly Extender[];
+}
+
+/** What it is told. */
+export interface StandaloneSchedulerConfig {
+  readonly scheduler: SchedulerConfig;
+  readonly leaderElection: LeaderElectionSettings;
+  /** Unique among candidates: host name and a random part. */
+  readonly identity: string;
+}
+
+/** The running scheduler. */
+export interface StandaloneScheduler {
+  /** Resolves when the signal aborts (to `stopped`), or when leadership is lost: the process is to end then. */
+  run(signal: AbortSignal): Promise<'stopped' | 'leadership lost'>;
+  /** Whether this instance schedules at this moment. */
+  leads(): boolean;
+  /** Serves /healthz, /livez, /readyz, /metrics and /why/NAMESPACE/NAME. */
+  readonly http: HttpHandler;
+}
+
+/** Makes it; nothing runs before `run`. */
+export function createStandaloneScheduler(
+  deps: StandaloneSchedulerDeps,
+  config: StandaloneSchedulerConfig,
+): StandaloneScheduler {
+  const { platform, client } = deps;
+  const { clock, random, log, metrics } = platform;
+  const running: { why?: ExplainPod } = {};
+  const lead = async (signal: AbortSignal): Promise<void> => {
+    const sources = { client, clock, random, log };
+    const events = createEventBroadcaster(sources);
+    events.start(signal);
+    const scheduler = createScheduler(
+      {
+        client,
+        platform,
+        extenders: deps.extenders,
+        informers: createInformerFactory(sources),
+        recorderFor: (component) => events.recorderFor(component),
+      },
+      config.scheduler,
+    );
+    running.why = scheduler.why;
+    try {
+      await scheduler.start(signal);
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        else signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      delete running.why;
+    }
+  };
+  const { leaderElect, leaseDurationMs, renewDeadlineMs, retryPeriodMs, resourceName, resourceNamespace } =
+    config.leaderElection;
+  return {
+    leads: () => running.why !== undefined,
+    http: createHandler({ metrics, why: () => running.why }),
+    async run(signal) {
+      if (leaderElect)
+        await runLeaderElection(
+          { client, clock, random: random.fork('leader-election'), log, metrics },
+          {
+            namespace: resourceNamespace,
+            name: resourceName,
+            identity: config.identity,
+            leaseDurationMs,
+            renewDeadlineMs,
+            retryPeriodMs,
+            lead,
+          },
+          signal,
+        );
+      else await lead(signal);
+      return signal.aborted ? 'stopped' : 'leadership lost';
+    },
+  };
+}
+
+function createHandler({
+  metrics,
+  why,
+}: {
+  metrics: BasePlatform['metrics'];
+  why: () => ExplainPod | undefined;
+}): HttpHandler {
+  return async ({ method, path }) => {
+    if (method !== 'GET' && method !== 'HEAD') return text(405, 'method not allowed');
+    if (['/healthz', '/livez', '/readyz'].includes(path)) return text(200, 'ok');
+    if (path === '/metrics') return text(200, await metrics.expose());
+    const [, namespace, name] = /^\/why\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
+    if (namespace === undefined || name === undefined) return text(404, '404 page not found');
+    const explain = why();
+    if (explain === undefined) return text(503, 'another instance leads');
+    const answer = explain(decodeURIComponent(namespace), decodeURIComponent(name));
+    return answer === undefined ? text(404, `pods "${name}" not found`) : json(answer);
+  };
+}
+
+function text(status: number, body: string): HttpResponse {
+  const headers = { 'content-type': 'text/plain; charset=utf-8' };
+  return { kind: 'bytes', status, headers, chunks: [Buffer.from(body)] };
+}
+
+function json(body: object): HttpResponse {
+  const headers = { 'content-type': 'application/json' };
+  return { kind: 'bytes', status: 200, headers, chunks: [Buffer.from(JSON.stringify(body))] };
+}

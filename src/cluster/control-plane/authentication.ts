@@ -1,0 +1,77 @@
+/** The API server's authenticators and authorizers in their order, of what always is there and what options add. */
+import { createAnonymousAuthenticator } from '../../apiserver/authn/anonymous.ts';
+import {
+  type BearerTokenDeps,
+  createBearerTokenAuthenticator,
+  type TokenAuthenticator,
+} from '../../apiserver/authn/bearer-token.ts';
+import { clientCertificateAuthenticator } from '../../apiserver/authn/client-certificate.ts';
+import type { Authenticator } from '../../apiserver/authn/contract.ts';
+import { createRequestHeaderAuthenticator, exceptProxies } from '../../apiserver/authn/request-header.ts';
+import { alwaysAllowAuthorizer, alwaysDenyAuthorizer } from '../../apiserver/authz/always.ts';
+import type { Authorizer } from '../../apiserver/authz/contract.ts';
+import { decide } from '../../apiserver/filters/authorization.ts';
+import { privilegedGroupAuthorizer } from '../../apiserver/authz/rbac-authorizer.ts';
+import type { ApiServerSetup } from './api-server-setup.ts';
+
+/** Kinds of tokens in the order they are tried. */
+export function tokenKinds(
+  own: readonly TokenAuthenticator[],
+  setup: ApiServerSetup | undefined,
+): TokenAuthenticator[] {
+  return [...(setup?.tokens.first ?? []), ...own, ...(setup?.tokens.last ?? [])];
+}
+
+/** Authenticators in the order they are tried. */
+export function authenticatorsOf(
+  kinds: readonly TokenAuthenticator[],
+  setup: ApiServerSetup | undefined,
+  deps: BearerTokenDeps,
+): Authenticator[] {
+  const proxies = setup?.requestHeader;
+  return [
+    ...(proxies === undefined
+      ? [clientCertificateAuthenticator]
+      : [createRequestHeaderAuthenticator(proxies), exceptProxies(clientCertificateAuthenticator, proxies)]),
+    createBearerTokenAuthenticator(kinds, deps),
+    ...(setup?.anonymous === false ? [] : [createAnonymousAuthenticator(setup?.anonymousPaths)]),
+  ];
+}
+
+/** Authorizers in the order they are asked. */
+export function authorizersOf(
+  { nodes, rbac }: { readonly nodes: Authorizer; readonly rbac: Authorizer },
+  setup: ApiServerSetup | undefined,
+): Authorizer[] {
+  const builtIn = {
+    Node: nodes,
+    RBAC: rbac,
+    AlwaysAllow: alwaysAllowAuthorizer,
+    AlwaysDeny: alwaysDenyAuthorizer,
+  };
+  const made = (chosen: ApiServerSetup['authorizers']): Authorizer[] =>
+    chosen.map((one) => (typeof one === 'string' ? builtIn[one] : one));
+  const start = setup?.authorizers ?? (['Node', 'RBAC'] as const);
+  if (setup?.authorizersNow === undefined) return [privilegedGroupAuthorizer, ...made(start)];
+  return [privilegedGroupAuthorizer, changing(start, setup.authorizersNow, made)];
+}
+
+/** Those there are at the moment, as one. */
+function changing<T extends object>(
+  start: T,
+  listNow: () => T | Promise<T>,
+  made: (list: T) => Authorizer[],
+): Authorizer {
+  let list = start;
+  let authorizers = made(start);
+  const of = (now: T): Authorizer[] => {
+    if (now !== list) [list, authorizers] = [now, made(now)];
+    return authorizers;
+  };
+  return {
+    authorize(attributes) {
+      const now = listNow();
+      return now instanceof Promise ? now.then((later) => decide(of(later), attributes)) : decide(of(now), attributes);
+    },
+  };
+}

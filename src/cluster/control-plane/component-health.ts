@@ -1,0 +1,59 @@
+/**
+ * Health of the control plane's parts, for `kubectl get componentstatuses`. A part is well when this process runs it, or when
+ * somebody holds its lease. Upstream: registry/core/componentstatus, which asks for healthz on ports of its own machine.
+ */
+import { Leases } from '../../api/gen/resources.ts';
+import { parseTime } from '../../api/time.ts';
+import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
+import type { ComponentHealth } from '../../apiserver/registry/services.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Store } from '../../storage/store.ts';
+
+/** A part that may run in this process. */
+export type LedPart = 'controller-manager' | 'scheduler';
+
+/** What is known of the parts. */
+export interface ComponentHealthSource {
+  /** A part runs here from now on; call what it returns when it has ended. */
+  runs(part: LedPart): () => void;
+  read(): Promise<readonly ComponentHealth[]>;
+}
+
+/** What looking takes. */
+export interface ComponentHealthDeps {
+  readonly objects: ObjectStore;
+  readonly store: Pick<Store, 'status'>;
+  readonly clock: Clock;
+}
+
+/** Makes the source. */
+export function createComponentHealth({ objects, store, clock }: ComponentHealthDeps): ComponentHealthSource {
+  const running: LedPart[] = [];
+  const partHealth = (name: LedPart): ComponentHealth => {
+    const lease = `kube-${name}`;
+    const {
+      holderIdentity = '',
+      renewTime,
+      leaseDurationSeconds = 0,
+    } = objects.get(Leases, 'kube-system', lease)?.spec ?? {};
+    const isHeld = holderIdentity !== '' && parseTime(renewTime) + leaseDurationSeconds * 1000 > clock.nowMs();
+    if (running.includes(name) || isHeld) return { name, healthy: true, message: 'ok' };
+    return { name, healthy: false, message: `it does not run here, and nobody holds the lease kube-system/${lease}` };
+  };
+  const storeHealth = async (): Promise<ComponentHealth> => {
+    const name = 'etcd-0';
+    try {
+      await store.status();
+      return { name, healthy: true, message: 'ok' };
+    } catch (error) {
+      return { name, healthy: false, message: (error as Error).message };
+    }
+  };
+  return {
+    runs(part) {
+      running.push(part);
+      return () => void running.splice(running.indexOf(part), 1);
+    },
+    read: async () => [partHealth('controller-manager'), partHealth('scheduler'), await storeHealth()],
+  };
+}

@@ -1,0 +1,24 @@
+/** Gives services of type LoadBalancer the nodes' addresses. One per cluster: it belongs to the control plane. */
+import { accountPrincipal } from '../../apiserver/authn/service-account-tokens.ts';
+import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
+import { createInformerFactory } from '../../client/informer-factory.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { createLoadBalancerController } from '../../proxy/load-balancer.ts';
+import type { ControlPlane } from './control-plane.ts';
+
+/** Runs it until the signal aborts. `reservedTcpPorts`: ports of the machines themselves. */
+export function runLoadBalancers(
+  { platform, controlPlane }: { readonly platform: Platform; readonly controlPlane: ControlPlane },
+  reservedTcpPorts: readonly number[],
+  signal: AbortSignal,
+): Promise<void> {
+  const client = controlPlane.clientFor(accountPrincipal('kube-system', 'service-controller'), 'service-controller');
+  const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
+  const informers = createInformerFactory(sources);
+  const events = createEventBroadcaster(sources);
+  events.start(signal);
+  const recorder = events.recorderFor('service-controller');
+  const controller = createLoadBalancerController({ client, informers, platform, recorder, reservedTcpPorts });
+  informers.start(signal);
+  return controller.start(signal);
+}

@@ -1,0 +1,301 @@
+/**
+ * The control plane of this machine: store, certificates, API server on its port, controllers, scheduler, load balancers,
+ * and what machines that join look for. Started in declared order, stopped in reverse.
+ */
+import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
+import { Nodes, Pods } from '../../api/gen/resources.ts';
+import { createDeferred } from '../../base/deferred.ts';
+import { ensureClusterPki, type ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Store } from '../../storage/store.ts';
+import type { ClusterOptions } from '../cluster-options.ts';
+import type { ClusterStatus, ComponentStatus } from '../cluster-status.ts';
+import type { ApiServerSetup } from './api-server-setup.ts';
+import type { ControlPlane } from './control-plane.ts';
+import type { OwnEtcd } from '../etcd/own-etcd.ts';
+import { servingNames } from '../instance/host-address.ts';
+import type { Instance } from '../instance/instance.ts';
+import { kubeconfigYaml } from '../kubeconfig.ts';
+import { kubernetesServiceAddress } from '../network/pod-network.ts';
+import { backupStore, openOwnEtcdStore, openStore } from '../store/open-store.ts';
+import type { Progress } from '../progress.ts';
+import type { SchedulerSetup } from './scheduler-setup.ts';
+
+/** How the control plane is set up, settled. */
+export interface LocalServerConfig {
+  readonly instance: Instance;
+  readonly options: ClusterOptions;
+  /** Under which other machines and pods reach it. */
+  readonly advertiseAddress: string;
+  readonly kubeletPort: number;
+  /** The state is in an etcd of this server's own. */
+  readonly ownEtcd: boolean;
+  readonly progress: Progress;
+}
+
+/** Its share of `keelson status`. */
+type ServerStatus = Required<Pick<ClusterStatus, 'nodes' | 'podsByPhase' | 'store'>>;
+
+/** What the files that options name say. Only `readFiles` makes it: a start without them is none. */
+interface ServerFiles {
+  readonly apiServer: ApiServerSetup | undefined;
+  readonly scheduler: SchedulerSetup | undefined;
+}
+
+/** The control plane. */
+export interface LocalServer {
+  /**
+   * Reads the files that options name: what is wrong with one is told before anything runs. The cluster's certificates are
+   * made before, as some of the files may be theirs. Rejects with `PreflightError`.
+   */
+  readFiles(): Promise<ServerFiles>;
+  /** Resolves when the API answers and controllers and scheduler run. */
+  start(
+    read: ServerFiles,
+    signal: AbortSignal,
+  ): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }>;
+  /** Rejects when controllers or scheduler fail for good. */
+  readonly failed: Promise<never>;
+  ready(): boolean;
+  /** What runs beside the API server. */
+  components(): readonly ComponentStatus[];
+  /** Its share of `keelson status`. */
+  status(): Promise<ServerStatus>;
+  /** Copies the store to this file while work goes on. */
+  backup(file: string): Promise<void>;
+  /** After the signal's abort. */
+  stop(): Promise<void>;
+}
+
+/** The cluster's certificates, on disk; `made` resolves when only the disk is waited for, and when making them fails. */
+interface Certificates {
+  readonly pki: Promise<ClusterPki>;
+  readonly made: Promise<void>;
+}
+
+/** Both results, or a rejection once neither works any longer: whoever cleans up then finds all there is. */
+async function bothOrNeither<A, B>(work: readonly [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled(work);
+  return await Promise.all(work);
+}
+
+/** Creates it; nothing runs before `start`. */
+export function createLocalServer(platform: Platform, config: LocalServerConfig): LocalServer {
+  return new Server(platform, config);
+}
+
+class Server implements LocalServer {
+  readonly failed: Promise<never>;
+  readonly #platform: Platform;
+  readonly #config: LocalServerConfig;
+  #fail: (error: unknown) => void = () => undefined;
+  #store: Store | undefined;
+  #controlPlane: ControlPlane | undefined;
+  #etcd: OwnEtcd | undefined;
+  #certificates: Certificates | undefined;
+  #controllersEnd: Promise<void> = Promise.resolve();
+
+  constructor(platform: Platform, config: LocalServerConfig) {
+    this.#platform = platform;
+    this.#config = config;
+    this.failed = new Promise<never>((_resolve, reject) => {
+      this.#fail = reject;
+    });
+    this.failed.catch(() => undefined); // Whoever waits hears of it; nobody waiting is no crash.
+  }
+
+  async readFiles(): Promise<ServerFiles> {
+    const platform = this.#platform;
+    const { apiServer: options, schedulerConfigFile } = this.#config.options;
+    if (options === undefined && schedulerConfigFile === undefined)
+      return { apiServer: undefined, scheduler: undefined };
+    await this.#ensureCertificates().pki;
+    const apiServer = options && (await (await import('./api-server-setup.ts')).loadApiServerSetup(platform, options));
+    const scheduler =
+      schedulerConfigFile === undefined
+        ? undefined
+        : await (await import('./scheduler-setup.ts')).loadSchedulerSetup(platform, schedulerConfigFile);
+    return { apiServer, scheduler };
+  }
+
+  async start(
+    { apiServer: setup, scheduler }: ServerFiles,
+    signal: AbortSignal,
+  ): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }> {
+    const platform = this.#platform;
+    const { instance, options, progress, advertiseAddress } = this.#config;
+    // Both wait for the disk and for other threads: at once, and this one loads the API server's code meanwhile.
+    const opening = progress.phase('store', () => this.#openStore(signal)).then((store) => (this.#store = store));
+    const certificates = this.#ensureCertificates();
+    const loading = certificates.made.then(() => import('./control-plane.ts'));
+    const [[store, pki], { createControlPlane }] = await bothOrNeither([
+      bothOrNeither([opening, certificates.pki]),
+      loading,
+    ]);
+    const controlPlane = createControlPlane({
+      platform,
+      store,
+      pki,
+      instance,
+      hostAddress: advertiseAddress,
+      runtimeConfig: options.runtimeConfig,
+      ...(setup && { setup }),
+      ...(options.apiServer && {
+        settings: { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts },
+      }),
+      ...(scheduler && { scheduler }),
+      ...(this.#etcd && { serverJoin: await this.#joinRoute() }),
+    });
+    this.#controlPlane = controlPlane;
+    await progress.phase('API server', async () => {
+      await controlPlane.start(signal);
+      const tls = { ...pki.apiServer, clientCaPem: pki.ca.certPem };
+      await controlPlane.serve({ host: '0.0.0.0', port: instance.httpsPort, tls });
+    });
+    await this.#writeAdminKubeconfig(pki);
+    signal.throwIfAborted();
+    this.#controllersEnd = this.#runClients(controlPlane, store, signal).then(
+      () => undefined,
+      (error: unknown) => {
+        if (!signal.aborted) this.#fail(error);
+      },
+    );
+    return { controlPlane, pki };
+  }
+
+  /** Controllers, scheduler and load balancers, whose code is loaded once the API server answers. */
+  async #runClients(controlPlane: ControlPlane, store: Store, signal: AbortSignal): Promise<void> {
+    const { instance, kubeletPort } = this.#config;
+    const { runLoadBalancers } = await import('./load-balancers.ts');
+    const led = await this.#led(controlPlane, store);
+    signal.throwIfAborted();
+    await Promise.all([
+      ...led.map((run) => run(signal)),
+      runLoadBalancers({ platform: this.#platform, controlPlane }, [instance.httpsPort, kubeletPort], signal),
+    ]);
+  }
+
+  /** What only one of several servers over a store does. */
+  async #led(controlPlane: ControlPlane, store: Store): Promise<((signal: AbortSignal) => Promise<void>)[]> {
+    const { runLed, untilAborted } = await import('./leadership.ts');
+    const platform = this.#platform;
+    const { advertiseAddress, instance } = this.#config;
+    const deps = {
+      platform,
+      clientFor: controlPlane.clientFor,
+      shared: store.latestRevision !== undefined,
+      // The same after a restart, which then need not wait for a lease of its own to run out: the instance's lock sees to
+      // it that there is one process at a time.
+      identity: `${instance.nodeName}_${advertiseAddress}:${instance.httpsPort}_${instance.hash}`,
+    };
+    const controllers = { name: 'kube-controller-manager', lead: controlPlane.runControllers } as const;
+    const scheduler = {
+      name: 'kube-scheduler',
+      async lead(signal: AbortSignal) {
+        await controlPlane.startScheduler(signal);
+        await untilAborted(signal);
+      },
+    } as const;
+    return [controllers, scheduler].map((component) => (signal) => runLed(deps, component, signal));
+  }
+
+  async #openStore(signal: AbortSignal): Promise<Store> {
+    const { store: choice, encryptionConfigFile: file } = this.#config.options;
+    const encryption = file === undefined ? {} : { encryption: { file, reload: true } };
+    const { dataDir, pkiDir, logDir, storeFile } = this.#config.instance;
+    if (!this.#config.ownEtcd) return openStore(this.#platform, { choice, file: storeFile, ...encryption });
+    const { createOwnEtcd } = await import('../etcd/own-etcd.ts');
+    const etcd = createOwnEtcd(this.#platform, { dataDir, pkiDir, logDir });
+    this.#etcd = etcd;
+    const own = { ...(await etcd.start(signal)), followEndpoints: etcd.followEndpoints.bind(etcd) };
+    return openOwnEtcdStore(this.#platform, { own, ...encryption }, signal);
+  }
+
+  async #joinRoute(): Promise<NonResourceRoute> {
+    const { serverJoinRoute } = await import('../join/server-material.ts');
+    const { instance, options } = this.#config;
+    return serverJoinRoute(this.#platform, { ...instance, encrypted: options.encryptionConfigFile !== undefined });
+  }
+
+  components(): readonly ComponentStatus[] {
+    if (this.#etcd === undefined) return [];
+    const healthy = this.#etcd.running();
+    return [
+      { name: 'etcd', healthy, message: healthy ? '' : `not running; see ${this.#config.instance.logDir}/etcd.log` },
+    ];
+  }
+
+  async backup(file: string): Promise<void> {
+    await backupStore(this.#store, file);
+  }
+
+  /** For whoever comes first; the same for all others. */
+  #ensureCertificates(): Certificates {
+    if (this.#certificates !== undefined) return this.#certificates;
+    const made = createDeferred<void>();
+    const pki = this.#config.progress.phase('certificates', () => this.#makeCertificates(made.resolve));
+    return (this.#certificates = { pki: pki.finally(made.resolve), made: made.promise });
+  }
+
+  #makeCertificates(onMade: () => void): Promise<ClusterPki> {
+    const { files, crypto, random, clock } = this.#platform;
+    const { instance, options, advertiseAddress } = this.#config;
+    const { dnsNames, ipAddresses } = options.tlsNames ?? { dnsNames: [], ipAddresses: [] };
+    const names = servingNames(instance, [
+      advertiseAddress,
+      '127.0.0.1',
+      kubernetesServiceAddress(instance.serviceCidr),
+      ...ipAddresses,
+    ]);
+    return ensureClusterPki(
+      files,
+      { crypto, random, nowMs: () => clock.nowMs() },
+      { dir: instance.pkiDir, names: { ...names, dnsNames: [...names.dnsNames, ...dnsNames] }, onMade },
+    );
+  }
+
+  #writeAdminKubeconfig({ ca, admin }: ClusterPki): Promise<void> {
+    const { instance } = this.#config;
+    const server = `https://127.0.0.1:${instance.httpsPort}`;
+    return this.#platform.files.writeFileAtomic(
+      instance.adminKubeconfig,
+      kubeconfigYaml({ server, caPem: ca.certPem, ...admin, user: 'admin', cluster: 'keelson' }),
+      { mode: 0o600 },
+    );
+  }
+
+  ready(): boolean {
+    return this.#controlPlane?.server.ready() === true;
+  }
+
+  async status(): Promise<ServerStatus> {
+    const objects = this.#controlPlane?.server.objects;
+    const phases = Map.groupBy(objects?.list(Pods) ?? [], (pod) => pod.status?.phase ?? 'Pending');
+    return {
+      nodes: (objects?.list(Nodes) ?? []).map((node) => {
+        const ready = node.status?.conditions?.find((c) => c.type === 'Ready');
+        return {
+          name: node.metadata.name ?? '',
+          ready: ready?.status === 'True',
+          message: ready?.message ?? '',
+          kubeletVersion: node.status?.nodeInfo?.kubeletVersion ?? '',
+          runtime: node.status?.nodeInfo?.containerRuntimeVersion ?? '',
+        };
+      }),
+      podsByPhase: Object.fromEntries([...phases].map(([phase, list]) => [phase, list.length])),
+      store: (await this.#store?.status()) ?? {
+        kind: 'none',
+        revision: 0,
+        compactedRevision: 0,
+        sizeBytes: 0,
+        keyCount: 0,
+      },
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.#controllersEnd;
+    await this.#controlPlane?.stop();
+    await this.#store?.close();
+  }
+}

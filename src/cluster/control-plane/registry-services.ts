@@ -1,0 +1,124 @@
+/** Gives the resource definitions what they need of the server around them, and the routes that go with it. */
+import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
+import type { ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
+import type { Authorizer } from '../../apiserver/authz/contract.ts';
+import type { RbacAuthorizer } from '../../apiserver/authz/rbac-authorizer.ts';
+import { decide } from '../../apiserver/filters/authorization.ts';
+import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
+import { rangesOf } from '../../base/cidr.ts';
+import { ServiceAllocator } from '../../apiserver/registry/core/services/service-allocator.ts';
+import { createResourceDefinitions } from '../../apiserver/registry/list.ts';
+import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
+import type { ResourceDefinition } from '../../apiserver/registry/resource-definition.ts';
+import type { IssueServiceAccountToken, RegistryServices } from '../../apiserver/registry/services.ts';
+import { createKubeletConnector } from '../../apiserver/streaming/kubelet-connector.ts';
+import type { ExplainPod } from '../../component-helpers/pod-why.ts';
+import type { TlsOptions } from '../../platform/net.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Store } from '../../storage/store.ts';
+import type { Instance } from '../instance/instance.ts';
+import type { ServerSettings } from './server-settings.ts';
+import { reviewToken } from './review-token.ts';
+import { tokenRoutes } from './token-routes.ts';
+
+/** What the services are made from. */
+export interface RegistryDeps {
+  readonly platform: Platform;
+  readonly store: Store;
+  readonly objects: ObjectStore;
+  readonly tokens: ServiceAccountTokens;
+  /** All kinds of tokens the server takes, for TokenReview. */
+  readonly kinds: readonly TokenAuthenticator[];
+  readonly rbac: RbacAuthorizer;
+  readonly authorizers: readonly Authorizer[];
+  readonly instance: Instance;
+  /** The API server's identity towards kubelets, and who signed theirs. */
+  readonly kubeletTls: () => TlsOptions;
+  /** Of service-account tokens, and where their keys are read. */
+  readonly discovery: Parameters<typeof tokenRoutes>[1];
+  readonly settings: ServerSettings;
+  /** The scheduler's answers, while one runs. */
+  readonly explainPod: () => ExplainPod | undefined;
+  readonly componentHealth: NonNullable<RegistryServices['componentHealth']>;
+}
+
+/** Everything served. */
+export interface Registry {
+  readonly definitions: readonly ResourceDefinition[];
+  readonly routes: readonly NonResourceRoute[];
+  /** Fills allocators from what is stored and lets them follow it. Call when the caches are full. Returns what ends it. */
+  start(): () => void;
+}
+
+/** Makes the definitions. */
+export function createRegistry(deps: RegistryDeps): Registry {
+  const { platform, objects, tokens, rbac, instance, settings } = deps;
+  const serviceAllocator = new ServiceAllocator(
+    {
+      objects,
+      random: platform.random.fork('allocator'),
+      ...(deps.store.latestRevision !== undefined && { shared: { store: deps.store, clock: platform.clock } }),
+    },
+    {
+      serviceClusterIpRanges: settings.serviceClusterIpRanges ?? rangesOf(instance.serviceCidr),
+      ...(settings.serviceNodePorts && { nodePortRange: settings.serviceNodePorts }),
+    },
+  );
+  const services: RegistryServices = {
+    objects,
+    platform,
+    serviceAllocator,
+    ...(settings.eventTtlSeconds !== undefined && { eventTtlSeconds: settings.eventTtlSeconds }),
+    explainPod: deps.explainPod,
+    componentHealth: deps.componentHealth,
+    authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
+    issueServiceAccountToken: issuer(tokens),
+    authenticateToken: (token, audiences) => reviewToken(deps, token, audiences),
+    rulesFor: async (user, namespace) => {
+      const rules = rbac.rulesFor(user, namespace);
+      return {
+        resourceRules: rules
+          .filter((r) => r.nonResourceURLs === undefined)
+          .map(({ verbs, apiGroups, resources, resourceNames }) => ({
+            verbs,
+            ...(apiGroups && { apiGroups }),
+            ...(resources && { resources }),
+            ...(resourceNames && { resourceNames }),
+          })),
+        nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs }) =>
+          nonResourceURLs === undefined ? [] : [{ verbs, nonResourceURLs }],
+        ),
+        incomplete: false,
+      };
+    },
+    kubeletConnector: createKubeletConnector({
+      net: platform.net,
+      objects,
+      random: platform.random,
+      crypto: platform.crypto,
+      kubeletTls: deps.kubeletTls,
+      ...(settings.kubeletAddressTypes && { addressTypes: settings.kubeletAddressTypes }),
+    }),
+  };
+  return {
+    definitions: createResourceDefinitions(services),
+    routes: tokenRoutes(tokens, deps.discovery),
+    start: () => serviceAllocator.start(),
+  };
+}
+
+function issuer(tokens: ServiceAccountTokens): IssueServiceAccountToken {
+  return (order) => {
+    const { serviceAccount, bound } = order;
+    const { audiences, expirationSeconds = 3600 } = order.request.spec ?? {};
+    return tokens.issue({
+      namespace: serviceAccount.metadata.namespace ?? '',
+      account: serviceAccount,
+      expirationSeconds,
+      ...(audiences === undefined ? {} : { audiences }),
+      ...(bound === undefined
+        ? {}
+        : { bound: { ...bound, ...(order.node === undefined ? {} : { node: order.node }) } }),
+    });
+  };
+}

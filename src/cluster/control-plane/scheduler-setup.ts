@@ -1,0 +1,66 @@
+/** From a scheduler configuration file to what a scheduler is made from: profiles checked, extenders with their certificates. */
+import type { Files } from '../../platform/files.ts';
+import type { Net, TlsOptions } from '../../platform/net.ts';
+import { SchedulerConfigError } from '../../scheduler/config/fields.ts';
+import { readSchedulerConfig } from '../../scheduler/config/read-config.ts';
+import type { ExtenderConfig } from '../../scheduler/config/read-extenders.ts';
+import type { SchedulerConfig } from '../../scheduler/config/scheduler-config.ts';
+import { createExtender, type Extender } from '../../scheduler/extenders/extender.ts';
+import { PreflightError } from '../instance/preflight.ts';
+
+/** What the built-in scheduler is told. */
+export interface SchedulerSetup {
+  readonly config: SchedulerConfig;
+  readonly extenders: readonly Extender[];
+}
+
+interface SetupPlatform {
+  readonly files: Pick<Files, 'readText'>;
+  readonly net: Pick<Net, 'http'>;
+}
+
+/**
+ * Reads a KubeSchedulerConfiguration for the scheduler of a whole cluster, which has its own client and elects as the cluster
+ * does: the file's `clientConnection` and `leaderElection` are for `keelson scheduler`. Throws `PreflightError`.
+ */
+export async function loadSchedulerSetup(platform: SetupPlatform, path: string): Promise<SchedulerSetup> {
+  try {
+    const config = readSchedulerConfig(await platform.files.readText(path));
+    if (config.kubeconfig !== '')
+      throw new SchedulerConfigError(['clientConnection.kubeconfig: Forbidden: this scheduler belongs to the cluster']);
+    return { config, extenders: await makeExtenders(platform, config.extenders) };
+  } catch (error) {
+    throw new PreflightError(`--scheduler-config: ${path}: ${(error as Error).message}`);
+  }
+}
+
+/** Makes the extenders; reads the files of their certificates. */
+export async function makeExtenders(
+  platform: SetupPlatform,
+  configs: readonly ExtenderConfig[],
+): Promise<readonly Extender[]> {
+  return Promise.all(
+    configs.map(async (config) => {
+      const tls = await readTls(platform, config);
+      return createExtender({ net: platform.net, ...(tls === undefined ? {} : { tls }) }, config);
+    }),
+  );
+}
+
+async function readTls({ files }: SetupPlatform, { tls }: ExtenderConfig): Promise<TlsOptions | undefined> {
+  if (tls === undefined) return undefined;
+  const pem = async (inline: string, file: string): Promise<string> =>
+    inline !== '' || file === '' ? inline : files.readText(file);
+  const [certPem, keyPem, caPem] = await Promise.all([
+    pem(tls.certPem, tls.certFile),
+    pem(tls.keyPem, tls.keyFile),
+    pem(tls.caPem, tls.caFile),
+  ]);
+  return {
+    ...(certPem === '' ? {} : { certPem }),
+    ...(keyPem === '' ? {} : { keyPem }),
+    ...(caPem === '' ? {} : { caPem }),
+    ...(tls.serverName === '' ? {} : { serverName: tls.serverName }),
+    ...(tls.insecure ? { insecureSkipVerify: true } : {}),
+  };
+}

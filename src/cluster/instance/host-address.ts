@@ -1,0 +1,52 @@
+/** The address of this machine that pods and other machines can reach, and the names its certificates carry. */
+import { rangeFamily, rangesOf } from '../../base/cidr.ts';
+import type { Net } from '../../platform/net.ts';
+import type { PkiNames } from '../../component-helpers/pki/cluster-pki.ts';
+import type { Instance } from './instance.ts';
+
+/** Devices that hold addresses of pods or of other software, never the machine's own. */
+const NOT_OURS = /^(lo|docker|br-|virbr|veth|cni|flannel|cali|k[lsv][0-9a-f]{6})/;
+
+/** The first address of a real device; loopback where the machine has none. */
+export function hostAddress(interfaces: ReturnType<Net['interfaces']>): string {
+  const real = interfaces.filter((i) => !i.internal && !NOT_OURS.test(i.name));
+  return (real.find((i) => i.family === 4) ?? real.find((i) => !i.address.startsWith('fe80')))?.address ?? '127.0.0.1';
+}
+
+/** Addresses of this machine's node: the one chosen or found, and one of each further family of the pods' ranges. */
+export function nodeAddresses(
+  interfaces: ReturnType<Net['interfaces']>,
+  { nodeIp, clusterCidr }: { readonly nodeIp: string | undefined; readonly clusterCidr: string },
+): readonly string[] {
+  const first = nodeIp ?? hostAddress(interfaces);
+  const family = (address: string): 4 | 6 => (address.includes(':') ? 6 : 4);
+  const others = rangesOf(clusterCidr)
+    .map(rangeFamily)
+    .filter((wanted) => wanted !== family(first))
+    .flatMap((wanted) => hostAddresses(interfaces).find((address) => family(address) === wanted) ?? []);
+  return [first, ...others];
+}
+
+/** Every address of a real device. */
+export function hostAddresses(interfaces: ReturnType<Net['interfaces']>): readonly string[] {
+  const real = interfaces.filter((i) => !i.internal && !NOT_OURS.test(i.name) && !i.address.startsWith('fe80'));
+  return real.map(({ address }) => address).toSorted();
+}
+
+/** Names and addresses of the serving certificates. */
+export function servingNames(
+  instance: Pick<Instance, 'nodeName' | 'clusterDomain'>,
+  ipAddresses: readonly string[],
+): PkiNames {
+  const service = [
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    `kubernetes.default.svc.${instance.clusterDomain}`,
+  ];
+  return {
+    nodeName: instance.nodeName,
+    dnsNames: ['localhost', instance.nodeName, ...service],
+    ipAddresses: [...new Set(ipAddresses)],
+  };
+}

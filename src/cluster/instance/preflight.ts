@@ -1,0 +1,166 @@
+/**
+ * What is checked before anything is started: programs, privileges, the port, and address ranges that collide with what
+ * the machine already routes. Each complaint is one line that says what to do.
+ */
+import { cidrsOverlap, parseCidr, rangesOf, type Cidr } from '../../base/cidr.ts';
+import type { Exec } from '../../platform/exec.ts';
+import type { Files } from '../../platform/files.ts';
+
+/** The machine is not fit; the text is for the user. */
+export class PreflightError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'PreflightError';
+  }
+}
+
+/** A program and the Debian package that brings it. */
+const PROGRAMS: readonly (readonly [program: string, debianPackage: string])[] = [
+  ['ip', 'iproute2'],
+  ['nft', 'nftables'],
+  ['mount', 'mount'],
+];
+const RUNTIME_PROGRAMS: readonly (readonly [string, string])[] = [
+  ['containerd', 'containerd'],
+  ['runc', 'runc'],
+];
+const FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+/** Where distributions put the CNI plugins. */
+const CNI_FOLDERS = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'];
+
+/** Fails when a program is missing: containerd and runc are needed for `ownContainerd`, plugins for `ownCni`. Returns the CNI plugins' folders. */
+export async function checkPrograms(
+  files: Files,
+  { ownContainerd, ownCni }: { readonly ownContainerd: boolean; readonly ownCni: boolean },
+): Promise<readonly string[]> {
+  const wanted = ownContainerd ? [...PROGRAMS, ...RUNTIME_PROGRAMS] : PROGRAMS;
+  const missing: string[] = [];
+  for (const [program, debianPackage] of wanted) {
+    if (!(await inFolders(files, FOLDERS, program))) missing.push(`${program} (Debian: ${debianPackage})`);
+  }
+  const cni: string[] = [];
+  for (const folder of CNI_FOLDERS) if (await files.exists(`${folder}/bridge`)) cni.push(folder);
+  if (ownCni && cni.length === 0) missing.push('CNI plugins (Debian: containernetworking-plugins)');
+  if (missing.length > 0) throw new PreflightError(`these programs are needed and missing: ${missing.join(', ')}`);
+  return cni;
+}
+
+/** Fails when a program is missing. */
+export async function requireProgram(files: Files, program: string, debianPackage: string): Promise<void> {
+  if (!(await inFolders(files, FOLDERS, program)))
+    throw new PreflightError(`this program is needed and missing: ${program} (Debian: ${debianPackage})`);
+}
+
+async function inFolders(files: Files, folders: readonly string[], name: string): Promise<boolean> {
+  for (const folder of folders) if (await files.exists(`${folder}/${name}`)) return true;
+  return false;
+}
+
+/** Who listens on a TCP port of this machine, e.g. `nginx (pid 12)`; undefined when nobody does. */
+export async function portHolder(files: Files, port: number): Promise<string | undefined> {
+  const inodes = new Set<string>();
+  for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    if (!(await files.exists(table))) continue;
+    for (const line of (await files.readText(table)).split('\n').slice(1)) {
+      const fields = line.trim().split(/\s+/);
+      const local = fields[1]?.split(':')[1];
+      if (fields[3] === '0A' && local !== undefined && Number.parseInt(local, 16) === port) inodes.add(fields[9] ?? '');
+    }
+  }
+  if (inodes.size === 0) return undefined;
+  return (await processWithSocket(files, inodes)) ?? 'a process of another user or namespace';
+}
+
+async function processWithSocket(files: Files, inodes: ReadonlySet<string>): Promise<string | undefined> {
+  for (const pid of (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const descriptors = await files.readDir(`/proc/${pid}/fd`).catch(() => []);
+    for (const descriptor of descriptors) {
+      const target = await files.readLink(`/proc/${pid}/fd/${descriptor}`).catch(() => '');
+      const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
+      if (inode === undefined || !inodes.has(inode)) continue;
+      const name = await files.readText(`/proc/${pid}/comm`).catch(() => '?');
+      return `${name.trim()} (pid ${pid})`;
+    }
+  }
+  return undefined;
+}
+
+/** The machine's routes to ranges that matter, without the default route and without devices of ours. */
+export async function foreignRoutes(
+  exec: Exec,
+  ownDevices: readonly string[],
+): Promise<readonly { readonly cidr: string; readonly device: string }[]> {
+  const result = await exec.run('ip', ['-json', 'route', 'show', 'table', 'all']);
+  if (result.exitCode !== 0)
+    throw new PreflightError(`cannot read the routes of this machine: ${result.stderr.trim()}`);
+  const routes = JSON.parse(result.stdout === '' ? '[]' : result.stdout) as {
+    dst?: string;
+    dev?: string;
+    type?: string;
+  }[];
+  return routes
+    .filter(
+      (r) => r.dst !== undefined && r.dst !== 'default' && r.type === undefined && !ownDevices.includes(r.dev ?? ''),
+    )
+    .map((r) => ({
+      cidr: (r.dst ?? '').includes('/') ? (r.dst ?? '') : `${r.dst}/${(r.dst ?? '').includes(':') ? 128 : 32}`,
+      device: r.dev ?? '?',
+    }));
+}
+
+/** Defaults in the order they are tried: k3s uses the first pair too. */
+const CLUSTER_RANGES = [
+  '10.42.0.0/16',
+  '10.44.0.0/16',
+  '10.46.0.0/16',
+  '10.48.0.0/16',
+  '10.50.0.0/16',
+  '10.52.0.0/16',
+  '10.54.0.0/16',
+];
+const SERVICE_RANGES = [
+  '10.43.0.0/16',
+  '10.45.0.0/16',
+  '10.47.0.0/16',
+  '10.49.0.0/16',
+  '10.51.0.0/16',
+  '10.53.0.0/16',
+  '10.55.0.0/16',
+];
+
+/** Takes what the user asked for, or the first pair of ranges nobody routes. Throws `PreflightError` when the choice collides. Pure. */
+export function chooseRanges(
+  asked: { readonly clusterCidr?: string; readonly serviceCidr?: string },
+  routes: readonly { readonly cidr: string; readonly device: string }[],
+): { clusterCidr: string; serviceCidr: string } {
+  const collision = (range: string): { cidr: string; device: string } | undefined =>
+    routes.find((r) => overlap(r.cidr, range));
+  const choose = (
+    flag: string,
+    from: { wanted: string | undefined; defaults: readonly string[] },
+    not: string | undefined,
+  ): string => {
+    const { wanted, defaults } = from;
+    const candidates = wanted === undefined ? defaults : [wanted];
+    const free = candidates.find((c) => collision(c) === undefined && (not === undefined || !overlap(c, not)));
+    if (free !== undefined) return free;
+    const with_ = collision(candidates[0] ?? '');
+    throw new PreflightError(
+      `${flag} ${candidates[0]} overlaps ${with_ === undefined ? not : `${with_.cidr}, which this machine routes to ${with_.device}`}; choose another with ${flag}`,
+    );
+  };
+  const clusterCidr = choose(
+    '--cluster-cidr',
+    { wanted: asked.clusterCidr, defaults: CLUSTER_RANGES },
+    asked.serviceCidr,
+  );
+  return {
+    clusterCidr,
+    serviceCidr: choose('--service-cidr', { wanted: asked.serviceCidr, defaults: SERVICE_RANGES }, clusterCidr),
+  };
+}
+
+function overlap(a: string, b: string): boolean {
+  const parsed = (text: string): Cidr[] => rangesOf(text).flatMap((range) => parseCidr(range) ?? []);
+  return parsed(a).some((left) => parsed(b).some((right) => cidrsOverlap(left, right)));
+}

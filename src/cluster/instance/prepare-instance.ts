@@ -1,0 +1,138 @@
+/** Looks at the machine and the data directory before a start, and settles every choice. */
+import type { Platform } from '../../platform/platform.ts';
+import type { ClusterOptions } from '../cluster-options.ts';
+import { prepareOwnEtcd } from '../etcd/prepare-etcd.ts';
+import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } from './instance-file.ts';
+import { instanceHash, type InstanceOptions } from './instance.ts';
+import { claimRanges, type Ranges } from './range-claims.ts';
+import { reservePort, type PortReservation } from './port-reservation.ts';
+import { checkPrograms, chooseRanges, foreignRoutes, portHolder, PreflightError } from './preflight.ts';
+
+const KUBELET_PORT = 10_250;
+
+/** The settled choices. */
+export interface PreparedInstance {
+  readonly instanceOptions: InstanceOptions;
+  readonly cniBinDirs: readonly string[];
+  /** Held until the kubelet's server takes its place. */
+  readonly kubeletPort: PortReservation;
+  /** The state is in an etcd of this server's own. */
+  readonly ownEtcd: boolean;
+}
+
+/** Checks and settles. Throws `PreflightError`. */
+export async function prepareInstance(platform: Platform, asked: ClusterOptions): Promise<PreparedInstance> {
+  const { files } = platform;
+  await makeDataDir(platform, asked.dataDir);
+  const kept = await readInstanceFile(files, asked.dataDir);
+  if (kept?.servers !== undefined)
+    throw new PreflightError(`${asked.dataDir} is of a machine that joined a cluster; start it with keelson agent`);
+  const etcd = await prepareOwnEtcd(platform, asked, kept);
+  const options = asJoined(asked, etcd?.joined ?? kept);
+  if (kept !== undefined) checkAgainst(kept, options, options.dataDir);
+  const cniBinDirs = options.disableAgent === true ? [] : await checkPrograms(files, programsOf(options));
+  const holder = await portHolder(files, options.httpsPort);
+  if (holder !== undefined)
+    throw new PreflightError(`port ${options.httpsPort} is taken by ${holder}; choose another with --https-port`);
+  const ranges = await settleRanges(platform, options, kept);
+  const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
+  const file: InstanceFile = {
+    format: 1,
+    nodeName: options.nodeName,
+    clusterCidr: ranges.clusterCidr,
+    serviceCidr: ranges.serviceCidr,
+    clusterDomain: options.clusterDomain,
+    httpsPort: options.httpsPort,
+    kubeletPort: kubeletPort.port,
+    ...(options.containerRuntimeEndpoint === undefined
+      ? {}
+      : { containerRuntimeEndpoint: options.containerRuntimeEndpoint }),
+    ...(options.cni === undefined ? {} : { cni: options.cni }),
+    ...(options.etcd?.join === undefined || options.dns === undefined ? {} : { dns: options.dns }),
+  };
+  if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, options.dataDir, file);
+  const { dataDir, nodeName, clusterDomain, httpsPort } = options;
+  return {
+    instanceOptions: {
+      dataDir,
+      nodeName,
+      clusterDomain,
+      httpsPort,
+      clusterCidr: ranges.clusterCidr,
+      serviceCidr: ranges.serviceCidr,
+      ...(options.cni === undefined ? {} : { cni: options.cni }),
+      ...(options.dns === undefined ? {} : { dns: options.dns }),
+    },
+    cniBinDirs,
+    kubeletPort,
+    ownEtcd: etcd !== undefined,
+  };
+}
+
+/** A server that joins another's cluster takes what the cluster has, whatever its own defaults are. */
+function asJoined(
+  options: ClusterOptions,
+  cluster: Pick<InstanceFile, 'clusterCidr' | 'serviceCidr' | 'clusterDomain' | 'cni' | 'dns'> | undefined,
+): ClusterOptions {
+  if (options.etcd?.join === undefined || cluster === undefined) return options;
+  const { clusterCidr, serviceCidr, clusterDomain, cni, dns } = cluster;
+  return { ...options, clusterCidr, serviceCidr, clusterDomain, ...(cni && { cni }), ...(dns && { dns }) };
+}
+
+/** What a node with these choices runs itself. */
+export function programsOf(options: {
+  readonly containerRuntimeEndpoint?: string;
+  readonly cni?: 'keelson' | 'none';
+}): {
+  readonly ownContainerd: boolean;
+  readonly ownCni: boolean;
+} {
+  return { ownContainerd: options.containerRuntimeEndpoint === undefined, ownCni: options.cni !== 'none' };
+}
+
+/** A control plane without a node routes nothing: nothing collides. */
+async function settleRanges(
+  platform: Platform,
+  options: ClusterOptions,
+  kept: InstanceFile | undefined,
+): Promise<Ranges> {
+  const { dataDir, disableAgent } = options;
+  if (disableAgent === true) return kept ?? chooseRanges(options, []);
+  return claimRanges(platform, dataDir, async (taken): Promise<Ranges> => {
+    if (kept !== undefined) return kept;
+    const routes = await foreignRoutes(platform.exec, ownDevices(platform, dataDir));
+    return chooseRanges(options, [...routes, ...taken]);
+  });
+}
+
+/** Makes the data directory and sees that it can be written. Throws `PreflightError`. */
+export async function makeDataDir({ files }: Platform, dataDir: string): Promise<void> {
+  try {
+    await files.makeDir(dataDir, { mode: 0o700 });
+    const probe = `${dataDir}/.write-test`;
+    await files.writeFile(probe, '');
+    await files.remove(probe);
+  } catch (error) {
+    throw new PreflightError(`cannot use the data directory ${dataDir}: ${(error as Error).message}`);
+  }
+}
+
+/** Devices of this instance: their routes are no collision. */
+export function ownDevices({ crypto }: Platform, dataDir: string): string[] {
+  const hash = instanceHash(dataDir, (text) => crypto.sha256Hex(text));
+  return [`kl${hash}`, `ks${hash}`, `kv${hash}`];
+}
+
+/** The kubelet's port may differ between instances of a machine: the Node object tells it. Throws `PreflightError`. */
+export function holdKubeletPort(wanted = KUBELET_PORT): Promise<PortReservation> {
+  return holdPort('the kubelet', wanted);
+}
+
+/** Holds the first free port from the wanted one on. Throws `PreflightError`. */
+export async function holdPort(what: string, wanted: number): Promise<PortReservation> {
+  for (let port = wanted; port < wanted + 200; port++) {
+    const held = await reservePort(port);
+    if (held !== undefined) return held;
+  }
+  throw new PreflightError(`no free port for ${what} between ${wanted} and ${wanted + 199}`);
+}

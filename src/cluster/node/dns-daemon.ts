@@ -1,0 +1,109 @@
+/**
+ * The cluster's DNS as a small process of its own: `keelson dns-server` in a session of its own, with a kubeconfig of its
+ * own identity. It outlives Keelson; a start adopts one that runs with the same configuration and replaces any other.
+ */
+import type { Platform } from '../../platform/platform.ts';
+import type { Instance } from '../instance/instance.ts';
+import { dnsAddress } from '../network/pod-network.ts';
+import type { NodeConnection } from './node-connection.ts';
+
+/** What it is told besides where the API is. */
+interface DnsSettings {
+  /** Each `domain=address[:port],…`. */
+  readonly stubDomains?: readonly string[];
+}
+
+/** The process. */
+export interface DnsDaemon {
+  /** Runs and supervises it until the signal aborts; the process stays. Never rejects. */
+  start(signal: AbortSignal): Promise<void>;
+  healthy(): boolean;
+  /** Ends it. */
+  remove(): Promise<void>;
+}
+
+const CHECK_PERIOD_MS = 1000;
+
+interface DaemonRecord {
+  readonly pid: number;
+  readonly configHash: string;
+}
+
+/** Creates it. The connection is needed to start, not to remove. */
+export function createDnsDaemon(
+  platform: Platform,
+  instance: Instance,
+  connection: (Pick<NodeConnection, 'server' | 'writeDnsKubeconfig'> & DnsSettings) | undefined,
+): DnsDaemon {
+  const { clock, exec, files } = platform;
+  const log = platform.log.child('dns');
+  const recordFile = `${instance.runDir}/dns.json`;
+  let pid = 0;
+  const alive = async (candidate: number): Promise<boolean> => {
+    if (candidate <= 0 || !exec.kill(candidate, 0)) return false;
+    const command = await files.readText(`/proc/${candidate}/cmdline`).catch(() => '');
+    return command.split('\0').includes('dns-server') && command.includes(instance.dataDir);
+  };
+  const readRecord = async (): Promise<DaemonRecord | undefined> => {
+    if (!(await files.exists(recordFile))) return undefined;
+    try {
+      return JSON.parse(await files.readText(recordFile)) as DaemonRecord;
+    } catch {
+      return undefined; // Cut short by a crash: as if it were not there.
+    }
+  };
+  const end = async (candidate: number): Promise<void> => {
+    if (!(await alive(candidate))) return;
+    exec.kill(candidate, 'SIGTERM');
+    for (let i = 0; i < 50 && (await alive(candidate)); i++) await clock.sleep(20);
+    if (await alive(candidate)) exec.kill(candidate, 'SIGKILL');
+  };
+  const ensure = async (): Promise<void> => {
+    const command = dnsCommand(instance, connection?.stubDomains ?? []);
+    const configHash = platform.crypto.sha256Hex(JSON.stringify([...command, connection?.server]));
+    const record = await readRecord();
+    if (record !== undefined && (await alive(record.pid))) {
+      if (record.configHash === configHash) return void (pid = record.pid);
+      await end(record.pid);
+    }
+    await connection?.writeDnsKubeconfig(dnsKubeconfig(instance));
+    pid = await exec.startDaemon(command[0] ?? '', command.slice(1), { logFile: `${instance.logDir}/dns.log` });
+    await files.writeFileAtomic(recordFile, JSON.stringify({ pid, configHash } satisfies DaemonRecord));
+  };
+  return {
+    healthy: () => pid > 0 && exec.kill(pid, 0),
+    async start(signal) {
+      while (!signal.aborted) {
+        if (!(await alive(pid)))
+          await ensure().catch((error: unknown) => log.error('cannot start the DNS process', { err: error }));
+        await clock.sleep(CHECK_PERIOD_MS, signal).catch(() => undefined);
+      }
+    },
+    async remove() {
+      await end((await readRecord())?.pid ?? 0);
+      await files.remove(recordFile);
+    },
+  };
+}
+
+function dnsKubeconfig(instance: Instance): string {
+  return `${instance.dataDir}/dns.kubeconfig`;
+}
+
+/** This same program, as a DNS server. */
+function dnsCommand(instance: Instance, stubDomains: readonly string[]): string[] {
+  const program = process.argv[1] ?? '';
+  return [
+    process.execPath,
+    '--max-semi-space-size=1',
+    program,
+    'dns-server',
+    '--kubeconfig',
+    dnsKubeconfig(instance),
+    '--listen',
+    dnsAddress(instance.serviceCidr),
+    '--domain',
+    instance.clusterDomain,
+    ...stubDomains.flatMap((stub) => ['--stub-domain', stub]),
+  ];
+}

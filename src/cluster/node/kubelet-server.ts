@@ -1,0 +1,90 @@
+/** Opens the HTTPS server of one node's kubelet: logs, exec, statistics, health. */
+import type { Client } from '../../client/client.ts';
+import type { KubeletConfiguration } from '../../kubelet/kubelet-configuration.ts';
+import { createDelegatedAuth, type DelegatedAuthConfig } from '../../kubelet/server/delegated-auth.ts';
+import type { KubeletAuth } from '../../kubelet/server/kubelet-auth.ts';
+import { createKubeletServer } from '../../kubelet/server/kubelet-server.ts';
+import type { HttpHandler, HttpServer, ListenOptions } from '../../platform/http.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { ClusterNode } from './node.ts';
+
+/** What the server is made from. */
+export interface KubeletServerDeps {
+  readonly platform: Platform;
+  /** Acts as the node: asks the API server who calls and whether they may. */
+  readonly client: Client;
+  readonly config: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory' | 'checkpoints' | 'localPathRoot'>;
+  readonly port: number;
+  /** Default: all addresses. */
+  readonly address?: string;
+  readonly tls: NonNullable<ListenOptions['tls']>;
+  /** Who may; default: the API server is asked. */
+  readonly access?: Partial<DelegatedAuthConfig>;
+  /** False: no exec, attach, logs, port-forward. Default true. */
+  readonly debuggingHandlers?: boolean;
+  /** Streams that are silent for so long are closed. Default: four hours. */
+  readonly streamIdleTimeoutMs?: number;
+  /** False: the node's own logs are not served. Default true. */
+  readonly systemLogs?: boolean;
+}
+
+const FOUR_HOURS_MS = 4 * 3_600_000;
+/** The machine's own logs, as upstream's nodeLogDir. */
+const SYSTEM_LOGS = '/var/log';
+
+/** Opens it. */
+export function openKubeletServer(deps: KubeletServerDeps, node: ClusterNode): Promise<HttpServer> {
+  const { platform, client, config, port, address = '0.0.0.0', tls, access } = deps;
+  const auth = createDelegatedAuth(
+    { client, platform },
+    { nodeName: config.nodeName, anonymous: false, tokenWebhook: true, authorizationMode: 'Webhook', ...access },
+  );
+  return platform.listenHttp({ host: address, port, tls }, kubeletHandler(deps, { node, auth, removes: true }));
+}
+
+/** Opens the read-only server: plain HTTP, nobody is asked who they are, nothing can be changed. */
+export function openReadOnlyServer(
+  deps: Omit<KubeletServerDeps, 'tls' | 'client'>,
+  node: ClusterNode,
+): Promise<HttpServer> {
+  const anyone: KubeletAuth = {
+    authenticate: async () => ({ name: 'read-only', groups: [] }),
+    authorize: async () => true,
+  };
+  const handler = kubeletHandler(
+    { ...deps, debuggingHandlers: false, systemLogs: false },
+    { node, auth: anyone, removes: false },
+  );
+  return deps.platform.listenHttp({ host: deps.address ?? '0.0.0.0', port: deps.port }, handler);
+}
+
+function kubeletHandler(
+  {
+    platform,
+    config,
+    debuggingHandlers,
+    systemLogs = true,
+    streamIdleTimeoutMs = FOUR_HOURS_MS,
+  }: Omit<KubeletServerDeps, 'tls' | 'client'>,
+  parts: { node: ClusterNode; auth: KubeletAuth; removes: boolean },
+): HttpHandler {
+  const { kubelet } = parts.node;
+  return createKubeletServer({
+    host: kubelet.host,
+    runtime: kubelet.runtime,
+    auth: parts.auth,
+    ...(config.checkpoints ? { checkpointDirectory: `${config.rootDirectory}/checkpoints` } : {}),
+    readOnly: !parts.removes,
+    ...(parts.removes && config.localPathRoot !== '' ? { localPathRoot: config.localPathRoot } : {}),
+    platform,
+    streamIdleTimeoutMs,
+    ...(debuggingHandlers === undefined ? {} : { debuggingHandlers }),
+    ...(systemLogs ? { systemLogDirectory: SYSTEM_LOGS } : {}),
+    stats: parts.node.stats,
+    probeMetrics: async () =>
+      (await platform.metrics.expose())
+        .split('\n')
+        .filter((line) => /prober_/.test(line))
+        .join('\n'),
+  });
+}

@@ -1,0 +1,161 @@
+/**
+ * The node of this machine, whichever way it reaches its control plane: container runtime, pod network, kubelet, service
+ * proxy and DNS. Runtime and network start at once, before there is a connection. Stopping leaves pods, containerd and
+ * DNS running.
+ */
+import { Nodes } from '../../api/gen/resources.ts';
+import { createCriClient, type CriClient } from '../../cri/cri-client.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { ProxyMode } from '../../proxy/service-proxy.ts';
+import type { ComponentStatus } from '../cluster-status.ts';
+import { createInstanceContainerd } from './containerd.ts';
+import type { Instance } from '../instance/instance.ts';
+import { createPodNetwork } from '../network/pod-network.ts';
+import type { NodeConnection } from './node-connection.ts';
+import type { NodeServices } from './node-services.ts';
+import type { ClusterNode } from './node.ts';
+import type { PortReservation } from '../instance/port-reservation.ts';
+import type { Progress } from '../progress.ts';
+
+/** How the node is set up, settled. */
+export interface LocalNodeConfig {
+  readonly instance: Instance;
+  readonly containerRuntimeEndpoint?: string;
+  readonly cniBinDirs: readonly string[];
+  readonly kubeletPort: PortReservation;
+  readonly nodeIps: readonly string[];
+  readonly proxyMode: ProxyMode;
+  readonly nodePortAddresses: readonly string[];
+  readonly dnsStubDomains: readonly string[];
+  readonly progress: Progress;
+}
+
+/** The node. */
+export interface LocalNode {
+  /** Starts what needs no control plane. Its failures show in `join`. */
+  prepare(signal: AbortSignal): void;
+  /** Starts the rest; resolves when the node is Ready, or waits for nothing but the user's own pod network. */
+  join(connection: NodeConnection, signal: AbortSignal): Promise<void>;
+  status(): readonly ComponentStatus[];
+  /** After the signal's abort: ends this process's part. */
+  stop(): Promise<void>;
+}
+
+const NODE_READY_TIMEOUT_MS = 120_000;
+const READY_POLL_MS = 20;
+
+/** Creates it; nothing runs before `prepare`. */
+export function createLocalNode(platform: Platform, config: LocalNodeConfig): LocalNode {
+  return new Machine(platform, config);
+}
+
+class Machine implements LocalNode {
+  readonly #platform: Platform;
+  readonly #config: LocalNodeConfig;
+  readonly #network: ReturnType<typeof createPodNetwork>;
+  #runtime: Promise<CriClient> | undefined;
+  #networkUp: Promise<void> | undefined;
+  #node: ClusterNode | undefined;
+  #services: NodeServices | undefined;
+  #serving: Promise<void> = Promise.resolve();
+
+  constructor(platform: Platform, config: LocalNodeConfig) {
+    this.#platform = platform;
+    this.#config = config;
+    this.#network = createPodNetwork(platform, config.instance);
+  }
+
+  prepare(signal: AbortSignal): void {
+    this.#networkUp = this.#network.start();
+    this.#runtime = this.#config.progress.phase('container runtime', () => this.#startRuntime(signal));
+    for (const started of [this.#networkUp, this.#runtime]) started.catch(() => undefined); // Awaited in `join`.
+  }
+
+  async join(connection: NodeConnection, signal: AbortSignal): Promise<void> {
+    const { instance, kubeletPort, nodeIps, progress } = this.#config;
+    const platform = this.#platform;
+    const [port, nodeIp] = [kubeletPort.port, nodeIps[0] ?? ''];
+    const { startNodeServices } = await import('./node-services.ts');
+    this.#services = startNodeServices(
+      { ...this.#config, platform, connection, kubeletPort: port, nodeIp, network: this.#network },
+      signal,
+    );
+    const cri = await this.#runtime;
+    await this.#networkUp;
+    if (cri === undefined) throw new Error('join comes after prepare');
+    const { createClusterNode, instanceNodeConfig } = await import('./node.ts');
+    const node = await createClusterNode({
+      platform,
+      client: connection.kubelet,
+      cri,
+      network: this.#network,
+      config: { ...instanceNodeConfig(instance, kubeletPort.port), nodeIps },
+    });
+    this.#node = node;
+    signal.throwIfAborted();
+    await node.start(signal);
+    await kubeletPort.release();
+    signal.throwIfAborted();
+    // From another machine its certificate comes after the node has registered: neither waits for the other.
+    const serving = this.#services.serveKubelet(node);
+    this.#serving = serving.then(
+      () => undefined,
+      (error: unknown) => {
+        if (!signal.aborted) platform.log.error('the kubelet’s server is not open', { err: error });
+      },
+    );
+    const ownNetwork = instance.cni !== 'none';
+    await progress.phase(ownNetwork ? 'node Ready' : 'node registered', () => this.#ready(connection, signal));
+    await serving;
+  }
+
+  async stop(): Promise<void> {
+    await this.#serving;
+    await this.#services?.stop();
+    await this.#node?.stop();
+    await this.#runtime?.catch(() => undefined);
+  }
+
+  status(): readonly ComponentStatus[] {
+    const problems = this.#node?.kubelet.host.healthProblems() ?? ['not started'];
+    return [
+      { name: 'kubelet', healthy: problems.length === 0, message: problems.join('; ') },
+      ...(this.#services?.status() ?? []),
+    ];
+  }
+
+  async #startRuntime(signal: AbortSignal): Promise<CriClient> {
+    const { instance, containerRuntimeEndpoint, cniBinDirs } = this.#config;
+    if (containerRuntimeEndpoint !== undefined)
+      return createCriClient({ clock: this.#platform.clock }, { endpoint: containerRuntimeEndpoint });
+    const supervisor = createInstanceContainerd(this.#platform, instance, cniBinDirs);
+    await supervisor.start(signal);
+    return supervisor.client;
+  }
+
+  async #ready(connection: NodeConnection, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#platform;
+    const name = this.#config.instance.nodeName;
+    const deadlineMs = clock.monotonicMs() + NODE_READY_TIMEOUT_MS;
+    let message = 'it has not registered';
+    for (;;) {
+      const node = await connection.kubelet
+        .resource(Nodes)
+        .get({ name }, { signal })
+        .catch((error: unknown) => {
+          signal.throwIfAborted();
+          message = (error as Error).message;
+          return undefined;
+        });
+      const ready = node?.status?.conditions?.find((c) => c.type === 'Ready');
+      const tainted = node?.spec?.taints?.some((t) => t.key === 'node.kubernetes.io/not-ready') === true;
+      if (ready?.status === 'True' && !tainted) return;
+      // The user's plugin usually comes as pods, by this very API.
+      if (this.#config.instance.cni === 'none' && ready?.message?.includes('NetworkPluginNotReady') === true) return;
+      message = ready?.message ?? message;
+      if (clock.monotonicMs() > deadlineMs)
+        throw new Error(`the node is not Ready after ${NODE_READY_TIMEOUT_MS / 1000} s: ${message}`);
+      await clock.sleep(READY_POLL_MS, signal);
+    }
+  }
+}

@@ -1,0 +1,136 @@
+/** The certificates a node asks its API server for, kept current: one as a client, one for its server. */
+import type { Client } from '../../client/client.ts';
+import { requestCertificate } from '../../client/certificate-request.ts';
+import { createCertificateManager, type CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
+import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
+import type { Platform } from '../../platform/platform.ts';
+
+/** Which certificate, of whom. */
+export interface NodeCertificateConfig {
+  readonly kind: 'kubelet-client' | 'kubelet-server';
+  readonly nodeName: string;
+  /** Folder of its file. */
+  readonly dir: string;
+  /** Addresses a serving certificate is for; asked whenever it is made or checked. */
+  readonly nodeIps?: () => readonly string[];
+  /** One that was given by hand: used while there is no file. */
+  readonly given?: KeyPairPem;
+}
+
+const SIGNERS = {
+  'kubelet-client': { signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usage: 'client auth' },
+  'kubelet-server': { signerName: 'kubernetes.io/kubelet-serving', usage: 'server auth' },
+} as const;
+
+/** Makes the manager; `client` is asked for whenever a request is sent. */
+export function createNodeCertificate(
+  platform: Platform,
+  { kind, nodeName, dir, nodeIps, given }: NodeCertificateConfig,
+  client: () => Client,
+): CertificateManager {
+  const { files, clock, crypto, random } = platform;
+  const { signerName, usage } = SIGNERS[kind];
+  const usages = ['digital signature', usage];
+  const failures = platform.metrics.counter(RENEW_ERRORS[kind]);
+  const manager = createCertificateManager(
+    {
+      files,
+      clock,
+      crypto,
+      random,
+      log: platform.log.child('certificates'),
+      sign: (requestPem, signal) =>
+        requestCertificate({ client: client(), clock }, { requestPem, signerName, usages }, signal).catch(
+          (error: unknown) => {
+            if (!signal.aborted) failures.inc();
+            throw error;
+          },
+        ),
+    },
+    {
+      dir,
+      name: kind,
+      ...(given === undefined ? {} : { given }),
+      subject: () => ({
+        commonName: `system:node:${nodeName}`,
+        organizations: ['system:nodes'],
+        ...(kind === 'kubelet-server' ? { dnsNames: [nodeName], ipAddresses: nodeIps?.() ?? [] } : {}),
+      }),
+    },
+  );
+  return toldWhileWorking(manager, () => exposeTimeToLive(platform, kind, manager));
+}
+
+/** The manager, of which is told while somebody has it work: what a node was told ends with that node. */
+function toldWhileWorking(manager: CertificateManager, tell: () => () => void): CertificateManager {
+  const working = new Set<AbortSignal>();
+  let end = (): void => undefined;
+  const begin = (signal: AbortSignal): void => {
+    if (signal.aborted || working.has(signal)) return;
+    if (working.size === 0) end = tell();
+    working.add(signal);
+    const onAbort = (): void => {
+      working.delete(signal);
+      if (working.size === 0) end();
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+  };
+  return {
+    file: manager.file,
+    current: () => manager.current(),
+    load: () => manager.load(),
+    onRenewed: (listener) => manager.onRenewed(listener),
+    ensure(signal) {
+      begin(signal);
+      return manager.ensure(signal);
+    },
+    keep(signal) {
+      begin(signal);
+      return manager.keep(signal);
+    },
+  };
+}
+
+/** Upstream's names differ in their order of words. */
+const RENEW_ERRORS = {
+  'kubelet-client': {
+    name: 'kubelet_certificate_manager_client_expiration_renew_errors',
+    help: 'Counter of certificate renewal errors.',
+  },
+  'kubelet-server': {
+    name: 'kubelet_server_expiration_renew_errors',
+    help: 'Counter of certificate renewal errors.',
+  },
+} as const;
+
+/** Read when asked for; of a certificate seen first, at the next time. Returns what ends it. */
+function exposeTimeToLive(
+  { clock, crypto, metrics, log }: Platform,
+  kind: NodeCertificateConfig['kind'],
+  manager: CertificateManager,
+): () => void {
+  const side = kind === 'kubelet-client' ? 'client' : 'server';
+  const gauge = metrics.gauge({
+    name: `kubelet_certificate_manager_${side}_ttl_seconds`,
+    help: `Shortest TTL (in seconds) of the Kubelet's ${side} certificate. Infinite without one, negative after its end.`,
+  });
+  let known: { readonly pair: KeyPairPem; readonly notAfterMs?: number } | undefined;
+  const end = metrics.beforeExpose(() => {
+    const pair = manager.current();
+    if (pair !== undefined && known?.pair !== pair) {
+      known = { pair };
+      try {
+        known = { pair, notAfterMs: readCertificate({ crypto }, pair.certPem).notAfterMs };
+      } catch (error) {
+        log.warn('cannot read the own certificate', { err: error });
+      }
+    }
+    const notAfterMs = pair === undefined ? Infinity : known?.notAfterMs;
+    if (notAfterMs !== undefined) gauge.set((notAfterMs - clock.nowMs()) / 1000);
+  });
+  return () => {
+    end();
+    gauge.remove({});
+  };
+}

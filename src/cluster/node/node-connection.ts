@@ -1,0 +1,66 @@
+/**
+ * How a node reaches its control plane: in-process where both are one process, over HTTPS from another machine. The node's
+ * parts are composed the same way over either.
+ */
+import type { Principal } from '../../api/transport.ts';
+import type { Client } from '../../client/client.ts';
+import { issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import type { Instance } from '../instance/instance.ts';
+import { kubeconfigJson } from '../kubeconfig.ts';
+
+/** A node's way to its control plane. */
+export interface NodeConnection {
+  /** Acts as the node. */
+  readonly kubelet: Client;
+  /** Reads what the service proxy and the pod network need. */
+  readonly proxy: Client;
+  /** Address of the API for processes beside this one. */
+  readonly server: string;
+  readonly caPem: string;
+  /** The kubelet's serving certificate. Resolves when there is one; rejects on the signal's abort. */
+  servingCertificate(signal: AbortSignal): Promise<KeyPairPem>;
+  /** Calls back when it is replaced. */
+  onServingCertificate(listener: (pair: KeyPairPem) => void): void;
+  /** Writes the kubeconfig DNS reads the cluster with. */
+  writeDnsKubeconfig(path: string): Promise<void>;
+}
+
+const PROXY: Principal = { name: 'system:kube-proxy', groups: ['system:authenticated'] };
+const YEAR_MS = 365 * 86_400_000;
+
+/** Who a node's kubelet is. */
+export function nodePrincipal(nodeName: string): Principal {
+  return { name: `system:node:${nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
+}
+
+/** The connection inside one process. */
+export function createLocalConnection(
+  platform: Platform,
+  parts: { readonly controlPlane: ControlPlane; readonly pki: ClusterPki; readonly instance: Instance },
+): NodeConnection {
+  const { controlPlane, pki, instance } = parts;
+  const server = `https://127.0.0.1:${instance.httpsPort}`;
+  return {
+    kubelet: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'),
+    proxy: controlPlane.clientFor(PROXY, 'kube-proxy'),
+    server,
+    caPem: pki.ca.certPem,
+    servingCertificate: () => Promise.resolve(pki.kubeletServer),
+    onServingCertificate: () => undefined,
+    async writeDnsKubeconfig(path) {
+      if (await platform.files.exists(path)) return;
+      const deps = { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() };
+      const pair = await issueCertificate(deps, pki.ca, {
+        commonName: 'system:serviceaccount:kube-system:kube-dns',
+        organizations: ['system:serviceaccounts'],
+        usages: ['client'],
+        validityMs: 10 * YEAR_MS,
+      });
+      const text = kubeconfigJson({ server, caPem: pki.ca.certPem, ...pair, user: 'dns', cluster: 'keelson' });
+      await platform.files.writeFileAtomic(path, text, { mode: 0o600 });
+    },
+  };
+}

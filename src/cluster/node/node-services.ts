@@ -1,0 +1,164 @@
+/**
+ * What a node runs beside its kubelet: the kubelet's HTTPS server and the service proxy in this process, DNS in a small
+ * one of its own. Rules and DNS stay when Keelson stops, so services go on answering; `removeNodeServices` ends them.
+ */
+import { rangesOf } from '../../base/cidr.ts';
+import { createInformerFactory } from '../../client/informer-factory.ts';
+import type { HttpServer } from '../../platform/http.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { removeNetworkPolicies, runNetworkPolicies } from '../../proxy/network-policy/network-policies.ts';
+import { createServiceProxy, type ProxyMode } from '../../proxy/service-proxy.ts';
+import type { InformerFactory } from '../../client/informer.ts';
+import type { ComponentStatus } from '../cluster-status.ts';
+import { createDnsDaemon, type DnsDaemon } from './dns-daemon.ts';
+import type { Instance } from '../instance/instance.ts';
+import { runNodeRoutes } from '../network/node-routes.ts';
+import { removePodBandwidth, runPodBandwidth } from '../network/pod-bandwidth.ts';
+import type { PodNetwork } from '../network/pod-network.ts';
+import { openKubeletServer } from './kubelet-server.ts';
+import type { NodeConnection } from './node-connection.ts';
+import type { ClusterNode } from './node.ts';
+
+/** What they are made from. */
+export interface NodeServicesDeps {
+  readonly platform: Platform;
+  readonly connection: NodeConnection;
+  readonly instance: Instance;
+  readonly kubeletPort: number;
+  readonly nodeIp: string;
+  readonly proxyMode: ProxyMode;
+  readonly nodePortAddresses: readonly string[];
+  readonly dnsStubDomains: readonly string[];
+  readonly network: Pick<PodNetwork, 'keep' | 'setMtu'>;
+}
+
+/** The running services. */
+export interface NodeServices {
+  /** Opens the kubelet's server, once it has a certificate. */
+  serveKubelet(node: ClusterNode): Promise<void>;
+  status(): readonly ComponentStatus[];
+  /** Ends this process's part. */
+  stop(): Promise<void>;
+}
+
+/** Starts the proxy and, once it has its address, DNS. */
+export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
+  const { platform, instance } = deps;
+  const informers = createInformerFactory({ ...platform, client: deps.connection.proxy });
+  const { proxyMode, nodePortAddresses } = deps;
+  const config = { ...proxyConfig(instance, proxyMode), nodePortAddresses };
+  const proxy = createServiceProxy({ informers, platform }, config);
+  const running = Promise.all([
+    leaveOtherMode(deps).then(() => proxy.start(signal)),
+    ...podNetworkLoops(deps, informers, signal),
+  ]);
+  informers.start(signal);
+  const dns = clusterDns(deps);
+  const dnsRunning = dns?.start(signal);
+  let server: HttpServer | undefined;
+  return {
+    async serveKubelet(node) {
+      const { connection, kubeletPort: port } = deps;
+      const pair = await connection.servingCertificate(signal);
+      const tls = { ...pair, clientCaPem: connection.caPem };
+      const opened = await openKubeletServer(
+        { platform, client: connection.kubelet, config: node.config, tls, port },
+        node,
+      );
+      server = opened;
+      connection.onServingCertificate(({ certPem, keyPem }) => opened.setCertificate({ certPem, keyPem }));
+    },
+    status: () => [
+      { name: 'proxy', healthy: proxy.healthy(), message: proxy.healthy() ? '' : 'service rules are not in place' },
+      ...(dns === undefined
+        ? []
+        : [{ name: 'dns', healthy: dns.healthy(), message: dns.healthy() ? '' : 'the DNS process does not run' }]),
+    ],
+    async stop() {
+      await server?.close(500);
+      await Promise.all([running, dnsRunning]);
+    },
+  };
+}
+
+function proxyConfig(instance: Instance, mode: ProxyMode): Parameters<typeof createServiceProxy>[1] {
+  const { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark } = instance;
+  return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode };
+}
+
+/** Ours, unless the user brings one: then one of an earlier start ends. */
+function clusterDns({
+  platform,
+  instance,
+  connection,
+  dnsStubDomains: stubDomains,
+}: NodeServicesDeps): DnsDaemon | undefined {
+  if (instance.dns !== 'none') return createDnsDaemon(platform, instance, { ...connection, stubDomains });
+  createDnsDaemon(platform, instance, undefined)
+    .remove()
+    .catch((error: unknown) => platform.log.error('cannot end the DNS process', { err: error }));
+  return undefined;
+}
+
+/** What keeps the pod network; between nodes the user's CNI plugin does where there is one. */
+function podNetworkLoops(
+  { platform, instance, nodeIp, network, connection }: NodeServicesDeps,
+  informers: InformerFactory,
+  signal: AbortSignal,
+): Promise<void>[] {
+  if (instance.cni === 'none') return [network.keep(signal)];
+  const setMtu = (mtu: number): Promise<void> => network.setMtu(mtu);
+  // Never 0, and the same on all nodes of the cluster: they share its authority.
+  const vni = Number.parseInt(platform.crypto.sha256Hex(connection.caPem).slice(0, 6), 16) || 1;
+  return [
+    network.keep(signal),
+    runNodeRoutes({ informers, platform, setMtu }, { instance, nodeIp, vni }, signal),
+    ...policyConfigs(instance).map((config) => runNetworkPolicies({ informers, platform }, config, signal)),
+    runPodBandwidth({ informers, platform }, instance, signal),
+  ];
+}
+
+/** One table per family. */
+function policyConfigs({ nodeName, nftTable, clusterCidr }: Instance): Parameters<typeof runNetworkPolicies>[1][] {
+  return rangesOf(clusterCidr).map((range) => ({ nodeName, table: `${nftTable}-policies`, clusterCidr: range }));
+}
+
+const modeFile = (instance: Instance): string => `${instance.dataDir}/proxy-mode`;
+
+async function lastMode({ files }: Pick<Platform, 'files'>, instance: Instance): Promise<ProxyMode | undefined> {
+  const path = modeFile(instance);
+  return (await files.exists(path)) ? ((await files.readText(path)).trim() as ProxyMode) : undefined;
+}
+
+/** Removes the rules of the mode of an earlier start, and notes this one, so that they can be removed. */
+async function leaveOtherMode({ platform, instance, proxyMode }: NodeServicesDeps): Promise<void> {
+  try {
+    const last = await lastMode(platform, instance);
+    if (last === proxyMode) return;
+    const informers = createInformerFactory({ ...platform, client: NO_CLIENT });
+    if (last !== undefined) await createServiceProxy({ informers, platform }, proxyConfig(instance, last)).remove();
+    await platform.files.writeFileAtomic(modeFile(instance), `${proxyMode}\n`);
+  } catch (error) {
+    platform.log.error('cannot remove the rules of the former proxy mode', { err: error });
+  }
+}
+
+/** Ends the DNS process and removes the service rules. Nothing there is no error. */
+export async function removeNodeServices(platform: Platform, instance: Instance): Promise<void> {
+  await createDnsDaemon(platform, instance, undefined).remove();
+  const informers = createInformerFactory({
+    client: NO_CLIENT,
+    clock: platform.clock,
+    random: platform.random,
+    log: platform.log,
+  });
+  const mode = (await lastMode(platform, instance)) ?? 'nftables';
+  await createServiceProxy({ informers, platform }, proxyConfig(instance, mode)).remove();
+  for (const config of policyConfigs(instance)) await removeNetworkPolicies({ platform }, config);
+  await removePodBandwidth(platform, instance);
+}
+
+/** Taking rules away reads nothing from the API. */
+const NO_CLIENT = {
+  resource: (info: object) => ({ info }),
+} as never;

@@ -1,0 +1,74 @@
+/**
+ * What a node does beside its pods, all its life: rotates container logs, frees the disk of unused images, keeps chains
+ * of iptables where asked to.
+ */
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { CriRuntime } from '../../cri/runtime-service.ts';
+import { createImageGc } from '../../kubelet/images/image-gc.ts';
+import type { PullVerification } from '../../kubelet/images/pull-verification.ts';
+import { createContainerLogManager } from '../../kubelet/logs/container-log-manager.ts';
+import { startIptablesUtilChains } from '../../kubelet/network/iptables-util-chains.ts';
+import type { KubeletConfiguration } from '../../kubelet/kubelet-configuration.ts';
+import type { Platform } from '../../platform/platform.ts';
+
+/** What upkeep needs. */
+export interface NodeUpkeepDeps {
+  readonly platform: Pick<Platform, 'clock' | 'files' | 'log' | 'compression' | 'exec'>;
+  readonly cri: CriRuntime;
+  readonly recorder: EventRecorder;
+  readonly verification?: PullVerification;
+  readonly config: Pick<KubeletConfiguration, 'nodeName' | 'imageGc' | 'containerLogs' | 'iptablesUtilChains'>;
+}
+
+/** As upstream's ImageGCPeriod. */
+const IMAGE_GC_PERIOD_MS = 5 * 60_000;
+
+/** What upkeep offers. */
+export interface NodeUpkeep {
+  /** All ends with the signal. */
+  start(signal: AbortSignal): void;
+  /** Removes every image no container uses; resolves to the bytes freed. */
+  removeUnusedImages(): Promise<number>;
+}
+
+/** Makes it; nothing is looked at before the start. */
+export function createNodeUpkeep(deps: NodeUpkeepDeps): NodeUpkeep {
+  const { platform, cri, recorder, verification, config } = deps;
+  const { clock, files, compression } = platform;
+  const packer = compression.compresses ? { gzip: (data: Uint8Array) => compression.gzip([data]) } : {};
+  const log = platform.log.child('node-upkeep');
+  const logs = createContainerLogManager({ runtime: cri.runtime, files, clock, log, ...packer }, config.containerLogs);
+  const { nodeName } = config;
+  const nodeRef = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName };
+  const images = createImageGc(
+    {
+      runtime: cri.runtime,
+      images: cri.images,
+      files,
+      clock,
+      log,
+      recorder,
+      nodeRef,
+      ...(verification && { collected: verification.retain }),
+    },
+    config.imageGc,
+  );
+  const start = (signal: AbortSignal): void => {
+    logs.start(signal);
+    if (config.iptablesUtilChains) startIptablesUtilChains({ ...platform, log }, signal);
+    let failed = false;
+    const stop = clock.setTicker(IMAGE_GC_PERIOD_MS, () => {
+      images.garbageCollect().then(
+        () => (failed = false),
+        (error: Error) => {
+          log.error('image garbage collection failed', { err: error });
+          // A first failure may be one of the moment.
+          if (failed) recorder.event(nodeRef, 'Warning', 'ImageGCFailed', error.message);
+          failed = true;
+        },
+      );
+    });
+    signal.addEventListener('abort', stop, { once: true });
+  };
+  return { start, removeUnusedImages: images.deleteUnusedImages };
+}

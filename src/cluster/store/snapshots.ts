@@ -1,0 +1,208 @@
+/**
+ * Snapshots of a cluster's state: saved while it runs (by the process that holds the store) or from a stopped data
+ * directory; restored into a stopped one. Upstream: etcdctl snapshot save, etcdutl snapshot restore.
+ *
+ * Invariants: a file that was there is replaced by a whole snapshot or not at all; what a restore replaces is kept beside.
+ */
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { access, copyFile, open, rename, rm } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Clock } from '../../platform/clock.ts';
+import { StoreError } from '../../storage/store.ts';
+import { acquireControlLock, requestControl } from '../instance/control-socket.ts';
+import { restoreOwnEtcd } from '../etcd/own-snapshots.ts';
+import { controlSocketName, instanceHash } from '../instance/instance.ts';
+import { PreflightError } from '../instance/preflight.ts';
+import { etcdConfig } from './open-store.ts';
+import type { EtcdStoreChoice } from './store-options.ts';
+
+/** What a snapshot holds; undefined where only etcd's own tools can tell. */
+export interface SnapshotReport {
+  readonly revision: number;
+  readonly keyCount: number;
+}
+
+/** Where the running process puts the copy that it makes for us: only what root can read is written, at a fixed place. */
+export function workingCopy(dataDir: string): string {
+  return `${dataDir}/state.db.snapshot`;
+}
+
+const storeFile = (dataDir: string): string => `${dataDir}/state.db`;
+const socketOf = (dataDir: string): string =>
+  controlSocketName(instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex')));
+
+/** Saves the SQLite store of a data directory, of a running cluster or a stopped one. Rejects with `PreflightError`. */
+export async function saveSnapshot(dataDir: string, file: string): Promise<SnapshotReport> {
+  return inUsersWords(async () => {
+    const copy = (await fromRunning(dataDir)) ?? (await fromStopped(dataDir));
+    try {
+      const { checkStoreFile } = await import('../../storage/sqlite/backup.ts');
+      const report = checkStoreFile(copy);
+      await publish(copy, file);
+      return report;
+    } finally {
+      await removeStore(copy);
+    }
+  });
+}
+
+/** Saves a snapshot of an etcd cluster, as etcdctl does; to be restored by etcd's own tools. Resolves to its size. */
+export async function saveEtcdSnapshot(
+  deps: { readonly clock: Clock },
+  choice: EtcdStoreChoice,
+  file: string,
+): Promise<number> {
+  return inUsersWords(async () => {
+    const { readEtcdSnapshot } = await import('../../storage/etcd/snapshot.ts');
+    const { readFile, stat } = await import('node:fs/promises');
+    const config = await etcdConfig((path) => readFile(path, 'utf8'), choice);
+    const partial = `${file}.partial`;
+    try {
+      const bytes = readEtcdSnapshot(deps, config, new AbortController().signal);
+      await pipeline(bytes, createWriteStream(partial, { mode: 0o600 }));
+      await publish(partial, file);
+      return (await stat(file)).size;
+    } finally {
+      await rm(partial, { force: true });
+    }
+  });
+}
+
+/** Puts a snapshot of etcd in the place of a stopped server's own. Rejects with `PreflightError`. */
+export async function restoreEtcdSnapshot(
+  deps: Parameters<typeof restoreOwnEtcd>[0],
+  dataDir: string,
+  file: string,
+): ReturnType<typeof restoreOwnEtcd> {
+  return inUsersWords(async () => {
+    const lock = await acquireControlLock(socketOf(dataDir), dataDir);
+    try {
+      return await restoreOwnEtcd(deps, dataDir, file);
+    } finally {
+      await lock.release();
+    }
+  });
+}
+
+/** Puts a snapshot in the place of a stopped cluster's store, which is kept beside it. Rejects with `PreflightError`. */
+export async function restoreSnapshot(
+  dataDir: string,
+  file: string,
+): Promise<SnapshotReport & { readonly keptAs: string | undefined }> {
+  return inUsersWords(async () => {
+    if (!(await exists(dataDir))) throw new PreflightError(`there is no data directory ${dataDir} to restore into`);
+    const lock = await acquireControlLock(socketOf(dataDir), dataDir);
+    try {
+      const { advanceStoreFile, checkStoreFile, isEtcdSnapshot } = await import('../../storage/sqlite/backup.ts');
+      if (isEtcdSnapshot(await firstBytes(file)))
+        throw new PreflightError(
+          `${file} is a snapshot of etcd: stop its members and restore it with etcdutl snapshot restore (etcdctl before 3.5)`,
+        );
+      const incoming = `${storeFile(dataDir)}.restoring`;
+      await removeStore(incoming);
+      await copyFile(file, incoming);
+      try {
+        const report = checkStoreFile(incoming);
+        advanceStoreFile(incoming);
+        const keptAs = await setAside(storeFile(dataDir));
+        await publish(incoming, storeFile(dataDir));
+        return { ...report, keptAs };
+      } finally {
+        await removeStore(incoming);
+      }
+    } finally {
+      await lock.release();
+    }
+  });
+}
+
+async function fromRunning(dataDir: string): Promise<string | undefined> {
+  const answer = (await requestControl(socketOf(dataDir), 'snapshot')) as { file?: string; error?: string } | undefined;
+  if (answer === undefined) return undefined;
+  if (answer.file === undefined) throw new PreflightError(answer.error ?? 'the running cluster makes no snapshot');
+  return answer.file;
+}
+
+async function fromStopped(dataDir: string): Promise<string> {
+  const lock = await acquireControlLock(socketOf(dataDir), dataDir);
+  try {
+    const from = storeFile(dataDir);
+    if (!(await exists(from))) throw new PreflightError(`there is no cluster in ${dataDir}: ${from} is missing`);
+    const { copyStoreFile } = await import('../../storage/sqlite/backup.ts');
+    const copy = workingCopy(dataDir);
+    await removeStore(copy);
+    await copyStoreFile(from, copy);
+    return copy;
+  } finally {
+    await lock.release();
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function firstBytes(path: string): Promise<Uint8Array> {
+  const handle = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(new Uint8Array(64), 0, 64, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Synced, then renamed; over file systems, copied beside the target first. */
+async function publish(from: string, to: string): Promise<void> {
+  await sync(from);
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    const beside = `${to}.partial`;
+    await copyFile(from, beside);
+    await sync(beside);
+    await rename(beside, to);
+  }
+  await sync(dirname(to));
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Moves a store and its log away, under a name nobody has. */
+async function setAside(path: string): Promise<string | undefined> {
+  if (!(await exists(path))) return undefined;
+  let number = 1;
+  while (await exists(`${path}.before-restore-${number}`)) number++;
+  const kept = `${path}.before-restore-${number}`;
+  for (const suffix of ['-wal', '-shm', ''])
+    if (await exists(path + suffix)) await rename(path + suffix, kept + suffix);
+  return basename(kept);
+}
+
+async function removeStore(path: string): Promise<void> {
+  for (const suffix of ['', '-wal', '-shm']) await rm(path + suffix, { force: true });
+}
+
+async function inUsersWords<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof StoreError || (typeof code === 'string' && code.startsWith('E')))
+      throw new PreflightError(message);
+    throw error;
+  }
+}

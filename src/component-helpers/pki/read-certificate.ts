@@ -1,0 +1,117 @@
+/**
+ * What a certificate says of itself, without the library that makes certificates: every start reads some, and few make any.
+ * Nothing is verified here. Upstream: crypto/x509 ParseCertificate.
+ */
+import { formatIp } from '../../base/cidr.ts';
+import { parseTime } from '../../api/time.ts';
+import { certificateBlocks } from '../../platform/certificate-blocks.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import { derBytes, derContent, derElements, TAG, type DerElement } from './der.ts';
+
+/** What is read of a certificate. */
+export interface CertificateFacts {
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+  /** Of the subject; '' when it has none. */
+  readonly commonName: string;
+  readonly ipAddresses: readonly string[];
+  /** SHA-256 of the public key (SPKI), hexadecimal: what kubeadm pins an authority by. */
+  readonly publicKeyHash: string;
+}
+
+const COMMON_NAME = '2.5.4.3';
+const ALTERNATIVE_NAMES = '2.5.29.17';
+/** Tags within a certificate. */
+const [VERSION, EXTENSIONS, IP_ADDRESS] = [0xa0, 0xa3, 0x87];
+
+/** Reads the first certificate of a PEM text. Throws when there is none. */
+export function readCertificate({ crypto }: { readonly crypto: CryptoPort }, certPem: string): CertificateFacts {
+  const [certificate, ...others] = derElements(derOf(certPem));
+  if (others.length > 0) throw new Error('malformed certificate: trailing data');
+  const [signed, algorithm, signature] = derContent(certificate, TAG.sequence);
+  derBytes(algorithm, TAG.sequence);
+  derBytes(signature, TAG.bitString);
+  const fields = derContent(signed, TAG.sequence);
+  const [serial, , , validity, subject, publicKey, ...rest] = fields[0]?.tag === VERSION ? fields.slice(1) : fields;
+  derBytes(serial, TAG.integer);
+  derBytes(publicKey, TAG.sequence);
+  const [notBefore, notAfter] = derContent(validity, TAG.sequence);
+  return {
+    notBeforeMs: timeOf(notBefore),
+    notAfterMs: timeOf(notAfter),
+    commonName: commonNameOf(subject),
+    ipAddresses: ipAddressesOf(rest.find(({ tag }) => tag === EXTENSIONS)),
+    publicKeyHash: crypto.sha256Hex(publicKey!.whole),
+  };
+}
+
+function derOf(pem: string): Uint8Array {
+  const [, base64 = ''] = certificateBlocks(pem)[0]!.split('-----\n');
+  return Buffer.from(base64.split('-----')[0]!, 'base64');
+}
+
+/** `260102030405Z`, of the years 1950 to 2049, or `20500102030405Z`. */
+function timeOf(element: DerElement | undefined): number {
+  const text = Buffer.from(element?.content ?? []).toString('latin1');
+  const match = /^(\d{2}|\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/.exec(text);
+  const isShort = element?.tag === TAG.utcTime;
+  const [, year = '', month, day, hour, minute, second] = match ?? [];
+  if (year.length !== (isShort ? 2 : 4) || (!isShort && element?.tag !== TAG.generalizedTime))
+    throw new Error(`malformed certificate: no time: ${JSON.stringify(text)}`);
+  const century = !isShort ? '' : Number(year) < 50 ? '20' : '19';
+  const atMs = parseTime(`${century}${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  if (Number.isNaN(atMs)) throw new Error(`malformed certificate: no time: ${JSON.stringify(text)}`);
+  return atMs;
+}
+
+function commonNameOf(subject: DerElement | undefined): string {
+  for (const set of derContent(subject, TAG.sequence)) {
+    for (const attribute of derContent(set, TAG.set)) {
+      const [type, value] = derContent(attribute, TAG.sequence);
+      if (oidOf(type) === COMMON_NAME && value !== undefined) return textOf(value);
+    }
+  }
+  return '';
+}
+
+function textOf({ tag, content }: DerElement): string {
+  return tag === TAG.bmpString
+    ? Buffer.from(content).swap16().toString('utf16le')
+    : Buffer.from(content).toString('utf8');
+}
+
+function ipAddressesOf(extensions: DerElement | undefined): readonly string[] {
+  if (extensions === undefined) return [];
+  for (const extension of derContent(derElements(extensions.content)[0], TAG.sequence)) {
+    const [type, ...values] = derContent(extension, TAG.sequence);
+    if (oidOf(type) !== ALTERNATIVE_NAMES) continue;
+    // What stands between says whether a reader must understand it.
+    const [names] = derElements(derBytes(values.at(-1), TAG.octetString));
+    return derContent(names, TAG.sequence)
+      .filter(({ tag }) => tag === IP_ADDRESS)
+      .map(({ content }) => addressText(content));
+  }
+  return [];
+}
+
+function addressText(bytes: Uint8Array): string {
+  if (bytes.length !== 4 && bytes.length !== 16)
+    throw new Error(`malformed certificate: an address of ${bytes.length} bytes`);
+  const value = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+  return formatIp({ family: bytes.length === 4 ? 4 : 6, value });
+}
+
+/** `2.5.4.3`. */
+function oidOf(element: DerElement | undefined): string {
+  const numbers: number[] = [];
+  let number = 0;
+  for (const byte of derBytes(element, TAG.oid)) {
+    number = number * 128 + (byte & 0x7f);
+    if (byte >= 0x80) continue;
+    numbers.push(number);
+    number = 0;
+  }
+  const [first = 0, ...rest] = numbers;
+  const top = Math.min(2, Math.floor(first / 40));
+  return [top, first - top * 40, ...rest].join('.');
+}

@@ -1,0 +1,38 @@
+/**
+ * Lets a loop of rounds sleep through those in which nothing can have come to pass. Rounds stay whole periods apart: what
+ * disturbs the sleep is seen by the round that would have been next.
+ */
+import { linkedController } from '../../base/abort.ts';
+import type { Clock } from '../../platform/clock.ts';
+
+/** The sleep between two rounds. */
+export interface QuietPeriods {
+  /** Sleeps a period, or as many as it may. Never rejects. */
+  rest(signal: AbortSignal): Promise<void>;
+  /** Something came to pass: the next round is at the end of this period. */
+  disturb(): void;
+}
+
+/** However quiet it is, there is a round after so many periods. */
+const MOST_PERIODS = 720;
+
+/** Makes it. `quietMs`: how long, from now on, nothing can come to pass unless `disturb` is called. */
+export function createQuietPeriods(clock: Clock, periodMs: number, quietMs: () => number): QuietPeriods {
+  let disturb = (): void => undefined;
+  const sleep = (ms: number, signal: AbortSignal): Promise<void> => clock.sleep(ms, signal).catch(() => undefined);
+  return {
+    disturb: () => disturb(),
+    async rest(signal) {
+      const periods = Math.min(MOST_PERIODS, Math.ceil(quietMs() / periodMs));
+      if (periods <= 1) return sleep(periodMs, signal);
+      const startMs = clock.monotonicMs();
+      const undisturbed = linkedController(signal);
+      disturb = () => undisturbed.abort(new Error('a round is wanted'));
+      await sleep(periods * periodMs, undisturbed.signal);
+      undisturbed.dispose();
+      disturb = () => undefined;
+      const overMs = (clock.monotonicMs() - startMs) % periodMs;
+      if (overMs > 0 && !signal.aborted) await sleep(periodMs - overMs, signal);
+    },
+  };
+}

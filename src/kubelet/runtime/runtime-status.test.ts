@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRuntimeFixture } from './runtime-fixture.ts';
+
+test('the runtime is asked each time how it is, and every ten seconds which one it is', async () => {
+  const { cri, runtime, platform } = createRuntimeFixture();
+  let runtimeVersion = '2.1.0';
+  let asked = 0;
+  const version = () => Promise.resolve({ runtimeName: 'containerd', runtimeVersion, asked: ++asked });
+  Object.assign(cri.runtime, { version });
+  const seen = async () => (await runtime.status()).runtimeVersion;
+  assert.deepEqual([await seen(), await seen(), await seen()], ['2.1.0', '2.1.0', '2.1.0']);
+  assert.deepEqual([cri.calls.get('status'), asked], [3, 1]);
+
+  // Replaced without anybody having noticed that it was away.
+  runtimeVersion = '2.2.0';
+  await platform.clock.advance(9_999);
+  assert.equal(await seen(), '2.1.0');
+  await platform.clock.advance(1);
+  assert.equal(await seen(), '2.2.0');
+});

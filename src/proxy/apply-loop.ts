@@ -1,0 +1,88 @@
+/**
+ * The rhythm in which every mode applies its rules: what arrives within one turn in one transaction, one transaction at a
+ * time, everything anew at the start, every minute (which heals what others did) and after a failure, which is retried with
+ * back-off.
+ */
+import { createBackoff } from '../base/backoff.ts';
+import type { ProxyMetrics } from './proxy-metrics.ts';
+import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
+
+/** How much of what is in the kernel is believed in. */
+export interface Extent {
+  /** Nothing: all is written. */
+  readonly whole: boolean;
+  /** Writing all has failed as well. */
+  readonly fromScratch: boolean;
+}
+
+/** What a mode does. */
+export interface ApplyMode {
+  readonly metrics: ProxyMetrics;
+  /** Between two transactions. */
+  readonly minGapMs: number;
+  /** One transaction. */
+  apply(extent: Extent): Promise<void>;
+  /** Called after a transaction. */
+  onApplied(): void;
+}
+
+const RESYNC_PERIOD_MS = 60_000;
+const RETRY = { initialMs: 100, maxMs: 30_000 };
+
+/** Makes a loop that does nothing until it runs. */
+export function createApplyLoop(
+  { clock, log }: Pick<ApplierDeps, 'clock' | 'log'>,
+  { metrics, minGapMs, apply, onApplied }: ApplyMode,
+): Omit<RuleApplier, 'remove'> {
+  const backoff = createBackoff(RETRY);
+  const synced = Promise.withResolvers<void>();
+  let wake = Promise.withResolvers<void>();
+  let [whole, fromScratch, healthy] = [true, false, false];
+
+  /** Returns how long to rest. */
+  async function round(signal: AbortSignal): Promise<number> {
+    const extent = { whole, fromScratch };
+    whole = false;
+    try {
+      await apply(extent);
+      [fromScratch, healthy] = [false, true];
+      backoff.reset();
+      synced.resolve();
+      onApplied();
+      return minGapMs;
+    } catch (error) {
+      if (signal.aborted) return 0;
+      const delayMs = backoff.nextMs();
+      // Rules that somebody tore apart, or those of another layout, are made anew at the second try.
+      fromScratch = whole || !healthy;
+      [whole, healthy] = [true, false];
+      metrics.failed();
+      log.error('service rules were not applied, again later', { err: error, delayMs });
+      wake.resolve();
+      return delayMs;
+    }
+  }
+
+  return {
+    synced: synced.promise,
+    healthy: () => healthy,
+    kick: () => wake.resolve(),
+    async run(signal) {
+      const stopTicker = clock.setTicker(RESYNC_PERIOD_MS, () => {
+        whole = true;
+        wake.resolve();
+      });
+      signal.addEventListener('abort', () => wake.resolve(), { once: true });
+      wake.resolve();
+      while (!signal.aborted) {
+        await wake.promise;
+        if (signal.aborted) break;
+        await clock.yield(); // what belongs to one event arrives in one turn
+        wake = Promise.withResolvers();
+        const restMs = await round(signal);
+        await clock.sleep(restMs, signal).catch(() => undefined);
+      }
+      stopTicker();
+    },
+  };
+}

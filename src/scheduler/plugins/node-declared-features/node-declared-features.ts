@@ -1,0 +1,35 @@
+/** NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes where the node declares it. Upstream: plugins/nodedeclaredfeatures. */
+import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import { deepEqual } from '../../../base/equal.ts';
+import { featuresToSchedule, undeclaredFeatures } from '../../../component-helpers/node-declared-features.ts';
+import type { SchedulerPlugin } from '../../framework/plugin.ts';
+import { unresolvable } from '../../framework/status.ts';
+
+const NAME = 'NodeDeclaredFeatures';
+const LACKING = unresolvable(NAME, "node(s) didn't match Pod's required features");
+const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
+
+/** Creates the plugin. */
+export function createNodeDeclaredFeatures(): SchedulerPlugin {
+  const lackedBy = (pod: Pod, node: Node): readonly string[] => undeclaredFeatures(featuresToSchedule(pod), node);
+  const suits = (pod: Pod, _old: unknown, node: unknown): boolean => lackedBy(pod, node as Node).length === 0;
+  return {
+    name: NAME,
+    nodeLocal: true,
+    preFilter: (_state, pod) => (featuresToSchedule(pod).length === 0 ? SKIP : undefined),
+    filter: (_state, pod, info) => (lackedBy(pod, info.node).length === 0 ? undefined : LACKING),
+    explain: (_state, pod, info) =>
+      lackedBy(pod, info.node).map((name) => ({
+        what: `the kubelet does not declare the feature ${name}`,
+        distance: 1,
+      })),
+    events: [
+      { event: 'node/add', hint: suits },
+      { event: 'node/update-declared-feature', hint: suits },
+      {
+        event: 'pod/update',
+        hint: (_pod, old, now) => !deepEqual(featuresToSchedule(old as Pod), featuresToSchedule(now as Pod)),
+      },
+    ],
+  };
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod, PodSpec } from '../../../api/gen/core-v1.ts';
+import { compileLabelMap } from '../../../api/label-selector.ts';
+import { testNode, testPod } from '../../scheduler-fixture.ts';
+import { ZONE, none, outcome, pod, type Scene, web, zoned, zones } from '../scene-fixture.ts';
+
+const spread = (topologyKey: string, more: object = {}): Partial<PodSpec> => ({
+  topologySpreadConstraints: [
+    { topologyKey, maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: web }, ...more },
+  ],
+});
+
+const SPREAD = "node(s) didn't match pod topology spread constraints";
+const other = (namespace: string): Pod => pod('q', web, {}, namespace);
+
+const spreadCases: readonly [string, Scene, string][] = [
+  ['the emptier zone', { nodes: zones, pod: pod('p', web, spread(ZONE)), running: [[other('default'), 'a']] }, 'c'],
+  [
+    'terminating pods do not count',
+    {
+      nodes: [zoned('a', 'z1')],
+      pod: pod('p', web, spread(ZONE)),
+      running: [
+        [{ ...pod('q', web), metadata: { ...pod('q', web).metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }, 'a'],
+      ],
+    },
+    'a',
+  ],
+  [
+    'no zone left',
+    {
+      nodes: [
+        zoned('a', 'z1'),
+        testNode('b', { labels: { [ZONE]: 'z2' }, spec: { unschedulable: true } }),
+        testNode('c'),
+      ],
+      pod: pod('p', web, spread(ZONE)),
+      running: [[other('default'), 'a']],
+    },
+    none(`1 ${SPREAD}`, `1 ${SPREAD} (missing required label)`, '1 node(s) were unschedulable'),
+  ],
+  [
+    'nodes the pod cannot use do not count, by affinity',
+    {
+      nodes: zones,
+      pod: pod('p', web, { ...spread(ZONE), nodeSelector: { [ZONE]: 'z1' } }),
+      running: [
+        [other('default'), 'a'],
+        [testPod('big', { cpu: '3' }), 'a'],
+      ],
+    },
+    'b',
+  ],
+  [
+    'unless affinity is ignored',
+    {
+      nodes: zones,
+      pod: pod('p', web, { ...spread(ZONE, { nodeAffinityPolicy: 'Ignore' }), nodeSelector: { [ZONE]: 'z1' } }),
+      running: [[other('default'), 'a']],
+    },
+    none("1 node(s) didn't match Pod's node affinity/selector", `2 ${SPREAD}`),
+  ],
+  [
+    'tainted nodes count',
+    {
+      nodes: [
+        zoned('a', 'z1'),
+        testNode('b', { labels: { [ZONE]: 'z2' }, spec: { taints: [{ key: 't', effect: 'NoSchedule' }] } }),
+        zoned('c', 'z1'),
+      ],
+      pod: pod('p', web, spread(ZONE)),
+      running: [[other('default'), 'a']],
+    },
+    none('1 node(s) had untolerated taint(s)', `2 ${SPREAD}`),
+  ],
+  [
+    'unless taints are honoured',
+    {
+      nodes: [
+        zoned('a', 'z1'),
+        testNode('b', { labels: { [ZONE]: 'z2' }, spec: { taints: [{ key: 't', effect: 'NoSchedule' }] } }),
+      ],
+      pod: pod('p', web, spread(ZONE, { nodeTaintsPolicy: 'Honor' })),
+      running: [[other('default'), 'a']],
+    },
+    'a',
+  ],
+  [
+    'too few domains',
+    {
+      nodes: zones,
+      pod: pod('p', web, spread(ZONE, { minDomains: 3 })),
+      running: [
+        [other('default'), 'a'],
+        [pod('r', web), 'c'],
+      ],
+    },
+    none(`3 ${SPREAD}`),
+  ],
+  [
+    'other revisions do not count',
+    {
+      nodes: [zoned('a', 'z1'), zoned('c', 'z2')],
+      pod: pod('p', { ...web, rev: '2' }, spread(ZONE, { matchLabelKeys: ['rev'] })),
+      running: [
+        [pod('q', { ...web, rev: '1' }), 'a'],
+        [pod('r', { ...web, rev: '2' }), 'c'],
+      ],
+    },
+    'a',
+  ],
+  [
+    'softly',
+    {
+      nodes: zones,
+      pod: pod('p', web, spread(ZONE, { whenUnsatisfiable: 'ScheduleAnyway' })),
+      running: [
+        [other('default'), 'a'],
+        [testPod('big', { cpu: '1' }), 'c'],
+      ],
+    },
+    'c',
+  ],
+  [
+    'siblings, without being asked',
+    {
+      nodes: [testNode('a'), testNode('b')],
+      pod: pod('p', web),
+      running: [
+        [pod('q', web), 'a'],
+        [pod('r', web), 'a'],
+        [testPod('big', { cpu: '1' }), 'b'],
+      ],
+      deps: { siblings: () => compileLabelMap(web) },
+    },
+    'b',
+  ],
+];
+for (const [name, scene, wanted] of spreadCases)
+  test(`topology spread: ${name}`, () => assert.equal(outcome(scene), wanted));

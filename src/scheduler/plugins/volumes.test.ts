@@ -1,0 +1,102 @@
+/** What keeps a pod from a node because of its volumes, in the scheduler's words. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { StorageClass } from '../../api/gen/storage-v1.ts';
+import type { SchedulerPluginDeps } from '../framework/plugin-deps.ts';
+import { testPod } from '../scheduler-fixture.ts';
+import { HOST, ZONE, none, outcome, zones } from './scene-fixture.ts';
+
+const claim = (spec: object = {}, more: object = {}): PersistentVolumeClaim => ({
+  metadata: { name: 'c', namespace: 'default' },
+  spec,
+  ...more,
+});
+const bound = (spec: object = {}): PersistentVolumeClaim =>
+  claim(
+    { volumeName: 'pv', ...spec },
+    { metadata: { name: 'c', namespace: 'default', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } } },
+  );
+const volume = (node: string, labels: Record<string, string> = {}): PersistentVolume => ({
+  metadata: { name: 'pv', labels },
+  spec: {
+    nodeAffinity: {
+      required: { nodeSelectorTerms: [{ matchExpressions: [{ key: HOST, operator: 'In', values: [node] }] }] },
+    },
+  },
+});
+const late = (provisioner: string): StorageClass => ({
+  metadata: { name: 'late' },
+  provisioner,
+  volumeBindingMode: 'WaitForFirstConsumer',
+});
+const using = (name: string): Pod =>
+  testPod(name, { spec: { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] } });
+const volumeCases: readonly [string, Partial<SchedulerPluginDeps>, (readonly [Pod, string])[], string][] = [
+  ['no such claim', {}, [], none('persistentvolumeclaim "c" not found')],
+  [
+    'a claim being deleted',
+    { claim: () => claim({}, { metadata: { name: 'c', deletionTimestamp: 'x' } }) },
+    [],
+    none('persistentvolumeclaim "c" is being deleted'),
+  ],
+  ['an unbound claim', { claim: () => claim() }, [], none('pod has unbound immediate PersistentVolumeClaims')],
+  [
+    'a lost claim',
+    { claim: () => claim({ volumeName: 'pv' }, { status: { phase: 'Lost' } }) },
+    [],
+    none('persistentvolumeclaim "c" bound to non-existent persistentvolume "pv"'),
+  ],
+  ['a volume on one node', { claim: () => bound(), volume: () => volume('b') }, [], 'b'],
+  [
+    'a volume on a node that is gone',
+    { claim: () => bound(), volume: () => volume('x') },
+    [],
+    none("3 node(s) didn't match PersistentVolume's node affinity"),
+  ],
+  [
+    'a volume that is gone',
+    { claim: () => bound() },
+    [],
+    none('3 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)'),
+  ],
+  [
+    'a volume of another zone',
+    { claim: () => bound(), volume: () => ({ metadata: { name: 'pv', labels: { [ZONE]: 'z9__z8' } } }) },
+    [],
+    none('3 node(s) had no available volume zone'),
+  ],
+  [
+    'a volume of one zone',
+    { claim: () => bound(), volume: () => ({ metadata: { name: 'pv', labels: { [ZONE]: 'z2' } } }) },
+    [],
+    'c',
+  ],
+  [
+    'a claim that follows the pod to a chosen node',
+    {
+      claim: () =>
+        claim(
+          { storageClassName: 'late' },
+          { metadata: { name: 'c', annotations: { 'volume.kubernetes.io/selected-node': 'b' } } },
+        ),
+      storageClass: () => late('x'),
+    },
+    [],
+    'b',
+  ],
+  [
+    'nobody to provision',
+    { claim: () => claim({ storageClassName: 'late' }), storageClass: () => late('kubernetes.io/no-provisioner') },
+    [],
+    none("3 node(s) didn't find available persistent volumes to bind"),
+  ],
+  [
+    'used by one pod only',
+    { claim: () => bound({ accessModes: ['ReadWriteOncePod'] }), volume: () => ({ metadata: { name: 'pv' } }) },
+    [[using('q'), 'a']],
+    none('3 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'),
+  ],
+];
+for (const [name, deps, running, wanted] of volumeCases)
+  test(`volumes: ${name}`, () => assert.equal(outcome({ nodes: zones, pod: using('p'), running, deps }), wanted));
