@@ -16,15 +16,20 @@ export function sameSubsets(
   b: readonly EndpointSubset[] | undefined = [],
 ): boolean {
   if (deepEqual(a, b)) return true;
-  return countsOf(a) === countsOf(b) && canonicalText(a) === canonicalText(b);
+  return outlineOf(a) === outlineOf(b) && canonicalText(a) === canonicalText(b);
 }
 
-/** How many there are of each: most that differ do so here, and thousands are quickly counted. */
-function countsOf(subsets: readonly EndpointSubset[]): string {
-  const counts = subsets.map((s) =>
-    [s.addresses, s.notReadyAddresses, s.ports].map((list) => list?.length ?? 0).join(),
-  );
-  return counts.sort().join(';');
+/** The addresses alone: most that differ do so here, and there may be a thousand. */
+function outlineOf(subsets: readonly EndpointSubset[]): string {
+  const ips = (list: readonly EndpointAddress[] = []): string =>
+    list
+      .map(({ ip }) => ip)
+      .sort()
+      .join();
+  return subsets
+    .map((s) => `${ips(s.addresses)} ${ips(s.notReadyAddresses)}`)
+    .sort()
+    .join(';');
 }
 
 function canonicalText(subsets: readonly EndpointSubset[]): string {
