@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { formatTime } from '../api/time.ts';
 import type { ControllerRevision, StatefulSet } from '../api/gen/apps-v1.ts';
-import { formatTime } from '../api/time.ts';
 import { ControllerRevisions, Pods, ResourceQuotas, StatefulSets } from '../api/gen/resources.ts';
 import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
