@@ -69,7 +69,7 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   const { collectFlags } = await import('./kubelet-flags.ts');
   const { loadConfiguration } = await import('../kubelet/configuration/load.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const { PreflightError } = await import('../cluster/instance/preflight.ts');
+  const { PreflightError } = await import('../cluster/preflight-error.ts');
   const { createNodeFiles } = await import('../platform/node/files.ts');
   const files = createNodeFiles();
   const given = await configFile(files, flags);

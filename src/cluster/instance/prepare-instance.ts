@@ -6,7 +6,8 @@ import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } 
 import { instanceHash, type InstanceOptions } from './instance.ts';
 import { claimRanges, type Ranges } from './range-claims.ts';
 import { reservePort, type PortReservation } from './port-reservation.ts';
-import { checkPrograms, chooseRanges, foreignRoutes, portHolder, PreflightError } from './preflight.ts';
+import { checkPrograms, chooseRanges, foreignRoutes, portHolder } from './preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 const KUBELET_PORT = 10_250;
 

@@ -11,7 +11,7 @@ import { readCertificate } from '../../component-helpers/pki/read-certificate.ts
 import { certificateBlocks } from '../../platform/certificate-blocks.ts';
 import type { TlsOptions } from '../../platform/net.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 import type { JoinToken } from './join-token.ts';
 
 const PATIENCE_MS = 5 * 60_000;
