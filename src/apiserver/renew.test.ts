@@ -94,3 +94,30 @@ test('a renewal passes admission: plugins may refuse and change it', async () =>
     assert.deepEqual((body as Lease).metadata['labels'], admission.includes(changing) ? { a: 'b' } : undefined);
   }
 });
+
+test('renewals share memory with each other, not with events, which stay longer', async () => {
+  const { server, send, request, storage } = await startWithAll();
+  const sharedMemoryOf = async (key: string): Promise<ArrayBufferLike> => {
+    const { buffer, byteLength } = (await storage.store.get(key))!.value;
+    assert.ok(buffer.byteLength > byteLength);
+    return buffer;
+  };
+  const renewals: ArrayBufferLike[] = [];
+  const events: ArrayBufferLike[] = [];
+  for (const name of ['a', 'b']) {
+    await send('POST', path, { metadata: { name }, spec: { holderIdentity: 'a', renewTime: at(0) } });
+    const { body } = (await send('GET', `${path}/${name}`)) as { body: Lease };
+    const object = { ...body, spec: { ...body.spec, renewTime: at(1) } };
+    const parts = {
+      headers: { 'user-agent': 'test/1' },
+      wantsObjects: true,
+      body: { kind: 'object', object },
+    } as const;
+    assert.equal((await answerOf(server.handler(request('PUT', `${path}/${name}`, parts)))).status, 200);
+    renewals.push(await sharedMemoryOf(`/registry/leases/default/${name}`));
+    const involvedObject = { kind: 'Pod', name: 'p', namespace: 'default' };
+    await send('POST', '/api/v1/namespaces/default/events', { metadata: { name }, involvedObject });
+    events.push(await sharedMemoryOf(`/registry/events/default/${name}`));
+  }
+  assert.ok(!renewals.some((memory) => events.includes(memory)));
+});

@@ -1,6 +1,6 @@
 /**
  * Memory for small values that come and go together: they share large pieces, for each buffer of its own takes as much
- * again as half of an event. A piece is freed with its last value.
+ * again as half of an event. A piece is freed with its last value, so values of different lifetimes need an arena each.
  */
 
 const PIECE_BYTES = 64 * 1024;

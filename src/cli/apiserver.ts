@@ -20,7 +20,7 @@ async function run(options: ApiServerOptions): Promise<number> {
   for (const warning of options.warnings) process.stderr.write(`keelson: ${warning}\n`);
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const { createApiServerProcess } = await import('../cluster/alone/api-server-process.ts');
-  const { PreflightError } = await import('../cluster/instance/preflight.ts');
+  const { PreflightError } = await import('../cluster/preflight-error.ts');
   const platform = createNodePlatform({ log: options.log });
   const server = createApiServerProcess(platform, options);
   const stopped = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { isFirstStart } from '../cluster/instance/instance-file.ts';
 import { deriveInstance } from '../cluster/instance/instance.ts';
-import { prepareInstance } from '../cluster/instance/prepare-instance.ts';
+import { prepareServer } from '../cluster/prepare-server.ts';
 import { runInstance, type InstanceRun } from './run-instance.ts';
 
 /** Runs until stopped; resolves to the exit code. */
@@ -14,7 +14,7 @@ export async function runForeground(options: ClusterOptions, logLevel: InstanceR
       const loading = import('../cluster/cluster.ts'); // While programs and files are looked at.
       loading.catch(() => undefined); // Awaited below.
       const first = await isFirstStart(platform.files, options.dataDir);
-      const preparing = progress.phase('machine checked', () => prepareInstance(platform, options));
+      const preparing = progress.phase('machine checked', () => prepareServer(platform, options));
       // A first start waits for programs that tell about the machine: the API server's code is loaded meanwhile.
       if (first) import('../cluster/control-plane/control-plane.ts').catch(() => undefined); // Imported again where it is needed.
       const prepared = await preparing;

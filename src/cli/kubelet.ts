@@ -69,12 +69,12 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   const { collectFlags } = await import('./kubelet-flags.ts');
   const { loadConfiguration } = await import('../kubelet/configuration/load.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const { PreflightError } = await import('../cluster/instance/preflight.ts');
+  const { PreflightError } = await import('../cluster/preflight-error.ts');
   const { createNodeFiles } = await import('../platform/node/files.ts');
   const files = createNodeFiles();
   const given = await configFile(files, flags);
   const flagged = collectFlags(rest);
-  const local = await asUserError(loadConfiguration(files, { ...given, flags: flagged }), given);
+  const local = await asUserError(loadConfiguration(files, { ...given, flags: flagged }));
   if (local.runOnce && flags.kubeconfig !== undefined)
     throw new UserError('--runonce works without an API server: leave out --kubeconfig', 2);
   if (flags.dynamicConfigDir !== undefined && flags.kubeconfig === undefined)
@@ -132,16 +132,12 @@ async function dynamicOf(
 }
 
 /** What flags say is wrong usage, what files say is not. */
-async function asUserError(
-  loading: Promise<KubeletConfigurationV1Beta1>,
-  files: { readonly file?: string; readonly dropInDir?: string },
-): Promise<KubeletConfigurationV1Beta1> {
+async function asUserError(loading: Promise<KubeletConfigurationV1Beta1>): Promise<KubeletConfigurationV1Beta1> {
   const { KubeletConfigurationError } = await import('../kubelet/configuration/decode.ts');
   const { KubeletFlagError } = await import('../kubelet/configuration/flags.ts');
   return await loading.catch((error: unknown) => {
     if (!(error instanceof KubeletConfigurationError)) throw error;
-    const isUsage = error instanceof KubeletFlagError || (files.file ?? files.dropInDir) === undefined;
-    throw new UserError(error.message, isUsage ? 2 : 1);
+    throw new UserError(error.message, error instanceof KubeletFlagError ? 2 : 1);
   });
 }
 

@@ -36,7 +36,10 @@ describe('what a command loads', () => {
   });
 
   it('what reads certificates, at every start, does without the library that makes them', () => {
-    for (const entry of ['apiserver/bootstrap/client-authorities.ts', 'component-helpers/pki/read-certificate.ts'])
+    for (const entry of [
+      'apiserver/bootstrap/cluster-authentication-trust.ts',
+      'component-helpers/pki/read-certificate.ts',
+    ])
       assert.ok(!reachedFrom(entry).has('component-helpers/pki/certificates.ts'), entry);
   });
 

@@ -8,7 +8,7 @@ import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { acquireControlLock, InstanceRunningError, type ControlLock } from '../cluster/instance/control-socket.ts';
 import { controlSocketName, instanceHash } from '../cluster/instance/instance.ts';
 import { createProgress, type Progress } from '../cluster/progress.ts';
-import { PreflightError } from '../cluster/instance/preflight.ts';
+import { PreflightError } from '../cluster/preflight-error.ts';
 import { workingCopy } from '../cluster/store/snapshots.ts';
 import { createNodePlatform, type NodePlatform } from '../platform/node/node-platform.ts';
 import { returnMemoryWhenIdle } from './idle-memory.ts';

@@ -7,7 +7,7 @@ import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { backupStore, openStore } from '../cluster/store/open-store.ts';
-import { PreflightError } from '../cluster/instance/preflight.ts';
+import { PreflightError } from '../cluster/preflight-error.ts';
 import type { Progress } from '../cluster/progress.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';

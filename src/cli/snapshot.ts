@@ -91,7 +91,7 @@ async function withPlatform<T>(work: (platform: Platform) => Promise<T>): Promis
 }
 
 async function inUsersWords(work: () => Promise<void>): Promise<void> {
-  const { PreflightError } = await import('../cluster/instance/preflight.ts');
+  const { PreflightError } = await import('../cluster/preflight-error.ts');
   try {
     await work();
   } catch (error) {

@@ -134,6 +134,7 @@ describe('streams from kubectl to containerd', () => {
       net: platform.net,
       random: platform.random,
       crypto: platform.crypto,
+      clock: platform.clock,
       objects: { get: () => node } as unknown as ObjectStore,
       kubeletTls: () => ({ ...client, caPem: authority.caPem }),
     });

@@ -10,6 +10,8 @@ const cases: readonly [path: string, ...problems: readonly string[]][] = [
   ['/a/b/'],
   ['//', 'segment[0] may not be empty'],
   ['hook', "must start with a '/'"],
+  ['h', "must start with a '/'", 'segment[0] may not be empty'],
+  ['a/b//c', "must start with a '/'", 'segment[0] may not be empty', 'segment[2] may not be empty'],
   ['/a//b', 'segment[1] may not be empty'],
 ];
 

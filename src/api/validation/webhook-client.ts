@@ -43,11 +43,11 @@ export function validateWebhookClient(client: WebhookClient, field: Field): void
   if (service.path !== undefined) validatePath(service.path, place.at('path'));
 }
 
-/** None at all is the root. */
+/** None at all is the root. Of a path without its slash the first character is not looked at, as upstream. */
 function validatePath(path: string, place: Field): void {
   if (path === '' || path === '/') return;
   if (path === '//') return place.invalid(path, 'segment[0] may not be empty');
-  if (!path.startsWith('/')) return place.invalid(path, `must start with a '/'`);
+  if (!path.startsWith('/')) place.invalid(path, `must start with a '/'`);
   for (const [index, step] of path.slice(1).replace(/\/$/, '').split('/').entries()) {
     if (step === '') place.invalid(path, `segment[${index}] may not be empty`);
     else for (const why of isDns1123Subdomain(step)) place.invalid(path, `segment[${index}]: ${why}`);

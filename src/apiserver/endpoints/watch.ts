@@ -124,7 +124,10 @@ export async function serveWatch(
   const contentType = isProtobuf ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json';
   const run = (out: ByteSink): Promise<void> => sink.run(out).finally(leave);
   if (wantsWebSocket(request))
-    return overWebSocket({ request, crypto }, watchMessages(request, isProtobuf), { run, dispose: leave });
+    return overWebSocket({ request, crypto, clock: store.services.clock }, watchMessages(request, isProtobuf), {
+      run,
+      dispose: leave,
+    });
   return {
     kind: 'stream',
     status: 200,

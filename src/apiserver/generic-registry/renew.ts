@@ -44,7 +44,7 @@ export async function renewObject(store: GenericStore, request: RenewRequest): P
   if (refusing !== undefined) await refusing;
   const judging = admission.validate(attributes);
   if (judging !== undefined) await judging;
-  const outcome = await putObject(store, { key, object, expect: cell.revision, created: false, shortLived: true });
+  const outcome = await putObject(store, { key, object, expect: cell.revision, created: false, life: 'renewed' });
   return 'lost' in outcome ? undefined : outcome;
 }
 

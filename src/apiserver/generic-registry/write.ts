@@ -5,7 +5,7 @@ import { statusFailure } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
 import { type AdmissionAttributes, type AdmissionOperation, newReinvocation } from '../admission/contract.ts';
 import type { RequestContext } from '../request-context.ts';
-import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import type { RevisionCell, ShortLife } from '../watch-cache/revision-cell.ts';
 import { encodeStored, RevisionCell as Cell, withResourceVersion } from '../watch-cache/revision-cell.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 
@@ -40,8 +40,8 @@ export interface PutObject {
   readonly object: KubernetesObject;
   readonly expect: number;
   readonly created: boolean;
-  /** The next revision is seconds away. */
-  readonly shortLived?: boolean;
+  /** Absent: it stays until somebody changes it, or for the time its definition says. */
+  readonly life?: ShortLife;
 }
 
 /** etcd's limit, 1.5 MiB, for every store: an object that fits one fits all. Upstream answers 500 with the same text. */
@@ -53,8 +53,8 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   const stored = converting instanceof Promise ? await converting : converting;
   const { ttlSeconds } = store.definition;
   // What goes by itself after a while (events) is many, and most of it is read as bytes or not at all.
-  const seldomRead = ttlSeconds !== undefined;
-  const value = encodeStored(stored, { seldomRead, shortLived: seldomRead || put.shortLived === true });
+  const life = ttlSeconds === undefined ? put.life : 'expiring';
+  const value = encodeStored(stored, life);
   if (value.length > maxValueBytes)
     throw statusFailure(413, 'RequestEntityTooLarge', 'etcdserver: request is too large');
   const result = await store.services.store.put({
@@ -69,7 +69,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   }
   const isStoredForm = store.definition === store.stored;
   const ofRevision = (object: KubernetesObject): KubernetesObject => withResourceVersion(object, result.revision);
-  if (seldomRead && isStoredForm) return { object: ofRevision(put.object), created: put.created };
+  if (life === 'expiring' && isStoredForm) return { object: ofRevision(put.object), created: put.created };
   let cell = store.cache.get(put.key);
   if (cell?.revision !== result.revision) cell = new Cell(put.key, result.revision, value);
   if (!cell.isDecoded) cell.adopt(ofRevision(stored));

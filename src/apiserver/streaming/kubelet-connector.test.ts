@@ -62,6 +62,7 @@ async function createFixture(
     net: platform.net,
     random: platform.random,
     crypto: platform.crypto,
+    clock: platform.clock,
     objects: objectsWith(slices),
     kubeletTls: () => ({}),
   });
@@ -218,6 +219,7 @@ test('a kubelet that is away is a 500 that names it', async () => {
     net: platform.net,
     random: platform.random,
     crypto: platform.crypto,
+    clock: platform.clock,
     objects: objectsWith(),
     kubeletTls: () => ({}),
   });

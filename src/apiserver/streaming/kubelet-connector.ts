@@ -9,6 +9,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import { badRequest } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { openTunnel, isUpgradeRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpAnswer, Net, TlsOptions } from '../../platform/net.ts';
 import type { Random } from '../../platform/random.ts';
@@ -29,6 +30,7 @@ export interface KubeletConnectorDeps {
   readonly objects: ObjectStore;
   readonly random: Random;
   readonly crypto: CryptoPort;
+  readonly clock: Clock;
   /** The certificate kubelets know the API server by, and what their own is verified against. Asked for at every call. */
   readonly kubeletTls: () => TlsOptions;
   /** Kinds of node addresses in the order they are tried; absent: what is reached best from here first. */
@@ -94,7 +96,7 @@ async function podLogs(deps: KubeletConnectorDeps, pod: Pod, { request }: Kubele
   };
   const form = logMessages(request);
   if (wantsWebSocket(request) && form !== undefined)
-    return overWebSocket({ request, crypto: deps.crypto }, form, { run, dispose: () => answer.cancel() });
+    return overWebSocket({ ...deps, request }, form, { run, dispose: () => answer.cancel() });
   return { kind: 'stream', status: 200, headers: { 'content-type': 'text/plain' }, run };
 }
 

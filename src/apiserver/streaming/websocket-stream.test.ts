@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiRequest } from '../../api/transport.ts';
 import { createDuplexPair } from '../../platform/sim/streams.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { startTestServer } from '../server-fixture.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { logMessages, overWebSocket, wantsWebSocket, watchMessages, type MessageForm } from './websocket-stream.ts';
@@ -25,11 +26,13 @@ const asking = (protocols?: string, change: Partial<ApiRequest> = {}): ApiReques
   ...change,
 });
 
+const deps = { crypto: { webcrypto: crypto }, clock: new VirtualClock() };
+
 /** Head and messages of an answer of these pieces, and whether it was disposed of. */
 async function received(request: ApiRequest, form: MessageForm, pieces: readonly string[]) {
   const [client, server] = createDuplexPair();
   let disposed = false;
-  const answer = overWebSocket({ request, crypto: { webcrypto: crypto } }, form, {
+  const answer = overWebSocket({ ...deps, request }, form, {
     async run(sink) {
       for (const piece of pieces) await sink.write(Buffer.from(piece, 'latin1'));
     },
@@ -109,16 +112,63 @@ test('the server answers a watch over a WebSocket', async () => {
   assert.equal(answer.kind, 'upgrade');
 });
 
-test('the answer to a client that closes ends with its connection', async () => {
+const close = Buffer.from([0x88, 0x80, 0, 0, 0, 0]);
+
+test('nothing follows our answer to the close of a client, and its connection ends', async () => {
   const [client, server] = createDuplexPair();
-  const ended = Promise.withResolvers<void>();
-  const answer = overWebSocket({ request: asking(), crypto: { webcrypto: crypto } }, watchMessages(asking(), false), {
-    run: () => server.closed.then(ended.resolve),
+  const closing = Promise.withResolvers<void>();
+  let late: Promise<void> | undefined;
+  const slow: Duplex = {
+    ...server,
+    async write(chunk) {
+      await server.write(chunk);
+      if (typeof chunk === 'string' || chunk[0] !== 0x88) return;
+      closing.resolve();
+      await late?.catch(() => undefined);
+    },
+  };
+  let disposed = 0;
+  const answer = overWebSocket({ ...deps, request: asking() }, watchMessages(asking(), false), {
+    async run(sink) {
+      await sink.write('one\n');
+      late = closing.promise.then(() => sink.write('late\n'));
+      await assert.rejects(late, /has closed its WebSocket/);
+    },
+    dispose: () => void disposed++,
+  });
+  const accepted = answer.kind === 'upgrade' && answer.accept(slow);
+  await client.write(close);
+  const chunks: Uint8Array[] = [];
+  const reading = (async () => {
+    for await (const chunk of client.incoming) chunks.push(chunk);
+  })();
+  await assert.rejects(reading, { code: 'ECONNRESET' });
+  const all = Buffer.concat(chunks);
+  assert.deepEqual(framesOf(all.subarray(all.indexOf('\r\n\r\n') + 4)), [[1, 'one\n'], closed]);
+  await accepted;
+  await server.closed;
+  assert.equal(disposed, 1);
+});
+
+test('a client that closes and reads nothing is dropped after a second', async () => {
+  const [client, server] = createDuplexPair();
+  const clock = new VirtualClock();
+  const full = Promise.withResolvers<void>();
+  const answer = overWebSocket({ ...deps, clock, request: asking() }, watchMessages(asking(), false), {
+    async run(sink) {
+      for (let count = 0; ; count++) {
+        if (count === 15) full.resolve(); // with the head as many chunks as wait for a reader
+        await sink.write('more\n');
+      }
+    },
     dispose: () => undefined,
   });
-  if (answer.kind === 'upgrade') void answer.accept(server);
-  await client.write(Buffer.from([0x88, 0x80, 0, 0, 0, 0]));
-  await ended.promise;
+  const accepted = answer.kind === 'upgrade' ? answer.accept(server) : undefined;
+  await full.promise;
+  await client.write(close);
+  await clock.drive(accepted!);
+  await server.closed;
+  assert.equal(clock.monotonicMs(), 1000);
 });
 
 test('without a key there is no WebSocket, and nothing is left behind', () => {
@@ -126,7 +176,7 @@ test('without a key there is no WebSocket, and nothing is left behind', () => {
   const request = asking(undefined, { headers: { connection: 'upgrade', upgrade: 'websocket' } });
   const answer = { run: () => Promise.resolve(), dispose: () => void (disposed = true) };
   assert.throws(
-    () => overWebSocket({ request, crypto: { webcrypto: crypto } }, watchMessages(request, false), answer),
+    () => overWebSocket({ ...deps, request }, watchMessages(request, false), answer),
     /missing Sec-WebSocket-Key/,
   );
   assert.equal(disposed, true);

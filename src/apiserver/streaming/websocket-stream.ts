@@ -9,6 +9,7 @@ import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
 import { badRequest } from '../../api/status-error.ts';
 import { acceptHead, frameOf, opcodes } from '../../base/websocket-frames.ts';
 import { isUpgradeRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { ByteSink, Duplex } from '../../platform/streams.ts';
 import { readMessages, sendClose } from './websocket-server.ts';
@@ -29,6 +30,8 @@ export interface MessageForm {
 const normalClosure = 1000;
 const tokenProtocol = 'base64url.bearer.authorization.k8s.io.';
 const lengthBytes = 4;
+/** A client that has left may read nothing any more. */
+const closeMs = 1000;
 
 /** Whether a request asks for an answer over a WebSocket. */
 export function wantsWebSocket({ method, headers, wantsUpgrade }: ApiRequest): boolean {
@@ -79,9 +82,19 @@ function* prefixed(piece: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** The answer over the client's WebSocket. `dispose` ends what stands behind it when no connection comes about. */
+/** Whose WebSocket it is, and what it takes. */
+interface WebSocketCall {
+  readonly request: ApiRequest;
+  readonly crypto: Pick<CryptoPort, 'webcrypto'>;
+  readonly clock: Clock;
+}
+
+/**
+ * The answer over the client's WebSocket. `dispose` ends what stands behind it when no connection comes about or the client
+ * leaves; it may be called twice.
+ */
 export function overWebSocket(
-  { request, crypto }: { readonly request: ApiRequest; readonly crypto: Pick<CryptoPort, 'webcrypto'> },
+  { request, crypto, clock }: WebSocketCall,
   form: MessageForm,
   answer: Pick<StreamResponse, 'run'> & { dispose(): void },
 ): ApiResponse {
@@ -96,12 +109,13 @@ export function overWebSocket(
       try {
         await client.write(await acceptHead({ key, protocol: form.protocol }, crypto.webcrypto));
         if (form.greets) await client.write(frameOf(form.opcode, new Uint8Array()));
-        const finished = answer.run(sinkTo(client, form)).then(() => true);
+        const sink = new MessageSink(client, form);
+        const finished = answer.run(sink).then(() => true);
         const left = untilClosed(client).then(() => false);
-        const whole = await Promise.race([finished, left]);
-        await sendClose(client, normalClosure);
-        // The answer of a client that has left ends with its connection.
-        if (!whole) client.destroy();
+        if (await Promise.race([finished, left])) return await sendClose(client, normalClosure);
+        sink.isClosed = true;
+        answer.dispose();
+        await closeToo(client, clock);
         await finished;
       } catch {
         client.destroy();
@@ -112,14 +126,38 @@ export function overWebSocket(
   };
 }
 
-function sinkTo(client: Duplex, { opcode, messages }: MessageForm): ByteSink {
-  return {
-    write(chunk) {
-      const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-      return client.write(Buffer.concat([...messages(piece)].map((message) => frameOf(opcode, message))));
-    },
-    end: () => Promise.resolve(), // the close tells
-  };
+class MessageSink implements ByteSink {
+  /** Nothing goes out any more: after a close there are no messages. */
+  isClosed = false;
+  readonly #client: Duplex;
+  readonly #form: MessageForm;
+
+  constructor(client: Duplex, form: MessageForm) {
+    this.#client = client;
+    this.#form = form;
+  }
+
+  write(chunk: Uint8Array | string): Promise<void> {
+    if (this.isClosed) return Promise.reject(new Error('the client has closed its WebSocket'));
+    const { opcode, messages } = this.#form;
+    const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    return this.#client.write(Buffer.concat([...messages(piece)].map((message) => frameOf(opcode, message))));
+  }
+
+  end(): Promise<void> {
+    return Promise.resolve(); // the close tells
+  }
+}
+
+/** Answers the client's close by ours, and drops the connection once it is on its way or the client's time is over. */
+async function closeToo(client: Duplex, clock: Clock): Promise<void> {
+  const cancel = clock.setTimer(closeMs, () => client.destroy());
+  try {
+    await sendClose(client, normalClosure);
+  } finally {
+    cancel();
+    client.destroy();
+  }
 }
 
 async function untilClosed(client: Duplex): Promise<void> {

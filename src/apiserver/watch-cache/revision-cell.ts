@@ -23,25 +23,23 @@ const headLimit = 512;
  */
 const encoded = new WeakMap<Uint8Array, KubernetesObject>();
 
-/** What goes by itself after a while, or is replaced all the time: many small values that come and go together. */
-const shared = new ByteArena();
+/**
+ * How small values go, many at about the age of their neighbours. `renewed`: the next revision is seconds away.
+ * `expiring`: by themselves after a while (events), and until then nobody asks for the object.
+ */
+export type ShortLife = 'renewed' | 'expiring';
 
-/** What becomes of stored bytes. */
-export interface StoredUse {
-  /** Nobody asks for the object (events): it is not kept with the bytes. */
-  readonly seldomRead?: boolean;
-  /** The bytes are soon no longer those of the newest revision: they share memory with others. */
-  readonly shortLived?: boolean;
-}
+/** One for each: a value that stays for an hour would keep the whole piece that it shares with those of seconds. */
+const arenas: Readonly<Record<ShortLife, ByteArena>> = { renewed: new ByteArena(), expiring: new ByteArena() };
 
 /**
  * Stored bytes of an object: kind, apiVersion and metadata first, no resourceVersion. The object must be what a reader of
- * the bytes gets and must not change any more: the cell of these bytes shares it, unless it is `seldomRead`.
+ * the bytes gets and must not change any more: the cell of these bytes shares it, unless it is `expiring`.
  */
-export function encodeStored(object: KubernetesObject, { seldomRead, shortLived }: StoredUse = {}): Uint8Array {
+export function encodeStored(object: KubernetesObject, life?: ShortLife): Uint8Array {
   const text = textOf(object);
-  const bytes = shortLived === true ? shared.encode(text) : inOwnMemory(text);
-  if (seldomRead !== true) encoded.set(bytes, object);
+  const bytes = life === undefined ? inOwnMemory(text) : arenas[life].encode(text);
+  if (life !== 'expiring') encoded.set(bytes, object);
   return bytes;
 }
 

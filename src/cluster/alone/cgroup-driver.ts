@@ -9,7 +9,7 @@ import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import type { Cgroups } from '../../platform/cgroups.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** Who is asked. */
 export interface CgroupDriverDeps {

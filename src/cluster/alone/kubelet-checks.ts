@@ -1,7 +1,7 @@
 /** What a kubelet looks at before it starts, and what it does to its own process. Upstream: run in cmd/kubelet/app/server.go. */
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** The kernel's values that `protectKernelDefaults` asks for. */
 const KERNEL_VALUES: Readonly<Record<string, string>> = {

@@ -18,7 +18,7 @@ import { createAbsentClient, createKubeletClients, type KubeletClients } from '.
 import { checkMachine, placeProcess } from './kubelet-checks.ts';
 import { startKubeletServers, type KubeletServers } from './kubelet-servers.ts';
 import { createClusterNode, type ClusterNode, type NodeDeps } from '../node/node.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** What flags alone say. */
 export interface KubeletProcessOptions {

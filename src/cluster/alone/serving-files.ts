@@ -13,7 +13,7 @@ import { certificateBlocks } from '../../platform/certificate-blocks.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpServer, SniCertificate } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** Paths; '' is not followed. */
 export interface ServingFiles {

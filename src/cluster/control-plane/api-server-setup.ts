@@ -33,7 +33,7 @@ import { createWebhookClient, type WebhookClient } from '../../apiserver/webhook
 import type { WebhookTarget } from '../../apiserver/webhook/webhook-target.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** The parts options decide about. */
 export interface ApiServerSetup {

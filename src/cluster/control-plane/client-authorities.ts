@@ -1,5 +1,5 @@
 /** Whom the API server vouches for, of its certificates and options. */
-import type { ClientAuthorities } from '../../apiserver/bootstrap/client-authorities.ts';
+import type { ClientAuthorities } from '../../apiserver/bootstrap/cluster-authentication-trust.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 
 interface AuthoritySources {

@@ -22,7 +22,7 @@ import {
 import { createEndpointLeases } from '../../apiserver/bootstrap/endpoint-leases.ts';
 import { startIdentityLease } from '../../apiserver/bootstrap/identity-lease.ts';
 import { COMPACTION_PERIOD_MS } from '../../apiserver/compaction.ts';
-import { createClientAuthoritiesKeeper } from '../../apiserver/bootstrap/client-authorities.ts';
+import { createClientAuthoritiesKeeper } from '../../apiserver/bootstrap/cluster-authentication-trust.ts';
 import { bootstrapNodeJoin } from '../../apiserver/bootstrap/node-join.ts';
 import { publishStorageVersions, recordsStorageVersions } from '../../apiserver/bootstrap/storage-versions.ts';
 import { bootstrapServerJoin } from '../../apiserver/bootstrap/server-join.ts';

@@ -96,6 +96,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       objects,
       random: platform.random,
       crypto: platform.crypto,
+      clock: platform.clock,
       kubeletTls: deps.kubeletTls,
       ...(settings.kubeletAddressTypes && { addressTypes: settings.kubeletAddressTypes }),
     }),

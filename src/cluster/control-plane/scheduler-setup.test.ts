@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { loadSchedulerSetup } from './scheduler-setup.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 const HEAD = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n';
 

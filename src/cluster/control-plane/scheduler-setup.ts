@@ -6,7 +6,7 @@ import { readSchedulerConfig } from '../../scheduler/config/read-config.ts';
 import type { ExtenderConfig } from '../../scheduler/config/read-extenders.ts';
 import type { SchedulerConfig } from '../../scheduler/config/scheduler-config.ts';
 import { createExtender, type Extender } from '../../scheduler/extenders/extender.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** What the built-in scheduler is told. */
 export interface SchedulerSetup {

@@ -3,7 +3,7 @@
  * is in an etcd this server runs itself. The members last seen are kept too, so that a start finds the others.
  */
 import type { Files } from '../../platform/files.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** The kept facts. */
 export interface EtcdFile {

@@ -13,7 +13,7 @@ import type { EtcdMember } from '../../storage/etcd/etcd-table.ts';
 import { createEtcdMembers, type EtcdMembers } from '../../storage/etcd/members.ts';
 import { StoreError } from '../../storage/store.ts';
 import { hostAddresses } from '../instance/host-address.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 import { readEtcdFile, writeEtcdFile, type EtcdFile } from './etcd-file.ts';
 import { createEtcdProcess, etcdDataDir, type EtcdProcess } from './etcd-process.ts';
 

@@ -7,7 +7,7 @@
 import type { Platform } from '../../platform/platform.ts';
 import { createEtcdMembers } from '../../storage/etcd/members.ts';
 import { etcdConfig } from '../store/open-store.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 import type { EtcdStoreChoice } from '../store/store-options.ts';
 import { readEtcdFile, writeEtcdFile } from './etcd-file.ts';
 import { endEtcd, etcdDataDir } from './etcd-process.ts';

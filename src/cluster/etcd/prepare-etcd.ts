@@ -7,7 +7,8 @@ import type { ClusterOptions } from '../cluster-options.ts';
 import { hostAddress } from '../instance/host-address.ts';
 import type { InstanceFile } from '../instance/instance-file.ts';
 import type { JoinedServer } from '../join/server-material.ts';
-import { PreflightError, requireProgram } from '../instance/preflight.ts';
+import { requireProgram } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 import { readEtcdFile, writeEtcdFile } from './etcd-file.ts';
 
 /** What was settled. */

@@ -3,7 +3,7 @@
  * later starts may not contradict it where pods or objects depend on it.
  */
 import type { Files } from '../../platform/files.ts';
-import { PreflightError } from './preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** The kept decisions. */
 export interface InstanceFile {

@@ -5,14 +5,7 @@
 import { cidrsOverlap, parseCidr, rangesOf, type Cidr } from '../../base/cidr.ts';
 import type { Exec } from '../../platform/exec.ts';
 import type { Files } from '../../platform/files.ts';
-
-/** The machine is not fit; the text is for the user. */
-export class PreflightError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'PreflightError';
-  }
-}
+import { PreflightError } from '../preflight-error.ts';
 
 /** A program and the Debian package that brings it. */
 const PROGRAMS: readonly (readonly [program: string, debianPackage: string])[] = [

@@ -1,12 +1,12 @@
-/** Looks at the machine and the data directory before a start, and settles every choice. */
+/** Looks at the machine before a start, and settles the names, ranges and ports of an instance. */
 import type { Platform } from '../../platform/platform.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
-import { prepareOwnEtcd } from '../etcd/prepare-etcd.ts';
-import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } from './instance-file.ts';
+import { checkAgainst, writeInstanceFile, type InstanceFile } from './instance-file.ts';
 import { instanceHash, type InstanceOptions } from './instance.ts';
 import { claimRanges, type Ranges } from './range-claims.ts';
 import { reservePort, type PortReservation } from './port-reservation.ts';
-import { checkPrograms, chooseRanges, foreignRoutes, portHolder, PreflightError } from './preflight.ts';
+import { checkPrograms, chooseRanges, foreignRoutes, portHolder } from './preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 const KUBELET_PORT = 10_250;
 
@@ -16,19 +16,15 @@ export interface PreparedInstance {
   readonly cniBinDirs: readonly string[];
   /** Held until the kubelet's server takes its place. */
   readonly kubeletPort: PortReservation;
-  /** The state is in an etcd of this server's own. */
-  readonly ownEtcd: boolean;
 }
 
-/** Checks and settles. Throws `PreflightError`. */
-export async function prepareInstance(platform: Platform, asked: ClusterOptions): Promise<PreparedInstance> {
+/** Checks and settles; `kept`: what an earlier start has. Throws `PreflightError`. */
+export async function prepareInstance(
+  platform: Platform,
+  options: ClusterOptions,
+  kept: InstanceFile | undefined,
+): Promise<PreparedInstance> {
   const { files } = platform;
-  await makeDataDir(platform, asked.dataDir);
-  const kept = await readInstanceFile(files, asked.dataDir);
-  if (kept?.servers !== undefined)
-    throw new PreflightError(`${asked.dataDir} is of a machine that joined a cluster; start it with keelson agent`);
-  const etcd = await prepareOwnEtcd(platform, asked, kept);
-  const options = asJoined(asked, etcd?.joined ?? kept);
   if (kept !== undefined) checkAgainst(kept, options, options.dataDir);
   const cniBinDirs = options.disableAgent === true ? [] : await checkPrograms(files, programsOf(options));
   const holder = await portHolder(files, options.httpsPort);
@@ -65,18 +61,7 @@ export async function prepareInstance(platform: Platform, asked: ClusterOptions)
     },
     cniBinDirs,
     kubeletPort,
-    ownEtcd: etcd !== undefined,
   };
-}
-
-/** A server that joins another's cluster takes what the cluster has, whatever its own defaults are. */
-function asJoined(
-  options: ClusterOptions,
-  cluster: Pick<InstanceFile, 'clusterCidr' | 'serviceCidr' | 'clusterDomain' | 'cni' | 'dns'> | undefined,
-): ClusterOptions {
-  if (options.etcd?.join === undefined || cluster === undefined) return options;
-  const { clusterCidr, serviceCidr, clusterDomain, cni, dns } = cluster;
-  return { ...options, clusterCidr, serviceCidr, clusterDomain, ...(cni && { cni }), ...(dns && { dns }) };
 }
 
 /** What a node with these choices runs itself. */

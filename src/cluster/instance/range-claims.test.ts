@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { createNodeClock } from '../../platform/node/clock.ts';
 import { createSimCrypto } from '../../platform/sim/crypto.ts';
 import { createMemoryFiles } from '../../platform/sim/files.ts';
-import { chooseRanges, PreflightError } from './preflight.ts';
+import { chooseRanges } from './preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 import { claimRanges } from './range-claims.ts';
 
 async function setUp(...dataDirs: readonly string[]) {

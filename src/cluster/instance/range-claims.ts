@@ -9,7 +9,7 @@ import { createServer, type Server } from 'node:net';
 import { rangesOf } from '../../base/cidr.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { instanceHash } from './instance.ts';
-import { PreflightError } from './preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** The ranges of one instance, each perhaps of two families. */
 export interface Ranges {

@@ -1,15 +1,17 @@
 /**
- * A machine finds its cluster: reads `cluster-info` from a server it cannot trust yet, checks that the authority in it has
- * the pinned key, and then, with that authority and the token, the settings all nodes share. Upstream: kubeadm's token
- * discovery and kubelet-config.
+ * A machine finds its cluster: reads `cluster-info` from a server it cannot trust yet, trusts of the authorities in it those
+ * that have a pinned key, and then, with them and the token, reads the settings all nodes share. Others beside them count
+ * only when a server that has a certificate of these says the same. Upstream: kubeadm's token discovery and kubelet-config.
  */
 import { parse } from 'yaml';
 import { isReason, StatusError } from '../../api/status-error.ts';
 import { ConfigMaps } from '../../api/gen/resources.ts';
 import { createRestClient } from '../../client/rest-client.ts';
 import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
+import { certificateBlocks } from '../../platform/certificate-blocks.ts';
+import type { TlsOptions } from '../../platform/net.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 import type { JoinToken } from './join-token.ts';
 
 const PATIENCE_MS = 5 * 60_000;
@@ -50,25 +52,27 @@ export async function discoverCluster(
 }
 
 async function trustedAuthority(deps: Deps, server: string, { caHashes }: JoinToken): Promise<string> {
-  const stranger = createRestClient({
-    ...deps,
-    server,
-    tls: { insecureSkipVerify: true },
-    timeoutMs: ANSWER_MS,
-    userAgent: 'keelson-agent',
-  });
-  const info = await stranger.resource(ConfigMaps).get({ namespace: 'kube-public', name: 'cluster-info' });
-  const encoded = authorityOf(info.data?.['kubeconfig'] ?? '');
-  const caPem = Buffer.from(encoded, 'base64').toString('utf8');
-  if (!caHashes.includes(publicKeyHashOf(deps, caPem)))
-    throw new PreflightError('its certificate authority is not the one the token was made for');
-  return caPem;
+  const published = await publishedAuthority(deps, server, { insecureSkipVerify: true });
+  const pinned = pinnedCertificates(deps, published, caHashes);
+  if (pinned === '') throw new PreflightError('its certificate authority is not the one the token was made for');
+  if (pinned === published) return pinned;
+  const confirmed = await publishedAuthority(deps, server, { caPem: pinned });
+  if (confirmed !== published)
+    throw new PreflightError('what it publishes over the verified connection is not what it published before');
+  return confirmed;
 }
 
-/** '' of what is no certificate. */
-function publicKeyHashOf(deps: Deps, pem: string): string {
+async function publishedAuthority(deps: Deps, server: string, tls: TlsOptions): Promise<string> {
+  const stranger = createRestClient({ ...deps, server, tls, timeoutMs: ANSWER_MS, userAgent: 'keelson-agent' });
+  const info = await stranger.resource(ConfigMaps).get({ namespace: 'kube-public', name: 'cluster-info' });
+  return Buffer.from(authorityOf(info.data?.['kubeconfig'] ?? ''), 'base64').toString('utf8');
+}
+
+/** '' where there is none, or something that is no certificate. */
+function pinnedCertificates(deps: Deps, pem: string, hashes: readonly string[]): string {
   try {
-    return readCertificate(deps, pem).publicKeyHash;
+    const isPinned = (block: string): boolean => hashes.includes(readCertificate(deps, block).publicKeyHash);
+    return certificateBlocks(pem).filter(isPinned).join('');
   } catch {
     return '';
   }

@@ -7,7 +7,8 @@ import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } 
 import { deriveInstance, type Instance } from '../instance/instance.ts';
 import { claimRanges } from '../instance/range-claims.ts';
 import type { PortReservation } from '../instance/port-reservation.ts';
-import { checkPrograms, chooseRanges, foreignRoutes, PreflightError } from '../instance/preflight.ts';
+import { checkPrograms, chooseRanges, foreignRoutes } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 import { holdKubeletPort, holdPort, makeDataDir, ownDevices, programsOf } from '../instance/prepare-instance.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';

@@ -12,7 +12,7 @@ import type { Instance } from '../instance/instance.ts';
 import { kubeconfigJson } from '../kubeconfig.ts';
 import type { NodeConnection } from '../node/node-connection.ts';
 import { createNodeCertificate } from '../node/node-certificate.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** Whom to trust and how to begin. */
 export interface RemoteConnectionConfig {

@@ -7,7 +7,7 @@ import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 import { SERVER_JOIN_PATH } from '../../apiserver/bootstrap/server-join.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { readEtcdFile } from '../etcd/etcd-file.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';
 import type { JoinToken } from './join-token.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createInProcessClient } from '../../client/in-process-transport.ts';
+import { createAuthority } from '../../component-helpers/pki/certificates.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createNodeCertificate } from './node-certificate.ts';
 
@@ -24,4 +25,21 @@ test('what the node asks for in vain is counted, and what it has bears the time 
   await clock.drive(ensured);
   await metrics.expose();
   assert.equal(metrics.value('kubelet_certificate_manager_client_ttl_seconds'), undefined);
+});
+
+test('the time a certificate lasts is told as it passes, and after its end is negative', async () => {
+  const platform = createSimPlatform();
+  const { clock, metrics, crypto, random } = platform;
+  const deps = { crypto, random, nowMs: () => clock.nowMs() };
+  const given = await clock.drive(createAuthority(deps, 'system:node:n', 60_000));
+  const config = { kind: 'kubelet-server', nodeName: 'n', dir: '/pki', given } as const;
+  const manager = createNodeCertificate(platform, config, () => assert.fail('nothing is asked for'));
+  const stop = new AbortController();
+  await clock.drive(manager.ensure(stop.signal));
+  for (const seconds of [60, 10, -40]) {
+    await metrics.expose();
+    assert.equal(metrics.value('kubelet_certificate_manager_server_ttl_seconds'), seconds);
+    await clock.advance(50_000);
+  }
+  stop.abort();
 });

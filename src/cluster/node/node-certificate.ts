@@ -104,9 +104,9 @@ const RENEW_ERRORS = {
   },
 } as const;
 
-/** Read when asked for; of a certificate seen first, at the next time. Returns what ends it. */
+/** Tells when asked for. Returns what ends it. */
 function exposeTimeToLive(
-  { clock, crypto, metrics, log }: Platform,
+  { clock, crypto, metrics }: Platform,
   kind: NodeCertificateConfig['kind'],
   manager: CertificateManager,
 ): () => void {
@@ -115,19 +115,12 @@ function exposeTimeToLive(
     name: `kubelet_certificate_manager_${side}_ttl_seconds`,
     help: `Shortest TTL (in seconds) of the Kubelet's ${side} certificate. Infinite without one, negative after its end.`,
   });
-  let known: { readonly pair: KeyPairPem; readonly notAfterMs?: number } | undefined;
+  let known: { readonly pair: KeyPairPem; readonly notAfterMs: number } | undefined;
   const end = metrics.beforeExpose(() => {
     const pair = manager.current();
-    if (pair !== undefined && known?.pair !== pair) {
-      known = { pair };
-      try {
-        known = { pair, notAfterMs: readCertificate({ crypto }, pair.certPem).notAfterMs };
-      } catch (error) {
-        log.warn('cannot read the own certificate', { err: error });
-      }
-    }
-    const notAfterMs = pair === undefined ? Infinity : known?.notAfterMs;
-    if (notAfterMs !== undefined) gauge.set((notAfterMs - clock.nowMs()) / 1000);
+    if (known?.pair !== pair)
+      known = pair && { pair, notAfterMs: readCertificate({ crypto }, pair.certPem).notAfterMs };
+    gauge.set(((known?.notAfterMs ?? Infinity) - clock.nowMs()) / 1000);
   });
   return () => {
     end();

@@ -1,7 +1,7 @@
 /** Puts encryption at rest in front of a store, by an EncryptionConfiguration file that may change while we run. */
 import type { Platform } from '../../platform/platform.ts';
 import type { Store } from '../../storage/store.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 
 /** Upstream looks at the file so often. */
 const RELOAD_MS = 60_000;

@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { EtcdStoreOptions } from '../../storage/etcd/etcd-store.ts';
 import { StoreError, type Store } from '../../storage/store.ts';
 import { encryptStore, type EncryptionChoice } from './encryption.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 import type { EtcdStoreChoice, StoreChoice } from './store-options.ts';
 
 /** What is opened: `file` is for SQLite. */

@@ -14,7 +14,7 @@ import { StoreError } from '../../storage/store.ts';
 import { acquireControlLock, requestControl } from '../instance/control-socket.ts';
 import { restoreOwnEtcd } from '../etcd/own-snapshots.ts';
 import { controlSocketName, instanceHash } from '../instance/instance.ts';
-import { PreflightError } from '../instance/preflight.ts';
+import { PreflightError } from '../preflight-error.ts';
 import { etcdConfig } from './open-store.ts';
 import type { EtcdStoreChoice } from './store-options.ts';
 

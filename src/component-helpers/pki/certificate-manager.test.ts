@@ -17,10 +17,12 @@ async function setUp() {
   const names = { commonName: 'system:node:n', organizations: ['system:nodes'] };
   let ipAddresses: readonly string[] = ['192.0.2.1'];
   let signs = true;
+  let readable = true;
   const asked: number[] = [];
   const sign = async (pem: string): Promise<string> => {
     asked.push(clock.nowMs());
     if (!signs) throw new Error('denied');
+    if (!readable) return '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
     const spec = { ...names, ipAddresses, usages: ['server' as const], validityMs: LIFE_DAYS * DAY_MS };
     return signRequest(certificates, authority, { pem, spec });
   };
@@ -35,6 +37,7 @@ async function setUp() {
     asked,
     setAddresses: (...addresses: readonly string[]) => void (ipAddresses = addresses),
     setSigns: (now: boolean) => void (signs = now),
+    setReadable: (now: boolean) => void (readable = now),
     endOf: (certPem: string) => readCertificate({ crypto }, certPem).notAfterMs,
   };
 }
@@ -76,6 +79,22 @@ describe('the certificate of a node', () => {
     assert.equal(asked.length, 2);
     const read = readCertificate({ crypto }, manager.current()!.certPem);
     assert.deepEqual(read.ipAddresses, ['192.0.2.1', 'fd00::1']);
+    stop.abort(new Error('stop'));
+    await clock.drive(keeping);
+  });
+
+  it('is asked for again when what was signed cannot be read; meanwhile the old one stays', async () => {
+    const { clock, files, make, asked, setReadable } = await setUp();
+    const manager = make();
+    const stop = new AbortController();
+    const first = await clock.drive(manager.ensure(stop.signal));
+    const keeping = manager.keep(stop.signal);
+    setReadable(false);
+    await clock.runUntil(() => asked.length >= 4, LIFE_DAYS * DAY_MS);
+    assert.equal(manager.current(), first);
+    assert.ok((await files.readText(FILE)).startsWith(first.certPem.trimEnd()));
+    setReadable(true);
+    await clock.runUntil(() => manager.current() !== first, 60_000);
     stop.abort(new Error('stop'));
     await clock.drive(keeping);
   });

@@ -42,7 +42,7 @@ export interface CertificateManagerConfig {
 
 /** The kept certificate. */
 export interface CertificateManager {
-  /** The newest one; undefined before the first. */
+  /** The newest one, which can be read; undefined before the first. */
   current(): KeyPairPem | undefined;
   /** The file with certificate and key. */
   readonly file: string;
@@ -142,6 +142,8 @@ class Manager implements CertificateManager {
   async #renew(signal: AbortSignal): Promise<void> {
     const { requestPem, keyPem } = await createRequest(this.#deps, this.#config.subject());
     const certPem = await this.#deps.sign(requestPem, signal);
+    // Of a certificate that cannot be read nobody would know when to renew it: it is asked for again.
+    readCertificate(this.#deps, certPem);
     const { files } = this.#deps;
     await files.makeDir(this.#config.dir, { mode: 0o700 });
     await files.writeFileAtomic(this.file, `${certPem.trimEnd()}\n${keyPem}`, { mode: 0o600 });

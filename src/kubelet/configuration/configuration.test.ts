@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { KubeletConfigurationError } from './decode.ts';
 import { defaultOf, type FieldTable } from './field-table.ts';
 import { completeConfiguration, FIELDS, type GivenConfiguration } from './fields.ts';
-import { CONFIGURATION_FLAGS } from './flags.ts';
+import { CONFIGURATION_FLAGS, KubeletFlagError } from './flags.ts';
 import { loadConfiguration, type ConfigurationSources } from './load.ts';
 import { KUBELET_DEFAULTS } from '../kubelet-configuration.ts';
 import { settingsOf } from './settings.ts';
@@ -307,6 +308,30 @@ describe('validation', () => {
       message:
         'failed to validate kubelet configuration, error: [invalid configuration: port (--port) 0 must be between 1 and 65535, inclusive, invalid configuration: maxPods (--max-pods) -1 must not be a negative number], path: /c',
     }));
+});
+
+describe('whose fault it is', () => {
+  const good = { '/c': `${HEAD}maxPods: 10` };
+  const bad = { '/c': `${HEAD}port: 0` };
+  const cases: readonly (readonly [string, Parameters<typeof load>, boolean])[] = [
+    ["a flag's without a file", [{}, { flags: { 'max-pods': ['-5'] } }], true],
+    ["a flag's beside a good file", [good, { file: '/c', flags: { 'max-pods': ['-5'] } }], true],
+    ["a flag's that cannot be read", [bad, { file: '/c', flags: { 'max-pods': ['many'] } }], true],
+    ["the file's without flags", [bad, { file: '/c' }], false],
+    ["the file's beside a good flag", [bad, { file: '/c', flags: { 'max-pods': ['5'] } }], false],
+    ["the file's beside a bad flag", [bad, { file: '/c', flags: { 'max-pods': ['-5'] } }], false],
+    ["the file's when there is none", [{}, { file: '/c', flags: { 'max-pods': ['-5'] } }], false],
+  ];
+  for (const [whose, [files, sources], isFlags] of cases)
+    it(whose, () =>
+      assert.rejects(load(files, sources), (error) => {
+        assert.ok(error instanceof KubeletConfigurationError);
+        return error instanceof KubeletFlagError === isFlags;
+      }),
+    );
+
+  it("nobody's where a flag makes good what the file says", async () =>
+    assert.equal((await load(bad, { file: '/c', flags: { port: ['10250'] } })).port, 10_250));
 });
 
 describe('no field is silently ignored', () => {

@@ -51,7 +51,7 @@ function pairs(flag: string, text: string, separator: string): [string, string][
   });
 }
 
-/** A flag whose value cannot be read. */
+/** What is wrong is what flags say: a value that cannot be read, or one that makes a sound configuration a wrong one. */
 export class KubeletFlagError extends KubeletConfigurationError {}
 
 function invalid(flag: string, text: string, why: string): KubeletFlagError {

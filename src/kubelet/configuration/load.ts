@@ -7,7 +7,7 @@ import { parseDurationMs } from '../../api/duration.ts';
 import type { Files } from '../../platform/files.ts';
 import { decodeConfiguration, KubeletConfigurationError } from './decode.ts';
 import { FIELDS, completeConfiguration, type GivenConfiguration, type KubeletConfigurationV1Beta1 } from './fields.ts';
-import { applyFlags } from './flags.ts';
+import { applyFlags, KubeletFlagError } from './flags.ts';
 import { validateConfiguration } from './validate.ts';
 
 /** Where the configuration comes from. */
@@ -20,7 +20,10 @@ export interface ConfigurationSources {
   readonly flags?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Reads, merges and validates. @throws KubeletConfigurationError with everything that is wrong */
+/**
+ * Reads, merges and validates. @throws KubeletConfigurationError with everything that is wrong, a `KubeletFlagError` where
+ * the files alone would do
+ */
 export async function loadConfiguration(
   files: Pick<Files, 'readText' | 'readDir' | 'stat'>,
   { file, dropInDir, flags = {} }: ConfigurationSources,
@@ -28,12 +31,15 @@ export async function loadConfiguration(
   let given: GivenConfiguration = file === undefined ? {} : await readFile(files, file);
   for (const path of dropInDir === undefined ? [] : await dropIns(files, dropInDir))
     given = mergePatch(given, await readFile(files, path)) as GivenConfiguration;
-  const config = completeConfiguration(withEvictionDefaults(applyFlags(withReportFrequency(given), flags)));
+  const completeWith = (texts: typeof flags): KubeletConfigurationV1Beta1 =>
+    completeConfiguration(withEvictionDefaults(applyFlags(withReportFrequency(given), texts)));
+  const config = completeWith(flags);
   const complaints = validateConfiguration(config);
   if (complaints.length === 0) return config;
   const texts = complaints.map((complaint) => `invalid configuration: ${complaint}`);
   const shown = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
-  throw new KubeletConfigurationError(`failed to validate kubelet configuration, error: ${shown}, path: ${file ?? ''}`);
+  const Fault = validateConfiguration(completeWith({})).length === 0 ? KubeletFlagError : KubeletConfigurationError;
+  throw new Fault(`failed to validate kubelet configuration, error: ${shown}, path: ${file ?? ''}`);
 }
 
 /** Who says how often the status is computed, and not how often it is sent, means both, as upstream. */

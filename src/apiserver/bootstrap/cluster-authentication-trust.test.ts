@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ConfigMaps } from '../../api/gen/resources.ts';
 import { createAuthority } from '../../component-helpers/pki/certificates.ts';
 import { startWithAll } from '../all-resources-fixture.ts';
-import { createClientAuthoritiesKeeper, type ClientAuthorities } from './client-authorities.ts';
+import { createClientAuthoritiesKeeper, type ClientAuthorities } from './cluster-authentication-trust.ts';
 
 const KEY = ['kube-system', 'extension-apiserver-authentication'] as const;
 const DAY_MS = 86_400_000;

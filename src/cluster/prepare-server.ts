@@ -1,0 +1,35 @@
+/** What a server's start settles first: where its state is, what it joins, then its instance. Nothing is started here. */
+import type { Platform } from '../platform/platform.ts';
+import type { ClusterOptions } from './cluster-options.ts';
+import { prepareOwnEtcd } from './etcd/prepare-etcd.ts';
+import { readInstanceFile, type InstanceFile } from './instance/instance-file.ts';
+import { makeDataDir, prepareInstance, type PreparedInstance } from './instance/prepare-instance.ts';
+import { PreflightError } from './preflight-error.ts';
+
+/** The settled choices. */
+export interface PreparedServer extends PreparedInstance {
+  /** The state is in an etcd of this server's own. */
+  readonly ownEtcd: boolean;
+}
+
+/** Checks and settles. Throws `PreflightError`. */
+export async function prepareServer(platform: Platform, asked: ClusterOptions): Promise<PreparedServer> {
+  const { dataDir } = asked;
+  await makeDataDir(platform, dataDir);
+  const kept = await readInstanceFile(platform.files, dataDir);
+  if (kept?.servers !== undefined)
+    throw new PreflightError(`${dataDir} is of a machine that joined a cluster; start it with keelson agent`);
+  const etcd = await prepareOwnEtcd(platform, asked, kept);
+  const prepared = await prepareInstance(platform, asJoined(asked, etcd?.joined ?? kept), kept);
+  return { ...prepared, ownEtcd: etcd !== undefined };
+}
+
+/** A server that joins another's cluster takes what the cluster has, whatever its own defaults are. */
+function asJoined(
+  options: ClusterOptions,
+  cluster: Pick<InstanceFile, 'clusterCidr' | 'serviceCidr' | 'clusterDomain' | 'cni' | 'dns'> | undefined,
+): ClusterOptions {
+  if (options.etcd?.join === undefined || cluster === undefined) return options;
+  const { clusterCidr, serviceCidr, clusterDomain, cni, dns } = cluster;
+  return { ...options, clusterCidr, serviceCidr, clusterDomain, ...(cni && { cni }), ...(dns && { dns }) };
+}
