@@ -7,7 +7,6 @@
  * by is the set, its revision, the node, the pods on it, and the time where pods must be ready for a while: each of them
  * makes the nodes it concerns be looked at again.
  */
-import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { LabelMatcher } from '../../api/label-selector.ts';
 import type { Informer } from '../../client/informer.ts';
