@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
-import { internalError } from '../api/status-error.ts';
+import { conflict, internalError } from '../api/status-error.ts';
 import type { FakeApi } from '../client/fake-api-fixture.ts';
 import { NodeInfo } from './cache/node-info.ts';
 import { defaultSchedulerConfig, enabledEverywhere, type SchedulerConfig } from './config/scheduler-config.ts';
@@ -228,6 +228,35 @@ for (const [point, parts] of [
     const promised = (api: FakeApi): void =>
       void api.modify<Pod>(Pods, 'default/p', (pod) => ({ ...pod, status: { nominatedNodeName: 'b' } }));
     const run = await scene(t, parts, promised);
+    assert.match(run.events().join(), /FailedScheduling/);
+    assert.equal(nominatedAs(run), undefined);
+  });
+
+for (const [what, error] of [
+  ['goes wrong', internalError('it is away')],
+  ['meets another state', conflict(Pods, 'p', 'it was changed')],
+] as const)
+  test(`a failure after the write of where the pod will be ${what} voids what it was promised earlier`, async (t) => {
+    let api: FakeApi | undefined;
+    let left = 1;
+    const failNomination = (): undefined => {
+      const others = api?.intercept;
+      api!.intercept = (request) => {
+        const { status } = (request.body ?? {}) as Partial<Pod>;
+        if (request.path.endsWith('/status') && status?.nominatedNodeName === 'a' && left-- > 0) throw error;
+        others?.(request);
+      };
+    };
+    const parts: Partial<SchedulerPlugin> = {
+      filter: (_state, _pod, { name }) => (name === 'a' ? undefined : unschedulable('One', 'elsewhere')),
+      preBindPreFlight: failNomination,
+      preBind: away,
+    };
+    const run = await scene(t, parts, (made) => {
+      api = made;
+      api.modify<Pod>(Pods, 'default/p', (pod) => ({ ...pod, status: { nominatedNodeName: 'b' } }));
+    });
+    assert.equal(left, 0);
     assert.match(run.events().join(), /FailedScheduling/);
     assert.equal(nominatedAs(run), undefined);
   });

@@ -48,14 +48,19 @@ export async function reportUnschedulable(client: Client, pod: Pod, report: Unsc
   }
 }
 
-/** Says which node the pod is for, while binding takes. A pod that is gone is no error. Upstream: NominatedNodeNameForExpectation. */
-export async function reportNomination(client: Client, pod: Pod, nodeName: string): Promise<void> {
-  if (pod.status?.nominatedNodeName === nodeName) return;
+/**
+ * Says which node the pod is for, while binding takes. Resolves to whether the pod says so now: it does not when it is gone,
+ * or is another of its name. Upstream: NominatedNodeNameForExpectation.
+ */
+export async function reportNomination(client: Client, pod: Pod, nodeName: string): Promise<boolean> {
+  if (pod.status?.nominatedNodeName === nodeName) return true;
   const { name = '', namespace = '', uid } = pod.metadata;
   const patch = { metadata: { uid }, status: { nominatedNodeName: nodeName } };
   try {
     await client.resource(Pods).patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status' });
+    return true;
   } catch (error) {
-    if (!isReason(error, 'NotFound', 'Conflict')) throw error;
+    if (isReason(error, 'NotFound', 'Conflict')) return false;
+    throw error;
   }
 }

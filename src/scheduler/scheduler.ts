@@ -205,11 +205,12 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       signal,
       waitingPods,
       ...(binder === undefined ? {} : { binder }),
-      nominate: () => {
-        isTold = true;
-        return reportNomination(client, asSeen(pod) ?? pod, nodeName).catch((error: unknown) =>
-          log.warn('cannot write which node the pod is for', { err: error }),
-        );
+      nominate: async () => {
+        try {
+          isTold = await reportNomination(client, asSeen(pod) ?? pod, nodeName);
+        } catch (error) {
+          log.warn('cannot write which node the pod is for', { err: error });
+        }
       },
     };
     const undone = (status: Status): void => undo(cycle, input, { status, isTold });

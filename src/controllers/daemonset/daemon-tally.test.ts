@@ -13,7 +13,7 @@ import { REVISION_HASH_LABEL } from '../controller-history.ts';
 import { indexPodsByController } from '../pod-events.ts';
 import { toldInformer } from '../told-informer-fixture.ts';
 import { allowsSurge, inOrder, isUpdated, rollingLimits, shouldRun } from './daemon-sets.ts';
-import { createDaemonTallies, type DaemonTally } from './daemon-tally.ts';
+import { createDaemonTallies, DaemonTally } from './daemon-tally.ts';
 import type { Moment } from './node-view.ts';
 
 const START_MS = 1_700_000_000_000;
@@ -265,4 +265,21 @@ test('whatever becomes of pods, nodes, the set and the clock, a tally says what 
     }),
     { numRuns: 400, seed: 36 },
   );
+});
+
+test('a look that goes wrong leaves the numbers right', () => {
+  const [selector, nodes] = [compileLabelMap({ app: 'web' }), toldInformer(Nodes)];
+  nodes.put(nodeOf({ name: 'n0', taint: undefined, zone: 'x' }));
+  const facts = { life: '1', app: 'web', node: 'n0', bound: true, phase: 'Running', ready: 'True' } as const;
+  const pod = podOf({ ...facts, name: 'p0', controller: 'a', hash: 'h1', deleted: false, sinceS: 0 }, START_MS);
+  const rules = { hash: 'h1', minReadySeconds: 0, limits: { maxUnavailable: 1 }, nodeSelector: {} } as const;
+  const world = { set: setOf(rules, 1), hash: 'h1', nowMs: START_MS, nodes: nodes.list(), pods: [pod] };
+  const tally = new DaemonTally(selector, nodes.informer, [pod]);
+  assertLike(tally, world);
+  tally.put({ ...pod, status: { conditions: 1 as never } });
+  assert.throws(() => tally.look(world), TypeError);
+  assert.deepEqual(tally.counts(), recountStatus(world));
+  assert.throws(() => tally.look(world), TypeError);
+  tally.put(pod);
+  assertLike(tally, world);
 });

@@ -7,14 +7,12 @@
  * by is the set, its revision, the node, the pods on it, and the time where pods must be ready for a while: each of them
  * makes the nodes it concerns be looked at again.
  */
-import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { LabelMatcher } from '../../api/label-selector.ts';
 import type { Informer } from '../../client/informer.ts';
 import { daemonPodNode, TEMPLATE_GENERATION } from '../../component-helpers/daemon-pods.ts';
-import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { availableAtMs } from '../../component-helpers/pods.ts';
-import { PODS_BY_CONTROLLER } from '../pod-events.ts';
+import { createTallies, type Tallies, type Tally } from '../pod-tallies.ts';
 import { viewNode, type Moment, type NodeView } from './node-view.ts';
 import { isNothing, planPods, type DaemonPlan } from './plan.ts';
 import { planRollingUpdate, rolloutOf, type NodeRollout, type RollingStep } from './rolling-update.ts';
@@ -28,10 +26,14 @@ type Counts = { -readonly [K in keyof NodeCounts]: number };
 interface NodeFacts {
   readonly counts: NodeCounts;
   readonly rollout: NodeRollout;
+  /** Something is to be done, whatever is rolled out. */
+  readonly isPlanned: boolean;
+  /** When its ready pods become available, or did. */
+  readonly availableAtMs: readonly number[];
 }
 
 /** The nodes and pods of one set. */
-export class DaemonTally {
+export class DaemonTally implements Tally {
   readonly selector: LabelMatcher;
   readonly #nodes: NodeLister;
   /** By node, by uid. */
@@ -47,7 +49,7 @@ export class DaemonTally {
   readonly #planned = new Set<string>();
   readonly #now = new Map<string, RollingStep>();
   readonly #inTurn = new Map<string, RollingStep>();
-  /** When ready pods of a node become available, or did. */
+  /** Of nodes where there is something to wait for. */
   readonly #availableAtMs = new Map<string, readonly number[]>();
   readonly #changed = new Set<string>();
   #moment: Moment | undefined;
@@ -59,7 +61,6 @@ export class DaemonTally {
     for (const node of nodes.list()) this.nodeChanged(node);
   }
 
-  /** The pod is as told now. */
   put(pod: Pod): void {
     const { uid = '', labels } = pod.metadata;
     this.remove(uid);
@@ -73,7 +74,6 @@ export class DaemonTally {
     this.#changed.add(nodeName);
   }
 
-  /** The pod is gone, or another's. */
   remove(uid: string): void {
     this.#released.delete(uid);
     this.#unplaced.delete(uid);
@@ -152,17 +152,18 @@ export class DaemonTally {
 
   #judge(view: NodeView): void {
     const { nodeName } = view;
+    const facts = factsOf(view);
     const before = this.#facts.get(nodeName);
     if (before !== undefined) this.#add(before, -1);
     this.#planned.delete(nodeName);
     this.#now.delete(nodeName);
     this.#inTurn.delete(nodeName);
-    this.#noteTimes(view);
-    if (!view.isKnown && view.pods.length === 0) return void this.#facts.delete(nodeName);
-    const facts: NodeFacts = { counts: countNode(view), rollout: rolloutOf(view) };
+    this.#availableAtMs.delete(nodeName);
+    if (facts === undefined) return void this.#facts.delete(nodeName);
     this.#facts.set(nodeName, facts);
     this.#add(facts, 1);
-    if (!isNothing(planPods([view]))) this.#planned.add(nodeName);
+    if (facts.isPlanned) this.#planned.add(nodeName);
+    if (facts.availableAtMs.length > 0) this.#availableAtMs.set(nodeName, facts.availableAtMs);
     const { step } = facts.rollout;
     if (step !== undefined) (step.when === 'now' ? this.#now : this.#inTurn).set(nodeName, step);
   }
@@ -171,13 +172,19 @@ export class DaemonTally {
     for (const kind of Object.keys(counts) as (keyof Counts)[]) this.#counts[kind] += sign * counts[kind];
     if (rollout.takesPart) this.#takingPart += sign;
   }
+}
 
-  #noteTimes({ nodeName, set, pods }: NodeView): void {
-    const minReadySeconds = set.spec?.minReadySeconds ?? 0;
-    const times = minReadySeconds === 0 ? [] : pods.map((pod) => availableAtMs(pod, minReadySeconds));
-    if (times.some((atMs) => atMs !== Infinity)) this.#availableAtMs.set(nodeName, times);
-    else this.#availableAtMs.delete(nodeName);
-  }
+/** Undefined: there is neither node nor pod. */
+function factsOf(view: NodeView): NodeFacts | undefined {
+  if (!view.isKnown && view.pods.length === 0) return undefined;
+  const minReadySeconds = view.set.spec?.minReadySeconds ?? 0;
+  const times = minReadySeconds === 0 ? [] : view.pods.map((pod) => availableAtMs(pod, minReadySeconds));
+  return {
+    counts: countNode(view),
+    rollout: rolloutOf(view),
+    isPlanned: !isNothing(planPods([view])),
+    availableAtMs: times.filter((atMs) => atMs !== Infinity),
+  };
 }
 
 /** Whether a node that did not change is judged as before, time aside. */
@@ -191,40 +198,15 @@ function isJudgedAlike(a: Moment, b: Moment): boolean {
   );
 }
 
-/** The tallies of all sets. */
-export interface DaemonTallies {
-  /** What the informers hold, kept up from then on. */
-  of(set: DaemonSet, selector: LabelMatcher): DaemonTally;
-  /** The set is gone. */
-  forget(set: DaemonSet): void;
-}
-
-/** Attaches the handlers. The informer of pods has {@link PODS_BY_CONTROLLER}. */
-export function createDaemonTallies(pods: Informer<Pod>, nodes: Informer<Node>): DaemonTallies {
-  const tallies = new Map<string, DaemonTally>();
-  const tallyOf = (pod: Pod): DaemonTally | undefined => tallies.get(controllerOf(pod)?.uid ?? '');
-  const nodeChanged = (node: Node): void => {
-    for (const tally of tallies.values()) tally.nodeChanged(node);
-  };
-
-  pods.addHandler({
-    onAdd: (pod) => tallyOf(pod)?.put(pod),
-    onUpdate(old, pod) {
-      tallyOf(old)?.remove(old.metadata.uid ?? '');
-      tallyOf(pod)?.put(pod);
-    },
-    onDelete: (pod) => tallyOf(pod)?.remove(pod.metadata.uid ?? ''),
+/** The tallies of all sets. The informer of pods has the index of pods by their controllers. */
+export function createDaemonTallies(pods: Informer<Pod>, nodes: Informer<Node>): Tallies<DaemonTally, LabelMatcher> {
+  const tallies = createTallies(pods, {
+    make: (selector: LabelMatcher, owned) => new DaemonTally(selector, nodes, owned),
+    isBy: (tally: DaemonTally, selector) => tally.selector.toString() === selector.toString(),
   });
-  nodes.addHandler({ onAdd: nodeChanged, onUpdate: (_, node) => nodeChanged(node), onDelete: nodeChanged });
-  return {
-    of(set, selector) {
-      const { uid = '' } = set.metadata;
-      const known = tallies.get(uid);
-      if (known?.selector.toString() === selector.toString()) return known;
-      const tally = new DaemonTally(selector, nodes, pods.byIndex(PODS_BY_CONTROLLER, uid));
-      tallies.set(uid, tally);
-      return tally;
-    },
-    forget: (set) => void tallies.delete(set.metadata.uid ?? ''),
+  const nodeChanged = (node: Node): void => {
+    for (const tally of tallies.all()) tally.nodeChanged(node);
   };
+  nodes.addHandler({ onAdd: nodeChanged, onUpdate: (_, node) => nodeChanged(node), onDelete: nodeChanged });
+  return tallies;
 }

@@ -27,7 +27,7 @@ import {
 import { createPodControl, slowStartBatch } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
 import { daemonPod, shouldRun } from './daemon-sets.ts';
-import { createDaemonTallies, DaemonTally } from './daemon-tally.ts';
+import { createDaemonTallies, type DaemonTally } from './daemon-tally.ts';
 import { cleanUpHistory, constructHistory, hashOf, type HistoryInput } from './history.ts';
 import type { Moment } from './node-view.ts';
 import type { DaemonPlan } from './plan.ts';
@@ -104,15 +104,15 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
 
   /** The set's pods; where some have to be adopted or released, as they are after that. */
   async function claimedPods(set: DaemonSet, claim: ClaimConfig): Promise<DaemonTally> {
-    const { uid = '', namespace = '' } = set.metadata;
+    const { namespace = '' } = set.metadata;
     const tally = tallies.of(set, selectorOf(set));
     const orphans = pods
       .byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))
-      .filter((pod) => tally.selector.matches(pod.metadata.labels));
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined && tally.selector.matches(metadata.labels));
     const toClaim = [...tally.toRelease(), ...orphans];
     if (toClaim.length === 0) return tally;
-    const adopted = await claimObjects(claim, { info: Pods, objects: toClaim });
-    return new DaemonTally(tally.selector, nodes, [...pods.byIndex(PODS_BY_CONTROLLER, uid), ...adopted]);
+    tallies.adopted(tally, await claimObjects(claim, { info: Pods, objects: toClaim }));
+    return tally;
   }
 
   /** What must be, without the update: failed pods go after a back-off, so that a crashing daemon does not loop. */

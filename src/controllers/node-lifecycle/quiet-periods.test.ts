@@ -4,8 +4,7 @@ import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createQuietPeriods } from './quiet-periods.ts';
 
 /** Rests again and again, and notes when each rest ended. */
-function resting(quietMs: (nowMs: number) => number) {
-  const clock = new VirtualClock();
+function resting(quietMs: (nowMs: number) => number, clock = new VirtualClock()) {
   const stop = new AbortController();
   const ends: number[] = [];
   const periods = createQuietPeriods(clock, 5_000, () => quietMs(clock.monotonicMs()));
@@ -47,4 +46,24 @@ test('what disturbs at the end of a period is seen at once', async () => {
   periods.disturb();
   await clock.settle();
   assert.deepEqual(ends, [20]);
+});
+
+test('a timer that is late does not make the quiet a period longer', async () => {
+  /** Sleeps as real timers do: a little longer than asked for. */
+  class LateClock extends VirtualClock {
+    override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+      return super.sleep(ms + 1, signal);
+    }
+  }
+  const { clock, ends, periods } = resting((nowMs) => (nowMs < 20_000 ? 20_000 : 12_000), new LateClock());
+  await clock.advance(40_000);
+  assert.deepEqual(ends, [20.001, 35.002]);
+  // The period was over, and its timer due.
+  await clock.advance(10_002);
+  assert.deepEqual(ends, [20.001, 35.002]);
+  await clock.advance(0.5);
+  periods.disturb();
+  await clock.settle();
+  await clock.advance(5_000);
+  assert.deepEqual(ends, [20.001, 35.002, 50.0025]);
 });

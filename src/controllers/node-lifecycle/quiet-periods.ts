@@ -31,8 +31,11 @@ export function createQuietPeriods(clock: Clock, periodMs: number, quietMs: () =
       await sleep(periods * periodMs, undisturbed.signal);
       undisturbed.dispose();
       disturb = () => undefined;
-      const overMs = (clock.monotonicMs() - startMs) % periodMs;
-      if (overMs > 0 && !signal.aborted) await sleep(periodMs - overMs, signal);
+      const restedMs = clock.monotonicMs() - startMs;
+      // Timers may be late: who has slept long enough is not put off to the end of another period.
+      if (restedMs >= periods * periodMs || signal.aborted) return;
+      const overMs = restedMs % periodMs;
+      if (overMs > 0) await sleep(periodMs - overMs, signal);
     },
   };
 }

@@ -9,10 +9,8 @@ import { deepEqual } from '../../base/equal.ts';
 import { compileLabelMap, type LabelMatcher, type Labels } from '../../api/label-selector.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Informer } from '../../client/informer.ts';
-import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { availableAtMs, isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
-import { PODS_BY_CONTROLLER } from '../pod-events.ts';
-import type { ReplicaOwner } from './flavours.ts';
+import { createTallies, type Tallies, type Tally } from '../pod-tallies.ts';
 
 /** How many pods an owner has at one moment. All but `terminating` are of active pods that its selector matches. */
 export interface PodCounts {
@@ -35,7 +33,7 @@ export interface TallyRules {
 }
 
 /** The pods of one owner, by uid. */
-export class PodTally {
+export class PodTally implements Tally {
   readonly rules: TallyRules;
   readonly #template: LabelMatcher;
   readonly #active = new Map<string, Pod>();
@@ -107,39 +105,12 @@ export class PodTally {
   }
 }
 
-/** The tallies of one kind of owners. */
-export interface PodTallies {
-  /** What the informer holds of the owner's pods, counted by these rules; kept up from then on. */
-  of(owner: ReplicaOwner, rules: TallyRules): PodTally;
-  /** The owner is gone. */
-  forget(owner: ReplicaOwner): void;
-}
-
-/** Attaches the handler. The informer has {@link PODS_BY_CONTROLLER}. */
-export function createPodTallies(pods: Informer<Pod>): PodTallies {
-  const tallies = new Map<string, PodTally>();
-  const tallyOf = (pod: Pod): PodTally | undefined => tallies.get(controllerOf(pod)?.uid ?? '');
-
-  pods.addHandler({
-    onAdd: (pod) => tallyOf(pod)?.put(pod),
-    onUpdate(old, pod) {
-      tallyOf(old)?.remove(old.metadata.uid ?? '');
-      tallyOf(pod)?.put(pod);
-    },
-    // A deletion tells the state that was stored last, so the one put last.
-    onDelete: (pod) => tallyOf(pod)?.remove(pod.metadata.uid ?? ''),
+/** The tallies of one kind of owners. The informer has the index of pods by their controllers. */
+export function createPodTallies(pods: Informer<Pod>): Tallies<PodTally, TallyRules> {
+  return createTallies(pods, {
+    make: (rules: TallyRules, owned) => new PodTally(rules, owned),
+    isBy: (tally: PodTally, rules) => sameRules(tally.rules, rules),
   });
-  return {
-    of(owner, rules) {
-      const { uid = '' } = owner.metadata;
-      const known = tallies.get(uid);
-      if (known !== undefined && sameRules(known.rules, rules)) return known;
-      const tally = new PodTally(rules, pods.byIndex(PODS_BY_CONTROLLER, uid));
-      tallies.set(uid, tally);
-      return tally;
-    },
-    forget: (owner) => void tallies.delete(owner.metadata.uid ?? ''),
-  };
 }
 
 function sameRules(known: TallyRules, rules: TallyRules): boolean {

@@ -26,7 +26,7 @@ import {
 import type { ReplicaFlavour, ReplicaOwner } from './flavours.ts';
 import { planReplicas, type ReplicaPlan } from './plan.ts';
 import { watchPods, PODS_BY_CONTROLLER, orphansOf } from '../pod-events.ts';
-import { createPodTallies, PodTally, type PodCounts, type TallyRules } from './pod-tally.ts';
+import { createPodTallies, type PodTally, type PodCounts, type TallyRules } from './pod-tally.ts';
 import { calculateStatus } from './status.ts';
 
 const WORKERS = 5;
@@ -160,7 +160,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
 
   /** The owner's pods; where some have to be adopted or released, as they are after that. */
   async function claimedPods(owner: ReplicaOwner, signal: AbortSignal): Promise<PodTally> {
-    const { uid, namespace = '', deletionTimestamp } = owner.metadata;
+    const { namespace = '', deletionTimestamp } = owner.metadata;
     const rules: TallyRules = {
       selector: flavour.selectorOf(owner),
       templateLabels: owner.spec?.template?.metadata?.labels,
@@ -173,12 +173,12 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
       .filter((pod) => isPodActive(pod) && rules.selector.matches(pod.metadata.labels));
     const toClaim = [...tally.toRelease(), ...orphans];
     if (toClaim.length === 0) return tally;
-    const owned = pods.byIndex(PODS_BY_CONTROLLER, uid ?? '');
     const adopted = await claimObjects(
       { client, owner, ownerInfo: flavour.info, selector: rules.selector, signal },
       { info: Pods, objects: toClaim },
     );
-    return new PodTally(rules, [...owned, ...adopted]);
+    tallies.adopted(tally, adopted);
+    return tally;
   }
 
   function forget(owner: ReplicaOwner): void {

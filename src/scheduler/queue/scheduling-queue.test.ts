@@ -1,22 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
+import type { Node } from '../../api/gen/core-v1.ts';
+import type { SchedulerPlugin } from '../framework/plugin.ts';
 import { createNodeResourcesFit } from '../plugins/node-resources-fit/node-resources-fit.ts';
 import { createPrioritySort } from '../plugins/priority-sort/priority-sort.ts';
 import { createSchedulingGates } from '../plugins/scheduling-gates/scheduling-gates.ts';
 import { testNode, testPod } from '../scheduler-fixture.ts';
 import { createSchedulingQueue, eventTest, type SchedulingQueue } from './scheduling-queue.ts';
 
-function queueUnderTest() {
+function queueUnderTest(more: readonly SchedulerPlugin[] = []) {
   const clock = new VirtualClock();
   const sort = createPrioritySort();
-  const gates = createSchedulingGates();
-  const plugins = [createNodeResourcesFit(), gates];
+  const gates = [createSchedulingGates(), ...more];
+  const plugins = [createNodeResourcesFit(), ...gates];
   const queue = createSchedulingQueue(
     {
       clock,
       less: (a, b) => sort.less?.(a, b) ?? 0,
-      preEnqueue: (pod) => gates.preEnqueue?.(pod),
+      preEnqueue: (pod) => gates.map((gate) => gate.preEnqueue?.(pod)).find((status) => status !== undefined),
       pluginsOf: () => plugins,
       wants: eventTest(plugins),
     },
@@ -84,6 +86,88 @@ test('gates hold a pod until they are gone', () => {
   assert.equal(queue.counts().gated, 1);
   queue.update(gated, testPod('p'));
   assert.equal(queue.pop()?.pod.metadata.name, 'p');
+  queue.stop();
+});
+
+/** Holds pods out while it is closed, and looks again when a node comes or the pod changes. */
+function plannedGate() {
+  const gate = { isClosed: true, asked: 0 };
+  const plugin: SchedulerPlugin = {
+    name: 'Gate',
+    preEnqueue() {
+      gate.asked++;
+      return gate.isClosed ? { code: 'unresolvable', plugin: 'Gate', reasons: ['closed'] } : undefined;
+    },
+    events: [{ event: 'node/add', hint: (_pod, _old, node) => (node as Node).metadata.name !== 'other' }],
+  };
+  return { gate, plugin };
+}
+
+test("a gate opens by its own plugin's events, and is not asked for others", () => {
+  const { gate, plugin } = plannedGate();
+  const { queue } = queueUnderTest([plugin]);
+  queue.add(testPod('p'));
+  gate.asked = 0;
+  gate.isClosed = false;
+  queue.notify('assigned-pod/delete');
+  queue.notify('node/add', undefined, testNode('other'));
+  assert.deepEqual([gate.asked, queue.counts()], [0, { ...none, gated: 1 }]);
+  wake(queue);
+  assert.equal(queue.pop()?.pod.metadata.name, 'p');
+  queue.stop();
+});
+
+test('a pod held out after it was rejected goes on when the gate lets it, whatever rejected it', async () => {
+  const { gate, plugin } = plannedGate();
+  const { clock, queue } = queueUnderTest([plugin]);
+  gate.isClosed = false;
+  const pod = testPod('p', { cpu: '1' });
+  queue.add(pod);
+  failNext(queue, FIT);
+  gate.isClosed = true;
+  wake(queue);
+  assert.deepEqual([queue.counts(), queue.place('uid-p')?.gate], [{ ...none, gated: 1 }, 'closed']);
+  assert.deepEqual([...queue.rejected()], [{ pod, rejectedBy: new Set(['Gate', 'NodeResourcesFit']) }]);
+  const changed = { ...pod, metadata: { ...pod.metadata, labels: { a: 'b' } } };
+  queue.update(pod, changed);
+  assert.deepEqual(queue.counts(), { ...none, gated: 1 });
+  gate.isClosed = false;
+  queue.update(changed, pod);
+  assert.deepEqual(queue.counts(), { ...none, backoff: 1 });
+  await clock.advance(1000);
+  assert.equal(queue.pop()?.pod, pod);
+  queue.stop();
+});
+
+test('a pod that another holds out now waits for the other', () => {
+  const { gate, plugin } = plannedGate();
+  const { queue } = queueUnderTest([plugin]);
+  const pod = testPod('p', { spec: { schedulingGates: [{ name: 'g' }] } });
+  queue.add(pod);
+  queue.update(pod, testPod('p'));
+  assert.deepEqual([queue.counts(), queue.place('uid-p')?.gate], [{ ...none, gated: 1 }, 'closed']);
+  gate.isClosed = false;
+  wake(queue);
+  assert.equal(queue.counts().active, 1);
+  queue.stop();
+});
+
+test('a plugin that cannot judge an event costs no pod', async () => {
+  const fails = (): boolean => {
+    throw new Error('no such thing');
+  };
+  const broken: SchedulerPlugin = { name: 'Broken', events: [{ event: 'pod/update', hint: fails }] };
+  const { clock, queue } = queueUnderTest([broken]);
+  const pod = testPod('p');
+  queue.add(pod);
+  failNext(queue, new Set(['Broken']));
+  assert.throws(() => queue.update(pod, testPod('p', { cpu: '1' })), { message: 'no such thing' });
+  await clock.advance(330_000);
+  const tried = queue.pop();
+  assert.ok(tried !== undefined);
+  queue.update(pod, pod);
+  assert.throws(() => queue.requeue(tried, new Set(['Broken'])), { message: 'no such thing' });
+  assert.deepEqual(queue.counts(), { ...none, unschedulable: 1 });
   queue.stop();
 });
 

@@ -38,7 +38,7 @@ export type QueuePart = 'active' | 'backoff' | 'unschedulable' | 'gated';
 
 /** Where a pod is in the queue. */
 export interface QueuePlace {
-  readonly part: 'active' | 'backoff' | 'unschedulable' | 'gated' | 'in-flight';
+  readonly part: QueuePart | 'in-flight';
   readonly attempts: number;
   readonly waitingMs: number;
   readonly nextTryMs?: number;
@@ -65,12 +65,7 @@ export interface SchedulingQueue {
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void;
   /** Called whenever `pop` may have something again. */
   onReady(listener: () => void): void;
-  counts(): {
-    readonly active: number;
-    readonly backoff: number;
-    readonly unschedulable: number;
-    readonly gated: number;
-  };
+  counts(): Readonly<Record<QueuePart, number>>;
   /** Pods that were rejected, until they are tried again, and those held out, with who holds them. */
   rejected(): Iterable<{ readonly pod: Pod; readonly rejectedBy: ReadonlySet<string> }>;
   /** Undefined: not here. */
@@ -92,6 +87,12 @@ interface Entry {
   setAsideAtMs: number;
   /** Not before, if others are there. */
   backoffEndsMs: number;
+}
+
+interface GatedEntry {
+  readonly entry: Entry;
+  /** Who holds it out: nobody else's events can open the gate. */
+  readonly rejectedBy: ReadonlySet<string>;
 }
 
 /** Pods whose back-off ends within one such span go by the profile's sort, at its end. */
@@ -124,7 +125,7 @@ class Queue implements SchedulingQueue {
   readonly #backoff: Heap<Entry>;
   readonly #errorBackoff: Heap<Entry>;
   readonly #unschedulable = new UnschedulablePods<Entry>();
-  readonly #gated = new Map<string, Entry>();
+  readonly #gated = new UnschedulablePods<GatedEntry>();
   /** In flight: events since the pod was popped. */
   readonly #inFlight = new Map<string, { entry: Entry; events: HappenedEvent[]; latest: Pod | undefined }>();
   #ready: () => void = () => undefined;
@@ -167,15 +168,20 @@ class Queue implements SchedulingQueue {
     }
     const entry = this.#find(uid);
     if (entry === undefined) return this.add(pod);
-    const waiting = this.#unschedulable.get(uid) !== undefined || this.#gated.has(uid);
+    const label = eventLabel('pod/update');
+    if (this.#unschedulable.get(uid) !== undefined) {
+      entry.pod = pod;
+      return this.#wakeIfHelped(entry, { event: 'pod/update', oldObject: old, newObject: pod });
+    }
+    if (this.#gated.get(uid) !== undefined) {
+      entry.pod = pod;
+      return this.#tryGate(entry, label);
+    }
     const backoff = this.#backoffOf(uid);
     this.#drop(uid);
     entry.pod = pod;
-    const label = eventLabel('pod/update');
     if (backoff !== undefined) backoff.set(entry);
-    else if (!waiting || entry.rejectedBy.size === 0) this.#enqueue(entry, label);
-    else if (this.#helps(entry, { event: 'pod/update', oldObject: old, newObject: pod })) this.#wake(entry, label);
-    else this.#unschedulable.set(uid, entry);
+    else this.#enqueue(entry, label);
   }
 
   remove(uid: string): void {
@@ -204,9 +210,11 @@ class Queue implements SchedulingQueue {
     entry.pod = latest ?? queued.pod;
     entry.rejectedBy = rejectedBy;
     this.#setAside(entry);
-    if (rejectedBy.size === 0 || events.some((e) => this.#helps(entry, e))) return this.#wake(entry, FAILURE);
+    if (rejectedBy.size === 0) return this.#wake(entry, FAILURE);
     this.#unschedulable.set(uid, entry);
-    this.#deps.incoming?.(FAILURE, 'unschedulable');
+    if (!events.some((e) => this.#helps(entry, e))) return this.#deps.incoming?.(FAILURE, 'unschedulable');
+    this.#unschedulable.delete(uid);
+    this.#wake(entry, FAILURE);
   }
 
   activate(uid: string): void {
@@ -222,11 +230,12 @@ class Queue implements SchedulingQueue {
     for (const [uid, flying] of this.#inFlight) if (uid !== leaving) flying.events.push(happened);
     for (const [plugin, entries] of this.#unschedulable.groups()) {
       if (!this.#deps.wants(plugin, event)) continue;
-      for (const [uid, entry] of entries) {
-        if (uid === leaving || !this.#helps(entry, happened)) continue;
-        this.#unschedulable.delete(uid);
-        this.#wake(entry, eventLabel(event));
-      }
+      for (const [uid, entry] of entries) if (uid !== leaving) this.#wakeIfHelped(entry, happened);
+    }
+    for (const [gate, held] of this.#gated.groups()) {
+      if (!this.#deps.wants(gate, event)) continue;
+      for (const { entry, rejectedBy } of held.values())
+        if (this.#helps({ pod: entry.pod, rejectedBy }, happened)) this.#tryGate(entry, eventLabel(event));
     }
   }
 
@@ -234,7 +243,7 @@ class Queue implements SchedulingQueue {
     this.#ready = listener;
   }
 
-  counts(): { active: number; backoff: number; unschedulable: number; gated: number } {
+  counts(): Record<QueuePart, number> {
     return {
       active: this.#active.size,
       backoff: this.#backoff.size + this.#errorBackoff.size,
@@ -245,10 +254,8 @@ class Queue implements SchedulingQueue {
 
   *rejected(): IterableIterator<Pick<Entry, 'pod' | 'rejectedBy'>> {
     for (const [, entry] of this.#unschedulable.entries()) yield entry;
-    for (const { pod, rejectedBy } of this.#gated.values()) {
-      const held = this.#deps.preEnqueue(pod);
-      yield { pod, rejectedBy: held === undefined ? rejectedBy : new Set([...rejectedBy, held.plugin]) };
-    }
+    for (const [, { entry, rejectedBy }] of this.#gated.entries())
+      yield { pod: entry.pod, rejectedBy: rejectedBy.union(entry.rejectedBy) };
     yield* this.#backoff.values();
     yield* this.#errorBackoff.values();
     yield* this.#active.values();
@@ -263,7 +270,7 @@ class Queue implements SchedulingQueue {
     if (this.#backoffOf(uid) !== undefined)
       return { ...common, part: 'backoff', nextTryMs: Math.max(0, entry.backoffEndsMs - nowMs) };
     if (this.#unschedulable.get(uid) !== undefined) return { ...common, part: 'unschedulable' };
-    if (this.#gated.has(uid))
+    if (this.#gated.get(uid) !== undefined)
       return { ...common, part: 'gated', gate: this.#deps.preEnqueue(entry.pod)?.reasons.join(', ') ?? '' };
     return { ...common, part: this.#inFlight.has(uid) ? 'in-flight' : 'active' };
   }
@@ -275,7 +282,10 @@ class Queue implements SchedulingQueue {
 
   #find(uid: string): Entry | undefined {
     return (
-      this.#active.get(uid) ?? this.#backoffOf(uid)?.get(uid) ?? this.#unschedulable.get(uid) ?? this.#gated.get(uid)
+      this.#active.get(uid) ??
+      this.#backoffOf(uid)?.get(uid) ??
+      this.#unschedulable.get(uid) ??
+      this.#gated.get(uid)?.entry
     );
   }
 
@@ -294,13 +304,29 @@ class Queue implements SchedulingQueue {
   #enqueue(entry: Entry, event: string): void {
     const held = this.#deps.preEnqueue(entry.pod);
     if (held !== undefined) {
-      this.#gated.set(uidOf(entry.pod), entry);
-      this.#deps.incoming?.(event, 'gated');
-      return;
+      this.#gated.set(uidOf(entry.pod), { entry, rejectedBy: new Set([held.plugin]) });
+      return this.#deps.incoming?.(event, 'gated');
     }
     this.#active.set(entry);
     this.#deps.incoming?.(event, 'active');
     this.#ready();
+  }
+
+  #wakeIfHelped(entry: Entry, happened: HappenedEvent): void {
+    if (!this.#helps(entry, happened)) return;
+    this.#unschedulable.delete(uidOf(entry.pod));
+    this.#wake(entry, eventLabel(happened.event));
+  }
+
+  /** Lets it go unless it is held out still, be it by another. */
+  #tryGate(entry: Entry, event: string): void {
+    const uid = uidOf(entry.pod);
+    const held = this.#deps.preEnqueue(entry.pod);
+    if (held === undefined) {
+      this.#gated.delete(uid);
+      this.#wake(entry, event);
+    } else if (this.#gated.get(uid)?.rejectedBy.has(held.plugin) !== true)
+      this.#gated.set(uid, { entry, rejectedBy: new Set([held.plugin]) });
   }
 
   /** An attempt came to nothing: the next is not due before back-off ends, which counts from now. */
@@ -350,15 +376,17 @@ class Queue implements SchedulingQueue {
     this.#armBackoff();
   }
 
-  #helps(entry: Entry, { event, oldObject, newObject }: HappenedEvent): boolean {
+  #helps(
+    { pod, rejectedBy }: Pick<Entry, 'pod' | 'rejectedBy'>,
+    { event, oldObject, newObject }: HappenedEvent,
+  ): boolean {
     return this.#deps
-      .pluginsOf(entry.pod)
+      .pluginsOf(pod)
       .some(
         (plugin) =>
-          entry.rejectedBy.has(plugin.name) &&
+          rejectedBy.has(plugin.name) &&
           (plugin.events ?? []).some(
-            (wanted) =>
-              wanted.event === event && (wanted.hint === undefined || wanted.hint(entry.pod, oldObject, newObject)),
+            (wanted) => wanted.event === event && (wanted.hint === undefined || wanted.hint(pod, oldObject, newObject)),
           ),
       );
   }

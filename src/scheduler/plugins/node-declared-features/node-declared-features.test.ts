@@ -76,7 +76,10 @@ describe('wakes for', () => {
     ['not one that can something else', 'node/update-declared-feature', declaring('n'), declaring('n', 'Other'), false],
     ['a pod that needs it no more', 'pod/update', needing, plain, true],
     ['not one that needs it still', 'pod/update', needing, needing, false],
+    ['a pod of which it is not known how it was', 'pod/update', undefined, needing, true],
   ];
   for (const [what, event, old, now, wakes] of cases)
-    test(what, () => assert.equal(hints.get(event)?.(needing, old, now), wakes));
+    test(what, () =>
+      assert.equal(hints.get(event)?.(event === 'pod/update' ? (now as Pod) : needing, old, now), wakes),
+    );
 });

@@ -28,7 +28,7 @@ export function createNodeDeclaredFeatures(): SchedulerPlugin {
       { event: 'node/update-declared-feature', hint: suits },
       {
         event: 'pod/update',
-        hint: (_pod, old, now) => !deepEqual(featuresToSchedule(old as Pod), featuresToSchedule(now as Pod)),
+        hint: (pod, old) => old === undefined || !deepEqual(featuresToSchedule(old as Pod), featuresToSchedule(pod)),
       },
     ],
   };
