@@ -56,9 +56,8 @@ function reportTime(what: string, { wallMs, cpuMs: usedMs }: Measured, goalMs?: 
   else report(what, shown, { goal: `<= ${text(goalMs)}`, met: usedMs <= goalMs });
 }
 
+/** What is held after one ordinary collection, which is judged, and what is resident then. */
 function reportMemory(what: string, goalMb?: number): number {
-  // Twice: buffers that one collection finds unused count until they are swept.
-  globalThis.gc?.();
   globalThis.gc?.();
   const { rss, heapUsed, arrayBuffers } = process.memoryUsage();
   const heldMb = (heapUsed + arrayBuffers) / 1e6;
@@ -66,12 +65,6 @@ function reportMemory(what: string, goalMb?: number): number {
   if (goalMb === undefined) report(what, shown);
   else report(what, shown, { goal: `<= ${goalMb} MB`, met: heldMb <= goalMb });
   return heldMb;
-}
-
-/** What stays when V8 gives back all it can, as it does by itself in a process that has been idle for a while. */
-function reportResident(what: string): void {
-  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-  report(what, `${(process.memoryUsage.rss() / 1e6).toFixed(0)} MB resident`);
 }
 
 function deployment(name: string, replicas: number): object {
@@ -179,7 +172,8 @@ const parts: Readonly<Record<string, Part>> = {
       // What was remembered of the starts for watchers that come back is forgotten by now.
       await cluster.advance('1m');
       reportMemory('the same, at rest', Math.round(3000 * share));
-      reportResident('the same, once what is free was given back');
+      // Beside what is judged: buffers that one collection finds unused count until they are swept.
+      reportMemory('the same, after a second collection');
       // A stop in order of so many takes longer than the measurement.
       process.exit(0);
     },

@@ -93,7 +93,8 @@ export interface Client {
   resource<T extends KubernetesObject>(info: ResourceInfo<T>): ResourceClient<T>;
   /** Any request with raw path (and query): discovery, logs, version. Rejects on a status of 400 and above. */
   raw(request: {
-    method: string;
+    /** Default GET. */
+    method?: string;
     path: string;
     body?: unknown;
     headers?: Readonly<Record<string, string>>;

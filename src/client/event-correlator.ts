@@ -2,7 +2,6 @@
  * Decides what becomes of an event before it is sent: combined with similar ones, counted up on the one sent before, or
  * dropped as spam. Upstream: client-go tools/record EventCorrelator with its defaults.
  */
-import { interned } from '../base/interned.ts';
 import { Lru } from '../base/lru.ts';
 import { formatTime } from '../api/time.ts';
 import type { Event } from '../api/gen/core-v1.ts';
@@ -112,10 +111,10 @@ export function createEventCorrelator(clock: Clock): EventCorrelator {
     correlate(original) {
       const source = sourceOf(original);
       const group = groupOf(source, original) ?? addGroup(source, original, clock.monotonicMs());
-      const message = interned(original.message ?? '', true);
+      const message = original.message ?? '';
       const combined = isCombined(group, message);
       const event = combined ? { ...original, message: `(combined from similar events): ${message}` } : original;
-      const identity = combined ? COMBINED : { fieldPath: sharedPath(original), message };
+      const identity = combined ? COMBINED : { fieldPath: original.involvedObject.fieldPath, message };
       const last = listOf(group.observations).find(isSame(identity));
       const observed = last === undefined ? { ...event, count: 1 } : countedUp(event, last, formatTime(clock.nowMs()));
       observe(group, identity, observed);
@@ -155,10 +154,6 @@ function addGroup(source: Source, event: Event, lastMs: number): EventGroup {
   };
   source.groups = source.groups.concat(group);
   return group;
-}
-
-function sharedPath({ involvedObject: { fieldPath } }: Event): string | undefined {
-  return fieldPath === undefined ? undefined : interned(fieldPath, true);
 }
 
 function listOf<T extends object | string>(some: Some<T>): readonly T[] {

@@ -74,6 +74,19 @@ for (const [name, make] of Object.entries(makers)) {
       assert.equal(api.objects(ConfigMaps).length, 0);
     });
 
+    it('sends raw requests, without a method to read', async () => {
+      const { api, client } = setUp(make);
+      const collection = '/api/v1/namespaces/default/configmaps';
+      await client.raw({ method: 'POST', path: collection, body: configMap('a', { x: '1' }) });
+      const { status, body } = await client.raw({ path: `${collection}/a` });
+      assert.equal(status, 200);
+      assert.deepEqual(JSON.parse(Buffer.from(body).toString('utf8')).data, { x: '1' });
+      assert.deepEqual(
+        api.requests.map(({ method }) => method),
+        ['POST', 'GET'],
+      );
+    });
+
     it('turns error answers into StatusErrors', async () => {
       const { client } = setUp(make);
       const maps = client.resource(ConfigMaps);

@@ -103,13 +103,14 @@ export class SimNode {
       addresses: [deps.address],
       host: this.#facts(),
     });
-    const { clock, files, random, network, crypto } = this.#platform;
+    const { clock, files, random, network, crypto, texts } = this.#platform;
     this.runtime = createSimRuntime(
       {
         clock,
         files,
         random,
         crypto,
+        texts,
         serveHttp: (handler, socket) =>
           serveHttpOnDuplex(handler, socket, { remoteAddress: '127.0.0.1', peerCertificate: undefined }),
         listen(address, port, http) {

@@ -1,5 +1,4 @@
 /** The runtime service of the simulated runtime. */
-import { interned } from '../../base/interned.ts';
 import { CriError } from '../cri-error.ts';
 import type { CriRuntimeService, StatusResponse, VersionResponse } from '../gen/cri-types.ts';
 import { leanContainerConfig, leanSandboxConfig } from './lean-config.ts';
@@ -150,7 +149,7 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
   const init = {
     id,
     environment: Object.fromEntries(
-      (config.envs ?? []).map(({ key: name = '', value = '' }) => [name, interned(value)]),
+      (config.envs ?? []).map(({ key: name = '', value = '' }) => [name, state.texts.intern(value)]),
     ),
     config: state.config.lean === true ? leanContainerConfig(config) : config,
     image,

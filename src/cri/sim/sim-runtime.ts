@@ -5,6 +5,7 @@
  */
 import { nthAddress, formatIp, parseCidr } from '../../base/cidr.ts';
 import { Channel } from '../../base/channel.ts';
+import { TextInterner } from '../../base/text-interner.ts';
 import { wrapMethods } from '../../base/wrap-methods.ts';
 import { CriError } from '../cri-error.ts';
 import type { CriImageService, CriRuntimeService } from '../gen/cri-types.ts';
@@ -121,6 +122,7 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
     sandboxes,
     containers,
     store,
+    texts: deps.texts ?? new TextInterner(),
     starts: new Map(),
     pendingStreams,
     streamingAt: listenForStreams(deps, config, pendingStreams),

@@ -1,4 +1,5 @@
 /** What the parts of the simulated runtime share: its ports, its configuration, and everything that runs. */
+import type { TextInterner } from '../../base/text-interner.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpHandler } from '../../platform/http.ts';
@@ -24,6 +25,8 @@ export interface SimRuntimeDeps {
   serveHttp?(handler: HttpHandler, socket: Duplex): Promise<void>;
   /** For exec from outside, besides `listen`. */
   readonly crypto?: CryptoPort;
+  /** Makes values of equal environments one; shared with other machines. Default: its own. */
+  readonly texts?: TextInterner;
 }
 
 /** What is simulated. */
@@ -52,6 +55,7 @@ export interface SimState {
   readonly sandboxes: Map<string, SimSandbox>;
   readonly containers: Map<string, SimContainer>;
   readonly store: SimImageStore;
+  readonly texts: TextInterner;
   /** Streams asked for by `exec`, `attach` and `portForward` and not yet fetched, by token. */
   readonly pendingStreams: Map<string, PendingStream | PendingForward>;
   /** Address and port of the streaming server; undefined: there is none. */

@@ -1,6 +1,5 @@
 /** Which ConfigMaps and Secrets a pod names anywhere in its spec. Upstream: pkg/api/v1/pod (VisitPodSecretNames, VisitPodConfigmapNames). */
 import type { Container, EphemeralContainer, Pod, Volume } from '../../api/gen/core-v1.ts';
-import { interned } from '../../base/interned.ts';
 
 /** Kinds of objects a pod's files and environment are made from. */
 export type ReferencedKind = 'ConfigMap' | 'Secret';
@@ -12,9 +11,9 @@ export interface ObjectReference {
   readonly name: string;
 }
 
-/** A text that is equal for equal references, and one: every pod of a namespace keeps that of its authority's ConfigMap. */
+/** A text that is equal for equal references. */
 export function referenceKey(of: ObjectReference): string {
-  return interned(`${of.kind}/${of.namespace}/${of.name}`, true);
+  return `${of.kind}/${of.namespace}/${of.name}`;
 }
 
 type Add = (kind: ReferencedKind, name: string | undefined) => void;

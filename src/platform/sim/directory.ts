@@ -29,12 +29,14 @@ export function childOf<N extends Sibling<N>>(directory: Directory<N>, name: str
 
 /** The directory with the name, which goes last unless it was there. The one given is no longer to be used. */
 export function withChild<N extends Sibling<N>>(directory: Directory<N>, name: string, child: N): Directory<N> {
+  const isElsewhere = child.name !== name && childOf(directory, child.name) === child;
+  const rest = isElsewhere ? withoutChild(directory, child.name) : directory;
   child.name = name;
-  child.next = undefined;
-  if (directory instanceof Map) return directory.set(name, child);
-  const children = chained(directory);
+  if (rest instanceof Map) return rest.set(name, child);
+  const children = chained(rest);
   const at = children.findIndex((other) => other.name === name);
-  children.splice(at < 0 ? children.length : at, 1, child);
+  const [replaced] = children.splice(at < 0 ? children.length : at, 1, child);
+  if (replaced !== undefined) replaced.next = undefined;
   if (children.length > MOST_IN_A_CHAIN) return mapOf(children);
   return chain(children);
 }
@@ -45,7 +47,12 @@ export function withoutChild<N extends Sibling<N>>(directory: Directory<N>, name
     directory.delete(name);
     return directory;
   }
-  return chain(chained(directory).filter((child) => child.name !== name));
+  const children = chained(directory);
+  const at = children.findIndex((child) => child.name === name);
+  if (at < 0) return directory;
+  // Somebody may have it open for long yet, and the others go before it.
+  children.splice(at, 1)[0]!.next = undefined;
+  return chain(children);
 }
 
 /** How many names there are. */

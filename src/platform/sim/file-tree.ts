@@ -1,4 +1,5 @@
 /** The tree of an in-memory file system: inodes, path resolution with symbolic links, Node's error codes. Synchronous. */
+import type { TextInterner } from '../../base/text-interner.ts';
 import type { FileStat } from '../files.ts';
 import {
   childCount,
@@ -9,7 +10,6 @@ import {
   type Directory,
   type Sibling,
 } from './directory.ts';
-import { interned } from '../../base/interned.ts';
 
 /** Who may do what with an inode. One object for all that say the same: a pod has two dozen inodes. */
 export interface FileAccess {
@@ -50,6 +50,8 @@ export function fileError(code: string, call: string, path: string): Error {
 /** The disk beneath the tree. */
 export interface FileTreeLimits {
   readonly nowMs: () => number;
+  /** Makes equal names and contents one. */
+  readonly texts: TextInterner;
   readonly totalBytes: number;
   readonly totalInodes: number;
 }
@@ -124,7 +126,7 @@ export class FileTree {
     if (moreBytes > 0 && this.totals().bytes + moreBytes > this.#limits.totalBytes)
       throw fileError('ENOSPC', 'write', path);
     if (node.linked) this.#bytes += moreBytes;
-    node.data = interned(data, true);
+    node.data = this.#limits.texts.intern(data, true);
     node.changed = this.#instant();
     this.onChange(path);
   }
@@ -175,14 +177,14 @@ export class FileTree {
     source.parent.changed = this.#instant();
     this.onChange(from);
     if (existing !== undefined) this.#forget(existing);
-    parent.children = withChild(parent.children, interned(name), node);
+    parent.children = withChild(parent.children, this.#limits.texts.intern(name), node);
     this.onChange(to);
   }
 
   symlink(target: string, path: string): void {
     const { parent, name } = this.parentOf(path, 'symlink');
     if (childOf(parent.children, name) !== undefined) throw fileError('EEXIST', 'symlink', path);
-    this.#attach(parent, name, this.#make('symlink', 0o777, interned(target)));
+    this.#attach(parent, name, this.#make('symlink', 0o777, this.#limits.texts.intern(target)));
     this.onChange(path);
   }
 
@@ -224,7 +226,7 @@ export class FileTree {
 
   #attach(parent: FileNode, name: string, node: FileNode): FileNode {
     if (this.#inodes >= this.#limits.totalInodes) throw fileError('ENOSPC', 'open', name);
-    parent.children = withChild(parent.children, interned(name), node);
+    parent.children = withChild(parent.children, this.#limits.texts.intern(name), node);
     this.#inodes++;
     return node;
   }

@@ -1,4 +1,5 @@
 /** The file port in memory: deterministic, on virtual time, with watches. Whoever is there is root: modes are kept, not enforced. */
+import { TextInterner } from '../../base/text-interner.ts';
 import type { FileHandle, Files, FileWatch } from '../files.ts';
 import { childCount, childrenOf } from './directory.ts';
 import { accessOf, fileError, FileTree } from './file-tree.ts';
@@ -16,6 +17,8 @@ export interface MemoryFiles extends Files {
 /** What an in-memory file system needs, and its size. */
 export interface MemoryFilesOptions {
   readonly nowMs: () => number;
+  /** Shared with others that hold the same files. Default: its own. */
+  readonly texts?: TextInterner;
   /** Default 100 GiB. */
   readonly totalBytes?: number;
   /** Default a million. */
@@ -30,8 +33,8 @@ interface Watch {
 
 /** Makes an empty file system. */
 export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
-  const { totalBytes = 100 * 2 ** 30, totalInodes = 1_000_000 } = options;
-  const tree = new FileTree({ nowMs: options.nowMs, totalBytes, totalInodes });
+  const { nowMs, texts = new TextInterner(), totalBytes = 100 * 2 ** 30, totalInodes = 1_000_000 } = options;
+  const tree = new FileTree({ nowMs, texts, totalBytes, totalInodes });
   const watches = new Set<Watch>();
   tree.onChange = (path) => notify(watches, path);
   const write = (path: string, data: string | Uint8Array, mode = 0o644): void =>

@@ -1,5 +1,5 @@
 /** A log kept in memory, for tests to look at. */
-import { interned } from '../../base/interned.ts';
+import { TextInterner } from '../../base/text-interner.ts';
 import type { Log, LogFields } from '../log.ts';
 
 /** One line. */
@@ -22,12 +22,21 @@ export interface MemoryLogOptions {
   readonly maxEntries?: number;
   /** Lines below are not kept. Default debug: all are. */
   readonly minLevel?: LogEntry['level'];
+  /** Shared with other logs of the same components. Default: its own. */
+  readonly texts?: TextInterner;
+}
+
+/** Where the loggers of one log write to. */
+interface Sink {
+  readonly texts: TextInterner;
+  add(entry: LogEntry): void;
 }
 
 const LEVELS: readonly LogEntry['level'][] = ['debug', 'info', 'warn', 'error'];
 
 /** Makes a memory log. */
-export function createMemoryLog({ maxEntries = 10_000, minLevel = 'debug' }: MemoryLogOptions = {}): MemoryLog {
+export function createMemoryLog(options: MemoryLogOptions = {}): MemoryLog {
+  const { maxEntries = 10_000, minLevel = 'debug', texts = new TextInterner() } = options;
   const entries: LogEntry[] = [];
   const keeps = new Set(LEVELS.slice(LEVELS.indexOf(minLevel)));
   const add = (entry: LogEntry): void => {
@@ -35,17 +44,17 @@ export function createMemoryLog({ maxEntries = 10_000, minLevel = 'debug' }: Mem
     if (entries.length >= maxEntries) entries.splice(0, Math.ceil(maxEntries / 2));
     entries.push(entry);
   };
-  return Object.assign(new MemoryLogger(add, '', {}), { entries });
+  return Object.assign(new MemoryLogger({ texts, add }, '', {}), { entries });
 }
 
 /** One component's view of a log. A class: a kubelet makes dozens, a simulation thousands of kubelets. */
 class MemoryLogger implements Log {
-  readonly #add: (entry: LogEntry) => void;
+  readonly #sink: Sink;
   readonly #component: string;
   readonly #base: LogFields;
 
-  constructor(add: (entry: LogEntry) => void, component: string, base: LogFields) {
-    this.#add = add;
+  constructor(sink: Sink, component: string, base: LogFields) {
+    this.#sink = sink;
     this.#component = component;
     this.#base = base;
   }
@@ -67,11 +76,11 @@ class MemoryLogger implements Log {
   }
 
   child(name: string, fields?: LogFields): Log {
-    const component = this.#component === '' ? name : interned(`${this.#component}.${name}`, true);
-    return new MemoryLogger(this.#add, component, fields === undefined ? this.#base : { ...this.#base, ...fields });
+    const component = this.#component === '' ? name : this.#sink.texts.intern(`${this.#component}.${name}`, true);
+    return new MemoryLogger(this.#sink, component, fields === undefined ? this.#base : { ...this.#base, ...fields });
   }
 
   #write(level: LogEntry['level'], message: string, fields: LogFields | undefined): void {
-    this.#add({ level, component: this.#component, message, fields: { ...this.#base, ...fields } });
+    this.#sink.add({ level, component: this.#component, message, fields: { ...this.#base, ...fields } });
   }
 }

@@ -152,6 +152,13 @@ test('mounts and cgroups are tables', async () => {
   await assert.rejects(cgroups.update('/none', {}), { code: 'ENOENT' });
 });
 
+test('hosts beside each other make equal texts one together, others by themselves', () => {
+  const one = createSimPlatform();
+  const two = createSimPlatform({ beside: one, addresses: ['10.0.0.2'] });
+  assert.equal(createSimPlatform({ beside: two, addresses: ['10.0.0.3'] }).texts, one.texts);
+  assert.notEqual(createSimPlatform().texts, one.texts);
+});
+
 describe('network', () => {
   test('hosts reach each other by address and name, themselves by loopback', async () => {
     const one = createSimPlatform({ addresses: ['10.0.0.1'] });

@@ -2,6 +2,7 @@
  * A whole platform in memory, on virtual time, repeatable from a seed: what unit tests and simulations hand to components.
  * Several hosts share one clock and one network.
  */
+import { TextInterner } from '../../base/text-interner.ts';
 import type { Clock } from '../clock.ts';
 import type { HostInfo } from '../host.ts';
 import type { Platform } from '../platform.ts';
@@ -50,6 +51,8 @@ export interface SimPlatform<C extends Clock = VirtualClock> extends Platform {
   readonly host: SimHost;
   readonly mounter: SimMounter;
   readonly cgroups: SimCgroups;
+  /** Makes one what is equal on all hosts of one network: names and contents of files. */
+  readonly texts: TextInterner;
 }
 
 /** Makes a simulated host. */
@@ -58,12 +61,13 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
   const network = options.beside?.network ?? createSimNetwork(clock);
   const addresses = options.addresses ?? ['10.0.0.1'];
   const net = createSimNet(network, addresses);
-  const files = createMemoryFiles({ nowMs: () => clock.nowMs() });
+  const texts = options.beside?.texts ?? new TextInterner();
+  const files = createMemoryFiles({ nowMs: () => clock.nowMs(), texts });
   return {
     clock,
     random: createSeededRandom(options.seed ?? 1),
     crypto: createSimCrypto(clock),
-    log: createMemoryLog(options.log),
+    log: createMemoryLog({ texts, ...options.log }),
     metrics: createMemoryMetrics(),
     files,
     exec: createSimExec(clock),
@@ -81,6 +85,7 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
     host: createSimHost(options.host),
     mounter: createSimMounter(),
     cgroups: createSimCgroups(),
+    texts,
   };
 }
 
