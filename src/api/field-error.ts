@@ -83,6 +83,8 @@ export class Field {
   readonly errors: FieldErrors;
   readonly #parent: Field | undefined;
   readonly #segment: string;
+  /** Of the root: the object as it was. */
+  #old: object | undefined;
 
   private constructor(errors: FieldErrors, segment: string, parent?: Field) {
     this.errors = errors;
@@ -90,9 +92,11 @@ export class Field {
     this.#parent = parent;
   }
 
-  /** The object itself, with an empty list of errors. */
-  static root(): Field {
-    return new Field([], '');
+  /** The object itself, with an empty list of errors. `old`: what it was before an update. */
+  static root(old?: object): Field {
+    const field = new Field([], '');
+    field.#old = old;
+    return field;
   }
 
   /** The place with a path of its own, for errors that upstream reports relative to a part. */
@@ -117,6 +121,21 @@ export class Field {
   /** An entry of this map. */
   key(key: string): Field {
     return new Field(this.errors, `[${key}]`, this);
+  }
+
+  /** Whether the object had this text in this field before the update; items of a list are alike. */
+  wasThere(text: string): boolean {
+    return this.#before().includes(text);
+  }
+
+  #before(): readonly unknown[] {
+    if (this.#parent === undefined) return [this.#old];
+    return this.#parent.#before().flatMap((value) => {
+      if (Array.isArray(value)) return value as unknown[];
+      if (value === null || typeof value !== 'object') return [];
+      const name = this.#segment.replace(/^\[(.*)\]$/, '$1');
+      return Object.hasOwn(value, name) ? [(value as Record<string, unknown>)[name]] : [];
+    });
   }
 
   required(detail = ''): void {

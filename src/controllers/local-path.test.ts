@@ -21,6 +21,7 @@ interface World extends ServerHarness {
 }
 
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+const FINALIZER = 'external-provisioner.volume.kubernetes.io/finalizer';
 const ROOT = '/data/local-path';
 
 async function startWorld(): Promise<World> {
@@ -158,6 +159,42 @@ describe('local-path provisioner', () => {
     await h.clock.advance(2000);
     assert.deepEqual(h.asked, [`n1 DELETE /localVolumes/${volume?.metadata.name}`]);
     assert.deepEqual(await volumesOf(h), []);
+    await h.stop();
+  });
+
+  it('removes the directory of a volume that was deleted before its claim', async () => {
+    const h = await startWorld();
+    await claimOn(h, 'n1');
+    const [volume] = await volumesOf(h);
+    const name = volume?.metadata.name ?? '';
+    await h.remove(PersistentVolumes, name);
+    await h.clock.advance(60_000);
+    assert.deepEqual(
+      [h.asked, (await volumesOf(h)).map(({ status, metadata }) => [status?.phase, metadata.finalizers])],
+      [[], [['Bound', [FINALIZER, 'kubernetes.io/pv-protection']]]],
+    );
+    await h.remove(PersistentVolumeClaims, 'default/c');
+    await h.clock.advance(2000);
+    assert.deepEqual([h.asked, await volumesOf(h)], [[`n1 DELETE /localVolumes/${name}`], []]);
+    await h.stop();
+  });
+
+  it('keeps the directory of a deleted volume whose policy came to be Retain', async () => {
+    const h = await startWorld();
+    await claimOn(h, 'n1');
+    const name = (await volumesOf(h))[0]?.metadata.name ?? '';
+    const setPolicy = async (policy: string): Promise<readonly string[] | undefined> => {
+      await h.update(PersistentVolumes, name, (draft) => void (draft.spec!.persistentVolumeReclaimPolicy = policy));
+      await h.clock.advance(1000);
+      return (await h.get(PersistentVolumes, name)).metadata.finalizers;
+    };
+    assert.deepEqual(await setPolicy('Retain'), ['kubernetes.io/pv-protection']);
+    assert.deepEqual(await setPolicy('Delete'), [FINALIZER, 'kubernetes.io/pv-protection']);
+    await h.remove(PersistentVolumes, name);
+    assert.deepEqual(await setPolicy('Retain'), ['kubernetes.io/pv-protection']);
+    await h.remove(PersistentVolumeClaims, 'default/c');
+    await h.clock.advance(2000);
+    assert.deepEqual([h.asked, await volumesOf(h)], [[], []]);
     await h.stop();
   });
 

@@ -272,6 +272,24 @@ describe('volume binder', () => {
 });
 
 describe('protection', () => {
+  it('an in-tree volume to be deleted outlives whoever deletes it, until it is to be retained', async () => {
+    const h = await start();
+    const annotations = { 'pv.kubernetes.io/provisioned-by': 'kubernetes.io/host-path' };
+    const made = volume('v', '2Gi', { persistentVolumeReclaimPolicy: 'Delete' });
+    await h.create(PersistentVolumes, { ...made, metadata: { ...made.metadata, annotations } });
+    await h.create(PersistentVolumeClaims, claim());
+    await h.clock.advance(1000);
+    await h.remove(PersistentVolumes, 'v');
+    await h.remove(PersistentVolumeClaims, 'default/c');
+    await h.clock.advance(2000);
+    const kept = await h.get(PersistentVolumes, 'v');
+    assert.deepEqual([kept.metadata.finalizers, kept.status?.phase], [['kubernetes.io/pv-controller'], 'Released']);
+    await h.update(PersistentVolumes, 'v', (draft) => void (draft.spec!.persistentVolumeReclaimPolicy = 'Retain'));
+    await h.clock.advance(1000);
+    assert.deepEqual(await h.list(PersistentVolumes), []);
+    await h.stop();
+  });
+
   it('a claim in use goes when its pod is gone, a bound volume when its claim is', async () => {
     const h = await start();
     await h.create(PersistentVolumes, volume('v', '2Gi'));

@@ -9,6 +9,8 @@ import type { ByteSink, Duplex } from './streams.ts';
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
+  /** Of the subject's attribute 1.3.6.1.4.1.57683.2, which names a user once and for all. Absent: none. */
+  readonly uids?: readonly string[];
   /** SHA-256 of the DER form, hexadecimal. */
   readonly fingerprint256: string;
   /** The same of the authority that issued it, where it is known. */

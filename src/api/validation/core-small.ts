@@ -10,9 +10,10 @@ import type {
   Namespace,
   PodTemplate,
 } from '../gen/core-v1.ts';
-import { isDns1123Label, isIp, isPortNumber, isQualifiedName } from '../names.ts';
+import { isDns1123Label, isPortNumber, isQualifiedName } from '../names.ts';
 import { compareQuantities, quantityAsFloat, tryParseQuantity } from '../quantity.ts';
 import { validateChoice } from './common.ts';
+import { validateIp } from './ip-fields.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
 
 /** A namespace's finalizers. */
@@ -36,10 +37,10 @@ export function validateNamespaceStatusUpdate(namespace: Namespace, _old: Namesp
   }
 }
 
-/** Addresses that never are endpoints. */
+/** Addresses that never are endpoints; what is no address is not looked at. */
 export function validateEndpointIp(ip: string, field: Field): void {
   const parsed = parseIp(ip);
-  if (parsed === undefined) return field.complain(ip, isIp(ip));
+  if (parsed === undefined) return;
   const meant = unmapped(parsed);
   if (meant.value === 0n) field.invalid(ip, `may not be unspecified (${ip.toLowerCase()})`);
   for (const [name, shown, ranges] of localRanges)
@@ -55,10 +56,10 @@ const localRanges = [
 ].map(([name, shown, ranges]) => [name, shown, (ranges as string[]).map((range) => parseCidr(range)!)] as const);
 
 function validateEndpointAddress(address: EndpointAddress, field: Field): void {
-  field.at('ip').complain(address.ip, isIp(address.ip ?? ''));
+  validateIp(address.ip ?? '', field.at('ip'));
   if ((address.hostname ?? '') !== '')
     field.at('hostname').complain(address.hostname, isDns1123Label(address.hostname!));
-  if (parseIp(address.ip ?? '') !== undefined) validateEndpointIp(address.ip, field.at('ip'));
+  validateEndpointIp(address.ip ?? '', field.at('ip'));
 }
 
 function validateSubset(subset: EndpointSubset, field: Field): void {

@@ -10,8 +10,9 @@ import type {
   NetworkPolicyPort,
   ServiceCIDR,
 } from '../gen/networking-v1.ts';
-import { inclusiveRangeText, isCidr, isDns1123Label } from '../names.ts';
+import { inclusiveRangeText, isDns1123Label } from '../names.ts';
 import { validateImmutable, validateLabelSelector, validateOptionalChoice, validatePortNumOrName } from './common.ts';
+import { validateCanonicalCidr, validateCidr } from './ip-fields.ts';
 
 function validatePort(port: NetworkPolicyPort, field: Field): void {
   validateOptionalChoice(port.protocol, ['SCTP', 'TCP', 'UDP'], field.at('protocol'));
@@ -26,11 +27,11 @@ function validatePort(port: NetworkPolicyPort, field: Field): void {
 
 function validateIpBlock(block: IPBlock, field: Field): void {
   if ((block.cidr ?? '') === '') return field.at('cidr').required();
-  field.at('cidr').complain(block.cidr, isCidr(block.cidr));
+  validateCidr(block.cidr, field.at('cidr'));
   const range = parseCidr(block.cidr);
   for (const [index, text] of (block.except ?? []).entries()) {
     const place = field.at('except').item(index);
-    place.complain(text, isCidr(text));
+    validateCidr(text, place);
     const inner = parseCidr(text);
     if (range === undefined || inner === undefined) continue;
     const strict =
@@ -100,7 +101,7 @@ export function validateServiceCIDR(range: ServiceCIDR, field: Field): void {
   const families = cidrs.map((cidr) => parseCidr(cidr)?.family);
   if (cidrs.length === 2 && families[0] !== undefined && families[0] === families[1])
     place.invalid(cidrs, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
-  for (const [index, cidr] of cidrs.entries()) place.item(index).complain(cidr, isCidr(cidr));
+  for (const [index, cidr] of cidrs.entries()) validateCanonicalCidr(cidr, place.item(index));
 }
 
 /** A range gains a second family at most. */

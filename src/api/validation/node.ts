@@ -2,9 +2,10 @@
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Node, Taint } from '../gen/core-v1.ts';
-import { isCidr, isLabelValue } from '../names.ts';
+import { isLabelValue } from '../names.ts';
 import { validateLabelName } from '../meta-validation.ts';
 import { validateNonnegativeQuantity, validateTaintEffect } from './common.ts';
+import { validateCidr } from './ip-fields.ts';
 
 function validateTaints(taints: readonly Taint[], field: Field): void {
   const seen = new Set<string>();
@@ -45,7 +46,7 @@ function validateDeclaredFeatures(features: readonly string[], field: Field): vo
 export function validateNode(node: Node, field: Field): void {
   validateTaints(node.spec?.taints ?? [], field.at('spec').at('taints'));
   const cidrs = node.spec?.podCIDRs ?? [];
-  for (const [index, cidr] of cidrs.entries()) field.at('spec').at('podCIDRs').item(index).complain(cidr, isCidr(cidr));
+  for (const [index, cidr] of cidrs.entries()) validateCidr(cidr, field.at('spec').at('podCIDRs').item(index));
   if (cidrs.length > 2)
     field.at('spec').at('podCIDRs').invalid(cidrs, 'may specify no more than one CIDR for each IP family');
   validateDeclaredFeatures(node.status?.declaredFeatures ?? [], field.at('status').at('declaredFeatures'));

@@ -1,8 +1,9 @@
 /** Containers of all three sorts. Upstream: apis/core/validation validateContainers, validateInitContainers, validateEphemeralContainers. */
 import type { Field } from '../field-error.ts';
 import type { Container, ContainerPort, EphemeralContainer, PodSpec, Volume } from '../gen/core-v1.ts';
-import { isDns1123Label, isIp, isPortName, isPortNumber } from '../names.ts';
+import { isDns1123Label, isPortName, isPortNumber } from '../names.ts';
 import { validateChoice, validateOptionalChoice } from './common.ts';
+import { validateIp } from './ip-fields.ts';
 import { validateEnv, validateEnvFrom } from './pod-environment.ts';
 import { validateLifecycle, validateProbe } from './pod-probes.ts';
 import { validateResourceRequirements } from './pod-resources.ts';
@@ -34,7 +35,7 @@ function validatePorts(ports: readonly ContainerPort[], hostNetwork: boolean, fi
     if ((port.containerPort ?? 0) === 0) place.at('containerPort').required();
     else place.at('containerPort').complain(port.containerPort, isPortNumber(port.containerPort));
     if ((port.hostPort ?? 0) !== 0) place.at('hostPort').complain(port.hostPort, isPortNumber(port.hostPort!));
-    if ((port.hostIP ?? '') !== '') place.at('hostIP').complain(port.hostIP, isIp(port.hostIP!));
+    if ((port.hostIP ?? '') !== '') validateIp(port.hostIP!, place.at('hostIP'));
     validateChoice(port.protocol, ['SCTP', 'TCP', 'UDP'], place.at('protocol'));
     if (hostNetwork && (port.hostPort ?? 0) !== port.containerPort) {
       place.at('containerPort').invalid(port.containerPort, 'must match `hostPort` when `hostNetwork` is true');

@@ -2,8 +2,9 @@
 import type { Field } from '../field-error.ts';
 import type { PodDNSConfig, PodSpec } from '../gen/core-v1.ts';
 import { validateLabels } from '../meta-validation.ts';
-import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain, isIp, isQualifiedName } from '../names.ts';
+import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain, isQualifiedName } from '../names.ts';
 import { validateChoice, validateNonnegativeQuantity, validateOptionalChoice, validateTolerations } from './common.ts';
+import { validateIp } from './ip-fields.ts';
 import { validateAffinity, validateTopologySpread } from './pod-affinity.ts';
 import {
   validateContainers,
@@ -32,8 +33,7 @@ function validateDns(spec: PodSpec, field: Field): void {
     );
   }
   if (nameservers.length > 3) place.at('nameservers').invalid(nameservers, 'must not have more than 3 nameservers');
-  for (const [index, server] of nameservers.entries())
-    place.at('nameservers').item(index).complain(server, isIp(server));
+  for (const [index, server] of nameservers.entries()) validateIp(server, place.at('nameservers').item(index));
   if (searches.length > 32) place.at('searches').invalid(searches, 'must not have more than 32 search paths');
   if (searches.join(' ').length > 2048)
     place
@@ -60,13 +60,11 @@ function validateHost(spec: PodSpec, field: Field): void {
   }
   if ((spec.hostname ?? '') !== '') field.at('hostname').complain(spec.hostname, isDns1123Label(spec.hostname!));
   if ((spec.subdomain ?? '') !== '') field.at('subdomain').complain(spec.subdomain, isDns1123Label(spec.subdomain!));
-  for (const alias of spec.hostAliases ?? []) {
-    field
-      .at('hostAliases')
-      .at('ip')
-      .complain(alias.ip, isIp(alias.ip ?? ''));
-    for (const name of alias.hostnames ?? [])
-      field.at('hostAliases').at('hostnames').complain(name, isDns1123Subdomain(name));
+  for (const [index, alias] of (spec.hostAliases ?? []).entries()) {
+    const place = field.at('hostAliases').item(index);
+    validateIp(alias.ip ?? '', place.at('ip'));
+    for (const [at, name] of (alias.hostnames ?? []).entries())
+      place.at('hostnames').item(at).complain(name, isDns1123Subdomain(name));
   }
 }
 

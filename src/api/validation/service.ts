@@ -4,15 +4,7 @@ import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Service, ServicePort, ServiceSpec } from '../gen/core-v1.ts';
 import { validateLabels } from '../meta-validation.ts';
-import {
-  inclusiveRangeText,
-  isCidr,
-  isDns1123Label,
-  isDns1123Subdomain,
-  isIp,
-  isPortNumber,
-  isQualifiedName,
-} from '../names.ts';
+import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain, isPortNumber, isQualifiedName } from '../names.ts';
 import {
   validateChoice,
   validateConditions,
@@ -20,6 +12,7 @@ import {
   validateOptionalChoice,
   validatePortNumOrName,
 } from './common.ts';
+import { validateCidr, validateIp } from './ip-fields.ts';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
@@ -133,7 +126,7 @@ function validateClusterIp(spec: ServiceSpec, { ip, index }: { ip: string; index
     return;
   }
   if (ip === '') return;
-  place.complain(ip, isIp(ip));
+  validateIp(ip, place);
   const parsed = parseIp(ip);
   const family = spec.ipFamilies?.[index];
   if (parsed === undefined || family === undefined) return;
@@ -169,7 +162,7 @@ function validateTypeFields(spec: ServiceSpec, field: Field): void {
   if (spec.loadBalancerClass !== undefined && spec.type === 'LoadBalancer')
     field.at('loadBalancerClass').complain(spec.loadBalancerClass, isQualifiedName(spec.loadBalancerClass));
   for (const [index, range] of (spec.loadBalancerSourceRanges ?? []).entries())
-    field.at('loadBalancerSourceRanges').item(index).complain(range, isCidr(range.trim()));
+    validateCidr(range.trim(), field.at('loadBalancerSourceRanges').item(index));
 }
 
 function validateTrafficPolicies(spec: ServiceSpec, field: Field): void {
@@ -213,7 +206,7 @@ export function validateService(service: Service, field: Field): void {
   validateClusterIps(spec, place);
   for (const [index, ip] of (spec.externalIPs ?? []).entries()) {
     const at = place.at('externalIPs').item(index);
-    at.complain(ip, isIp(ip));
+    validateIp(ip, at);
     const parsed = parseIp(ip);
     if (parsed?.value === 0n) at.invalid(ip, 'may not be unspecified (0.0.0.0 or ::)');
     if (parsed !== undefined && (ip.startsWith('127.') || parsed.value === 1n))
@@ -264,7 +257,7 @@ export function validateServiceStatusUpdate(service: Service, old: Service, fiel
   const ingress = service.status?.loadBalancer?.ingress ?? [];
   for (const [index, entry] of ingress.entries()) {
     const at = place.at('loadBalancer').at('ingress').item(index);
-    if ((entry.ip ?? '') !== '') at.at('ip').complain(entry.ip, isIp(entry.ip!));
+    if ((entry.ip ?? '') !== '') validateIp(entry.ip!, at.at('ip'));
     if ((entry.hostname ?? '') !== '') at.at('hostname').complain(entry.hostname, isDns1123Subdomain(entry.hostname!));
     validateOptionalChoice(entry.ipMode, ['Proxy', 'VIP'], at.at('ipMode'));
   }

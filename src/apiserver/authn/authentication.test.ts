@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { Pods, ServiceAccounts } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
-import type { ApiRequest } from '../../api/transport.ts';
+import type { ApiRequest, Principal } from '../../api/transport.ts';
 import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
@@ -264,4 +264,14 @@ test('a certificate names user and groups', () => {
     extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=f'] },
   });
   assert.equal(clientCertificateAuthenticator.authenticate({} as ApiRequest), undefined);
+});
+
+test('a certificate names the uid at most once', () => {
+  const ask = (uids: readonly string[]): Principal | undefined => {
+    const peerCertificate = { commonName: 'ann', organizations: [], uids, fingerprint256: 'f' };
+    return clientCertificateAuthenticator.authenticate({ peerCertificate } as unknown as ApiRequest) as Principal;
+  };
+  assert.equal(ask(['u-1'])?.uid, 'u-1');
+  assert.equal(ask([])?.uid, undefined);
+  for (const uids of [['u-1', 'u-2'], ['']]) assert.throws(() => ask(uids), { code: 401 });
 });

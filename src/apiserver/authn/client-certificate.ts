@@ -1,7 +1,8 @@
 /**
- * Client certificates: the common name is the user, each organization a group. The TLS layer has verified the chain
+ * Client certificates: the common name is the user, each organization a group, one attribute the uid. The TLS layer has verified the chain
  * against the cluster's client CA. Upstream: authentication/request/x509 with CommonNameUserConversion.
  */
+import { unauthorized } from '../../api/status-error.ts';
 import type { Authenticator } from './contract.ts';
 
 /** The group of everyone who authenticated. */
@@ -12,8 +13,12 @@ export const clientCertificateAuthenticator: Authenticator = {
   authenticate(request) {
     const certificate = request.peerCertificate;
     if (certificate === undefined || certificate.commonName === '') return undefined;
+    const { uids = [] } = certificate;
+    // Whose it is cannot be told: no other credential of the request is looked at.
+    if (uids.length > 1 || uids[0] === '') throw unauthorized();
     return {
       name: certificate.commonName,
+      ...(uids.length === 1 && { uid: uids[0]! }),
       groups: [...new Set([...certificate.organizations, AUTHENTICATED_GROUP])],
       extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${certificate.fingerprint256}`] },
     };

@@ -11,7 +11,7 @@ import { Nodes, PersistentVolumes, Pods, ResourceSlices, VolumeAttachments } fro
 import { claimNamesOf } from '../../component-helpers/resource-claims.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
-import { claimNames, configMapNames, secretNames, volumeSecrets } from './pod-references.ts';
+import { claimNames, configMapNames, secretNames, volumeSecrets } from '../../component-helpers/pod-references.ts';
 import { ruleAllows } from './rule-matching.ts';
 
 const ALLOW: AuthorizationDecision = { decision: 'allow', reason: '' };

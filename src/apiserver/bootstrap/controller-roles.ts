@@ -116,7 +116,7 @@ export const controllerRoles: Readonly<Record<string, readonly PolicyRule[]>> = 
     'delete,patch secrets',
   ),
   'local-path-provisioner': withEvents(
-    'create,delete,get,list,watch persistentvolumes',
+    'create,delete,get,list,patch,watch persistentvolumes',
     'get,list,patch,watch persistentvolumeclaims',
     'r storage:storageclasses',
     'r nodes',

@@ -67,7 +67,7 @@ export function kindStrategy<T extends KubernetesObject>(rules: KindRules<T>): S
       raiseGeneration(rules, draft, old);
     },
     validateUpdate(object, old) {
-      const field = Field.root();
+      const field = Field.root(old);
       if (rules.validateUpdate !== undefined) rules.validateUpdate(object, old, field);
       else rules.validate?.(object, field);
       return field.errors;
@@ -113,7 +113,7 @@ export function statusStrategy<T extends KubernetesObject>(
       status.prepareForUpdate?.(draft, old, context);
     },
     validateUpdate(object, old) {
-      const field = Field.root();
+      const field = Field.root(old);
       status.validateUpdate?.(object, old, field);
       return field.errors;
     },

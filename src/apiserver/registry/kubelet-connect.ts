@@ -2,8 +2,11 @@
 import { Nodes, Pods, Services } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
-import { badRequest, notFound } from '../../api/status-error.ts';
+import { badRequest, forbidden, notFound } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
+import type { Authorizer } from '../authz/contract.ts';
+import { attributesOf } from '../filters/authorization.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ConnectSubresource } from './resource-definition.ts';
 import type { KubeletCall, KubeletConnector, ProxyTarget } from './services.ts';
@@ -20,24 +23,36 @@ function find<T extends KubernetesObject>(
   return object;
 }
 
+/**
+ * A GET, as WebSockets are opened, must be allowed the POST that does the same. Upstream: ensureAuthorizedForVerb. Throws 403.
+ */
+async function mayCreate(authorizer: Authorizer, { user, info }: RequestContext): Promise<void> {
+  if (info.verb === 'create') return;
+  const { decision, reason } = await authorizer.authorize({ ...attributesOf(user, info), verb: 'create' });
+  if (decision !== 'allow') throw forbidden({ group: info.apiGroup, resource: info.resource }, info.name, reason);
+}
+
 /** log, exec, attach and portforward of pods. */
 export function podConnectSubresources(
   objects: ObjectStore,
   kubelets: KubeletConnector,
+  authorizer: Authorizer,
 ): Record<string, ConnectSubresource> {
-  const connect = (
-    subresource: 'log' | 'exec' | 'attach' | 'portforward',
-    methods: readonly string[],
-  ): ConnectSubresource => ({
-    methods,
-    serve: (request, context) =>
-      kubelets.connectPod(find(objects, Pods, context.info), subresource, { request, context }),
+  const stream = (subresource: 'exec' | 'attach' | 'portforward'): ConnectSubresource => ({
+    methods: ['GET', 'POST'],
+    async serve(request, context) {
+      await mayCreate(authorizer, context);
+      return await kubelets.connectPod(find(objects, Pods, context.info), subresource, { request, context });
+    },
   });
   return {
-    log: connect('log', ['GET']),
-    exec: connect('exec', ['GET', 'POST']),
-    attach: connect('attach', ['GET', 'POST']),
-    portforward: connect('portforward', ['GET', 'POST']),
+    log: {
+      methods: ['GET'],
+      serve: (request, context) => kubelets.connectPod(find(objects, Pods, context.info), 'log', { request, context }),
+    },
+    exec: stream('exec'),
+    attach: stream('attach'),
+    portforward: stream('portforward'),
     proxy: proxySubresource(objects, Pods, (pod, target, call) => kubelets.proxyPod(pod, target, call)),
   };
 }

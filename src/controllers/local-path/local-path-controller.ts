@@ -4,7 +4,8 @@
  * has no such controller; annotations and events are those of its external provisioners (sig-storage-lib).
  *
  * Watches: claims, volumes, storage classes, nodes. Creates and deletes volumes, takes the node off claims it cannot serve
- * there. Invariant: a volume goes only after its directory, or with its node.
+ * there. Invariant: a volume that is to be reclaimed goes only after its directory, or with its node, also when somebody
+ * deletes it before its claim: a finalizer keeps it.
  */
 import { Nodes, PersistentVolumeClaims, PersistentVolumes, StorageClasses } from '../../api/gen/resources.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
@@ -13,7 +14,7 @@ import { isReason } from '../../api/status-error.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { LOCAL_PATH_PROVISIONER, LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
-import { isOurs, isToBeDeleted, nodeOf, refusal, volumeFor } from './provisioning.ts';
+import { FINALIZER, finalizerChange, isOurs, isToBeDeleted, nodeOf, refusal, volumeFor } from './provisioning.ts';
 
 const NAME = 'local-path-provisioner-controller';
 const ACCOUNT = 'local-path-provisioner';
@@ -89,15 +90,31 @@ export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
 
   async function syncVolume(key: string, signal: AbortSignal): Promise<void> {
     const volume = volumes.get(parseKey(key));
-    if (volume === undefined || !isToBeDeleted(volume)) return;
+    if (volume === undefined) return;
+    const change = finalizerChange(volume);
+    // The event of the write brings the volume back.
+    if (change !== undefined) return await changeFinalizer(volume, change, signal);
+    if (!isToBeDeleted(volume)) return;
     const node = nodeOf(volume, nodes.list());
     if (node !== undefined) await removeDirectory(volume, node, signal);
     const { name = '', uid = '' } = volume.metadata;
     try {
       await client.resource(PersistentVolumes).delete({ name }, { preconditions: { uid }, signal });
+      if (volume.metadata.finalizers?.includes(FINALIZER) === true) await changeFinalizer(volume, 'remove', signal);
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
     }
+  }
+
+  /** Leaves other finalizers, which others change at the same time, alone. */
+  async function changeFinalizer(
+    { metadata: { name = '', uid = '' } }: PersistentVolume,
+    change: 'add' | 'remove',
+    signal: AbortSignal,
+  ): Promise<void> {
+    const key = change === 'add' ? 'finalizers' : '$deleteFromPrimitiveList/finalizers';
+    const patch = { metadata: { uid, [key]: [FINALIZER] } };
+    await client.resource(PersistentVolumes).patch({ name }, { type: 'strategic', patch }, { signal });
   }
 
   async function removeDirectory(volume: PersistentVolume, { metadata }: Node, signal: AbortSignal): Promise<void> {

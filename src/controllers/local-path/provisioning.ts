@@ -11,6 +11,8 @@ import {
 /** Longest name in a directory, in bytes; names here are ASCII. */
 const MAX_NAME = 255;
 const HOSTNAME = 'kubernetes.io/hostname';
+/** Finalizer that keeps a volume somebody deleted until its directory is gone. */
+export const FINALIZER = 'external-provisioner.volume.kubernetes.io/finalizer';
 const STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
 const BETA_STORAGE_PROVISIONER = 'volume.beta.kubernetes.io/storage-provisioner';
 
@@ -26,13 +28,26 @@ export function isOurs({ metadata, spec, status }: PersistentVolumeClaim): boole
   );
 }
 
-/** Whether a volume is to be removed with its directory. */
+/** Whether a volume is to be removed with its directory. One that is going without the finalizer has none any more. */
 export function isToBeDeleted({ metadata, spec, status }: PersistentVolume): boolean {
   return (
     metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH_PROVISIONER &&
     status?.phase === 'Released' &&
-    spec?.persistentVolumeReclaimPolicy === 'Delete'
+    spec?.persistentVolumeReclaimPolicy === 'Delete' &&
+    (metadata.deletionTimestamp === undefined || metadata.finalizers?.includes(FINALIZER) === true)
   );
+}
+
+/**
+ * What has to become of the finalizer of a volume of ours, by its reclaim policy; undefined: nothing. Upstream:
+ * sig-storage-lib, handleProtectionFinalizer.
+ */
+export function finalizerChange({ metadata, spec, status }: PersistentVolume): 'add' | 'remove' | undefined {
+  if (metadata.annotations?.[PROVISIONED_BY] !== LOCAL_PATH_PROVISIONER) return undefined;
+  const held = metadata.finalizers?.includes(FINALIZER) === true;
+  if (spec?.persistentVolumeReclaimPolicy !== 'Delete') return held ? 'remove' : undefined;
+  const bound = status?.phase === 'Bound' && metadata.deletionTimestamp === undefined;
+  return bound && !held ? 'add' : undefined;
 }
 
 /** Why no node could ever provide what the claim asks for; undefined: one could. */
@@ -61,15 +76,20 @@ export function volumeFor(
   if (!root.startsWith('/')) return undefined;
   const { uid = '', namespace = '', name = '', resourceVersion = '' } = claim.metadata;
   const volumeName = `pvc-${uid}`;
+  const reclaimPolicy = storageClass.reclaimPolicy ?? 'Delete';
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
-    metadata: { name: volumeName, annotations: { [PROVISIONED_BY]: LOCAL_PATH_PROVISIONER } },
+    metadata: {
+      name: volumeName,
+      annotations: { [PROVISIONED_BY]: LOCAL_PATH_PROVISIONER },
+      ...(reclaimPolicy === 'Delete' && { finalizers: [FINALIZER] }),
+    },
     spec: {
       capacity: { storage: claim.spec?.resources?.requests?.['storage'] ?? '0' },
       accessModes: ['ReadWriteOnce'],
       volumeMode: 'Filesystem',
-      persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? 'Delete',
+      persistentVolumeReclaimPolicy: reclaimPolicy,
       storageClassName: storageClass.metadata.name ?? '',
       local: { path: `${root}/${`${localPathPrefix(volumeName)}${namespace}_${name}`.slice(0, MAX_NAME)}` },
       claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid, resourceVersion },

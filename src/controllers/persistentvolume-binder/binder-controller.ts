@@ -17,6 +17,7 @@ import { claimKeysOf, PODS_BY_CLAIM } from '../../component-helpers/pod-claims.t
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { wantedFinalizers } from './deletion-finalizers.ts';
 import { createBinderMetrics, exposeVolumes } from './metrics.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, classOf, findVolume, firstSeen, mismatch, refersTo } from './matching.ts';
 
@@ -218,6 +219,12 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   async function syncVolume(key: string, signal: AbortSignal): Promise<void> {
     const volume = volumes.get(parseKey(key));
     if (volume === undefined) return;
+    const finalizers = wantedFinalizers(volume);
+    if (finalizers !== undefined) {
+      // The event of the write brings the volume back.
+      const metadata = { ...volume.metadata, finalizers };
+      return void (await client.resource(PersistentVolumes).update({ ...volume, metadata }, { signal }));
+    }
     const ref = volume.spec?.claimRef;
     if (ref === undefined || (ref.uid ?? '') === '') return await setPhase(volume, { phase: 'Available' }, signal);
     const claimKey = { namespace: ref.namespace ?? '', name: ref.name ?? '' };

@@ -109,6 +109,14 @@ describe('static pods of manifests', () => {
     assert.equal(manifest.metadata.name, 'web', 'the manifest is left as it is');
   });
 
+  it('need nothing of the API server', () => {
+    const spec = { ...manifest.spec!, serviceAccountName: 'a' };
+    assert.throws(() => staticPodOf({ ...manifest, spec }, origin), {
+      name: 'ManifestError',
+      message: 'static pods may not reference serviceaccounts',
+    });
+  });
+
   it('keep a uid of their own', () => {
     assert.equal(staticPodOf({ ...manifest, metadata: { name: 'web', uid: 'mine' } }, origin).metadata.uid, 'mine');
   });

@@ -5,6 +5,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatMicroTime } from '../../api/time.ts';
 import { stableStringify } from '../../base/stable-json.ts';
+import { apiObjectReference } from '../../component-helpers/api-object-reference.ts';
 import {
   CONFIG_FIRST_SEEN_ANNOTATION,
   CONFIG_HASH_ANNOTATION,
@@ -58,11 +59,13 @@ export function podsOfManifest(value: unknown): readonly Pod[] {
   return [asPod(value)];
 }
 
-/** The static pod. A changed manifest has another uid, so it is another pod. */
+/** The static pod, which must not need the API server. A changed manifest has another uid, so it is another pod. */
 export function staticPodOf(manifest: Pod, origin: ManifestOrigin): Pod {
   const { metadata, spec } = manifest;
   if (metadata.name === undefined || metadata.name === '')
     throw new ManifestError('invalid pod: metadata.name is required');
+  const reference = apiObjectReference(manifest);
+  if (reference !== undefined) throw new ManifestError(`static pods may not reference ${reference}`);
   const hashed = `${stableStringify(manifest)}\nhost:${origin.nodeName}\n${origin.source}:${origin.location}`;
   const uid = metadata.uid ?? origin.sha256Hex(hashed).slice(0, 32);
   const tolerations = spec?.tolerations ?? [];

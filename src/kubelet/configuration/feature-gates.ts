@@ -54,6 +54,7 @@ export const FEATURE_GATES = {
   PodLevelResources: gate('BETA', true),
   PodLifecycleSleepAction: gate('GA', true),
   PodReadyToStartContainersCondition: gate('BETA', true),
+  PreventStaticPodAPIReferences: gate('BETA', true),
   ProcMountType: gate('BETA', true),
   QOSReserved: gate('ALPHA', false, true),
   ReduceDefaultCrashLoopBackOffDecay: gate('ALPHA', false, true),

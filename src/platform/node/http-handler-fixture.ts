@@ -39,6 +39,7 @@ async function echo(request: HttpRequest): Promise<HttpResponse> {
       body,
       peer: peerCertificate?.commonName,
       orgs: peerCertificate?.organizations,
+      uids: peerCertificate?.uids,
       wantsUpgrade,
       ...(request.headers['x-lines'] === undefined ? {} : { lines: request.headerLines('x-lines') }),
     };

@@ -29,13 +29,19 @@ describe('TLS', () => {
   test('knows verified client certificates and no others', async () => {
     const caPem = authority.caPem;
     const peer = async (tls: object): Promise<unknown> => {
-      const { peer: name, orgs } = JSON.parse(
-        await readAll(await net.http({ method: 'GET', url: base, tls: { caPem, ...tls } })),
-      );
-      return { name, orgs };
+      const {
+        peer: name,
+        orgs,
+        uids,
+      } = JSON.parse(await readAll(await net.http({ method: 'GET', url: base, tls: { caPem, ...tls } })));
+      return { name, orgs, ...(uids !== undefined && { uids }) };
     };
     const admin = await authority.issue('CN=admin, O=system:masters, O=ops');
     assert.deepEqual(await peer(admin), { name: 'admin', orgs: ['system:masters', 'ops'] });
+    const known = await authority.issue('CN=ann, 1.3.6.1.4.1.57683.2=u-1');
+    assert.deepEqual(await peer(known), { name: 'ann', orgs: [], uids: ['u-1'] });
+    const twice = await authority.issue('CN=ann, 1.3.6.1.4.1.57683.2=u-1, 1.3.6.1.4.1.57683.2=u-2');
+    assert.deepEqual(await peer(twice), { name: 'ann', orgs: [], uids: ['u-1', 'u-2'] });
     assert.deepEqual(await peer({}), { name: undefined, orgs: undefined });
     const stranger = await (await createTestAuthority('other CA')).issue('CN=admin, O=system:masters');
     assert.deepEqual(await peer(stranger), { name: undefined, orgs: undefined });

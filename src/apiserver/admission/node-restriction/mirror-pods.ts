@@ -2,7 +2,7 @@
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { Nodes } from '../../../api/gen/resources.ts';
 import { notFound } from '../../../api/status-error.ts';
-import { configMapNames, secretNames } from '../../authz/pod-references.ts';
+import { apiObjectReference } from '../../../component-helpers/api-object-reference.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
@@ -12,7 +12,10 @@ export function mirrorPodProblem(pod: Pod, node: string, objects: ObjectStore): 
   if (pod.metadata.annotations?.[MIRROR] === undefined)
     return `pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`;
   if (pod.spec?.nodeName !== node) return `node "${node}" can only create pods with spec.nodeName set to itself`;
-  return ownerProblem(pod, node, objects) ?? referenceProblem(pod, node);
+  const problem = ownerProblem(pod, node, objects);
+  if (problem !== undefined) return problem;
+  const reference = apiObjectReference(pod);
+  return reference === undefined ? undefined : `node "${node}" can not create pods that reference ${reference}`;
 }
 
 function ownerProblem(pod: Pod, node: string, objects: ObjectStore): string | undefined {
@@ -29,18 +32,4 @@ function ownerProblem(pod: Pod, node: string, objects: ObjectStore): string | un
   return owner.uid === stored.metadata.uid
     ? undefined
     : `node ${node} UID mismatch: expected ${owner.uid} got ${stored.metadata.uid}`;
-}
-
-function referenceProblem(pod: Pod, node: string): string | undefined {
-  const refuse = (what: string): string => `node "${node}" can not create pods that reference ${what}`;
-  const volumes = pod.spec?.volumes ?? [];
-  if ((pod.spec?.serviceAccountName ?? '') !== '') return refuse('a service account');
-  if (secretNames(pod).size > 0) return refuse('secrets');
-  if (configMapNames(pod).size > 0) return refuse('configmaps');
-  if (volumes.some((v) => v.projected?.sources?.some((source) => source.clusterTrustBundle !== undefined) === true))
-    return refuse('clustertrustbundles');
-  if (volumes.some((v) => v.persistentVolumeClaim !== undefined || v.ephemeral !== undefined))
-    return refuse('persistentvolumeclaims');
-  if ((pod.spec?.resourceClaims ?? []).length > 0) return refuse('resourceclaims');
-  return undefined;
 }

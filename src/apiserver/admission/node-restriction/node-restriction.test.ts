@@ -90,7 +90,7 @@ const cases: readonly Case[] = [
     'with an account',
     Pods,
     { object: mirror({ spec: { serviceAccountName: 'bot' } }) },
-    'node "n1" can not create pods that reference a service account',
+    'node "n1" can not create pods that reference serviceaccounts',
   ],
   [
     'with a secret',

@@ -8,7 +8,7 @@ import type { VolumeAttachment } from '../../../api/gen/storage-v1.ts';
 import { groupResourceOf } from '../../../api/resource-info.ts';
 import { forbidden, notFound } from '../../../api/status-error.ts';
 import { deepEqual } from '../../../base/equal.ts';
-import { claimNames } from '../../authz/pod-references.ts';
+import { claimNames } from '../../../component-helpers/pod-references.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { mirrorPodProblem } from './mirror-pods.ts';

@@ -6,7 +6,7 @@ import type { Container, Pod, PodSpec, ServiceAccount, Volume, VolumeProjection 
 import { ServiceAccounts } from '../../../api/gen/resources.ts';
 import { forbidden } from '../../../api/status-error.ts';
 import type { Random } from '../../../platform/random.ts';
-import { secretNames } from '../../authz/pod-references.ts';
+import { secretNames } from '../../../component-helpers/pod-references.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 

@@ -21,12 +21,13 @@ import { podWhySubresource } from './why.ts';
 export function podDefinitions({
   objects,
   platform,
+  authorizer,
   kubeletConnector,
   explainPod,
 }: RegistryServices): ResourceDefinition[] {
   const deps = { objects, clock: platform.clock };
   const connectSubresources = {
-    ...(kubeletConnector === undefined ? {} : podConnectSubresources(objects, kubeletConnector)),
+    ...(kubeletConnector === undefined ? {} : podConnectSubresources(objects, kubeletConnector, authorizer)),
     ...(explainPod === undefined ? {} : { why: podWhySubresource(objects, explainPod) }),
   };
   return [

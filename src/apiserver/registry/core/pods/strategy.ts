@@ -86,7 +86,7 @@ function subresourceStrategy(
     validate: () => [],
     prepareForUpdate: (draft, old) => prepare(draft, old),
     validateUpdate(pod, old) {
-      const field = Field.root();
+      const field = Field.root(old);
       validate(pod, old, field);
       return field.errors;
     },

@@ -14,13 +14,31 @@ const MIN_EXPIRATION_SECONDS = 600;
 const MAX_EXPIRATION_SECONDS = 2 ** 32;
 const DEFAULT_EXPIRATION_SECONDS = 3600;
 
+const KIND = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
+
+/** Throws unless the request's metadata are empty or the account's. */
+function checkMetadata({ metadata }: TokenRequest, { name = '', namespace, uid }: ServiceAccount['metadata']): void {
+  const field = Field.root().at('metadata');
+  const given = metadata ?? {};
+  if ((given.name ?? '') !== '' && given.name !== name)
+    field.at('name').invalid(given.name, 'must match the service account name if specified');
+  else if ((given.namespace ?? '') !== '' && given.namespace !== namespace)
+    field.at('namespace').invalid(given.namespace, 'must match the service account namespace if specified');
+  if (field.errors.length > 0) throw invalid(KIND, name, field.errors);
+  if ((given.uid ?? '') !== '' && given.uid !== uid)
+    throw conflict(
+      { group: KIND.group, resource: KIND.kind },
+      name,
+      `the UID in the token request (${given.uid}) does not match the UID of the service account (${uid})`,
+    );
+}
+
 function validate(request: TokenRequest): void {
   const field = Field.root().at('spec').at('expirationSeconds');
   const seconds = request.spec!.expirationSeconds!;
   if (seconds < MIN_EXPIRATION_SECONDS) field.invalid(seconds, 'may not specify a duration less than 10 minutes');
   if (seconds > MAX_EXPIRATION_SECONDS) field.invalid(seconds, 'may not specify a duration larger than 2^32 seconds');
-  if (field.errors.length > 0)
-    throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, request.metadata?.name ?? '', field.errors);
+  if (field.errors.length > 0) throw invalid(KIND, request.metadata?.name ?? '', field.errors);
 }
 
 type Bound = Pick<ServiceAccountTokenOrder, 'bound' | 'node'>;
@@ -65,16 +83,14 @@ export function tokenSubresource(objects: ObjectStore, issue: IssueServiceAccoun
       const account = objects.get(ServiceAccounts, namespace, name);
       if (account === undefined) throw notFound(ServiceAccounts, name);
       const given = body as TokenRequest;
-      if ((given.metadata?.name ?? name) !== name)
-        throw badRequest(
-          `metadata.name: Invalid value: "${given.metadata.name}": must match the service account name if specified`,
-        );
+      checkMetadata(given, account.metadata);
+      const { uid } = account.metadata;
       const spec = {
         audiences: given.spec?.audiences ?? [],
         ...given.spec,
         expirationSeconds: given.spec?.expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS,
       };
-      const request: TokenRequest = { ...given, metadata: { ...given.metadata, name, namespace }, spec };
+      const request: TokenRequest = { ...given, metadata: { ...given.metadata, name, namespace, uid }, spec };
       validate(request);
       const bound = boundObject(objects, account, request);
       // A dry run signs nothing: it would be a working credential.

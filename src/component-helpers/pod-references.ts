@@ -2,7 +2,7 @@
  * The objects a pod names in its spec: secrets, config maps, claims. Upstream: api/v1/pod.VisitPodSecretNames,
  * VisitPodConfigmapNames and component-helpers/storage/ephemeral.
  */
-import type { PersistentVolume, Pod, PodSpec, SecretReference } from '../../api/gen/core-v1.ts';
+import type { PersistentVolume, Pod, PodSpec, SecretReference } from '../api/gen/core-v1.ts';
 
 /** Names of the secrets a pod refers to. */
 export function secretNames(pod: Pod): ReadonlySet<string> {

@@ -1,0 +1,43 @@
+/** Whether a pod needs an object of the API, which one that runs without it may not. Upstream: api/pod HasAPIObjectReference. */
+import type { Pod, Volume, VolumeProjection } from '../api/gen/core-v1.ts';
+import { configMapNames, secretNames } from './pod-references.ts';
+
+/** By the field of the volume that names it. */
+const BY_VOLUME: Readonly<Partial<Record<keyof Volume, string>>> = {
+  configMap: 'configmaps (via configmap volumes)',
+  secret: 'secrets (via secret volumes)',
+  csi: 'csidrivers (via CSI volumes)',
+  glusterfs: 'endpoints (via glusterFS volumes)',
+  persistentVolumeClaim: 'persistentvolumeclaims',
+  ephemeral: 'persistentvolumeclaims (via ephemeral volumes)',
+  azureFile: 'secrets (via azureFile volumes)',
+};
+
+const BY_SOURCE: Readonly<Partial<Record<keyof VolumeProjection, string>>> = {
+  configMap: 'configmaps (via projected volumes)',
+  secret: 'secrets (via projected volumes)',
+  serviceAccountToken: 'serviceaccounts (via projected volumes)',
+  clusterTrustBundle: 'clustertrustbundles',
+  podCertificate: 'podcertificates',
+};
+
+/** The resource a pod refers to, the first there is; undefined: none. */
+export function apiObjectReference(pod: Pod): string | undefined {
+  const { serviceAccountName = '', resourceClaims = [], volumes = [] } = pod.spec ?? {};
+  if (serviceAccountName !== '') return 'serviceaccounts';
+  if (secretNames(pod).size > 0) return 'secrets';
+  if (configMapNames(pod).size > 0) return 'configmaps';
+  if (resourceClaims.length > 0) return 'resourceclaims';
+  for (const volume of volumes) {
+    const found =
+      named(volume, BY_VOLUME) ??
+      volume.projected?.sources?.map((source) => named(source, BY_SOURCE)).find((resource) => resource !== undefined);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function named<T extends object>(of: T, resources: Readonly<Partial<Record<keyof T, string>>>): string | undefined {
+  const field = (Object.keys(resources) as (keyof T)[]).find((name) => of[name] !== undefined);
+  return field === undefined ? undefined : resources[field];
+}
