@@ -4,7 +4,7 @@
  */
 import { deepEqual } from '../base/equal.ts';
 import { fnv32, safeEncode } from '../base/fnv.ts';
-import { stableStringify } from '../base/stable-json.ts';
+import { sortKeys, stableStringify } from '../base/stable-json.ts';
 import { ControllerRevisions } from '../api/gen/resources.ts';
 import { isReason } from '../api/status-error.ts';
 import type { ControllerRevision } from '../api/gen/apps-v1.ts';
@@ -17,6 +17,11 @@ export const REVISION_HASH_LABEL = 'controller-revision-hash';
 /** The part of an owner that a revision records, as a patch that restores it. */
 export function templatePatch(template: PodTemplateSpec): Record<string, unknown> {
   return { spec: { template: { ...template, $patch: 'replace' } } };
+}
+
+/** What a revision keeps of it: clients (`kubectl rollout undo`) compare the bytes with such as they make, keys in order. */
+export function recorded<T>(data: T): T {
+  return sortKeys(data);
 }
 
 /** The template a revision records. */

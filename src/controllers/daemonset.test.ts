@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { stableStringify } from '../base/stable-json.ts';
 import { ControllerRevisions, DaemonSets, Nodes, Pods } from '../api/gen/resources.ts';
 import type { DaemonSet } from '../api/gen/apps-v1.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
@@ -65,6 +66,7 @@ describe('daemonset', () => {
       revision?.metadata.labels?.['controller-revision-hash'],
       pod?.metadata.labels?.['controller-revision-hash'],
     );
+    assert.equal(JSON.stringify(revision?.data), stableStringify(revision?.data), 'clients compare bytes');
     assert.equal(revision?.metadata.name, `agent-${pod?.metadata.labels?.['controller-revision-hash']}`);
     await h.addNode('c');
     await h.run(300);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { stableStringify } from '../base/stable-json.ts';
 import { ControllerRevisions, PersistentVolumeClaims, Pods, StatefulSets } from '../api/gen/resources.ts';
 import type { StatefulSet } from '../api/gen/apps-v1.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
@@ -73,6 +74,8 @@ describe('statefulset', () => {
       [3, 3, 3, 3, 3],
     );
     assert.equal(status?.currentRevision, status?.updateRevision);
+    const [revision] = await h.list(ControllerRevisions);
+    assert.equal(JSON.stringify(revision?.data), stableStringify(revision?.data), 'clients compare bytes');
     assert.ok((await h.events()).includes('Normal SuccessfulCreate create Pod db-0 in StatefulSet db successful'));
     await h.stop();
   });

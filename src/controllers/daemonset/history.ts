@@ -12,6 +12,7 @@ import { computePodTemplateHash } from '../../component-helpers/pod-template-has
 import {
   equalRevisions,
   nextRevisionNumber,
+  recorded,
   renumber,
   revisionName,
   REVISION_HASH_LABEL,
@@ -86,7 +87,7 @@ async function createRevision(
       annotations: kept,
       ownerReferences: [newControllerReference(set, DaemonSets)],
     },
-    data,
+    data: recorded(data),
     revision,
   };
   const resource = client.resource(ControllerRevisions);

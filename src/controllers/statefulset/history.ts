@@ -10,6 +10,7 @@ import { newControllerReference } from '../../component-helpers/owner-references
 import {
   equalRevisions,
   nextRevisionNumber,
+  recorded,
   renumber,
   revisionHash,
   revisionName,
@@ -103,7 +104,10 @@ async function createRevision(
       ownerReferences: [newControllerReference(set, StatefulSets)],
     };
     try {
-      return { revision: await resource.create({ ...wanted, metadata }, { signal }), collisionCount };
+      return {
+        revision: await resource.create({ ...wanted, data: recorded(wanted.data), metadata }, { signal }),
+        collisionCount,
+      };
     } catch (error) {
       if (!isReason(error, 'AlreadyExists')) throw error;
       const existing = await resource.get({ namespace, name }, { signal });
