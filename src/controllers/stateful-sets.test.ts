@@ -150,14 +150,19 @@ describe('a StatefulSet', () => {
     await h.stop();
   });
 
+  const asking = (cpu: string, image = 'v1') => ({ name: 'c', image, resources: { requests: { cpu } } });
   for (const { what, data, again } of [
     { what: 'null where nothing is', data: { metadata: { creationTimestamp: null, labels } }, again: false },
-    { what: 'without a default', data: { spec: { containers: [{ name: 'c', image: 'v1' }] } }, again: false },
-    { what: 'of another image', data: { spec: { containers: [{ name: 'c', image: 'v0' }] } }, again: true },
+    { what: 'without a default', data: { spec: { containers: [asking('1')] } }, again: false },
+    { what: 'with an empty list', data: { spec: { containers: [asking('1')], volumes: [] } }, again: false },
+    { what: 'with a quantity spelled otherwise', data: { spec: { containers: [asking('1000m')] } }, again: false },
+    { what: 'with another quantity', data: { spec: { containers: [asking('1001m')] } }, again: true },
+    { what: 'that is no template today', data: { spec: { containers: 'c' } }, again: true },
+    { what: 'of another image', data: { spec: { containers: [asking('1', 'v0')] } }, again: true },
   ])
     it(`${again ? 'makes pods anew' : 'leaves pods alone'}: a revision ${what}`, async () => {
       const h = await start();
-      await make(h, 2);
+      await make(h, 2, { template: { metadata: { labels }, spec: { containers: [asking('1')] } } });
       await h.run(500);
       const before = await uids(h);
       const [{ metadata, ...revision }] = (await h.list(ControllerRevisions)) as [ControllerRevision];

@@ -11,7 +11,7 @@ import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
 export interface Extent {
   /** Nothing: all is written. */
   readonly whole: boolean;
-  /** Writing all has failed as well. */
+  /** Writing all has failed as well: nftables makes its tables anew then. The other modes write all in the same way again. */
   readonly fromScratch: boolean;
 }
 

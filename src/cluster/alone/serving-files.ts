@@ -180,7 +180,7 @@ function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, of: F
   ];
 }
 
-/** Throws unless there is a certificate, and each is one. */
+/** A cheap first look: throws unless there is a certificate, and each seems to be one. Who listens looks closer. */
 function checkCertificates(crypto: CryptoPort, pem: string): void {
   for (const block of certificateBlocks(pem)) readCertificate({ crypto }, block);
 }

@@ -62,5 +62,7 @@ function lengthAt(bytes: Uint8Array, at: number): { readonly length: number; rea
   if (count === 0 || count > 4 || at + count >= bytes.length) throw new Error('malformed DER: no length');
   let length = 0;
   for (let index = 1; index <= count; index++) length = length * 256 + bytes[at + index]!;
+  // DER knows one way only to write a length: the shortest.
+  if (length < 0x80 || length < 256 ** (count - 1)) throw new Error('malformed DER: a length longer than need be');
   return { length, start: at + 1 + count };
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { parseTime } from '../../api/time.ts';
 import type { Random } from '../../platform/random.ts';
 import { createAuthority, issueCertificate } from './certificates.ts';
+import { derContent, derElements, TAG } from './der.ts';
 import { readCertificate } from './read-certificate.ts';
 
 const crypto = {
@@ -65,14 +66,75 @@ test('so is one of another key, without a common name, that ends after 2049', ()
   assert.equal(facts.commonName, '');
 });
 
+/** One element of DER. Its length is written with `padding` bytes more than need be. */
+function der(tag: number, content: readonly Uint8Array[], padding = 0): Buffer {
+  const { length } = Buffer.concat(content);
+  const digits = length < 0x80 && padding === 0 ? [] : [...Buffer.from(length.toString(16).padStart(4, '0'), 'hex')];
+  while (digits[0] === 0) digits.shift();
+  const long = [...Array.from({ length: padding }, () => 0), ...digits];
+  return Buffer.concat([
+    Buffer.from([tag, ...(long.length === 0 ? [length] : [0x80 | long.length, ...long])]),
+    ...content,
+  ]);
+}
+const text = (value: string): Buffer => der(0x0c, [Buffer.from(value)]);
+const oid = (...bytes: number[]): Buffer => der(TAG.oid, [Buffer.from(bytes)]);
+const commonNames = (...names: string[]): Buffer =>
+  der(
+    TAG.sequence,
+    names.map((name) => der(TAG.set, [der(TAG.sequence, [oid(0x55, 4, 3), text(name)])])),
+  );
+const pemOf = (bytes: Uint8Array): string =>
+  `-----BEGIN CERTIFICATE-----\n${Buffer.from(bytes).toString('base64')}\n-----END CERTIFICATE-----\n`;
+
+/** A certificate of {@link OTHER}'s parts, but for these. */
+function madeOf(parts: Partial<Record<'inner' | 'issuer' | 'subject' | 'publicKey' | 'outer', Uint8Array>>): string {
+  const [whole] = derElements(new X509Certificate(OTHER).raw);
+  const [signed, outer, signature] = derContent(whole, TAG.sequence);
+  const [version, serial, inner, issuer, validity, subject, publicKey] = derContent(signed, TAG.sequence);
+  const as = (part: keyof typeof parts, own: typeof inner): Uint8Array => parts[part] ?? own!.whole;
+  const fields = [version!.whole, serial!.whole, as('inner', inner), as('issuer', issuer), validity!.whole];
+  const toBeSigned = der(TAG.sequence, [...fields, as('subject', subject), as('publicKey', publicKey)]);
+  return pemOf(der(TAG.sequence, [toBeSigned, as('outer', outer), signature!.whole]));
+}
+
+test('of several common names the last counts, as upstream', () => {
+  assert.equal(readCertificate(deps, madeOf({ subject: commonNames('one', 'two') })).commonName, 'two');
+  assert.equal(readCertificate(deps, madeOf({})).commonName, '');
+});
+
+test('a length is written as short as can be, as upstream demands', () => {
+  const long = der(TAG.set, [der(TAG.sequence, [oid(0x55, 4, 3), text('x'.repeat(200))])]);
+  assert.equal(readCertificate(deps, madeOf({ subject: der(TAG.sequence, [long]) })).commonName.length, 200);
+  for (const content of [[], [long]]) {
+    const pem = madeOf({ subject: der(TAG.sequence, content, 1) });
+    assert.throws(() => readCertificate(deps, pem), /malformed DER: a length longer than need be/);
+  }
+});
+
+const empty = der(TAG.sequence, []);
+const algorithm = der(TAG.sequence, [oid(0x2a, 3)]);
+for (const [what, parts] of [
+  ['an empty algorithm', { inner: empty }],
+  ['an algorithm without a name', { inner: der(TAG.sequence, [oid()]) }],
+  ['an empty algorithm of its signature', { outer: empty }],
+  ['an issuer that is no name', { issuer: text('x') }],
+  ['an empty public key', { publicKey: empty }],
+  ['a public key without an algorithm', { publicKey: der(TAG.sequence, [empty, der(TAG.bitString, [])]) }],
+  ['a public key that is none', { publicKey: der(TAG.sequence, [algorithm, text('x')]) }],
+] as const)
+  test(`${what} is refused`, () => {
+    const pem = madeOf(parts);
+    assert.throws(() => new X509Certificate(pem), 'Node.js refuses it, too');
+    assert.throws(() => readCertificate(deps, pem), /malformed/);
+  });
+
 test('what is no certificate, or a part of one, is refused', async () => {
-  const pem = (bytes: Uint8Array): string =>
-    `-----BEGIN CERTIFICATE-----\n${Buffer.from(bytes).toString('base64')}\n-----END CERTIFICATE-----\n`;
-  const der = new X509Certificate((await createAuthority(deps, 'ca', DAY_MS)).certPem).raw;
-  assert.equal(readCertificate(deps, pem(der)).commonName, 'ca');
-  for (let length = 1; length < der.length; length++)
-    assert.throws(() => readCertificate(deps, pem(der.subarray(0, length))), /malformed/, `${length} bytes`);
-  assert.throws(() => readCertificate(deps, pem(Buffer.concat([der, der]))), /trailing data/);
-  assert.throws(() => readCertificate(deps, pem(Buffer.from([0x30, 0x80, 0, 0]))), /malformed DER: no length/);
+  const whole = new X509Certificate((await createAuthority(deps, 'ca', DAY_MS)).certPem).raw;
+  assert.equal(readCertificate(deps, pemOf(whole)).commonName, 'ca');
+  for (let length = 1; length < whole.length; length++)
+    assert.throws(() => readCertificate(deps, pemOf(whole.subarray(0, length))), /malformed/, `${length} bytes`);
+  assert.throws(() => readCertificate(deps, pemOf(Buffer.concat([whole, whole]))), /trailing data/);
+  assert.throws(() => readCertificate(deps, pemOf(Buffer.from([0x30, 0x80, 0, 0]))), /malformed DER: no length/);
   assert.throws(() => readCertificate(deps, 'nonsense'), /does not contain/);
 });

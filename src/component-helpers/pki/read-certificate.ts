@@ -1,6 +1,8 @@
 /**
  * What a certificate says of itself, without the library that makes certificates: every start reads some, and few make any.
- * Nothing is verified here. Upstream: crypto/x509 ParseCertificate.
+ * Its frame is checked, so that what is cut off or something else is refused; keys, names, signatures and the extensions not
+ * read here are not looked into. So it accepts what TLS may refuse: who serves or trusts a certificate finds out there.
+ * Upstream: crypto/x509 ParseCertificate.
  */
 import { formatIp } from '../../base/cidr.ts';
 import { parseTime } from '../../api/time.ts';
@@ -26,15 +28,20 @@ const [VERSION, EXTENSIONS, IP_ADDRESS] = [0xa0, 0xa3, 0x87];
 
 /** Reads the first certificate of a PEM text. Throws when there is none. */
 export function readCertificate({ crypto }: { readonly crypto: CryptoPort }, certPem: string): CertificateFacts {
-  const [certificate, ...others] = derElements(derOf(certPem));
-  if (others.length > 0) throw new Error('malformed certificate: trailing data');
+  const [certificate, ...trailing] = derElements(derOf(certPem));
+  if (trailing.length > 0) throw new Error('malformed certificate: trailing data');
   const [signed, algorithm, signature] = derContent(certificate, TAG.sequence);
-  derBytes(algorithm, TAG.sequence);
+  checkAlgorithm(algorithm);
   derBytes(signature, TAG.bitString);
   const fields = derContent(signed, TAG.sequence);
-  const [serial, , , validity, subject, publicKey, ...rest] = fields[0]?.tag === VERSION ? fields.slice(1) : fields;
+  const [serial, inner, issuer, ...others] = fields[0]?.tag === VERSION ? fields.slice(1) : fields;
   derBytes(serial, TAG.integer);
-  derBytes(publicKey, TAG.sequence);
+  checkAlgorithm(inner);
+  derContent(issuer, TAG.sequence);
+  const [validity, subject, publicKey, ...rest] = others;
+  const [keyAlgorithm, key] = derContent(publicKey, TAG.sequence);
+  checkAlgorithm(keyAlgorithm);
+  derBytes(key, TAG.bitString);
   const [notBefore, notAfter] = derContent(validity, TAG.sequence);
   return {
     notBeforeMs: timeOf(notBefore),
@@ -43,6 +50,11 @@ export function readCertificate({ crypto }: { readonly crypto: CryptoPort }, cer
     ipAddresses: ipAddressesOf(rest.find(({ tag }) => tag === EXTENSIONS)),
     publicKeyHash: crypto.sha256Hex(publicKey!.whole),
   };
+}
+
+/** An algorithm's name; what it is used with may follow. */
+function checkAlgorithm(element: DerElement | undefined): void {
+  oidOf(derContent(element, TAG.sequence)[0]);
 }
 
 function derOf(pem: string): Uint8Array {
@@ -64,14 +76,16 @@ function timeOf(element: DerElement | undefined): number {
   return atMs;
 }
 
+/** Of several the last. */
 function commonNameOf(subject: DerElement | undefined): string {
+  let commonName = '';
   for (const set of derContent(subject, TAG.sequence)) {
     for (const attribute of derContent(set, TAG.set)) {
       const [type, value] = derContent(attribute, TAG.sequence);
-      if (oidOf(type) === COMMON_NAME && value !== undefined) return textOf(value);
+      if (oidOf(type) === COMMON_NAME && value !== undefined) commonName = textOf(value);
     }
   }
-  return '';
+  return commonName;
 }
 
 function textOf({ tag, content }: DerElement): string {
@@ -103,9 +117,11 @@ function addressText(bytes: Uint8Array): string {
 
 /** `2.5.4.3`. */
 function oidOf(element: DerElement | undefined): string {
+  const bytes = derBytes(element, TAG.oid);
+  if (bytes.length === 0) throw new Error('malformed certificate: an empty object identifier');
   const numbers: number[] = [];
   let number = 0;
-  for (const byte of derBytes(element, TAG.oid)) {
+  for (const byte of bytes) {
     number = number * 128 + (byte & 0x7f);
     if (byte >= 0x80) continue;
     numbers.push(number);

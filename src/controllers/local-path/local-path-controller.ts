@@ -97,9 +97,10 @@ export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
     if (!isToBeDeleted(volume)) return;
     const node = nodeOf(volume, nodes.list());
     if (node !== undefined) await removeDirectory(volume, node, signal);
-    const { name = '', uid = '' } = volume.metadata;
+    const { name = '', uid = '', deletionTimestamp } = volume.metadata;
     try {
-      await client.resource(PersistentVolumes).delete({ name }, { preconditions: { uid }, signal });
+      if (deletionTimestamp === undefined)
+        await client.resource(PersistentVolumes).delete({ name }, { preconditions: { uid }, signal });
       if (volume.metadata.finalizers?.includes(FINALIZER) === true) await changeFinalizer(volume, 'remove', signal);
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;

@@ -101,7 +101,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
 
   async function round(signal: AbortSignal): Promise<void> {
     const all = nodes.list();
-    if (all.length === calm.size && all.every((node) => calm.has(node) && isHeardOf(node))) return;
+    if (isCalm(all) && all.every(isHeardOf)) return;
     calm = new Set();
     announce(all);
     const startedMs = clock.monotonicMs();
@@ -122,6 +122,11 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     metrics.round(judged, (clock.monotonicMs() - startedMs) / 1000);
     if (judged.length === all.length && judged.every((node, at) => node === all[at] && isWell(node)))
       calm = new Set(judged);
+  }
+
+  /** Whether these are the nodes that the last round found well. */
+  function isCalm(all: readonly Node[]): boolean {
+    return all.length === calm.size && all.every((node) => calm.has(node));
   }
 
   /** Notes the last sign of life; false when it is too long ago. */
@@ -146,7 +151,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   /** While all is calm, until the first node could have been silent for too long. */
   function quietMs(): number {
     const all = nodes.list();
-    if (all.length !== calm.size || !all.every((node) => calm.has(node))) return 0;
+    if (!isCalm(all)) return 0;
     return all.reduce((first, node) => Math.min(first, silentFromMs(node)), Infinity) - clock.monotonicMs();
   }
 

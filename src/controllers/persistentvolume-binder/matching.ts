@@ -91,7 +91,7 @@ export function findVolume(
       fits(volume) &&
       classOf(volume) === classOf(claim) &&
       (selector === undefined || selector.matches(volume.metadata.labels)) &&
-      (volume.status?.phase ?? 'Available') === 'Available',
+      volume.status?.phase === 'Available',
   );
   const modes = (volume: PersistentVolume): number => new Set(volume.spec?.accessModes).size;
   const order = (a: PersistentVolume, b: PersistentVolume): number =>

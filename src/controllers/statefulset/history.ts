@@ -1,7 +1,10 @@
 /** The revisions of a StatefulSet. Upstream: stateful_set_control.go getStatefulSetRevisions, truncateHistory. */
 import { deepEqual } from '../../base/equal.ts';
+import { DecodeError, decodeTyped } from '../../api/codec/typed.ts';
 import { setPodTemplateSpecDefaults } from '../../api/defaults/pod.ts';
 import { ControllerRevisions, StatefulSets } from '../../api/gen/resources.ts';
+import { typeSchema } from '../../api/schema/schema.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { ControllerRevision, StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod, PodTemplateSpec } from '../../api/gen/core-v1.ts';
@@ -59,16 +62,25 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
 
 /**
  * Whether a revision differs from the present template in nothing but what another release wrote otherwise: defaults it did
- * not know, fields that are null. Pods are not made anew for that. Upstream: the gate StatefulSetSemanticRevisionComparison.
+ * not know, fields that are null or empty, quantities spelled in another way. Pods are not made anew for that. What the
+ * revision records is written as it would be today, and compared then. Upstream: setMatchesLatestExistingRevision, the
+ * gate StatefulSetSemanticRevisionComparison; there the newest revision alone may be such.
  */
 function meansTheSame(revision: ControllerRevision, set: StatefulSet): boolean {
-  return deepEqual(inFull(templateOf(revision)), inFull(set.spec?.template ?? {}));
+  try {
+    return deepEqual(asWrittenToday(templateOf(revision)), asWrittenToday(set.spec?.template ?? {}));
+  } catch (error) {
+    // What is no template today is not the present one.
+    if (error instanceof DecodeError) return false;
+    throw error;
+  }
 }
 
-function inFull(template: PodTemplateSpec): PodTemplateSpec {
-  const full = JSON.parse(JSON.stringify(template), (_, value: unknown) => value ?? undefined) as PodTemplateSpec;
-  setPodTemplateSpecDefaults(full);
-  return full;
+function asWrittenToday(template: PodTemplateSpec): PodTemplateSpec {
+  const schema = typeSchema('core.v1.PodTemplateSpec') as StructSchema;
+  const written: PodTemplateSpec = decodeTyped(schema, template).object;
+  setPodTemplateSpecDefaults(written);
+  return written;
 }
 
 /** Keeps as many revisions without pods as the set wants. */

@@ -46,6 +46,7 @@ const volume = (name: string, storage: string, node?: string, more: object = {})
         }),
     ...more,
   },
+  status: { phase: 'Available' },
 });
 const storageClass = (provisioner: string, more: Partial<StorageClass> = {}): StorageClass => ({
   metadata: { name: CLASS },
@@ -122,18 +123,15 @@ const binding: readonly (readonly [string, Storage, string[]])[] = [
     },
     [NO_VOLUME, ''],
   ],
-  [
-    'not ready yet, or let go of',
+  ...[{ phase: 'Pending' }, {}].map((status): (typeof binding)[number] => [
+    `not ready yet, or let go of: ${JSON.stringify(status)}`,
     {
       class: local,
       claims: [claim('c')],
-      volumes: [
-        { ...volume('v', '10Gi', 'a'), status: { phase: 'Pending' } },
-        { ...volume('w', '10Gi', 'b'), status: { phase: 'Available' } },
-      ],
+      volumes: [{ ...volume('v', '10Gi', 'a'), status }, volume('w', '10Gi', 'b')],
     },
     [NO_VOLUME, ''],
-  ],
+  ]),
   [
     "somebody else's",
     {

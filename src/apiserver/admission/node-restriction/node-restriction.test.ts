@@ -13,10 +13,12 @@ import {
 import type { VolumeAttachment } from '../../../api/gen/storage-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
+import type { Authorizer } from '../../authz/contract.ts';
 import { createTestObjects } from '../../authz/objects-fixture.ts';
 import { admit, type TestRequest } from '../admission-fixture.ts';
 import { createNodeRestriction } from './node-restriction.ts';
 
+const nobody: Authorizer = { authorize: () => ({ decision: 'noOpinion', reason: '' }) };
 const user = { name: 'system:node:n1', groups: ['system:nodes'] };
 const owner = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'node-uid', controller: true };
 const mirror = (change: { metadata?: object; spec?: object } = {}): Pod => ({
@@ -31,7 +33,11 @@ const mirror = (change: { metadata?: object; spec?: object } = {}): Pod => ({
 });
 const pod = (nodeName: string, more: object = {}): Pod => ({
   metadata: { name: 'p', namespace: 'ns', uid: 'pod-uid', ...more },
-  spec: { nodeName, containers: [] },
+  spec: {
+    nodeName,
+    containers: [],
+    volumes: [{ name: 'kube-api-access', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }],
+  },
 });
 const userOfClaim: Pod = {
   metadata: { name: 'user', namespace: 'ns', uid: 'user' },
@@ -41,10 +47,10 @@ const node = (name = 'n1', metadata: object = {}, spec: object = {}): Node => ({
   metadata: { name, ...metadata },
   spec,
 });
-const token = (ref: object | undefined): KubernetesObject =>
+const token = (ref: object | undefined, audiences: string[] = []): KubernetesObject =>
   ({
     metadata: { name: 'bot', namespace: 'ns' },
-    spec: { audiences: [], ...(ref === undefined ? {} : { boundObjectRef: ref }) },
+    spec: { audiences, ...(ref === undefined ? {} : { boundObjectRef: ref }) },
   }) as unknown as KubernetesObject;
 const bound = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'pod-uid' };
 const attachment = (nodeName: string, persistentVolumeName: string): VolumeAttachment => ({
@@ -210,6 +216,12 @@ const cases: readonly Case[] = [
   ['its status', Nodes, { operation: 'UPDATE', subresource: 'status', object: node(), oldObject: node() }, undefined],
   ['a token for its pod', ServiceAccounts, { subresource: 'token', object: token(bound), name: 'bot' }, undefined],
   [
+    'a token for an audience its pod does not name',
+    ServiceAccounts,
+    { subresource: 'token', object: token(bound, ['vault']), name: 'bot' },
+    'audience "vault" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience',
+  ],
+  [
     'a token for nothing',
     ServiceAccounts,
     { subresource: 'token', object: token(undefined), name: 'bot' },
@@ -283,7 +295,7 @@ for (const [name, resource, request, problem] of cases) {
     objects.put(Pods, userOfClaim);
     objects.put(PersistentVolumes, { metadata: { name: 'pv' }, spec: { claimRef: { namespace: 'ns', name: 'c' } } });
     const done = admit(
-      createNodeRestriction(() => objects.store),
+      createNodeRestriction(() => objects.store, nobody),
       resource,
       { user, ...request },
     );

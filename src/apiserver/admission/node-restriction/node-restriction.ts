@@ -1,18 +1,21 @@
 /**
  * NodeRestriction: a kubelet may change only its own node and its own pods, and create only mirror pods and tokens for
- * its own pods. Judges after all mutation. Upstream: plugin/pkg/admission/noderestriction.
+ * its own pods and of audiences they name. Judges after all mutation. Upstream: plugin/pkg/admission/noderestriction.
  */
+import type { TokenRequest } from '../../../api/gen/authentication-v1.ts';
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { PersistentVolumes, Pods, VolumeAttachments } from '../../../api/gen/resources.ts';
 import type { VolumeAttachment } from '../../../api/gen/storage-v1.ts';
 import { groupResourceOf } from '../../../api/resource-info.ts';
 import { forbidden, notFound } from '../../../api/status-error.ts';
 import { deepEqual } from '../../../base/equal.ts';
+import type { Authorizer } from '../../authz/contract.ts';
 import { claimNames } from '../../../component-helpers/pod-references.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { mirrorPodProblem } from './mirror-pods.ts';
 import { forbiddenLabels } from './node-labels.ts';
+import { audienceProblem } from './token-audience.ts';
 
 type Check = (attributes: AdmissionAttributes, node: string, objects: ObjectStore) => string | undefined;
 
@@ -26,18 +29,26 @@ const CHECKS: Readonly<Record<string, Check>> = {
 };
 
 /** Creates the plugin. */
-export function createNodeRestriction(objects: () => ObjectStore): AdmissionPlugin {
+export function createNodeRestriction(objects: () => ObjectStore, authorizer: Authorizer): AdmissionPlugin {
+  async function checkAudience(attributes: AdmissionAttributes): Promise<void> {
+    const { audiences = [], boundObjectRef } = (attributes.object as TokenRequest).spec ?? {};
+    const pod = objects().get(Pods, attributes.namespace, boundObjectRef?.name ?? '');
+    if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, boundObjectRef?.name ?? '');
+    const problem = await audienceProblem({ attributes, audiences, pod, objects: objects() }, authorizer);
+    if (problem !== undefined) throw forbidden(attributes.resource, nameOf(attributes), problem);
+  }
   return {
     name: 'NodeRestriction',
     handles: (operation, resource) => operation !== 'CONNECT' && Object.hasOwn(CHECKS, groupResourceOf(resource)),
     validate(attributes) {
       const node = nodeNameOf(attributes);
-      if (node === undefined) return;
+      if (node === undefined) return undefined;
       const problem =
         node === ''
           ? 'could not determine node from user'
           : CHECKS[groupResourceOf(attributes.resource)]?.(attributes, node, objects());
       if (problem !== undefined) throw forbidden(attributes.resource, nameOf(attributes), problem);
+      return isTokenRequest(attributes) ? checkAudience(attributes) : undefined;
     },
   };
 }
@@ -107,12 +118,13 @@ function nodeProblem(attributes: AdmissionAttributes, node: string): string | un
   return labels.length > 0 ? `is not allowed to modify labels: ${labels.join(', ')}` : undefined;
 }
 
+function isTokenRequest({ resource, subresource, operation }: AdmissionAttributes): boolean {
+  return groupResourceOf(resource) === 'serviceaccounts' && subresource === 'token' && operation === 'CREATE';
+}
+
 function tokenProblem(attributes: AdmissionAttributes, node: string, objects: ObjectStore): string | undefined {
-  if (attributes.subresource !== 'token' || attributes.operation !== 'CREATE') return undefined;
-  const request = attributes.object as
-    | { spec?: { boundObjectRef?: { apiVersion?: string; kind?: string; name?: string; uid?: string } } }
-    | undefined;
-  const { apiVersion, kind, name = '', uid = '' } = request?.spec?.boundObjectRef ?? {};
+  if (!isTokenRequest(attributes)) return undefined;
+  const { apiVersion, kind, name = '', uid = '' } = (attributes.object as TokenRequest).spec?.boundObjectRef ?? {};
   if (apiVersion !== 'v1' || kind !== 'Pod' || name === '') return 'node requested token not bound to a pod';
   if (uid === '') return 'node requested token with a pod binding without a uid';
   const pod = objects.get(Pods, attributes.namespace, name);

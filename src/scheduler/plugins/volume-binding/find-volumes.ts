@@ -99,7 +99,7 @@ function matchingVolume(
 
 /** The binder has seen to it: before that, and after a claim has let go of it, binding would go wrong. */
 function isAvailable({ status }: PersistentVolume): boolean {
-  return (status?.phase ?? 'Available') === 'Available';
+  return status?.phase === 'Available';
 }
 
 /** Whether the volume's node affinity allows the node. */

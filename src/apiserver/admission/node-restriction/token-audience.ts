@@ -1,0 +1,60 @@
+/**
+ * Which audiences a node may ask tokens for: those a pod's volumes name, those its CSI drivers want, and those it was
+ * allowed. Upstream: noderestriction, validateNodeServiceAccountAudience.
+ */
+import type { Pod, Volume } from '../../../api/gen/core-v1.ts';
+import { CSIDrivers, PersistentVolumeClaims, PersistentVolumes } from '../../../api/gen/resources.ts';
+import type { Authorizer } from '../../authz/contract.ts';
+import type { ObjectStore } from '../../registry/object-store.ts';
+import type { AdmissionAttributes } from '../contract.ts';
+
+/** Whom a node asks a token for, and where to look. */
+export interface AudienceQuestion {
+  readonly attributes: AdmissionAttributes;
+  readonly audiences: readonly string[];
+  readonly pod: Pod;
+  readonly objects: ObjectStore;
+}
+
+/** Why the node may not have a token for these audiences; undefined: it may. */
+export async function audienceProblem(question: AudienceQuestion, authorizer: Authorizer): Promise<string | undefined> {
+  const { attributes, audiences, pod, objects } = question;
+  if (audiences.length > 1) return 'node may only request 0 or 1 audiences';
+  const [audience = ''] = audiences;
+  if ((pod.spec?.volumes ?? []).some((volume) => wants(volume, audience, { pod, objects }))) return undefined;
+  const { user } = attributes.context;
+  const { decision } = await authorizer.authorize({
+    user,
+    verb: 'request-serviceaccounts-token-audience',
+    isResourceRequest: true,
+    apiGroup: '',
+    apiVersion: 'v1',
+    namespace: attributes.namespace,
+    resource: audience,
+    subresource: '',
+    name: attributes.name,
+    path: '',
+  });
+  if (decision === 'allow') return undefined;
+  return `audience "${audience}" not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`;
+}
+
+type Place = Pick<AudienceQuestion, 'pod' | 'objects'>;
+
+function wants(volume: Volume, audience: string, { pod, objects }: Place): boolean {
+  const tokens = (volume.projected?.sources ?? []).flatMap(({ serviceAccountToken }) => serviceAccountToken ?? []);
+  if (tokens.some((token) => (token.audience ?? '') === audience)) return true;
+  const driver = driverOf(volume, { pod, objects });
+  if (driver === undefined) return false;
+  const requests = objects.get(CSIDrivers, '', driver)?.spec.tokenRequests ?? [];
+  return requests.some((request) => request.audience === audience);
+}
+
+function driverOf(volume: Volume, { pod, objects }: Place): string | undefined {
+  if (volume.csi !== undefined) return volume.csi.driver;
+  const { name = '', namespace = '' } = pod.metadata;
+  const claimName = volume.ephemeral === undefined ? volume.persistentVolumeClaim?.claimName : `${name}-${volume.name}`;
+  if (claimName === undefined) return undefined;
+  const volumeName = objects.get(PersistentVolumeClaims, namespace, claimName)?.spec?.volumeName ?? '';
+  return objects.get(PersistentVolumes, '', volumeName)?.spec?.csi?.driver;
+}
