@@ -176,6 +176,21 @@ describe('host ports', () => {
       'hairpin: 10.42.0.9 . 10.42.0.9',
     ]);
   });
+  it('of loopback addresses: those of IPv4, where they are routed', () => {
+    const [at4, at6]: [Pod, Pod] = [pod(), pod({ podIP: 'fd00:42::9', phase: 'Running' })];
+    for (const one of [at4, at6])
+      for (const port of one.spec?.containers[0]?.ports ?? [])
+        Object.assign(port, { hostIP: one === at4 ? '127.0.0.1' : '::1' });
+    const of4 = texts(hostPortElements(at4, { ...context, loopbackHostPorts: true }));
+    assert.deepEqual(of4.slice(0, 2), [
+      'services: 127.0.0.1 . tcp . 8000 → goto pick-1',
+      'endpoints: 127.0.0.1 . tcp . 8000 . 0x1 → 10.42.0.9 . 80',
+    ]);
+    assert.doesNotMatch(texts(hostPortElements(at4, context)).join('\n'), /127\.0/);
+    const of6 = texts(hostPortElements(at6, { ...context, family: 6, loopbackHostPorts: true }));
+    assert.equal(of6[0], 'hostports: tcp . 8002 → goto host-1');
+    assert.doesNotMatch(of6.join('\n'), /::1 \./);
+  });
   it('end with the pod, and are none of the host network', () => {
     for (const ended of [
       pod({ podIP: '10.42.0.9', phase: 'Succeeded' }),

@@ -197,9 +197,13 @@ export function nodePortAddressElements(ranges: readonly string[]): readonly Ele
   return ranges.map((range) => element('nodeport-addresses', range, ''));
 }
 
-/** Whether a pod wants a host port of a loopback address, which no rule can give: such packets do not leave the loopback device. */
-export function wantsLoopbackHostPort(pod: Pod): boolean {
-  return pod.spec?.hostNetwork !== true && hostPortsOf(pod).some(({ ip }) => ip.startsWith('127.') || ip === '::1');
+/** Whether a pod wants a host port of a loopback address of this family. */
+export function wantsLoopbackHostPort(pod: Pod, family: 4 | 6): boolean {
+  return pod.spec?.hostNetwork !== true && hostPortsOf(pod).some(({ ip }) => isLoopback(ip, family));
+}
+
+function isLoopback(ip: string, family: 4 | 6): boolean {
+  return family === 4 ? ip.startsWith('127.') : ip === '::1';
 }
 
 /** A port of this host that leads to a pod. */
@@ -212,21 +216,29 @@ export interface HostPortView {
   readonly containerPort: number;
 }
 
+/** What decides which host ports are served. */
+export interface HostPortScope {
+  readonly family: 4 | 6;
+  /** Whether packets from loopback addresses find their way to pods, and nobody else's to those: of IPv4 alone. */
+  readonly loopbackHostPorts?: boolean;
+}
+
 /** The host ports of a pod in one family. */
-export function hostPortViews(pod: Pod, family: 4 | 6): readonly HostPortView[] {
+export function hostPortViews(pod: Pod, { family, loopbackHostPorts }: HostPortScope): readonly HostPortView[] {
+  const loopback = family === 4 && loopbackHostPorts === true;
   const podIp = podAddress(pod, family);
   if (podIp === undefined || pod.spec?.hostNetwork === true) return [];
   return containerHostPorts(pod).flatMap(({ hostIp, ...port }) => {
     const own = hostIp === '' ? family : parseIp(hostIp)?.family;
-    if (own !== family || hostIp.startsWith('127.') || hostIp === '::1') return [];
+    if (own !== family || (isLoopback(hostIp, family) && !loopback)) return [];
     return [{ ...port, podIp, hostIp: hostIp === '0.0.0.0' || hostIp === '::' ? '' : hostIp }];
   });
 }
 
 /** The elements of a pod's host ports. A host port of an address of its own wins over nothing but its own address. */
-export function hostPortElements(pod: Pod, chains: ChainContext): readonly Element[] {
+export function hostPortElements(pod: Pod, chains: ChainContext & HostPortScope): readonly Element[] {
   const elements: Element[] = [];
-  const views = hostPortViews(pod, chains.family);
+  const views = hostPortViews(pod, chains);
   for (const { hostPort, containerPort, hostIp, protocol, podIp } of views) {
     const frontend: Frontend =
       hostIp === ''

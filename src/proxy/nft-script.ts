@@ -7,8 +7,8 @@
  *   listens on one of the service range.
  * - `nat-*`: destination → chain that picks an endpoint (chains.ts).
  * - `check-forward`, `check-output-late` (after DNAT): what is still meant for the service range is refused.
- * - `nat-postrouting`: hairpin, traffic from outside the cluster to cluster addresses, and marked connections take this
- *   node's address.
+ * - `nat-postrouting`: hairpin, traffic from outside the cluster to cluster addresses, what comes from a loopback address, and
+ *   marked connections take this node's address.
  */
 import { affinityMapOf, AFFINITY_MAP, clientType, type Chain } from './chains.ts';
 import type { Element, SetName } from './desired-rules.ts';
@@ -23,6 +23,8 @@ export interface TableConfig {
   readonly mark: number;
   /** Node ports answer on this host's addresses in the set `nodeport-addresses` alone. */
   readonly nodePortsRestricted?: boolean;
+  /** Host ports of loopback addresses are served: see loopback-host-ports.ts. */
+  readonly loopbackHostPorts?: boolean;
 }
 
 /** Elements per statement: keeps nft's messages, and its errors, of bearable size. */
@@ -155,6 +157,8 @@ function fixedRules({ family, clusterCidr, serviceCidr, mark, nodePortsRestricte
       'nat-postrouting',
       `ct status dnat ${ip} saddr . ${ip} daddr @hairpin masquerade fully-random`,
       `ct status dnat ct original ${ip} daddr ${serviceCidr} ct original ${ip} saddr != ${clusterCidr} masquerade fully-random`,
+      // No pod can answer a loopback address. What stays on that device is none of ours.
+      ...(family === 4 ? [`ct status dnat ip saddr ${loopback} oifname != "lo" masquerade fully-random`] : []),
       `ct status dnat meta mark and 0xffff0000 == 0x${mark.toString(16)} masquerade fully-random`,
     ),
   ];

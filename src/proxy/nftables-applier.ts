@@ -18,7 +18,7 @@ export interface ApplierConfig {
   /** Put before each command, e.g. `ip netns exec NAME`. */
   readonly commandPrefix?: readonly string[];
   /** Brings the books up to date; called right before they are read. */
-  prepare(): void;
+  prepare(): Promise<void>;
   /** Called after a transaction with everything that `prepare` saw. */
   onApplied(): void;
 }
@@ -37,7 +37,7 @@ export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig):
 
   /** One transaction over all tables. */
   async function apply({ whole, fromScratch }: Extent): Promise<void> {
-    config.prepare();
+    await config.prepare();
     const plans = config.tables.map(({ book, config: table }) => {
       const all = whole ? book.takeAll() : undefined;
       const changes = all ?? book.takeChanges();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';
+import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
 import type { Node, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { formatTime } from '../api/time.ts';
@@ -52,7 +52,9 @@ async function setUp(
     mode: 'nftables',
     ...more,
   } as const;
-  const proxy = createServiceProxy({ informers, platform }, config);
+  const routed: number[] = [];
+  const routeLoopback = async (): Promise<void> => void routed.push(scripts.length);
+  const proxy = createServiceProxy({ informers, platform, routeLoopback }, config);
   const stop = new AbortController();
   informers.start(stop.signal);
   const running = proxy.start(stop.signal);
@@ -61,7 +63,7 @@ async function setUp(
     stop.abort();
     await clock.drive(running);
   };
-  return { platform, clock, api, proxy, scripts, end };
+  return { platform, clock, api, proxy, scripts, routed, end };
 }
 
 describe('the service proxy', () => {
@@ -187,6 +189,26 @@ describe('the service proxy', () => {
     api.remove(Nodes, 'here');
     await clock.advance(61_000);
     assert.match(scripts.at(-1) as string, /add element ip kt nodeport-addresses \{ 192\.0\.2\.2\/32 \}/);
+    await end();
+  });
+
+  it('host ports of loopback addresses: routed before they are translated, answered from an address of this node', async () => {
+    const { api, clock, scripts, routed, end } = await setUp();
+    assert.match(
+      scripts[0] as string,
+      /ct status dnat ip saddr 127\.0\.0\.0\/8 oifname != "lo" masquerade fully-random/,
+    );
+    assert.deepEqual(routed, []);
+    await clock.advance(20);
+    const ports = [{ containerPort: 80, hostPort: 8000, hostIP: '127.0.0.1' }];
+    api.seed(Pods, {
+      metadata: { namespace: 'ns', name: 'p' },
+      spec: { nodeName: 'here', containers: [{ name: 'c', ports }] },
+      status: { phase: 'Running', podIP: '10.42.0.9', podIPs: [{ ip: '10.42.0.9' }] },
+    });
+    await clock.settle();
+    assert.deepEqual(routed, [1]);
+    assert.match(scripts[1] as string, /services \{ 127\.0\.0\.1 \. tcp \. 8000 : goto pick-1 \}/);
     await end();
   });
 

@@ -9,7 +9,6 @@
 import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
 import type { Node, Pod, Service } from '../api/gen/core-v1.ts';
 import { parseCidr } from '../base/cidr.ts';
-import { Lru } from '../base/lru.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
 import type { Platform } from '../platform/platform.ts';
 import {
@@ -18,13 +17,13 @@ import {
   hostPortViews,
   nodePortAddressElements,
   servicePortElements,
-  wantsLoopbackHostPort,
   type Element,
   type HostPortView,
   type PortSlots,
 } from './desired-rules.ts';
 import type { NodeView } from './endpoints.ts';
 import { createHealthCheckServer } from './health-check-server.ts';
+import { createLoopbackHostPorts, type LoopbackHostPorts } from './loopback-host-ports.ts';
 import type { TableConfig } from './nft-script.ts';
 import { createNftablesApplier, type RuleTable } from './nftables-applier.ts';
 import { createIptablesApplier } from './iptables/iptables-applier.ts';
@@ -47,6 +46,11 @@ export interface ServiceProxyDeps {
     Platform,
     'exec' | 'clock' | 'log' | 'metrics' | 'listenHttp' | 'crypto' | 'net' | 'datagrams' | 'random'
   >;
+  /**
+   * Has packets from loopback addresses of this host routed to pods, and those of everybody else kept from loopback
+   * addresses, which holds from before the first call. Absent: host ports of loopback addresses are not served.
+   */
+  readonly routeLoopback?: () => Promise<void>;
 }
 
 /** How rules come into the kernel. */
@@ -83,9 +87,6 @@ export interface ServiceProxy {
   remove(): Promise<void>;
 }
 
-/** Pods whose warning is not repeated. */
-const WARNED_PODS = 100;
-
 /** Makes the proxy; it touches nothing before `start`. Its informers must be started by the caller. */
 export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyConfig): ServiceProxy {
   const { platform } = deps;
@@ -93,16 +94,18 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
   const metrics = createProxyMetrics(platform.metrics, config.mode === 'iptables' ? 'iptables' : 'nftables');
   const latencies = createProgrammingLatencies(platform.clock, metrics);
   const progress = createSyncProgress(platform.clock);
-  const follower = createFollower(deps, config, { metrics, latencies });
+  const loopback = createLoopbackHostPorts(log, { route: deps.routeLoopback, portals: config.mode === 'userspace' });
+  const follower = createFollower(deps, config, { metrics, latencies, loopback });
   const cleaner = createFlowCleaner({ exec: platform.exec, log }, config.commandPrefix);
   const applier = createApplier({ ...platform, log }, config, {
     tables: follower.tables,
     ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
-    prepare() {
+    async prepare() {
       progress.taken();
       cleaner.add(follower.update((key, health) => checks.set(key, health)));
       latencies.taken();
       checks.refresh();
+      await loopback.routed();
     },
     onStaleFlows: (filters) => cleaner.add(filters),
     onApplied() {
@@ -145,7 +148,7 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
 interface Applying {
   readonly tables: readonly Table[];
   readonly commandPrefix?: readonly string[];
-  prepare(): void;
+  prepare(): Promise<void>;
   onStaleFlows(filters: readonly FlowFilter[]): void;
   onApplied(): void;
 }
@@ -203,7 +206,7 @@ interface Follower {
 function createFollower(
   deps: ServiceProxyDeps,
   config: ServiceProxyConfig,
-  measures: Pick<Watching, 'metrics' | 'latencies'>,
+  { loopback, ...measures }: Pick<Watching, 'metrics' | 'latencies'> & { readonly loopback: LoopbackHostPorts },
 ): Follower {
   const sources: Sources = {
     services: deps.informers.informer(Services),
@@ -211,15 +214,9 @@ function createFollower(
     nodes: deps.informers.informer(Nodes),
     pods: deps.informers.informer(Pods, { fieldSelector: `spec.nodeName=${config.nodeName}` }),
   };
-  const tables = tablesOf(config);
+  const tables = tablesOf(config, deps.routeLoopback !== undefined);
   const dirty = { services: new Set<string>(), pods: new Set<string>() };
   let listener = (): void => undefined;
-  const warned = new Lru<string, true>(WARNED_PODS);
-  const warnLoopback = (pod: string): void => {
-    if (warned.get(pod) !== undefined) return;
-    warned.set(pod, true);
-    deps.platform.log.child('proxy').warn('a host port with a loopback hostIP is not served', { pod });
-  };
   watchSources(sources, {
     dirty,
     config,
@@ -249,7 +246,7 @@ function createFollower(
       );
       for (const key of dirty.pods) {
         const pod = sources.pods.get(keyOf(key));
-        if (pod !== undefined && wantsLoopbackHostPort(pod)) warnLoopback(key);
+        if (pod !== undefined) loopback.look(key, pod);
         for (const table of tables) updateHostPorts(table, { key, pod, incremental: config.mode === 'nftables' });
       }
       dirty.services.clear();
@@ -264,7 +261,7 @@ const TO_BE_DELETED_TAINT = 'ToBeDeletedByClusterAutoscaler';
 const isLeaving = ({ metadata, spec }: Node): boolean =>
   metadata.deletionTimestamp !== undefined || spec?.taints?.some(({ key }) => key === TO_BE_DELETED_TAINT) === true;
 
-function tablesOf(config: ServiceProxyConfig): Table[] {
+function tablesOf(config: ServiceProxyConfig, loopbackHostPorts: boolean): Table[] {
   const clusterCidrs = config.clusterCidr.split(',');
   return config.serviceCidr.split(',').flatMap((serviceCidr) => {
     const family = parseCidr(serviceCidr)?.family;
@@ -275,7 +272,15 @@ function tablesOf(config: ServiceProxyConfig): Table[] {
     const mark = (config.masqueradeMark & 0xffff_0000) >>> 0 || 0x4000_0000;
     return [
       {
-        config: { family, name: config.nftTable, clusterCidr, serviceCidr, mark, nodePortsRestricted },
+        config: {
+          family,
+          name: config.nftTable,
+          clusterCidr,
+          serviceCidr,
+          mark,
+          nodePortsRestricted,
+          loopbackHostPorts,
+        },
         nodePortRanges: undefined,
         book: new RuleBook(),
         services: new Map(),
@@ -319,7 +324,7 @@ function updateHostPorts(
 ): void {
   if (incremental) table.book.replace(`pod ${key}`, pod === undefined ? [] : hostPortElements(pod, table.config));
   else if (pod === undefined) table.pods.delete(key);
-  else table.pods.set(key, hostPortViews(pod, table.config.family));
+  else table.pods.set(key, hostPortViews(pod, table.config));
 }
 
 function updateService(

@@ -1,6 +1,7 @@
 /**
  * The nftables table that belongs to the pod network, apart from the service rules: pods that leave the cluster take the
- * node's address, and nothing meant for a service ever leaves the machine. Pure text for `nft -f`.
+ * node's address, nothing meant for a service ever leaves the machine, and nobody but this machine reaches its loopback
+ * addresses, whatever the bridge routes and host ports translate (CVE-2020-8558). Pure text for `nft -f`.
  */
 import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Instance } from '../instance/instance.ts';
@@ -29,6 +30,14 @@ function tableOf(
     instance.cni === 'none'
       ? ''
       : `    ${family} saddr ${clusterCidr} ${family} daddr != ${clusterCidr} oifname != { "${instance.bridge}", "${instance.serviceDevice}" } masquerade`;
+  const guard =
+    family === 'ip'
+      ? `
+  chain guard-loopback {
+    type filter hook prerouting priority -300; policy accept;
+    iifname != "lo" ip daddr 127.0.0.0/8 drop
+  }`
+      : '';
   return `table ${table}
 delete table ${table}
 table ${table} {
@@ -39,7 +48,7 @@ ${leaving}
   chain keep-services-here {
     type filter hook postrouting priority 0; policy accept;
     ${family} daddr ${serviceCidr} oifname != { "${instance.serviceDevice}", "lo" } drop
-  }
+  }${guard}
 }
 `;
 }

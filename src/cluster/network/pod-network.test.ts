@@ -27,13 +27,18 @@ interface Host {
 function setUp({ forward, chains = [] }: Host) {
   const platform = createSimPlatform();
   const ran: string[] = [];
+  const scripts: string[] = [];
   const present = new Set<string>();
   platform.exec.program('nft', ({ args, options }) => {
     if (args.includes('-j')) return { stdout: JSON.stringify({ nftables: chains.map((chain) => ({ chain })) }) };
+    scripts.push(String(options.input));
     ran.push(`nft ${String(options.input).split('\n')[0]}`);
     return {};
   });
-  platform.exec.program('ip', () => ({}));
+  platform.exec.program('ip', ({ args }) => {
+    if (args.includes('del')) ran.push(`ip ${args.join(' ')}`);
+    return {};
+  });
   platform.exec.program('iptables', ({ args }) => {
     const [, verb = '', , ...rule] = args;
     if (verb === '-S') return { stdout: forward };
@@ -43,7 +48,7 @@ function setUp({ forward, chains = [] }: Host) {
     else present.delete(text);
     return {};
   });
-  return { platform, ran, present, network: createPodNetwork(platform, instance) };
+  return { platform, ran, scripts, present, network: createPodNetwork(platform, instance) };
 }
 
 describe('the pod network', () => {
@@ -88,6 +93,32 @@ describe('the pod network', () => {
     const { network, present } = setUp({ forward: '-P FORWARD ACCEPT' });
     await network.start();
     assert.deepEqual([...present], []);
+  });
+
+  it('routes loopback addresses over the bridge alone, and not before they are guarded; the guard goes last', async () => {
+    const { network, platform, ran, scripts } = setUp({ forward: '-P FORWARD ACCEPT' });
+    const { files } = platform;
+    await assert.rejects(network.routeLoopback(), { code: 'ENOENT' });
+    const sysctl = `/proc/sys/net/ipv4/conf/${instance.bridge}/route_localnet`;
+    await files.makeDir(sysctl.slice(0, sysctl.lastIndexOf('/')));
+    await files.writeFile(sysctl, '0\n');
+    platform.exec.program('nft', () => ({ exitCode: 1, stderr: 'no' }));
+    await assert.rejects(network.routeLoopback(), /nft: no/);
+    assert.equal(await files.readText(sysctl), '0\n');
+    platform.exec.program('nft', ({ options }) => {
+      scripts.push(String(options.input));
+      ran.push('nft');
+      return {};
+    });
+    await network.routeLoopback();
+    assert.equal(await files.readText(sysctl), '1');
+    assert.match(scripts[0] ?? '', /hook prerouting priority -300;.*\n *iifname != "lo" ip daddr 127\.0\.0\.0\/8 drop/);
+    await network.routeLoopback();
+    assert.equal(scripts.length, 1);
+    ran.length = 0;
+    await files.makeDir(`/sys/class/net/${instance.bridge}`);
+    await network.remove();
+    assert.deepEqual(ran.slice(0, 2), [`ip link del ${instance.bridge}`, 'nft']);
   });
 
   it('is looked after each minute until the end; a foreign chain that drops is told once', async () => {

@@ -21,6 +21,11 @@ export interface PodNetwork {
   setPodCidr(podCidr: string): Promise<void>;
   /** How large packets of pods may be, from now on: pods that start get it, the configuration is written again. */
   setMtu(mtu: number): Promise<void>;
+  /**
+   * Has packets from loopback addresses routed to pods, which lets pods send to those: the guard against that comes first.
+   * It ends with the bridge. Rejects where pods are not attached to one.
+   */
+  routeLoopback(): Promise<void>;
   /** Removes all of it. Problems are returned, not thrown: the rest is removed all the same. */
   remove(): Promise<readonly string[]>;
 }
@@ -88,6 +93,12 @@ export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
       known.mtu = mtu;
       await writeConfig();
     },
+    async routeLoopback() {
+      const path = `/proc/sys/net/ipv4/conf/${instance.bridge}/route_localnet`;
+      if ((await deps.files.readText(path)).trim() === '1') return;
+      await nft(deps, podNetworkRules(instance));
+      await deps.files.writeFile(path, '1');
+    },
     remove: () => removeAll(deps, instance),
   };
 }
@@ -146,11 +157,12 @@ async function removeAll(deps: Deps, instance: Instance): Promise<readonly strin
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     await work().catch((error: unknown) => problems.push((error as Error).message));
   };
-  await attempt(() => nft(deps, removePodNetworkRules(instance)));
-  await attempt(() => removeForwardAccepts(deps, instance));
   for (const device of [instance.bridge, instance.serviceDevice]) {
     if (await deps.files.exists(`/sys/class/net/${device}`)) await attempt(() => must(deps, ['link', 'del', device]));
   }
+  // After the bridge, which may route to loopback addresses.
+  await attempt(() => nft(deps, removePodNetworkRules(instance)));
+  await attempt(() => removeForwardAccepts(deps, instance));
   await attempt(() => removeNodeRoutes({ platform: deps }, instance));
   if (instance.cni !== 'none') await attempt(() => deps.files.remove(instance.cniConfig.confDir));
   await attempt(() => deps.files.remove(instance.cniConfig.ipamDir));

@@ -29,7 +29,7 @@ export interface NodeServicesDeps {
   readonly proxyMode: ProxyMode;
   readonly nodePortAddresses: readonly string[];
   readonly dnsStubDomains: readonly string[];
-  readonly network: Pick<PodNetwork, 'keep' | 'setMtu'>;
+  readonly network: Pick<PodNetwork, 'keep' | 'setMtu' | 'routeLoopback'>;
 }
 
 /** The running services. */
@@ -43,11 +43,13 @@ export interface NodeServices {
 
 /** Starts the proxy and, once it has its address, DNS. */
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
-  const { platform, instance } = deps;
+  const { platform, instance, network } = deps;
   const informers = createInformerFactory({ ...platform, client: deps.connection.proxy });
+  // With the user's plugin, pods are attached as it likes.
+  const loopback = instance.cni === 'none' ? {} : { routeLoopback: () => network.routeLoopback() };
   const { proxyMode, nodePortAddresses } = deps;
   const config = { ...proxyConfig(instance, proxyMode), nodePortAddresses };
-  const proxy = createServiceProxy({ informers, platform }, config);
+  const proxy = createServiceProxy({ informers, platform, ...loopback }, config);
   const running = Promise.all([
     leaveOtherMode(deps).then(() => proxy.start(signal)),
     ...podNetworkLoops(deps, informers, signal),

@@ -17,7 +17,7 @@ export const CONTAINER_ROWS: FieldRows = {
   livenessProbe: ['honoured', PERIOD],
   name: ['honoured', ''],
   'ports[].containerPort': ['honoured', ''],
-  'ports[].hostIP': ['honoured', ''],
+  'ports[].hostIP': ['honoured', 'loopback: of IPv4, on the pod network of Keelson itself'],
   'ports[].hostPort': ['honoured', "rules of the service proxy, not a CNI plugin's"],
   'ports[].name': ['honoured', ''],
   'ports[].protocol': ['honoured', ''],

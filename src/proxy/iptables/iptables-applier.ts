@@ -19,7 +19,7 @@ import {
 export interface IptablesApplierConfig {
   readonly tables: readonly { readonly config: IptablesConfig; wanted(): Omit<IptablesState, 'presentChains'> }[];
   readonly commandPrefix?: readonly string[];
-  prepare(): void;
+  prepare(): Promise<void>;
   onApplied(): void;
 }
 
@@ -35,7 +35,7 @@ export function createIptablesApplier(deps: ApplierDeps, config: IptablesApplier
   }));
 
   async function apply({ whole }: Extent): Promise<void> {
-    config.prepare();
+    await config.prepare();
     const startMs = clock.monotonicMs();
     for (const { table, run } of programs) {
       const presentChains = chainsOf(await run('-save', ['-t', 'nat']));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import type { HostPortView } from '../desired-rules.ts';
 import type { ServicePortView } from '../service-map.ts';
 import { here, port } from '../service-port-fixture.ts';
 import { iptablesRemoval, iptablesRules } from './iptables-rules.ts';
@@ -114,7 +115,7 @@ describe('the iptables rules of a service port', () => {
     const about = (nodePortRanges: readonly string[] | undefined): string[] =>
       iptablesRules({ ...state, nodePortRanges }, config)
         .split('\n')
-        .filter((line) => /--dst-type LOCAL.*NODEPORTS|30080|127\.0/.test(line))
+        .filter((line) => /--dst-type LOCAL.*NODEPORTS|30080|127\.0.*RETURN/.test(line))
         .map((line) => line.replace(/-m comment --comment "[^"]*" /, ''));
     const refused = '-m addrtype --dst-type LOCAL -p tcp -m tcp --dport 30080 -j REJECT';
     assert.deepEqual(about(undefined), [
@@ -129,6 +130,23 @@ describe('the iptables rules of a service port', () => {
       '-A KUBE-SERVICES -d 192.0.2.1/32 -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS',
     ]);
     assert.deepEqual(about([]), ['-A KUBE-SERVICES -d 127.0.0.0/8 -j RETURN']);
+  });
+
+  it('host ports of a loopback address: what comes from one takes an address of this node, before other marks are asked for', () => {
+    const hostPort = { hostIp: '127.0.0.1', hostPort: 8000, protocol: 'tcp', podIp: '10.42.0.9', containerPort: 80 };
+    const about = (family: 4 | 6): string[] =>
+      iptablesRules({ ports: [], hostPorts: [hostPort as HostPortView], presentChains: [] }, { ...config, family })
+        .split('\n')
+        .filter((line) => /^-A KUBE-(HOSTPORTS|POSTROUTING)/.test(line));
+    assert.deepEqual(about(4), [
+      '-A KUBE-POSTROUTING -s 127.0.0.0/8 ! -o lo -m conntrack --ctstate DNAT -j MASQUERADE --random-fully',
+      '-A KUBE-POSTROUTING -m mark ! --mark 0x4000/0x4000 -j RETURN',
+      '-A KUBE-POSTROUTING -j MARK --xor-mark 0x4000',
+      '-A KUBE-POSTROUTING -j MASQUERADE --random-fully',
+      '-A KUBE-HOSTPORTS -d 127.0.0.1/32 -p tcp -m tcp --dport 8000 -s 10.42.0.9/32 -j KUBE-MARK-MASQ',
+      '-A KUBE-HOSTPORTS -d 127.0.0.1/32 -p tcp -m tcp --dport 8000 -j DNAT --to-destination 10.42.0.9:80',
+    ]);
+    assert.doesNotMatch(about(6).join('\n'), /127\.0\.0\.0/);
   });
 
   it('host ports, in IPv6 with brackets', () => {

@@ -30,6 +30,9 @@ export interface IptablesState {
 /** Destinations that are addresses of this host. */
 const LOCAL = '-m addrtype --dst-type LOCAL';
 const MARK = '0x4000';
+/** No pod can answer a loopback address: what a host port of one sends there takes this node's address. */
+const FROM_LOOPBACK =
+  '-A KUBE-POSTROUTING -s 127.0.0.0/8 ! -o lo -m conntrack --ctstate DNAT -j MASQUERADE --random-fully';
 const FIXED_NAT = ['KUBE-SERVICES', 'KUBE-NODEPORTS', 'KUBE-HOSTPORTS', 'KUBE-POSTROUTING', 'KUBE-MARK-MASQ'] as const;
 const FIXED_FILTER = [
   'KUBE-SERVICES',
@@ -244,6 +247,7 @@ class Rules {
       '*nat',
       ...[...FIXED_NAT, ...this.#chains, ...stale].map((chain) => `:${chain} - [0:0]`),
       `-A KUBE-MARK-MASQ -j MARK --or-mark ${MARK}`,
+      ...(this.#config.family === 4 ? [FROM_LOOPBACK] : []),
       `-A KUBE-POSTROUTING -m mark ! --mark ${MARK}/${MARK} -j RETURN`,
       `-A KUBE-POSTROUTING -j MARK --xor-mark ${MARK}`,
       '-A KUBE-POSTROUTING -j MASQUERADE --random-fully',

@@ -23,7 +23,7 @@ export interface UserspaceApplierConfig {
     wanted(): UserspaceWanted;
   }[];
   readonly commandPrefix?: readonly string[];
-  prepare(): void;
+  prepare(): Promise<void>;
   /** Flows that lead to ports which are no more; they may go after `onApplied`. */
   onStaleFlows(filters: readonly FlowFilter[]): void;
   onApplied(): void;
@@ -47,7 +47,7 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
     if (exitCode !== 0) throw new Error(`nft: ${stderr.trim().slice(0, 1000)}`);
   };
   async function apply({ whole }: Extent): Promise<void> {
-    config.prepare();
+    await config.prepare();
     const startMs = clock.monotonicMs();
     const scripts: string[] = [];
     const [used, unsupported] = [new Set<string>(), new Set<string>()];

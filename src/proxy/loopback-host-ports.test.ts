@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Pod } from '../api/gen/core-v1.ts';
+import { createSimPlatform } from '../platform/sim/sim-platform.ts';
+import { createLoopbackHostPorts } from './loopback-host-ports.ts';
+
+const pod = (hostIP: string): Pod => ({
+  metadata: { namespace: 'ns', name: 'p' },
+  spec: { containers: [{ name: 'c', ports: [{ containerPort: 80, hostPort: 8000, hostIP }] }] },
+});
+
+function setUp(route?: () => Promise<void>, portals = false) {
+  const { log } = createSimPlatform();
+  const told = (): string[] => log.entries.map(({ message }) => message);
+  return { told, ports: createLoopbackHostPorts(log, { route, portals }) };
+}
+const REFUSED = 'a host port with a loopback hostIP is not served';
+
+describe('host ports of loopback addresses', () => {
+  it('of IPv6 are refused, once per pod; of IPv4 where nobody routes them', async () => {
+    const routed: string[] = [];
+    const { told, ports } = setUp(async () => void routed.push('routed'));
+    for (const key of ['ns/a', 'ns/a', 'ns/b']) ports.look(key, pod('::1'));
+    assert.deepEqual(told(), [REFUSED, REFUSED]);
+    await ports.routed();
+    assert.deepEqual(routed, []);
+    const alone = setUp();
+    alone.ports.look('ns/a', pod('127.0.0.1'));
+    await alone.ports.routed();
+    assert.deepEqual(alone.told(), [REFUSED]);
+  });
+
+  it('are routed when the first pod wants one; what fails is tried again', async () => {
+    let [tries, failures] = [0, 1];
+    const { told, ports } = setUp(async () => {
+      tries++;
+      if (failures-- > 0) throw new Error('no bridge');
+    });
+    ports.look('ns/a', pod(''));
+    ports.look('ns/b', pod('192.0.2.1'));
+    await ports.routed();
+    assert.equal(tries, 0);
+    ports.look('ns/c', pod('127.0.0.1'));
+    await ports.routed();
+    assert.deepEqual(told(), ['host ports with a loopback hostIP do not answer']);
+    for (let time = 0; time < 2; time++) await ports.routed();
+    assert.deepEqual([tries, told().length], [2, 1]);
+  });
+
+  it('need no routes where this process answers', async () => {
+    const { told, ports } = setUp(() => Promise.reject(new Error('asked')), true);
+    ports.look('ns/a', pod('127.0.0.1'));
+    await ports.routed();
+    assert.deepEqual(told(), []);
+  });
+});

@@ -1,0 +1,48 @@
+/**
+ * Host ports of loopback addresses. From there packets are routed to pods only if the kernel is told so, which opens this
+ * machine's loopback addresses to pods: the network's owner does it, guarded, when the first pod wants it. IPv6 has no such
+ * way. Upstream: the CNI plugin portmap, which does not serve ::1 either.
+ */
+import type { Pod } from '../api/gen/core-v1.ts';
+import { Lru } from '../base/lru.ts';
+import type { Log } from '../platform/log.ts';
+import { wantsLoopbackHostPort } from './desired-rules.ts';
+
+/** What keeps an eye on them. */
+export interface LoopbackHostPorts {
+  /** Looks at a pod that is new or has changed; warns once of one whose port cannot be served. */
+  look(key: string, pod: Pod): void;
+  /** Resolves when packets find their way, or the log says why not: then it is tried again with the next call. */
+  routed(): Promise<void>;
+}
+
+/** Pods whose warning is not repeated. */
+const WARNED_PODS = 100;
+
+/** Makes it. Without `route` those of IPv4 are not served; `portals`: this process answers, nothing need be routed. */
+export function createLoopbackHostPorts(
+  log: Log,
+  { route, portals }: { readonly route: (() => Promise<void>) | undefined; readonly portals: boolean },
+): LoopbackHostPorts {
+  const warned = new Lru<string, true>(WARNED_PODS);
+  let wanted = false;
+  return {
+    look(key, pod) {
+      const served = route !== undefined && wantsLoopbackHostPort(pod, 4);
+      wanted ||= served;
+      if (!wantsLoopbackHostPort(pod, 6) && (served || !wantsLoopbackHostPort(pod, 4))) return;
+      if (warned.get(key) !== undefined) return;
+      warned.set(key, true);
+      log.warn('a host port with a loopback hostIP is not served', { pod: key });
+    },
+    async routed() {
+      if (!wanted || portals || route === undefined) return;
+      try {
+        await route();
+        wanted = false;
+      } catch (error) {
+        log.warn('host ports with a loopback hostIP do not answer', { err: error });
+      }
+    },
+  };
+}
