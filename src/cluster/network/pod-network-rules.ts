@@ -1,7 +1,8 @@
 /**
  * The nftables table that belongs to the pod network, apart from the service rules: pods that leave the cluster take the
  * node's address, nothing meant for a service ever leaves the machine, and nobody but this machine reaches its loopback
- * addresses, whatever the bridge routes and host ports translate (CVE-2020-8558). Pure text for `nft -f`.
+ * addresses or speaks in their name, whatever the bridge routes and host ports translate (CVE-2020-8558). Pure text for
+ * `nft -f`.
  */
 import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Instance } from '../instance/instance.ts';
@@ -36,6 +37,7 @@ function tableOf(
   chain guard-loopback {
     type filter hook prerouting priority -300; policy accept;
     iifname != "lo" ip daddr 127.0.0.0/8 drop
+    iifname != "lo" ip saddr 127.0.0.0/8 drop
   }`
       : '';
   return `table ${table}

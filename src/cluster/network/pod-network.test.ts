@@ -112,7 +112,10 @@ describe('the pod network', () => {
     });
     await network.routeLoopback();
     assert.equal(await files.readText(sysctl), '1');
-    assert.match(scripts[0] ?? '', /hook prerouting priority -300;.*\n *iifname != "lo" ip daddr 127\.0\.0\.0\/8 drop/);
+    assert.match(
+      scripts[0] ?? '',
+      /hook prerouting priority -300;.*\n *iifname != "lo" ip daddr 127\.0\.0\.0\/8 drop\n *iifname != "lo" ip saddr 127\.0\.0\.0\/8 drop/,
+    );
     await network.routeLoopback();
     assert.equal(scripts.length, 1);
     ran.length = 0;
