@@ -291,7 +291,7 @@ class GenericApiServer implements ApiServer {
     const periodMs = this.#config.compactionPeriodMs ?? COMPACTION_PERIOD_MS;
     if (periodMs > 0) {
       const { store, clock, log } = this.#services;
-      this.#stops.push(startCompaction({ store, clock, log, revision: () => storage.hub.revision }, periodMs));
+      this.#stops.push(startCompaction({ store, clock, log, caches: storage.hub }, periodMs));
     }
     if (this.#fairness !== undefined) this.#stops.push(this.#followFlowObjects(this.#fairness));
     await this.#custom.start();

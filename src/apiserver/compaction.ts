@@ -7,6 +7,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Store } from '../storage/store.ts';
+import type { CacheHub } from './watch-cache/cache-hub.ts';
 
 /** As upstream. */
 export const COMPACTION_PERIOD_MS = 300_000;
@@ -18,13 +19,12 @@ export interface CompactionDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** The newest revision now. */
-  readonly revision: () => number;
+  readonly caches: Pick<CacheHub, 'revision' | 'compacted'>;
 }
 
 /** Starts compacting; the result stops it. */
 export function startCompaction(deps: CompactionDeps, periodMs: number = COMPACTION_PERIOD_MS): () => void {
-  const { store } = deps;
+  const { store, caches } = deps;
   const isOurTurn = store.latestRevision === undefined ? async () => true : createTurns(store);
   let before = 0;
   let running = false;
@@ -32,6 +32,8 @@ export function startCompaction(deps: CompactionDeps, periodMs: number = COMPACT
     running = true;
     try {
       if ((await isOurTurn(target)) && target > 0) await store.compact(target);
+      // Also when it is another server that compacts.
+      caches.compacted(target);
     } catch (error) {
       deps.log.warn('compaction failed', { err: error, revision: target });
     } finally {
@@ -41,7 +43,7 @@ export function startCompaction(deps: CompactionDeps, periodMs: number = COMPACT
   return deps.clock.setTicker(periodMs, () => {
     if (running) return;
     const target = before;
-    before = deps.revision();
+    before = caches.revision;
     void step(target);
   });
 }

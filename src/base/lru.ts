@@ -48,6 +48,11 @@ export class Lru<K, V> {
     return this.#entries.delete(key);
   }
 
+  /** From the oldest to the most recently used. */
+  keys(): Iterable<K> {
+    return this.#entries.keys();
+  }
+
   clear(): void {
     this.#entries.clear();
   }

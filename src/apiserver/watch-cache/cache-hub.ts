@@ -124,6 +124,11 @@ export class CacheHub {
     this.#caches.delete(prefix);
   }
 
+  /** The store has nothing before this revision any more: neither have the caches, so that pages end on time. */
+  compacted(revision: number): void {
+    for (const cache of this.#caches.values()) cache.forgetSnapshots(revision);
+  }
+
   #cacheOf(key: string): WatchCache | undefined {
     const second = key.indexOf('/', REGISTRY_PREFIX.length);
     const short = this.#caches.get(key.slice(0, second + 1));

@@ -165,6 +165,11 @@ export class WatchCache {
     return this.#snapshots.get(`${revision} ${under}`);
   }
 
+  /** Drops the kept lists of revisions that the store no longer has. */
+  forgetSnapshots(before: number): void {
+    for (const key of this.#snapshots.keys()) if (Number.parseInt(key, 10) < before) this.#snapshots.delete(key);
+  }
+
   /** Changes after a revision, or undefined when some are forgotten: the watcher must list again. */
   changesAfter(revision: number): CacheEvent[] | undefined {
     return this.#ring.after(revision);

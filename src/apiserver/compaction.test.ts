@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMemoryLog } from '../platform/sim/log.ts';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { StoreError } from '../storage/store.ts';
+import { COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
+import { CacheHub } from './watch-cache/cache-hub.ts';
+import { encodeStored } from './watch-cache/revision-cell.ts';
+
+test('after two periods the store and the lists kept for pages have nothing of a revision', async () => {
+  const clock = new VirtualClock();
+  const log = createMemoryLog();
+  const store = createMemoryStore({ clock });
+  const caches = new CacheHub({ store, clock, log });
+  const under = '/registry/things/';
+  const things = caches.cache(under);
+  await caches.start();
+  const stop = startCompaction({ store, clock, log, caches });
+  const put = async (name: string): Promise<number> => {
+    const value = encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata: { name } });
+    const written = await store.put({ key: `${under}${name}`, value });
+    assert.ok(written.ok);
+    things.keepSnapshot(under, written.revision, things.list(under));
+    return written.revision;
+  };
+  const old = await put('a');
+  const kept = await put('b');
+  await clock.advance(COMPACTION_PERIOD_MS);
+  assert.equal(things.snapshot(under, old)?.length, 1, 'still there after one period');
+  await clock.advance(COMPACTION_PERIOD_MS);
+  assert.equal(things.snapshot(under, old), undefined);
+  await assert.rejects(
+    store.range({ start: under, end: '/registry/things0', revision: old }),
+    (error) => error instanceof StoreError && error.code === 'compacted',
+  );
+  assert.equal(things.snapshot(under, kept)?.length, 2, 'the newest of then is the oldest kept');
+  stop();
+  caches.stop();
+});
