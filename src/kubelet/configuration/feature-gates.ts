@@ -42,6 +42,7 @@ export const FEATURE_GATES = {
   KubeletEnsureSecretPulledImages: gate('BETA', true, true),
   KubeletInUserNamespace: gate('ALPHA', false),
   KubeletPodResources: gate('GA', true),
+  KubeletPSI: gate('GA', true),
   KubeletSeparateDiskGC: gate('BETA', false),
   KubeletTracing: gate('GA', false),
   LocalStorageCapacityIsolation: gate('GA', true),
