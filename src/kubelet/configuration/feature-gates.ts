@@ -65,6 +65,7 @@ export const FEATURE_GATES = {
   RotateKubeletServerCertificate: gate('BETA', true, true),
   SidecarContainers: gate('GA', true),
   SupplementalGroupsPolicy: gate('GA', true),
+  SystemdWatchdog: gate('GA', true),
   TopologyManagerPolicyAlphaOptions: gate('ALPHA', false),
   TopologyManagerPolicyBetaOptions: gate('BETA', true),
   UserNamespacesHostNetworkSupport: gate('ALPHA', false),
