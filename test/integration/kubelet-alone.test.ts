@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ContainerStatus, Node, Pod } from '../../src/api/gen/core-v1.ts';
 import { ConfigMaps, Nodes, Pods } from '../../src/api/gen/resources.ts';
@@ -165,6 +165,60 @@ describe('the kubelet alone', () => {
       resize([{ name: 'soft', resources: { requests: { cpu: '900' }, limits: { cpu: '900' } } }]),
       /pods "elastic" is forbidden: Node didn't have enough allocatable resources: cpu, requested: 900000/,
     );
+    await pods.delete(key, { gracePeriodSeconds: 0 });
+  });
+
+  it('resizes a running pod as a whole, and with it the containers that have no limit of their own', async () => {
+    const pods = plane.admin.resource(Pods);
+    const key = { namespace: 'default', name: 'whole' };
+    const of = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limits: { cpu, memory } });
+    await pods.create({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: key,
+      spec: {
+        tolerations: [{ operator: 'Exists' }],
+        terminationGracePeriodSeconds: 0,
+        resources: of('200m', '64Mi'),
+        containers: [{ name: 'app', image: testImageName, command: ['busybox', 'sleep', '1000'] }],
+      },
+    });
+    const inForce = (memory: string): Promise<Pod> =>
+      until(
+        `${memory} are in force`,
+        async () => {
+          const pod = await pods.get(key);
+          const { resources, conditions = [], containerStatuses } = pod.status ?? {};
+          const settled = conditions.every(({ type }) => !type.startsWith('PodResize'));
+          const started = containerStatuses?.[0]?.started === true;
+          return started && settled && resources?.limits?.['memory'] === memory && pod;
+        },
+        aloneLog,
+      );
+    const limits = async (pod: Pod): Promise<string[]> => {
+      const file = await cgroupFile(
+        pod.status?.containerStatuses?.[0]?.containerID?.replace('containerd://', '') ?? '',
+      );
+      const ofPod = join(dirname(dirname(file)), basename(file));
+      return [file, ofPod].map((path) => readFileSync(path, 'utf8').trim());
+    };
+    assert.deepEqual(
+      await limits(await inForce('64Mi')),
+      [64, 64].map((mi) => String(mi * 2 ** 20)),
+    );
+    await pods.patch(
+      key,
+      { type: 'strategic', patch: { spec: { resources: of('300m', '96Mi') } } },
+      { subresource: 'resize' },
+    );
+    const resized = await inForce('96Mi');
+    assert.deepEqual(
+      await limits(resized),
+      [96, 96].map((mi) => String(mi * 2 ** 20)),
+    );
+    assert.deepEqual(resized.status?.allocatedResources, { cpu: '300m', memory: '96Mi' });
+    assert.deepEqual(resized.status?.resources, of('300m', '96Mi'));
+    assert.equal(resized.status?.containerStatuses?.[0]?.restartCount, 0);
     await pods.delete(key, { gracePeriodSeconds: 0 });
   });
 

@@ -36,7 +36,7 @@ export const FEATURE_GATES = {
   ImageMaximumGCAge: gate('GA', true),
   ImageVolume: gate('BETA', false),
   InPlacePodVerticalScaling: gate('GA', true),
-  InPlacePodLevelResourcesVerticalScaling: gate('BETA', false),
+  InPlacePodLevelResourcesVerticalScaling: gate('BETA', true),
   InPlacePodVerticalScalingInitContainers: gate('BETA', true),
   KubeletCrashLoopBackOffMax: gate('BETA', true),
   KubeletEnsureSecretPulledImages: gate('BETA', true, true),
