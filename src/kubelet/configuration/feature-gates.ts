@@ -43,7 +43,7 @@ export const FEATURE_GATES = {
   KubeletInUserNamespace: gate('ALPHA', false),
   KubeletPodResources: gate('GA', true),
   KubeletPSI: gate('GA', true),
-  KubeletSeparateDiskGC: gate('BETA', false),
+  KubeletSeparateDiskGC: gate('BETA', true),
   KubeletTracing: gate('GA', false),
   LocalStorageCapacityIsolation: gate('GA', true),
   LocalStorageCapacityIsolationFSQuotaMonitoring: gate('BETA', false),

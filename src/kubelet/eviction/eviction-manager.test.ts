@@ -15,6 +15,8 @@ interface World {
   memoryBytes: number;
   nodefsBytes: number;
   imagefsBytes?: number;
+  /** The writable layers lie with the node's own files, not with the images. */
+  split?: boolean;
   inodes: number;
   processes: number;
   podsMemoryBytes: number;
@@ -25,12 +27,13 @@ const CALM: World = { memoryBytes: 4 * GI, nodefsBytes: 50 * GI, inodes: 1000, p
 function nodeStats(world: World): NodeStats {
   const disk = { time, capacityBytes: 100 * GI, inodes: 1000 };
   const imageFs = { ...disk, capacityBytes: 20 * GI, availableBytes: world.imagefsBytes ?? 0, inodesFree: 900 };
+  const fs = { ...disk, availableBytes: world.nodefsBytes, inodesFree: world.inodes };
   return {
     nodeName: 'n',
     startTime: time,
     memory: { time, availableBytes: world.memoryBytes, workingSetBytes: 8 * GI - world.memoryBytes },
-    fs: { ...disk, availableBytes: world.nodefsBytes, inodesFree: world.inodes },
-    ...(world.imagefsBytes === undefined ? {} : { runtime: { imageFs } }),
+    fs,
+    ...(world.imagefsBytes === undefined ? {} : { runtime: { imageFs, containerFs: world.split ? fs : imageFs } }),
     rlimit: { time, maxpid: 1000, curproc: world.processes },
     systemContainers: [{ name: 'pods', startTime: time, memory: { time, workingSetBytes: world.podsMemoryBytes } }],
   };
