@@ -50,7 +50,7 @@ export const FEATURE_GATES = {
   MemoryManager: gate('GA', true),
   MemoryQoS: gate('ALPHA', false, true),
   NodeDeclaredFeatures: gate('BETA', true, true),
-  NodeLogQuery: gate('GA', false),
+  NodeLogQuery: gate('GA', true),
   NodeSwap: gate('GA', true),
   PodLevelResources: gate('BETA', true),
   PodLifecycleSleepAction: gate('GA', true),

@@ -184,6 +184,37 @@ describe('the eviction manager', () => {
     assert.equal(t.manager.pressure().disk, true);
   });
 
+  it('removes, and evicts for, what lies on the file system that runs low', async () => {
+    const pods = [
+      [pod('writer'), { disk: 2 * GI }],
+      [pod('reader', { volumes: [{ name: 'cache', emptyDir: {} }] }), { volume: 3 * GI }],
+    ] as const;
+    const cases: readonly [string, Partial<World>, string, readonly string[]][] = [
+      ['images run low', { imagefsBytes: GI }, 'writer', ['containers', 'images']],
+      ['the node runs low, images and layers lie elsewhere', { imagefsBytes: 19 * GI, nodefsBytes: GI }, 'reader', []],
+      ['images alone lie elsewhere and run low', { imagefsBytes: GI, split: true }, 'writer', ['images']],
+      [
+        'the node runs low, images alone lie elsewhere',
+        { imagefsBytes: 19 * GI, nodefsBytes: GI, split: true },
+        'reader',
+        ['containers'],
+      ],
+    ];
+    for (const [what, change, evicted, removed] of cases) {
+      const t = setUp({}, pods);
+      Object.assign(t.world, change);
+      await t.look();
+      assert.deepEqual([t.names(), t.reclaim.calls], [[evicted], removed], what);
+    }
+  });
+
+  it('says that thresholds of writable layers are not for configuration', async () => {
+    const t = setUp({ evictionHard: { 'containerfs.available': '100Gi' } });
+    await t.look();
+    assert.equal(t.manager.pressure().disk, false);
+    assert.ok(t.platform.log.entries.some(({ message }) => message.includes('found conflicting containerfs eviction')));
+  });
+
   it('goes on until the least to be reclaimed is free', async () => {
     const eviction = {
       ...kubeletConfiguration({ nodeName: '', rootDirectory: '' }).eviction,
