@@ -216,7 +216,7 @@ test('the default storage class: of new clusters only, and where it is wanted', 
     guaranteedUpdate: async () => undefined,
     list: () => [],
   } as unknown as ObjectStore;
-  const config: BootstrapConfig = { kubernetesServiceIp: '10.43.0.1', advertised: async () => [] };
+  const config: BootstrapConfig = { kubernetesServiceIp: '10.43.0.1', advertised: async () => [], nowMs: () => 0 };
   const boot = async (localPathClass: boolean): Promise<KubernetesObject | undefined> => {
     await bootstrapCluster(objects, { ...config, localPathClass });
     return stored.get('storageclasses/local-path');
