@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ContainerStatus, Node, Pod } from '../../src/api/gen/core-v1.ts';
 import { ConfigMaps, Nodes, Pods } from '../../src/api/gen/resources.ts';
+import { absentForNotify, openNotifySocket } from '../../src/platform/node/notify-socket-fixture.ts';
 import type { ControlPlaneFixture } from '../control-plane/control-plane-fixture.ts';
 import { testCgroup, testImageName } from './fixtures/containerd.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
@@ -46,6 +47,8 @@ describe('the kubelet alone', () => {
       `${HEAD}maxPods: 7\nregisterWithTaints: [{key: own, effect: NoSchedule}]\n`,
     );
     const flags = ['--node-labels', 'tier=edge', '--node-ip', '127.0.0.1', '--config-dir', dropIns];
+    const systemd = absentForNotify === undefined ? await openNotifySocket() : undefined;
+    if (systemd !== undefined) Object.assign(process.env, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '2000000' });
     const { kill, stderr } = machine.kubelet(
       'alone',
       '--kubeconfig',
@@ -57,6 +60,12 @@ describe('the kubelet alone', () => {
       '--cert-dir',
       join(machine.directory, 'pki'),
     );
+    for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC']) delete process.env[name];
+    if (systemd !== undefined) {
+      for (const state of ['READY=1', 'WATCHDOG=1', 'WATCHDOG=1'])
+        await until(`systemd hears ${state}`, async () => (await systemd.next()).split(' ').includes(state), stderr);
+      await systemd.close();
+    }
     const node = await until(
       'the node is Ready',
       async () => {
