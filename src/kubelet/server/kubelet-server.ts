@@ -16,7 +16,9 @@ import { createServerRequests } from '../metrics/server-requests.ts';
 import type { KubeletHost } from './host.ts';
 import type { KubeletAuth } from './kubelet-auth.ts';
 import { attributesOf } from './request-attributes.ts';
+import { readNodeLogQuery } from './node-log-query.ts';
 import { serveNodeLogs } from './node-logs.ts';
+import { serveServiceLogs } from './service-logs.ts';
 import { jsonResponse, ServerError, textResponse } from './text-response.ts';
 
 /** What the server needs. */
@@ -25,7 +27,7 @@ export interface KubeletServerDeps {
   readonly runtime: ContainerRuntime;
   readonly auth: KubeletAuth;
   readonly stats: Omit<StatsProvider, 'node'>;
-  readonly platform: Pick<Platform, 'clock' | 'files' | 'net' | 'log' | 'metrics'>;
+  readonly platform: Pick<Platform, 'clock' | 'files' | 'exec' | 'net' | 'log' | 'metrics'>;
   /** Counters of probes in Prometheus text, for /metrics/probes. */
   readonly probeMetrics: () => Promise<string>;
   /** This is the read-only server. */
@@ -40,6 +42,8 @@ export interface KubeletServerDeps {
   readonly streamIdleTimeoutMs?: number;
   /** The folder of the node's own logs; absent: they are not served. Upstream's enableSystemLogHandler. */
   readonly systemLogDirectory?: string;
+  /** Logs of the node's services are served by queries. Upstream's enableSystemLogQuery. */
+  readonly systemLogQuery?: boolean;
 }
 
 const DEBUGGING = [
@@ -80,10 +84,7 @@ const routes: Readonly<Record<string, Serve>> = {
     localPathRoot === undefined
       ? Promise.resolve(notFound())
       : serveLocalVolumes({ files: platform.files, root: localPathRoot }, request, parts),
-  logs: async ({ platform, systemLogDirectory: root }, request, parts) =>
-    root === undefined
-      ? textResponse(405, 'logs endpoint is disabled.\n')
-      : serveNodeLogs({ files: platform.files, root }, request, parts),
+  logs: serveLogs,
   debug: async () => textResponse(501, 'profiling is not served'),
 };
 
@@ -200,6 +201,20 @@ async function serveRunningPods({ runtime }: KubeletServerDeps): Promise<HttpRes
       })),
     ),
   );
+}
+
+async function serveLogs(
+  { platform, systemLogDirectory: root, systemLogQuery }: KubeletServerDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
+  if (root === undefined) return textResponse(405, 'logs endpoint is disabled.\n');
+  const asked = systemLogQuery === true ? await readNodeLogQuery(request.query) : undefined;
+  if (asked === undefined) return serveNodeLogs({ files: platform.files, root }, request, parts);
+  if (parts.length > 0) return textResponse(406, 'path not allowed in query mode\n');
+  if (asked.services.length > 0) return serveServiceLogs({ platform, root }, asked);
+  const names = asked.files[0]!.split(/[/\\]/).filter((name) => name !== '');
+  return serveNodeLogs({ files: platform.files, root }, request, names);
 }
 
 async function serveStats(
