@@ -124,8 +124,9 @@ const rights: readonly [role: string, can: string[], cannot: string[]][] = [
       'r policy:poddisruptionbudgets',
       'update coordination:leases#kube-scheduler',
       'r storage:csinodes',
+      'update,patch resource:resourceclaims/binding',
     ],
-    ['create pods', 'get secrets'],
+    ['create pods', 'get secrets', 'arbitrary-node:patch resource:resourceclaims/driver'],
   ],
   [
     'system:node',
@@ -136,6 +137,11 @@ const rights: readonly [role: string, can: string[], cannot: string[]][] = [
     'system:controller:replicaset-controller',
     ['create,delete pods', 'update apps:replicasets/status'],
     ['delete apps:replicasets'],
+  ],
+  [
+    'system:controller:resource-claim-controller',
+    ['update,patch resource:resourceclaims/status,resource:resourceclaims/binding'],
+    ['arbitrary-node:patch resource:resourceclaims/driver'],
   ],
   [
     'system:controller:generic-garbage-collector',
