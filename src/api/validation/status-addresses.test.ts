@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Field } from '../field-error.ts';
 import type { Pod } from '../gen/core-v1.ts';
+import type { Ingress } from '../gen/networking-v1.ts';
 import { validateIngressStatusUpdate } from './ingress.ts';
 import { validatePodStatusUpdate } from './pod-update.ts';
 import { validateServiceStatusUpdate } from './service.ts';
@@ -60,7 +61,7 @@ test('where an ingress or a service is reached', () => {
     `${place}[3].hostname: Invalid value: "10.0.0.1": must be a DNS name, not an IP address`,
   ];
   assert.deepEqual(
-    complaints((field) => validateIngressStatusUpdate(entries, of(), field), of()),
+    complaints((field) => validateIngressStatusUpdate(entries as Ingress, of() as Ingress, field), of()),
     expected,
   );
   assert.deepEqual(
