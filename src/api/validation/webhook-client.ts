@@ -20,7 +20,6 @@ interface UrlParts {
 
 /** The parts as Go's url.Parse sees them, which takes less for wrong than the platform's URL; a text says what is wrong. */
 function splitUrl(text: string): UrlParts | string {
-  // eslint-disable-next-line no-control-regex
   if (/[\0-\x1f\x7f]/.test(text)) return 'net/url: invalid control character in URL';
   const [whole = '', fragment = ''] = cutAt(text, '#');
   if (whole.startsWith(':')) return 'missing protocol scheme';
