@@ -93,3 +93,18 @@ test('a bundle does not load undici for node:http', async () => {
   await build(tree.root);
   assert.deepEqual(start(tree.root), ['function', false]);
 });
+
+test('a bundle is ASCII: one typographic apostrophe would make V8 keep two bytes for each character of it', async () => {
+  using tree = plant();
+  const text = 'It’s a node’s. 😀';
+  tree.write(
+    'src/cli/main.ts',
+    `const µs = 1; // isn’t
+const texts: string[] = ["${text}", \`${text}\${''}\`, '${text}'.replace(/[’]/, '’')];
+console.log(JSON.stringify([...texts, { µs }]));
+`,
+  );
+  await build(tree.root);
+  assert.doesNotMatch(readFileSync(join(tree.root, 'dist/main.js'), 'latin1'), /[^\x00-\x7f]/);
+  assert.deepEqual(start(tree.root), [text, text, text, { µs: 1 }]);
+});
