@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, timingSafeEqual, webcrypto, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
-import { parseTime } from '../../api/time.ts';
+import { dateOf, parseTime } from '../../api/time.ts';
 import type { Random } from '../../platform/random.ts';
 import { createAuthority, createRequest, issueCertificate, parseRequest } from './certificates.ts';
 
@@ -36,7 +36,7 @@ test('what an authority is and what it signs, as others read it', async () => {
   });
   const [signer, leaf] = [new x509.X509Certificate(ca.certPem), new x509.X509Certificate(pair.certPem)];
   assert.ok(await signer.isSelfSigned());
-  assert.ok(await leaf.verify({ publicKey: signer.publicKey, date: new Date(nowMs) }));
+  assert.ok(await leaf.verify({ publicKey: signer.publicKey, date: dateOf(nowMs) }));
   assert.ok(new X509Certificate(pair.certPem).checkIssued(new X509Certificate(ca.certPem)));
   const { keyCertSign, digitalSignature, keyEncipherment } = x509.KeyUsageFlags;
   const read = (certificate: typeof signer) => ({
@@ -90,8 +90,8 @@ test('an authority without a name for its key signs, too', async () => {
   const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
   const own = await x509.X509CertificateGenerator.createSelfSigned({
     name: 'O=of the user,CN=own',
-    notBefore: new Date(nowMs - DAY_MS),
-    notAfter: new Date(nowMs + DAY_MS),
+    notBefore: dateOf(nowMs - DAY_MS),
+    notAfter: dateOf(nowMs + DAY_MS),
     signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
     keys: keys as never,
     extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
