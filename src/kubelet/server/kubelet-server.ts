@@ -4,6 +4,7 @@
  * Every path is authenticated and authorized before it is looked at. What is not served (debug) says so.
  */
 import { LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
+import { statusz } from '../../component-helpers/statusz.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ContainerRuntime } from '../container/runtime.ts';
@@ -58,7 +59,9 @@ const DEBUGGING = [
   'runningpods',
 ];
 
-type Serve = (deps: KubeletServerDeps, request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
+/** With when the server began. */
+type ServedDeps = KubeletServerDeps & { readonly startedMs: number };
+type Serve = (deps: ServedDeps, request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
 
 const metricsType = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
 
@@ -76,6 +79,7 @@ const routes: Readonly<Record<string, Serve>> = {
   stats: serveStats,
   metrics: serveMetrics,
   configz: async ({ host }) => jsonResponse(host.configz()),
+  statusz: serveKubeletStatusz,
   checkpoint: ({ host, runtime, platform, checkpointDirectory }, request, parts) =>
     checkpointDirectory === undefined
       ? Promise.resolve(notFound())
@@ -89,7 +93,8 @@ const routes: Readonly<Record<string, Serve>> = {
 };
 
 /** Makes the handler of the kubelet's port. */
-export function createKubeletServer(deps: KubeletServerDeps): HttpHandler {
+export function createKubeletServer(parts: KubeletServerDeps): HttpHandler {
+  const deps: ServedDeps = { ...parts, startedMs: parts.platform.clock.nowMs() };
   const measure = createServerRequests(deps.platform, deps.readOnly === true ? 'readonly' : 'readwrite');
   const log = deps.platform.log.child('server');
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
@@ -176,6 +181,18 @@ async function serveHealthz(
     problems.length === 0 ? 200 : 500,
     `${lines.join('\n')}\nhealthz check ${problems.length === 0 ? 'passed' : 'failed'}\n`,
   );
+}
+
+async function serveKubeletStatusz(
+  { startedMs, platform }: ServedDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
+  if (parts.length > 0) return notFound();
+  const paths = Object.keys(routes).map((route) => `/${route}`);
+  const page = { component: 'kubelet', startedMs, nowMs: platform.clock.nowMs(), paths };
+  const { status, contentType, body } = statusz(request.headers['accept'], page);
+  return textResponse(status, body, { 'content-type': contentType });
 }
 
 /** What the runtime runs, whether it was asked to or not. */
