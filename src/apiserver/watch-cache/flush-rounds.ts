@@ -1,8 +1,8 @@
 /**
- * When network watches write. Everything that came for them is written in rounds, and after a round there is a pause: so
- * writing takes half of the time at most, and what changes meanwhile goes out together. A write costs about the same
- * however much it carries, so many watchers of many changes cost a fraction; where rounds are short there is no pause.
- * Nor do many watchers keep everybody else waiting for a whole round: after some of them requests have their turn, which
+ * When network watches write. Everything that came for them is written in rounds, and after a round there is a pause as
+ * long as the writing took: that takes half of the time at most, and what changes meanwhile goes out together. A write
+ * costs about the same however much it carries, so many watchers of many changes cost a fraction; where rounds are short
+ * there is no pause. Nor do many watchers keep everybody else waiting for a whole round: after some of them requests have their turn, which
  * bring the changes that the rest of the round takes along. Upstream has a goroutine per watch, and writes each event.
  *
  * Invariants: a member is in at most one round at a time, and its frames go out in the order they came.
@@ -16,8 +16,8 @@ const maxPauseMs = 50;
 
 /** So many are written at once, or as many as take as long as others just had: these cannot hold up the writing either. */
 const leastAtOnce = 32;
-/** What is written in less has not been measured. */
-const leastWritingMs = 0.1;
+/** What takes less counts as so much. */
+const leastWritingMs = 1;
 
 /** Makes one piece of several frames. */
 type Join = (frames: readonly Uint8Array[]) => Uint8Array;
@@ -59,16 +59,15 @@ export class FlushRounds {
     const members = this.#members;
     this.#members = [];
     const join = sharedJoin();
-    let [writingMs, betweenMs] = [0, 0];
+    let writingMs = 0;
     for (let at = 0, count = leastAtOnce; at < members.length;) {
       const { othersMs, tookMs } = await this.#write(members.slice(at, at + count), join);
       writingMs += tookMs;
-      if (at > 0) betweenMs += othersMs;
       at += count;
       count = Math.max(leastAtOnce, Math.ceil((count * othersMs) / Math.max(tookMs, leastWritingMs)));
     }
     this.#lastEndMs = this.#clock.monotonicMs();
-    this.#pauseMs = Math.min(maxPauseMs, writingMs - betweenMs);
+    this.#pauseMs = Math.min(maxPauseMs, writingMs);
     this.#isScheduled = false;
     if (this.#members.length > 0) this.#schedule();
   }
