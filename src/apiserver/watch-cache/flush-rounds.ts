@@ -2,8 +2,9 @@
  * When network watches write. Everything that came for them is written in rounds, and after a round there is a pause as
  * long as the writing took: that takes half of the time at most, and what changes meanwhile goes out together. A write
  * costs about the same however much it carries, so many watchers of many changes cost a fraction; where rounds are short
- * there is no pause. Nor do many watchers keep everybody else waiting for a whole round: after some of them requests have their turn, which
- * bring the changes that the rest of the round takes along. Upstream has a goroutine per watch, and writes each event.
+ * there is no pause. Nor do many watchers keep everybody else waiting for a whole round: after some of them requests
+ * have their turn, which bring the changes that the rest of the round takes along. Upstream has a goroutine per watch,
+ * and writes each event.
  *
  * Invariants: a member is in at most one round at a time, and its frames go out in the order they came.
  */
