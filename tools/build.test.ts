@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, renameSync, utimesSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -80,6 +80,16 @@ test('what cannot be built says why', async () => {
   tree.write('src/cli/lazy.ts', "export { answer } from 'no-such-package';\n");
   await assert.rejects(build(tree.root), /no-such-package/);
   assert.deepEqual(existsSync(join(tree.root, 'dist/build.json')), false);
+});
+
+test('a bundle is ASCII and means the same: one wide character would double the text that V8 keeps', async () => {
+  using tree = plant();
+  const wide = "const name = 'b';\nexport const answer = ['a’😀', `c’${name}`, /^’😀$/u.test('’😀'), { 'k’': 1 }];\n";
+  tree.write('src/cli/lazy.ts', wide);
+  await build(tree.root);
+  assert.deepEqual(start(tree.root), ['main.js', ['a’😀', 'c’b', true, { 'k’': 1 }], 'sqlite-worker.js']);
+  for (const name of readdirSync(join(tree.root, 'dist')).filter((file) => file.endsWith('.js')))
+    assert.doesNotMatch(readFileSync(join(tree.root, 'dist', name), 'utf8'), /[^\x00-\x7f]/, name);
 });
 
 test('a bundle does not load undici for node:http', async () => {

@@ -181,14 +181,20 @@ export const { ${exported.map(([key]) => key).join(', ')} } = builtin;`;
 /**
  * Escapes what is not ASCII: V8 keeps the text of a module as long as it runs, and one character beyond Latin 1 (a
  * typographic apostrophe in a message) makes it keep two bytes for each of a megabyte. Comments are gone by then; what is
- * left stands in strings, templates and regular expressions, where an escape means the same.
+ * left stands in strings, templates and regular expressions, where an escape means the same. It comes last, for the bundler
+ * prints a chunk anew after `renderChunk`, and then as the characters they mean.
  */
 function asciiOnly(): Plugin {
   return {
     name: 'ascii-only',
-    renderChunk: (code) =>
-      code.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    generateBundle(_options, files) {
+      for (const file of Object.values(files)) if (file.type === 'chunk') file.code = escaped(file.code);
+    },
   };
+}
+
+function escaped(code: string): string {
+  return code.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 if (isMain(import.meta.url)) {
