@@ -14,6 +14,7 @@ const node: Node = {
   },
   status: { allocatable: { cpu: '2', memory: '1Gi', pods: '3' } },
 };
+const none: AdmissionInput['others'] = { count: 0, active: () => [] };
 const bears = [{ key: 'gone', operator: 'Exists' }];
 
 function pod(spec: Partial<PodSpec>, annotations?: Record<string, string>): Pod {
@@ -134,7 +135,7 @@ describe('extended resources', () => {
           ...(status && { status }),
         },
         node: { ...node, status: { allocatable } },
-        activePods: [],
+        others: none,
         operatingSystem: 'linux',
         allowedUnsafeSysctls: [],
       });
@@ -148,7 +149,7 @@ describe('admission', () => {
       const input: AdmissionInput = {
         pod: given,
         node,
-        activePods: active,
+        others: { count: active.length, active: () => active },
         operatingSystem: 'linux',
         allowedUnsafeSysctls: unsafe,
       };
@@ -158,11 +159,24 @@ describe('admission', () => {
     });
   }
 
+  const admits = (given: Pod, others: AdmissionInput['others']): boolean =>
+    canAdmitPod({ pod: given, node, others, operatingSystem: 'linux', allowedUnsafeSysctls: [] }).admit;
+
+  it('counts only pods that hold something against the number of pods', () => {
+    assert.equal(admits(pod({}), { count: 3, active: () => [pod({}), pod({})] }), true);
+    assert.equal(admits(pod({}), { count: 3, active: () => [pod({}), pod({}), pod({})] }), false);
+  });
+
+  it('looks at no other pod for one that asks for nothing where there is room', () => {
+    const others = { count: 2, active: () => assert.fail('not to be asked') };
+    assert.equal(admits(pod({}), others), true);
+  });
+
   it('needs the node only for what is about the node', () => {
     const input: AdmissionInput = {
       pod: pod(requests('1000')),
       node: undefined,
-      activePods: [],
+      others: none,
       operatingSystem: 'linux',
       allowedUnsafeSysctls: [],
     };
@@ -187,7 +201,7 @@ describe('features of the kubelet', () => {
       const result = canAdmitPod({
         pod: pod(spec),
         node,
-        activePods: [],
+        others: none,
         operatingSystem: 'linux',
         allowedUnsafeSysctls: [],
         ...(declaredFeatures && { declaredFeatures }),
@@ -217,7 +231,7 @@ describe('namespaces of the host', () => {
     canAdmitPod({
       pod: pod(spec, row.annotations),
       node,
-      activePods: [],
+      others: none,
       operatingSystem: 'linux',
       allowedUnsafeSysctls: [],
       hostNamespaceSources: sources(row.list),
@@ -237,7 +251,7 @@ describe('namespaces of the host', () => {
       canAdmitPod({
         pod: pod(spec),
         node,
-        activePods: [],
+        others: none,
         operatingSystem: 'linux',
         allowedUnsafeSysctls: [],
         hostNamespaceSources: { network: ['*'], pid: ['file'], ipc: ['*'] },

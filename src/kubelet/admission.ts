@@ -41,12 +41,20 @@ export interface InsufficientResource {
   readonly capacity: number;
 }
 
+/** The pods a node has beside the one it is asked to take. Most are taken without a look at them. */
+export interface OtherPods {
+  /** How many there are, those included that hold nothing any more. */
+  readonly count: number;
+  /** Those that hold resources, as they were given them. */
+  readonly active: () => readonly Pod[];
+}
+
 /** What admission looks at. */
 export interface AdmissionInput {
   readonly pod: Pod;
   /** The node as registered; undefined before that: then only what needs no node is checked. */
   readonly node: Node | undefined;
-  readonly activePods: readonly Pod[];
+  readonly others: OtherPods;
   readonly operatingSystem: string;
   readonly allowedUnsafeSysctls: readonly string[];
   /** Sources whose pods may use the host's namespaces; absent: all. */
@@ -91,22 +99,29 @@ export function amountsByName(amounts: Readonly<ResourceAmounts>): Readonly<Reco
   };
 }
 
-function lackingResources({ pod, node, activePods }: AdmissionInput): InsufficientResource[] {
+function lackingPlace(maxPods: string, others: OtherPods): InsufficientResource[] {
+  const capacity = quantityValue(maxPods);
+  if (others.count + 1 <= capacity) return [];
+  const used = others.active().length;
+  return used + 1 > capacity ? [{ resource: 'pods', requested: 1, used, capacity }] : [];
+}
+
+function lackingResources({ pod, node, others }: AdmissionInput): InsufficientResource[] {
   const allocatable = node?.status?.allocatable;
   if (allocatable === undefined) return [];
-  const lacking: InsufficientResource[] = [];
   const maxPods = allocatable['pods'];
-  if (maxPods !== undefined && activePods.length + 1 > quantityValue(maxPods))
-    lacking.push({ resource: 'pods', requested: 1, used: activePods.length, capacity: quantityValue(maxPods) });
+  const lacking = maxPods === undefined ? [] : lackingPlace(maxPods, others);
+  const wanted = Object.entries(amountsByName(podRequests(pod).requests)).filter(([, requested]) => requested > 0);
+  if (wanted.length === 0) return lacking;
   const inUse = emptyAmounts();
-  for (const active of activePods) addAmounts(inUse, podRequests(active).requests);
+  for (const active of others.active()) addAmounts(inUse, podRequests(active).requests);
   const [taken, capacities] = [amountsByName(inUse), amountsByName(amountsOf(allocatable))];
-  for (const [resource, requested] of Object.entries(amountsByName(podRequests(pod).requests))) {
+  for (const [resource, requested] of wanted) {
     const [used, capacity] = [taken[resource] ?? 0, capacities[resource] ?? 0];
     // Extended resources the node does not have are others' business; where a plugin is gone it says 0, and a claim may serve.
     const isOthers = allocatable[resource] === undefined || (capacity === 0 && isServedByClaim(pod, resource));
     if (isOthers && resource.includes('/')) continue;
-    if (requested > 0 && requested > capacity - used) lacking.push({ resource, requested, used, capacity });
+    if (requested > capacity - used) lacking.push({ resource, requested, used, capacity });
   }
   return lacking;
 }
@@ -125,10 +140,10 @@ function checkAffinity({ pod, node }: AdmissionInput): AdmissionResult {
   return reject('NodeAffinity', "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector");
 }
 
-function checkPorts({ pod, activePods }: AdmissionInput): AdmissionResult {
+function checkPorts({ pod, others }: AdmissionInput): AdmissionResult {
   const wanted = hostPortsOf(pod);
   if (wanted.length === 0) return ADMIT;
-  const taken = activePods.flatMap(hostPortsOf);
+  const taken = others.active().flatMap(hostPortsOf);
   if (!wanted.some((port) => taken.some((other) => hostPortsCollide(port, other)))) return ADMIT;
   return reject('NodePorts', "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports");
 }

@@ -6,7 +6,7 @@ import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
 import { parseTime } from '../api/time.ts';
 import type { AdmissionReason, KubeletEventRecorder } from './event-reasons.ts';
 import type { BasePlatform } from '../platform/platform.ts';
-import type { AdmissionResult } from './admission.ts';
+import type { AdmissionResult, OtherPods } from './admission.ts';
 import type { SyncHandler } from './kubelet-sync-loop.ts';
 import type { PodManager } from './pod/pod-manager.ts';
 import type { PodWorkers } from './pod-workers/pod-syncer.ts';
@@ -23,8 +23,8 @@ export interface SyncHandlersDeps {
   readonly podWorkers: PodWorkers;
   readonly statusManager: StatusManager;
   readonly allSourcesReady: () => boolean;
-  /** Whether the node takes the pod beside the active ones. Takes its time where plugins are asked. */
-  readonly canAdmitPod: (pod: Pod, activePods: readonly Pod[]) => AdmissionResult | Promise<AdmissionResult>;
+  /** Whether the node takes the pod beside the others. Takes its time where plugins are asked. */
+  readonly canAdmitPod: (pod: Pod, others: OtherPods) => AdmissionResult | Promise<AdmissionResult>;
   /** Pods that wait for that: no worker may hear of them. */
   readonly admitting: Set<string>;
   readonly qosClassOf: (pod: Pod) => string;
@@ -85,8 +85,8 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
       pod.metadata.deletionTimestamp !== undefined
     )
       return settle(pod, { admit: true });
-    const others = activePods(podManager.getPods(), deps).filter((other) => podUid(other) !== uid);
-    const result = deps.canAdmitPod(pod, others);
+    const others = podManager.getPods().filter((other) => podUid(other) !== uid);
+    const result = deps.canAdmitPod(pod, { count: others.length, active: () => activePods(others, deps) });
     if (!(result instanceof Promise)) return settle(pod, result);
     deps.admitting.add(uid);
     void result.catch(unexpected).then((late) => {

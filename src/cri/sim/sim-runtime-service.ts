@@ -16,9 +16,25 @@ function unimplemented(method: string): never {
   throw new CriError('Unimplemented', `method ${method} not implemented`);
 }
 
-function labelFilter(selector: Labels | undefined): (labels: Labels | undefined) => boolean {
+/** Those with the labels, which are looked at before anything is told of them: most questions are about one pod of many. */
+function labelled<T>(all: Iterable<T>, labelsOf: (item: T) => Labels | undefined, selector: Labels | undefined): T[] {
   const wanted = Object.entries(selector ?? {});
-  return (labels) => wanted.every(([key, value]) => labels?.[key] === value);
+  const found: T[] = [];
+  each: for (const item of all) {
+    const labels = labelsOf(item);
+    for (const [key, value] of wanted) if (labels?.[key] !== value) continue each;
+    found.push(item);
+  }
+  return found;
+}
+
+const labelsOfSandbox = ({ config }: SimSandbox): Labels | undefined => config.labels;
+const labelsOfContainer = ({ init }: SimContainer): Labels | undefined => init.config.labels;
+
+function isNameTaken(state: SimState, uid: string | undefined, attempt: number): boolean {
+  for (const { config } of state.sandboxes.values())
+    if (config.metadata?.uid === uid && (config.metadata?.attempt ?? 0) === attempt) return true;
+  return false;
 }
 
 function sandboxOf(state: SimState, id: string | undefined): SimSandbox {
@@ -54,10 +70,7 @@ function sandboxCalls(state: SimState): SandboxCalls {
     async runPodSandbox({ config = {}, runtimeHandler = '' }, options) {
       await clock.sleep(durationMs(state.config.sandboxStart), options?.signal);
       const { uid, attempt = 0 } = config.metadata ?? {};
-      const taken = [...state.sandboxes.values()].some(
-        ({ config: other }) => other.metadata?.uid === uid && (other.metadata?.attempt ?? 0) === attempt,
-      );
-      if (taken)
+      if (isNameTaken(state, uid, attempt))
         throw new CriError('Unknown', `failed to reserve sandbox name: name is reserved for ${uid} attempt ${attempt}`);
       const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
       const id = state.newId();
@@ -98,10 +111,7 @@ function sandboxCalls(state: SimState): SandboxCalls {
     },
     async listPodSandbox({ filter = {} }) {
       const wanted = filter.state?.state;
-      const selects = labelFilter(filter.labelSelector);
-      // Labels first: most questions are about one pod of many.
-      const items = [...state.sandboxes.values()]
-        .filter(({ config }) => selects(config.labels))
+      const items = labelled(state.sandboxes.values(), labelsOfSandbox, filter.labelSelector)
         .map(describeSandbox)
         .filter(
           (sandbox) =>
@@ -201,14 +211,12 @@ function containerCalls(state: SimState): ContainerCalls {
     },
     async listContainers({ filter = {} }) {
       const wanted = filter.state === undefined ? undefined : (filter.state.state ?? 'CONTAINER_CREATED');
-      const selects = labelFilter(filter.labelSelector);
-      const containers = [...state.containers.values()]
+      const containers = labelled(state.containers.values(), labelsOfContainer, filter.labelSelector)
         .filter(
           ({ state: is, init }) =>
             (wanted === undefined || is === wanted) &&
             (!filter.id || init.id === filter.id) &&
-            (!filter.podSandboxId || init.sandboxId === filter.podSandboxId) &&
-            selects(init.config.labels),
+            (!filter.podSandboxId || init.sandboxId === filter.podSandboxId),
         )
         .map(describeContainer);
       return { containers };
@@ -354,12 +362,9 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
       stats: containerStats(containerOf(state, containerId), clock.nowMs()),
     }),
     async listContainerStats({ filter = {} }) {
-      const selects = labelFilter(filter.labelSelector);
-      const all = [...state.containers.values()].filter(
-        (container) =>
-          (!filter.id || container.init.id === filter.id) &&
-          (!filter.podSandboxId || container.init.sandboxId === filter.podSandboxId) &&
-          selects(container.init.config.labels),
+      const all = labelled(state.containers.values(), labelsOfContainer, filter.labelSelector).filter(
+        ({ init }) =>
+          (!filter.id || init.id === filter.id) && (!filter.podSandboxId || init.sandboxId === filter.podSandboxId),
       );
       return { stats: all.map((container) => containerStats(container, clock.nowMs())) };
     },

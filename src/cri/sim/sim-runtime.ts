@@ -48,11 +48,14 @@ function createAddresses(
     const cidr = parseCidr(network.podCidr ?? '');
     if (cidr === undefined)
       throw new CriError('Unknown', 'failed to setup network for sandbox: cni plugin not initialized');
-    const used = new Set([...state()].map((sandbox) => sandbox.ip));
+    const isUsed = (address: string): boolean => {
+      for (const { ip } of state()) if (ip === address) return true;
+      return false;
+    };
     for (let rounds = 0; rounds < 2;) {
       const address = nthAddress(cidr, next++);
       if (address === undefined) [next, rounds] = [2, rounds + 1];
-      else if (!used.has(formatIp(address))) return formatIp(address);
+      else if (!isUsed(formatIp(address))) return formatIp(address);
     }
     throw new CriError('Unknown', `failed to setup network for sandbox: no address is free in ${network.podCidr}`);
   };

@@ -114,15 +114,15 @@ function createHandler(
     qosClassOf: podQosClass,
     podSeen: core.podStarts.seen,
     admitting,
-    canAdmitPod: (pod, active) => {
+    canAdmitPod: (pod, others) => {
       for (const verdict of [foundations.late.shutdown.get()?.admit(), foundations.late.eviction.get()?.admit(pod)])
         if (verdict?.admit === false) return verdict;
       const allocated = allocations.allocatedPod(pod);
-      const predicates = (): AdmissionResult | Promise<AdmissionResult> => {
+      const predicates = (active = others.active): AdmissionResult | Promise<AdmissionResult> => {
         const verdict = canAdmitPod({
           pod: allocated,
           node: managers.withHeld(nodeStatus.node(), allocated),
-          activePods: active.map(allocations.allocatedPod),
+          others: { count: others.count, active: () => active().map(allocations.allocatedPod) },
           operatingSystem: 'linux',
           allowedUnsafeSysctls: config.allowedUnsafeSysctls,
           hostNamespaceSources: config.allowedHostNamespaceSources,
@@ -132,7 +132,9 @@ function createHandler(
         return preemption.makeRoom(allocated, verdict.lacking);
       };
       if (!managers.concerns(allocated)) return predicates();
-      return managers.admit(allocated).then((verdict) => (verdict.admit ? predicates() : verdict));
+      // Whoever comes while plugins are asked has been judged beside this pod already.
+      const active = others.active();
+      return managers.admit(allocated).then((verdict) => (verdict.admit ? predicates(() => active) : verdict));
     },
     handlePodCleanups: createPodCleanups({
       platform,

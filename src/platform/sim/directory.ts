@@ -33,12 +33,24 @@ export function withChild<N extends Sibling<N>>(directory: Directory<N>, name: s
   const rest = isElsewhere ? withoutChild(directory, child.name) : directory;
   child.name = name;
   if (rest instanceof Map) return rest.set(name, child);
+  const isNew = childOf(rest, name) === undefined;
+  if (isNew && appended(rest, child)) return rest ?? child;
   const children = chained(rest);
-  const at = children.findIndex((other) => other.name === name);
-  const [replaced] = children.splice(at < 0 ? children.length : at, 1, child);
+  const at = isNew ? children.length : children.findIndex((other) => other.name === name);
+  const [replaced] = children.splice(at, 1, child);
   if (replaced !== undefined) replaced.next = undefined;
   if (children.length > MOST_IN_A_CHAIN) return mapOf(children);
   return chain(children);
+}
+
+/** Puts it at the end of a chain that has room for it. */
+function appended<N extends Sibling<N>>(first: N | undefined, child: N): boolean {
+  let [last, count] = [first, 1];
+  for (; last?.next !== undefined; count++) last = last.next;
+  if (count >= MOST_IN_A_CHAIN) return false;
+  if (last !== undefined) last.next = child;
+  child.next = undefined;
+  return true;
 }
 
 /** The directory without the name. The one given is no longer to be used. */

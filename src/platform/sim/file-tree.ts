@@ -96,15 +96,15 @@ export class FileTree {
 
   /** As `find`, but says with a code why there is nothing. */
   lookUp(path: string, followLast = true): FileNode | string {
-    return this.#walk(split(path), followLast, 0);
+    return this.#walk(knownParts(path), followLast, 0);
   }
 
   /** The directory that holds the last name of the path, and that name. */
   parentOf(path: string, call: string): { parent: FileNode; name: string } {
-    const parts = split(path);
-    const name = parts.at(-1);
+    const parts = partsOf(path);
+    const name = parts.pop();
     if (name === undefined) throw fileError('EBUSY', call, path);
-    const parent = this.#walk(parts.slice(0, -1), true, 0);
+    const parent = this.#walk(parts, true, 0);
     if (typeof parent === 'string') throw fileError(parent, call, path);
     if (parent.kind !== 'directory') throw fileError('ENOTDIR', call, path);
     return { parent, name };
@@ -133,7 +133,7 @@ export class FileTree {
 
   makeDir(path: string, mode: number): void {
     let at = this.root;
-    const parts = split(path);
+    const parts = partsOf(path);
     for (let index = 0; index < parts.length; index++) {
       const part = parts[index]!;
       let next = childOf(at.children, part);
@@ -250,7 +250,7 @@ export class FileTree {
       if (next.kind === 'symlink' && (followLast || index < parts.length - 1)) {
         if (links >= maxLinks) return 'ELOOP';
         const target = resolveLink(pathOf(parts, index + 1), next.data);
-        return this.#walk([...split(target), ...parts.slice(index + 1)], followLast, links + 1);
+        return this.#walk([...knownParts(target), ...parts.slice(index + 1)], followLast, links + 1);
       }
       at = next;
     }
@@ -268,11 +268,11 @@ function resolveLink(path: string, target: string): string {
   return target.startsWith('/') ? target : `${path.slice(0, path.lastIndexOf('/'))}/${target}`;
 }
 
-/** Paths are few and come again and again: so many are remembered in their parts. */
+/** Paths that are looked up are few and come again and again: so many are remembered in their parts. Most are written once. */
 const KNOWN_PATHS = 4096;
 const known = new Map<string, readonly string[]>();
 
-function split(path: string): readonly string[] {
+function knownParts(path: string): readonly string[] {
   let parts = known.get(path);
   if (parts === undefined) {
     parts = partsOf(path);
