@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { Agent, request } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { heapEnvironment } from '../../src/cli/heap-environment.ts';
 import { instanceHash } from '../../src/cluster/instance/instance.ts';
 import { repositoryRoot } from '../../tools/repository.ts';
 import { createKubeClient, type KubeClient } from '../../tools/up/kube-client.ts';
+import { readinessProbe } from './readiness-probe.ts';
 import { until } from './wait.ts';
 
 const program = join(repositoryRoot, 'bin/keelson');
@@ -84,7 +84,7 @@ export async function createBenchInstance(
         const text = ended();
         if (text !== undefined) throw new Error(`keelson ended: ${text.trim().split('\n').at(-1)}`);
       };
-      const probe = readinessProbe(server);
+      const probe = readinessProbe(`${server}/readyz`);
       await until(async () => (dead(), probe.ready()), { what: '/readyz', timeoutMs: 60_000, everyMs: 4 });
       const apiReadyMs = performance.now() - startedMs;
       probe.close();
@@ -118,24 +118,6 @@ async function nodeReady(client: KubeClient, sinceMs: number): Promise<boolean> 
   return (
     ready?.status === 'True' && !tainted && Date.parse(ready.lastHeartbeatTime) >= Math.floor(sinceMs / 1000) * 1000
   );
-}
-
-function readinessProbe(server: string): { ready(): Promise<boolean>; close(): void } {
-  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
-  return {
-    ready: () =>
-      new Promise((resolve) => {
-        // Answered, refused, cut off or silent: every end of the request resolves, or the whole run would hang on one.
-        const call = request(`${server}/readyz`, { agent, timeout: 2000 }, (response) => {
-          response.resume().on('error', () => undefined);
-          response.on('close', () => resolve(response.complete && response.statusCode === 200));
-        });
-        call.on('timeout', () => call.destroy());
-        call.on('error', () => resolve(false)).on('close', () => resolve(false));
-        call.end();
-      }),
-    close: () => agent.destroy(),
-  };
 }
 
 function freePort(): Promise<number> {

@@ -17,7 +17,8 @@ import type { AuthorizationDecision, Authorizer } from './authz/contract.ts';
 import { dispatch, type DispatchDeps } from './dispatch.ts';
 import { authenticate } from './filters/authentication.ts';
 import { attributesOf, decide, forbiddenError } from './filters/authorization.ts';
-import { impersonate, wantsImpersonation } from './filters/impersonation.ts';
+import { createImpersonator, type Impersonator } from './filters/impersonation/impersonator.ts';
+import { wantedUser, wantsImpersonation } from './filters/impersonation/wanted-user.ts';
 import { isLongRunning, type MaxInFlight, type Place } from './filters/max-in-flight.ts';
 import type { FlowController } from './flowcontrol/flow-controller.ts';
 import type { ResourceRegistry } from './generic-registry/resource-registry.ts';
@@ -51,13 +52,16 @@ const nobody: Principal = { name: '', groups: [] };
 interface Served {
   readonly request: ApiRequest;
   readonly startMs: number;
+  readonly impersonate: Impersonator;
   scope: RequestScope;
 }
 
 /** Makes the handler. */
 export function createHandler(deps: HandlerDeps): ApiHandler {
+  const impersonate = createImpersonator();
   return (request) => {
-    const served: Served = { request, startMs: deps.clock.monotonicMs(), scope: undefined as unknown as RequestScope };
+    const scope = undefined as unknown as RequestScope;
+    const served: Served = { request, startMs: deps.clock.monotonicMs(), impersonate, scope };
     try {
       const params = request.query === '' ? noParams : new URLSearchParams(request.query);
       const info = parseRequestInfo({ method: request.method, path: request.path, params });
@@ -86,11 +90,13 @@ function identify(deps: HandlerDeps, served: Served, parts: Pick<RequestScope, '
     return written === undefined ? go(user, audited) : recorded(written).then(() => go(user, audited));
   };
   const go = (user: Principal, audited: RequestScope['audited']): Answer => {
-    if (!wantsImpersonation(request)) return admit(deps, served.scope);
-    return impersonate(request, user, deps.authorizers).then((other) => {
+    const wanted = wantsImpersonation(request) ? wantedUser(request) : undefined;
+    if (wanted === undefined) return admit(deps, served.scope);
+    const attempt = { wanted, request: attributesOf(user, parts.info), authorizers: deps.authorizers };
+    return served.impersonate(attempt).then(({ user: other, constraint }) => {
       served.scope = new RequestScope({ request, ...parts, user: other });
       served.scope.audited = audited;
-      audited?.impersonates(other);
+      audited?.impersonates(other, constraint);
       return admit(deps, served.scope);
     });
   };

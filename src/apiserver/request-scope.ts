@@ -6,8 +6,8 @@ import type { RequestContext, RequestInfo } from './request-context.ts';
 export interface RequestRecorder {
   /** The decoded body, or the patch; it is copied. */
   takeRequestObject(value: unknown): void;
-  /** The request goes on as somebody else. */
-  impersonates(user: Principal): void;
+  /** The request goes on as somebody else; `constraint`: the verb that allowed it, where it allows no more. */
+  impersonates(user: Principal, constraint?: string): void;
   /** What the request must wait for before it goes on; rejects when it must not. */
   written(): Promise<unknown> | undefined;
 }

@@ -126,28 +126,6 @@ test("who is nobody gets 401, who may not gets 403 in upstream's words", async (
     assert.deepEqual(await answer(path, viewer).then(({ code, message: text }) => [code, text]), [403, message]);
 });
 
-test('impersonation asks the authorizers', async () => {
-  const seen: string[] = [];
-  const { send } = await startTestServer({
-    authorizers: [
-      {
-        authorize: ({ user, verb, resource, name }) => {
-          seen.push(`${user.name} ${verb} ${resource} ${name}`);
-          return { decision: user.name === 'admin' || name === 'ok' ? 'allow' : 'noOpinion', reason: '' };
-        },
-      },
-    ],
-  });
-  const denied = await send('GET', '/api/v1/pods', undefined, {
-    'impersonate-user': 'bob',
-    'impersonate-group': 'dev',
-  });
-  assert.match(denied.body.message, /User "bob" cannot list/);
-  assert.deepEqual(seen, ['admin impersonate users bob', 'admin impersonate groups dev', 'bob list pods ']);
-  for (const stray of ['impersonate-group', 'impersonate-uid', 'impersonate-extra-a'])
-    assert.equal((await send('GET', '/api/v1/pods', undefined, { [stray]: 'dev' })).status, 400, stray);
-});
-
 test('admission changes, judges and refuses; a bug in it is a 500 with a log line', async () => {
   const plugin: AdmissionPlugin = {
     name: 'Test',

@@ -13,10 +13,20 @@ export class ByteArena {
 
   /** The text's UTF-8 bytes; of a long text in memory of its own. */
   encode(text: string): Buffer {
-    const length = Buffer.byteLength(text);
-    const kept = length > LARGEST_SHARED_BYTES ? Buffer.allocUnsafeSlow(length) : this.#take(length);
+    const kept = this.#room(Buffer.byteLength(text));
     kept.write(text);
     return kept;
+  }
+
+  /** The same bytes once more, kept by the same rule. */
+  copy(bytes: Buffer): Buffer {
+    const kept = this.#room(bytes.length);
+    bytes.copy(kept);
+    return kept;
+  }
+
+  #room(length: number): Buffer {
+    return length > LARGEST_SHARED_BYTES ? Buffer.allocUnsafeSlow(length) : this.#take(length);
   }
 
   #take(length: number): Buffer {

@@ -77,7 +77,12 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
   const stopLooking = returnMemoryWhenIdle(platform.clock, { release: () => cluster.releaseMemory?.() });
   try {
     await Promise.race([cluster.start(), stopped.promise]);
-    if (!stopped.happened()) progress.finish('ready');
+    if (!stopped.happened()) {
+      progress.finish('ready');
+      await platform.serviceManager
+        .notify('READY=1')
+        .catch((error: unknown) => platform.log.warn('systemd is not told that the cluster is ready', { err: error }));
+    }
     await Promise.race([stopped.promise, cluster.failed]);
   } finally {
     stopLooking();

@@ -8,6 +8,19 @@ export const LAST_USED_LABEL = 'kubernetes.io/legacy-token-last-used';
 /** Since when a legacy service-account token is no longer taken: a label of its secret. */
 export const INVALID_SINCE_LABEL = 'kubernetes.io/legacy-token-invalid-since';
 
+/** The ConfigMap that tells since when the last use is noted, by its key. */
+export const TOKEN_TRACKING = {
+  namespace: 'kube-system',
+  name: 'kube-apiserver-legacy-service-account-token-tracking',
+};
+export const TRACKED_SINCE = 'since';
+
+/** When a day such as `2026-01-31` begins; undefined when it is none. */
+export function startOfDayMs(day: string | undefined): number | undefined {
+  const ms = day === undefined ? Number.NaN : parseTime(`${day}T00:00:00Z`);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
 /** When a bootstrap token expires: undefined when it never does; 0 when its expiration cannot be read, so that it is not trusted. */
 export function tokenExpiresAtMs(secret: Secret): number | undefined {
   const encoded = secret.data?.['expiration'];

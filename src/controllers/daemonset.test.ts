@@ -202,6 +202,58 @@ describe('daemonset', () => {
     await h.stop();
   });
 
+  it('surging, pods on nodes that are no longer meant go when as many others serve', async () => {
+    const h = await startServerHarness([createDaemonSetController]);
+    for (const zone of ['y', 'z', 'both'])
+      for (const index of [0, 1])
+        await h.addNode(`${zone}${index}`, { spec: { taints: [{ key: zone, effect: 'NoSchedule' }] } });
+    const tolerating = (...keys: string[]) =>
+      template('v1', { tolerations: keys.map((key) => ({ key, operator: 'Exists' })) });
+    const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+    await h.create(DaemonSets, agent({ template: tolerating('y', 'both'), updateStrategy }));
+    await h.run(500);
+    assert.deepEqual(await placed(h), ['both0', 'both1', 'y0', 'y1']);
+    const old = new Set((await h.pods()).map(({ metadata }) => metadata.uid));
+    await change(h, (spec) => void (spec.template = tolerating('z', 'both')));
+    await h.run(500, { which: ({ metadata }) => old.has(metadata.uid) });
+    assert.equal((await h.pods()).length, 7, 'two on new nodes and one surging, none of which serves');
+    await h.run(3000);
+    assert.deepEqual(await placed(h), ['both0', 'both1', 'z0', 'z1']);
+    assert.equal((await set(h)).status?.updatedNumberScheduled, 4);
+    await change(h, (spec) => void (spec.template = template('v1')));
+    await h.run(3000);
+    assert.deepEqual(await placed(h), []);
+    assert.equal((await set(h)).status?.numberMisscheduled, 0);
+    await h.stop();
+  });
+
+  it('does not wait for an ended pod that is going and that a finalizer keeps', async () => {
+    const h = await start(['a']);
+    const [pod] = await h.pods();
+    const key = `default/${pod?.metadata.name}`;
+    await h.update(Pods, key, (draft) => void (draft.metadata.finalizers = ['example.com/slow']));
+    await h.finish(pod as Pod, 'Failed');
+    await h.run(1000);
+    assert.ok((await h.get(Pods, key)).metadata.deletionTimestamp);
+    assert.deepEqual(await placed(h), ['a']);
+    const { status } = await set(h);
+    assert.deepEqual([status?.numberReady, status?.currentNumberScheduled], [1, 1]);
+    await h.stop();
+  });
+
+  it('names revisions without a label after themselves', async () => {
+    const h = await start(['a']);
+    const [revision] = await h.list(ControllerRevisions);
+    const name = revision?.metadata.name ?? '';
+    const key = `default/${name}`;
+    await h.update(ControllerRevisions, key, (draft) => {
+      delete draft.metadata.labels?.['controller-revision-hash'];
+    });
+    await h.run(1000);
+    assert.equal((await h.get(ControllerRevisions, key)).metadata.labels?.['controller-revision-hash'], name);
+    await h.stop();
+  });
+
   it('stops rolling when new pods do not become ready', async () => {
     const h = await start(['a', 'b', 'c']);
     await change(h, (spec) => void (spec.template = template('v2')));

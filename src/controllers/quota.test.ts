@@ -11,7 +11,7 @@ import {
   ResourceQuotas,
   Services,
 } from '../api/gen/resources.ts';
-import type { Pod, ResourceQuota } from '../api/gen/core-v1.ts';
+import type { PersistentVolumeClaim, Pod, ResourceQuota } from '../api/gen/core-v1.ts';
 import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
 import { startServerHarness, type MoreControllers, type ServerHarness } from './server-harness-fixture.ts';
 
@@ -64,6 +64,95 @@ describe('resource quota', () => {
     assert.equal(results.filter((result) => result.status === 'fulfilled').length, 5);
     assert.deepEqual(await used(h), { pods: '5' });
     assert.equal((await h.list(Pods)).length, 5);
+    await h.stop();
+  });
+
+  it('charges no quota for what another one refuses', async () => {
+    const h = await start({ pods: '5' });
+    await h.create(ResourceQuotas, { metadata: { name: 'tight' }, spec: { hard: { pods: '1' } } });
+    await h.clock.advance(1000);
+    await h.create(Pods, pod('a'));
+    for (const name of ['b', 'c', 'd']) assert.match(await refusal(h.create(Pods, pod(name))), /exceeded quota: tight/);
+    assert.deepEqual(await used(h), { pods: '1' });
+    await h.stop();
+  });
+
+  it('is in force as it was counted last', async () => {
+    const h = await start({ pods: '1' });
+    await h.create(Pods, pod('a'));
+    const quota = await h.get<ResourceQuota>(ResourceQuotas, 'default/q');
+    const hard = { pods: '2', configmaps: '0' };
+    // Nobody has counted yet: no time passes.
+    await h.admin.resource(ResourceQuotas).update({ ...quota, spec: { hard } });
+    const create = async (name: string): Promise<string> =>
+      await refusal(h.admin.resource(Pods).create({ ...(pod(name) as Pod), metadata: { namespace: 'default', name } }));
+    assert.match(await create('b'), /limited: pods=1$/);
+    await h.clock.advance(1000);
+    assert.equal(await create('b'), 'accepted');
+    assert.match(await refusal(h.create(ConfigMaps, { metadata: { name: 'm' } })), /exceeded quota: q/);
+    await h.stop();
+  });
+
+  it('charges a pod that a change puts into its scope', async () => {
+    const h = await start({ pods: '1' }, { scopes: ['Terminating'] });
+    const end = (name: string) =>
+      refusal(h.update<Pod>(Pods, `default/${name}`, (draft) => void (draft.spec!.activeDeadlineSeconds = 9)));
+    for (const name of ['a', 'b']) await h.create(Pods, pod(name));
+    assert.deepEqual(await used(h), { pods: '0' });
+    assert.equal(await end('a'), 'accepted');
+    assert.deepEqual(await used(h), { pods: '1' });
+    assert.match(await end('b'), /exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1$/);
+    await h.stop();
+  });
+
+  it('names all containers that leave out what is under quota, unless the pod speaks for them', async () => {
+    const h = await start({ 'requests.cpu': '2', 'limits.memory': '2Gi' });
+    const silent = { containers: ['b', 'a'].map((name) => ({ name, image: 'i' })) };
+    assert.equal(
+      await refusal(h.create(Pods, pod('p', {}, silent))),
+      'pods "p" is forbidden: failed quota: q: must specify limits.memory for: a,b; requests.cpu for: a,b',
+    );
+    await h.create(Pods, pod('p', {}, { ...silent, resources: { requests: { cpu: '1' } } }));
+    assert.deepEqual(await used(h), { 'requests.cpu': '1', 'limits.memory': '0' });
+    await h.stop();
+  });
+
+  it('counts what claims still hold, in whole bytes', async () => {
+    const h = await start({ 'requests.storage': '10Gi' });
+    const storage = (quantity: string): object => ({
+      metadata: { name: 'c' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: quantity } } },
+    });
+    await h.create(PersistentVolumeClaims, storage('1500m'));
+    assert.deepEqual(await used(h), { 'requests.storage': '2' });
+    const hold = (allocatedResources: Record<string, string>) =>
+      h.update<PersistentVolumeClaim>(
+        PersistentVolumeClaims,
+        'default/c',
+        (draft) => void (draft.status = { ...draft.status, allocatedResources }),
+        'status',
+      );
+    await hold({ storage: '3Gi' });
+    await h.clock.advance(1000);
+    assert.deepEqual(await used(h), { 'requests.storage': '3Gi' });
+    await h.stop();
+  });
+
+  it('counts what a pod has until a resize is done', async () => {
+    const h = await start({ 'requests.cpu': '9', 'limits.cpu': '9' });
+    await h.create(Pods, pod('p', { requests: { cpu: '1' }, limits: { cpu: '2' } }));
+    const resources = { requests: { cpu: '3' }, limits: { cpu: '4' } };
+    await h.update<Pod>(
+      Pods,
+      'default/p',
+      (draft) => {
+        const status = { name: 'c', image: 'i', imageID: '', ready: true, restartCount: 0 };
+        draft.status = { containerStatuses: [{ ...status, resources, allocatedResources: { cpu: '5' } }] };
+      },
+      'status',
+    );
+    await h.clock.advance(5 * 60_000);
+    assert.deepEqual(await used(h), { 'requests.cpu': '5', 'limits.cpu': '4' });
     await h.stop();
   });
 

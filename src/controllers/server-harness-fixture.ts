@@ -148,10 +148,11 @@ let bootstrapped: Promise<readonly StoredEntry[]> | undefined;
 
 async function bootstrap(): Promise<readonly StoredEntry[]> {
   const stop = new AbortController();
-  const { admin, objects, store, stop: ended } = await startServer(stop.signal, { entries: [], seed: 1 });
+  const { admin, clock, objects, store, stop: ended } = await startServer(stop.signal, { entries: [], seed: 1 });
   await bootstrapCluster(objects, {
     kubernetesServiceIp: '10.43.0.1',
     advertised: async () => [{ ip: '127.0.0.1', port: 6443 }],
+    nowMs: () => clock.nowMs(),
   });
   await objects.ensure(Namespaces, { metadata: { name: 'default' } });
   await admin.resource(ServiceAccounts).create({ metadata: { namespace: 'default', name: 'default' } });

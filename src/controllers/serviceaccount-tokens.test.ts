@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Pods, Secrets, ServiceAccounts } from '../api/gen/resources.ts';
+import { ConfigMaps, Pods, Secrets, ServiceAccounts } from '../api/gen/resources.ts';
 import type { Secret } from '../api/gen/core-v1.ts';
 import { formatTime } from '../api/time.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
@@ -96,6 +96,39 @@ describe('token secrets', () => {
 });
 
 describe('unused automatic tokens', () => {
+  const tracking = (daysAgo: number) => ({
+    metadata: { namespace: 'kube-system', name: 'kube-apiserver-legacy-service-account-token-tracking' },
+    data: { since: formatTime(NOW_MS - daysAgo * DAY_MS).slice(0, 10) },
+  });
+
+  for (const [what, since] of [
+    ['before uses have been noted for a year', 365],
+    ['where nobody notes them', undefined],
+  ] as const)
+    it(`stay ${what}`, async () => {
+      const h = startHarness([createLegacyTokenCleaner], {
+        before(api) {
+          if (since !== undefined) api.seed(ConfigMaps, tracking(since));
+          const metadata = { namespace: 'default', name: 'a' };
+          api.seed(ServiceAccounts, { metadata, secrets: [{ name: 'a' }] });
+          api.seed(Secrets, {
+            metadata: {
+              ...metadata,
+              annotations: { 'kubernetes.io/service-account.name': 'a' },
+              creationTimestamp: formatTime(NOW_MS - 1000 * DAY_MS),
+            },
+            type: 'kubernetes.io/service-account-token',
+          });
+        },
+      });
+      await h.clock.advance(1000);
+      assert.equal(h.api.objects(Secrets)[0]?.metadata.labels, undefined);
+      await h.clock.advance(2 * DAY_MS);
+      const labels = Object.keys(h.api.objects(Secrets)[0]?.metadata.labels ?? {});
+      assert.deepEqual(labels, since === undefined ? [] : ['kubernetes.io/legacy-token-invalid-since']);
+      await h.stop();
+    });
+
   it('are marked after a year and deleted after another; those in use and those made by hand stay', async () => {
     const day = (daysAgo: number): string => formatTime(NOW_MS - daysAgo * DAY_MS).slice(0, 10);
     const secret = (name: string, labels: Record<string, string>): Secret => ({
@@ -126,6 +159,7 @@ describe('unused automatic tokens', () => {
           metadata: { namespace: 'default', name: 'a' },
           secrets: listed.map(({ metadata }) => ({ name: metadata.name ?? '' })),
         });
+        api.seed(ConfigMaps, tracking(1000));
         for (const each of [...listed, secret('manual', {})]) api.seed(Secrets, each);
         api.seed(Pods, {
           metadata: { namespace: 'default', name: 'p' },

@@ -2,6 +2,7 @@
  * The cgroup port, version 1 and 2 behind one interface in terms of version 2's meaning.
  * Names are slash-separated paths below the instance's cgroup root, e.g. `/kubepods/burstable/pod<uid>`.
  */
+import type { Pressures } from './pressure.ts';
 
 /** Limits of a cgroup. Absent means: leave as it is. */
 export interface CgroupResources {
@@ -41,6 +42,11 @@ export interface Cgroups {
   /** Pids of the cgroup and all below it. */
   pids(name: string): Promise<readonly number[]>;
   stats(name: string): Promise<CgroupStats>;
+  /**
+   * How long tasks of the cgroup waited, or those of the container with this id right below it, whose directory's name
+   * has the id in it. Empty: the kernel does not tell, or there is no such cgroup.
+   */
+  pressures(name: string, containerId?: string): Promise<Pressures>;
   /** Names of direct children. */
   children(name: string): Promise<readonly string[]>;
   /** The value handed to CRI as `cgroup_parent` for this name. */

@@ -14,6 +14,7 @@ import type { Mounter } from './mounter.ts';
 import type { Net } from './net.ts';
 import type { Random } from './random.ts';
 import type { ListenRpc } from './rpc.ts';
+import type { ServiceManager } from './service-manager.ts';
 
 /** What every process part needs: time, randomness, log and metrics, no I/O. */
 export interface BasePlatform {
@@ -36,4 +37,5 @@ export interface Platform extends BasePlatform {
   readonly host: Host;
   readonly mounter: Mounter;
   readonly cgroups: Cgroups;
+  readonly serviceManager: ServiceManager;
 }

@@ -15,15 +15,17 @@ export interface RuntimeGate {
 /** Makes a gate. */
 export function gateRuntime(runtime: CriRuntime): RuntimeGate {
   const life = new AbortController();
+  const whileAlive: CriCallOptions = { signal: life.signal };
   const gone = (): CriError => new CriError('Unavailable', 'the connection to the runtime is closed');
   /** What a dead kubelet was still waiting for fails. */
   const ended = (result: unknown): unknown =>
     result instanceof Promise ? result.then((value: unknown) => (life.signal.aborted ? fail() : value)) : result;
   const guard = <T extends object>(service: T): T =>
     wrapMethods(service, (_name, method) => (request, given) => {
-      const options = (given ?? {}) as CriCallOptions;
       if (life.signal.aborted) return Promise.reject(gone());
-      if (options.signal === undefined) return ended(method(request, { ...options, signal: life.signal }));
+      if (given === undefined) return ended(method(request, whileAlive));
+      const options = given as CriCallOptions;
+      if (options.signal === undefined) return ended(method(request, { ...options, ...whileAlive }));
       const linked = linkedController(options.signal, life.signal);
       const result = method(request, { ...options, signal: linked.signal });
       return result instanceof Promise ? ended(result.finally(() => linked.dispose())) : result;

@@ -1,11 +1,13 @@
 /** The real platform's cgroups and mounts against this machine's kernel. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 
+/** Version 2's hierarchy: alone, or beside version 1's. */
+const unified = ['/sys/fs/cgroup', '/sys/fs/cgroup/unified'].find((path) => existsSync(`${path}/cpu.pressure`));
 const skip = process.getuid?.() === 0 ? false : 'needs root';
 
 describe('host platform', { skip }, () => {
@@ -41,6 +43,17 @@ describe('host platform', { skip }, () => {
     assert.equal(await cgroups.exists('/kubepods'), false);
     assert.equal(await cgroups.exists('/'), true);
     await cgroups.destroy('/kubepods');
+  });
+
+  test('cgroups of version 2 tell their pressure', { skip: unified === undefined && 'no pressure here' }, async () => {
+    mkdirSync(`${unified}/keelson-test-${process.pid}/pressed/cri-containerd-abc.scope`, { recursive: true });
+    for (const id of [undefined, 'abc']) {
+      const pressures = await platform.cgroups.pressures('/pressed', id);
+      assert.deepEqual(Object.keys(pressures).sort(), ['cpu', 'io', 'memory']);
+      const { some, full } = pressures.cpu!;
+      for (const line of [some, full]) for (const value of Object.values(line)) assert.ok(value >= 0);
+    }
+    assert.deepEqual(await platform.cgroups.pressures('/pressed', 'gone'), {});
   });
 
   test('mounts tmpfs, binds read-only, unmounts', async () => {

@@ -31,6 +31,7 @@ import {
   Pods,
   VolumeAttachments,
 } from '../../src/api/gen/resources.ts';
+import type { NodeStats } from '../../src/kubelet/stats/summary-types.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
 import { issueCertificate } from '../../src/component-helpers/pki/certificates.ts';
 import { closeAll } from './fixtures/close-all.ts';
@@ -473,6 +474,16 @@ esac
     await shows('metrics', /^kubelet_running_containers\{container_state="running"\} [1-9]/m);
     await shows('metrics', /^kubelet_runtime_operations_total\{operation_type="run_podsandbox"\} [1-9]/m);
     await shows('metrics/cadvisor', /^container_cpu_usage_seconds_total\{.*pod="measured"/m);
+    if (existsSync('/proc/pressure/cpu')) {
+      await shows('metrics/cadvisor', /^container_pressure_cpu_waiting_seconds_total\{id="\/"\} [1-9]/m);
+      const { node } = JSON.parse(await page('stats/summary')) as { node: NodeStats };
+      assert.ok((node.cpu?.psi?.some.total ?? 0) > 0 && node.memory?.psi !== undefined && node.io?.psi !== undefined);
+    }
+    if (existsSync('/sys/fs/cgroup/cpu.pressure'))
+      await shows(
+        'metrics/cadvisor',
+        /^container_pressure_memory_waiting_seconds_total\{container="app",.*pod="measured"/m,
+      );
     const running = JSON.parse(await page('runningpods/')) as { items: Pod[] };
     assert.deepEqual(
       running.items.flatMap(({ metadata, spec }) =>

@@ -123,7 +123,11 @@ export const stages: readonly Stage[] = [
   besideNext(check('knip', ['node_modules/knip/bin/knip.js', '--no-progress'])),
   // The stages after it start `bin/keelson`, which runs the bundle when there is one of these very sources.
   check('build', ['tools/build.ts']),
-  sharedTests('unit', { patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'], processes: 2, timeoutMs: 300_000 }),
+  sharedTests('unit', {
+    patterns: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}', 'bench/**/*.test.ts'],
+    processes: 2,
+    timeoutMs: 300_000,
+  }),
   besideNext(
     isolatedTests('sim', {
       patterns: ['test/sim/**/*.test.ts', 'examples/cluster-tests/**/*.test.ts'],

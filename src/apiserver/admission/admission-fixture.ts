@@ -14,6 +14,8 @@ import {
 /** What a test says of a request; the rest follows. */
 export interface TestRequest {
   readonly operation?: AdmissionOperation;
+  /** Of the request, where the plugin looks at it. */
+  readonly verb?: string;
   readonly subresource?: string;
   readonly object?: KubernetesObject;
   readonly oldObject?: KubernetesObject;
@@ -61,7 +63,7 @@ export function admissionAttributesOf(resource: ResourceInfo, request: TestReque
     reinvocation: newReinvocation(),
     context: {
       user,
-      info: { name: operation === 'CREATE' ? '' : name },
+      info: { name: operation === 'CREATE' ? '' : name, verb: request.verb },
       signal: new AbortController().signal,
       addWarning: (text: string) => void request.warnings?.push(text),
       addAuditAnnotation: (key: string, value: string) => request.annotations?.set(key, value),

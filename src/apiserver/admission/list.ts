@@ -12,6 +12,7 @@ import type { ResourceRegistry } from '../generic-registry/resource-registry.ts'
 import { createServiceResolver, type ResolveService } from '../webhook/service-resolver.ts';
 import { createWebhookClient } from '../webhook/webhook-client.ts';
 import type { AdmissionPlugin } from './contract.ts';
+import { createClaimStatusAuthorization } from './claim-status-authorization/claim-status-authorization.ts';
 import { createDefaultStorageClass } from './default-storage-class/default-storage-class.ts';
 import {
   createDefaultTolerationSeconds,
@@ -166,7 +167,11 @@ const FIRST_CONFIGURED: AdmissionPluginName = 'MutatingAdmissionPolicy';
 
 /** What upstream checks where objects are stored and validated: these are no plugins there. */
 function checksOfRegistries(deps: AdmissionDeps): AdmissionPlugin[] {
-  const always = [createRbacEscalation(deps), createDeviceAdminAccess(deps.objects)];
+  const always = [
+    createRbacEscalation(deps),
+    createDeviceAdminAccess(deps.objects),
+    createClaimStatusAuthorization(deps.authorizer),
+  ];
   return deps.config?.refusesPrivileged === true ? [...always, createPrivilegedContainers()] : always;
 }
 

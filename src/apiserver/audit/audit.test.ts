@@ -168,6 +168,7 @@ test('Metadata: no objects; refusals and their Status; impersonation; the ID a c
   assert.equal(event?.auditID, 'mine');
   assert.equal(event?.user.username, 'admin');
   assert.equal(event?.impersonatedUser?.username, 'bob');
+  assert.deepEqual(event?.authenticationMetadata, { impersonationConstraint: 'impersonate:user-info' });
   assert.equal(event?.requestObject, undefined);
   assert.equal((event!.responseStatus as { reason?: string }).reason, 'Forbidden');
   assert.equal(event?.annotations?.['authorization.k8s.io/decision'], 'forbid');

@@ -28,6 +28,7 @@ export class AuditedRequest implements RequestRecorder {
   readonly #received: string;
   readonly #reference: ObjectReference | undefined;
   #impersonated: Principal | undefined;
+  #impersonationConstraint: string | undefined;
   #annotations: ReadonlyMap<string, string> | undefined;
   #requestObject: unknown;
   #responseObject: unknown;
@@ -44,8 +45,9 @@ export class AuditedRequest implements RequestRecorder {
   }
 
   /** The request goes on as somebody else. */
-  impersonates(user: Principal): void {
+  impersonates(user: Principal, constraint?: string): void {
     this.#impersonated = user;
+    this.#impersonationConstraint = constraint;
   }
 
   /** The decoded body, or the patch. */
@@ -119,6 +121,9 @@ export class AuditedRequest implements RequestRecorder {
       verb: info.verb,
       user: userInfoOf(user),
       ...(this.#impersonated === undefined ? {} : { impersonatedUser: userInfoOf(this.#impersonated) }),
+      ...(this.#impersonationConstraint === undefined
+        ? {}
+        : { authenticationMetadata: { impersonationConstraint: this.#impersonationConstraint } }),
       ...(request.remoteAddress === '' ? {} : { sourceIPs: sourceIps(request) }),
       ...(userAgent === '' ? {} : { userAgent }),
       ...(this.#reference === undefined ? {} : { objectRef: { ...this.#reference } }),

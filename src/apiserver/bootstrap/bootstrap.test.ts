@@ -124,8 +124,9 @@ const rights: readonly [role: string, can: string[], cannot: string[]][] = [
       'r policy:poddisruptionbudgets',
       'update coordination:leases#kube-scheduler',
       'r storage:csinodes',
+      'update,patch resource:resourceclaims/binding',
     ],
-    ['create pods', 'get secrets'],
+    ['create pods', 'get secrets', 'arbitrary-node:patch resource:resourceclaims/driver'],
   ],
   [
     'system:node',
@@ -136,6 +137,11 @@ const rights: readonly [role: string, can: string[], cannot: string[]][] = [
     'system:controller:replicaset-controller',
     ['create,delete pods', 'update apps:replicasets/status'],
     ['delete apps:replicasets'],
+  ],
+  [
+    'system:controller:resource-claim-controller',
+    ['update,patch resource:resourceclaims/status,resource:resourceclaims/binding'],
+    ['arbitrary-node:patch resource:resourceclaims/driver'],
   ],
   [
     'system:controller:generic-garbage-collector',
@@ -210,7 +216,7 @@ test('the default storage class: of new clusters only, and where it is wanted', 
     guaranteedUpdate: async () => undefined,
     list: () => [],
   } as unknown as ObjectStore;
-  const config: BootstrapConfig = { kubernetesServiceIp: '10.43.0.1', advertised: async () => [] };
+  const config: BootstrapConfig = { kubernetesServiceIp: '10.43.0.1', advertised: async () => [], nowMs: () => 0 };
   const boot = async (localPathClass: boolean): Promise<KubernetesObject | undefined> => {
     await bootstrapCluster(objects, { ...config, localPathClass });
     return stored.get('storageclasses/local-path');

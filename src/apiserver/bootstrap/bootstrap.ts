@@ -26,6 +26,7 @@ import {
   type AdvertisedAddress,
 } from './kubernetes-service.ts';
 import { ensureFlowObjects } from './flow-objects.ts';
+import { ensureTokenTracking } from './legacy-token-tracking.ts';
 import { bootstrapNamespaces, bootstrapPriorityClasses } from './objects.ts';
 import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespacedRoles } from './policy.ts';
 import { localPathStorageClass } from './local-path-storage-class.ts';
@@ -39,6 +40,7 @@ export interface BootstrapConfig {
   readonly serviceCidrs?: readonly string[];
   /** Addresses of all servers there are. */
   readonly advertised: () => Promise<readonly AdvertisedAddress[]>;
+  readonly nowMs: () => number;
   /** True: a new cluster gets the default storage class `local-path`. Default false. */
   readonly localPathClass?: boolean;
 }
@@ -58,6 +60,7 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
     ...bindings.map((o) => reconcile(objects, RoleBindings, o)),
     ...bootstrapPriorityClasses().map((o) => objects.ensure(PriorityClasses, o)),
     ensureFlowObjects(objects),
+    ensureTokenTracking(objects, config.nowMs()),
     ensureServiceCidr(objects, config.serviceCidrs),
     publishKubernetesService(objects, config),
   ]);

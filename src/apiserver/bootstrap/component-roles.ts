@@ -120,7 +120,7 @@ export const componentRoles: Readonly<Record<string, BootstrapRole>> = {
       'r storage:csinodes,storage:csidrivers,storage:csistoragecapacities,storage:volumeattachments',
       'r namespaces',
       'r resource:deviceclasses,resource:devicetaintrules,resource:resourceclaims,resource:resourceslices',
-      'update,patch resource:resourceclaims/status,resource:resourceclaims',
+      'update,patch resource:resourceclaims/status,resource:resourceclaims,resource:resourceclaims/binding',
       'create,delete resource:resourceclaims',
     ),
   },

@@ -8,6 +8,7 @@ import { decodeScalar } from '../../api/codec/scalars.ts';
 import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { equal } from '../../api/patch/json-patch.ts';
+import { restampStored, type Stamp } from '../watch-cache/revision-cell.ts';
 import { mayBeOld } from './freshness.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 import { admissionAttributes, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
@@ -44,8 +45,26 @@ export async function renewObject(store: GenericStore, request: RenewRequest): P
   if (refusing !== undefined) await refusing;
   const judging = admission.validate(attributes);
   if (judging !== undefined) await judging;
-  const outcome = await putObject(store, { key, object, expect: cell.revision, created: false, life: 'renewed' });
+  const value = restampStored(cell, stampsOf(renewedField, old, object), object);
+  const outcome = await putObject(store, {
+    key,
+    object,
+    expect: cell.revision,
+    created: false,
+    life: 'renewed',
+    value,
+  });
   return 'lost' in outcome ? undefined : outcome;
+}
+
+/** The texts of the renewal that take the places of others. */
+function stampsOf(field: string, old: KubernetesObject, object: KubernetesObject): Stamp[] {
+  const [before, after] = [old, object].map((of) => ({
+    renewed: String((of as { spec?: Fields }).spec?.[field]),
+    time: String(of.metadata.managedFields?.[0]?.time),
+  })) as [Record<'renewed' | 'time', string>, Record<'renewed' | 'time', string>];
+  const stamps = [{ name: field, before: before.renewed, after: after.renewed }];
+  return before.time === after.time ? stamps : [...stamps, { name: 'time', before: before.time, after: after.time }];
 }
 
 /** The new time, when it is all that differs; undefined: it is not. */

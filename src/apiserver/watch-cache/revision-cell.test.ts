@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createNodeClock } from '../../platform/node/clock.ts';
-import { encodeStored, RevisionCell } from './revision-cell.ts';
+import { encodeStored, restampStored, RevisionCell } from './revision-cell.ts';
 
 const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', namespace: 'n' }, data: { key: 'value' } };
 
@@ -47,3 +47,27 @@ function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
 }
+
+test('an object of which only times are others is stamped, not encoded, and reads the same', () => {
+  const lease = (label: string, time: string) => ({
+    kind: 'Lease',
+    apiVersion: 'coordination.k8s.io/v1',
+    metadata: { name: 'ä', annotations: { renewTime: label } },
+    spec: { renewTime: time, text: '"renewTime":"10:00"' },
+  });
+  const stamp = { name: 'renewTime', before: '10:00', after: '10:10' };
+  const stamped = (cell: RevisionCell, to = stamp) => restampStored(cell, [to], lease('no', to.after));
+  const cell = new RevisionCell('/a', 7, encodeStored(lease('no', '10:00')));
+  const bytes = stamped(cell)!;
+  assert.deepEqual(bytes, encodeStored(lease('no', '10:10')));
+  assert.equal(new RevisionCell('/a', 8, bytes).isDecoded, true);
+  assert.deepEqual(cell.ownBytes, encodeStored(lease('no', '10:00')));
+
+  assert.equal(stamped(cell, { ...stamp, after: 'later than that' }), undefined);
+  assert.equal(stamped(cell, { ...stamp, before: '09:00' }), undefined);
+  // What says the same in two places, what others wrote, and what is not in memory any more goes the long way.
+  assert.equal(stamped(new RevisionCell('/a', 7, encodeStored(lease('10:00', '10:00')))), undefined);
+  assert.equal(stamped(new RevisionCell('/a', 7, Buffer.from(JSON.stringify(lease('no', '10:00'))))), undefined);
+  cell.json();
+  assert.equal(stamped(cell), undefined);
+});

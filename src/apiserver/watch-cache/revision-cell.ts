@@ -43,6 +43,40 @@ export function encodeStored(object: KubernetesObject, life?: ShortLife): Uint8A
   return bytes;
 }
 
+/** A text that another of the same length takes the place of: what `name` says, wherever in the object it stands. */
+export interface Stamp {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/**
+ * The stored bytes of an object that differs from that of the cell only by times in plain spelling: copied and stamped, not
+ * encoded. Undefined where that is not sure to give the same bytes as `encodeStored`.
+ */
+export function restampStored(
+  cell: RevisionCell,
+  stamps: readonly Stamp[],
+  object: KubernetesObject,
+): Uint8Array | undefined {
+  const old = cell.ownBytes;
+  if (old === undefined) return undefined;
+  const places = stamps.map((stamp) => placeOf(old, stamp));
+  if (places.includes(undefined)) return undefined;
+  const bytes = arenas.renewed.copy(old);
+  for (const [at, { after }] of stamps.entries()) bytes.write(after, places[at]!, 'latin1');
+  encoded.set(bytes, object);
+  return bytes;
+}
+
+function placeOf(bytes: Buffer, { name, before, after }: Stamp): number | undefined {
+  const text = `"${name}":"${before}"`;
+  const at = bytes.indexOf(text, 0, 'latin1');
+  // Elsewhere (a label of that name) it may stand as well: which of them changes, only the encoder knows.
+  if (at < 0 || after.length !== before.length || bytes.indexOf(text, at + 1, 'latin1') >= 0) return undefined;
+  return at + text.length - 1 - before.length;
+}
+
 function inOwnMemory(text: string): Buffer {
   const bytes = ownMemory(Buffer.byteLength(text));
   bytes.write(text);
@@ -124,6 +158,8 @@ export class RevisionCell {
   #object: KubernetesObject | undefined;
   /** The object while nobody has asked for it lately: it is there as long as somebody else holds it. */
   #resting: WeakRef<KubernetesObject> | undefined;
+  /** The value is what `encodeStored` made of the object. */
+  readonly #isOwn: boolean;
   /** Names and what was made: a list, for nearly always there is one. */
   #views: readonly unknown[] | undefined;
 
@@ -134,9 +170,15 @@ export class RevisionCell {
     this.revision = revision;
     this.#value = asBuffer(value);
     const object = encoded.get(value);
+    this.#isOwn = object !== undefined;
     if (object === undefined) return;
     encoded.delete(value);
     this.#object = withResourceVersion(object, revision);
+  }
+
+  /** The stored bytes, as long as they are in memory, when this process has made them. */
+  get ownBytes(): Buffer | undefined {
+    return this.#isOwn ? this.#value : undefined;
   }
 
   /** JSON text with the resourceVersion. From the first call on it replaces the stored bytes in memory. */

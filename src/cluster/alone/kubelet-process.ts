@@ -91,6 +91,9 @@ async function startWithin(
     config,
     signal,
   );
+  platform.serviceManager
+    .notify('READY=1')
+    .catch((error: unknown) => platform.log.warn('systemd is not told that the kubelet is ready', { err: error }));
   if (clients !== undefined) options.dynamic?.follow({ client: clients.client, nodeName }, signal);
   return {
     node,

@@ -288,6 +288,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         kubernetesServiceIp: kubernetesServiceAddress(instance.serviceCidr),
         serviceCidrs: deps.settings?.serviceClusterIpRanges ?? rangesOf(instance.serviceCidr),
         advertised: servers.addresses,
+        nowMs: () => clock.nowMs(),
         localPathClass: deps.settings?.localPathClass !== false,
       };
       await servers.start(() => keeper?.check());

@@ -181,7 +181,7 @@ function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContai
       ...(parts.connectSocket && { connectSocket: parts.connectSocket }),
       resources: {
         nodeStats: () => stats.node(),
-        summary: () => stats.summary(),
+        summary: () => stats.summary({ withoutPressure: true }),
         removeUnusedImages: parts.upkeep.removeUnusedImages,
       },
       volumes: (made) => volumeManager(parts, (core = made)),

@@ -9,6 +9,7 @@ import type {
   Service,
 } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
+import { compareQuantities, formatQuantity, parseQuantity } from '../../api/quantity.ts';
 import { groupResourceOf } from '../../api/resource-info.ts';
 import { createDeviceClaimEvaluator } from './device-claim-evaluator.ts';
 import { classInScope, type QuotaEvaluator, type QuotaLookups } from './evaluator.ts';
@@ -78,6 +79,20 @@ const services: QuotaEvaluator = {
   unsaid: () => undefined,
 };
 
+/** In whole bytes; what was allocated in a failed attempt to grow counts until it is given back. */
+function storageOf({ spec, status }: PersistentVolumeClaim): string | undefined {
+  const wanted = spec?.resources?.requests?.['storage'];
+  const allocated = status?.allocatedResources?.['storage'];
+  if (wanted === undefined) return undefined;
+  return inWholeUnits(allocated !== undefined && compareQuantities(allocated, wanted) > 0 ? allocated : wanted);
+}
+
+function inWholeUnits(quantity: string): string {
+  const { nanos, format } = parseQuantity(quantity);
+  return nanos % NANOS === 0n ? quantity : formatQuantity({ nanos: (nanos / NANOS + 1n) * NANOS, format });
+}
+
+const NANOS = 1_000_000_000n;
 const CLASS_SUFFIX = '.storageclass.storage.k8s.io/';
 
 const claims: QuotaEvaluator = {
@@ -89,7 +104,7 @@ const claims: QuotaEvaluator = {
     const claim = object as PersistentVolumeClaim;
     const className =
       claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? claim.spec?.storageClassName ?? '';
-    const storage = claim.spec?.resources?.requests?.['storage'];
+    const storage = storageOf(claim);
     const usage: Record<string, string> = { persistentvolumeclaims: '1', 'count/persistentvolumeclaims': '1' };
     if (storage !== undefined) usage['requests.storage'] = storage;
     if (className === '') return usage;

@@ -1,11 +1,11 @@
 /** What pods count against quotas. Upstream: pkg/quota/v1/evaluator/core/pods.go. */
-import type { Pod, ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
+import type { Container, Pod, ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
 import { computePodQosClass } from '../../api/pod-qos.ts';
 import { parseTime } from '../../api/time.ts';
 import { isPodTerminal } from '../pods.ts';
 import { DEVICE_CLASS_RESOURCES } from '../resource-claims.ts';
 import { classInScope, type QuotaEvaluator } from './evaluator.ts';
-import { podTotals, type Quantities } from './resource-lists.ts';
+import { maxLists, podTotals, type Quantities } from './resource-lists.ts';
 
 const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
 
@@ -32,14 +32,28 @@ export function podUsage(pod: Pod, nowMs: number): Quantities {
   const usage: Record<string, string> = { 'count/pods': '1' };
   if (isPodTerminal(pod) || isStuck(pod, nowMs) || pod.spec === undefined) return usage;
   usage['pods'] = '1';
-  for (const [name, quantity] of Object.entries(podTotals(pod.spec, 'requests'))) {
+  for (const [name, quantity] of Object.entries(podTotals(pod.spec, 'requests', held(pod, 'requests')))) {
     if (COMPUTE.includes(name) || name.startsWith('hugepages-')) usage[name] = quantity;
     usage[`requests.${name}`] = quantity;
   }
-  for (const [name, quantity] of Object.entries(podTotals(pod.spec, 'limits'))) {
+  for (const [name, quantity] of Object.entries(podTotals(pod.spec, 'limits', held(pod, 'limits')))) {
     if (COMPUTE.includes(name)) usage[`limits.${name}`] = quantity;
   }
   return usage;
+}
+
+/** What a container is to have or, while it is resized, still has, whichever is more. Upstream: UseStatusResources. */
+function held({ status }: Pod, kind: 'requests' | 'limits'): (container: Container) => Quantities {
+  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  const never = status?.conditions?.some(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible');
+  return ({ name, resources }) => {
+    const wanted = resources?.[kind] ?? {};
+    const found = statuses.find((one) => one.name === name);
+    if (found?.resources === undefined) return wanted;
+    const has = found.resources[kind] ?? {};
+    const most = kind === 'requests' ? maxLists(has, found.allocatedResources ?? {}) : has;
+    return never === true ? most : maxLists(wanted, most);
+  };
 }
 
 /** Past its grace period: its node does not answer, and what it used shall not be blocked for ever. */
@@ -80,19 +94,21 @@ function crossesNamespaces({ spec }: Pod): boolean {
   return terms.some((term) => (term.namespaces ?? []).length > 0 || term.namespaceSelector !== undefined);
 }
 
-/** Compute resources under quota must be said by every container, or by the pod. */
+/** Compute resources under quota must be said by every container, unless the pod says anything as a whole. */
 function podUnsaid(names: readonly string[], { spec }: Pod): string | undefined {
+  const whole = { ...spec?.resources?.requests, ...spec?.resources?.limits };
+  if (Object.keys(whole).some((name) => COMPUTE.slice(0, 2).includes(name) || name.startsWith('hugepages-')))
+    return undefined;
   const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
   const parts: string[] = [];
   for (const name of names.toSorted()) {
     const [, kind = 'requests.', resource = ''] = /^(requests\.|limits\.)?(.*)$/.exec(name) ?? [];
     if (!COMPUTE.slice(0, 2).includes(resource)) continue;
     const field = kind === 'limits.' ? 'limits' : 'requests';
-    if (spec?.resources?.[field]?.[resource] !== undefined) continue;
     const silent = containers
       .filter((container) => container.resources?.[field]?.[resource] === undefined)
       .map((container) => container.name);
-    if (silent.length > 0) parts.push(`${name} for: ${silent.join(',')}`);
+    if (silent.length > 0) parts.push(`${name} for: ${silent.toSorted().join(',')}`);
   }
   return parts.length === 0 ? undefined : `must specify ${parts.join('; ')}`;
 }

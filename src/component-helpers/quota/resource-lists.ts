@@ -42,9 +42,15 @@ export function formatList(list: Quantities): string {
     .join(',');
 }
 
-/** What a pod asks for or is limited to in all, by resource. Upstream: component-helpers/resource PodRequests, PodLimits. */
-export function podTotals(spec: PodSpec, kind: 'requests' | 'limits'): Record<string, string> {
-  const of = (container: Container): Quantities => container.resources?.[kind] ?? {};
+/**
+ * What a pod asks for or is limited to in all, by resource; `of` says it of one container, by default from its spec.
+ * Upstream: component-helpers/resource PodRequests, PodLimits.
+ */
+export function podTotals(
+  spec: PodSpec,
+  kind: 'requests' | 'limits',
+  of: (container: Container) => Quantities = (container) => container.resources?.[kind] ?? {},
+): Record<string, string> {
   let total: Record<string, string> = {};
   for (const container of spec.containers) total = addLists(total, of(container));
   let sidecars: Record<string, string> = {};

@@ -68,22 +68,20 @@ export function finishedAs(job: Job): 'Complete' | 'Failed' | undefined {
 /** Ended jobs beyond the history limits, oldest first. */
 export function jobsBeyondHistory(cronJob: CronJob, jobs: readonly Job[]): Job[] {
   const { successfulJobsHistoryLimit: good, failedJobsHistoryLimit: bad } = cronJob.spec;
-  const started = (job: Job): string => job.status?.startTime ?? '';
   const beyond = (kind: string, limit: number | undefined): Job[] => {
     if (limit === undefined) return [];
     const ended = jobs.filter((job) => finishedAs(job) === kind);
-    const oldestFirst = ended.toSorted((a, b) =>
-      started(a) === started(b)
-        ? (a.metadata.name ?? '') < (b.metadata.name ?? '')
-          ? -1
-          : 1
-        : started(a) < started(b)
-          ? -1
-          : 1,
-    );
+    const oldestFirst = ended.toSorted(byStart);
     return oldestFirst.slice(0, Math.max(0, ended.length - limit));
   };
   return [...beyond('Complete', good), ...beyond('Failed', bad)];
+}
+
+/** Those that never started come last. */
+function byStart(a: Job, b: Job): number {
+  const [first, second] = [a, b].map((job) => job.status?.startTime ?? '~');
+  if (first !== second) return first! < second! ? -1 : 1;
+  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1;
 }
 
 const DAYS = ['Thu', 'Fri', 'Sat', 'Sun', 'Mon', 'Tue', 'Wed'];

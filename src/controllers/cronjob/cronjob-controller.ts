@@ -18,7 +18,7 @@ import {
   type ControllerDeps,
 } from '../controller.ts';
 import { finishedAs, formatRfc1123, jobFor, jobName, jobsBeyondHistory, referenceTo } from './cron-jobs.ts';
-import { checkTimeZone, mostRecentDue, parseSchedule, type Due, type Schedule } from './schedule.ts';
+import { checkTimeZone, mostRecentDue, nextDueMs, parseSchedule, type Due, type Schedule } from './schedule.ts';
 
 const ACCOUNT = 'cronjob-controller';
 const WORKERS = 5;
@@ -53,6 +53,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     const cronJob = cronJobs.get(parseKey(key));
     if (cronJob === undefined) return;
     const owned = jobs.byIndex(JOBS_BY_CRON_JOB, cronJob.metadata.uid ?? '');
+    // One that cannot be deleted is told of, and stops nothing else.
     for (const job of jobsBeyondHistory(cronJob, owned)) await deleteJob(cronJob, job, signal);
     const status = await followJobs(cronJob, owned, signal);
     let failure: unknown;
@@ -75,7 +76,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
       const { name = '', uid = '' } = job.metadata;
       const listed = active.some((reference) => reference.uid === uid);
       const ended = finishedAs(job);
-      if (!listed && ended === undefined)
+      if (!listed && ended === undefined && !(await isListed(cronJob, uid, signal)))
         recorder.event(
           cronJob,
           'Warning',
@@ -102,6 +103,15 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     return { ...status, active };
   }
 
+  /** Asks the server: the cache may be behind the status that was written when the job was made. */
+  async function isListed(cronJob: CronJob, uid: string, signal: AbortSignal): Promise<boolean> {
+    const live = await client
+      .resource(CronJobs)
+      .get(parseKey(keyOfObject(cronJob)), { signal })
+      .catch(ignoreMissing);
+    return live?.status?.active?.some((reference) => reference.uid === uid) === true;
+  }
+
   /** Asks the server: the cache may be behind what was just created. */
   async function exists(cronJob: CronJob, name: string, signal: AbortSignal): Promise<boolean> {
     try {
@@ -120,9 +130,19 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     const due = dueOf(cronJob, schedule);
     if (due === undefined) return;
     if (due.latestMs !== undefined) await start(cronJob, { status, scheduledMs: due.latestMs, signal });
-    const nextMs = schedule.nextMs(due.latestMs ?? clock.nowMs());
-    const wantedMs = nextMs !== undefined && nextMs <= clock.nowMs() ? schedule.nextMs(clock.nowMs()) : nextMs;
-    if (wantedMs !== undefined) loop.queue.addAfter(keyOfObject(cronJob), wantedMs - clock.nowMs() + AFTER_SCHEDULE_MS);
+    lookAgain(cronJob, schedule);
+  }
+
+  /** At the next time. */
+  function lookAgain(cronJob: CronJob, schedule: Schedule): void {
+    const nowMs = clock.nowMs();
+    const nextMs = nextDueMs(schedule, followedSinceMs(cronJob), nowMs);
+    if (nextMs !== undefined) loop.queue.addAfter(keyOfObject(cronJob), nextMs - nowMs + AFTER_SCHEDULE_MS);
+  }
+
+  function followedSinceMs(cronJob: CronJob): number {
+    const sinceMs = parseTime(cronJob.status?.lastScheduleTime ?? cronJob.metadata.creationTimestamp);
+    return Number.isNaN(sinceMs) ? clock.nowMs() : sinceMs;
   }
 
   function scheduleOf(cronJob: CronJob): Schedule | undefined {
@@ -153,12 +173,9 @@ export function createCronJobController(deps: ControllerDeps): Controller {
 
   function dueOf(cronJob: CronJob, schedule: Schedule): Due | undefined {
     const nowMs = clock.nowMs();
-    const sinceMs = parseTime(cronJob.status?.lastScheduleTime ?? cronJob.metadata.creationTimestamp);
     const deadline = cronJob.spec.startingDeadlineSeconds;
-    const earliestMs = Math.max(
-      Number.isNaN(sinceMs) ? nowMs : sinceMs,
-      deadline === undefined ? -Infinity : nowMs - deadline * 1000,
-    );
+    const tooLateMs = deadline === undefined ? -Infinity : nowMs - deadline * 1000;
+    const earliestMs = Math.max(followedSinceMs(cronJob), tooLateMs);
     try {
       const due = mostRecentDue(schedule, earliestMs, nowMs);
       if (due.tooMany)
@@ -174,7 +191,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
         cronJob,
         'Warning',
         'InvalidSchedule',
-        `invalid schedule schedule: ${cronJob.spec.schedule} : ${(error as Error).message}`,
+        `invalid schedule: ${cronJob.spec.schedule} : ${(error as Error).message}`,
       );
       return undefined;
     }
@@ -210,10 +227,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     }
     if (concurrencyPolicy === 'Replace') {
       for (const reference of active) {
-        const job = await jobClient
-          .get({ namespace: cronJob.metadata.namespace ?? '', name: reference.name ?? '' }, { signal })
-          .catch(ignoreMissing);
-        if (job !== undefined) await deleteJob(cronJob, job, signal);
+        await replaceJob(cronJob, reference.name ?? '', signal);
         status.active = (status.active ?? []).filter((other) => other !== reference);
       }
     }
@@ -246,20 +260,55 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     }
   }
 
-  async function deleteJob(cronJob: CronJob, job: Job, signal: AbortSignal): Promise<void> {
+  /** Rejects when the job is still there afterwards. */
+  async function replaceJob(cronJob: CronJob, name: string, signal: AbortSignal): Promise<void> {
+    const { namespace = '' } = cronJob.metadata;
+    let job: Job | undefined;
+    try {
+      job = await jobClient.get({ namespace, name }, { signal }).catch(ignoreMissing);
+    } catch (error) {
+      recorder.event(cronJob, 'Warning', 'FailedGet', `Get job: ${(error as Error).message}`);
+      throw error;
+    }
+    if (job !== undefined && !(await deleteJob(cronJob, job, signal)))
+      throw new Error(`could not replace job ${namespace}/${name}`);
+  }
+
+  /** Resolves to whether it is gone, or going. */
+  async function deleteJob(cronJob: CronJob, job: Job, signal: AbortSignal): Promise<boolean> {
     const { namespace = '', name = '' } = job.metadata;
     try {
       await jobClient.delete({ namespace, name }, { propagationPolicy: 'Background', signal });
       recorder.event(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
     } catch (error) {
-      if (isReason(error, 'NotFound')) return;
+      if (signal.aborted) throw error;
+      if (isReason(error, 'NotFound')) return true;
       recorder.event(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${(error as Error).message}`);
-      throw error;
+      return false;
     }
+    return true;
   }
 
   const enqueue = (cronJob: CronJob): void => loop.queue.add(keyOfObject(cronJob));
-  cronJobs.addHandler({ onAdd: enqueue, onUpdate: (_, cronJob) => enqueue(cronJob), onDelete: enqueue });
+  /** A new schedule is for the times to come: what it would have started before now is not made up for. */
+  const reschedule = (cronJob: CronJob): void => {
+    const { schedule, timeZone } = cronJob.spec;
+    try {
+      lookAgain(cronJob, parseSchedule(schedule, timeZone));
+    } catch {
+      // The sync says what is wrong with it.
+      enqueue(cronJob);
+    }
+  };
+  cronJobs.addHandler({
+    onAdd: enqueue,
+    onUpdate({ spec: old }, cronJob) {
+      const { schedule, timeZone } = cronJob.spec;
+      if (old.schedule === schedule && old.timeZone === timeZone) enqueue(cronJob);
+      else reschedule(cronJob);
+    },
+    onDelete: enqueue,
+  });
   const enqueueOwner = (job: Job): void => {
     const owner = controllerOf(job);
     if (owner?.kind === CronJobs.kind) loop.queue.add(`${job.metadata.namespace ?? ''}/${owner.name}`);

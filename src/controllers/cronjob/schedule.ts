@@ -54,15 +54,17 @@ export interface Due {
 }
 
 const MANY = 100;
+const TOO_CLOSE = 'time difference between two schedules is less than 1 second';
 
-/** The latest time due after `earliestMs`, up to and including now. */
+/** The latest time due after `earliestMs`, up to and including now. Throws for a schedule that never comes due. */
 export function mostRecentDue(schedule: Schedule, earliestMs: number, nowMs: number): Due {
   const firstMs = schedule.nextMs(earliestMs);
-  if (firstMs === undefined || firstMs > nowMs) return { tooMany: false };
+  if (firstMs === undefined) throw new Error(TOO_CLOSE);
+  if (firstMs > nowMs) return { tooMany: false };
   const secondMs = schedule.nextMs(firstMs);
   if (secondMs === undefined || secondMs > nowMs) return { latestMs: firstMs, tooMany: false };
   const periodMs = secondMs - firstMs;
-  if (periodMs < 1000) throw new Error('time difference between two schedules is less than 1 second');
+  if (periodMs < 1000) throw new Error(TOO_CLOSE);
   const missed = Math.floor((nowMs - firstMs) / periodMs) + 1;
   // Skips most of a long gap; irregular schedules are searched from a little before its end.
   let latestMs = firstMs;
@@ -74,6 +76,12 @@ export function mostRecentDue(schedule: Schedule, earliestMs: number, nowMs: num
   )
     latestMs = next;
   return { latestMs, tooMany: missed > MANY };
+}
+
+/** When to look at a schedule again that was followed since then: at the first time that is not yet due. */
+export function nextDueMs(schedule: Schedule, sinceMs: number, nowMs: number): number | undefined {
+  // From the last time, not from now: what comes `@every` so often would else never come where it is asked more often.
+  return schedule.nextMs(mostRecentDue(schedule, sinceMs, nowMs).latestMs ?? sinceMs);
 }
 
 /** A time from which the search still finds a due time before now. */

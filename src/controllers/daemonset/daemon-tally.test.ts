@@ -25,7 +25,9 @@ interface World extends Moment {
 
 /** All pods by their nodes, as upstream groups them at each sync. */
 function grouped({ pods }: World): Map<string, Pod[]> {
-  const groups = Map.groupBy(inOrder(pods), (pod) => daemonPodNode(pod) ?? '');
+  const isOver = ({ metadata, status }: Pod): boolean =>
+    metadata.deletionTimestamp !== undefined && ['Failed', 'Succeeded'].includes(status?.phase ?? '');
+  const groups = Map.groupBy(inOrder(pods.filter((pod) => !isOver(pod))), (pod) => daemonPodNode(pod) ?? '');
   groups.delete('');
   return groups;
 }
@@ -95,7 +97,7 @@ function recountPlan(world: World): string[] {
   return steps.sort();
 }
 
-/** What a rolling update does at once, and how many of which it does in turn. */
+/** What a rolling update does at once, and how many of which it does in turn, and once they can be spared. */
 function recountRollout(world: World): { now: string[]; among: Set<string>; inTurn: number } {
   const { set, nodes, hash, nowMs } = world;
   const groups = grouped(world);
@@ -103,19 +105,23 @@ function recountRollout(world: World): { now: string[]; among: Set<string>; inTu
   const available = (pod: Pod): boolean => isPodAvailable(pod, set.spec?.minReadySeconds ?? 0, nowMs);
   const surges = allowsSurge(set);
   const [now, among]: [string[], Set<string>] = [[], new Set()];
-  let taken = 0;
+  const spare = new Set<string>();
+  let [taken, serving] = [0, 0];
   for (const name of new Set([...groups.keys(), ...wanting])) {
     const alive = (groups.get(name) ?? []).filter((pod) => pod.metadata.deletionTimestamp === undefined);
     const [fresh, stale] = [true, false].map((is) => alive.filter((pod) => isUpdated(set, pod, hash) === is));
     const several = fresh!.length > 1 || stale!.length > 1;
     const [newPod, oldPod] = several ? [] : [fresh![0], stale![0]];
     if (surges) {
+      const server = oldPod ?? newPod;
+      if (server !== undefined && available(server)) serving++;
       if (several || (newPod !== undefined && oldPod !== undefined && !available(newPod))) taken++;
       else if (oldPod === undefined) continue;
       else if (newPod !== undefined) now.push(`remove ${oldPod.metadata.uid}`);
       else if (wanting.has(name) && available(oldPod)) among.add(`create ${name}`);
       else if (wanting.has(name)) now.push(`create ${name}`);
       else if (!available(oldPod)) now.push(`remove ${oldPod.metadata.uid}`);
+      else spare.add(`remove ${oldPod.metadata.uid}`);
       continue;
     }
     const only = newPod === undefined ? oldPod : oldPod === undefined ? newPod : undefined;
@@ -126,7 +132,12 @@ function recountRollout(world: World): { now: string[]; among: Set<string>; inTu
   }
   const limits = rollingLimits(set, wanting.size);
   const room = (surges ? limits.maxSurge : limits.maxUnavailable) - taken;
-  return { now: now.sort(), among, inTurn: Math.min(among.size, Math.max(0, room)) };
+  const spared = Math.min(spare.size, Math.max(0, serving - wanting.size));
+  return {
+    now: now.sort(),
+    among: among.union(spare),
+    inTurn: Math.min(among.size, Math.max(0, room)) + spared,
+  };
 }
 
 function assertLike(tally: DaemonTally, world: World): void {

@@ -15,7 +15,13 @@ import { availableAtMs } from '../../component-helpers/pods.ts';
 import { createTallies, type Tallies, type Tally } from '../pod-tallies.ts';
 import { viewNode, type Moment, type NodeView } from './node-view.ts';
 import { isNothing, planPods, type DaemonPlan } from './plan.ts';
-import { planRollingUpdate, rolloutOf, type NodeRollout, type RollingStep } from './rolling-update.ts';
+import {
+  planRollingUpdate,
+  rolloutOf,
+  type NodeRollout,
+  type RollingStep,
+  type RollingTurn,
+} from './rolling-update.ts';
 import { countNode, type NodeCounts } from './status.ts';
 
 /** Where nodes are found. */
@@ -45,10 +51,14 @@ export class DaemonTally implements Tally {
   readonly #facts = new Map<string, NodeFacts>();
   readonly #counts: Counts = { desired: 0, current: 0, ready: 0, available: 0, updated: 0, misscheduled: 0 };
   #takingPart = 0;
+  #serving = 0;
   /** Nodes where something is to be done, whatever is rolled out. */
   readonly #planned = new Set<string>();
-  readonly #now = new Map<string, RollingStep>();
-  readonly #inTurn = new Map<string, RollingStep>();
+  readonly #steps: Readonly<Record<RollingTurn, Map<string, RollingStep>>> = {
+    now: new Map(),
+    'in turn': new Map(),
+    'once spare': new Map(),
+  };
   /** Of nodes where there is something to wait for. */
   readonly #availableAtMs = new Map<string, readonly number[]>();
   readonly #changed = new Set<string>();
@@ -125,11 +135,16 @@ export class DaemonTally implements Tally {
   /** The next step of a rolling update. */
   rollingStep(): RollingStep {
     if (this.#moment === undefined) throw new Error('a tally is asked before it has looked');
+    const steps = this.#steps;
     return planRollingUpdate(this.#moment.set, {
       desired: this.#counts.desired,
       takingPart: this.#takingPart,
-      now: this.#now.values(),
-      inTurn: this.#inTurn.values(),
+      serving: this.#serving,
+      steps: {
+        now: steps.now.values(),
+        'in turn': steps['in turn'].values(),
+        'once spare': steps['once spare'].values(),
+      },
     });
   }
 
@@ -156,8 +171,7 @@ export class DaemonTally implements Tally {
     const before = this.#facts.get(nodeName);
     if (before !== undefined) this.#add(before, -1);
     this.#planned.delete(nodeName);
-    this.#now.delete(nodeName);
-    this.#inTurn.delete(nodeName);
+    for (const steps of Object.values(this.#steps)) steps.delete(nodeName);
     this.#availableAtMs.delete(nodeName);
     if (facts === undefined) return void this.#facts.delete(nodeName);
     this.#facts.set(nodeName, facts);
@@ -165,12 +179,13 @@ export class DaemonTally implements Tally {
     if (facts.isPlanned) this.#planned.add(nodeName);
     if (facts.availableAtMs.length > 0) this.#availableAtMs.set(nodeName, facts.availableAtMs);
     const { step } = facts.rollout;
-    if (step !== undefined) (step.when === 'now' ? this.#now : this.#inTurn).set(nodeName, step);
+    if (step !== undefined) this.#steps[step.when].set(nodeName, step);
   }
 
   #add({ counts, rollout }: NodeFacts, sign: 1 | -1): void {
     for (const kind of Object.keys(counts) as (keyof Counts)[]) this.#counts[kind] += sign * counts[kind];
     if (rollout.takesPart) this.#takingPart += sign;
+    if (rollout.serves === true) this.#serving += sign;
   }
 }
 

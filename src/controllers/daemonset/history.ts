@@ -40,7 +40,8 @@ export interface HistoryInput {
 
 /** Creates, renumbers and deduplicates as needed. Rejects after a hash collision, with the collision count raised. */
 export async function constructHistory(input: HistoryInput): Promise<DaemonHistory> {
-  const { client, set, revisions, signal } = input;
+  const { client, set, signal } = input;
+  const revisions = await labelled(input);
   const data = templatePatch(set.spec?.template ?? {});
   const matching = sortRevisions(
     revisions.filter((revision) => equalRevisions(revision, { metadata: {}, revision: 0, data })),
@@ -52,6 +53,16 @@ export async function constructHistory(input: HistoryInput): Promise<DaemonHisto
   for (const duplicate of matching.slice(0, -1)) await foldInto(input, newest, duplicate);
   const current = newest.revision < number ? await renumber(client, newest, { number, signal }) : newest;
   return { current, old };
+}
+
+/** The revisions, each with a label by which pods name it: those of early releases may have none, their name does. */
+async function labelled({ client, revisions, signal }: HistoryInput): Promise<ControllerRevision[]> {
+  const named = (revision: ControllerRevision): Promise<ControllerRevision> => {
+    const { labels, name = '' } = revision.metadata;
+    const metadata = { ...revision.metadata, labels: { ...labels, [REVISION_HASH_LABEL]: name } };
+    return client.resource(ControllerRevisions).update({ ...revision, metadata }, { signal });
+  };
+  return await Promise.all(revisions.map((revision) => (hashOf(revision) === '' ? named(revision) : revision)));
 }
 
 /** The hash that pods of a revision bear. */

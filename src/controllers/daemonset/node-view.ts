@@ -1,7 +1,7 @@
 /** One node as a DaemonSet sees it. Pure. */
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
-import { isPodAvailable } from '../../component-helpers/pods.ts';
+import { isPodAvailable, isPodTerminal } from '../../component-helpers/pods.ts';
 import { inOrder, shouldRun } from './daemon-sets.ts';
 
 /** A DaemonSet at one moment. */
@@ -21,7 +21,7 @@ export interface NodeView extends Moment {
   readonly run: boolean;
   /** A pod that is there may stay. */
   readonly stay: boolean;
-  /** Those of the set for this node: bound ones first, then the oldest. */
+  /** Those of the set for this node, without ended ones that are going: bound ones first, then the oldest. */
   readonly pods: readonly Pod[];
 }
 
@@ -32,7 +32,13 @@ export function viewNode(
 ): NodeView {
   const { nodeName, node } = on;
   const { run, stay } = node === undefined ? { run: false, stay: false } : shouldRun(moment.set, node);
-  return { ...moment, nodeName, isKnown: node !== undefined, run, stay, pods: inOrder(on.pods) };
+  const pods = inOrder([...on.pods].filter((pod) => !isOver(pod)));
+  return { ...moment, nodeName, isKnown: node !== undefined, run, stay, pods };
+}
+
+/** It ended and is being deleted: a finalizer may keep it for long, and nobody waits for that with its successor. */
+function isOver(pod: Pod): boolean {
+  return pod.metadata.deletionTimestamp !== undefined && isPodTerminal(pod);
 }
 
 /** Whether the pod counts as available to the set. */

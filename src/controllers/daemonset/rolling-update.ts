@@ -13,12 +13,17 @@ export interface RollingStep {
   readonly remove: readonly Pod[];
 }
 
+/** When a node's step is due. */
+export type RollingTurn = 'now' | 'in turn' | 'once spare';
+
 /** What a node means to a rolling update. */
 export interface NodeRollout {
   /** Takes one of those that may be unavailable, or surging. */
   readonly takesPart: boolean;
-  /** What is to be done there: at once, or when its turn comes. */
-  readonly step?: RollingStep & { readonly when: 'now' | 'in turn' };
+  /** Surging: its pod serves; the old one, where there are two. */
+  readonly serves?: boolean;
+  /** What is to be done there: at once, when its turn comes, or once as many others serve as there are to be. */
+  readonly step?: RollingStep & { readonly when: RollingTurn };
 }
 
 /** A rolling update by what its nodes mean to it. */
@@ -27,8 +32,10 @@ export interface RolloutView {
   readonly desired: number;
   /** Nodes that take part already. */
   readonly takingPart: number;
-  readonly now: Iterable<RollingStep>;
-  readonly inTurn: Iterable<RollingStep>;
+  /** Nodes that serve. */
+  readonly serving: number;
+  /** What is to be done, by when. */
+  readonly steps: Readonly<Record<RollingTurn, Iterable<RollingStep>>>;
 }
 
 /** The next step; empty while what is under way must settle first. */
@@ -40,12 +47,16 @@ export function planRollingUpdate(set: DaemonSet, view: RolloutView): RollingSte
     create.push(...step.create);
     remove.push(...step.remove);
   };
-  for (const step of view.now) take(step);
-  let left = (allowsSurge(set) ? maxSurge : maxUnavailable) - view.takingPart;
-  for (const step of view.inTurn) {
-    if (left-- <= 0) break;
-    take(step);
-  }
+  const takeFirst = (steps: Iterable<RollingStep>, count: number): void => {
+    let left = count;
+    for (const step of steps) {
+      if (left-- <= 0) break;
+      take(step);
+    }
+  };
+  takeFirst(view.steps.now, Infinity);
+  takeFirst(view.steps['in turn'], (allowsSurge(set) ? maxSurge : maxUnavailable) - view.takingPart);
+  takeFirst(view.steps['once spare'], view.serving - view.desired);
   return { create, remove };
 }
 
@@ -83,14 +94,14 @@ function surge(view: NodeView): NodeRollout {
   const pods = podsOn(view);
   if (pods === undefined) return { takesPart: true };
   const { oldPod, newPod } = pods;
-  if (oldPod === undefined) return { takesPart: false };
+  if (oldPod === undefined) return { takesPart: false, serves: newPod !== undefined && isAvailable(view, newPod) };
+  const serves = isAvailable(view, oldPod);
   const goes = { create: [], remove: [oldPod] };
   if (newPod !== undefined) {
-    if (!isAvailable(view, newPod)) return { takesPart: true };
-    return { takesPart: false, step: { when: 'now', ...goes } };
+    if (!isAvailable(view, newPod)) return { takesPart: true, serves };
+    return { takesPart: false, serves, step: { when: 'now', ...goes } };
   }
-  const isBroken = !isAvailable(view, oldPod);
-  // Where the new template may not run there is nothing to surge with: an unavailable old pod just goes.
-  if (!view.run) return isBroken ? { takesPart: false, step: { when: 'now', ...goes } } : { takesPart: false };
-  return { takesPart: false, step: { when: isBroken ? 'now' : 'in turn', create: [view.nodeName], remove: [] } };
+  // Where the new template may not run there is nothing to surge with: an old pod just goes, when it is not missed.
+  if (!view.run) return { takesPart: false, serves, step: { when: serves ? 'once spare' : 'now', ...goes } };
+  return { takesPart: false, serves, step: { when: serves ? 'in turn' : 'now', create: [view.nodeName], remove: [] } };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { CancelTimer } from '../../platform/clock.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createQuietPeriods } from './quiet-periods.ts';
 
@@ -49,10 +50,10 @@ test('what disturbs at the end of a period is seen at once', async () => {
 });
 
 test('a timer that is late does not make the quiet a period longer', async () => {
-  /** Sleeps as real timers do: a little longer than asked for. */
+  /** Timers as real ones are: a little later than asked for. */
   class LateClock extends VirtualClock {
-    override sleep(ms: number, signal?: AbortSignal): Promise<void> {
-      return super.sleep(ms + 1, signal);
+    override setTimer(delayMs: number, callback: () => void): CancelTimer {
+      return super.setTimer(delayMs + 1, callback);
     }
   }
   const { clock, ends, periods } = resting((nowMs) => (nowMs < 20_000 ? 20_000 : 12_000), new LateClock());

@@ -2,7 +2,7 @@
  * Lets a loop of rounds sleep through those in which nothing can have come to pass. Rounds stay whole periods apart: what
  * disturbs the sleep is seen by the round that would have been next.
  */
-import { linkedController } from '../../base/abort.ts';
+import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** The sleep between two rounds. */
@@ -20,17 +20,27 @@ const MOST_PERIODS = 720;
 export function createQuietPeriods(clock: Clock, periodMs: number, quietMs: () => number): QuietPeriods {
   let disturb = (): void => undefined;
   const sleep = (ms: number, signal: AbortSignal): Promise<void> => clock.sleep(ms, signal).catch(() => undefined);
+  // Without an AbortController of its own: it would cost more than the rounds that are slept through.
+  const quietSleep = (ms: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const end = (): void => {
+        cancel();
+        unhook();
+        disturb = () => undefined;
+        resolve();
+      };
+      const cancel = clock.setTimer(ms, end);
+      const unhook = onAbort(signal, end);
+      disturb = end;
+    });
   return {
     disturb: () => disturb(),
     async rest(signal) {
       const periods = Math.min(MOST_PERIODS, Math.ceil(quietMs() / periodMs));
       if (periods <= 1) return sleep(periodMs, signal);
       const startMs = clock.monotonicMs();
-      const undisturbed = linkedController(signal);
-      disturb = () => undisturbed.abort(new Error('a round is wanted'));
-      await sleep(periods * periodMs, undisturbed.signal);
-      undisturbed.dispose();
-      disturb = () => undefined;
+      await quietSleep(periods * periodMs, signal);
       const restedMs = clock.monotonicMs() - startMs;
       // Timers may be late: who has slept long enough is not put off to the end of another period.
       if (restedMs >= periods * periodMs || signal.aborted) return;

@@ -3,7 +3,7 @@
  * purpose: kinds nobody counts are not watched.
  */
 import { Pods, Services, PersistentVolumeClaims, allResources } from '../../api/gen/resources.ts';
-import type { Pod } from '../../api/gen/core-v1.ts';
+import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Client } from '../../client/client.ts';
@@ -88,5 +88,11 @@ function newestOfEach(infos: readonly ResourceInfo[]): ResourceInfo[] {
 
 function usesLess(info: ResourceInfo, old: KubernetesObject, object: KubernetesObject): boolean {
   if (info === (Pods as ResourceInfo)) return !isPodTerminal(old as Pod) && isPodTerminal(object as Pod);
+  if (info === (PersistentVolumeClaims as ResourceInfo)) {
+    const [before, after] = [old as PersistentVolumeClaim, object as PersistentVolumeClaim].map(
+      ({ status }) => status?.allocatedResources?.['storage'],
+    );
+    if (before !== after) return true;
+  }
   return OWN_RULES.includes(info) && old.metadata.generation !== object.metadata.generation;
 }

@@ -5,12 +5,18 @@
  * Watches: accounts, token secrets, pods. Writes alone: the invalid-since label and the deletion of such secrets. Only
  * secrets that an account refers to count as made by the system; those people made by hand stay.
  */
-import { Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
+import { ConfigMaps, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { INVALID_SINCE_LABEL, LAST_USED_LABEL } from '../../component-helpers/token-secrets.ts';
+import {
+  INVALID_SINCE_LABEL,
+  LAST_USED_LABEL,
+  startOfDayMs,
+  TOKEN_TRACKING,
+  TRACKED_SINCE,
+} from '../../component-helpers/token-secrets.ts';
 import { informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import { accountKeyOf, TOKEN_SECRET_TYPE } from './token-secrets.ts';
 
@@ -23,16 +29,31 @@ const YEAR_MS = 365 * DAY_MS;
 export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const log = deps.platform.log.child(NAME);
-  const client = deps.clientFor(ACCOUNT).resource(Secrets);
+  const account = deps.clientFor(ACCOUNT);
+  const client = account.resource(Secrets);
   const accounts = deps.informers.informer(ServiceAccounts);
   const pods = deps.informers.informer(Pods);
   const secrets = deps.informers.informer(Secrets, { fieldSelector: `type=${TOKEN_SECRET_TYPE}` });
 
+  /** From the first whole day on. Infinity: nobody has noted anything yet. */
+  async function trackedSinceMs(signal: AbortSignal): Promise<number> {
+    const map = await account
+      .resource(ConfigMaps)
+      .get(TOKEN_TRACKING, { signal })
+      .catch((error: unknown) => {
+        if (!isReason(error, 'NotFound')) throw error;
+      });
+    return (startOfDayMs(map?.data?.[TRACKED_SINCE]) ?? Infinity) + DAY_MS;
+  }
+
   async function round(signal: AbortSignal): Promise<void> {
+    // Before, that no use was noted says nothing.
+    if (clock.nowMs() < (await trackedSinceMs(signal)) + YEAR_MS) return;
     const mounted = new Set(pods.list().flatMap(mountedSecrets));
     for (const secret of secrets.list()) {
       signal.throwIfAborted();
-      if (!isAutomatic(secret) || mounted.has(keyOfObject(secret))) continue;
+      if (secret.metadata.deletionTimestamp !== undefined || !isAutomatic(secret) || mounted.has(keyOfObject(secret)))
+        continue;
       try {
         await judge(secret, signal);
       } catch (error) {
@@ -52,8 +73,8 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
   async function judge(secret: Secret, signal: AbortSignal): Promise<void> {
     const { labels = {}, creationTimestamp, uid = '', resourceVersion = '' } = secret.metadata;
     const nowMs = clock.nowMs();
-    const invalidMs = dayMs(labels[INVALID_SINCE_LABEL]);
-    const usedMs = Math.max(parseTime(creationTimestamp), dayMs(labels[LAST_USED_LABEL]) ?? 0);
+    const invalidMs = startOfDayMs(labels[INVALID_SINCE_LABEL]);
+    const usedMs = Math.max(parseTime(creationTimestamp), startOfDayMs(labels[LAST_USED_LABEL]) ?? 0);
     const key = parseKey(keyOfObject(secret));
     try {
       if (invalidMs !== undefined && invalidMs + YEAR_MS < nowMs && usedMs + YEAR_MS < nowMs) {
@@ -79,11 +100,6 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
       await runPeriodically(deps, { name: NAME, periodMs: DAY_MS, informers, round }, signal);
     },
   };
-}
-
-function dayMs(day: string | undefined): number | undefined {
-  const ms = day === undefined ? Number.NaN : parseTime(`${day}T00:00:00Z`);
-  return Number.isNaN(ms) ? undefined : ms;
 }
 
 function mountedSecrets({ metadata, spec }: Pod): string[] {

@@ -200,17 +200,17 @@ function containerCalls(state: SimState): ContainerCalls {
       return {};
     },
     async listContainers({ filter = {} }) {
-      const wanted = filter.state?.state;
+      const wanted = filter.state === undefined ? undefined : (filter.state.state ?? 'CONTAINER_CREATED');
       const selects = labelFilter(filter.labelSelector);
       const containers = [...state.containers.values()]
-        .filter(({ init }) => selects(init.config.labels))
-        .map(describeContainer)
         .filter(
-          (container) =>
-            (!filter.id || container.id === filter.id) &&
-            (!filter.podSandboxId || container.podSandboxId === filter.podSandboxId) &&
-            (filter.state === undefined || container.state === (wanted ?? 'CONTAINER_CREATED')),
-        );
+          ({ state: is, init }) =>
+            (wanted === undefined || is === wanted) &&
+            (!filter.id || init.id === filter.id) &&
+            (!filter.podSandboxId || init.sandboxId === filter.podSandboxId) &&
+            selects(init.config.labels),
+        )
+        .map(describeContainer);
       return { containers };
     },
     async containerStatus({ containerId }) {

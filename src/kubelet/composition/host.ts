@@ -9,7 +9,6 @@ import type { NodeSide } from './node-side.ts';
 /** Makes the view. Pods are as the API should show them: with the newest status. */
 export function createHost(stages: { foundations: Foundations; nodeSide: NodeSide; loopSide: LoopSide }): KubeletHost {
   const { config, podManager, podCache } = stages.foundations;
-  const { syncLoop, pleg } = stages.loopSide;
   const withStatus = (pod: Pod): Pod => {
     const status = stages.nodeSide.statusManager.getPodStatus(podUid(pod));
     return status === undefined ? pod : { ...pod, status };
@@ -20,7 +19,12 @@ export function createHost(stages: { foundations: Foundations; nodeSide: NodeSid
     podByName: (namespace, name) => podManager.getPodByName(namespace, name),
     podByUid: (uid) => podManager.getPodByUid(podManager.translatePodUid(uid)),
     podStatus: (uid) => podCache.peek(podManager.translatePodUid(uid)),
-    healthProblems: () => [syncLoop.healthProblem(), pleg.healthProblem()].filter((problem) => problem !== undefined),
+    healthProblems: () => healthProblems(stages.loopSide),
     configz: () => ({ kubeletconfig: config.published ?? config }),
   };
+}
+
+/** Why the kubelet is not healthy; empty when it is. */
+export function healthProblems({ syncLoop, pleg }: LoopSide): readonly string[] {
+  return [syncLoop.healthProblem(), pleg.healthProblem()].filter((problem) => problem !== undefined);
 }

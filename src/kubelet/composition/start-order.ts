@@ -10,8 +10,10 @@ import { activePods } from '../sync-handlers.ts';
 import { runLeaseController } from '../node-status/lease-controller.ts';
 import { startOomWatcher } from '../oom/oom-watcher.ts';
 import { startEventedPleg } from '../pleg/evented-pleg.ts';
+import { startWatchdog } from '../watchdog/watchdog.ts';
 import { isStaticPod, podUid } from '../types/pod-update.ts';
 import type { Foundations } from './foundations.ts';
+import { healthProblems } from './host.ts';
 import type { LoopSide } from './loop-side.ts';
 import type { NodeSide } from './node-side.ts';
 import type { PodSide } from './pod-side.ts';
@@ -44,6 +46,7 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   stages.podSide.eviction?.start(signal);
   stages.podSide.shutdown?.start(signal);
   stages.loopSide.syncLoop.start(signal);
+  startWatchdog({ platform, healthProblems: () => healthProblems(stages.loopSide) }, signal);
   if (apiSource !== undefined) {
     startApiserverSource(nodePods, apiSource, signal);
     followStarts(stages.foundations, signal);

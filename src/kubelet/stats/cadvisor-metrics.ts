@@ -7,6 +7,8 @@
 import type { Container } from '../../api/gen/core-v1.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 import { milliCpuToQuota, milliCpuToShares } from '../runtime/linux-resources.ts';
+import { PRESSURE_RESOURCES, type PressureLine, type Pressures } from '../../platform/pressure.ts';
+import type { NodePressures } from './pressures.ts';
 import { formatMetrics, type MetricFamily, type Sample } from './prometheus-text.ts';
 import type { ContainerUsage } from './runtime-usage.ts';
 import type { NodeSnapshot } from './snapshot.ts';
@@ -18,7 +20,7 @@ type Families = Map<string, MetricFamily & { samples: Sample[] }>;
 const cpuPeriodUs = 100_000;
 
 /** Renders a snapshot. */
-export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot): string {
+export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot, waits?: NodePressures): string {
   const families: Families = new Map();
   const add = (
     family: Omit<MetricFamily, 'samples'>,
@@ -37,8 +39,16 @@ export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot): string {
     labels: {},
     value: node.memoryBytes,
   });
+  const addPressures = (labels: Labels, pressures: Pressures | undefined): void => {
+    for (const [family, value] of pressureValues(pressures ?? {}, counter))
+      add(family, { labels, value, timeMs: nowMs });
+  };
+  addPressures({ id: '/' }, waits?.node);
   for (const reading of pods) {
+    const own = waits?.pods.get(reading.pod.metadata.uid ?? '');
+    addPressures(labelsOf(reading), own?.own);
     for (const container of reading.usage.containers) {
+      addPressures(labelsOf(reading, container), own?.containers.get(container.id));
       for (const [family, value] of containerValues(reading, container, { gauge, counter })) {
         const cpu: Labels = family.name === 'container_cpu_usage_seconds_total' ? { cpu: 'total' } : {};
         add(family, { labels: { ...labelsOf(reading, container), ...cpu }, value, timeMs: container.timeMs || nowMs });
@@ -53,6 +63,25 @@ export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot): string {
 interface Kinds {
   gauge(name: string, help: string): Omit<MetricFamily, 'samples'>;
   counter(name: string, help: string): Omit<MetricFamily, 'samples'>;
+}
+
+const RESOURCE_NAMES = { cpu: 'CPU', memory: 'memory', io: 'IO' } as const;
+
+function pressureValues(
+  pressures: Pressures,
+  counter: Kinds['counter'],
+): (readonly [Omit<MetricFamily, 'samples'>, number | undefined])[] {
+  return PRESSURE_RESOURCES.flatMap((resource) => {
+    const of = pressures[resource];
+    const seconds = (line: PressureLine | undefined): number | undefined => line && line.total / 1e6;
+    const cause = `due to ${RESOURCE_NAMES[resource]} congestion.`;
+    const stalled = `Total time duration no tasks in the container could make progress ${cause}`;
+    const waiting = `Total time duration tasks in the container have waited ${cause}`;
+    return [
+      [counter(`container_pressure_${resource}_stalled_seconds_total`, stalled), seconds(of?.full)] as const,
+      [counter(`container_pressure_${resource}_waiting_seconds_total`, waiting), seconds(of?.some)] as const,
+    ];
+  });
 }
 
 /** A pod's own values have empty container, id and image. */

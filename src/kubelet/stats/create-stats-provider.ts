@@ -14,6 +14,7 @@ import { cadvisorMetrics } from './cadvisor-metrics.ts';
 import { createDiskUsage, type DiskUsage } from './disk-usage.ts';
 import { kubeletMetrics, type MeasuredVolume } from './kubelet-metrics.ts';
 import { cgroupMemory, cpuStats, podSummary, spaceOf, type PodReadings } from './pod-summary.ts';
+import { readPressures, withPressures, type NodePressures } from './pressures.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { createRuntimeUsage, type RuntimeUsage } from './runtime-usage.ts';
 import { takeNodeSnapshot, takeSnapshot, type NodeSnapshot, type PodReading } from './snapshot.ts';
@@ -52,6 +53,7 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
   // Of its own: asking for the node alone must not shorten the time over which others see rates.
   const nodeRates = createUsageRates();
   const startTime = formatTime(clock.nowMs());
+  const pressures = new WeakMap<NodeSnapshot, Promise<NodePressures>>();
   let last: { readonly atMs: number; readonly snapshot: Promise<NodeSnapshot> } | undefined;
 
   function snapshot(): Promise<NodeSnapshot> {
@@ -66,21 +68,29 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
     return last.snapshot;
   }
 
+  /** Read once per snapshot, when the first asks. */
+  function pressuresOf(now: NodeSnapshot): Promise<NodePressures> {
+    let read = pressures.get(now);
+    if (read === undefined) pressures.set(now, (read = readPressures(deps, now)));
+    return read;
+  }
+
   return {
-    async summary({ onlyCpuAndMemory = false } = {}): Promise<Summary> {
+    async summary({ onlyCpuAndMemory = false, withoutPressure = false } = {}): Promise<Summary> {
       const now = await snapshot();
+      const waits = withoutPressure ? undefined : await pressuresOf(now);
       rates.forgetBefore(now.nowMs - forgetRatesMs);
       const space = onlyCpuAndMemory ? undefined : await readSpace({ config, files, runtime });
       const pods = await Promise.all(
-        now.pods.map(async (pod) => podSummary(await readPod({ now, pod, space, disk, config }), rates)),
+        now.pods.map(async (pod) => podSummary(await readPod({ now, pod, space, disk, config, waits }), rates)),
       );
       disk.keepOnly(new Set(now.pods.map(({ pod }) => pod.metadata.uid ?? '')));
-      return { node: nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates }), pods };
+      return { node: nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates, waits }), pods };
     },
     async node() {
       const now = await takeNodeSnapshot({ platform: deps.platform, podCgroups: deps.podCgroups });
       const space = await readSpace({ config, files, runtime });
-      return nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates: nodeRates });
+      return nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates: nodeRates, waits: undefined });
     },
     async kubeletMetrics() {
       const claiming = deps.host
@@ -94,7 +104,10 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
       );
       return kubeletMetrics(deps.host, measured.flat());
     },
-    cadvisorMetrics: async () => cadvisorMetrics(await snapshot()),
+    async cadvisorMetrics() {
+      const now = await snapshot();
+      return cadvisorMetrics(now, await pressuresOf(now));
+    },
     async resourceMetrics() {
       try {
         return resourceMetrics(await snapshot());
@@ -126,18 +139,20 @@ interface PodOrder {
   readonly space: Space | undefined;
   readonly disk: DiskUsage;
   readonly config: StatsProviderConfig;
+  readonly waits: NodePressures | undefined;
 }
 
-async function readPod({ now, pod, space, disk, config }: PodOrder): Promise<PodReadings> {
-  if (space === undefined) return { ...pod, nowMs: now.nowMs };
+async function readPod({ now, pod, space, disk, config, waits }: PodOrder): Promise<PodReadings> {
+  const pressures = waits?.pods.get(pod.pod.metadata.uid ?? '');
+  const read = { ...pod, nowMs: now.nowMs, ...(pressures === undefined ? {} : { pressures }) };
+  if (space === undefined) return read;
   const logs = new Map<string, { bytes: number; files: number }>();
   const dir = podLogDir({ rootDir: config.kubeletRoot, podLogsDir: config.podLogsDir }, podLogIdentity(pod.pod));
   for (const { name } of pod.usage.containers) logs.set(name, await disk.logs(`${dir}/${name}`));
   // A volume that cannot be measured must not hide everything else of the node.
   const volumes = await disk.volumes(pod.pod).catch(() => undefined);
   return {
-    ...pod,
-    nowMs: now.nowMs,
+    ...read,
     logs,
     disk: space.node,
     ...(volumes === undefined ? {} : { volumes }),
@@ -151,9 +166,10 @@ interface NodeOrder {
   readonly now: NodeSnapshot;
   readonly space: Space | undefined;
   readonly rates: UsageRates;
+  readonly waits: NodePressures | undefined;
 }
 
-function nodeSummary({ nodeName, startTime, now, space, rates }: NodeOrder): NodeStats {
+function nodeSummary({ nodeName, startTime, now, space, rates, waits }: NodeOrder): NodeStats {
   const { node, allPods, nowMs } = now;
   const time = formatTime(nowMs);
   const podsContainer =
@@ -163,10 +179,22 @@ function nodeSummary({ nodeName, startTime, now, space, rates }: NodeOrder): Nod
           {
             name: 'pods',
             startTime,
-            cpu: cpuStats({ key: 'pods', timeMs: nowMs, usageNs: allPods.cpuUsageNs }, rates),
-            memory: cgroupMemory(allPods, nowMs),
+            ...withPressures(
+              {
+                cpu: cpuStats({ key: 'pods', timeMs: nowMs, usageNs: allPods.cpuUsageNs }, rates),
+                memory: cgroupMemory(allPods, nowMs),
+              },
+              waits?.allPods,
+              time,
+            ),
           },
         ];
+  const measured = {
+    ...(node.cpuUsageNs === undefined
+      ? {}
+      : { cpu: cpuStats({ key: 'node', timeMs: nowMs, usageNs: node.cpuUsageNs }, rates) }),
+    memory: { time, ...node.memory },
+  };
   const main = node.interfaces.find(({ name }) => name === node.defaultInterface);
   const used = (disk: Space['node']): object => ({
     usedBytes: disk.totalBytes - disk.availableBytes,
@@ -176,10 +204,7 @@ function nodeSummary({ nodeName, startTime, now, space, rates }: NodeOrder): Nod
     nodeName,
     startTime,
     systemContainers: podsContainer,
-    ...(node.cpuUsageNs === undefined
-      ? {}
-      : { cpu: cpuStats({ key: 'node', timeMs: nowMs, usageNs: node.cpuUsageNs }, rates) }),
-    memory: { time, ...node.memory },
+    ...withPressures(measured, waits?.node, time),
     ...(space === undefined ? {} : { fs: { time, ...spaceOf(space.node), ...used(space.node) } }),
     ...(space?.imageFs === undefined
       ? {}

@@ -4,6 +4,7 @@ import { formatTime } from '../../api/time.ts';
 import type { CgroupStats } from '../../platform/cgroups.ts';
 import type { FileSystemStat } from '../../platform/files.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
+import { withPressures, type PodPressures } from './pressures.ts';
 import type { ContainerUsage, PodUsage } from './runtime-usage.ts';
 import type { ContainerStats, CpuStats, FsStats, MemoryStats, PodStats, VolumeStats } from './summary-types.ts';
 import type { UsageRates } from './usage-rates.ts';
@@ -23,6 +24,7 @@ export interface PodReadings {
   /** Of the node's disk. */
   readonly disk?: FileSystemStat;
   readonly imageFs?: Omit<FsStats, 'time'>;
+  readonly pressures?: PodPressures;
 }
 
 /** Builds the part. CPU and memory alone when logs and volumes were not read. */
@@ -36,7 +38,7 @@ export function podSummary(readings: PodReadings, rates: UsageRates): PodStats {
     podRef: { name, namespace, uid },
     startTime: pod.status?.startTime ?? pod.metadata.creationTimestamp ?? time,
     containers,
-    ...podCpuAndMemory(readings, rates),
+    ...withPressures(podCpuAndMemory(readings, rates), readings.pressures?.own, time),
     ...(usage.interfaces === undefined
       ? {}
       : { network: { time, ...usage.interfaces[0]!, interfaces: usage.interfaces } }),
@@ -105,14 +107,17 @@ function containerStats(container: ContainerUsage, readings: PodReadings, rates:
       ([, value]) => value !== undefined,
     ),
   );
-  const logs = readings.logs?.get(container.name);
-  return {
-    name: container.name,
-    startTime: formatTime(readings.startedAtMs.get(container.id) ?? readings.nowMs),
+  const measured = {
     ...(cpuUsageNs === undefined
       ? {}
       : { cpu: cpuStats({ key: `container/${container.id}`, timeMs, usageNs: cpuUsageNs }, rates) }),
     ...(workingSetBytes === undefined ? {} : { memory: { time, ...memory } }),
+  };
+  const logs = readings.logs?.get(container.name);
+  return {
+    name: container.name,
+    startTime: formatTime(readings.startedAtMs.get(container.id) ?? readings.nowMs),
+    ...withPressures(measured, readings.pressures?.containers.get(container.id), time),
     ...(readings.disk === undefined ? {} : { rootfs: rootfsStats(container, readings, time) }),
     ...(readings.disk === undefined || logs === undefined
       ? {}

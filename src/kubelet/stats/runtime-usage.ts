@@ -8,7 +8,9 @@ import type { ContainerStats as CriContainerStats, PodSandboxStats } from '../..
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { Pressures } from '../../platform/pressure.ts';
 import { containerNameLabel, podUidLabel } from '../runtime/labels.ts';
+import { criPressures } from './runtime-pressures.ts';
 import type { FsStats, InterfaceStats } from './summary-types.ts';
 
 /** One container. Absent: the runtime does not tell. */
@@ -26,6 +28,7 @@ export interface ContainerUsage {
   readonly swapBytes?: number;
   readonly rootfsUsedBytes?: number;
   readonly rootfsInodesUsed?: number;
+  readonly pressures?: Pressures;
 }
 
 /** One pod. */
@@ -33,6 +36,7 @@ export interface PodUsage {
   readonly containers: readonly ContainerUsage[];
   readonly interfaces?: readonly InterfaceStats[];
   readonly processes?: number;
+  readonly pressures?: Pressures;
 }
 
 /** Readings of the runtime. */
@@ -125,7 +129,8 @@ function byPod(containers: readonly CriContainerStats[], sandboxes: readonly Pod
   for (const { attributes, linux } of sandboxes) {
     const uid = attributes?.labels[podUidLabel];
     if (uid === undefined || linux === undefined) continue;
-    const { network, process } = linux;
+    const { network, process, cpu, memory, io } = linux;
+    const pressures = criPressures({ cpu: cpu?.psi, memory: memory?.psi, io: io?.psi });
     const all = [
       ...(network?.defaultInterface === undefined ? [] : [network.defaultInterface]),
       ...(network?.interfaces ?? []),
@@ -140,13 +145,15 @@ function byPod(containers: readonly CriContainerStats[], sandboxes: readonly Pod
     pods.set(uid, {
       ...podOf(uid),
       ...(interfaces.length === 0 ? {} : { interfaces }),
+      ...(pressures === undefined ? {} : { pressures }),
       ...(process?.processCount === undefined ? {} : { processes: Number(process.processCount.value) }),
     });
   }
   return pods;
 }
 
-function containerUsage({ attributes, cpu, memory, swap, writableLayer }: CriContainerStats): ContainerUsage {
+function containerUsage({ attributes, cpu, memory, io, swap, writableLayer }: CriContainerStats): ContainerUsage {
+  const pressures = criPressures({ cpu: cpu?.psi, memory: memory?.psi, io: io?.psi });
   return {
     id: attributes?.id ?? '',
     name: attributes?.labels[containerNameLabel] ?? attributes?.metadata?.name ?? '',
@@ -162,5 +169,6 @@ function containerUsage({ attributes, cpu, memory, swap, writableLayer }: CriCon
     ...given('swapBytes', swap?.swapUsageBytes),
     ...given('rootfsUsedBytes', writableLayer?.usedBytes),
     ...given('rootfsInodesUsed', writableLayer?.inodesUsed),
+    ...(pressures === undefined ? {} : { pressures }),
   };
 }

@@ -4,7 +4,7 @@ import type { NodeStats, Summary } from './summary-types.ts';
 /** Use of resources on this node. */
 export interface StatsProvider {
   /** The summary API's document. A part that cannot be read now is left out. */
-  summary(options?: { readonly onlyCpuAndMemory?: boolean }): Promise<Summary>;
+  summary(options?: { readonly onlyCpuAndMemory?: boolean; readonly withoutPressure?: boolean }): Promise<Summary>;
   /** Of the node's part of the summary what may run low, for eviction: reads no pod, no CPU time and no interface. */
   node(): Promise<NodeStats>;
   /** What `/metrics` says besides counters, in Prometheus text. */

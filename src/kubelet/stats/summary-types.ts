@@ -1,10 +1,12 @@
 /** The documents of `/stats/summary`. Upstream: k8s.io/kubelet/pkg/apis/stats/v1alpha1. Times are RFC 3339 texts. */
+import type { Pressure } from '../../platform/pressure.ts';
 
 export interface CpuStats {
   readonly time: string;
   /** Over all cores, between the last two readings. */
   readonly usageNanoCores?: number;
   readonly usageCoreNanoSeconds?: number;
+  readonly psi?: Pressure;
 }
 
 export interface MemoryStats {
@@ -16,6 +18,12 @@ export interface MemoryStats {
   readonly rssBytes?: number;
   readonly pageFaults?: number;
   readonly majorPageFaults?: number;
+  readonly psi?: Pressure;
+}
+
+export interface IoStats {
+  readonly time: string;
+  readonly psi?: Pressure;
 }
 
 export interface FsStats {
@@ -51,6 +59,7 @@ export interface ContainerStats {
   readonly startTime: string;
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
+  readonly io?: IoStats;
   readonly rootfs?: FsStats;
   readonly logs?: FsStats;
 }
@@ -61,6 +70,7 @@ export interface PodStats {
   readonly containers: readonly ContainerStats[];
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
+  readonly io?: IoStats;
   readonly network?: NetworkStats;
   readonly volume?: readonly VolumeStats[];
   readonly 'ephemeral-storage'?: FsStats;
@@ -73,6 +83,7 @@ export interface NodeStats {
   readonly systemContainers?: readonly ContainerStats[];
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
+  readonly io?: IoStats;
   readonly network?: NetworkStats;
   readonly fs?: FsStats;
   readonly runtime?: { readonly imageFs?: FsStats; readonly containerFs?: FsStats };

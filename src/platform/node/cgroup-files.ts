@@ -1,6 +1,7 @@
 /** Reading and removing cgroup directories through the file port: what version 1 and 2 do alike. */
 import type { Clock } from '../clock.ts';
 import type { Files } from '../files.ts';
+import { collectPressures, type Pressures } from '../pressure.ts';
 
 /** What the cgroup adapters need. */
 export interface CgroupDeps {
@@ -28,6 +29,34 @@ export async function readCgroupFile(files: Files, path: string): Promise<string
     return (await files.readText(path)).trim();
   } catch (error) {
     if (isGone(error)) return '';
+    throw error;
+  }
+}
+
+/** Pressures of the cgroup directory, or of the one right below it that bears the container's id. */
+export async function readPressures(files: Files, path: string, containerId?: string): Promise<Pressures> {
+  const directory = containerId === undefined ? path : await directoryOf(files, path, containerId);
+  if (directory === undefined) return {};
+  return collectPressures((resource) => readOptional(files, `${directory}/${resource}.pressure`));
+}
+
+/** `<id>` by cgroupfs, `cri-containerd-<id>.scope` by systemd. */
+async function directoryOf(files: Files, path: string, containerId: string): Promise<string | undefined> {
+  try {
+    const name = (await files.readDir(path)).find((entry) => entry.includes(containerId));
+    return name === undefined ? undefined : `${path}/${name}`;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A kernel started with `psi=0` has the files and does not let them be read. */
+async function readOptional(files: Files, path: string): Promise<string> {
+  try {
+    return await readCgroupFile(files, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTSUP') return '';
     throw error;
   }
 }

@@ -11,6 +11,7 @@ import {
   parseFlatKeyed,
   pidsBelow,
   readCgroupFile,
+  readPressures,
 } from './cgroup-files.ts';
 import type { CgroupHierarchy } from './cgroups-v2.ts';
 
@@ -60,6 +61,8 @@ export function createCgroupsV1(
       return [...pids];
     },
     stats: (name) => readStats(deps, (controller) => pathOf(controller, name)),
+    // Version 1 has no pressure; a machine with both has it where runc made the same cgroups in version 2's hierarchy.
+    pressures: (name, containerId) => readPressures(files, pathOf('unified', name), containerId),
     async children(name) {
       const children = new Set<string>();
       for (const path of await paths(name))

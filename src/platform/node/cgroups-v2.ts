@@ -11,6 +11,7 @@ import {
   parseFlatKeyed,
   pidsBelow,
   readCgroupFile,
+  readPressures,
 } from './cgroup-files.ts';
 
 const wantedControllers = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb'];
@@ -52,6 +53,7 @@ export function createCgroupsV2(
     addProcess: (name, pid) => files.writeFile(`${pathOf(name)}/cgroup.procs`, String(pid)),
     pids: (name) => pidsBelow(files, pathOf(name)),
     stats: (name) => readStats(deps, pathOf(name)),
+    pressures: (name, containerId) => readPressures(files, pathOf(name), containerId),
     children: (name) => childDirectories(files, pathOf(name)),
   };
 }

@@ -149,6 +149,46 @@ describe('version 2', () => {
     });
   });
 
+  test('reads pressures, of containers by their id in either driver; what is not there is absent', async () => {
+    const lines = (some: string): string =>
+      `some avg10=${some} avg60=0.50 avg300=0.25 total=1234\nfull avg10=0.00 avg60=0.00 avg300=0.10 total=34\n`;
+    const parsed = (avg10: number): object => ({
+      some: { avg10, avg60: 0.5, avg300: 0.25, total: 1234 },
+      full: { avg10: 0, avg60: 0, avg300: 0.1, total: 34 },
+    });
+    await cgroups.create('/pod/abc', {});
+    await cgroups.create('/pod/cri-containerd-def.scope', {});
+    await cgroups.create('/bare', {});
+    await memory.writeFile('/cg/keelson/pod/cpu.pressure', lines('1.50'));
+    await memory.writeFile('/cg/keelson/pod/io.pressure', 'some avg10=2.00 avg60=0.00 avg300=0.00 total=7\n');
+    await memory.writeFile('/cg/keelson/pod/abc/memory.pressure', lines('3.00'));
+    await memory.writeFile('/cg/keelson/pod/cri-containerd-def.scope/cpu.pressure', lines('4.00'));
+    const none = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
+    assert.deepEqual(await cgroups.pressures('/pod'), {
+      cpu: parsed(1.5),
+      io: { some: { ...none, avg10: 2, total: 7 }, full: none },
+    });
+    assert.deepEqual(await cgroups.pressures('/pod', 'abc'), { memory: parsed(3) });
+    assert.deepEqual(await cgroups.pressures('/pod', 'def'), { cpu: parsed(4) });
+    for (const [name, id] of [['/pod', 'gone'], ['/bare'], ['/gone'], ['/gone', 'abc']] as const)
+      assert.deepEqual(await cgroups.pressures(name, id), {}, name);
+    const off: Files = {
+      ...memory,
+      async readText(path) {
+        throw Object.assign(new Error(`ENOTSUP ${path}`), { code: 'ENOTSUP' });
+      },
+    };
+    const psiOff = createCgroups({
+      files: off,
+      clock,
+      kill: () => true,
+      root: '/keelson',
+      version: 2,
+      mountRoot: '/cg',
+    });
+    assert.deepEqual(await psiOff.pressures('/pod'), {});
+  });
+
   test('refuses names that lead elsewhere', async () => {
     for (const name of ['pod', '/../x', '/a/..', '/a//b', '/a/', '', '/.']) {
       await assert.rejects(cgroups.create(name, {}), /not a cgroup name/, name);

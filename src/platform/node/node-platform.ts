@@ -18,6 +18,7 @@ import { createNodeMounter } from './mounter.ts';
 import { createNodeNet, type NodeNet } from './net.ts';
 import { createNodeRandom } from './random.ts';
 import { listenRpc } from './rpc-server.ts';
+import { createServiceManager } from './service-manager.ts';
 
 /** What differs between processes. */
 export interface NodePlatformOptions {
@@ -66,6 +67,7 @@ export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatf
       version: detectCgroupVersion(),
       mountRoot: '/sys/fs/cgroup',
     }),
+    serviceManager: createServiceManager({ exec, env: process.env, pid: process.pid }),
     close() {
       exec.close();
       net.close();

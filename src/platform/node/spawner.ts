@@ -16,6 +16,9 @@ const lingerMs = 1_000;
 type RunRequest = Extract<SpawnerRequest, { kind: 'run' }>;
 type DaemonRequest = Extract<SpawnerRequest, { kind: 'daemon' }>;
 
+// What the service manager expects of the process that started this one is no business of the programs it runs.
+for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete process.env[name];
+
 const running = new Map<number, { readonly pid: number | undefined }>();
 
 function answer(message: SpawnerAnswer): void {

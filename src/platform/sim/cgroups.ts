@@ -1,11 +1,13 @@
 /** The cgroup port as a table: limits as they were set, processes and statistics as the test says. */
 import type { CgroupResources, Cgroups, CgroupStats } from '../cgroups.ts';
+import type { Pressures } from '../pressure.ts';
 
 /** One cgroup. */
 export interface SimCgroup {
   resources: CgroupResources;
   pids: ReadonlySet<number>;
   stats: CgroupStats;
+  pressures: Pressures;
 }
 
 /** The cgroups of a simulated host. */
@@ -30,7 +32,7 @@ const NO_PIDS: ReadonlySet<number> = new Set();
 /** Makes a host with the root cgroup alone. */
 export function createSimCgroups(root = '/keelson'): SimCgroups {
   const groups = new Map<string, SimCgroup>();
-  const make = (): SimCgroup => ({ resources: {}, pids: NO_PIDS, stats: noUse });
+  const make = (): SimCgroup => ({ resources: {}, pids: NO_PIDS, stats: noUse, pressures: {} });
   groups.set('/', make());
   const find = (name: string): SimCgroup => {
     const group = groups.get(name);
@@ -67,6 +69,8 @@ export function createSimCgroups(root = '/keelson'): SimCgroups {
     },
     pids: async (name) => below(name).flatMap((path) => [...groups.get(path)!.pids]),
     stats: async (name) => find(name).stats,
+    pressures: async (name, containerId) =>
+      groups.get(containerId === undefined ? name : `${name}/${containerId}`)?.pressures ?? {},
     async children(name) {
       const prefix = name === '/' ? '/' : `${name}/`;
       return below(name).flatMap((path) => {

@@ -8,6 +8,7 @@ import type { HostInfo } from '../host.ts';
 import type { Platform } from '../platform.ts';
 import type { Random } from '../random.ts';
 import { createSimCgroups, type SimCgroups } from './cgroups.ts';
+import { createSimServiceManager, type SimServiceManager } from './service-manager.ts';
 import { createSimCompression } from './compression.ts';
 import { createSimCrypto } from './crypto.ts';
 import { createSimDatagrams } from './datagrams.ts';
@@ -51,6 +52,7 @@ export interface SimPlatform<C extends Clock = VirtualClock> extends Platform {
   readonly host: SimHost;
   readonly mounter: SimMounter;
   readonly cgroups: SimCgroups;
+  readonly serviceManager: SimServiceManager;
   /** Makes one what is equal on all hosts of one network: names and contents of files. */
   readonly texts: TextInterner;
 }
@@ -85,6 +87,7 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
     host: createSimHost(options.host),
     mounter: createSimMounter(),
     cgroups: createSimCgroups(),
+    serviceManager: createSimServiceManager(),
     texts,
   };
 }

@@ -67,6 +67,9 @@ test('what is limited may be used where a quota covers it', async (t) => {
       message:
         'persistentvolumeclaims "p" is forbidden: insufficient quota to consume: gold.storageclass.storage.k8s.io/requests.storage',
     });
+    const old = claim('gold') as never;
+    const labelled = { ...claim('gold'), metadata: { name: 'p', namespace: 'ns', labels: { a: 'b' } } } as never;
+    await admit(plugin, PersistentVolumeClaims, { operation: 'UPDATE', object: labelled, oldObject: old });
     const covered = await setUp([gold], quota('q', { 'gold.storageclass.storage.k8s.io/requests.storage': '2Gi' }));
     await admit(covered.plugin, PersistentVolumeClaims, { object: claim('gold') as never });
   });

@@ -5,7 +5,7 @@
  * Invariant: the charge is a compare-and-swap on the quota's status in the store, so that requests at the same time cannot
  * overshoot together. What is charged for a request that fails later is given back by the quota controller's next count.
  */
-import type { ResourceQuota } from '../../../api/gen/core-v1.ts';
+import type { Pod, ResourceQuota } from '../../../api/gen/core-v1.ts';
 import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import { compareQuantities, isZeroQuantity } from '../../../api/quantity.ts';
@@ -45,28 +45,47 @@ export function createResourceQuota(
       if (operation === 'CREATE') return subresource === '';
       if (operation !== 'UPDATE' || group !== '') return false;
       return resource === 'pods'
-        ? subresource === 'resize'
+        ? subresource === 'resize' || subresource === ''
         : subresource === '' && MEASURED_ON_UPDATE.includes(resource);
     },
     validate(attributes) {
-      const { resource, namespace, object } = attributes;
+      const { resource, namespace, object, oldObject } = attributes;
       if (object === undefined) return;
+      if (isPodUpdate(attributes) && !changesScope(oldObject as Pod, object as Pod)) return;
       const all = objects().list(ResourceQuotas, namespace);
       if (all.length === 0 && limited.length === 0) return;
       const evaluator = evaluatorFor(resource, lookups);
+      const work: Charge = { attributes, evaluator, nowMs: clock.nowMs() };
       const covering = all.filter((quota) => concerns(quota, evaluator, attributes));
-      if (limited.length > 0) {
-        const usage = evaluator.usage(object, clock.nowMs());
-        const why = uncovered(limited, { resource, object, evaluator, usage }, { all, covering });
-        if (why !== undefined) throw refuse(attributes, why);
-      }
-      return chargeAll(objects(), covering, { attributes, evaluator, nowMs: clock.nowMs() });
+      for (const quota of covering) assertReady(quota, work);
+      const charged = covering.filter((quota) => Object.keys(increase(quota, work)).length > 0);
+      const usage = evaluator.usage(object, work.nowMs);
+      const before = oldObject === undefined ? {} : evaluator.usage(oldObject, work.nowMs);
+      // Where nothing more is asked for, what is limited may stay as it is.
+      if (covering.length > 0 ? charged.length === 0 : !isMore(usage, before)) return;
+      const why = uncovered(limited, { resource, object, evaluator, usage }, { all, covering });
+      if (why !== undefined) throw refuse(attributes, why);
+      // All are asked before one is charged: what one of them refuses costs the others nothing.
+      for (const quota of charged) withCharge(quota, work);
+      return chargeAll(objects(), charged, work);
     },
   };
 }
 
-async function chargeAll(objects: ObjectStore, covering: readonly ResourceQuota[], work: Charge): Promise<void> {
-  for (const quota of covering) await charge(objects, quota, work);
+/** Pods are measured anew when a change puts them into other scopes, and when they are resized. */
+function isPodUpdate({ operation, resource, subresource }: AdmissionAttributes): boolean {
+  return operation === 'UPDATE' && resource.group === '' && resource.resource === 'pods' && subresource === '';
+}
+
+function changesScope(old: Pod, pod: Pod): boolean {
+  return (old.spec?.activeDeadlineSeconds === undefined) !== (pod.spec?.activeDeadlineSeconds === undefined);
+}
+
+async function chargeAll(objects: ObjectStore, charged: readonly ResourceQuota[], work: Charge): Promise<void> {
+  const { namespace, dryRun } = work.attributes;
+  if (dryRun) return;
+  for (const { metadata } of charged)
+    await objects.guaranteedUpdate(ResourceQuotas, namespace, metadata.name ?? '', (quota) => withCharge(quota, work));
 }
 
 interface Charge {
@@ -75,8 +94,9 @@ interface Charge {
   readonly nowMs: number;
 }
 
+/** Those in force: what the spec asks for counts once the quota controller has counted it. */
 function measuredNames(quota: ResourceQuota, evaluator: QuotaEvaluator): string[] {
-  return Object.keys(quota.spec?.hard ?? {}).filter((name) => evaluator.measures(name));
+  return Object.keys(quota.status?.hard ?? {}).filter((name) => evaluator.measures(name));
 }
 
 function concerns(quota: ResourceQuota, evaluator: QuotaEvaluator, { object }: AdmissionAttributes): boolean {
@@ -85,49 +105,48 @@ function concerns(quota: ResourceQuota, evaluator: QuotaEvaluator, { object }: A
   );
 }
 
-async function charge(objects: ObjectStore, quota: ResourceQuota, work: Charge): Promise<void> {
-  const { attributes, evaluator } = work;
+/** Throws when the object does not say what is to be measured, or what is used is not known. */
+function assertReady(quota: ResourceQuota, { attributes, evaluator }: Charge): void {
   const { name = '' } = quota.metadata;
   const names = measuredNames(quota, evaluator);
   const unsaid = evaluator.unsaid(names, attributes.object as KubernetesObject);
   if (unsaid !== undefined) throw refuse(attributes, `failed quota: ${name}: ${unsaid}`);
-  const requested = increase(quota, names, work);
-  if (Object.keys(requested).length === 0) return;
-  const next = (current: ResourceQuota): ResourceQuota => {
-    const { hard = {}, used = {} } = current.status ?? {};
-    const unknown = Object.keys(requested).filter((n) => hard[n] === undefined || used[n] === undefined);
-    if (unknown.length > 0)
-      throw refuse(attributes, `status unknown for quota: ${name}, resources: ${unknown.toSorted().join(',')}`);
-    const after = addLists(used, requested);
-    const exceeded = Object.keys(requested).filter((n) => compareQuantities(after[n] ?? '0', hard[n] ?? '0') > 0);
-    if (exceeded.length > 0) {
-      const only = (list: Quantities): string => formatList(maskList(list, exceeded));
-      throw refuse(
-        attributes,
-        `exceeded quota: ${name}, requested: ${only(requested)}, used: ${only(used)}, limited: ${only(hard)}`,
-      );
-    }
-    return { ...current, status: { ...current.status, hard, used: after } };
-  };
-  if (attributes.dryRun) next((await objects.getFresh(ResourceQuotas, attributes.namespace, name)) ?? quota);
-  else await objects.guaranteedUpdate(ResourceQuotas, attributes.namespace, name, next);
+  if (names.some((one) => quota.status?.used?.[one] === undefined))
+    throw refuse(attributes, `status unknown for quota: ${name}, resources: ${names.toSorted().join(',')}`);
+}
+
+/** The quota with what the request adds. Throws when that is too much. */
+function withCharge(quota: ResourceQuota, work: Charge): ResourceQuota {
+  assertReady(quota, work);
+  const { hard = {}, used = {} } = quota.status ?? {};
+  const requested = increase(quota, work);
+  const after = addLists(used, requested);
+  const exceeded = Object.keys(requested).filter(
+    (name) => compareQuantities(after[name] ?? '0', hard[name] ?? '0') > 0,
+  );
+  if (exceeded.length === 0) return { ...quota, status: { ...quota.status, hard, used: after } };
+  const only = (list: Quantities): string => formatList(maskList(list, exceeded));
+  throw refuse(
+    work.attributes,
+    `exceeded quota: ${quota.metadata.name ?? ''}, requested: ${only(requested)}, used: ${only(used)}, limited: ${only(hard)}`,
+  );
 }
 
 /** What the request adds; an update that adds nothing is free. */
-function increase(
-  quota: ResourceQuota,
-  names: readonly string[],
-  { attributes, evaluator, nowMs }: Charge,
-): Record<string, string> {
+function increase(quota: ResourceQuota, { attributes, evaluator, nowMs }: Charge): Record<string, string> {
   const { object, oldObject } = attributes;
   let usage: Quantities = evaluator.usage(object as KubernetesObject, nowMs);
   if (oldObject !== undefined && inScopes(evaluator, quota.spec ?? {}, oldObject))
     usage = subtractLists(usage, evaluator.usage(oldObject, nowMs));
   return Object.fromEntries(
-    Object.entries(maskList(usage, names)).filter(
+    Object.entries(maskList(usage, measuredNames(quota, evaluator))).filter(
       ([, quantity]) => !isZeroQuantity(quantity) && compareQuantities(quantity, '0') > 0,
     ),
   );
+}
+
+function isMore(usage: Quantities, before: Quantities): boolean {
+  return Object.values(subtractLists(usage, before)).some((quantity) => compareQuantities(quantity, '0') > 0);
 }
 
 function refuse({ resource, name, object }: AdmissionAttributes, why: string): Error {

@@ -1,0 +1,18 @@
+/**
+ * Since when this cluster notes the last use of legacy service-account tokens: told in a ConfigMap, by which the cleaner
+ * knows from when on no note means no use. Upstream: controlplane/controller/legacytokentracking.
+ */
+import { ConfigMaps } from '../../api/gen/resources.ts';
+import { formatTime } from '../../api/time.ts';
+import { startOfDayMs, TOKEN_TRACKING, TRACKED_SINCE } from '../../component-helpers/token-secrets.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
+
+/** Writes today where no day is told; a day that is told stays. */
+export async function ensureTokenTracking(objects: ObjectStore, nowMs: number): Promise<void> {
+  const { namespace, name } = TOKEN_TRACKING;
+  const data = { [TRACKED_SINCE]: formatTime(nowMs).slice(0, 10) };
+  const wanted = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name }, data };
+  const there = await objects.ensure(ConfigMaps, wanted);
+  if (startOfDayMs(there.data?.[TRACKED_SINCE]) !== undefined) return;
+  await objects.guaranteedUpdate(ConfigMaps, namespace, name, (now) => ({ ...now, data }));
+}

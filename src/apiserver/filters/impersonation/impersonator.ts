@@ -1,0 +1,46 @@
+/**
+ * Acting as somebody else, where the authorizers allow it: in the first way that is allowed, the strictest tried first. For
+ * each user the way that was allowed last is tried before all, so that who uses the old one pays for no more checks than
+ * before. Upstream: endpoints/filters/impersonation.WithConstrainedImpersonation.
+ */
+import { isReason } from '../../../api/status-error.ts';
+import type { Principal } from '../../../api/transport.ts';
+import { Lru } from '../../../base/lru.ts';
+import { type Attempt, MODES, tryMode } from './modes.ts';
+
+/** Whom a request is served for. */
+export interface Impersonated {
+  readonly user: Principal;
+  /** The verb that allowed it; absent for the way of old, which allows everything. */
+  readonly constraint?: string;
+}
+
+/** Rejects with the first refusal when there is no way. */
+export type Impersonator = (attempt: Attempt) => Promise<Impersonated>;
+
+/** So many users' last ways are remembered. */
+const REMEMBERED = 10_000;
+
+/** Makes it. */
+export function createImpersonator(): Impersonator {
+  const lastModes = new Lru<string, number>(REMEMBERED);
+  return async (attempt) => {
+    const by = attempt.request.user;
+    const last = lastModes.get(by.name);
+    const order = last === undefined ? [...MODES.keys()] : [last, ...[...MODES.keys()].filter((at) => at !== last)];
+    let refusal: unknown;
+    for (const at of order) {
+      const mode = MODES[at]!;
+      if (!mode.applies(attempt.wanted, by)) continue;
+      try {
+        const user = await tryMode(mode, attempt);
+        lastModes.set(by.name, at);
+        return { user, ...(mode.name === '' ? {} : { constraint: `impersonate:${mode.name}` }) };
+      } catch (error) {
+        if (!isReason(error, 'Forbidden')) throw error;
+        refusal ??= error;
+      }
+    }
+    throw refusal;
+  };
+}

@@ -1,0 +1,181 @@
+/**
+ * The ways to act as somebody else. The constrained ones need two rights: `impersonate-on:MODE:VERB` for what is to be done,
+ * and `impersonate:MODE` for whom one acts as, each trait of theirs. The one of old needs `impersonate` alone and then allows
+ * all that the other may do. Upstream: endpoints/filters/impersonation/mode.go (ConstrainedImpersonation). Differs: what was
+ * allowed is not remembered for ten seconds.
+ */
+import { isDomainPrefixedPath } from '../../../api/names.ts';
+import type { Principal } from '../../../api/transport.ts';
+import { associatedNodeOf, nodeOf, serviceAccountOf } from '../../authn/user-names.ts';
+import type { AuthorizationAttributes, Authorizer } from '../../authz/contract.ts';
+import { decide, forbiddenError } from '../authorization.ts';
+import type { WantedUser } from './wanted-user.ts';
+
+/** One way. */
+export interface Mode {
+  /** In its verbs; '': the one of old. */
+  readonly name: '' | 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info';
+  /** Whether it is for this user, wanted by that one. */
+  applies(wanted: WantedUser, by: Principal): boolean;
+}
+
+/** One attempt to act as somebody. */
+export interface Attempt {
+  readonly wanted: WantedUser;
+  /** What is to be done, by whoever asks. */
+  readonly request: AuthorizationAttributes;
+  readonly authorizers: readonly Authorizer[];
+}
+
+/** All, the strictest first. */
+export const MODES: readonly Mode[] = [
+  {
+    name: 'associated-node',
+    applies(wanted, by) {
+      const node = nodeOf(wanted.name);
+      return node !== undefined && onlyNamed(wanted) && associatedNodeOf(by) === node;
+    },
+  },
+  { name: 'arbitrary-node', applies: (wanted) => onlyNamed(wanted) && nodeOf(wanted.name) !== undefined },
+  { name: 'serviceaccount', applies: (wanted) => onlyNamed(wanted) && serviceAccountOf(wanted.name) !== undefined },
+  {
+    name: 'user-info',
+    applies: ({ name }) => nodeOf(name) === undefined && serviceAccountOf(name) === undefined,
+  },
+  { name: '', applies: () => true },
+];
+
+/** So many groups or extra values are asked for at once first. */
+const MANY = 4;
+const AUTHENTICATION = 'authentication.k8s.io';
+
+/** Who the request is then served for. Rejects with 403 when this way is not allowed. */
+export async function tryMode(mode: Mode, { wanted, request, authorizers }: Attempt): Promise<Principal> {
+  const user = mode.name === 'associated-node' ? withoutExtraValues(request.user) : request.user;
+  const asking = { authorizers, user, mode };
+  if (mode.name !== '')
+    await demand(authorizers, { ...request, user, verb: `impersonate-on:${mode.name}:${request.verb}` });
+  await demand(authorizers, nameAsked(asking, wanted.name));
+  if (wanted.uid !== '') await demand(authorizers, { ...authentication(asking, 'uids'), name: wanted.uid });
+  if (wanted.groups.length > 0) await demandGroups(asking, wanted.groups);
+  if (Object.keys(wanted.extra).length > 0) await demandExtra(asking, wanted.extra);
+  return actualUser(mode, wanted);
+}
+
+interface Asking {
+  readonly authorizers: readonly Authorizer[];
+  readonly user: Principal;
+  readonly mode: Mode;
+}
+
+function onlyNamed({ uid, groups, extra }: WantedUser): boolean {
+  return uid === '' && groups.length === 0 && Object.keys(extra).length === 0;
+}
+
+/** The same account asks alike from every node: which node is its own has been seen to, its name decides nothing more. */
+function withoutExtraValues(user: Principal): Principal {
+  const keys = Object.keys(user.extra ?? {}).toSorted();
+  return { ...user, extra: { 'authentication.kubernetes.io/associated-node-keys': keys } };
+}
+
+function authentication({ user, mode }: Asking, resource: string): AuthorizationAttributes {
+  return {
+    user,
+    verb: mode.name === '' ? 'impersonate' : `impersonate:${mode.name}`,
+    isResourceRequest: true,
+    apiGroup: AUTHENTICATION,
+    apiVersion: 'v1',
+    namespace: '',
+    resource,
+    subresource: '',
+    name: '',
+    path: '',
+  };
+}
+
+/** Users and groups, which the way of old knows as resources of the core group. */
+function identity(asking: Asking, resource: string): AuthorizationAttributes {
+  const asked = authentication(asking, resource);
+  return asking.mode.name === '' ? { ...asked, apiGroup: '' } : asked;
+}
+
+function nameAsked(asking: Asking, userName: string): AuthorizationAttributes {
+  const account = serviceAccountOf(userName);
+  if (account !== undefined) return { ...identity(asking, 'serviceaccounts'), ...account };
+  const node = asking.mode.name === '' ? undefined : nodeOf(userName);
+  if (node === undefined) return { ...identity(asking, 'users'), name: userName };
+  return { ...identity(asking, 'nodes'), name: asking.mode.name === 'associated-node' ? '*' : node };
+}
+
+async function demandGroups(asking: Asking, groups: readonly string[]): Promise<void> {
+  const asked = identity(asking, 'groups');
+  if (asking.mode.name !== '') {
+    if (groups.includes('')) throw forbiddenError(asked, 'impersonating the empty string group is not allowed');
+    if (groups.includes('system:masters'))
+      throw forbiddenError(
+        { ...asked, name: 'system:masters' },
+        'impersonating the system:masters group is not allowed',
+      );
+    if (groups.length >= MANY && (await may(asking, { ...asked, name: '*' }))) return;
+  }
+  for (const name of groups) await demand(asking.authorizers, { ...asked, name });
+}
+
+async function demandExtra(asking: Asking, extra: WantedUser['extra']): Promise<void> {
+  const asked = authentication(asking, 'userextras');
+  if (asking.mode.name !== '') {
+    const fault = extraFault(extra);
+    if (fault !== undefined) throw forbiddenError(asked, fault);
+    const isLarge = Object.keys(extra).length >= MANY || Object.values(extra).flat().length >= MANY;
+    if (isLarge && (await may(asking, { ...asked, subresource: '*', name: '*' }))) return;
+  }
+  for (const [subresource, values] of Object.entries(extra))
+    for (const name of values) await demand(asking.authorizers, { ...asked, subresource, name });
+}
+
+/** Why nobody may have such extra values in a constrained way. */
+function extraFault(extra: WantedUser['extra']): string | undefined {
+  for (const [key, values] of Object.entries(extra)) {
+    if (key === '') return 'impersonating the empty string key in extra is not allowed';
+    const [complaint] = isDomainPrefixedPath(key);
+    if (complaint !== undefined)
+      return `impersonating an invalid key in extra is not allowed: extra.key: Invalid value: ${JSON.stringify(key)}: ${complaint}`;
+    if (key !== key.toLowerCase())
+      return `impersonating a non-lowercase key in extra is not allowed: ${JSON.stringify(key)}`;
+    if (values.length === 0) return 'impersonating empty values in extra is not allowed';
+    if (values.includes('')) return 'impersonating the empty string value in extra is not allowed';
+  }
+  return undefined;
+}
+
+async function may({ authorizers }: Asking, asked: AuthorizationAttributes): Promise<boolean> {
+  return (await decide(authorizers, asked)).decision === 'allow';
+}
+
+async function demand(authorizers: readonly Authorizer[], asked: AuthorizationAttributes): Promise<void> {
+  const { decision, reason } = await decide(authorizers, asked);
+  if (decision !== 'allow') throw forbiddenError(asked, reason);
+}
+
+function actualUser(mode: Mode, { name, uid, groups, extra }: WantedUser): Principal {
+  return {
+    name,
+    groups: withBaseGroup(name, groupsOf(mode, name, groups)),
+    ...(uid === '' ? {} : { uid }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}
+
+function groupsOf(mode: Mode, name: string, asked: readonly string[]): readonly string[] {
+  if (asked.length > 0) return asked;
+  const account = serviceAccountOf(name);
+  if (account !== undefined) return ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`];
+  return mode.name !== '' && nodeOf(name) !== undefined ? ['system:nodes'] : [];
+}
+
+function withBaseGroup(name: string, groups: readonly string[]): readonly string[] {
+  const anonymous = 'system:unauthenticated';
+  if (name !== 'system:anonymous' && groups.includes(anonymous)) return groups;
+  const base = name === 'system:anonymous' ? anonymous : 'system:authenticated';
+  return groups.includes(base) ? groups : [...groups, base];
+}

@@ -1,0 +1,68 @@
+/** Whom a request's headers want to act as. Upstream: processImpersonationHeaders. */
+import { badRequest } from '../../../api/status-error.ts';
+import { type ApiRequest, headerLines } from '../../../api/transport.ts';
+
+const PREFIX = 'impersonate-';
+const EXTRA = 'impersonate-extra-';
+const TRAITS = new Set(['impersonate-user', 'impersonate-group', 'impersonate-uid']);
+
+/** As the headers say it, nothing added. */
+export interface WantedUser {
+  readonly name: string;
+  /** '': none. */
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Whether the request carries impersonation headers. */
+export function wantsImpersonation(request: ApiRequest): boolean {
+  for (const name in request.headers)
+    if (name.startsWith(PREFIX) && (TRAITS.has(name) || name.startsWith(EXTRA))) return true;
+  return false;
+}
+
+/** The user; undefined: nobody, all headers are empty. Throws 400 when there are traits without a name. */
+export function wantedUser(request: ApiRequest): WantedUser | undefined {
+  const { headers } = request;
+  const extra: Record<string, readonly string[]> = {};
+  for (const header of Object.keys(headers))
+    if (header.startsWith(EXTRA)) define(extra, keyOf(header.slice(EXTRA.length)), headerLines(request, header));
+  const wanted: WantedUser = {
+    name: headers['impersonate-user'] ?? '',
+    uid: headers['impersonate-uid'] ?? '',
+    groups: headerLines(request, 'impersonate-group'),
+    extra,
+  };
+  if (wanted.name !== '') return wanted;
+  if (wanted.uid === '' && wanted.groups.length === 0 && Object.keys(extra).length === 0) return undefined;
+  throw badRequest(`requested ${asUpstreamPrints(wanted)} without impersonating a user name`);
+}
+
+/** Two spellings of one key add up; no key is the prototype's. */
+function define(extra: Record<string, readonly string[]>, key: string, values: readonly string[]): void {
+  const before = Object.hasOwn(extra, key) ? extra[key]! : [];
+  Object.defineProperty(extra, key, {
+    value: [...before, ...values],
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
+}
+
+/** A key that is no valid percent encoding stands for itself, as upstream. */
+function keyOf(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function asUpstreamPrints({ uid, groups, extra }: WantedUser): string {
+  const list = (values: readonly string[]): string => `[]string{${values.map((v) => JSON.stringify(v)).join(', ')}}`;
+  const entries = Object.entries(extra).map(([key, values]) => `${JSON.stringify(key)}:${list(values)}`);
+  const extraText = entries.length === 0 ? 'map[string][]string(nil)' : `map[string][]string{${entries.join(', ')}}`;
+  const groupText = groups.length === 0 ? '[]string(nil)' : list(groups);
+  return `&user.DefaultInfo{Name:"", UID:${JSON.stringify(uid)}, Groups:${groupText}, Extra:${extraText}}`;
+}

@@ -1,0 +1,81 @@
+/**
+ * Pressure stall information of the node, its pods and containers. Upstream: KubeletPSI (KEP-4205).
+ *
+ * What the runtime tells comes before what the cgroups say. The node's is read from /proc, so it is there on machines with
+ * cgroup v1 too (upstream: version 2 alone). Read only for documents that show it.
+ */
+import type { Platform } from '../../platform/platform.ts';
+import { collectPressures, type Pressures } from '../../platform/pressure.ts';
+import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
+import type { NodeSnapshot, PodReading } from './snapshot.ts';
+import type { CpuStats, IoStats, MemoryStats } from './summary-types.ts';
+
+/** Of one pod. */
+export interface PodPressures {
+  readonly own: Pressures;
+  /** By container id. */
+  readonly containers: ReadonlyMap<string, Pressures>;
+}
+
+/** Of all that a snapshot has. */
+export interface NodePressures {
+  readonly node: Pressures;
+  readonly allPods: Pressures;
+  /** By pod uid. */
+  readonly pods: ReadonlyMap<string, PodPressures>;
+}
+
+/** Where they are read. */
+export interface PressureDeps {
+  readonly platform: Pick<Platform, 'files' | 'cgroups'>;
+  readonly podCgroups: PodCgroups;
+}
+
+/** Reads the pressures of what the snapshot has. */
+export async function readPressures(deps: PressureDeps, { pods }: NodeSnapshot): Promise<NodePressures> {
+  const { platform, podCgroups } = deps;
+  const node = await collectPressures(async (resource) => readProc(platform.files, `/proc/pressure/${resource}`));
+  // A kernel that tells nothing of the machine tells nothing of its cgroups: no file is looked for.
+  const told = Object.keys(node).length > 0;
+  const ofCgroup = async (name: string | undefined, containerId?: string): Promise<Pressures> =>
+    told && name !== undefined ? platform.cgroups.pressures(name, containerId) : {};
+  const ofPod = async ({ pod, usage }: PodReading): Promise<PodPressures> => {
+    const name = podCgroups.cgroupName(pod);
+    const containers = usage.containers.map(
+      async (container) => [container.id, container.pressures ?? (await ofCgroup(name, container.id))] as const,
+    );
+    return { own: usage.pressures ?? (await ofCgroup(name)), containers: new Map(await Promise.all(containers)) };
+  };
+  const read = new Map<string, PodPressures>();
+  for (const reading of pods) read.set(reading.pod.metadata.uid ?? '', await ofPod(reading));
+  return { node, allPods: await ofCgroup(podCgroups.rootName), pods: read };
+}
+
+async function readProc(files: Platform['files'], path: string): Promise<string | undefined> {
+  try {
+    return await files.readText(path);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === 'ENOENT' || code === 'ENOTSUP') return undefined;
+    throw error;
+  }
+}
+
+interface Measured {
+  readonly cpu?: CpuStats;
+  readonly memory?: MemoryStats;
+}
+
+/** The parts of a summary with the pressure of each; `io` has nothing else. */
+export function withPressures(
+  of: Measured,
+  pressures: Pressures | undefined,
+  time: string,
+): Measured & { io?: IoStats } {
+  const { cpu, memory, io } = pressures ?? {};
+  return {
+    ...(of.cpu === undefined ? {} : { cpu: cpu === undefined ? of.cpu : { ...of.cpu, psi: cpu } }),
+    ...(of.memory === undefined ? {} : { memory: memory === undefined ? of.memory : { ...of.memory, psi: memory } }),
+    ...(io === undefined ? {} : { io: { time, psi: io } }),
+  };
+}

@@ -1,0 +1,21 @@
+/** Pressure stall information as CRI has it (v1.34 and later; older runtimes tell none). */
+import type { PsiStats as CriPsi } from '../../cri/gen/cri-types.ts';
+import type { Pressure, PressureLine, Pressures } from '../../platform/pressure.ts';
+
+/** What the runtime tells; undefined when it tells nothing. */
+export function criPressures(told: { readonly [R in keyof Pressures]?: CriPsi | undefined }): Pressures | undefined {
+  const found = Object.entries(told).flatMap(([resource, psi]) => {
+    const pressure: Pressure | undefined = psi && { some: criLine(psi.Some), full: criLine(psi.Full) };
+    return pressure === undefined ? [] : [[resource, pressure] as const];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+function criLine(data: CriPsi['Some']): PressureLine {
+  return {
+    avg10: data?.Avg10 ?? 0,
+    avg60: data?.Avg60 ?? 0,
+    avg300: data?.Avg300 ?? 0,
+    total: Number(data?.Total ?? 0),
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * Feeds systemd's watchdog: twice in each of its periods, as long as the kubelet is healthy by the checks of its /healthz.
+ * One that is not, or whose loop stands still, is ended and started anew by systemd. Upstream: pkg/kubelet/watchdog.
+ */
+import type { Platform } from '../../platform/platform.ts';
+
+/** What it works with. */
+export interface WatchdogDeps {
+  readonly platform: Pick<Platform, 'clock' | 'random' | 'log' | 'serviceManager'>;
+  /** Why the kubelet is not healthy; empty when it is. */
+  readonly healthProblems: () => readonly string[];
+}
+
+const WATCHDOG = 'WATCHDOG=1';
+const TRIES = 2;
+const RETRY_MS = 1000;
+const RETRY_JITTER = 0.1;
+
+/**
+ * Starts feeding, where there is a watchdog.
+ * @throws Error when systemd asks for one in a way that makes no sense
+ */
+export function startWatchdog(deps: WatchdogDeps, signal: AbortSignal): void {
+  const { clock, serviceManager } = deps.platform;
+  const log = deps.platform.log.child('watchdog');
+  const periodMs = periodOf(serviceManager.watchdogMs);
+  if (periodMs === undefined) return log.debug('Systemd watchdog is not enabled');
+  const intervalMs = periodMs / 2;
+  log.info('Starting systemd watchdog with interval', { intervalMs });
+  const feed = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await feedOnce(deps, signal);
+      await clock.sleep(intervalMs, signal);
+    }
+  };
+  feed().catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+}
+
+function periodOf(ask: () => number | undefined): number | undefined {
+  try {
+    return ask();
+  } catch (error) {
+    throw new Error(`create health checker: configure watchdog: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function feedOnce({ platform, healthProblems }: WatchdogDeps, signal: AbortSignal): Promise<void> {
+  const log = platform.log.child('watchdog');
+  const problems = healthProblems();
+  if (problems.length > 0)
+    return log.error('Do not notify watchdog this iteration as the kubelet is reportedly not healthy', { problems });
+  for (let left = TRIES; left > 0; left--) {
+    try {
+      return await platform.serviceManager.notify(WATCHDOG);
+    } catch (error) {
+      log.warn('Operation failed, retrying', { err: error });
+      if (left > 1) await platform.clock.sleep(RETRY_MS * (1 + RETRY_JITTER * platform.random.next()), signal);
+    }
+  }
+  log.error('Failed to notify watchdog', { retries: TRIES });
+}

@@ -1,0 +1,93 @@
+/** What systemd tells by the environment, and what it is told; with its own program where that and Python are there. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, test } from 'node:test';
+import type { Invocation } from '../sim/exec.ts';
+import { createSimExec } from '../sim/exec.ts';
+import { VirtualClock } from '../sim/virtual-clock.ts';
+import { createNodeExec } from './exec.ts';
+import { createServiceManager } from './service-manager.ts';
+
+const programs = ['systemd-notify', 'python3'];
+const absent = programs.find((name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status !== 0);
+
+/** Prints who sent each datagram, as the kernel says, and what it says. */
+const RECEIVER = `
+import os, socket, struct, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+s.bind(sys.argv[1])
+print('open', flush=True)
+while True:
+    data, ancillary, _, _ = s.recvmsg(4096, 4096)
+    pid = next(struct.unpack('iII', d[:12])[0] for _, kind, d in ancillary if kind == socket.SCM_CREDENTIALS)
+    print(pid, ' '.join(data.decode().split()), flush=True)
+`;
+
+function simulated(env: Record<string, string>, exitCode = 0) {
+  const exec = createSimExec(new VirtualClock());
+  exec.program('systemd-notify', () => ({ exitCode, stderr: 'no such socket\n' }));
+  return { exec, manager: createServiceManager({ exec, env, pid: 77 }) };
+}
+
+describe('the service manager', () => {
+  test('says how long it waits for word, of this process alone', () => {
+    for (const [env, expected] of [
+      [{}, undefined],
+      [{ WATCHDOG_USEC: '' }, undefined],
+      [{ WATCHDOG_USEC: '30000000' }, 30_000],
+      [{ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '77' }, 30_000],
+      [{ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '78' }, undefined],
+    ] as const)
+      assert.equal(simulated(env).manager.watchdogMs(), expected);
+    for (const [env, message] of [
+      [{ WATCHDOG_USEC: 'soon' }, /^error converting WATCHDOG_USEC: /],
+      [{ WATCHDOG_USEC: '0' }, /^error WATCHDOG_USEC must be a positive number$/],
+      [{ WATCHDOG_USEC: '-5' }, /^error WATCHDOG_USEC must be a positive number$/],
+      [{ WATCHDOG_USEC: '5', WATCHDOG_PID: 'x' }, /^error converting WATCHDOG_PID: /],
+    ] as const)
+      assert.throws(() => simulated(env).manager.watchdogMs(), { message });
+  });
+
+  test('is told in the name of this process, or not at all when it does not listen', async () => {
+    const quiet = simulated({ WATCHDOG_USEC: '1000' });
+    await quiet.manager.notify('READY=1');
+    assert.deepEqual(quiet.exec.invocations, []);
+    const { exec, manager } = simulated({ NOTIFY_SOCKET: '/run/notify' });
+    await manager.notify('READY=1');
+    const [{ file, args, options }] = exec.invocations as [Invocation];
+    assert.deepEqual([file, ...args], ['systemd-notify', '--no-block', '--pid=77', 'READY=1']);
+    assert.equal(options.env?.['NOTIFY_SOCKET'], '/run/notify');
+    await assert.rejects(simulated({ NOTIFY_SOCKET: '/x' }, 1).manager.notify('READY=1'), {
+      message: 'systemd-notify READY=1: exit code 1: no such socket',
+    });
+  });
+
+  test('hears datagrams that bear our pid', { skip: absent !== undefined && `needs ${absent}` }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'keelson-notify-'));
+    const socket = join(folder, 'notify');
+    const exec = createNodeExec();
+    const receiver = spawn('python3', ['-c', RECEIVER, socket], { stdio: ['ignore', 'pipe', 'inherit'] });
+    try {
+      const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]();
+      assert.equal((await lines.next()).value, 'open');
+      const manager = createServiceManager({ exec, env: { NOTIFY_SOCKET: socket }, pid: process.pid });
+      for (const state of ['READY=1', 'WATCHDOG=1']) {
+        await manager.notify(state);
+        const line = String((await lines.next()).value);
+        assert.ok(line.split(' ').includes(state), line);
+        if (process.getuid?.() === 0) assert.equal(line.split(' ')[0], String(process.pid), line);
+      }
+    } finally {
+      receiver.kill();
+      await once(receiver, 'exit');
+      exec.close();
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,46 @@
+/**
+ * systemd, by the environment it gives to services: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. Notifications are datagrams
+ * on a unix socket, which Node.js cannot send: systemd's own program does, in the name of this process.
+ * Upstream: coreos/go-systemd/daemon.
+ */
+import type { Exec } from '../exec.ts';
+import type { ServiceManager } from '../service-manager.ts';
+
+/** What it works with. */
+export interface ServiceManagerDeps {
+  readonly exec: Pick<Exec, 'run'>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+}
+
+const TIMEOUT_MS = 5000;
+
+/** Makes the port; nothing runs before there is something to tell. */
+export function createServiceManager({ exec, env, pid }: ServiceManagerDeps): ServiceManager {
+  return {
+    watchdogMs() {
+      const { WATCHDOG_USEC: period = '', WATCHDOG_PID: watched = '' } = env;
+      if (period === '') return undefined;
+      const microseconds = integer('WATCHDOG_USEC', period);
+      if (microseconds <= 0) throw new Error('error WATCHDOG_USEC must be a positive number');
+      // Of a process that another one was meant for, such as the one that started this, nothing is expected.
+      if (watched !== '' && integer('WATCHDOG_PID', watched) !== pid) return undefined;
+      return microseconds / 1000;
+    },
+    async notify(state) {
+      const socket = env['NOTIFY_SOCKET'] ?? '';
+      if (socket === '') return;
+      const told = await exec.run('systemd-notify', ['--no-block', `--pid=${pid}`, state], {
+        env: { NOTIFY_SOCKET: socket },
+        timeoutMs: TIMEOUT_MS,
+      });
+      if (told.exitCode !== 0)
+        throw new Error(`systemd-notify ${state}: exit code ${told.exitCode}: ${told.stderr.trim()}`);
+    },
+  };
+}
+
+function integer(name: string, text: string): number {
+  if (!/^[+-]?\d+$/.test(text)) throw new Error(`error converting ${name}: ${JSON.stringify(text)} is not a number`);
+  return Number(text);
+}

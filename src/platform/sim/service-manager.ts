@@ -1,0 +1,21 @@
+/** A service manager that writes down what it hears. */
+import type { ServiceManager } from '../service-manager.ts';
+
+/** The simulated one. */
+export interface SimServiceManager extends ServiceManager {
+  /** Undefined: it does not watch. */
+  watchdogPeriodMs: number | undefined;
+  /** What it was told, oldest first. */
+  readonly heard: string[];
+}
+
+/** Makes one that does not watch. */
+export function createSimServiceManager(): SimServiceManager {
+  const made: SimServiceManager = {
+    watchdogPeriodMs: undefined,
+    heard: [],
+    watchdogMs: () => made.watchdogPeriodMs,
+    notify: async (state) => void made.heard.push(state),
+  };
+  return made;
+}
