@@ -253,6 +253,7 @@ class GenericApiServer implements ApiServer {
       ...serverInfoRoutes({
         version,
         metrics: platform.metrics,
+        clock: platform.clock,
         ownMetrics: async () =>
           metrics.expose(this.#watches.size) +
           (this.#fairness?.expose() ?? '') +

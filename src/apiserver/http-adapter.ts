@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Compression } from '../platform/compression.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../platform/http.ts';
 import type { Random } from '../platform/random.ts';
-import { parseAccept } from './negotiation.ts';
+import { parseAccept } from '../api/accept.ts';
 
 const noBody: ApiBody = { kind: 'none' };
 

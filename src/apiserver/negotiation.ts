@@ -3,6 +3,7 @@
  * CBOR is not offered; gzip is a matter of the HTTP adapter.
  */
 import { Lru } from '../base/lru.ts';
+import { type AcceptClause, parseAccept } from '../api/accept.ts';
 import { notAcceptable } from '../api/status-error.ts';
 
 /** Encodings of the wire. */
@@ -41,28 +42,6 @@ export const mediaTypeOf: Readonly<Record<Serialization, string>> = {
   yaml: 'application/yaml',
   protobuf: 'application/vnd.kubernetes.protobuf',
 };
-
-/** One clause of an Accept header. */
-export interface AcceptClause {
-  readonly type: string;
-  readonly params: Readonly<Record<string, string>>;
-  readonly quality: number;
-}
-
-/** Clauses, the preferred first. */
-export function parseAccept(header: string): AcceptClause[] {
-  const clauses = header.split(',').map((text) => {
-    const [type = '', ...rest] = text.split(';').map((part) => part.trim());
-    const params: Record<string, string> = {};
-    for (const part of rest) {
-      const at = part.indexOf('=');
-      if (at > 0) params[part.slice(0, at).toLowerCase()] = part.slice(at + 1).replaceAll('"', '');
-    }
-    const quality = params['q'] === undefined ? 1 : Number(params['q']);
-    return { type: type.toLowerCase(), params, quality };
-  });
-  return clauses.filter((clause) => clause.quality > 0).sort((a, b) => b.quality - a.quality);
-}
 
 function matches(clause: AcceptClause, offer: FormOffer): MediaForm | undefined {
   const any = clause.type === '*/*' || clause.type === 'application/*' || clause.type === '';

@@ -126,6 +126,21 @@ test("who is nobody gets 401, who may not gets 403 in upstream's words", async (
     assert.deepEqual(await answer(path, viewer).then(({ code, message: text }) => [code, text]), [403, message]);
 });
 
+test('/statusz tells what runs, for whoever monitors', async () => {
+  const { send, platform } = await startTestServer();
+  await platform.clock.advance(61_000);
+  const accept = 'application/json;v=v1beta1;g=config.k8s.io;as=Statusz';
+  const { status, body } = await send('GET', '/statusz', undefined, { accept });
+  assert.equal(status, 200);
+  assert.deepEqual([body.metadata.name, body.uptimeSeconds], ['kube-apiserver', 61]);
+  for (const path of ['/healthz', '/livez', '/metrics', '/readyz', '/statusz', '/version'])
+    assert.ok(body.paths.includes(path), path);
+  assert.equal(body.paths.includes('/apis'), false);
+  assert.match((await send('GET', '/statusz')).text, /^\nkube-apiserver statusz\n/);
+  const refused = await send('GET', '/statusz', undefined, { accept: 'application/json' });
+  assert.deepEqual([refused.status, refused.body.reason], [406, 'NotAcceptable']);
+});
+
 test('admission changes, judges and refuses; a bug in it is a 500 with a log line', async () => {
   const plugin: AdmissionPlugin = {
     name: 'Test',

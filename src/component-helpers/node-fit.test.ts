@@ -47,6 +47,19 @@ for (const [name, spec, wanted] of requestCases) {
   });
 }
 
+test('requests: what a pod as a whole holds by its status counts while it is resized, its overhead once', () => {
+  const of = (asked: string, allocated: string, inForce: string): number =>
+    podRequests({
+      metadata: {},
+      spec: { containers: [asks('100m')], resources: { requests: { cpu: asked } }, overhead: { cpu: '10m' } },
+      status: { allocatedResources: { cpu: allocated }, resources: { requests: { cpu: inForce } } },
+    }).requests.milliCpu;
+  assert.equal(of('1', '1010m', '1010m'), 1010);
+  assert.equal(of('1', '1010m', '2010m'), 2010);
+  assert.equal(of('1', '1510m', '1010m'), 1510);
+  assert.equal(of('3', '1010m', '1010m'), 3010);
+});
+
 test('requests: assumed for scoring where a container says nothing; extended resources apart', () => {
   const pod: Pod = {
     metadata: {},

@@ -122,10 +122,14 @@ function podLevelOf({ resources }: PodSpec, pod: Pod | undefined, never: boolean
   const asked = resources?.requests;
   if (asked === undefined) return undefined;
   if (pod === undefined || !holdsAsWhole(pod)) return amountsOf(asked);
-  return withHeld(amountsOf(never ? withoutResizable(asked) : asked), [
-    pod.status?.resources?.requests,
-    pod.status?.allocatedResources,
-  ]);
+  const held = emptyAmounts();
+  withHeld(held, [pod.status?.resources?.requests, pod.status?.allocatedResources]);
+  // Of the pod's status they tell with the overhead, which is added to what is asked.
+  const overhead = amountsOf(pod.spec?.overhead);
+  const amounts = amountsOf(never ? withoutResizable(asked) : asked);
+  amounts.milliCpu = Math.max(amounts.milliCpu, held.milliCpu - overhead.milliCpu);
+  amounts.memoryBytes = Math.max(amounts.memoryBytes, held.memoryBytes - overhead.memoryBytes);
+  return amounts;
 }
 
 function total(

@@ -7,7 +7,10 @@ import { createEndpointsController } from './endpoint/endpoints-controller.ts';
 import { startHarness, type Harness } from './controllers-fixture.ts';
 import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
 
-const start = (): Harness => startHarness([createEndpointSliceController, createEndpointsController]);
+const start = (): Harness =>
+  startHarness([createEndpointSliceController, createEndpointsController], {
+    before: (api) => api.seed(Nodes, { metadata: { name: 'n1' } }),
+  });
 
 const service = (spec: Partial<NonNullable<Service['spec']>> = {}): Service => ({
   metadata: { namespace: 'default', name: 'web', labels: { team: 'a' } },
@@ -135,6 +138,7 @@ describe('endpointslice and endpoints', () => {
       h.api.seed(Services, service());
       h.api.seed(Pods, pod(1));
       h.api.seed(Pods, pod(2, { node: 'n2' }));
+      h.api.seed(Pods, pod(3, { ready: false }));
       await h.clock.advance(100);
       h.api.modify<Service>(Services, 'default/web', (old) => ({
         ...old,
@@ -145,7 +149,8 @@ describe('endpointslice and endpoints', () => {
         slices(h)[0]
           ?.endpoints?.toSorted((a, b) => (a.addresses[0]! < b.addresses[0]! ? -1 : 1))
           .map((e) => e.hints),
-        hints,
+        [...hints, undefined],
+        'those that are not ready have none',
       );
     });
 
@@ -281,6 +286,99 @@ describe('endpointslice and endpoints', () => {
       250,
     );
     assert.ok(slices(h).filter((s) => before.get(s.metadata.name) !== s.metadata.resourceVersion).length === 1);
+    await h.stop();
+  });
+
+  it('are written as new slices rather than spread over several, and slices that would go are written again', async () => {
+    const h = start();
+    h.api.seed(Services, service());
+    const seed = (from: number, to: number): void => {
+      for (let index = from; index < to; index++) h.api.seed(Pods, pod(index));
+    };
+    const lengths = (): number[] => slices(h).map((s) => s.endpoints?.length ?? 0);
+    seed(0, 160);
+    await h.clock.advance(1000);
+    assert.deepEqual(lengths().sort(), [100, 60]);
+    const [first] = slices(h);
+    for (const { targetRef } of first!.endpoints!.slice(0, 60)) h.api.remove(Pods, `default/${targetRef!.name}`);
+    await h.clock.advance(1000);
+    const before = new Map(slices(h).map((s) => [s.metadata.name, s.metadata.resourceVersion]));
+    const room = lengths().map((length) => 100 - length);
+    seed(300, 300 + Math.max(...room) + 5);
+    await h.clock.advance(1000);
+    assert.equal(slices(h).length, 3, 'no slice has room for all that is new');
+    for (const { metadata } of slices(h))
+      if (before.has(metadata.name)) assert.equal(metadata.resourceVersion, before.get(metadata.name));
+    const names = slices(h).map(({ metadata }) => metadata.name);
+    h.api.modify<Service>(Services, 'default/web', (old) => ({
+      ...old,
+      spec: { ...old.spec, ports: [{ name: 'http', port: 80, targetPort: 7000, protocol: 'TCP' }] },
+    }));
+    await h.clock.advance(1000);
+    assert.ok(slices(h).every(({ metadata, ports }) => names.includes(metadata.name) && ports?.[0]?.port === 7000));
+    await h.stop();
+  });
+
+  it('of an earlier service of the name are not taken over', async () => {
+    const h = start();
+    h.api.seed(Services, service());
+    h.api.seed(Pods, pod(1));
+    await h.clock.advance(100);
+    const [old] = slices(h);
+    h.api.remove(Services, 'default/web');
+    h.api.seed(Services, service());
+    await h.clock.advance(1000);
+    const [slice] = slices(h);
+    assert.notEqual(slice?.metadata.name, old?.metadata.name);
+    const [{ metadata }] = h.api.objects(Services) as [Service];
+    assert.equal(slice?.metadata.ownerReferences?.[0]?.uid, metadata.uid);
+    assert.equal(slices(h).length, 1);
+    await h.stop();
+  });
+
+  it('leave out pods on nodes that are not there, unless they publish whatever there is', async () => {
+    const h = start();
+    h.api.seed(Services, service());
+    h.api.seed(Pods, pod(1));
+    h.api.seed(Pods, pod(2, { node: 'late' }));
+    await h.clock.advance(100);
+    const listed = () => slices(h).flatMap((s) => (s.endpoints ?? []).map((e) => e.targetRef?.name));
+    assert.deepEqual(listed(), ['web-1']);
+    const said =
+      'Warning FailedToUpdateEndpointSlices Error updating Endpoint Slices for Service default/web: skipping Pod web-2 for Service default/web: Node late Not Found';
+    await h.clock.advance(1000);
+    assert.ok(h.events().includes(said), h.events().join('\n'));
+    h.api.modify<Service>(Services, 'default/web', (old) => ({
+      ...old,
+      spec: { ...old.spec, publishNotReadyAddresses: true },
+    }));
+    await h.clock.advance(1000);
+    assert.deepEqual(listed().sort(), ['web-1', 'web-2']);
+    h.api.modify<Service>(Services, 'default/web', (old) => ({
+      ...old,
+      spec: { ...old.spec, publishNotReadyAddresses: false },
+    }));
+    await h.clock.advance(1000);
+    assert.deepEqual(listed(), ['web-1']);
+    h.api.seed(Nodes, { metadata: { name: 'late' } });
+    await h.clock.advance(10);
+    assert.deepEqual(listed().sort(), ['web-1', 'web-2']);
+    await h.stop();
+  });
+
+  it('tell when the service changed that they are for: at first its creation, then the changes of its pods', async () => {
+    const h = start();
+    h.api.seed(Pods, pod(1));
+    h.api.seed(Services, {
+      ...service(),
+      metadata: { ...service().metadata, creationTimestamp: '2026-01-02T00:00:00Z' },
+    });
+    await h.clock.advance(100);
+    const told = () => slices(h)[0]?.metadata.annotations?.['endpoints.kubernetes.io/last-change-trigger-time'];
+    assert.equal(told(), '2026-01-02T00:00:00Z');
+    h.api.seed(Pods, pod(2));
+    await h.clock.advance(1000);
+    assert.equal(told(), '2026-01-01T00:00:05Z');
     await h.stop();
   });
 

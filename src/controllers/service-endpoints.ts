@@ -133,22 +133,24 @@ export interface TriggerTimes {
 
 /** Makes a tracker without memory of any Service. */
 export function createTriggerTimes(): TriggerTimes {
-  const seen = new Map<string, Map<string, string>>();
+  const seen = new Map<string, { created: string | undefined; pods: ReadonlyMap<string, string> }>();
   return {
     since(service, pods) {
       const key = keyOfObject(service);
+      const { creationTimestamp } = service.metadata;
       const before = seen.get(key);
       const now = new Map<string, string>();
-      if (service.metadata.creationTimestamp !== undefined) now.set('', service.metadata.creationTimestamp);
       for (const pod of pods) {
-        const time = podCondition(pod, 'Ready')?.lastTransitionTime ?? pod.metadata.creationTimestamp;
+        const time = podCondition(pod, 'Ready')?.lastTransitionTime;
         if (time !== undefined) now.set(pod.metadata.name ?? '', time);
       }
-      seen.set(key, now);
+      seen.set(key, { created: creationTimestamp, pods: now });
       // Seen for the first time (after a restart, say) nothing is known about what changed.
-      const changed = [...now]
-        .filter(([name, time]) => before?.get(name) !== time && !(parseTime(time) <= parseTime(before?.get(name))))
-        .map(([, time]) => time);
+      if (before === undefined) return creationTimestamp;
+      const isNew = (time: string, was: string | undefined): boolean =>
+        was === undefined || parseTime(time) > parseTime(was);
+      const changed = [...now].filter(([name, time]) => isNew(time, before.pods.get(name))).map(([, time]) => time);
+      if (creationTimestamp !== undefined && isNew(creationTimestamp, before.created)) changed.push(creationTimestamp);
       return changed.sort()[0];
     },
     forget: (key) => void seen.delete(key),

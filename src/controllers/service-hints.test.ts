@@ -81,10 +81,20 @@ it('topology-mode Auto: endpoints are for zones by their processors, and the ser
   h.api.modify<Node>(Nodes, 'z2', () => node('z2', 'False'));
   await h.clock.advance(100);
   assert.deepEqual(zones(), [undefined, undefined, undefined, undefined]);
-  assert.deepEqual(h.events(), [
-    'Normal TopologyAwareHintsEnabled Topology Aware Hints has been enabled, addressType: IPv4',
-    'Warning TopologyAwareHintsDisabled Nodes only ready in one zone, addressType: IPv4',
-  ]);
+  const given = 'Normal TopologyAwareHintsEnabled Topology Aware Hints has been enabled, addressType: IPv4';
+  const insufficient =
+    'Warning TopologyAwareHintsDisabled Insufficient Node information: allocatable CPU or zone not specified on one or more nodes, addressType: IPv4';
+  assert.deepEqual(h.events(), [given, insufficient]);
+  h.api.modify<Node>(Nodes, 'z2', () => node('z2', 'True'));
+  await h.clock.advance(100);
+  h.api.modify<Service>(Services, 'default/web', ({ metadata, ...rest }) => ({
+    ...rest,
+    metadata: { ...metadata, annotations: {} },
+  }));
+  await h.clock.advance(1000);
+  assert.deepEqual(zones(), [undefined, undefined, undefined, undefined]);
+  const ended = 'Warning TopologyAwareHintsDisabled Topology Aware Hints has been disabled, addressType: IPv4';
+  assert.equal(h.events().at(-1), ended);
   await h.stop();
 });
 

@@ -185,4 +185,30 @@ describe('a StatefulSet', () => {
       assert.equal((await h.list(ControllerRevisions)).length, again ? 2 : 1);
       await h.stop();
     });
+
+  it('makes a revision anew for a template that an older one records in other words', async () => {
+    const h = await start();
+    const of = (image: string) => ({ metadata: { labels }, spec: { containers: [asking('1', image)] } });
+    await make(h, 1, { template: of('v1') });
+    await h.run(500);
+    const [{ metadata, ...revision }] = (await h.list(ControllerRevisions)) as [ControllerRevision];
+    const { namespace, name, labels: marks, annotations, ownerReferences } = metadata;
+    const patch = revision.data as { spec: { template: object } };
+    await change(h, (spec) => void (spec.template = of('v2')));
+    await h.run(5000);
+    await h.remove(ControllerRevisions, `default/${name}`);
+    await h.create(ControllerRevisions, {
+      ...revision,
+      metadata: { namespace, name, labels: marks, annotations, ownerReferences },
+      data: { spec: { template: { ...patch.spec.template, spec: { containers: [asking('1000m')] } } } },
+    });
+    await change(h, (spec) => void (spec.template = of('v1')));
+    await h.run(5000);
+    const recorded = (await h.list(ControllerRevisions)).filter(({ data }) => JSON.stringify(data).includes('"v1"'));
+    assert.deepEqual(recorded.map((one) => [one.metadata.name === name, one.revision]).sort(), [
+      [false, 3],
+      [true, 1],
+    ]);
+    await h.stop();
+  });
 });

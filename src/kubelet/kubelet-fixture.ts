@@ -77,6 +77,8 @@ export interface KubeletFixtureOptions {
   /** Keeps platform, cluster and runtime of another: the machine after a restart of its kubelet. */
   readonly beside?: KubeletFixture;
   readonly platform?: SimPlatform;
+  /** Cgroups in place of names alone. */
+  readonly podContainers?: PodContainerManager;
   /** A runtime manager in place of the scripted one. */
   readonly runtime?: (core: KubeletCore) => ContainerRuntime;
 }
@@ -86,7 +88,7 @@ export function createKubeletFixture(options: KubeletFixtureOptions = {}): Kubel
   const platform = options.beside?.platform ?? options.platform ?? createSimPlatform();
   const cluster = options.beside?.cluster ?? createFakeCluster(platform.clock);
   const runtime = options.beside?.runtime ?? createFakeRuntime(platform.clock);
-  const podContainers = options.beside?.podContainers ?? createFakePodContainers();
+  const podContainers = options.podContainers ?? options.beside?.podContainers ?? createFakePodContainers();
   const sockets = options.beside?.sockets ?? createFakeSockets(platform.clock);
   const events: string[] = [];
   const controller = new AbortController();

@@ -8,7 +8,7 @@ import { createSchedulingQueue, eventTest, type QueueDeps, type SchedulingQueue 
 
 /** Makes the queue; what is its is said by the profiles' plugins. */
 export function createProfilesQueue(
-  deps: Pick<QueueDeps, 'clock' | 'incoming'> & {
+  deps: Pick<QueueDeps, 'clock' | 'hintFailed' | 'incoming'> & {
     readonly profiles: readonly NamedProfile[];
     readonly profileOf: (pod: Pod) => NamedProfile;
   },

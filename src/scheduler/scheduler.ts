@@ -117,8 +117,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   };
   const nominations = createNominator();
   const decisions = createDecisionLog();
+  const hintFailed = (plugin: string, err: unknown): void => log.error('queueing hint failed', { plugin, err });
   const queue = createProfilesQueue(
-    { clock, profiles: [...profiles.values()], profileOf, incoming: metrics.incoming },
+    { clock, profiles: [...profiles.values()], profileOf, hintFailed, incoming: metrics.incoming },
     config,
   );
   const cursor = { startAt: 0 };

@@ -139,6 +139,7 @@ export class SimWorld {
       instance: this.instance,
       hostAddress: '10.64.0.1',
       runtimeConfig: '',
+      settings: { identityLease: false }, // Nobody asks which server it is, and its renewals would be most of a quiet day.
       explainPod: () => this.#explain,
       pki: { ca: { certPem: this.caPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
       ...(repeatable ? { wrapTokens: (tokens) => createRepeatableTokens(tokens, clock) } : {}),

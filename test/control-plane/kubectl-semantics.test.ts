@@ -362,6 +362,10 @@ group('who may do what', () => [
     code: 1,
   },
   { run: 'get pods --as-group=x', err: /without impersonating a user|requesting/, code: 1 },
+  {
+    run: 'get leases -n kube-system -l apiserver.kubernetes.io/identity=kube-apiserver -o name',
+    out: /^lease\.coordination\.k8s\.io\/apiserver-[0-9a-f]{26}$/,
+  },
   { run: 'create sa robot', out: 'serviceaccount/robot created' },
   {
     run: 'create token robot --duration=1m',

@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ContainerStatus, Node, Pod } from '../../src/api/gen/core-v1.ts';
 import { ConfigMaps, Nodes, Pods } from '../../src/api/gen/resources.ts';
+import { absentForNotify, openNotifySocket } from '../../src/platform/node/notify-socket-fixture.ts';
 import type { ControlPlaneFixture } from '../control-plane/control-plane-fixture.ts';
 import { testCgroup, testImageName } from './fixtures/containerd.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
@@ -46,6 +47,8 @@ describe('the kubelet alone', () => {
       `${HEAD}maxPods: 7\nregisterWithTaints: [{key: own, effect: NoSchedule}]\n`,
     );
     const flags = ['--node-labels', 'tier=edge', '--node-ip', '127.0.0.1', '--config-dir', dropIns];
+    const systemd = absentForNotify === undefined ? await openNotifySocket() : undefined;
+    if (systemd !== undefined) Object.assign(process.env, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '2000000' });
     const { kill, stderr } = machine.kubelet(
       'alone',
       '--kubeconfig',
@@ -57,6 +60,12 @@ describe('the kubelet alone', () => {
       '--cert-dir',
       join(machine.directory, 'pki'),
     );
+    for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC']) delete process.env[name];
+    if (systemd !== undefined) {
+      for (const state of ['READY=1', 'WATCHDOG=1', 'WATCHDOG=1'])
+        await until(`systemd hears ${state}`, async () => (await systemd.next()).split(' ').includes(state), stderr);
+      await systemd.close();
+    }
     const node = await until(
       'the node is Ready',
       async () => {
@@ -165,6 +174,60 @@ describe('the kubelet alone', () => {
       resize([{ name: 'soft', resources: { requests: { cpu: '900' }, limits: { cpu: '900' } } }]),
       /pods "elastic" is forbidden: Node didn't have enough allocatable resources: cpu, requested: 900000/,
     );
+    await pods.delete(key, { gracePeriodSeconds: 0 });
+  });
+
+  it('resizes a running pod as a whole, and with it the containers that have no limit of their own', async () => {
+    const pods = plane.admin.resource(Pods);
+    const key = { namespace: 'default', name: 'whole' };
+    const of = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limits: { cpu, memory } });
+    await pods.create({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: key,
+      spec: {
+        tolerations: [{ operator: 'Exists' }],
+        terminationGracePeriodSeconds: 0,
+        resources: of('200m', '64Mi'),
+        containers: [{ name: 'app', image: testImageName, command: ['busybox', 'sleep', '1000'] }],
+      },
+    });
+    const inForce = (memory: string): Promise<Pod> =>
+      until(
+        `${memory} are in force`,
+        async () => {
+          const pod = await pods.get(key);
+          const { resources, conditions = [], containerStatuses } = pod.status ?? {};
+          const settled = conditions.every(({ type }) => !type.startsWith('PodResize'));
+          const started = containerStatuses?.[0]?.started === true;
+          return started && settled && resources?.limits?.['memory'] === memory && pod;
+        },
+        aloneLog,
+      );
+    const limits = async (pod: Pod): Promise<string[]> => {
+      const file = await cgroupFile(
+        pod.status?.containerStatuses?.[0]?.containerID?.replace('containerd://', '') ?? '',
+      );
+      const ofPod = join(dirname(dirname(file)), basename(file));
+      return [file, ofPod].map((path) => readFileSync(path, 'utf8').trim());
+    };
+    assert.deepEqual(
+      await limits(await inForce('64Mi')),
+      [64, 64].map((mi) => String(mi * 2 ** 20)),
+    );
+    await pods.patch(
+      key,
+      { type: 'strategic', patch: { spec: { resources: of('300m', '96Mi') } } },
+      { subresource: 'resize' },
+    );
+    const resized = await inForce('96Mi');
+    assert.deepEqual(
+      await limits(resized),
+      [96, 96].map((mi) => String(mi * 2 ** 20)),
+    );
+    assert.deepEqual(resized.status?.allocatedResources, { cpu: '300m', memory: '96Mi' });
+    assert.deepEqual(resized.status?.resources, of('300m', '96Mi'));
+    assert.equal(resized.status?.containerStatuses?.[0]?.restartCount, 0);
     await pods.delete(key, { gracePeriodSeconds: 0 });
   });
 

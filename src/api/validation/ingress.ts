@@ -12,6 +12,8 @@ import {
   isWildcardDns1123Subdomain,
 } from '../names.ts';
 import { validateImmutable } from './common.ts';
+import { validateIp } from './ip-fields.ts';
+import { validateBalancerHostname } from './service.ts';
 
 function validateBackend(backend: IngressBackend, field: Field): void {
   const { resource, service } = backend;
@@ -91,6 +93,16 @@ export function validateIngress(ingress: Ingress, field: Field): void {
   }
   if (ingressClassName !== undefined)
     spec.at('ingressClassName').complain(ingressClassName, isDns1123Subdomain(ingressClassName));
+}
+
+/** Where an ingress is reached. */
+export function validateIngressStatusUpdate(ingress: Ingress, _old: Ingress, field: Field): void {
+  const place = field.at('status').at('loadBalancer').at('ingress');
+  for (const [index, { ip = '', hostname = '' }] of (ingress.status?.loadBalancer?.ingress ?? []).entries()) {
+    const at = place.item(index);
+    if (ip !== '') validateIp(ip, at.at('ip'));
+    if (hostname !== '') validateBalancerHostname(hostname, at.at('hostname'));
+  }
 }
 
 /** An ingress class. */

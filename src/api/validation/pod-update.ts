@@ -1,10 +1,12 @@
 /** Whole pods, and what may change of them. Upstream: apis/core/validation ValidatePodUpdate and its siblings. */
+import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../gen/core-v1.ts';
 import { isDns1123Subdomain } from '../names.ts';
 import { computePodQosClass, podQosClass } from '../pod-qos.ts';
 import { validateImmutable } from './common.ts';
+import { validateIp } from './ip-fields.ts';
 import { validateObjectDiff } from './object-diff.ts';
 import { validatePodSpec } from './pod-spec.ts';
 
@@ -113,13 +115,33 @@ export function validatePodUpdate(pod: Pod, old: Pod, field: Field): void {
   if (field.errors.length === 0) validateWhole(pod, field);
 }
 
+type Addresses = readonly { readonly ip?: string }[] | undefined;
+
+/** One of each family at most; what was there before may be spelled as it was. */
+function validateAddresses(addresses: Addresses, before: Addresses, place: Field): void {
+  const texts = (addresses ?? []).map(({ ip = '' }) => ip);
+  for (const [index, text] of texts.entries())
+    if (before?.some(({ ip }) => ip === text) !== true) validateIp(text, place.item(index));
+  const families = new Set(texts.map((text) => parseIp(text)?.family));
+  if (texts.length > 1 && (texts.length > 2 || families.size !== 2))
+    place.invalid(
+      texts.map((text) => ({ IP: text })),
+      'may specify no more than one IP for each IP family',
+    );
+}
+
 /** An update of a pod's status. */
 export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void {
   const place = field.at('status');
   const { nominatedNodeName = '', qosClass } = pod.status ?? {};
-  if (nominatedNodeName !== '')
+  if (nominatedNodeName !== '' && nominatedNodeName !== old.status?.nominatedNodeName)
     place.at('nominatedNodeName').complain(nominatedNodeName, isDns1123Subdomain(nominatedNodeName));
   if (old.status?.qosClass !== undefined) validateImmutable(qosClass, old.status.qosClass, place.at('qosClass'));
+  validateAddresses(pod.status?.podIPs, old.status?.podIPs, place.at('podIPs'));
+  const [hostIp] = pod.status?.hostIPs ?? [];
+  if (hostIp !== undefined && hostIp.ip !== (pod.status?.hostIP ?? ''))
+    place.at('hostIPs').item(0).at('ip').invalid(hostIp.ip, 'must be equal to `hostIP`');
+  validateAddresses(pod.status?.hostIPs, old.status?.hostIPs, place.at('hostIPs'));
   if (old.spec?.restartPolicy === 'Always') return;
   for (const kind of ['containerStatuses', 'initContainerStatuses'] as const) {
     for (const [index, status] of (pod.status?.[kind] ?? []).entries()) {

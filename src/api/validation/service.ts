@@ -251,6 +251,12 @@ export function validateServiceUpdate(service: Service, old: Service, field: Fie
   validateService(service, field);
 }
 
+/** The name of a load balancer, in the status of whatever it balances. */
+export function validateBalancerHostname(hostname: string, field: Field): void {
+  field.complain(hostname, isDns1123Subdomain(hostname));
+  if (parseIp(hostname) !== undefined) field.invalid(hostname, 'must be a DNS name, not an IP address');
+}
+
 /** A status: addresses of load balancers belong to load balancers. */
 export function validateServiceStatusUpdate(service: Service, old: Service, field: Field): void {
   const place = field.at('status');
@@ -258,7 +264,7 @@ export function validateServiceStatusUpdate(service: Service, old: Service, fiel
   for (const [index, entry] of ingress.entries()) {
     const at = place.at('loadBalancer').at('ingress').item(index);
     if ((entry.ip ?? '') !== '') validateIp(entry.ip!, at.at('ip'));
-    if ((entry.hostname ?? '') !== '') at.at('hostname').complain(entry.hostname, isDns1123Subdomain(entry.hostname!));
+    if ((entry.hostname ?? '') !== '') validateBalancerHostname(entry.hostname!, at.at('hostname'));
     validateOptionalChoice(entry.ipMode, ['Proxy', 'VIP'], at.at('ipMode'));
   }
   const changed = !deepEqual(service.status?.loadBalancer ?? {}, old.status?.loadBalancer ?? {});

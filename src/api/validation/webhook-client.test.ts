@@ -24,3 +24,48 @@ for (const [path, ...problems] of cases)
       problems.map((problem) => ['clientConfig.service.path', `Invalid value: ${JSON.stringify(path)}: ${problem}`]),
     );
   });
+
+const FORM = 'desired format: https://host[/path]';
+const urls: readonly [url: string, ...problems: readonly string[]][] = [
+  ['https://hook.example.com:8443/path'],
+  ['https://', `Invalid value: "": host must be specified; ${FORM}`],
+  ['https:///path', `Invalid value: "": host must be specified; ${FORM}`],
+  [
+    'hook',
+    `Invalid value: "": 'https' is the only allowed URL scheme; ${FORM}`,
+    `Invalid value: "": host must be specified; ${FORM}`,
+  ],
+  ['HTTPS://[::1]:443'],
+  ['http://h', `Invalid value: "http": 'https' is the only allowed URL scheme; ${FORM}`],
+  ['https://u:p@h', 'Invalid value: "u:p": user information is not permitted in the URL'],
+  ['https://h/#f', 'Invalid value: "f": fragments are not permitted in the URL'],
+  ['https://h?a=b', 'Invalid value: "a=b": query parameters are not permitted in the URL'],
+  ['://h', `Required value: url must be a valid URL: parse "://h": missing protocol scheme; ${FORM}`],
+  [
+    'https://h:x',
+    `Required value: url must be a valid URL: parse "https://h:x": invalid port ":x" after host; ${FORM}`,
+  ],
+];
+for (const [url, ...problems] of urls)
+  test(`a webhook's URL ${url}: ${problems.join() || 'sound'}`, () => {
+    const field = Field.root();
+    validateWebhookClient({ url }, field.at('clientConfig'));
+    assert.deepEqual(
+      field.errors.map((error) => [error.field, error.text]),
+      problems.map((problem) => ['clientConfig.url', problem]),
+    );
+  });
+
+test("a webhook's service has a name, a namespace and a port that is one", () => {
+  const field = Field.root();
+  validateWebhookClient({ service: { name: '', namespace: '', port: 0 } }, field.at('clientConfig'));
+  const place = 'clientConfig.service';
+  assert.deepEqual(
+    field.errors.map((error) => [error.field, error.text]),
+    [
+      [`${place}.name`, 'Required value'],
+      [`${place}.namespace`, 'Required value'],
+      [`${place}.port`, 'Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive'],
+    ],
+  );
+});

@@ -1,7 +1,6 @@
 /**
  * This API server's identity as a Lease in kube-system, for whoever wants to know which servers there are. Upstream: the
- * apiserver lease controller and its garbage collector. Differs: kept only where several servers share a store or storage
- * versions are recorded, and its name tells servers of one host apart.
+ * apiserver lease controller and its garbage collector (APIServerIdentity). Differs: its name tells servers of one host apart.
  */
 import type { Lease } from '../../api/gen/coordination-v1.ts';
 import { Leases } from '../../api/gen/resources.ts';
@@ -25,47 +24,68 @@ export interface ServerIdentity {
 export interface IdentityLease {
   /** Its name: by this other records know the server. */
   readonly name: string;
+  /** Resolves when it stands; that it does not yet is logged, and tried again. */
+  readonly stands: Promise<void>;
   stop(): void;
 }
 
-/** Keeps the lease and removes expired ones of others once an hour. */
-export async function startIdentityLease(
+/** Keeps the lease, and removes expired ones of others now and once an hour. */
+export function startIdentityLease(
   deps: BasePlatform & { readonly objects: ObjectStore },
   identity: ServerIdentity,
-): Promise<IdentityLease> {
+): IdentityLease {
   const { clock, random, crypto, log, objects } = deps;
   const name = `apiserver-${crypto.sha256Hex(`${identity.hostname} ${identity.address}`).slice(0, 26)}`;
-  const holderIdentity = `${name}_${random.uuid()}`;
-  const renew = async (): Promise<void> => {
-    const now = formatMicroTime(clock.nowMs());
-    const wanted: Lease = {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: {
-        name,
-        namespace: 'kube-system',
-        labels: { [IDENTITY_LABEL]: API_SERVER_IDENTITY, 'kubernetes.io/hostname': identity.hostname },
-      },
-      spec: { holderIdentity, leaseDurationSeconds: DURATION_SECONDS, renewTime: now },
-    };
-    await objects.ensure(Leases, wanted);
-    await objects.guaranteedUpdate(Leases, 'kube-system', name, (lease) => ({
-      ...lease,
-      spec: { ...lease.spec, ...wanted.spec },
-    }));
+  const own = leaseOf(name, `${name}_${random.uuid()}`, identity.hostname);
+  let isStopped = false;
+  const tell = (what: string) => (err: unknown) => {
+    if (!isStopped) log.warn(what, { err });
   };
-  const warn = (err: unknown): void => log.warn("cannot renew this server's identity lease", { err });
-  await renew();
+  const renew = (): Promise<void> =>
+    renewLease(objects, own, clock.nowMs()).catch(tell("cannot renew this server's identity lease"));
+  const collect = (): Promise<void> =>
+    removeExpired(objects, clock.nowMs()).catch(tell('cannot remove expired identity leases'));
   const stops = [
-    clock.setTicker(RENEW_MS, () => void renew().catch(warn)),
-    clock.setTicker(DURATION_SECONDS * 1000, () => void removeExpired(objects, clock.nowMs()).catch(warn)),
+    clock.setTicker(RENEW_MS, () => void renew()),
+    clock.setTicker(DURATION_SECONDS * 1000, () => void collect()),
   ];
+  const stands = renew();
+  void collect();
   return {
     name,
+    stands,
     stop() {
+      isStopped = true;
       for (const stop of stops) stop();
     },
   };
+}
+
+function leaseOf(name: string, holderIdentity: string, hostname: string): Lease {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      name,
+      namespace: 'kube-system',
+      labels: { [IDENTITY_LABEL]: API_SERVER_IDENTITY, 'kubernetes.io/hostname': hostname },
+    },
+    spec: { holderIdentity, leaseDurationSeconds: DURATION_SECONDS },
+  };
+}
+
+/** An earlier life's of this server is taken over. */
+async function renewLease(objects: ObjectStore, own: Lease, nowMs: number): Promise<void> {
+  const spec = { ...own.spec, renewTime: formatMicroTime(nowMs) };
+  const { name = '' } = own.metadata;
+  if (objects.get(Leases, 'kube-system', name) === undefined) {
+    const made = await objects.ensure(Leases, { ...own, spec });
+    if (made.spec?.holderIdentity === spec.holderIdentity) return;
+  }
+  await objects.guaranteedUpdate(Leases, 'kube-system', name, (lease) => ({
+    ...lease,
+    spec: { ...lease.spec, ...spec },
+  }));
 }
 
 async function removeExpired(objects: ObjectStore, nowMs: number): Promise<void> {

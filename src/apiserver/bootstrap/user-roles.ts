@@ -61,7 +61,7 @@ export const userRoles: Readonly<Record<string, BootstrapRole>> = {
   },
   'system:public-info-viewer': { rules: rules('get /healthz,/livez,/readyz,/version,/version/') },
   'system:monitoring': {
-    rules: rules('get /healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*'),
+    rules: rules('get /flagz,/healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*,/statusz'),
   },
   admin: { aggregate: `${AGGREGATE}admin` },
   edit: { aggregate: `${AGGREGATE}edit`, labels: { [`${AGGREGATE}admin`]: 'true' } },

@@ -4,7 +4,7 @@ import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
-import { parseAccept } from '../negotiation.ts';
+import { parseAccept } from '../../api/accept.ts';
 import type { NonResourceRoute } from '../non-resource-routes.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { CACHE_CONTROL, objectResponse } from '../responses.ts';

@@ -58,13 +58,12 @@ export async function renewObject(store: GenericStore, request: RenewRequest): P
 }
 
 /** The texts of the renewal that take the places of others. */
-function stampsOf(field: string, old: KubernetesObject, object: KubernetesObject): Stamp[] {
-  const [before, after] = [old, object].map((of) => ({
-    renewed: String((of as { spec?: Fields }).spec?.[field]),
-    time: String(of.metadata.managedFields?.[0]?.time),
-  })) as [Record<'renewed' | 'time', string>, Record<'renewed' | 'time', string>];
-  const stamps = [{ name: field, before: before.renewed, after: after.renewed }];
-  return before.time === after.time ? stamps : [...stamps, { name: 'time', before: before.time, after: after.time }];
+function stampsOf(field: string, old: KubernetesObject & { spec?: Fields }, renewed: typeof old): Stamp[] {
+  const stamps = [{ name: field, before: String(old.spec?.[field]), after: String(renewed.spec?.[field]) }];
+  const [before, after] = [old.metadata.managedFields, renewed.metadata.managedFields];
+  if (before !== after)
+    stamps.push({ name: 'time', before: String(before?.[0]?.time), after: String(after?.[0]?.time) });
+  return stamps;
 }
 
 /** The new time, when it is all that differs; undefined: it is not. */

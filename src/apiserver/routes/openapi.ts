@@ -4,7 +4,7 @@ import { noSuchPath, notAcceptable } from '../../api/status-error.ts';
 import type { ApiHeaders, ApiResponse } from '../../api/transport.ts';
 import type { Aggregator } from '../aggregation/aggregator.ts';
 import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
-import { parseAccept } from '../negotiation.ts';
+import { parseAccept } from '../../api/accept.ts';
 import type { NonResourceRoute } from '../non-resource-routes.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { CACHE_CONTROL } from '../responses.ts';

@@ -1,6 +1,9 @@
-/** `/version`, `/metrics` and `/`, the list of paths. */
+/** `/version`, `/metrics`, `/statusz` and `/`, the list of paths. */
 import type { Info } from '../../api/gen/version.ts';
 import { KUBERNETES_VERSION, VERSION } from '../../base/version.ts';
+import { notAcceptable } from '../../api/status-error.ts';
+import { statusz } from '../../component-helpers/statusz.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { NonResourceRoute, RouteTable } from '../non-resource-routes.ts';
 import { objectResponse, textResponse } from '../responses.ts';
@@ -30,6 +33,7 @@ export function versionInfo(build: { readonly compiler?: string; readonly platfo
 export interface ServerInfoDeps {
   readonly version: Info;
   readonly metrics: Metrics;
+  readonly clock: Clock;
   /** Metrics of the server's own, as Prometheus text. */
   readonly ownMetrics: () => Promise<string>;
   readonly routes: RouteTable;
@@ -40,6 +44,9 @@ export interface ServerInfoDeps {
 /** The routes. */
 export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
   exposeBuild(deps);
+  const startedMs = deps.clock.nowMs();
+  const paths = (): string[] =>
+    [...new Set([...deps.routes.paths().filter((path) => path !== '/'), ...deps.groupVersionPaths()])].sort();
   return [
     { path: '/version', serve: (scope) => objectResponse(scope.request, { object: deps.version }) },
     {
@@ -50,14 +57,15 @@ export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
       },
     },
     {
-      path: '/',
-      serve: (scope) => {
-        const paths = [
-          ...new Set([...deps.routes.paths().filter((path) => path !== '/'), ...deps.groupVersionPaths()]),
-        ].sort();
-        return objectResponse(scope.request, { object: { paths } });
+      path: '/statusz',
+      serve({ request }) {
+        const page = { component: 'kube-apiserver', startedMs, nowMs: deps.clock.nowMs(), paths: paths() };
+        const { status, body, contentType } = statusz(request.headers['accept'], page);
+        if (status === 406) throw notAcceptable(body);
+        return textResponse(status, body, { 'content-type': contentType });
       },
     },
+    { path: '/', serve: (scope) => objectResponse(scope.request, { object: { paths: paths() } }) },
   ];
 }
 

@@ -4,18 +4,20 @@ import type { Clock } from '../../platform/clock.ts';
 import { FlushRounds, type RoundMember } from './flush-rounds.ts';
 import { FrameSink } from './watch-sinks.ts';
 
-/** A clock that stands still between turns, moves by `turnMs` from each yield to the next, and holds its timers. */
+/** A clock that moves by `othersMs` before each turn and by `turnMs` from each yield to the next, and holds its timers. */
 function createTurnClock(): {
   clock: Clock;
   turn: () => Promise<void>;
   timers: Map<number, () => void>;
   turnMs: number;
+  othersMs: number;
 } {
   let nowMs = 1000;
   const yields: (() => void)[] = [];
   const timers = new Map<number, () => void>();
   const control = {
     turnMs: 0,
+    othersMs: 0,
     timers,
     clock: {
       monotonicMs: () => nowMs,
@@ -28,6 +30,7 @@ function createTurnClock(): {
     /** Lets everything that yielded go on, one after the other. */
     async turn() {
       await settle();
+      nowMs += control.othersMs;
       for (const [index, resume] of yields.splice(0).entries()) {
         if (index > 0) nowMs += control.turnMs;
         resume();
@@ -83,6 +86,43 @@ test('after a round there is a pause as long as it took, and all that came meanw
   for (const fire of control.timers.values()) fire();
   await control.turn();
   assert.deepEqual(written, ['a 34', 'b 3']);
+});
+
+test('many are written some at a time; what changes between goes out with those whose turn is yet to come', async () => {
+  const control = createTurnClock();
+  const rounds = new FlushRounds(control.clock);
+  const written: string[] = [];
+  const members = Array.from({ length: 100 }, (_, index) => createMember(rounds, written, `${index}`));
+  for (const member of members) member.give('1');
+  control.turnMs = 4;
+  const perTurn: number[] = [];
+  await settle();
+  while (written.length < 100) {
+    perTurn.push(written.length);
+    if (perTurn.length === 2) members.at(-1)!.give('2');
+    await control.turn();
+  }
+  assert.deepEqual(perTurn, [32, 64, 96], 'others have their turn after each 32');
+  assert.deepEqual([written[0], written[98], written[99]], ['0 1', '98 1', '99 12']);
+  members[0]!.give('3');
+  await control.turn();
+  assert.deepEqual([...control.timers.keys()], [16], 'the pause is as long as all of the writing');
+});
+
+test('while others take long, as many are written at once as take as long', async () => {
+  const control = createTurnClock();
+  const rounds = new FlushRounds(control.clock);
+  const written: string[] = [];
+  const members = Array.from({ length: 400 }, (_, index) => createMember(rounds, written, `${index}`));
+  for (const member of members) member.give('1');
+  [control.turnMs, control.othersMs] = [1, 5];
+  const perTurn: number[] = [];
+  await settle();
+  for (let count = 0; count < written.length; await control.turn()) {
+    perTurn.push(written.length - count);
+    count = written.length;
+  }
+  assert.deepEqual(perTurn, [32, 160, 208]);
 });
 
 test('a reader that takes nothing is cut off with what waits for it; one that got much at once is not', async () => {

@@ -1,8 +1,10 @@
 /**
- * When network watches write. Everything that came for them is written in rounds, all watches in one go, and after a round
- * there is a pause as long as the round took: so writing takes half of the time at most, and what changes meanwhile goes
- * out together. A write costs about the same however much it carries, so many watchers of many changes cost a fraction;
- * where rounds are short there is no pause. Upstream has a goroutine per watch, and writes each event.
+ * When network watches write. Everything that came for them is written in rounds, and after a round there is a pause as
+ * long as the writing took: that takes half of the time at most, and what changes meanwhile goes out together. A write
+ * costs about the same however much it carries, so many watchers of many changes cost a fraction; where rounds are short
+ * there is no pause. Nor do many watchers keep everybody else waiting for a whole round: after some of them requests
+ * have their turn, which bring the changes that the rest of the round takes along. Upstream has a goroutine per watch,
+ * and writes each event.
  *
  * Invariants: a member is in at most one round at a time, and its frames go out in the order they came.
  */
@@ -13,10 +15,18 @@ const minPauseMs = 1;
 /** However long a round takes, others get what changed after so long. */
 const maxPauseMs = 50;
 
+/** So many are written at once, or as many as take as long as others just had: these cannot hold up the writing either. */
+const leastAtOnce = 32;
+/** What takes less counts as so much. */
+const leastWritingMs = 1;
+
+/** Makes one piece of several frames. */
+type Join = (frames: readonly Uint8Array[]) => Uint8Array;
+
 /** Has something to write. */
 export interface RoundMember {
-  /** Writes all it has at once; `join` makes one piece of several. */
-  flush(join: (frames: readonly Uint8Array[]) => Uint8Array): void;
+  /** Writes all it has at once, joined. */
+  flush(join: Join): void;
 }
 
 /** The rounds of one server. */
@@ -25,7 +35,7 @@ export class FlushRounds {
   #members: RoundMember[] = [];
   /** A round is to come, or under way. */
   #isScheduled = false;
-  #lastTookMs = 0;
+  #pauseMs = 0;
   #lastEndMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
@@ -40,31 +50,42 @@ export class FlushRounds {
 
   #schedule(): void {
     this.#isScheduled = true;
-    const pauseMs = Math.min(maxPauseMs, this.#lastTookMs) - (this.#clock.monotonicMs() - this.#lastEndMs);
+    const pauseMs = this.#pauseMs - (this.#clock.monotonicMs() - this.#lastEndMs);
     // The first round begins when the change that asks for it has reached all watches.
-    if (pauseMs < minPauseMs) queueMicrotask(() => this.#round());
-    else this.#clock.setTimer(pauseMs, () => this.#round());
+    if (pauseMs < minPauseMs) queueMicrotask(() => void this.#round());
+    else this.#clock.setTimer(pauseMs, () => void this.#round());
   }
 
-  #round(): void {
+  async #round(): Promise<void> {
     const members = this.#members;
     this.#members = [];
     const join = sharedJoin();
-    // What is written goes to the connections at the end of the turn: between these two looks at the clock.
-    let startMs = 0;
-    const began = this.#clock.yield().then(() => (startMs = this.#clock.monotonicMs()));
+    let writingMs = 0;
+    for (let at = 0, count = leastAtOnce; at < members.length;) {
+      const { othersMs, tookMs } = await this.#write(members.slice(at, at + count), join);
+      writingMs += tookMs;
+      at += count;
+      count = Math.max(leastAtOnce, Math.ceil((count * othersMs) / Math.max(tookMs, leastWritingMs)));
+    }
+    this.#lastEndMs = this.#clock.monotonicMs();
+    this.#pauseMs = Math.min(maxPauseMs, writingMs);
+    this.#isScheduled = false;
+    if (this.#members.length > 0) this.#schedule();
+  }
+
+  /** What is written goes to the connections at the end of the turn, after what others do in it: two looks at the clock tell. */
+  async #write(members: readonly RoundMember[], join: Join): Promise<{ othersMs: number; tookMs: number }> {
+    const askedMs = this.#clock.monotonicMs();
+    const began = this.#clock.yield().then(() => this.#clock.monotonicMs());
     for (const member of members) member.flush(join);
-    void Promise.all([began, this.#clock.yield()]).then(() => {
-      this.#lastEndMs = this.#clock.monotonicMs();
-      this.#lastTookMs = this.#lastEndMs - startMs;
-      this.#isScheduled = false;
-      if (this.#members.length > 0) this.#schedule();
-    });
+    await this.#clock.yield();
+    const startMs = await began;
+    return { othersMs: startMs - askedMs, tookMs: this.#clock.monotonicMs() - startMs };
   }
 }
 
 /** Joins frames; members that have the same ones, as most have, get the same bytes. */
-function sharedJoin(): (frames: readonly Uint8Array[]) => Uint8Array {
+function sharedJoin(): Join {
   const known = new Map<Uint8Array, { readonly frames: readonly Uint8Array[]; readonly joined: Uint8Array }>();
   return (frames) => {
     const [first] = frames;

@@ -60,8 +60,11 @@ test('an object of which only times are others is stamped, not encoded, and read
   const cell = new RevisionCell('/a', 7, encodeStored(lease('no', '10:00')));
   const bytes = stamped(cell)!;
   assert.deepEqual(bytes, encodeStored(lease('no', '10:10')));
-  assert.equal(new RevisionCell('/a', 8, bytes).isDecoded, true);
-  assert.deepEqual(cell.ownBytes, encodeStored(lease('no', '10:00')));
+  const next = new RevisionCell('/a', 8, bytes);
+  assert.equal(next.isDecoded, true);
+  const again = restampStored(next, [{ ...stamp, before: '10:10', after: '10:20' }], lease('no', '10:20'));
+  assert.deepEqual(again, encodeStored(lease('no', '10:20')));
+  assert.deepEqual(cell.own?.bytes, encodeStored(lease('no', '10:00')));
 
   assert.equal(stamped(cell, { ...stamp, after: 'later than that' }), undefined);
   assert.equal(stamped(cell, { ...stamp, before: '09:00' }), undefined);

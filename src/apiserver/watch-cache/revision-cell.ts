@@ -21,7 +21,17 @@ const headLimit = 512;
  * What bytes made here say, until their cell is made: a store in this process delivers the very bytes it was given, and
  * nobody decodes them. Not longer, for the store keeps the bytes of every revision for minutes.
  */
-const encoded = new WeakMap<Uint8Array, KubernetesObject>();
+const encoded = new WeakMap<Uint8Array, Encoded>();
+
+interface Encoded {
+  readonly object: KubernetesObject;
+  readonly places: Places;
+}
+
+/** Where in the bytes texts stand that were stamped: those of the next revision stand there too. */
+type Places = Readonly<Record<string, number>>;
+
+const NO_PLACES: Places = {};
 
 /**
  * How small values go, many at about the age of their neighbours. `renewed`: the next revision is seconds away.
@@ -39,7 +49,7 @@ const arenas: Readonly<Record<ShortLife, ByteArena>> = { renewed: new ByteArena(
 export function encodeStored(object: KubernetesObject, life?: ShortLife): Uint8Array {
   const text = textOf(object);
   const bytes = life === undefined ? inOwnMemory(text) : arenas[life].encode(text);
-  if (life !== 'expiring') encoded.set(bytes, object);
+  if (life !== 'expiring') encoded.set(bytes, { object, places: NO_PLACES });
   return bytes;
 }
 
@@ -59,22 +69,27 @@ export function restampStored(
   stamps: readonly Stamp[],
   object: KubernetesObject,
 ): Uint8Array | undefined {
-  const old = cell.ownBytes;
-  if (old === undefined) return undefined;
-  const places = stamps.map((stamp) => placeOf(old, stamp));
-  if (places.includes(undefined)) return undefined;
-  const bytes = arenas.renewed.copy(old);
-  for (const [at, { after }] of stamps.entries()) bytes.write(after, places[at]!, 'latin1');
-  encoded.set(bytes, object);
+  const { own } = cell;
+  if (own === undefined) return undefined;
+  let { places } = own;
+  for (const stamp of stamps) {
+    if (stamp.after.length !== stamp.before.length) return undefined;
+    if (places[stamp.name] !== undefined) continue;
+    const place = placeOf(own.bytes, stamp);
+    if (place === undefined) return undefined;
+    places = { ...places, [stamp.name]: place };
+  }
+  const bytes = arenas.renewed.copy(own.bytes);
+  for (const { name, after } of stamps) bytes.write(after, places[name]!, 'latin1');
+  encoded.set(bytes, { object, places });
   return bytes;
 }
 
-function placeOf(bytes: Buffer, { name, before, after }: Stamp): number | undefined {
+function placeOf(bytes: Buffer, { name, before }: Stamp): number | undefined {
   const text = `"${name}":"${before}"`;
   const at = bytes.indexOf(text, 0, 'latin1');
   // Elsewhere (a label of that name) it may stand as well: which of them changes, only the encoder knows.
-  if (at < 0 || after.length !== before.length || bytes.indexOf(text, at + 1, 'latin1') >= 0) return undefined;
-  return at + text.length - 1 - before.length;
+  return at < 0 || bytes.indexOf(text, at + 1, 'latin1') >= 0 ? undefined : at + text.length - 1 - before.length;
 }
 
 function inOwnMemory(text: string): Buffer {
@@ -158,8 +173,8 @@ export class RevisionCell {
   #object: KubernetesObject | undefined;
   /** The object while nobody has asked for it lately: it is there as long as somebody else holds it. */
   #resting: WeakRef<KubernetesObject> | undefined;
-  /** The value is what `encodeStored` made of the object. */
-  readonly #isOwn: boolean;
+  /** Of a value that `encodeStored` made of the object, or might have. */
+  readonly #places: Places | undefined;
   /** Names and what was made: a list, for nearly always there is one. */
   #views: readonly unknown[] | undefined;
 
@@ -169,16 +184,17 @@ export class RevisionCell {
     this.key = key;
     this.revision = revision;
     this.#value = asBuffer(value);
-    const object = encoded.get(value);
-    this.#isOwn = object !== undefined;
-    if (object === undefined) return;
+    const made = encoded.get(value);
+    this.#places = made?.places;
+    if (made === undefined) return;
     encoded.delete(value);
-    this.#object = withResourceVersion(object, revision);
+    this.#object = withResourceVersion(made.object, revision);
   }
 
   /** The stored bytes, as long as they are in memory, when this process has made them. */
-  get ownBytes(): Buffer | undefined {
-    return this.#isOwn ? this.#value : undefined;
+  get own(): { readonly bytes: Buffer; readonly places: Places } | undefined {
+    if (this.#value === undefined || this.#places === undefined) return undefined;
+    return { bytes: this.#value, places: this.#places };
   }
 
   /** JSON text with the resourceVersion. From the first call on it replaces the stored bytes in memory. */

@@ -80,6 +80,7 @@ async function openMainServer(
       access: access(config),
       debuggingHandlers: config.enableDebuggingHandlers,
       systemLogs: config.enableSystemLogHandler,
+      systemLogQuery: config.enableSystemLogQuery,
       streamIdleTimeoutMs: parseDurationMs(config.streamingConnectionIdleTimeout) ?? 0,
     },
     node,

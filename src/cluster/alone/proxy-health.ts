@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { HttpHandler, HttpResponse, HttpServer } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ServiceProxy } from '../../proxy/service-proxy.ts';
+import { serveStatusz } from './serve-statusz.ts';
 
 /** `host:port` of each; absent: not served. */
 export interface ProxyHealthOptions {
@@ -24,7 +25,9 @@ export async function serveProxyHealth(
   { healthAddress, metricsAddress, hardFail, mode }: ProxyHealthOptions,
 ): Promise<{ close(): Promise<void> }> {
   const { log, metrics } = platform;
-  const metricsHandler: HttpHandler = async ({ path }) => {
+  const statusz = serveStatusz(platform.clock, 'kube-proxy', ['/healthz', '/metrics', '/proxyMode']);
+  const metricsHandler: HttpHandler = async ({ path, headers }) => {
+    if (path === '/statusz') return statusz(headers['accept']);
     if (path === '/metrics') return answer(200, 'text/plain; version=0.0.4; charset=utf-8', await metrics.expose());
     if (path === '/proxyMode') return answer(200, 'text/plain; charset=utf-8', mode);
     return path === '/healthz' ? answer(200, 'text/plain; charset=utf-8', 'ok') : notFound();

@@ -10,6 +10,7 @@ import type { ControllersConfig } from '../../controllers/controller.ts';
 import { runControllers } from '../../controllers/list.ts';
 import type { HttpHandler, HttpResponse } from '../../platform/http.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
+import { serveStatusz } from './serve-statusz.ts';
 
 /** What they run on. */
 export interface StandaloneControllersDeps {
@@ -34,7 +35,7 @@ export interface StandaloneControllers {
   run(signal: AbortSignal): Promise<'stopped' | 'leadership lost'>;
   /** Whether this instance works at this moment. */
   leads(): boolean;
-  /** Serves /healthz, /livez, /readyz and /metrics. */
+  /** Serves /healthz, /livez, /readyz, /metrics and /statusz. */
   readonly http: HttpHandler;
 }
 
@@ -56,7 +57,7 @@ export function createStandaloneControllers(
   };
   return {
     leads: () => leading,
-    http: createHandler(platform.metrics),
+    http: createHandler(platform),
     async run(signal) {
       const { leaderElection } = config;
       if (leaderElection === undefined) await lead(signal);
@@ -92,9 +93,11 @@ async function runAll(
   );
 }
 
-function createHandler(metrics: BasePlatform['metrics']): HttpHandler {
-  return async ({ method, path }) => {
+function createHandler({ metrics, clock }: Pick<BasePlatform, 'metrics' | 'clock'>): HttpHandler {
+  const statusz = serveStatusz(clock, 'kube-controller-manager', ['/healthz', '/livez', '/metrics', '/readyz']);
+  return async ({ method, path, headers }) => {
     if (method !== 'GET' && method !== 'HEAD') return text(405, 'method not allowed');
+    if (path === '/statusz') return statusz(headers['accept']);
     if (['/healthz', '/livez', '/readyz'].includes(path)) return text(200, 'ok');
     return path === '/metrics' ? text(200, await metrics.expose()) : text(404, '404 page not found');
   };

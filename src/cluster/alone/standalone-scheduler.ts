@@ -13,6 +13,7 @@ import type { LeaderElectionSettings } from '../../scheduler/config/read-config.
 import type { SchedulerConfig } from '../../scheduler/config/scheduler-config.ts';
 import type { Extender } from '../../scheduler/extenders/extender.ts';
 import { createScheduler } from '../../scheduler/scheduler.ts';
+import { serveStatusz } from './serve-statusz.ts';
 
 /** What it runs on. */
 export interface StandaloneSchedulerDeps {
@@ -35,7 +36,7 @@ export interface StandaloneScheduler {
   run(signal: AbortSignal): Promise<'stopped' | 'leadership lost'>;
   /** Whether this instance schedules at this moment. */
   leads(): boolean;
-  /** Serves /healthz, /livez, /readyz, /metrics and /why/NAMESPACE/NAME. */
+  /** Serves /healthz, /livez, /readyz, /metrics, /statusz and /why/NAMESPACE/NAME. */
   readonly http: HttpHandler;
 }
 
@@ -78,7 +79,7 @@ export function createStandaloneScheduler(
     config.leaderElection;
   return {
     leads: () => running.why !== undefined,
-    http: createHandler({ metrics, why: () => running.why }),
+    http: createHandler({ metrics, clock, why: () => running.why }),
     async run(signal) {
       if (leaderElect)
         await runLeaderElection(
@@ -102,13 +103,13 @@ export function createStandaloneScheduler(
 
 function createHandler({
   metrics,
+  clock,
   why,
-}: {
-  metrics: BasePlatform['metrics'];
-  why: () => ExplainPod | undefined;
-}): HttpHandler {
-  return async ({ method, path }) => {
+}: Pick<BasePlatform, 'metrics' | 'clock'> & { readonly why: () => ExplainPod | undefined }): HttpHandler {
+  const statusz = serveStatusz(clock, 'kube-scheduler', ['/healthz', '/livez', '/metrics', '/readyz', '/why']);
+  return async ({ method, path, headers }) => {
     if (method !== 'GET' && method !== 'HEAD') return text(405, 'method not allowed');
+    if (path === '/statusz') return statusz(headers['accept']);
     if (['/healthz', '/livez', '/readyz'].includes(path)) return text(200, 'ok');
     if (path === '/metrics') return text(200, await metrics.expose());
     const [, namespace, name] = /^\/why\/([^/]+)\/([^/]+)$/.exec(path) ?? [];

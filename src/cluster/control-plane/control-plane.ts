@@ -297,13 +297,15 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
-      const records = { ...storage, clock };
-      if (store.latestRevision === undefined && !recordsStorageVersions(records)) return;
+      if (deps.settings?.identityLease === false) return;
       const { hostname } = await platform.host.info();
       const address = `${advertised.ip}:${advertised.port}`;
-      const lease = await startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
+      const lease = startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
       stopIdentity = lease.stop;
-      if (recordsStorageVersions(records)) await publishStorageVersions(records, lease.name);
+      const records = { ...storage, clock };
+      if (!recordsStorageVersions(records)) return;
+      await lease.stands;
+      await publishStorageVersions(records, lease.name);
     },
     async serve(options, listen = platform.listenHttp) {
       const handler = createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform);

@@ -10,6 +10,8 @@ export interface ServerSettings extends Partial<LimitOptions> {
   readonly servesJoin?: boolean;
   /** False: no default storage class, as nobody may be there who provisions. */
   readonly localPathClass?: boolean;
+  /** False: no lease names the server. */
+  readonly identityLease?: boolean;
   /** Of requests whatever they ask for, and of the end. */
   readonly http?: HttpOptions;
   /** The host in URLs told to others; default: the address. */

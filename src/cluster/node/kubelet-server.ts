@@ -26,6 +26,8 @@ export interface KubeletServerDeps {
   readonly streamIdleTimeoutMs?: number;
   /** False: the node's own logs are not served. Default true. */
   readonly systemLogs?: boolean;
+  /** Logs of the node's services are served. Default false. */
+  readonly systemLogQuery?: boolean;
 }
 
 const FOUR_HOURS_MS = 4 * 3_600_000;
@@ -64,6 +66,7 @@ function kubeletHandler(
     config,
     debuggingHandlers,
     systemLogs = true,
+    systemLogQuery = false,
     streamIdleTimeoutMs = FOUR_HOURS_MS,
   }: Omit<KubeletServerDeps, 'tls' | 'client'>,
   parts: { node: ClusterNode; auth: KubeletAuth; removes: boolean },
@@ -79,7 +82,7 @@ function kubeletHandler(
     platform,
     streamIdleTimeoutMs,
     ...(debuggingHandlers === undefined ? {} : { debuggingHandlers }),
-    ...(systemLogs ? { systemLogDirectory: SYSTEM_LOGS } : {}),
+    ...(systemLogs ? { systemLogDirectory: SYSTEM_LOGS, systemLogQuery } : {}),
     stats: parts.node.stats,
     probeMetrics: async () =>
       (await platform.metrics.expose())

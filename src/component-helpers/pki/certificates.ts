@@ -1,11 +1,21 @@
 /**
  * X.509 work: authorities, certificates, certificate requests. ECDSA P-256 throughout. Certificates are backdated by
- * five minutes against skewed clocks. The library is loaded at the first call: a start that finds its certificates on
- * disk never pays for it. Upstream: client-go util/cert and kubeadm's pkiutil.
+ * five minutes against skewed clocks. The library reads the requests of others, whatever their keys and names are, and is
+ * loaded for the first of them. Upstream: client-go util/cert and kubeadm's pkiutil.
  */
-import { dateOf } from '../../api/time.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Random } from '../../platform/random.ts';
+import { derBytes, derContent, derElements, TAG } from './der.ts';
+import { readIssuer } from './read-certificate.ts';
+import {
+  authorityExtensions,
+  certificate,
+  certificateRequest,
+  leafExtensions,
+  nameOf,
+  type CertificateNames,
+  type Signer,
+} from './write-certificate.ts';
 
 const BACKDATE_MS = 5 * 60_000;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -25,11 +35,7 @@ export interface KeyPairPem {
 }
 
 /** What a certificate says. */
-export interface CertificateRequestSpec {
-  readonly commonName: string;
-  readonly organizations?: readonly string[];
-  readonly dnsNames?: readonly string[];
-  readonly ipAddresses?: readonly string[];
+export interface CertificateRequestSpec extends CertificateNames {
   readonly usages: readonly ('server' | 'client')[];
   readonly validityMs: number;
 }
@@ -59,26 +65,24 @@ export async function createAuthority(
   commonName: string,
   validityMs: number,
 ): Promise<KeyPairPem> {
-  const x509 = await library(deps.crypto);
-  const keys = await newKeys(deps.crypto);
+  const { crypto, random } = deps;
+  const keys = await newKeys(crypto);
+  const publicKey = await exportPublicKey(crypto, keys.publicKey);
   const now = deps.nowMs();
-  const cert = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serial(deps.random),
-    name: nameOf(commonName, []),
-    notBefore: dateOf(now - BACKDATE_MS),
-    notAfter: dateOf(now + validityMs),
-    signingAlgorithm: ALGORITHM,
-    keys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(
-        x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment,
-        true,
-      ),
-      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
-  });
-  return { certPem: `${cert.toString('pem')}\n`, keyPem: await exportKey(deps.crypto, keys.privateKey) };
+  const name = nameOf({ commonName });
+  const der = await certificate(
+    {
+      serial: serial(random),
+      issuer: name,
+      subject: name,
+      notBeforeMs: now - BACKDATE_MS,
+      notAfterMs: now + validityMs,
+      publicKey,
+      extensions: authorityExtensions(keyId(crypto, publicKey)),
+    },
+    signerOf(crypto, keys.privateKey),
+  );
+  return { certPem: pemText('CERTIFICATE', der), keyPem: await exportKey(crypto, keys.privateKey) };
 }
 
 /** Makes a key pair and a certificate for it, signed by `authority`. */
@@ -88,34 +92,25 @@ export async function issueCertificate(
   spec: CertificateRequestSpec,
 ): Promise<KeyPairPem> {
   const keys = await newKeys(deps.crypto);
-  const certPem = await sign(deps, authority, { ...spec, publicKey: keys.publicKey });
+  const certPem = await sign(deps, authority, {
+    ...spec,
+    publicKey: await exportPublicKey(deps.crypto, keys.publicKey),
+  });
   return { certPem, keyPem: await exportKey(deps.crypto, keys.privateKey) };
 }
 
 /** Makes a new key and a PEM request for a certificate with these names. */
 export async function createRequest(
   { crypto }: Pick<CertificateDeps, 'crypto'>,
-  spec: Pick<CertificateRequestSpec, 'commonName' | 'organizations' | 'dnsNames' | 'ipAddresses'>,
+  names: CertificateNames,
 ): Promise<{ readonly requestPem: string; readonly keyPem: string }> {
-  const x509 = await library(crypto);
   const keys = await newKeys(crypto);
-  const alternative = alternativeNames(spec);
-  const request = await x509.Pkcs10CertificateRequestGenerator.create({
-    name: nameOf(spec.commonName, spec.organizations ?? []),
-    keys,
-    signingAlgorithm: ALGORITHM,
-    extensions: alternative.length > 0 ? [new x509.SubjectAlternativeNameExtension(alternative)] : [],
-  });
-  return { requestPem: `${request.toString('pem')}\n`, keyPem: await exportKey(crypto, keys.privateKey) };
-}
-
-function alternativeNames(
-  spec: Pick<CertificateRequestSpec, 'dnsNames' | 'ipAddresses'>,
-): { readonly type: 'dns' | 'ip'; readonly value: string }[] {
-  return [
-    ...(spec.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
-    ...(spec.ipAddresses ?? []).map((value) => ({ type: 'ip' as const, value })),
-  ];
+  const publicKey = await exportPublicKey(crypto, keys.publicKey);
+  const der = await certificateRequest({ names, publicKey }, signerOf(crypto, keys.privateKey));
+  return {
+    requestPem: pemText('CERTIFICATE REQUEST', der),
+    keyPem: await exportKey(crypto, keys.privateKey),
+  };
 }
 
 /** Signs a PEM certificate request with exactly `spec` (subject and names from the request are the caller's to copy). */
@@ -126,10 +121,7 @@ export async function signRequest(
 ): Promise<string> {
   const x509 = await library(deps.crypto);
   const csr = new x509.Pkcs10CertificateRequest(request.pem);
-  return sign(deps, authority, {
-    ...request.spec,
-    publicKey: (await csr.publicKey.export(deps.crypto.webcrypto as never)) as never,
-  });
+  return sign(deps, authority, { ...request.spec, publicKey: new Uint8Array(csr.publicKey.rawData) });
 }
 
 /** Reads a PEM certificate request and checks its signature. Throws when it is none or the signature is wrong. */
@@ -154,42 +146,40 @@ export async function parseRequest(crypto: CryptoPort, pem: string): Promise<Par
 async function sign(
   deps: CertificateDeps,
   authority: KeyPairPem,
-  spec: CertificateRequestSpec & { publicKey: CryptoKey },
+  spec: CertificateRequestSpec & { readonly publicKey: Uint8Array },
 ): Promise<string> {
-  const x509 = await library(deps.crypto);
-  const issuer = new x509.X509Certificate(authority.certPem);
+  const { crypto, random } = deps;
+  const issuer = readIssuer(authority.certPem);
   const now = deps.nowMs();
-  const alternative = alternativeNames(spec);
-  const cert = await x509.X509CertificateGenerator.create({
-    serialNumber: serial(deps.random),
-    subject: nameOf(spec.commonName, spec.organizations ?? []),
-    issuer: issuer.subject,
-    notBefore: dateOf(now - BACKDATE_MS),
-    notAfter: dateOf(Math.min(now + spec.validityMs, issuer.notAfter.getTime())),
-    signingAlgorithm: ALGORITHM,
-    publicKey: spec.publicKey,
-    signingKey: await importKey(deps.crypto, authority.keyPem),
-    extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment, true),
-      new x509.ExtendedKeyUsageExtension(
-        spec.usages.map((u) => (u === 'server' ? '1.3.6.1.5.5.7.3.1' : '1.3.6.1.5.5.7.3.2')),
-      ),
-      await x509.AuthorityKeyIdentifierExtension.create(issuer),
-      ...(alternative.length > 0 ? [new x509.SubjectAlternativeNameExtension(alternative)] : []),
-    ],
-  });
-  return `${cert.toString('pem')}\n`;
+  const der = await certificate(
+    {
+      serial: serial(random),
+      issuer: issuer.subject,
+      subject: nameOf(spec),
+      notBeforeMs: now - BACKDATE_MS,
+      notAfterMs: Math.min(now + spec.validityMs, issuer.notAfterMs),
+      publicKey: spec.publicKey,
+      extensions: leafExtensions(spec, spec.usages, issuer.keyId),
+    },
+    signerOf(crypto, await importKey(crypto, authority.keyPem)),
+  );
+  return pemText('CERTIFICATE', der);
 }
 
-function nameOf(commonName: string, organizations: readonly string[]): Record<string, string[]>[] {
-  return [...organizations.map((o) => ({ O: [o] })), { CN: [commonName] }];
+function signerOf({ webcrypto }: CryptoPort, key: CryptoKey): Signer {
+  return async (bytes) => new Uint8Array(await webcrypto.subtle.sign(ALGORITHM, key, bytes as Uint8Array<ArrayBuffer>));
 }
 
-function serial(random: Random): string {
+/** Of a public key's bits the first 160 of their SHA-256 (RFC 7093). */
+function keyId(crypto: CryptoPort, publicKey: Uint8Array): Uint8Array {
+  const bits = derBytes(derContent(derElements(publicKey)[0], TAG.sequence)[1], TAG.bitString).subarray(1);
+  return Buffer.from(crypto.sha256Hex(bits).slice(0, 40), 'hex');
+}
+
+function serial(random: Random): Uint8Array {
   const bytes = random.bytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
-  return Buffer.from(bytes).toString('hex');
+  return bytes;
 }
 
 async function newKeys(crypto: CryptoPort): Promise<CryptoKeyPair> {
@@ -197,9 +187,20 @@ async function newKeys(crypto: CryptoPort): Promise<CryptoKeyPair> {
 }
 
 async function exportKey(crypto: CryptoPort, key: CryptoKey): Promise<string> {
-  const der = Buffer.from(await crypto.webcrypto.subtle.exportKey('pkcs8', key)).toString('base64');
-  const lines = der.match(/.{1,64}/g) ?? [];
-  return `-----BEGIN PRIVATE KEY-----\n${lines.join('\n')}\n-----END PRIVATE KEY-----\n`;
+  return pemText('PRIVATE KEY', new Uint8Array(await crypto.webcrypto.subtle.exportKey('pkcs8', key)));
+}
+
+async function exportPublicKey(crypto: CryptoPort, key: CryptoKey): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.webcrypto.subtle.exportKey('spki', key));
+}
+
+/** DER as text, in lines of 64 characters. */
+export function pemText(label: string, der: Uint8Array): string {
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? [];
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 
 function importKey(crypto: CryptoPort, pem: string): Promise<CryptoKey> {

@@ -1,11 +1,10 @@
 /**
  * The certificates and keys of one control plane on disk: made at the first start, reused while they fit and have more
  * than a third of their life left, made anew otherwise (never the authority or the token key, which others trust).
- * A stamp beside them records what each was made for, so that a later start reads files only and loads no certificate
- * library. File names are kubeadm's. Keys are 0600.
+ * A stamp beside them records what each was made for, so that a later start reads files only. File names are kubeadm's. Keys are 0600.
  */
 import type { Files } from '../../platform/files.ts';
-import type { CertificateDeps, CertificateRequestSpec, KeyPairPem } from './certificates.ts';
+import { pemText, type CertificateDeps, type CertificateRequestSpec, type KeyPairPem } from './certificates.ts';
 import { authority, closePkiFolder, leafCertificate, openPkiFolder, type PkiFolder, writeLater } from './pki-folder.ts';
 
 const LEAF_MS = 365 * 86_400_000;
@@ -101,15 +100,7 @@ export async function createTokenKey({
     privateKey: never;
   };
   return {
-    privateKeyPem: pem('PRIVATE KEY', await subtle.exportKey('pkcs8', pair.privateKey)),
-    publicKeyPem: pem('PUBLIC KEY', await subtle.exportKey('spki', pair.publicKey)),
+    privateKeyPem: pemText('PRIVATE KEY', new Uint8Array(await subtle.exportKey('pkcs8', pair.privateKey))),
+    publicKeyPem: pemText('PUBLIC KEY', new Uint8Array(await subtle.exportKey('spki', pair.publicKey))),
   };
-}
-
-function pem(label: string, der: ArrayBuffer): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }

@@ -22,12 +22,48 @@ export interface CertificateFacts {
 }
 
 const COMMON_NAME = '2.5.4.3';
+const SUBJECT_KEY_ID = '2.5.29.14';
 const ALTERNATIVE_NAMES = '2.5.29.17';
 /** Tags within a certificate. */
 const [VERSION, EXTENSIONS, IP_ADDRESS] = [0xa0, 0xa3, 0x87];
 
+/** What a certificate that signs others passes on to them. */
+export interface IssuerFacts {
+  /** DER. */
+  readonly subject: Uint8Array;
+  readonly notAfterMs: number;
+  /** Absent: it names none. */
+  readonly keyId?: Uint8Array;
+}
+
 /** Reads the first certificate of a PEM text. Throws when there is none. */
 export function readCertificate({ crypto }: { readonly crypto: CryptoPort }, certPem: string): CertificateFacts {
+  const { notBeforeMs, notAfterMs, subject, publicKey, extensions } = partsOf(certPem);
+  return {
+    notBeforeMs,
+    notAfterMs,
+    commonName: commonNameOf(subject),
+    ipAddresses: ipAddressesOf(extensions),
+    publicKeyHash: crypto.sha256Hex(publicKey.whole),
+  };
+}
+
+/** Reads the first certificate of a PEM text, as an authority. Throws when there is none. */
+export function readIssuer(certPem: string): IssuerFacts {
+  const { notAfterMs, subject, extensions } = partsOf(certPem);
+  const value = extensionOf(extensions, SUBJECT_KEY_ID);
+  return { subject: subject.whole, notAfterMs, ...(value && { keyId: derBytes(value, TAG.octetString) }) };
+}
+
+interface Parts {
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+  readonly subject: DerElement;
+  readonly publicKey: DerElement;
+  readonly extensions: DerElement | undefined;
+}
+
+function partsOf(certPem: string): Parts {
   const [certificate, ...trailing] = derElements(derOf(certPem));
   if (trailing.length > 0) throw new Error('malformed certificate: trailing data');
   const [signed, algorithm, signature] = derContent(certificate, TAG.sequence);
@@ -39,6 +75,7 @@ export function readCertificate({ crypto }: { readonly crypto: CryptoPort }, cer
   checkAlgorithm(inner);
   derContent(issuer, TAG.sequence);
   const [validity, subject, publicKey, ...rest] = others;
+  derContent(subject, TAG.sequence);
   const [keyAlgorithm, key] = derContent(publicKey, TAG.sequence);
   checkAlgorithm(keyAlgorithm);
   derBytes(key, TAG.bitString);
@@ -46,9 +83,9 @@ export function readCertificate({ crypto }: { readonly crypto: CryptoPort }, cer
   return {
     notBeforeMs: timeOf(notBefore),
     notAfterMs: timeOf(notAfter),
-    commonName: commonNameOf(subject),
-    ipAddresses: ipAddressesOf(rest.find(({ tag }) => tag === EXTENSIONS)),
-    publicKeyHash: crypto.sha256Hex(publicKey!.whole),
+    subject: subject!,
+    publicKey: publicKey!,
+    extensions: rest.find(({ tag }) => tag === EXTENSIONS),
   };
 }
 
@@ -95,17 +132,25 @@ function textOf({ tag, content }: DerElement): string {
 }
 
 function ipAddressesOf(extensions: DerElement | undefined): readonly string[] {
-  if (extensions === undefined) return [];
+  const names = extensionOf(extensions, ALTERNATIVE_NAMES);
+  if (names === undefined) return [];
+  return derContent(names, TAG.sequence)
+    .filter(({ tag }) => tag === IP_ADDRESS)
+    .map(({ content }) => addressText(content));
+}
+
+/** What an extension of this type says. */
+function extensionOf(extensions: DerElement | undefined, wanted: string): DerElement | undefined {
+  if (extensions === undefined) return undefined;
   for (const extension of derContent(derElements(extensions.content)[0], TAG.sequence)) {
     const [type, ...values] = derContent(extension, TAG.sequence);
-    if (oidOf(type) !== ALTERNATIVE_NAMES) continue;
+    if (oidOf(type) !== wanted) continue;
     // What stands between says whether a reader must understand it.
-    const [names] = derElements(derBytes(values.at(-1), TAG.octetString));
-    return derContent(names, TAG.sequence)
-      .filter(({ tag }) => tag === IP_ADDRESS)
-      .map(({ content }) => addressText(content));
+    const [value] = derElements(derBytes(values.at(-1), TAG.octetString));
+    if (value === undefined) throw new Error(`malformed certificate: nothing in the extension ${wanted}`);
+    return value;
   }
-  return [];
+  return undefined;
 }
 
 function addressText(bytes: Uint8Array): string {

@@ -21,7 +21,10 @@ export function addressTypesOf(service: Service): AddressType[] {
   return families.length > 0 ? (families as AddressType[]) : ['IPv4'];
 }
 
-/** Groups the Service's pods of one address type by the ports they offer; the key is {@link portsKey}. */
+/**
+ * Groups the Service's pods of one address type by the ports they offer; the key is {@link portsKey}. Pods on nodes that
+ * are not known are left out, unless the Service publishes whatever there is.
+ */
 export function desiredGroups(
   service: Service,
   pods: readonly Pod[],
@@ -29,7 +32,7 @@ export function desiredGroups(
 ): Map<string, PortGroup> {
   const groups = new Map<string, PortGroup>();
   for (const pod of pods) {
-    if (!canBeEndpoint(pod, true)) continue;
+    if (!canBeEndpoint(pod, true) || isLost(service, pod, of.nodeOf)) continue;
     const addresses = podIpsOfFamily(pod, of.type === 'IPv4' ? 4 : 6);
     if (addresses.length === 0) continue;
     const ports = portsOf(service, pod);
@@ -39,6 +42,11 @@ export function desiredGroups(
     group.endpoints.push(endpointOf(service, pod, { addresses, node: of.nodeOf(pod.spec?.nodeName ?? '') }));
   }
   return groups;
+}
+
+/** Whether the pod's node is not known: gone, or not seen yet. */
+export function isLost(service: Service, pod: Pod, nodeOf: (name: string) => Node | undefined): boolean {
+  return service.spec?.publishNotReadyAddresses !== true && nodeOf(pod.spec?.nodeName ?? '') === undefined;
 }
 
 /** Identifies a set of ports whatever their order. */
@@ -76,7 +84,7 @@ function endpointOf(
   const nodeName = pod.spec?.nodeName;
   const zone = of.node === undefined ? undefined : zoneOf(of.node);
   const hostname = endpointHostname(pod, service);
-  const hints = hintsOf(service, { zone, nodeName });
+  const hints = ready ? hintsOf(service, { zone, nodeName }) : undefined;
   return {
     addresses: of.addresses,
     conditions: { ready, serving, terminating },

@@ -7,11 +7,17 @@
 import { EndpointSlices, Nodes, Pods, Services } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
-import type { Node, Service } from '../../api/gen/core-v1.ts';
+import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
 import { createBatchPeriods } from '../batch-period.ts';
-import { createTriggerTimes, hasManagedEndpoints, selectedPods, watchServicesAndPods } from '../service-endpoints.ts';
+import {
+  canBeEndpoint,
+  createTriggerTimes,
+  hasManagedEndpoints,
+  selectedPods,
+  watchServicesAndPods,
+} from '../service-endpoints.ts';
 import { createEndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
 import {
   createKeyedLoop,
@@ -21,14 +27,26 @@ import {
   type ControllerDeps,
 } from '../controller.ts';
 import { createSyncMetrics } from './sync-metrics.ts';
-import { addressTypesOf, desiredGroups, type AddressType } from './desired-endpoints.ts';
+import { addressTypesOf, desiredGroups, isLost, type AddressType } from './desired-endpoints.ts';
 import { MANAGED_BY_LABEL, MANAGER, planSlices, SERVICE_NAME_LABEL, type SlicePlan } from './slice-plan.ts';
-import { giveTopologyHints, wantsTopologyHints, zoneShares, type TopologyVerdict } from './topology-hints.ts';
+import {
+  giveTopologyHints,
+  HINTS_GIVEN,
+  wantsTopologyHints,
+  zoneShares,
+  type TopologyVerdict,
+} from './topology-hints.ts';
 
 const ACCOUNT = 'endpointslice-controller';
 const WORKERS = 5;
 const ADDRESS_TYPES: readonly AddressType[] = ['IPv4', 'IPv6'];
 const BY_SERVICE = 'managed-by-service';
+
+/** Looked for again later: the pod goes with its node, or the node is only not seen yet. */
+function skipped({ metadata }: Service, pod: Pod): string {
+  const service = `${metadata.namespace}/${metadata.name}`;
+  return `skipping Pod ${pod.metadata.name} for Service ${service}: Node ${pod.spec?.nodeName ?? ''} Not Found`;
+}
 
 function serviceKeyOf(slice: EndpointSlice): string | undefined {
   const labels = slice.metadata.labels ?? {};
@@ -93,13 +111,11 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     const triggerTime = triggers.since(service, selected);
     const existing = slices.byIndex(BY_SERVICE, key).filter((slice) => slice.metadata.deletionTimestamp === undefined);
     const types = addressTypesOf(service);
+    const nodeOf = (name: string): Node | undefined => (name === '' ? undefined : nodes.get({ name }));
     for (const type of types) {
-      const groups = desiredGroups(service, selected, {
-        type,
-        nodeOf: (name) => (name === '' ? undefined : nodes.get({ name })),
-      });
+      const groups = desiredGroups(service, selected, { type, nodeOf });
       if (wantsTopologyHints(service)) tellTopology(service, type, giveTopologyHints(groups.values(), shares()));
-      else topology.delete(`${key}/${type}`);
+      else tellTopologyEnded(service, type);
       const ofType = existing.filter((slice) => slice.addressType === type);
       const plan = planSlices({ service, type, existing: ofType, groups, triggerTime });
       await apply(service, plan, signal);
@@ -110,6 +126,28 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     const obsolete = existing.filter((slice) => !(types as string[]).includes(slice.addressType));
     await apply(service, { create: [], update: [], remove: obsolete }, signal);
     for (const type of ADDRESS_TYPES) if (!types.includes(type)) metrics.forget(key, type);
+    const lost = selected.find((pod) => canBeEndpoint(pod, true) && isLost(service, pod, nodeOf));
+    if (lost !== undefined) complain(service, new Error(skipped(service, lost)));
+  }
+
+  function complain(service: Service, error: Error): never {
+    recorder.event(
+      service,
+      'Warning',
+      'FailedToUpdateEndpointSlices',
+      `Error updating Endpoint Slices for Service ${keyOfObject(service)}: ${error.message}`,
+    );
+    throw error;
+  }
+
+  /** Hints went as nobody wants them any more. */
+  function tellTopologyEnded(service: Service, type: AddressType): void {
+    const key = `${keyOfObject(service)}/${type}`;
+    const hadHints = topology.get(key) === HINTS_GIVEN;
+    topology.delete(key);
+    if (!hadHints) return;
+    const text = `Topology Aware Hints has been disabled, addressType: ${type}`;
+    recorder.event(service, 'Warning', 'TopologyAwareHintsDisabled', text);
   }
 
   /** Says when hints come, go, or cannot be given for another reason. */
@@ -130,14 +168,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
       for (const slice of plan.remove) await remove(slice, signal);
     } catch (error) {
       if (isNamespaceTerminating(error)) return;
-      if (!signal.aborted && !isReason(error, 'Conflict')) {
-        recorder.event(
-          service,
-          'Warning',
-          'FailedToUpdateEndpointSlices',
-          `Error updating Endpoint Slices for Service ${service.metadata.namespace}/${service.metadata.name}: ${(error as Error).message}`,
-        );
-      }
+      if (!signal.aborted && !isReason(error, 'Conflict')) complain(service, error as Error);
       throw error;
     } finally {
       for (const revision of written) if (revision !== undefined) await slices.waitForRevision(revision, signal);
@@ -182,7 +213,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
   const sameShare = (a: Node, b: Node): boolean =>
     isNodeReady(a) === isNodeReady(b) && a.status?.allocatable?.['cpu'] === b.status?.allocatable?.['cpu'];
   nodes.addHandler({
-    onAdd: (node) => enqueueAll(zoneOf(node) === undefined ? wantsTopologyHints : undefined),
+    onAdd: () => enqueueAll(),
     onUpdate(old, node) {
       if (zoneOf(old) !== zoneOf(node)) enqueueAll();
       else if (!sameShare(old, node)) enqueueAll(wantsTopologyHints);

@@ -2,8 +2,8 @@
  * Fits desired endpoints into EndpointSlices with as few writes as possible. Pure. Upstream: endpointslice
  * reconciler.reconcileByPortMapping.
  *
- * Slices keep the endpoints they hold; what is new goes to slices that must be written anyway, then to ones with room,
- * then to new slices. A Service without endpoints keeps one empty slice per address type.
+ * Slices keep the endpoints they hold; what is new goes to slices that must be written anyway, the rest to one with room
+ * for all of it, or to new slices. A Service without endpoints keeps one empty slice per address type.
  */
 import { deepEqual } from '../../base/equal.ts';
 import { Services } from '../../api/gen/resources.ts';
@@ -50,12 +50,34 @@ export function sliceLabels(service: Service): Record<string, string> {
 /** Plans the writes for one address type. */
 export function planSlices(input: SlicePlanInput): SlicePlan {
   const plan: SlicePlan = { create: [], update: [], remove: [] };
-  const byPorts = Map.groupBy(input.existing, (slice) => portsKey(slice.ports ?? []));
+  // Those of an earlier Service of this name are going with it.
+  const [own, strange] = [true, false].map((is) => input.existing.filter((slice) => isOwned(input, slice) === is));
+  const byPorts = Map.groupBy(own!, (slice) => portsKey(slice.ports ?? []));
   for (const [key, group] of input.groups) planGroup(input, plan, { group, slices: byPorts.get(key) ?? [] });
   const obsolete = [...byPorts].filter(([key]) => !input.groups.has(key)).flatMap(([, slices]) => slices);
   if (input.groups.size > 0) plan.remove.push(...obsolete);
   else planPlaceholder(input, plan, obsolete);
-  return plan;
+  const recycled = recycle(plan);
+  recycled.remove.push(...strange!);
+  return recycled;
+}
+
+function isOwned({ service }: SlicePlanInput, slice: EndpointSlice): boolean {
+  return (slice.metadata.ownerReferences ?? []).some(
+    ({ uid, kind, apiVersion }) => uid === service.metadata.uid && kind === 'Service' && apiVersion === 'v1',
+  );
+}
+
+/** Slices that are to go take what new ones would hold: one write instead of two. */
+function recycle({ create, update, remove }: SlicePlan): SlicePlan {
+  const kept = Math.min(create.length, remove.length);
+  const refilled = remove.slice(0, kept).map((slice, index) => {
+    const { metadata, ports, endpoints } = create[index]!;
+    const { labels, annotations } = metadata;
+    const own = { ...slice.metadata, labels: labels ?? {}, annotations: annotations ?? {} };
+    return { ...slice, metadata: own, ports: ports ?? [], endpoints };
+  });
+  return { create: create.slice(kept), update: [...update, ...refilled], remove: remove.slice(kept) };
 }
 
 function planPlaceholder(input: SlicePlanInput, plan: SlicePlan, slices: readonly EndpointSlice[]): void {
@@ -82,20 +104,25 @@ function planGroup(
   const wanted = new Map(of.group.endpoints.map((endpoint) => [identity(endpoint), endpoint]));
   const filled: Filled[] = of.slices.map((slice) => keepWanted(input, slice, wanted));
   const left = [...wanted.values()];
-  const withRoom = filled.filter((f) => f.endpoints.length < MAX_ENDPOINTS_PER_SLICE);
-  // Those to be written anyway first, then the fullest: the fewest writes and slices.
-  withRoom.sort((a, b) => Number(b.changed) - Number(a.changed) || b.endpoints.length - a.endpoints.length);
-  for (const target of withRoom) {
-    if (left.length === 0) break;
-    target.endpoints.push(...left.splice(0, MAX_ENDPOINTS_PER_SLICE - target.endpoints.length));
-    target.changed = true;
+  // Those to be written anyway take as much as they can, the fullest first; what is still left is kept together.
+  const byFill = filled.toSorted((a, b) => b.endpoints.length - a.endpoints.length);
+  for (const { endpoints } of byFill.filter(({ changed, endpoints: held }) => changed && held.length > 0))
+    endpoints.push(...left.splice(0, MAX_ENDPOINTS_PER_SLICE - endpoints.length));
+  const groups = Array.from({ length: Math.ceil(left.length / MAX_ENDPOINTS_PER_SLICE) }, () =>
+    left.splice(0, MAX_ENDPOINTS_PER_SLICE),
+  );
+  for (const group of groups) {
+    const fits = byFill.find((f) => !f.changed && f.endpoints.length + group.length <= MAX_ENDPOINTS_PER_SLICE);
+    if (group.length === MAX_ENDPOINTS_PER_SLICE || fits === undefined) {
+      plan.create.push(newSlice(input, { ports: of.group.ports, endpoints: group }));
+      continue;
+    }
+    fits.endpoints.push(...group);
+    fits.changed = true;
   }
   for (const { slice, endpoints, changed } of filled) {
     if (endpoints.length === 0) plan.remove.push(slice);
     else if (changed) plan.update.push(withContent(input, slice, { ports: of.group.ports, endpoints }));
-  }
-  while (left.length > 0) {
-    plan.create.push(newSlice(input, { ports: of.group.ports, endpoints: left.splice(0, MAX_ENDPOINTS_PER_SLICE) }));
   }
 }
 

@@ -68,9 +68,13 @@ for (const [what, counts, of, expected] of rows)
 const half = { a: 0.5, b: 0.5 };
 const refusals: readonly [counts: Record<string, number>, shares: object | undefined, message: RegExp][] = [
   [{ a: 3, b: 3 }, undefined, /^Insufficient Node information/],
-  [{ a: 3 }, { a: 1 }, /^Nodes only ready in one zone$/],
+  [{ a: 3 }, { a: 1 }, /^Insufficient Node information/],
   [{ a: 1 }, half, /^Insufficient number of endpoints \(1 endpoints, 2 zones\)$/],
-  [{ a: 2, b: 1 }, half, /^Minimum allocation required exceeds overload threshold \(3 endpoints, 2 zones\)$/],
+  [
+    { a: 2, b: 1 },
+    half,
+    /^Unable to allocate minimum required endpoints to each zone without exceeding overload threshold \(3 endpoints, 2 zones\)$/,
+  ],
   [{ a: 2, '-': 2 }, half, /do not have a zone specified$/],
 ];
 for (const [counts, of, message] of refusals)

@@ -14,6 +14,8 @@ import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
 const ANNOTATION = 'service.kubernetes.io/topology-mode';
 const EARLY_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
+/** What a service is told when its endpoints get hints. */
+export const HINTS_GIVEN = 'Topology Aware Hints has been enabled';
 /** A zone's endpoints may get so much more than their share. */
 const OVERLOAD = 0.2;
 
@@ -61,19 +63,19 @@ export function giveTopologyHints(
   }
   for (const [zone, own] of byZone) for (const endpoint of own) hint(endpoint, zone);
   redistribute(byZone, shares, endpoints.length);
-  return { enabled: true, message: 'Topology Aware Hints has been enabled' };
+  return { enabled: true, message: HINTS_GIVEN };
 }
 
 function obstacle(endpoints: readonly Endpoint[], shares: ReadonlyMap<string, number> | undefined): string | undefined {
-  if (shares === undefined)
+  // Upstream has a message of its own for a single zone, and never comes to say it.
+  if (shares === undefined || shares.size < 2)
     return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
-  if (shares.size < 2) return 'Nodes only ready in one zone';
   if (shares.size > endpoints.length)
     return `Insufficient number of endpoints (${endpoints.length} endpoints, ${shares.size} zones)`;
   let least = 0;
   for (const share of shares.values()) least += Math.ceil((share * endpoints.length) / (1 + OVERLOAD));
   if (least > endpoints.length)
-    return `Minimum allocation required exceeds overload threshold (${endpoints.length} endpoints, ${shares.size} zones)`;
+    return `Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (${endpoints.length} endpoints, ${shares.size} zones)`;
   return endpoints.some(({ zone = '' }) => zone === '')
     ? 'One or more endpoints do not have a zone specified'
     : undefined;

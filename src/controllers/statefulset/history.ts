@@ -50,7 +50,7 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
   const wanted: ControllerRevision = { metadata: {}, data, revision: nextRevisionNumber(revisions) };
   const equal =
     revisions.findLast((revision) => equalRevisions(revision, wanted)) ??
-    revisions.findLast((revision) => meansTheSame(revision, set));
+    revisions.slice(-1).find((newest) => meansTheSame(newest, set));
   let collisionCount = set.status?.collisionCount ?? 0;
   let update: ControllerRevision;
   if (equal === undefined) ({ revision: update, collisionCount } = await createRevision(input, wanted, collisionCount));
@@ -63,8 +63,8 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
 /**
  * Whether a revision differs from the present template in nothing but what another release wrote otherwise: defaults it did
  * not know, fields that are null or empty, quantities spelled in another way. Pods are not made anew for that. What the
- * revision records is written as it would be today, and compared then. Upstream: setMatchesLatestExistingRevision, the
- * gate StatefulSetSemanticRevisionComparison; there the newest revision alone may be such.
+ * revision records is written as it would be today, and compared then. Asked of the newest alone, since older ones are
+ * no longer what the pods have. Upstream: setMatchesLatestExistingRevision, the gate StatefulSetSemanticRevisionComparison.
  */
 function meansTheSame(revision: ControllerRevision, set: StatefulSet): boolean {
   try {

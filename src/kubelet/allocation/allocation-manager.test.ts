@@ -119,6 +119,84 @@ describe('in-place resize', () => {
     assert.deepEqual(third.manager.actuated(running(ONE).containers[0]!), ONE);
   });
 
+  describe('of a pod as a whole', () => {
+    const whole = (cpu: string | undefined, memory = '2Gi', limits?: Record<string, string>): Pod => {
+      const own = pod('a', '1');
+      const resources =
+        cpu === undefined ? {} : { resources: { requests: { cpu, memory }, ...(limits && { limits }) } };
+      return { ...own, spec: { ...own.spec!, ...resources } };
+    };
+    const cpuOfPod = (of: Pod): string | undefined => of.spec?.resources?.requests?.['cpu'];
+
+    it('keeps what it has from the first sync on, and allocates what fits', async () => {
+      const t = setUp([pod('b', '1')]);
+      await t.drive(t.manager.resolve(whole('2'), { ...running(ONE), containers: [] }));
+      assert.deepEqual(t.told(whole('2'), running(ONE)), []);
+      const resolved = await t.drive(t.manager.resolve(whole('3'), running(ONE)));
+      assert.equal(cpuOfPod(resolved), '3');
+      assert.deepEqual(t.told(whole('3'), running(ONE)), [['PodResizeInProgress', undefined]]);
+      assert.deepEqual(t.manager.actuatedPod('a'), { requests: { cpu: '2', memory: '2Gi' } });
+      await t.drive(t.manager.noteActuatedPod('a', resolved.spec!.resources!));
+      assert.deepEqual(t.told(whole('3'), running(ONE)), []);
+      assert.deepEqual(t.events, ['Normal ResizeStarted', 'Normal ResizeCompleted']);
+    });
+
+    it('defers what does not fit, which others do not count, over a restart too', async () => {
+      const others = [pod('b', '1')];
+      const first = setUp(others);
+      await first.drive(first.manager.resolve(whole('2'), { ...running(ONE), containers: [] }));
+      const kept = await first.drive(first.manager.resolve(whole('4'), running(ONE)));
+      assert.equal(cpuOfPod(kept), '2');
+      assert.deepEqual(first.told(whole('4'), running(ONE)), [['PodResizePending', 'Deferred']]);
+      const second = setUp(others, first.platform);
+      await second.drive(second.state.load());
+      assert.equal(cpuOfPod(second.manager.allocatedPod(whole('4'))), '2');
+      others.pop();
+      assert.equal(cpuOfPod(await second.drive(second.manager.resolve(whole('4'), running(ONE)))), '4');
+    });
+
+    it('tells the first resources of a running pod that had none', async () => {
+      const t = setUp([pod('b', '2')]);
+      const wanted = whole('4');
+      const kept = await t.drive(t.manager.resolve(wanted, running(ONE)));
+      assert.equal(kept.spec?.resources, undefined);
+      assert.deepEqual(t.told(wanted, running(ONE)), [['PodResizePending', 'Deferred']]);
+      assert.equal(cpuOfPod(await t.drive(t.manager.resolve(whole('2'), running(ONE)))), '2');
+      assert.deepEqual(t.manager.actuatedPod('a'), {});
+      assert.deepEqual(t.told(whole('2'), running(ONE)), [['PodResizeInProgress', undefined]]);
+    });
+
+    it('resizes containers that have no limit of their own', async () => {
+      const t = setUp();
+      const before = whole('2', '2Gi', { memory: '2Gi' });
+      await t.drive(t.manager.resolve(before, { ...running(ONE), containers: [] }));
+      const bound = { ...ONE, limits: { memory: '2Gi' } };
+      assert.deepEqual(t.told(before, running(bound)), []);
+      const after = whole('2', '2Gi', { memory: '3Gi' });
+      await t.drive(t.manager.resolve(after, running(bound)));
+      await t.drive(t.manager.noteActuatedPod('a', after.spec!.resources!));
+      assert.deepEqual(t.told(after, running(bound)), [['PodResizeInProgress', undefined]]);
+      assert.deepEqual(t.told(after, running({ ...ONE, limits: { memory: '3Gi' } })), []);
+    });
+
+    it('is told why memory cannot change where it cannot', async () => {
+      const platform = createSimPlatform();
+      const manager = createAllocationManager({
+        state: createAllocationState({ files: platform.files, log: platform.log }, '/state'),
+        recorder: { event: () => undefined },
+        node: () => node,
+        activePods: () => [],
+        memoryFixed: 'no',
+      });
+      await platform.clock.drive(manager.resolve(whole('2', '2Gi'), { ...running(ONE), containers: [] }));
+      await platform.clock.drive(manager.resolve(whole('2', '3Gi'), running(ONE)));
+      assert.deepEqual(
+        manager.conditions(whole('2', '3Gi'), running(ONE)).map(({ reason, message }) => [reason, message]),
+        [['Infeasible', 'no']],
+      );
+    });
+  });
+
   it('does nothing to containers of which it is not known what they were given', async () => {
     const t = setUp();
     const wanted = pod('a', '2');

@@ -10,9 +10,12 @@ import { isStaticPod, podUid } from '../types/pod-update.ts';
 import type { AllocationState } from './allocation-state.ts';
 import {
   changedResources,
+  ownResources,
   resizableContainers,
+  resourcesInPod,
   resourcesToKeep,
   withContainerResources,
+  withPodLevelResources,
   type ContainerResources,
 } from './resources.ts';
 
@@ -37,6 +40,10 @@ export interface AllocationManager {
   resolve(pod: Pod, seen: RuntimePodStatus): Promise<Pod>;
   /** What a container has been given last. */
   actuated(status: ContainerStatus): ContainerResources | undefined;
+  /** What the pod as a whole has been given last; undefined: that is not known, and nothing is changed. */
+  actuatedPod(uid: string): ContainerResources | undefined;
+  /** The pod as a whole was given other resources. */
+  noteActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
   /** A running container was given other resources. */
   noteActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
   /** A change could not be carried out, or now could: the message is undefined. */
@@ -65,18 +72,24 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
 
   const allocatedPod = (pod: Pod): Pod => {
     const allocated = state.allocated(podUid(pod));
-    return allocated === undefined ? pod : withContainerResources(pod, allocated);
+    if (allocated === undefined) return pod;
+    return withPodLevelResources(withContainerResources(pod, allocated), state.allocatedPod(podUid(pod)));
   };
+
+  const actuatedPod = (uid: string): ContainerResources | undefined =>
+    state.allocated(uid) === undefined ? undefined : (state.actuatedPod(uid) ?? {});
 
   /** What the pod had when a change came while no kubelet ran: what its running containers were given. */
   function withActuated(pod: Pod, seen: RuntimePodStatus): Pod {
     const found: Record<string, ContainerResources> = {};
-    for (const { name } of resizableContainers(pod)) {
-      const status = seen.containers.find((candidate) => candidate.name === name);
+    for (const container of resizableContainers(pod)) {
+      const status = seen.containers.find((candidate) => candidate.name === container.name);
       const resources = status?.state === 'running' ? actuated(status) : undefined;
-      if (resources !== undefined) found[name] = resources;
+      if (resources !== undefined) found[container.name] = ownResources(container, resources);
     }
-    return withContainerResources(pod, found);
+    const given = withContainerResources(pod, found);
+    // One that has resources as a whole is kept from its first sync on: this one began without.
+    return Object.keys(found).length === 0 ? given : withPodLevelResources(given, undefined);
   }
 
   function verdict(pod: Pod): Pending | undefined {
@@ -117,14 +130,22 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
     const memory = resizableContainers(pod).some(({ name, resources }) =>
       changedResources(resources ?? {}, before.get(name) ?? {}).includes('memory'),
     );
-    return memory ? { reason: 'Infeasible', message: deps.memoryFixed } : undefined;
+    const whole = changedResources(pod.spec?.resources ?? {}, given.spec?.resources ?? {}).includes('memory');
+    return memory || whole ? { reason: 'Infeasible', message: deps.memoryFixed } : undefined;
   }
 
   function keep(pod: Pod): Promise<void> {
     const resources = resizableContainers(pod).map(
       (container) => [container.name, resourcesToKeep(container.resources ?? {})] as const,
     );
-    return state.setAllocated(podUid(pod), Object.fromEntries(resources));
+    const own = pod.spec?.resources;
+    return state.setAllocated(podUid(pod), Object.fromEntries(resources), own && resourcesToKeep(own));
+  }
+
+  /** Its cgroup is made with what it asks for; what it has must be known when it asks for something else. */
+  async function keepFirst(pod: Pod): Promise<void> {
+    await state.setActuatedPod(podUid(pod), resourcesToKeep(pod.spec!.resources!));
+    await keep(pod);
   }
 
   async function allocate(pod: Pod): Promise<void> {
@@ -147,10 +168,12 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
   }
 
   function unfinished(pod: Pod, seen: RuntimePodStatus): boolean {
-    return resizableContainers(pod).some(({ name, resources }) => {
-      const status = seen.containers.find((candidate) => candidate.name === name);
+    const whole = actuatedPod(podUid(pod));
+    if (whole !== undefined && changedResources(pod.spec?.resources ?? {}, whole).length > 0) return true;
+    return resizableContainers(pod).some((container) => {
+      const status = seen.containers.find((candidate) => candidate.name === container.name);
       const has = status?.state === 'running' ? actuated(status) : undefined;
-      return has !== undefined && changedResources(resources ?? {}, has).length > 0;
+      return has !== undefined && changedResources(resourcesInPod(pod, container), has).length > 0;
     });
   }
 
@@ -162,6 +185,7 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
       const given = known ? allocatedPod(pod) : withActuated(pod, seen);
       if (given === pod) {
         pending.delete(podUid(pod));
+        if (!known && pod.spec?.resources !== undefined) await keepFirst(pod);
         return pod;
       }
       const fixed = deps.fixed?.(pod);
@@ -177,6 +201,8 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
       if (!known) await keep(given);
       return given;
     },
+    actuatedPod,
+    noteActuatedPod: (uid, resources) => state.setActuatedPod(uid, resourcesToKeep(resources)),
     noteActuated: (uid, containerId, resources) => state.setActuated(uid, containerId, resourcesToKeep(resources)),
     noteFailure(uid, message) {
       if (message === undefined) failures.delete(uid);
@@ -220,9 +246,11 @@ function withoutStatus({ status: _status, ...pod }: Pod): Pod {
 }
 
 function described(pod: Pod): string {
+  const own = pod.spec?.resources;
   const containers = resizableContainers(pod).map(({ name, resources }) => ({
     name,
     resources: resourcesToKeep(resources ?? {}),
   }));
-  return JSON.stringify({ containers, generation: pod.metadata.generation ?? 0 });
+  const generation = pod.metadata.generation ?? 0;
+  return JSON.stringify({ ...(own && { resources: resourcesToKeep(own) }), containers, generation });
 }

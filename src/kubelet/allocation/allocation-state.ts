@@ -13,6 +13,9 @@ interface Kept {
   readonly allocated: Record<string, Record<string, ContainerResources>>;
   /** By pod uid, then container id. */
   readonly actuated: Record<string, Record<string, ContainerResources>>;
+  /** By pod uid: resources of pods as a whole, of those that have such. */
+  readonly allocatedPods: Record<string, ContainerResources>;
+  readonly actuatedPods: Record<string, ContainerResources>;
 }
 
 /** The memory of resizes. */
@@ -20,7 +23,11 @@ export interface AllocationState {
   /** Reads what an earlier run kept; damage is logged and forgotten. */
   load(): Promise<void>;
   allocated(uid: string): Readonly<Record<string, ContainerResources>> | undefined;
-  setAllocated(uid: string, resources: Record<string, ContainerResources>): Promise<void>;
+  /** Resources of the pod as a whole. */
+  allocatedPod(uid: string): ContainerResources | undefined;
+  setAllocated(uid: string, resources: Record<string, ContainerResources>, pod?: ContainerResources): Promise<void>;
+  actuatedPod(uid: string): ContainerResources | undefined;
+  setActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
   actuated(containerId: string): ContainerResources | undefined;
   setActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
   forget(uid: string): Promise<void>;
@@ -30,22 +37,31 @@ export interface AllocationState {
 export function createAllocationState(deps: { files: Files; log: Log }, path: string): AllocationState {
   const { files, log } = deps;
   const mutex = new KeyedMutex();
-  let kept: Kept = { allocated: {}, actuated: {} };
+  let kept: Kept = { allocated: {}, actuated: {}, allocatedPods: {}, actuatedPods: {} };
   const save = (): Promise<void> =>
     mutex.run('save', () => files.writeFileAtomic(path, JSON.stringify(kept), { mode: 0o600 }));
   return {
     async load() {
       if (!(await files.exists(path))) return;
       try {
-        const { allocated = {}, actuated = {} } = JSON.parse(await files.readText(path)) as Partial<Kept>;
-        kept = { allocated, actuated };
+        const read = JSON.parse(await files.readText(path)) as Partial<Kept>;
+        const { allocated = {}, actuated = {}, allocatedPods = {}, actuatedPods = {} } = read;
+        kept = { allocated, actuated, allocatedPods, actuatedPods };
       } catch (error) {
         log.error('Failed to restore allocated resources from checkpoint', { path, err: error });
       }
     },
     allocated: (uid) => kept.allocated[uid],
-    async setAllocated(uid, resources) {
+    allocatedPod: (uid) => kept.allocatedPods[uid],
+    async setAllocated(uid, resources, pod) {
       kept.allocated[uid] = resources;
+      if (pod === undefined) delete kept.allocatedPods[uid];
+      else kept.allocatedPods[uid] = pod;
+      await save();
+    },
+    actuatedPod: (uid) => kept.actuatedPods[uid],
+    async setActuatedPod(uid, resources) {
+      kept.actuatedPods[uid] = resources;
       await save();
     },
     actuated(containerId) {
@@ -60,9 +76,9 @@ export function createAllocationState(deps: { files: Files; log: Log }, path: st
       await save();
     },
     async forget(uid) {
-      if (kept.allocated[uid] === undefined && kept.actuated[uid] === undefined) return;
-      delete kept.allocated[uid];
-      delete kept.actuated[uid];
+      const all = Object.values(kept) as Record<string, unknown>[];
+      if (all.every((one) => one[uid] === undefined)) return;
+      for (const one of all) delete one[uid];
       await save();
     },
   };

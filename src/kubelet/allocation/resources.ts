@@ -48,6 +48,33 @@ export function withContainerResources(pod: Pod, resources: Readonly<Record<stri
   };
 }
 
+/** What binds a container: its own resources, and the pod's limits where it has none. Upstream: getCPULimit, getMemoryLimit. */
+export function resourcesInPod({ spec }: Pod, { resources = {} }: Container): ContainerResources {
+  const ofPod = pick(spec?.resources?.limits);
+  if (Object.keys(ofPod).length === 0) return resources;
+  return { ...resources, limits: { ...ofPod, ...resources.limits } };
+}
+
+/** What of this is the container's own, not its pod's. */
+export function ownResources(
+  { resources }: Pick<Container, 'resources'>,
+  given: ContainerResources,
+): ContainerResources {
+  const own = resources?.limits ?? {};
+  const limits = Object.entries(given.limits ?? {}).filter(([name]) => own[name] !== undefined);
+  const { limits: _limits, ...rest } = given;
+  return limits.length === 0 ? rest : { ...rest, limits: Object.fromEntries(limits) };
+}
+
+/** The pod with these resources of its own; undefined: none. */
+export function withPodLevelResources(pod: Pod, given: ContainerResources | undefined): Pod {
+  const own = pod.spec?.resources;
+  if (own === undefined && given === undefined) return pod;
+  if (own !== undefined && given !== undefined && changedResources(own, given).length === 0) return pod;
+  const { resources: _resources, ...spec } = pod.spec!;
+  return { ...pod, spec: given === undefined ? spec : { ...spec, resources: resourcesInForce(own ?? {}, given) } };
+}
+
 /** CPU and memory are the given ones; other resources cannot change and stay. */
 export function resourcesInForce<T extends ContainerResources>(
   allocated: T,

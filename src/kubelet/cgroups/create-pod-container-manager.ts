@@ -122,8 +122,21 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
   }
 
   async updatePodCgroup(pod: Pod): Promise<void> {
-    await this.#mutex.run(podUid(pod), () => this.#deps.cgroups.update(this.cgroupName(pod), this.#limitsOf(pod)));
+    const [name, limits] = [this.cgroupName(pod), this.#limitsOf(pod)];
+    await this.#mutex.run(podUid(pod), async () => {
+      await this.#refuseBelowUse(pod, limits);
+      await this.#deps.cgroups.update(name, limits);
+    });
     await this.#updateQos();
+  }
+
+  /** The kernel would end what the pod runs to keep such a limit. */
+  async #refuseBelowUse(pod: Pod, { memoryMaxBytes }: CgroupResources): Promise<void> {
+    if (typeof memoryMaxBytes !== 'number') return;
+    const { memoryUsageBytes } = await this.#deps.cgroups.stats(this.cgroupName(pod));
+    if (memoryUsageBytes < memoryMaxBytes) return;
+    const which = `pod ${pod.metadata.name ?? ''}`;
+    throw new Error(`aborting attempt to set pod memory limit less than current memory usage for ${which}`);
   }
 
   podCgroupExists(pod: Pod): Promise<boolean> {

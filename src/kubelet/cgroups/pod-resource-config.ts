@@ -49,7 +49,7 @@ export function resourceConfigForPod(pod: Pod, options: PodResourceOptions): Cgr
 }
 
 /** Summed limits, and whether every container has one. */
-function podLimits(pod: Pod): {
+export function podLimits(pod: Pod): {
   readonly limits: ResourceAmounts;
   readonly cpuDeclared: boolean;
   readonly memoryDeclared: boolean;

@@ -143,7 +143,11 @@ export const SERVER_FIELDS = {
   enableProfilingHandler: { type: bool, state: 'refused', note: 'profiles are not served (upstream: true)' },
   enableDebugFlagsHandler: { type: bool, state: 'refused', note: 'flags are not served (upstream: true)' },
   enableSystemLogHandler: { type: bool, default: true, state: 'honoured', note: 'files below /var/log' },
-  enableSystemLogQuery: { type: bool, state: 'refused', note: "the journal of the node's services is not read" },
+  enableSystemLogQuery: {
+    type: bool,
+    state: 'honoured',
+    note: "`/logs/?query=`: logs of the node's services by journalctl, or their files below /var/log",
+  },
   healthzPort: { type: 'int', default: 10_248, flag: 'healthz-port', state: 'honoured', note: '0 serves none' },
   healthzBindAddress: {
     type: 'string',

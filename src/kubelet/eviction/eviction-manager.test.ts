@@ -15,6 +15,8 @@ interface World {
   memoryBytes: number;
   nodefsBytes: number;
   imagefsBytes?: number;
+  /** The writable layers lie with the node's own files, not with the images. */
+  split?: boolean;
   inodes: number;
   processes: number;
   podsMemoryBytes: number;
@@ -25,12 +27,13 @@ const CALM: World = { memoryBytes: 4 * GI, nodefsBytes: 50 * GI, inodes: 1000, p
 function nodeStats(world: World): NodeStats {
   const disk = { time, capacityBytes: 100 * GI, inodes: 1000 };
   const imageFs = { ...disk, capacityBytes: 20 * GI, availableBytes: world.imagefsBytes ?? 0, inodesFree: 900 };
+  const fs = { ...disk, availableBytes: world.nodefsBytes, inodesFree: world.inodes };
   return {
     nodeName: 'n',
     startTime: time,
     memory: { time, availableBytes: world.memoryBytes, workingSetBytes: 8 * GI - world.memoryBytes },
-    fs: { ...disk, availableBytes: world.nodefsBytes, inodesFree: world.inodes },
-    ...(world.imagefsBytes === undefined ? {} : { runtime: { imageFs } }),
+    fs,
+    ...(world.imagefsBytes === undefined ? {} : { runtime: { imageFs, containerFs: world.split ? fs : imageFs } }),
     rlimit: { time, maxpid: 1000, curproc: world.processes },
     systemContainers: [{ name: 'pods', startTime: time, memory: { time, workingSetBytes: world.podsMemoryBytes } }],
   };
@@ -179,6 +182,37 @@ describe('the eviction manager', () => {
     await t.look();
     assert.deepEqual([t.reclaim.calls, t.names()], [['containers', 'images'], []]);
     assert.equal(t.manager.pressure().disk, true);
+  });
+
+  it('removes, and evicts for, what lies on the file system that runs low', async () => {
+    const pods = [
+      [pod('writer'), { disk: 2 * GI }],
+      [pod('reader', { volumes: [{ name: 'cache', emptyDir: {} }] }), { volume: 3 * GI }],
+    ] as const;
+    const cases: readonly [string, Partial<World>, string, readonly string[]][] = [
+      ['images run low', { imagefsBytes: GI }, 'writer', ['containers', 'images']],
+      ['the node runs low, images and layers lie elsewhere', { imagefsBytes: 19 * GI, nodefsBytes: GI }, 'reader', []],
+      ['images alone lie elsewhere and run low', { imagefsBytes: GI, split: true }, 'writer', ['images']],
+      [
+        'the node runs low, images alone lie elsewhere',
+        { imagefsBytes: 19 * GI, nodefsBytes: GI, split: true },
+        'reader',
+        ['containers'],
+      ],
+    ];
+    for (const [what, change, evicted, removed] of cases) {
+      const t = setUp({}, pods);
+      Object.assign(t.world, change);
+      await t.look();
+      assert.deepEqual([t.names(), t.reclaim.calls], [[evicted], removed], what);
+    }
+  });
+
+  it('says that thresholds of writable layers are not for configuration', async () => {
+    const t = setUp({ evictionHard: { 'containerfs.available': '100Gi' } });
+    await t.look();
+    assert.equal(t.manager.pressure().disk, false);
+    assert.ok(t.platform.log.entries.some(({ message }) => message.includes('found conflicting containerfs eviction')));
   });
 
   it('goes on until the least to be reclaimed is free', async () => {

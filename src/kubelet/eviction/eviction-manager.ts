@@ -18,19 +18,19 @@ import { isCriticalPod } from '../runtime/pod-facts.ts';
 import { disruptedStatus } from '../status/disrupted-status.ts';
 import type { NodeStats, Summary } from '../stats/summary-types.ts';
 import { podFields, podUid } from '../types/pod-update.ts';
+import {
+  diskLayoutOf,
+  diskPartsOf,
+  isContainerFs,
+  removalsFor,
+  withContainerFs,
+  type DiskLayout,
+} from './disk-layout.ts';
 import { brokenStorageLimit, hasStorageLimit } from './local-limits.ts';
 import { EVICTED, lowNodeMessage, nodeConditionMessage } from './messages.ts';
 import { createPressures } from './pressures.ts';
-import { diskPartsOf, rankPods, type StatsOf } from './pod-usage.ts';
-import {
-  hasDedicatedImageFs,
-  observe,
-  SIGNALS,
-  thresholdsMet,
-  thresholdsOf,
-  type Observations,
-  type Threshold,
-} from './thresholds.ts';
+import { rankPods, type StatsOf } from './pod-usage.ts';
+import { observe, SIGNALS, thresholdsMet, thresholdsOf, type Observations, type Threshold } from './thresholds.ts';
 
 const MONITORING_PERIOD_MS = 10_000;
 const CLEANUP_TIMEOUT_MS = 30_000;
@@ -80,6 +80,14 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
     help: 'Cumulative number of pod evictions by eviction signal',
     labels: ['eviction_signal'],
   });
+  if (configured.some(isContainerFs)) log.error('Eviction manager: found conflicting containerfs eviction. Ignoring.');
+  /** The same objects at every look: since when a threshold is met is known by it. */
+  const byLayout = new Map<DiskLayout, readonly Threshold[]>();
+  const thresholdsIn = (layout: DiskLayout): readonly Threshold[] => {
+    let found = byLayout.get(layout);
+    if (found === undefined) byLayout.set(layout, (found = withContainerFs(configured, layout)));
+    return found;
+  };
   let met: readonly Threshold[] = [];
   let running = false;
 
@@ -130,18 +138,25 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
   }
 
   /** Removes what nobody uses; true when that was enough. */
-  async function reclaimedNodeResources(threshold: Threshold): Promise<boolean> {
-    if (SIGNALS[threshold.signal].condition !== 'DiskPressure') return false;
-    for (const reclaim of [deps.removeUnusedContainers, deps.removeUnusedImages])
+  async function reclaimedNodeResources({ signal }: Threshold, layout: DiskLayout): Promise<boolean> {
+    if (SIGNALS[signal].condition !== 'DiskPressure') return false;
+    const { containers, images } = removalsFor(signal, layout);
+    if (!containers && !images) return false;
+    const removals = [
+      ...(containers ? [deps.removeUnusedContainers] : []),
+      ...(images ? [deps.removeUnusedImages] : []),
+    ];
+    for (const reclaim of removals)
       await reclaim().catch((error: unknown) =>
         log.warn('Eviction manager: unexpected error when attempting to reduce resource pressure', { err: error }),
       );
-    const observations = await look();
+    const { observations } = await look();
     return thresholdsMet(met, observations, true).length === 0;
   }
 
-  async function look(): Promise<Observations> {
-    return observe(await deps.nodeStats(), await deps.allocatableMemoryBytes());
+  async function look(): Promise<{ readonly observations: Observations; readonly layout: DiskLayout }> {
+    const node = await deps.nodeStats();
+    return { observations: observe(node, await deps.allocatableMemoryBytes()), layout: diskLayoutOf(node) };
   }
 
   function graceOf(threshold: Threshold, pod: Pod): number {
@@ -154,7 +169,7 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
     const { signal } = threshold;
     const summary = await deps.summary();
     const statsOf = statsByUid(summary);
-    const parts = diskPartsOf(signal, hasDedicatedImageFs(summary));
+    const parts = diskPartsOf(signal, diskLayoutOf(summary.node));
     for (const pod of rankPods(deps.activePods(), statsOf, { resource: SIGNALS[signal].resource, parts })) {
       const message = lowNodeMessage(threshold, observations, { pod, stats: statsOf(pod) });
       if (await evict(pod, { message, signal, gracePeriodSeconds: graceOf(threshold, pod) })) return [pod];
@@ -164,8 +179,8 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
   }
 
   async function synchronize(): Promise<readonly Pod[]> {
-    const observations = await look();
-    const now = thresholdsMet(configured, observations, false);
+    const { observations, layout } = await look();
+    const now = thresholdsMet(thresholdsIn(layout), observations, false);
     const unresolved = thresholdsMet(met, observations, true);
     const all = [...now, ...unresolved.filter((threshold) => !now.includes(threshold))];
     const { due, changed } = pressures.note(all);
@@ -177,7 +192,7 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
     const { resource } = SIGNALS[urgent.signal];
     log.warn('Eviction manager: attempting to reclaim', { resourceName: resource });
     deps.recorder.event(deps.nodeRef, 'Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resource}`);
-    if (await reclaimedNodeResources(urgent)) return [];
+    if (await reclaimedNodeResources(urgent, layout)) return [];
     return evictOne(urgent, observations);
   }
 

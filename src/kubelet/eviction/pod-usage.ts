@@ -2,7 +2,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
 import type { ContainerStats, FsStats, PodStats } from '../stats/summary-types.ts';
-import type { Signal, StarvedResource } from './thresholds.ts';
+import type { StarvedResource } from './thresholds.ts';
 
 /** Statistics of a pod; undefined when it has none. */
 export type StatsOf = (pod: Pod) => PodStats | undefined;
@@ -11,12 +11,6 @@ export type StatsOf = (pod: Pod) => PodStats | undefined;
 export interface DiskParts {
   readonly layers: boolean;
   readonly logsAndVolumes: boolean;
-}
-
-/** The parts a signal is about. */
-export function diskPartsOf(signal: Signal, dedicatedImageFs: boolean): DiskParts {
-  if (!dedicatedImageFs) return { layers: true, logsAndVolumes: true };
-  return { layers: !signal.startsWith('nodefs'), logsAndVolumes: signal.startsWith('nodefs') };
 }
 
 const used = (fs: FsStats | undefined, what: 'bytes' | 'inodes'): number =>

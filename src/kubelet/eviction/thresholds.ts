@@ -1,7 +1,7 @@
 /** Eviction thresholds and what is observed of their signals. Pure. Upstream: pkg/kubelet/eviction/helpers.go and api/types.go. */
 import { quantityValue } from '../../api/quantity.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
-import type { NodeStats, Summary } from '../stats/summary-types.ts';
+import type { NodeStats } from '../stats/summary-types.ts';
 
 /** What can run low. */
 export type Signal =
@@ -138,11 +138,4 @@ export function thresholdsMet(
     const reclaim = enforceMinReclaim && minReclaim !== undefined ? unitsOf(minReclaim, seen.capacity) : 0;
     return seen.available < unitsOf(value, seen.capacity) + reclaim;
   });
-}
-
-/** Whether images have a disk of their own. */
-export function hasDedicatedImageFs({ node }: Summary): boolean {
-  const imageFs = node.runtime?.imageFs;
-  if (node.fs === undefined || imageFs === undefined) return false;
-  return imageFs.capacityBytes !== node.fs.capacityBytes || imageFs.inodes !== node.fs.inodes;
 }

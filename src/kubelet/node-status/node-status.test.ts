@@ -60,7 +60,11 @@ const conditionsOf = (given: NodeFacts) =>
 describe('node status', () => {
   it('declares features that not every kubelet has, and takes back what it has no more', () => {
     const declared = applyNodeStatusSetters({}, facts()).declaredFeatures;
-    assert.deepEqual(declared, ['InPlacePodVerticalScalingInitContainers', 'RestartAllContainersOnContainerExits']);
+    assert.deepEqual(declared, [
+      'InPlacePodLevelResourcesVerticalScaling',
+      'InPlacePodVerticalScalingInitContainers',
+      'RestartAllContainersOnContainerExits',
+    ]);
     const before = { declaredFeatures: ['Gone'] };
     for (const declaredFeatures of [undefined, []]) {
       const given = kubeletConfiguration({ ...config, declaredFeatures });

@@ -7,7 +7,7 @@
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ContainerStatus, PodStatus, SandboxStatus } from '../container/runtime.ts';
 import type { ProbeResults } from '../prober/results.ts';
-import { changedResources, type ContainerResources } from '../allocation/resources.ts';
+import { changedResources, resourcesInPod, type ContainerResources } from '../allocation/resources.ts';
 import type { ContainerResize } from './resize-containers.ts';
 import { containerHash } from './container-hash.ts';
 import { asContainer, isRestartable } from './pod-facts.ts';
@@ -95,7 +95,7 @@ function resizeOf(
   draft: Draft,
 ): { restart: boolean; resize: ContainerResize } | undefined {
   const before = draft.actuated(status);
-  const changed = before === undefined ? [] : changedResources(container.resources ?? {}, before);
+  const changed = before === undefined ? [] : changedResources(resourcesInPod(draft.pod, container), before);
   if (before === undefined || changed.length === 0) return undefined;
   const restart = changed.some(
     (name) =>

@@ -3,7 +3,7 @@
  * needed to kill a container after its pod is gone from the API stands here. Upstream: kuberuntime/labels.go, kubelettypes.
  */
 import type { Container, Lifecycle, Pod } from '../../api/gen/core-v1.ts';
-import { resourcesToKeep, type ContainerResources } from '../allocation/resources.ts';
+import { resourcesInPod, resourcesToKeep, type ContainerResources } from '../allocation/resources.ts';
 import { containerHash } from './container-hash.ts';
 
 export const podNameLabel = 'io.kubernetes.pod.name';
@@ -68,7 +68,7 @@ export function containerAnnotations(of: {
     ...of.deviceAnnotations,
     [hashAnnotation]: containerHash(container),
     [restartCountAnnotation]: String(of.restartCount),
-    [resourcesAnnotation]: JSON.stringify(resourcesToKeep(container.resources ?? {})),
+    [resourcesAnnotation]: JSON.stringify(resourcesToKeep(resourcesInPod(pod, container))),
     [messagePathAnnotation]: container.terminationMessagePath ?? '',
     [messagePolicyAnnotation]: container.terminationMessagePolicy ?? 'File',
   };

@@ -4,6 +4,7 @@
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { LinuxContainerResources } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
+import { resourcesInPod } from '../allocation/resources.ts';
 import { isCriticalPod, isRestartable } from './pod-facts.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
@@ -143,7 +144,7 @@ export function containerResources(
   container: Container,
   config: LinuxResourceConfig,
 ): Init<LinuxContainerResources> {
-  const { requests = {}, limits = {} } = container.resources ?? {};
+  const { requests = {}, limits = {} } = resourcesInPod(pod, container);
   const base = linuxResources({ requests, limits, config });
   const unified: Record<string, string> = {};
   if (config.cgroupVersion === 2) {

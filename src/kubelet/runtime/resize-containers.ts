@@ -5,7 +5,14 @@
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { compareQuantities } from '../../api/quantity.ts';
-import { withContainerResources, type ContainerResources } from '../allocation/resources.ts';
+import {
+  changedResources,
+  ownResources,
+  resourcesInPod,
+  withContainerResources,
+  withPodLevelResources,
+  type ContainerResources,
+} from '../allocation/resources.ts';
 import type { SyncStep } from '../container/runtime.ts';
 import { containerResources } from './linux-resources.ts';
 import { messageOf, type RuntimeContext } from './runtime-context.ts';
@@ -17,28 +24,38 @@ export interface ContainerResize {
   readonly before: ContainerResources;
 }
 
+/** What changes of a pod: containers, and what it had as a whole where that changes. */
+export interface PodResize {
+  readonly containers: readonly ContainerResize[];
+  readonly podBefore?: ContainerResources;
+}
+
+/** How the pod as a whole must change; undefined when it has what it was given, or it is not known what it has. */
+export function resizeOfPod({ metadata, spec }: Pod, { actuated }: RuntimeContext): ContainerResources | undefined {
+  const before = actuated?.actuatedPod(metadata.uid ?? '');
+  return before === undefined || changedResources(spec?.resources ?? {}, before).length === 0 ? undefined : before;
+}
+
 /** Resizes all; what failed stands in the steps. */
-export async function resizeContainers(
-  pod: Pod,
-  resizes: readonly ContainerResize[],
-  context: RuntimeContext,
-): Promise<SyncStep[]> {
+export async function resizePod(pod: Pod, resize: PodResize, context: RuntimeContext): Promise<SyncStep[]> {
   const target = pod.metadata.name ?? '';
   const fail = (error: unknown): SyncStep[] => [
     { action: 'ResizePod', target, reason: 'ResizePodInPlaceError', message: messageOf(error) },
   ];
   try {
-    await context.podContainers.updatePodCgroup(largest(pod, resizes));
-    for (const { id, container } of resizes) {
+    await context.podContainers.updatePodCgroup(largest(pod, resize));
+    for (const { id, container } of resize.containers) {
       const linux = containerResources(pod, container, context.resources);
       await context.cri.runtime.updateContainerResources({
         containerId: id,
         linux: withoutUnlimited(linux),
         annotations: {},
       });
-      await context.actuated?.noteActuated(pod.metadata.uid ?? '', id, container.resources ?? {});
+      await context.actuated?.noteActuated(pod.metadata.uid ?? '', id, resourcesInPod(pod, container));
     }
     await context.podContainers.updatePodCgroup(pod);
+    if (resize.podBefore !== undefined)
+      await context.actuated?.noteActuatedPod(pod.metadata.uid ?? '', pod.spec?.resources ?? {});
   } catch (error) {
     return fail(error);
   }
@@ -50,16 +67,19 @@ function withoutUnlimited<T extends { readonly cpuQuota?: number }>(linux: T): T
   return linux.cpuQuota === undefined ? { ...linux, cpuQuota: -1 } : linux;
 }
 
-/** The pod with the larger of old and new for each container. */
-function largest(pod: Pod, resizes: readonly ContainerResize[]): Pod {
-  const entries = resizes.map(({ container, before }) => [
+/** The pod with the larger of old and new for each container, and for itself. */
+function largest(pod: Pod, { containers, podBefore }: PodResize): Pod {
+  const entries = containers.map(({ container, before }) => [
     container.name,
-    {
-      requests: larger(before.requests, container.resources?.requests),
-      limits: larger(before.limits, container.resources?.limits),
-    },
+    largerOf(ownResources(container, before), container.resources),
   ]);
-  return withContainerResources(pod, Object.fromEntries(entries) as Record<string, ContainerResources>);
+  const grown = withContainerResources(pod, Object.fromEntries(entries) as Record<string, ContainerResources>);
+  const own = pod.spec?.resources;
+  return podBefore === undefined || own === undefined ? grown : withPodLevelResources(grown, largerOf(podBefore, own));
+}
+
+function largerOf(a: ContainerResources, b: ContainerResources = {}): ContainerResources {
+  return { requests: larger(a.requests, b.requests), limits: larger(a.limits, b.limits) };
 }
 
 function larger(

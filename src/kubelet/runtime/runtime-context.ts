@@ -27,6 +27,9 @@ import type { UserNamespaces } from './user-namespaces.ts';
 /** What containers have been given, as the allocation manager keeps it. */
 export interface ActuatedResources {
   actuated(status: ContainerStatus): ContainerResources | undefined;
+  /** The pod as a whole; undefined: not known. */
+  actuatedPod(uid: string): ContainerResources | undefined;
+  noteActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
   noteActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
 }
 

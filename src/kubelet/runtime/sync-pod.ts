@@ -18,7 +18,7 @@ import { killContainer } from './kill-container.ts';
 import { killPod, runningPodOf } from './kill-pod.ts';
 import { isRestartable, podFullText } from './pod-facts.ts';
 import { containerTarget, messageOf, podTarget, type RuntimeContext } from './runtime-context.ts';
-import { resizeContainers } from './resize-containers.ts';
+import { resizeOfPod, resizePod } from './resize-containers.ts';
 import { sandboxConfig } from './sandbox-config.ts';
 import { startContainer, StartContainerError } from './start-container.ts';
 
@@ -327,8 +327,11 @@ export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<P
     );
   }
   if (!(await killFirst(pass))) return finish(pass);
-  if (actions.containersToResize.length > 0)
-    pass.steps.push(...(await resizeContainers(pod, actions.containersToResize, context)));
+  const podBefore = resizeOfPod(pod, context);
+  if (actions.containersToResize.length > 0 || podBefore !== undefined) {
+    const resize = { containers: actions.containersToResize, ...(podBefore && { podBefore }) };
+    pass.steps.push(...(await resizePod(pod, resize, context)));
+  }
   const starts =
     actions.ephemeralContainersToStart.length + actions.initContainersToStart.length + actions.containersToStart.length;
   if (!actions.createSandbox && (actions.killPod || starts === 0)) return finish(pass);

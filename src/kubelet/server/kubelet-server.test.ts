@@ -220,6 +220,8 @@ test('the other paths', async () => {
     { name: 'app', image: 'busybox', resources: {} },
   ]);
   assert.deepEqual(JSON.parse((await get('/configz')).body), { kubeletconfig: { maxPods: 110 } });
+  assert.match((await get('/statusz')).body, /^\nkubelet statusz\n[\s\S]*Paths.* \/configz .*\/statusz/);
+  assert.equal((await get('/statusz/x')).status, 404);
   assert.equal(JSON.parse((await get('/stats/summary')).body).node.nodeName, 'node-1');
   assert.match((await get('/metrics')).body, /kubelet_http_requests_total[\s\S]*\nkubelet\n$/);
   assert.equal((await get('/metrics/cadvisor')).body, 'cadvisor\n');
@@ -256,6 +258,7 @@ test('who is nobody or may not is refused, and what is asked for', async () => {
     '/pods',
     '/healthz',
     '/configz',
+    '/statusz',
     '/exec/a/b/c',
     '/containerLogs/a/b/c',
     '/checkpoint/x',
@@ -268,6 +271,7 @@ test('who is nobody or may not is refused, and what is asked for', async () => {
     'get pods',
     'get healthz',
     'get configz',
+    'get statusz',
     'create proxy',
     'get proxy',
     'get checkpoint',

@@ -4,6 +4,7 @@
  * Every path is authenticated and authorized before it is looked at. What is not served (debug) says so.
  */
 import { LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
+import { statusz } from '../../component-helpers/statusz.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ContainerRuntime } from '../container/runtime.ts';
@@ -16,7 +17,9 @@ import { createServerRequests } from '../metrics/server-requests.ts';
 import type { KubeletHost } from './host.ts';
 import type { KubeletAuth } from './kubelet-auth.ts';
 import { attributesOf } from './request-attributes.ts';
+import { readNodeLogQuery } from './node-log-query.ts';
 import { serveNodeLogs } from './node-logs.ts';
+import { serveServiceLogs } from './service-logs.ts';
 import { jsonResponse, ServerError, textResponse } from './text-response.ts';
 
 /** What the server needs. */
@@ -25,7 +28,7 @@ export interface KubeletServerDeps {
   readonly runtime: ContainerRuntime;
   readonly auth: KubeletAuth;
   readonly stats: Omit<StatsProvider, 'node'>;
-  readonly platform: Pick<Platform, 'clock' | 'files' | 'net' | 'log' | 'metrics'>;
+  readonly platform: Pick<Platform, 'clock' | 'files' | 'exec' | 'net' | 'log' | 'metrics'>;
   /** Counters of probes in Prometheus text, for /metrics/probes. */
   readonly probeMetrics: () => Promise<string>;
   /** This is the read-only server. */
@@ -40,6 +43,8 @@ export interface KubeletServerDeps {
   readonly streamIdleTimeoutMs?: number;
   /** The folder of the node's own logs; absent: they are not served. Upstream's enableSystemLogHandler. */
   readonly systemLogDirectory?: string;
+  /** Logs of the node's services are served by queries. Upstream's enableSystemLogQuery. */
+  readonly systemLogQuery?: boolean;
 }
 
 const DEBUGGING = [
@@ -54,7 +59,9 @@ const DEBUGGING = [
   'runningpods',
 ];
 
-type Serve = (deps: KubeletServerDeps, request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
+/** With when the server began. */
+type ServedDeps = KubeletServerDeps & { readonly startedMs: number };
+type Serve = (deps: ServedDeps, request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
 
 const metricsType = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
 
@@ -72,6 +79,7 @@ const routes: Readonly<Record<string, Serve>> = {
   stats: serveStats,
   metrics: serveMetrics,
   configz: async ({ host }) => jsonResponse(host.configz()),
+  statusz: serveKubeletStatusz,
   checkpoint: ({ host, runtime, platform, checkpointDirectory }, request, parts) =>
     checkpointDirectory === undefined
       ? Promise.resolve(notFound())
@@ -80,15 +88,13 @@ const routes: Readonly<Record<string, Serve>> = {
     localPathRoot === undefined
       ? Promise.resolve(notFound())
       : serveLocalVolumes({ files: platform.files, root: localPathRoot }, request, parts),
-  logs: async ({ platform, systemLogDirectory: root }, request, parts) =>
-    root === undefined
-      ? textResponse(405, 'logs endpoint is disabled.\n')
-      : serveNodeLogs({ files: platform.files, root }, request, parts),
+  logs: serveLogs,
   debug: async () => textResponse(501, 'profiling is not served'),
 };
 
 /** Makes the handler of the kubelet's port. */
-export function createKubeletServer(deps: KubeletServerDeps): HttpHandler {
+export function createKubeletServer(parts: KubeletServerDeps): HttpHandler {
+  const deps: ServedDeps = { ...parts, startedMs: parts.platform.clock.nowMs() };
   const measure = createServerRequests(deps.platform, deps.readOnly === true ? 'readonly' : 'readwrite');
   const log = deps.platform.log.child('server');
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
@@ -177,6 +183,18 @@ async function serveHealthz(
   );
 }
 
+async function serveKubeletStatusz(
+  { startedMs, platform }: ServedDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
+  if (parts.length > 0) return notFound();
+  const paths = Object.keys(routes).map((route) => `/${route}`);
+  const page = { component: 'kubelet', startedMs, nowMs: platform.clock.nowMs(), paths };
+  const { status, contentType, body } = statusz(request.headers['accept'], page);
+  return textResponse(status, body, { 'content-type': contentType });
+}
+
 /** What the runtime runs, whether it was asked to or not. */
 async function serveRunningPods({ runtime }: KubeletServerDeps): Promise<HttpResponse> {
   const pods = await runtime.getPods(false);
@@ -200,6 +218,20 @@ async function serveRunningPods({ runtime }: KubeletServerDeps): Promise<HttpRes
       })),
     ),
   );
+}
+
+async function serveLogs(
+  { platform, systemLogDirectory: root, systemLogQuery }: KubeletServerDeps,
+  request: HttpRequest,
+  parts: readonly string[],
+): Promise<HttpResponse> {
+  if (root === undefined) return textResponse(405, 'logs endpoint is disabled.\n');
+  const asked = systemLogQuery === true ? await readNodeLogQuery(request.query) : undefined;
+  if (asked === undefined) return serveNodeLogs({ files: platform.files, root }, request, parts);
+  if (parts.length > 0) return textResponse(406, 'path not allowed in query mode\n');
+  if (asked.services.length > 0) return serveServiceLogs({ platform, root }, asked);
+  const names = asked.files[0]!.split(/[/\\]/).filter((name) => name !== '');
+  return serveNodeLogs({ files: platform.files, root }, request, names);
 }
 
 async function serveStats(

@@ -1,6 +1,6 @@
 /**
  * The node's own logs: files below one directory, and listings of its folders, as Go's file server gives them. Upstream:
- * InstallSystemLogHandler in pkg/kubelet/server (without log query). Links are followed, as there.
+ * InstallSystemLogHandler in pkg/kubelet/server. Links are followed, as there. Queries: node-log-query.ts.
  */
 import type { FileHandle, Files, FileStat } from '../../platform/files.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
@@ -96,6 +96,12 @@ async function startOf(files: Pick<Files, 'open'>, path: string): Promise<Uint8A
   } finally {
     await handle.close();
   }
+}
+
+/** Sends a file, as long as it is now. */
+export async function copyFile(files: Pick<Files, 'stat' | 'open'>, path: string, sink: ByteSink): Promise<void> {
+  const { sizeBytes } = await files.stat(path);
+  await copy(await files.open(path, 'r'), sizeBytes, sink);
 }
 
 async function copy(handle: FileHandle, sizeBytes: number, sink: ByteSink): Promise<void> {

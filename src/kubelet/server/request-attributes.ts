@@ -30,6 +30,7 @@ const subresources: Readonly<Record<string, readonly string[]>> = {
   runningpods: ['pods', 'proxy'],
   healthz: ['healthz', 'proxy'],
   configz: ['configz', 'proxy'],
+  statusz: ['statusz'],
 };
 
 const running = new Set(['exec', 'attach', 'portForward', 'run']);

@@ -5,6 +5,7 @@
  */
 import { formatTime } from '../../api/time.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
+import type { FileSystemStat } from '../../platform/files.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
 import { podLogDir, podLogIdentity } from '../runtime/paths.ts';
@@ -13,13 +14,14 @@ import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 import { cadvisorMetrics } from './cadvisor-metrics.ts';
 import { createDiskUsage, type DiskUsage } from './disk-usage.ts';
 import { kubeletMetrics, type MeasuredVolume } from './kubelet-metrics.ts';
-import { cgroupMemory, cpuStats, podSummary, spaceOf, type PodReadings } from './pod-summary.ts';
+import { cgroupMemory, cpuStats, podSummary, type PodReadings } from './pod-summary.ts';
+import { createSpaceReader, spaceOf } from './space.ts';
 import { readPressures, withPressures, type NodePressures } from './pressures.ts';
 import { resourceMetrics } from './resource-metrics.ts';
-import { createRuntimeUsage, type RuntimeUsage } from './runtime-usage.ts';
+import { createRuntimeUsage, type RuntimeFileSystems, type RuntimeUsage } from './runtime-usage.ts';
 import { takeNodeSnapshot, takeSnapshot, type NodeSnapshot, type PodReading } from './snapshot.ts';
 import type { StatsProvider } from './stats-provider.ts';
-import type { FsStats, NodeStats, Summary } from './summary-types.ts';
+import type { NodeStats, Summary } from './summary-types.ts';
 import { createUsageRates, type UsageRates } from './usage-rates.ts';
 
 /** What the provider needs. */
@@ -119,9 +121,8 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
   };
 }
 
-interface Space {
-  readonly node: Awaited<ReturnType<Platform['files']['statFileSystem']>>;
-  readonly imageFs?: Omit<FsStats, 'time'>;
+interface Space extends RuntimeFileSystems {
+  readonly node: FileSystemStat;
 }
 
 async function readSpace(of: {
@@ -129,8 +130,9 @@ async function readSpace(of: {
   files: Platform['files'];
   runtime: RuntimeUsage;
 }): Promise<Space> {
-  const [node, imageFs] = await Promise.all([of.files.statFileSystem(of.config.kubeletRoot), of.runtime.imageFs()]);
-  return { node, ...(imageFs === undefined ? {} : { imageFs }) };
+  const spaceAt = createSpaceReader(of.files);
+  const [node, ofRuntime] = await Promise.all([spaceAt(of.config.kubeletRoot), of.runtime.fileSystems(spaceAt)]);
+  return { node, ...ofRuntime };
 }
 
 interface PodOrder {
@@ -156,7 +158,7 @@ async function readPod({ now, pod, space, disk, config, waits }: PodOrder): Prom
     logs,
     disk: space.node,
     ...(volumes === undefined ? {} : { volumes }),
-    ...(space.imageFs === undefined ? {} : { imageFs: space.imageFs }),
+    ...(space.containerFs === undefined ? {} : { containerFs: space.containerFs }),
   };
 }
 
@@ -208,7 +210,12 @@ function nodeSummary({ nodeName, startTime, now, space, rates, waits }: NodeOrde
     ...(space === undefined ? {} : { fs: { time, ...spaceOf(space.node), ...used(space.node) } }),
     ...(space?.imageFs === undefined
       ? {}
-      : { runtime: { imageFs: { time, ...space.imageFs }, containerFs: { time, ...space.imageFs } } }),
+      : {
+          runtime: {
+            imageFs: { time, ...space.imageFs },
+            ...(space.containerFs && { containerFs: { time, ...space.containerFs } }),
+          },
+        }),
     ...(main === undefined ? {} : { network: { time, ...main, interfaces: node.interfaces } }),
     rlimit: { time, maxpid: node.maxPid, curproc: node.processes },
   };

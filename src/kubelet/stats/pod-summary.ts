@@ -5,6 +5,7 @@ import type { CgroupStats } from '../../platform/cgroups.ts';
 import type { FileSystemStat } from '../../platform/files.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 import { withPressures, type PodPressures } from './pressures.ts';
+import { spaceOf } from './space.ts';
 import type { ContainerUsage, PodUsage } from './runtime-usage.ts';
 import type { ContainerStats, CpuStats, FsStats, MemoryStats, PodStats, VolumeStats } from './summary-types.ts';
 import type { UsageRates } from './usage-rates.ts';
@@ -23,7 +24,8 @@ export interface PodReadings {
   readonly volumes?: Awaited<ReturnType<VolumeManager['volumeStats']>>;
   /** Of the node's disk. */
   readonly disk?: FileSystemStat;
-  readonly imageFs?: Omit<FsStats, 'time'>;
+  /** Of containers' writable layers. */
+  readonly containerFs?: Omit<FsStats, 'time'>;
   readonly pressures?: PodPressures;
 }
 
@@ -125,8 +127,8 @@ function containerStats(container: ContainerUsage, readings: PodReadings, rates:
   };
 }
 
-function rootfsStats(container: ContainerUsage, { imageFs, disk }: PodReadings, time: string): FsStats {
-  const { availableBytes, capacityBytes, inodes, inodesFree } = imageFs ?? spaceOf(disk!);
+function rootfsStats(container: ContainerUsage, { containerFs, disk }: PodReadings, time: string): FsStats {
+  const { availableBytes, capacityBytes, inodes, inodesFree } = containerFs ?? spaceOf(disk!);
   const space = Object.fromEntries(
     Object.entries({ availableBytes, capacityBytes, inodes, inodesFree }).filter(([, value]) => value !== undefined),
   );
@@ -135,18 +137,6 @@ function rootfsStats(container: ContainerUsage, { imageFs, disk }: PodReadings, 
     ...space,
     ...(container.rootfsUsedBytes === undefined ? {} : { usedBytes: container.rootfsUsedBytes }),
     ...(container.rootfsInodesUsed === undefined ? {} : { inodesUsed: container.rootfsInodesUsed }),
-  };
-}
-
-/** Space of a file system. */
-export function spaceOf(
-  disk: FileSystemStat,
-): Required<Pick<FsStats, 'availableBytes' | 'capacityBytes' | 'inodes' | 'inodesFree'>> {
-  return {
-    availableBytes: disk.availableBytes,
-    capacityBytes: disk.totalBytes,
-    inodes: disk.totalInodes,
-    inodesFree: disk.availableInodes,
   };
 }
 

@@ -4,13 +4,15 @@
  * Of several runs of a container the newest counts. Statistics of whole pods (network, tasks) are optional in CRI; a
  * runtime without them is asked once.
  */
-import type { ContainerStats as CriContainerStats, PodSandboxStats } from '../../cri/gen/cri-types.ts';
+import type { ContainerStats as CriContainerStats, FilesystemUsage, PodSandboxStats } from '../../cri/gen/cri-types.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
+import type { FileSystemStat } from '../../platform/files.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Pressures } from '../../platform/pressure.ts';
 import { containerNameLabel, podUidLabel } from '../runtime/labels.ts';
 import { criPressures } from './runtime-pressures.ts';
+import { spaceOf } from './space.ts';
 import type { FsStats, InterfaceStats } from './summary-types.ts';
 
 /** One container. Absent: the runtime does not tell. */
@@ -39,12 +41,19 @@ export interface PodUsage {
   readonly pressures?: Pressures;
 }
 
+/** The file systems of the runtime. */
+export interface RuntimeFileSystems {
+  readonly imageFs?: Omit<FsStats, 'time'>;
+  /** Of containers' writable layers; mostly that of images. */
+  readonly containerFs?: Omit<FsStats, 'time'>;
+}
+
 /** Readings of the runtime. */
 export interface RuntimeUsage {
   /** By pod uid. */
   pods(): Promise<ReadonlyMap<string, PodUsage>>;
-  /** Where images and containers' own layers lie; undefined when the runtime does not tell. */
-  imageFs(): Promise<Omit<FsStats, 'time'> | undefined>;
+  /** Where images and containers' own layers lie; what the runtime does not tell is absent. `spaceAt`: of the file system there. */
+  fileSystems(spaceAt: (path: string) => Promise<FileSystemStat>): Promise<RuntimeFileSystems>;
 }
 
 /** Makes the reader. */
@@ -82,19 +91,18 @@ export function createRuntimeUsage({
       const [{ stats }, ofPods] = await Promise.all([cri.runtime.listContainerStats({}), sandboxes()]);
       return byPod(newestRuns(stats), ofPods);
     },
-    async imageFs() {
-      const [system] = (await cri.images.imageFsInfo({})).imageFilesystems;
-      const mountpoint = system?.fsId?.mountpoint;
-      if (system === undefined || mountpoint === undefined || !(await files.exists(mountpoint))) return undefined;
-      const space = await files.statFileSystem(mountpoint);
-      return {
-        availableBytes: space.availableBytes,
-        capacityBytes: space.totalBytes,
-        inodes: space.totalInodes,
-        inodesFree: space.availableInodes,
-        ...given('usedBytes', system.usedBytes),
-        ...given('inodesUsed', system.inodesUsed),
+    async fileSystems(spaceAt) {
+      const { imageFilesystems, containerFilesystems } = await cri.images.imageFsInfo({});
+      const stats = async (told: FilesystemUsage | undefined): Promise<Omit<FsStats, 'time'> | undefined> => {
+        const mountpoint = told?.fsId?.mountpoint;
+        if (told === undefined || mountpoint === undefined || !(await files.exists(mountpoint))) return undefined;
+        const space = await spaceAt(mountpoint);
+        return { ...spaceOf(space), ...given('usedBytes', told.usedBytes), ...given('inodesUsed', told.inodesUsed) };
       };
+      const [imageFs, ownFs] = await Promise.all([stats(imageFilesystems[0]), stats(containerFilesystems[0])]);
+      // Runtimes that do not tell the two apart keep them together.
+      const containerFs = ownFs ?? imageFs;
+      return { ...(imageFs && { imageFs }), ...(containerFs && { containerFs }) };
     },
   };
 }

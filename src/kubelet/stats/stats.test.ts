@@ -25,7 +25,9 @@ const pod: Pod = {
   status: { startTime: '2026-01-01T00:00:00Z' },
 };
 
-async function createFixture(options: { readonly podStats?: boolean; readonly volumeStatsPeriodMs?: number } = {}) {
+async function createFixture(
+  options: { readonly podStats?: boolean; readonly volumeStatsPeriodMs?: number; readonly layersAt?: string } = {},
+) {
   const { volumeStatsPeriodMs } = options;
   const platform = createSimPlatform();
   const state = { cpuNs: 5e9, podStatsAsked: 0, volumesAsked: 0, broken: false };
@@ -72,6 +74,7 @@ async function createFixture(options: { readonly podStats?: boolean; readonly vo
     images: {
       imageFsInfo: async () => ({
         imageFilesystems: [{ timestampMs: 0, fsId: { mountpoint: '/' }, usedBytes: { value: 12_345 } }],
+        containerFilesystems: options.layersAt === undefined ? [] : [{ fsId: { mountpoint: options.layersAt } }],
       }),
     },
   } as unknown as CriRuntime;
@@ -212,6 +215,27 @@ test('the kubelet’s own metrics: what runs, and the space of claimed volumes',
     `kubelet_volume_stats_inodes_used${claim} 1`,
     `kubelet_volume_stats_used_bytes${claim} 9000`,
   ]);
+});
+
+test('writable layers on a file system of their own; each file system is read once', async () => {
+  const { provider, platform } = await createFixture({ layersAt: '/layers' });
+  await platform.files.makeDir('/layers');
+  const { stat, statFileSystem } = platform.files;
+  const read: string[] = [];
+  platform.files.stat = async (path) => ({ ...(await stat(path)), dev: path === '/layers' ? 2 : 1 });
+  platform.files.statFileSystem = async (path) => {
+    read.push(path);
+    // What a file system tells may change from one reading to the next.
+    return { ...(await statFileSystem(path)), totalInodes: 1000 + read.length };
+  };
+  const { node, pods } = await provider.summary();
+  const { imageFs, containerFs } = node.runtime!;
+  assert.equal(read.length, 2, read.join());
+  assert.equal(imageFs!.inodes, node.fs!.inodes);
+  assert.notEqual(containerFs!.inodes, imageFs!.inodes);
+  assert.equal(containerFs!.usedBytes, undefined);
+  const [container] = pods[0]!.containers;
+  assert.deepEqual([container!.rootfs!.inodes, container!.logs!.inodes], [containerFs!.inodes, node.fs!.inodes]);
 });
 
 test('CPU and memory alone', async () => {

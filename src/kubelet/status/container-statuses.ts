@@ -12,7 +12,7 @@ import type {
 } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import type { ContainerStatus as RuntimeContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
-import { resourcesInForce, type ContainerResources } from '../allocation/resources.ts';
+import { ownResources, resourcesInForce, type ContainerResources } from '../allocation/resources.ts';
 import type { StartReason } from './reason-cache.ts';
 import { findContainerStatus, shouldContainerBeRestarted } from './restart-policy.ts';
 
@@ -158,7 +158,7 @@ function withResources(
 ): ContainerStatus {
   const allocated = container.resources;
   if (status.state?.running === undefined || allocated === undefined) return status;
-  const resources = given === undefined ? allocated : resourcesInForce(allocated, given);
+  const resources = given === undefined ? allocated : resourcesInForce(allocated, ownResources(container, given));
   return {
     ...status,
     ...(allocated.requests === undefined ? {} : { allocatedResources: allocated.requests }),

@@ -39,6 +39,8 @@ export interface GenerateInput {
   /** What a container was given last; absent where nobody keeps it. */
   readonly actuated?: ContainerStatusesInput['actuated'];
   readonly resourceHealth?: ContainerStatusesInput['resourceHealth'];
+  /** `resources` and `allocatedResources` of the pod as a whole. */
+  readonly podResources?: Pick<PodStatus, 'resources' | 'allocatedResources'>;
   /** PodResizePending and PodResizeInProgress. */
   readonly resizeConditions?: readonly PodCondition[];
   /** Sets `ready` and `started` from the probes. Upstream: probeManager.UpdatePodStatus. */
@@ -63,7 +65,7 @@ export function generateApiPodStatus(input: GenerateInput): PodStatus {
     ...(previous.nominatedNodeName === undefined ? {} : { nominatedNodeName: previous.nominatedNodeName }),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
-  return { ...kept, ...status, conditions, ...addresses(input) };
+  return { ...kept, ...status, ...input.podResources, conditions, ...addresses(input) };
 }
 
 function withContainers(input: GenerateInput): PodStatus {

@@ -10,6 +10,7 @@ import type { ProbeManager } from '../prober/prober-manager.ts';
 import type { ResourceHealthOf } from '../device-manager/resource-health.ts';
 import { podUid } from '../types/pod-update.ts';
 import { generateApiPodStatus } from './generate.ts';
+import { podResourcesStatus } from './pod-resources.ts';
 import type { ReasonCache } from './reason-cache.ts';
 import type { StatusManager } from './status-manager.ts';
 
@@ -27,7 +28,7 @@ export interface StatusGeneratorDeps {
   readonly runtimeName: () => string;
   /** How devices of containers are; absent: it is not told. */
   readonly resourceHealth?: ResourceHealthOf;
-  readonly allocations: Pick<AllocationManager, 'actuated' | 'conditions' | 'allocatedPod'>;
+  readonly allocations: Pick<AllocationManager, 'actuated' | 'actuatedPod' | 'conditions' | 'allocatedPod'>;
 }
 
 /** Makes the generator. A pod past its active deadline is told so once in an event. */
@@ -44,8 +45,11 @@ export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus
     ) {
       deps.recorder.event(pod, 'Normal', evict.reason, evict.message);
     }
+    const allocated = deps.allocations.allocatedPod(pod);
+    const { actuated } = deps.allocations;
+    const actuatedPod = deps.allocations.actuatedPod(podUid(pod));
     return generateApiPodStatus({
-      pod: deps.allocations.allocatedPod(pod),
+      pod: allocated,
       runtimeStatus,
       previous,
       podIsTerminal,
@@ -54,7 +58,8 @@ export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus
       qosClass: podQosClass(pod),
       startReason: (containerName) => deps.reasonCache.get(podUid(pod), containerName),
       evict,
-      actuated: deps.allocations.actuated,
+      actuated,
+      podResources: podResourcesStatus(allocated, { runtimeStatus, actuated, actuatedPod }),
       resizeConditions: podIsTerminal ? [] : deps.allocations.conditions(pod, runtimeStatus),
       resourceHealth: (container) => deps.resourceHealth?.(podUid(pod), container),
       applyProbes: deps.probeManager.updatePodStatus,

@@ -1,33 +1,12 @@
 /** What systemd tells by the environment, and what it is told; with its own program where that and Python are there. */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
 import type { Invocation } from '../sim/exec.ts';
 import { createSimExec } from '../sim/exec.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 import { createNodeExec } from './exec.ts';
+import { absentForNotify, openNotifySocket } from './notify-socket-fixture.ts';
 import { createServiceManager } from './service-manager.ts';
-
-const programs = ['systemd-notify', 'python3'];
-const absent = programs.find((name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status !== 0);
-
-/** Prints who sent each datagram, as the kernel says, and what it says. */
-const RECEIVER = `
-import os, socket, struct, sys
-s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-s.bind(sys.argv[1])
-print('open', flush=True)
-while True:
-    data, ancillary, _, _ = s.recvmsg(4096, 4096)
-    pid = next(struct.unpack('iII', d[:12])[0] for _, kind, d in ancillary if kind == socket.SCM_CREDENTIALS)
-    print(pid, ' '.join(data.decode().split()), flush=True)
-`;
 
 function simulated(env: Record<string, string>, exitCode = 0) {
   const exec = createSimExec(new VirtualClock());
@@ -68,26 +47,20 @@ describe('the service manager', () => {
     });
   });
 
-  test('hears datagrams that bear our pid', { skip: absent !== undefined && `needs ${absent}` }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'keelson-notify-'));
-    const socket = join(folder, 'notify');
+  test('hears datagrams that bear our pid', { skip: absentForNotify && `needs ${absentForNotify}` }, async () => {
     const exec = createNodeExec();
-    const receiver = spawn('python3', ['-c', RECEIVER, socket], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const socket = await openNotifySocket();
     try {
-      const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]();
-      assert.equal((await lines.next()).value, 'open');
-      const manager = createServiceManager({ exec, env: { NOTIFY_SOCKET: socket }, pid: process.pid });
+      const manager = createServiceManager({ exec, env: { NOTIFY_SOCKET: socket.path }, pid: process.pid });
       for (const state of ['READY=1', 'WATCHDOG=1']) {
         await manager.notify(state);
-        const line = String((await lines.next()).value);
+        const line = await socket.next();
         assert.ok(line.split(' ').includes(state), line);
         if (process.getuid?.() === 0) assert.equal(line.split(' ')[0], String(process.pid), line);
       }
     } finally {
-      receiver.kill();
-      await once(receiver, 'exit');
+      await socket.close();
       exec.close();
-      rmSync(folder, { recursive: true });
     }
   });
 });

@@ -277,10 +277,10 @@ describe('NodeVolumeLimits', () => {
 describe('DynamicResources', () => {
   const claimed = testPod('p', { spec: { resourceClaims: [{ name: 'gpu', resourceClaimName: 'g' }] } });
   const onA = { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['a'] }] }] };
-  const found = (status?: ResourceClaim['status']): SchedulerPluginDeps =>
+  const found = (status?: ResourceClaim['status'], deletionTimestamp?: string): SchedulerPluginDeps =>
     testPluginDeps({
       resourceClaim: () => ({
-        metadata: { name: 'g', namespace: 'default', uid: 'u' },
+        metadata: { name: 'g', namespace: 'default', uid: 'u', ...(deletionTimestamp && { deletionTimestamp }) },
         spec: {},
         ...(status && { status }),
       }),
@@ -304,6 +304,14 @@ describe('DynamicResources', () => {
     const held = createDynamicResources(testPluginDeps()).preEnqueue?.(pod);
     assert.match(held?.reasons.join() ?? '', /waiting for dynamic resource controller/);
   });
+
+  for (const [what, deps, why] of [
+    ['does not exist', testPluginDeps(), 'resourceclaim "g" not found'],
+    ['is going', found(undefined, '2026-01-01T00:00:00Z'), 'resourceclaim "g" is being deleted'],
+    ['is there', found(), undefined],
+  ] as const)
+    test(`a named claim that ${what} ${why === undefined ? 'lets' : 'holds'} the pod`, () =>
+      assert.equal(createDynamicResources(deps).preEnqueue?.(claimed)?.reasons.join(), why));
 
   test('the pod is written into its claims before it is bound', async () => {
     const patches: unknown[] = [];

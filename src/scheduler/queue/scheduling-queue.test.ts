@@ -9,7 +9,10 @@ import { createSchedulingGates } from '../plugins/scheduling-gates/scheduling-ga
 import { testNode, testPod } from '../scheduler-fixture.ts';
 import { createSchedulingQueue, eventTest, type SchedulingQueue } from './scheduling-queue.ts';
 
-function queueUnderTest(more: readonly SchedulerPlugin[] = []) {
+function queueUnderTest(
+  more: readonly SchedulerPlugin[] = [],
+  hintFailed: (plugin: string, error: unknown) => void = (_, error) => assert.fail(error as Error),
+) {
   const clock = new VirtualClock();
   const sort = createPrioritySort();
   const gates = [createSchedulingGates(), ...more];
@@ -17,6 +20,7 @@ function queueUnderTest(more: readonly SchedulerPlugin[] = []) {
   const queue = createSchedulingQueue(
     {
       clock,
+      hintFailed,
       less: (a, b) => sort.less?.(a, b) ?? 0,
       preEnqueue: (pod) => gates.map((gate) => gate.preEnqueue?.(pod)).find((status) => status !== undefined),
       pluginsOf: () => plugins,
@@ -277,5 +281,32 @@ test('a pod whose change helps, and one nobody helped for minutes, need not back
   failNext(queue, FIT);
   await clock.advance(330_000);
   assert.deepEqual(queue.counts(), { ...none, active: 1 });
+  queue.stop();
+});
+
+test('a hint that goes wrong counts as one that helps, and the others are asked as well', () => {
+  const failures: string[] = [];
+  const broken: SchedulerPlugin = {
+    name: 'Broken',
+    events: [
+      {
+        event: 'node/add',
+        hint(pod) {
+          if (pod.metadata.name === 'a') throw new Error('no idea');
+          return true;
+        },
+      },
+    ],
+  };
+  const { queue } = queueUnderTest([broken], (plugin, error) =>
+    failures.push(`${plugin}: ${(error as Error).message}`),
+  );
+  for (const name of ['a', 'b']) {
+    queue.add(testPod(name));
+    queue.requeue(queue.pop()!, new Set(['Broken']));
+  }
+  queue.notify('node/add', undefined, testNode('n'));
+  assert.equal(queue.counts().backoff, 2);
+  assert.deepEqual(failures, ['Broken: no idea']);
   queue.stop();
 });

@@ -29,6 +29,8 @@ export interface QueueDeps {
   readonly pluginsOf: (pod: Pod) => readonly SchedulerPlugin[];
   /** Whether plugins of the name want such events at all. */
   readonly wants: (plugin: string, event: ClusterEvent) => boolean;
+  /** Told of a plugin whose hint went wrong: its pods are tried then, as it may have been about to say so. */
+  readonly hintFailed?: (plugin: string, error: unknown) => void;
   /** Told whenever a pod enters a part of the queue, with the event that brought it there. */
   readonly incoming?: (event: string, queue: QueuePart) => void;
 }
@@ -376,19 +378,27 @@ class Queue implements SchedulingQueue {
     this.#armBackoff();
   }
 
-  #helps(
-    { pod, rejectedBy }: Pick<Entry, 'pod' | 'rejectedBy'>,
-    { event, oldObject, newObject }: HappenedEvent,
-  ): boolean {
+  #helps({ pod, rejectedBy }: Pick<Entry, 'pod' | 'rejectedBy'>, happened: HappenedEvent): boolean {
     return this.#deps
       .pluginsOf(pod)
       .some(
         (plugin) =>
           rejectedBy.has(plugin.name) &&
           (plugin.events ?? []).some(
-            (wanted) => wanted.event === event && (wanted.hint === undefined || wanted.hint(pod, oldObject, newObject)),
+            ({ event, hint }) =>
+              event === happened.event &&
+              (hint === undefined || this.#hints(plugin.name, () => hint(pod, happened.oldObject, happened.newObject))),
           ),
       );
+  }
+
+  #hints(plugin: string, ask: () => boolean): boolean {
+    try {
+      return ask();
+    } catch (error) {
+      this.#deps.hintFailed?.(plugin, error);
+      return true;
+    }
   }
 
   #flushOld(): void {

@@ -15,7 +15,12 @@ import {
   ServiceCIDRsV1beta1,
 } from '../../../api/gen/resources.ts';
 import { validateEndpointSlice, validateEndpointSliceUpdate } from '../../../api/validation/endpoint-slice.ts';
-import { validateIngress, validateIngressClass, validateIngressClassUpdate } from '../../../api/validation/ingress.ts';
+import {
+  validateIngress,
+  validateIngressClass,
+  validateIngressClassUpdate,
+  validateIngressStatusUpdate,
+} from '../../../api/validation/ingress.ts';
 import {
   validateIPAddress,
   validateIPAddressUpdate,
@@ -47,6 +52,7 @@ const rangeRules: KindRules<ServiceCIDR> = {
 export const networkingDefinitions: readonly ResourceDefinition[] = [
   defineResource(Ingresses, {
     rules: { emptyStatus: { loadBalancer: {} }, generationOf: specOf, validate: validateIngress },
+    statusRules: { validateUpdate: validateIngressStatusUpdate },
     prefix: 'ingress',
     printer: ingressPrinter,
   }),

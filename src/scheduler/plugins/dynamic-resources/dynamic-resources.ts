@@ -104,7 +104,7 @@ export function createDynamicResources(
     name: NAME,
     preEnqueue(pod) {
       const found = findClaims(deps, pod);
-      return 'code' in found && found.code === 'pending' ? found : undefined;
+      return 'code' in found ? found : undefined;
     },
     preFilter(state, pod) {
       const extended = findExtendedResources(deps, pod);
@@ -330,6 +330,8 @@ function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Pod): { claims
     }
     const claim = resourceClaim(pod.metadata.namespace ?? '', claimName);
     if (claim === undefined) return unresolvable(NAME, `resourceclaim "${claimName}" not found`);
+    if (claim.metadata.deletionTimestamp !== undefined)
+      return unresolvable(NAME, `resourceclaim "${claimName}" is being deleted`);
     claims.push(claim);
   }
   return { claims };

@@ -1,0 +1,23 @@
+/** Accept headers: what a client takes, in its order. */
+
+/** One clause of an Accept header. */
+export interface AcceptClause {
+  readonly type: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly quality: number;
+}
+
+/** Clauses, the preferred first. */
+export function parseAccept(header: string): AcceptClause[] {
+  const clauses = header.split(',').map((text) => {
+    const [type = '', ...rest] = text.split(';').map((part) => part.trim());
+    const params: Record<string, string> = {};
+    for (const part of rest) {
+      const at = part.indexOf('=');
+      if (at > 0) params[part.slice(0, at).toLowerCase()] = part.slice(at + 1).replaceAll('"', '');
+    }
+    const quality = params['q'] === undefined ? 1 : Number(params['q']);
+    return { type: type.toLowerCase(), params, quality };
+  });
+  return clauses.filter((clause) => clause.quality > 0).sort((a, b) => b.quality - a.quality);
+}

@@ -1,0 +1,108 @@
+/** Identity leases against a real API server in memory. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Lease } from '../../api/gen/coordination-v1.ts';
+import { Leases } from '../../api/gen/resources.ts';
+import { startWithAll } from '../all-resources-fixture.ts';
+import { startIdentityLease } from './identity-lease.ts';
+
+const LABEL = 'apiserver.kubernetes.io/identity';
+const HOST = { hostname: 'host', address: '10.0.0.1:6443' };
+
+async function start() {
+  const { storage, platform, server } = await startWithAll();
+  const { objects } = storage;
+  const leases = (): Lease[] =>
+    objects.list(Leases, 'kube-system').toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  const put = (lease: Partial<Lease>): Promise<Lease> =>
+    objects.ensure(Leases, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {}, ...lease });
+  return {
+    platform,
+    leases,
+    put,
+    async serve(identity = HOST) {
+      const lease = startIdentityLease({ ...platform, objects }, identity);
+      await platform.clock.drive(lease.stands);
+      return lease;
+    },
+    stop: () => platform.clock.drive(server.stop()),
+  };
+}
+
+function nameOf({ metadata }: Lease): string {
+  return metadata.name ?? '';
+}
+
+describe('the identity lease', () => {
+  it('names the server, and is renewed every ten seconds until the server stops', async () => {
+    const { serve, leases, platform, stop } = await start();
+    const own = await serve();
+    const [lease] = leases();
+    assert.match(own.name, /^apiserver-[0-9a-z]{26}$/);
+    assert.equal(lease?.metadata.name, own.name);
+    assert.deepEqual(lease?.metadata.labels, { [LABEL]: 'kube-apiserver', 'kubernetes.io/hostname': 'host' });
+    assert.match(lease?.spec?.holderIdentity ?? '', new RegExp(`^${own.name}_[0-9a-f-]{36}$`));
+    assert.equal(lease?.spec?.leaseDurationSeconds, 3600);
+    assert.equal(lease?.spec?.renewTime, '2026-01-01T00:00:00.000000Z');
+    await platform.clock.advance(25_000);
+    assert.equal(leases()[0]?.spec?.renewTime, '2026-01-01T00:00:20.000000Z');
+    assert.equal(leases()[0]?.spec?.holderIdentity, lease?.spec?.holderIdentity);
+    own.stop();
+    await platform.clock.advance(60_000);
+    assert.equal(leases()[0]?.spec?.renewTime, '2026-01-01T00:00:20.000000Z', 'it is left to the others');
+    await stop();
+  });
+
+  it('is taken over by the next life of the server, and apart from those of others', async () => {
+    const { serve, leases, stop } = await start();
+    const first = await serve();
+    const holder = leases()[0]?.spec?.holderIdentity;
+    first.stop();
+    const second = await serve();
+    assert.equal(second.name, first.name);
+    assert.equal(leases().length, 1);
+    assert.notEqual(leases()[0]?.spec?.holderIdentity, holder);
+    const beside = [await serve({ ...HOST, address: '10.0.0.2:6443' }), await serve({ ...HOST, hostname: 'other' })];
+    assert.equal(new Set([second, ...beside].map(({ name }) => name)).size, 3);
+    assert.equal(leases().length, 3);
+    for (const lease of [second, ...beside]) lease.stop();
+    await stop();
+  });
+
+  it('of a server that is gone goes when another starts, once it has expired', async () => {
+    const { serve, leases, platform, stop } = await start();
+    const gone = await serve();
+    gone.stop();
+    const starts = async (hostname: string): Promise<string[]> => {
+      const other = await serve({ ...HOST, hostname });
+      await platform.clock.advance(1);
+      other.stop();
+      return leases().map(nameOf);
+    };
+    await platform.clock.advance(3_599_000);
+    assert.equal((await starts('a')).includes(gone.name), true);
+    await platform.clock.advance(2000);
+    assert.equal((await starts('b')).includes(gone.name), false);
+    await stop();
+  });
+
+  const old = '2026-01-01T00:00:00.000000Z';
+  const server = { [LABEL]: 'kube-apiserver' };
+  const others: [what: string, spec: Lease['spec'], labels: Record<string, string>, stays: boolean][] = [
+    ['expired', { leaseDurationSeconds: 1, renewTime: old }, server, false],
+    ['without a time', { leaseDurationSeconds: 9999 }, server, false],
+    ['without a duration', { renewTime: old }, server, false],
+    ['of a server that lives', { leaseDurationSeconds: 9999, renewTime: old }, server, true],
+    ['of somebody else', { leaseDurationSeconds: 1, renewTime: old }, {}, true],
+  ];
+  for (const [what, spec, labels, stays] of others)
+    it(`one ${what} ${stays ? 'stays' : 'goes'} within the hour`, async () => {
+      const { serve, put, leases, platform, stop } = await start();
+      const own = await serve();
+      await put({ metadata: { namespace: 'kube-system', name: 'other', labels }, ...(spec && { spec }) });
+      await platform.clock.advance(3_601_000);
+      assert.deepEqual(leases().map(nameOf), stays ? [own.name, 'other'].toSorted() : [own.name]);
+      own.stop();
+      await stop();
+    });
+});

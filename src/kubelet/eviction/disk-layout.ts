@@ -1,0 +1,67 @@
+/**
+ * Which file systems a node has for what, and what follows for its thresholds, for what is removed first and for whose use
+ * counts. Pure. Upstream: KubeletSeparateDiskGC (KEP-4191), UpdateContainerFsThresholds, buildSignalToRankFunc and
+ * buildSignalToNodeReclaimFuncs in pkg/kubelet/eviction/helpers.go.
+ */
+import type { FsStats, NodeStats } from '../stats/summary-types.ts';
+import type { DiskParts } from './pod-usage.ts';
+import type { Signal, Threshold } from './thresholds.ts';
+
+/** `single`: one for all; `images`: images and writable layers have one of their own; `split`: images alone have. */
+export type DiskLayout = 'single' | 'images' | 'split';
+
+const CONTAINERFS = 'containerfs.';
+
+function same(a: FsStats | undefined, b: FsStats | undefined): boolean {
+  return a === undefined || b === undefined || (a.capacityBytes === b.capacityBytes && a.inodes === b.inodes);
+}
+
+/** The layout, by the figures of the file systems. */
+export function diskLayoutOf({ fs, runtime }: NodeStats): DiskLayout {
+  const { imageFs, containerFs } = runtime ?? {};
+  if (same(fs, imageFs) && same(fs, containerFs)) return 'single';
+  return same(imageFs, containerFs) ? 'images' : 'split';
+}
+
+/** The signals of writable layers have the thresholds of the file system they lie on, whatever is configured for them. */
+export function withContainerFs(thresholds: readonly Threshold[], layout: DiskLayout): Threshold[] {
+  const follows = layout === 'images' ? 'imagefs.' : 'nodefs.';
+  const others = thresholds.filter((threshold) => !isContainerFs(threshold));
+  const copies = others
+    .filter(({ signal }) => signal.startsWith(follows))
+    .map((threshold) => ({ ...threshold, signal: threshold.signal.replace(follows, CONTAINERFS) as Signal }));
+  return [...others, ...copies];
+}
+
+/** Whether the threshold is about writable layers, which no configuration decides. */
+export function isContainerFs({ signal }: Threshold): boolean {
+  return signal.startsWith(CONTAINERFS);
+}
+
+/** What is removed before pods are, where a disk runs low. */
+export interface Removals {
+  readonly containers: boolean;
+  readonly images: boolean;
+}
+
+/** What frees the file system of the signal: unused containers, images. */
+export function removalsFor(signal: Signal, layout: DiskLayout): Removals {
+  if (layout === 'single') return { containers: true, images: true };
+  if (layout === 'images') {
+    const there = !signal.startsWith('nodefs.');
+    return { containers: there, images: there };
+  }
+  const images = signal.startsWith('imagefs.');
+  return { containers: !images, images };
+}
+
+/** The parts of a pod's disk use that lie on the file system of the signal. */
+export function diskPartsOf(signal: Signal, layout: DiskLayout): DiskParts {
+  if (layout === 'single') return { layers: true, logsAndVolumes: true };
+  if (layout === 'images') {
+    const node = signal.startsWith('nodefs.');
+    return { layers: !node, logsAndVolumes: node };
+  }
+  const images = signal.startsWith('imagefs.');
+  return { layers: !images, logsAndVolumes: !images };
+}

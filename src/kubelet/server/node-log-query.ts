@@ -1,0 +1,116 @@
+/**
+ * `/logs/?query=`: logs of the node's services by journald or their files, or one file, by upstream's parameters. Upstream:
+ * NodeLogQuery (KEP-2258), pkg/kubelet/kubelet_server_journal.go.
+ *
+ * Differs: what journald tells is read whole, 16 MiB at most, before it is sent.
+ */
+import { Field, type FieldErrors } from '../../api/field-error.ts';
+import { inclusiveRangeText } from '../../api/names.ts';
+import { formatTime, parseTime } from '../../api/time.ts';
+import { ServerError } from './text-response.ts';
+
+const MAX_TAIL_LINES = 100_000;
+const MAX_SERVICE_LENGTH = 256;
+const MAX_SERVICES = 4;
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+/** What is asked for. */
+export interface NodeLogQuery {
+  readonly services: readonly string[];
+  readonly files: readonly string[];
+  readonly options: NodeLogOptions;
+}
+
+/** Which of a journal's lines. */
+export interface NodeLogOptions {
+  readonly sinceMs?: number;
+  readonly untilMs?: number;
+  readonly tailLines?: number;
+  readonly boot?: number;
+  readonly pattern?: string;
+}
+
+/**
+ * Reads the parameters; undefined when they ask for nothing.
+ * @throws ServerError 400 for what cannot be read, 406 for what makes no sense
+ */
+export async function readNodeLogQuery(query: string): Promise<NodeLogQuery | undefined> {
+  const errors: FieldErrors = [];
+  const asked = parseQuery(new URLSearchParams(query), errors);
+  refuse(400, errors);
+  if (asked.files.length + asked.services.length + Object.keys(asked.options).length === 0) return undefined;
+  await validate(asked, errors);
+  refuse(406, errors);
+  return asked;
+}
+
+function refuse(status: number, errors: FieldErrors): void {
+  const texts = errors.map(({ field, text }) => `${field}: ${text}`);
+  if (texts.length > 0) throw new ServerError(status, texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`);
+}
+
+function parseQuery(parameters: URLSearchParams, errors: FieldErrors): NodeLogQuery {
+  const field = (name: string): Field => Field.named(name, errors);
+  const queries = parameters.getAll('query');
+  // A slash tells a file from a service.
+  const files = queries.filter((query) => /[/\\]/.test(query));
+  const services = queries.filter((query) => !files.includes(query) && query.trim() !== '');
+  if (queries.length > 0 && files.length + services.length === 0)
+    field('query').invalid(queries, 'query cannot be empty');
+  const time = (name: string): number | undefined => {
+    const text = parameters.get(name) ?? '';
+    if (text === '') return undefined;
+    const ms = RFC3339.test(text) ? parseTime(text) : Number.NaN;
+    if (Number.isFinite(ms)) return ms;
+    field(name).invalid(text, 'invalid time format');
+    return undefined;
+  };
+  const integer = (name: string): number | undefined => {
+    const text = parameters.get(name) ?? '';
+    if (text === '') return undefined;
+    if (/^[+-]?\d{1,15}$/.test(text)) return Number(text);
+    field(name).invalid(text, `strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
+    return undefined;
+  };
+  const options = {
+    sinceMs: time('sinceTime'),
+    untilMs: time('untilTime'),
+    boot: integer('boot'),
+    tailLines: integer('tailLines'),
+    pattern: parameters.get('pattern') || undefined,
+  };
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { services, files, options: Object.fromEntries(given) };
+}
+
+async function validate({ services, files, options }: NodeLogQuery, errors: FieldErrors): Promise<void> {
+  const field = (name: string): Field => Field.named(name, errors);
+  const query = field('query');
+  for (const service of services) {
+    if (service.length > MAX_SERVICE_LENGTH) query.invalid(service, 'length must be less than 100');
+    else if (!/^[a-zA-Z\-_0-9@]+$/.test(service)) query.invalid(service, 'input contains unsupported characters');
+  }
+  if (services.length > MAX_SERVICES) query.tooMany(services.length, MAX_SERVICES);
+  if (services.length + files.length === 0) query.required('cannot be empty with options');
+  else if (services.length > 0 && files.length > 0)
+    query.invalid(`[${files.join(' ')}], [${services.join(' ')}]`, 'cannot specify a file and service');
+  else if (files.length > 1) query.invalid(files, 'cannot specify more than one file');
+  else if (files.length === 1 && Object.keys(options).length > 0)
+    query.invalid(files, 'cannot specify file with options');
+  const { sinceMs, untilMs, boot, tailLines, pattern } = options;
+  if (sinceMs !== undefined && untilMs !== undefined && sinceMs > untilMs)
+    field('untilTime').invalid(formatTime(untilMs), 'must be after `sinceTime`');
+  if (boot !== undefined && boot > 0) field('boot').invalid(boot, 'must be less than 1');
+  if (tailLines !== undefined && (tailLines < 0 || tailLines > MAX_TAIL_LINES))
+    field('tailLines').invalid(tailLines, inclusiveRangeText(0, MAX_TAIL_LINES));
+  if (pattern !== undefined) await validatePattern(pattern, field('pattern'));
+}
+
+async function validatePattern(pattern: string, field: Field): Promise<void> {
+  const { RE2JS } = await import('re2js');
+  try {
+    RE2JS.compile(pattern);
+  } catch (error) {
+    field.invalid(pattern, (error as Error).message);
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What a pod as a whole has been given and what is in force of it, as its status tells. Pure. Upstream:
+ * convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go (InPlacePodLevelResourcesVerticalScaling).
+ *
+ * Differs: what is in force is what was written to the cgroups, not what is read back of them, which is rounded.
+ */
+import type { Pod, PodSpec, PodStatus } from '../../api/gen/core-v1.ts';
+import { quantityFromMilliValue, quantityFromValue } from '../../api/quantity.ts';
+import { podRequests, type ResourceAmounts } from '../../component-helpers/pod-resources.ts';
+import {
+  ownResources,
+  resizableContainers,
+  withContainerResources,
+  withPodLevelResources,
+  type ContainerResources,
+} from '../allocation/resources.ts';
+import { podLimits } from '../cgroups/pod-resource-config.ts';
+import type { ContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
+
+/** What tells what is in force. */
+export interface InForce {
+  readonly runtimeStatus: RuntimePodStatus;
+  readonly actuated: (status: ContainerStatus) => ContainerResources | undefined;
+  /** Of the pod as a whole; undefined: as allocated. */
+  readonly actuatedPod: ContainerResources | undefined;
+}
+
+type Told = Required<Pick<PodStatus, 'resources' | 'allocatedResources'>>;
+
+/** Most pods never change: those that share their spec share this. */
+const remembered = new WeakMap<PodSpec, Told>();
+
+/** The status' part. `pod`: with what it has been allocated. */
+export function podResourcesStatus(pod: Pod, inForce: InForce): Partial<Told> {
+  const allocated = toldOf(pod);
+  if (allocated === undefined) return {};
+  const { resources } = toldOf(podInForce(pod, inForce)) ?? allocated;
+  const { allocatedResources } = allocated;
+  return Object.keys(allocatedResources).length === 0 ? { resources } : { resources, allocatedResources };
+}
+
+function podInForce(pod: Pod, { runtimeStatus, actuated, actuatedPod }: InForce): Pod {
+  const given: Record<string, ContainerResources> = {};
+  for (const container of resizableContainers(pod)) {
+    const status = runtimeStatus.containers.find(({ name }) => name === container.name);
+    const has = status?.state === 'running' ? actuated(status) : undefined;
+    if (has !== undefined) given[container.name] = ownResources(container, has);
+  }
+  const withContainers = withContainerResources(pod, given);
+  if (actuatedPod === undefined) return withContainers;
+  const none = Object.keys(actuatedPod).length === 0;
+  return withPodLevelResources(withContainers, none ? undefined : actuatedPod);
+}
+
+function toldOf({ metadata, spec }: Pod): Told | undefined {
+  if (spec === undefined) return undefined;
+  let told = remembered.get(spec);
+  if (told === undefined) {
+    // By the spec alone: what a status says counts for those who have only the API.
+    const { requests } = podRequests({ metadata, spec });
+    const { limits, cpuDeclared, memoryDeclared } = podLimits({ metadata, spec });
+    const bounded = {
+      milliCpu: cpuDeclared ? limits.milliCpu : 0,
+      memoryBytes: memoryDeclared ? limits.memoryBytes : 0,
+      ephemeralBytes: 0,
+    };
+    const [asked, most] = [listOf(requests), listOf(bounded)];
+    const resources = {
+      ...(Object.keys(most).length === 0 ? {} : { limits: most }),
+      ...(Object.keys(asked).length === 0 ? {} : { requests: asked }),
+    };
+    remembered.set(spec, (told = { resources, allocatedResources: asked }));
+  }
+  return told;
+}
+
+function listOf({ milliCpu, memoryBytes, ephemeralBytes, scalars = {} }: Readonly<ResourceAmounts>) {
+  return {
+    ...(milliCpu === 0 ? {} : { cpu: quantityFromMilliValue(milliCpu) }),
+    ...(memoryBytes === 0 ? {} : { memory: bytes(memoryBytes) }),
+    ...(ephemeralBytes === 0 ? {} : { 'ephemeral-storage': bytes(ephemeralBytes) }),
+    ...Object.fromEntries(
+      Object.entries(scalars).map(([name, value]) => [
+        name,
+        name.startsWith('hugepages-') ? bytes(value) : quantityFromValue(value),
+      ]),
+    ),
+  };
+}
+
+function bytes(value: number): string {
+  return quantityFromValue(value, value % 1024 === 0 ? 'BinarySI' : 'DecimalSI');
+}
