@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { createNodeClock } from '../platform/node/clock.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { returnMemoryWhenIdle, shouldCollect, thisProcess } from './idle-memory.ts';
@@ -33,7 +35,7 @@ test('an idle process is looked at every ten seconds, a busy one left alone, and
   };
   const startMs = clock.monotonicMs();
   const memory = { cpuMs: () => cpuMs, unusedBytes: () => unusedBytes, collect };
-  const cancel = returnMemoryWhenIdle(clock, memory);
+  const cancel = returnMemoryWhenIdle(clock, { memory });
   cpuMs += 5000;
   await clock.advance(10_000); // Half of a core: busy.
   assert.deepEqual(collections, []);
@@ -60,4 +62,30 @@ test('this process can be collected', async () => {
   await createNodeClock().yield(); // A WeakRef holds its object for the running turn.
   memory.collect();
   assert.equal(gone.deref(), undefined);
+});
+
+test('a collection returns the pages that are emptied to the system', async () => {
+  const program = `
+    const { thisProcess } = await import(${JSON.stringify(new URL('./idle-memory.ts', import.meta.url))});
+    const memory = thisProcess();
+    for (let round = 0; round < 4; round++) globalThis.held = Array.from({ length: 300_000 }, (_, i) => ({ i, list: [i] }));
+    const busy = process.memoryUsage.rss();
+    globalThis.held = undefined;
+    memory.collect();
+    console.log(JSON.stringify({ busy, idle: process.memoryUsage.rss() }));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+  const { busy, idle } = JSON.parse(stdout) as { busy: number; idle: number };
+  assert.ok(busy - idle > 40 * MiB, `${busy} before, ${idle} after`);
+});
+
+test('what is held to be quick goes before each collection', async () => {
+  const { clock } = createSimPlatform();
+  const done: string[] = [];
+  const memory = { cpuMs: () => 0, unusedBytes: () => 60 * MiB, collect: () => void done.push('collected') };
+  const cancel = returnMemoryWhenIdle(clock, { memory, release: () => void done.push('released') });
+  await clock.advance(10_000);
+  assert.deepEqual(done, ['released', 'collected']);
+  await clock.advance(20_000);
+  assert.deepEqual(done, ['released', 'collected', 'released', 'collected']);
+  cancel();
 });

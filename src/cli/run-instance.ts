@@ -25,6 +25,8 @@ export interface RunnableCluster {
   status(): Promise<ClusterStatus>;
   /** Copies the store to this file while work goes on; rejects where there is nothing to copy. Absent: no store. */
   backup?(file: string): Promise<void>;
+  /** For a quiet time: gives back what it holds to be quick. */
+  releaseMemory?(): void;
 }
 
 /** How it is run. */
@@ -72,7 +74,7 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
   if (process.stderr.isTTY) progress.follow(printProgress);
   const cluster = await run.create(platform, progress);
   running.cluster = cluster;
-  const stopLooking = returnMemoryWhenIdle(platform.clock);
+  const stopLooking = returnMemoryWhenIdle(platform.clock, { release: () => cluster.releaseMemory?.() });
   try {
     await Promise.race([cluster.start(), stopped.promise]);
     if (!stopped.happened()) {

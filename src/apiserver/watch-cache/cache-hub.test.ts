@@ -182,3 +182,19 @@ test('metadata is read without the rest, wherever it ends, and only from bytes o
   const foreign = new RevisionCell('k', 4, Buffer.from('{"kind":"Thing","apiVersion":"v1","spec":{},"metadata":{}}'));
   assert.equal(foreign.metadata(head), undefined);
 });
+
+test('memory is released: the objects go, readers see the same', async () => {
+  const { hub, store } = setUp();
+  const things = hub.cache('/registry/things/');
+  await hub.start();
+  for (const name of ['a', 'b', 'c']) await store.put({ key: `/registry/things/${name}`, value: value(name) });
+  const before = things.list('/registry/things/').map((cell) => JSON.parse(cell.json().toString()) as unknown);
+  hub.releaseMemory();
+  const cells = things.list('/registry/things/');
+  assert.ok(cells.every((cell) => !cell.isDecoded));
+  assert.deepEqual(
+    cells.map((cell) => cell.object()),
+    before,
+  );
+  hub.stop();
+});

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createNodeClock } from '../../platform/node/clock.ts';
 import { encodeStored, restampStored, RevisionCell } from './revision-cell.ts';
 
 const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', namespace: 'n' }, data: { key: 'value' } };
@@ -24,6 +27,26 @@ test('an object that was forgotten is read from the bytes again', () => {
   assert.notEqual(cell.object(), before);
   assert.deepEqual(cell.object(), before);
 });
+
+test('an object at rest is the same as long as somebody holds it, and is read from the bytes otherwise', async () => {
+  const cell = new RevisionCell('/a', 7, encodeStored(object));
+  const held = cell.object();
+  cell.rest();
+  assert.ok(!cell.isDecoded);
+  assert.equal(cell.object(), held);
+  const released = new RevisionCell('/b', 8, encodeStored(object));
+  const gone = new WeakRef(released.object());
+  released.rest();
+  await createNodeClock().yield(); // A WeakRef holds its object for the running turn.
+  collectGarbage();
+  assert.equal(gone.deref(), undefined);
+  assert.deepEqual(released.object().metadata, { ...object.metadata, resourceVersion: '8' });
+});
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
 
 test('an object of which only times are others is stamped, not encoded, and reads the same', () => {
   const lease = (label: string, time: string) => ({

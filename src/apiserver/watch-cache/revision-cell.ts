@@ -171,6 +171,8 @@ export class RevisionCell {
   #value: Buffer | undefined;
   #spliced: Spliced | undefined;
   #object: KubernetesObject | undefined;
+  /** The object while nobody has asked for it lately: it is there as long as somebody else holds it. */
+  #resting: WeakRef<KubernetesObject> | undefined;
   /** Of a value that `encodeStored` made of the object, or might have. */
   readonly #places: Places | undefined;
   /** Names and what was made: a list, for nearly always there is one. */
@@ -210,6 +212,7 @@ export class RevisionCell {
 
   /** The object, with its resourceVersion. Shared: never change it. */
   object(): KubernetesObject {
+    if (this.#object === undefined) this.#object = this.#resting?.deref();
     if (this.#object === undefined) {
       const { value } = parseJson((this.#spliced?.json ?? this.#value!).toString('utf8'));
       const object = value as KubernetesObject;
@@ -238,6 +241,14 @@ export class RevisionCell {
 
   /** Forgets the object, which the bytes still hold: of a revision that is kept only for those who come late. */
   dropDecoded(): void {
+    this.#object = undefined;
+    this.#resting = undefined;
+  }
+
+  /** Leaves the object to those who hold it, until somebody asks for it again: after quiet, most were last needed when written. */
+  rest(): void {
+    if (this.#object === undefined) return;
+    this.#resting = new WeakRef(this.#object);
     this.#object = undefined;
   }
 

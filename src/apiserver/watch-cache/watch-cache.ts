@@ -180,6 +180,11 @@ export class WatchCache {
     this.#ring.forget(nowMs);
   }
 
+  /** The newest cells, in no order. */
+  cells(): Iterable<RevisionCell> {
+    return this.#cells.values();
+  }
+
   /** The oldest revision a watch can resume from. */
   get rememberedSince(): number {
     return this.#ring.since;
