@@ -3,7 +3,9 @@
  * what is charged is what will be stored. Upstream: apiserver/pkg/admission/plugin/resourcequota.
  *
  * Invariant: the charge is a compare-and-swap on the quota's status in the store, so that requests at the same time cannot
- * overshoot together. What is charged for a request that fails later is given back by the quota controller's next count.
+ * overshoot together. What is charged for a request that fails later is given back by the quota controller's next count:
+ * so is what one quota was charged before another, which somebody else filled meanwhile, refused. To give it back here
+ * would undo a count that was taken between.
  */
 import type { Pod, ResourceQuota } from '../../../api/gen/core-v1.ts';
 import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../../api/gen/resources.ts';
@@ -67,7 +69,7 @@ export function createResourceQuota(
       const why = uncovered(limited, { resource, object, evaluator, usage }, { all, covering });
       if (why !== undefined) throw refuse(attributes, why);
       const charged = covering.filter((quota) => Object.keys(increase(quota, work)).length > 0);
-      // All are asked before one is charged: what one of them refuses costs the others nothing.
+      // All are asked before one is charged: what one of them refuses as it stands now costs the others nothing.
       for (const quota of charged) withCharge(quota, work);
       return chargeAll(objects(), charged, work);
     },
