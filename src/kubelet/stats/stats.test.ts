@@ -11,6 +11,7 @@ import { createStatsProvider } from './create-stats-provider.ts';
 import { busyNanoseconds, parseInterfaces } from './node-usage.ts';
 import { criPressures } from './runtime-pressures.ts';
 import { formatMetrics } from './prometheus-text.ts';
+import { DEVICE } from './summary-types.ts';
 import { createUsageRates } from './usage-rates.ts';
 
 const pod: Pod = {
@@ -234,8 +235,19 @@ test('writable layers on a file system of their own; each file system is read on
   assert.equal(imageFs!.inodes, node.fs!.inodes);
   assert.notEqual(containerFs!.inodes, imageFs!.inodes);
   assert.equal(containerFs!.usedBytes, undefined);
+  assert.deepEqual([node.fs![DEVICE], imageFs![DEVICE], containerFs![DEVICE]], [1, 1, 2]);
   const [container] = pods[0]!.containers;
   assert.deepEqual([container!.rootfs!.inodes, container!.logs!.inodes], [containerFs!.inodes, node.fs!.inodes]);
+});
+
+test('subvolumes of one file system, which have devices of their own, are not told apart by these', async () => {
+  const { provider, platform } = await createFixture({ layersAt: '/layers' });
+  await platform.files.makeDir('/layers');
+  const { stat, statFileSystem } = platform.files;
+  platform.files.stat = async (path) => ({ ...(await stat(path)), dev: path === '/layers' ? 2 : 1 });
+  platform.files.statFileSystem = async (path) => ({ ...(await statFileSystem(path)), totalInodes: 0 });
+  const { node } = await provider.summary();
+  assert.deepEqual([node.fs![DEVICE], node.runtime!.containerFs![DEVICE]], [undefined, undefined]);
 });
 
 test('CPU and memory alone', async () => {
