@@ -69,10 +69,17 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
     return last.snapshot;
   }
 
+  let pressuresFailed = false;
+  /** What may not be read once may not be the next time either: one line is enough. */
+  function pressureFailed(error: unknown): void {
+    if (!pressuresFailed) log.error('Failed to read pressure stall information', { err: error });
+    pressuresFailed = true;
+  }
+
   /** Read once per snapshot, when the first asks. */
   function pressuresOf(now: NodeSnapshot): Promise<NodePressures> {
     let read = pressures.get(now);
-    if (read === undefined) pressures.set(now, (read = readPressures(deps, now)));
+    if (read === undefined) pressures.set(now, (read = readPressures({ ...deps, failed: pressureFailed }, now)));
     return read;
   }
 

@@ -325,6 +325,27 @@ test('pressure of the node, all pods, pods and containers, in the summary and in
   assert.deepEqual([quiet.node.io, quiet.pods[0]!.io], [undefined, undefined]);
 });
 
+test('pressure that may not be read is left out of what is told, and logged once', async () => {
+  const { provider, platform } = await createFixture();
+  await platform.files.makeDir('/proc/pressure');
+  for (const resource of ['cpu', 'memory', 'io'])
+    await platform.files.writeFile(`/proc/pressure/${resource}`, pressureFile(8_000_000));
+  const denied = (path: string): Error => Object.assign(new Error(`EACCES: ${path}`), { code: 'EACCES' });
+  const { readText } = platform.files;
+  platform.files.readText = async (path) => {
+    if (path === '/proc/pressure/io') throw denied(path);
+    return readText(path);
+  };
+  platform.cgroups.pressures = async (name) => Promise.reject(denied(name));
+  const { node, pods } = await provider.summary();
+  assert.deepEqual([node.cpu!.psi, node.io], [pressure(8_000_000), undefined]);
+  assert.ok(!('psi' in pods[0]!.cpu!));
+  await platform.clock.advance(1000);
+  assert.match(await provider.cadvisorMetrics(), /container_pressure_cpu_waiting_seconds_total\{id="\/"\} 8 /);
+  const told = platform.log.entries.filter(({ message }) => message === 'Failed to read pressure stall information');
+  assert.equal(told.length, 1);
+});
+
 test('a kernel without pressure: no field, no metric, no cgroup asked', async () => {
   const { provider, platform } = await createFixture();
   platform.cgroups.groups.get('/kubepods/podu1')!.pressures = { cpu: pressure(1) };
