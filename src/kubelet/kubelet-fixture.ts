@@ -64,6 +64,7 @@ export function createFakePodContainers(): PodContainerManager & { readonly uids
     start: async () => undefined,
     ensurePodCgroup: async (pod) => void uids.add(podUid(pod)),
     updatePodCgroup: async () => undefined,
+    memoryRefusal: async () => undefined,
     podCgroupExists: async (pod) => uids.has(podUid(pod)),
     criParent: (pod) => `/kubepods/pod${podUid(pod)}`,
     destroyPodCgroup: async (uid) => void uids.delete(uid),

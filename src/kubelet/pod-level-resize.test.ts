@@ -1,11 +1,12 @@
 /** Resize of a pod's own resources: cgroups, containers that live by the pod's limits, conditions, status. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import type { Container, Pod, ResourceRequirements } from '../api/gen/core-v1.ts';
+import type { Container, Pod, PodSpec, ResourceRequirements } from '../api/gen/core-v1.ts';
 import { Pods } from '../api/gen/resources.ts';
 import { image } from '../cri/sim/sim-image.ts';
 import type { CriRuntime } from '../cri/runtime-service.ts';
 import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
+import type { CgroupResources } from '../platform/cgroups.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createPodContainerManager } from './cgroups/create-pod-container-manager.ts';
 import { createKubeletFixture, type KubeletFixture } from './kubelet-fixture.ts';
@@ -37,10 +38,19 @@ async function started() {
         name === 'updateContainerResources' ? updateContainerResources : Reflect.get(target, name),
     }),
   };
+  const cgroupWrites: CgroupResources[] = [];
+  let refusals = 0;
   const podContainers = createPodContainerManager(
     {
       platform,
-      cgroups: platform.cgroups,
+      cgroups: {
+        ...platform.cgroups,
+        update(name, limits) {
+          if (name.includes('/pod') && refusals > 0 && --refusals === 0) throw new Error('device or resource busy');
+          if (name.includes('/pod')) cgroupWrites.push(limits);
+          return platform.cgroups.update(name, limits);
+        },
+      },
       activePods: () => [],
       nodeAllocatable: async () => ({ milliCpu: 4000, memoryBytes: 2 ** 33 }),
     },
@@ -73,14 +83,22 @@ async function started() {
     const uid = fixture.pod(name)!.metadata.uid!;
     return [...platform.cgroups.groups].find(([path]) => path.endsWith(uid))![1].resources;
   };
-  const resize = (name: string, own: ResourceRequirements): void => {
+  const put = (name: string, spec: Partial<PodSpec>): void => {
     const pod = fixture.pod(name)!;
     const metadata = { ...pod.metadata, generation: (pod.metadata.generation ?? 0) + 1 };
-    fixture.cluster.put(Pods, { ...pod, metadata, spec: { ...pod.spec!, resources: own } });
+    fixture.cluster.put(Pods, { ...pod, metadata, spec: { ...pod.spec!, ...spec } });
   };
+  const use = (name: string, memoryUsageBytes: number): void => {
+    const uid = fixture.pod(name)!.metadata.uid!;
+    const group = [...platform.cgroups.groups].find(([path]) => path.endsWith(uid))![1];
+    group.stats = { ...group.stats, memoryUsageBytes };
+  };
+  const resize = (name: string, own: ResourceRequirements): void => put(name, { resources: own });
+  /** The write of a pod's cgroup after so many that succeed fails. */
+  const refuse = (after: number): void => void (refusals = after + 1);
   const until = (what: (pod: Pod) => boolean): Promise<unknown> =>
     platform.clock.runUntil(() => what(fixture.pod('web')!), 30_000);
-  return { ...fixture, cri, updates, limitsOf, resize, until };
+  return { ...fixture, cri, updates, cgroupWrites, limitsOf, put, use, refuse, resize, until };
 }
 
 const resizing = ({ status }: Pod): string[] =>
@@ -142,17 +160,73 @@ describe('resize of a pod as a whole', () => {
     const containers = [{ ...app(), resources: { requests: { memory: '8Mi' }, limits: { memory: '8Mi', cpu: '1m' } } }];
     t.addPod('web', { spec: { containers, resources: resources('500m', '64Mi') }, qosClass: 'Guaranteed' });
     await t.until(() => t.summary('web') === 'Running true');
-    const uid = t.pod('web')!.metadata.uid!;
-    const group = [...t.platform.cgroups.groups].find(([path]) => path.endsWith(uid))![1];
-    group.stats = { ...group.stats, memoryUsageBytes: 40 * MI };
+    t.use('web', 40 * MI);
     t.resize('web', resources('500m', '32Mi'));
     await t.until((pod) => resizing(pod).includes('PodResizeInProgress Error'));
     const { message } = t.pod('web')!.status!.conditions!.find(({ type }) => type === 'PodResizeInProgress')!;
-    assert.match(message ?? '', /aborting attempt to set pod memory limit less than current memory usage for pod web$/);
+    assert.equal(
+      message,
+      'cannot decrease memory limits: attempting to set pod memory limit (33554432) below current usage (41943040)',
+    );
     assert.equal(t.pod('web')!.status!.resources!.limits!['memory'], '64Mi');
-    group.stats = { ...group.stats, memoryUsageBytes: 20 * MI };
+    t.use('web', 20 * MI);
     await t.platform.clock.runUntil(() => resizing(t.pod('web')!).length === 0, 300_000);
     assert.equal(t.limitsOf('web').memoryMaxBytes, 32 * MI);
+  });
+
+  it('touches nothing where a container that lives by the limit uses more', async () => {
+    const t = await started();
+    t.addPod('web', { spec: { containers: [app()], resources: resources('500m', '64Mi') }, qosClass: 'Guaranteed' });
+    await t.until(() => t.summary('web') === 'Running true');
+    // What the simulated container uses by itself is 10 MB.
+    t.resize('web', resources('500m', '8Mi'));
+    t.use('web', 40 * MI);
+    await t.until((pod) => resizing(pod).includes('PodResizeInProgress Error'));
+    const { message } = t.pod('web')!.status!.conditions!.find(({ type }) => type === 'PodResizeInProgress')!;
+    assert.equal(
+      message,
+      'cannot decrease memory limits: [attempting to set pod memory limit (8388608) below current usage (41943040), attempting to set container "app" memory limit (8388608) below current usage (10000000)]',
+    );
+    assert.deepEqual([t.updates, t.cgroupWrites], [[], []]);
+    t.resize('web', resources('500m', '32Mi'));
+    t.use('web', 20 * MI);
+    await t.platform.clock.runUntil(() => resizing(t.pod('web')!).length === 0, 300_000);
+    assert.deepEqual(t.updates, [[32 * MI, 50_000]]);
+    assert.equal(t.limitsOf('web').memoryMaxBytes, 32 * MI);
+  });
+
+  it('changes the processors of a pod whose memory is full, and raises its memory', async () => {
+    const t = await started();
+    t.addPod('web', { spec: { containers: [app()], resources: resources('500m', '64Mi') }, qosClass: 'Guaranteed' });
+    await t.until(() => t.summary('web') === 'Running true');
+    t.use('web', 64 * MI);
+    t.resize('web', resources('1', '64Mi'));
+    await t.until(({ status }) => status?.resources?.limits?.['cpu'] === '1');
+    await t.until((pod) => resizing(pod).length === 0);
+    assert.equal(t.limitsOf('web').cpuQuotaUs, 100_000);
+    assert.deepEqual(
+      t.cgroupWrites.filter(({ memoryMaxBytes }) => memoryMaxBytes !== undefined),
+      [],
+    );
+    t.resize('web', resources('1', '96Mi'));
+    await t.until(({ status }) => status?.resources?.limits?.['memory'] === '96Mi');
+    assert.equal(t.limitsOf('web').memoryMaxBytes, 96 * MI);
+  });
+
+  it('does the last step again when it failed, though all containers have theirs', async () => {
+    const t = await started();
+    const sized = (cpu: string): PodSpec => ({ containers: [app({ resources: resources(cpu, '64Mi') })] });
+    t.addPod('web', { spec: sized('1'), qosClass: 'Guaranteed' });
+    await t.until(() => t.summary('web') === 'Running true');
+    t.refuse(1);
+    t.put('web', sized('500m'));
+    await t.until((pod) => resizing(pod).includes('PodResizeInProgress Error'));
+    await t.platform.clock.runUntil(() => resizing(t.pod('web')!).length === 0, 300_000);
+    assert.match(
+      t.events.join('\n'),
+      /^Warning ResizeError web: Pod resize error: .*"error":"device or resource busy"\}$/m,
+    );
+    assert.deepEqual([t.updates.length, t.limitsOf('web').cpuQuotaUs], [1, 50_000]);
   });
 
   it('tells of pods that have no resources as a whole what their containers have together', async () => {

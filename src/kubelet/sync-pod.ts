@@ -157,11 +157,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
   function noteResize(pod: Pod, { steps }: PodSyncResult): void {
     const resize = steps.find(({ action }) => action === 'ResizePod');
     if (resize === undefined) return;
-    deps.allocations.noteFailure(
-      podUid(pod),
-      resize.reason === undefined ? undefined : (resize.message ?? resize.reason),
-    );
-    if (resize.reason !== undefined) deps.recorder.event(pod, 'Warning', 'ResizeError', resize.message ?? '');
+    deps.allocations.noteFailure(pod, resize.reason === undefined ? undefined : (resize.message ?? resize.reason));
   }
 
   /** Lets the runtime do its steps; if it did any, what came of them is looked at and reported. */

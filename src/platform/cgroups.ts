@@ -42,6 +42,8 @@ export interface Cgroups {
   /** Pids of the cgroup and all below it. */
   pids(name: string): Promise<readonly number[]>;
   stats(name: string): Promise<CgroupStats>;
+  /** The memory limit in force. */
+  memoryMax(name: string): Promise<number | 'max'>;
   /**
    * How long tasks of the cgroup waited, or those of the container with this id right below it, whose directory's name
    * has the id in it. Empty: the kernel does not tell, or there is no such cgroup.

@@ -33,10 +33,16 @@ function running(madeWith: ContainerResources | undefined): RuntimePodStatus {
 
 function setUp(others: readonly Pod[] = [], platform: SimPlatform = createSimPlatform()) {
   const events: string[] = [];
+  const messages: string[] = [];
   const state = createAllocationState({ files: platform.files, log: platform.log }, '/state');
   const manager = createAllocationManager({
     state,
-    recorder: { event: (...[, type, reason]) => void events.push(`${type} ${reason}`) },
+    recorder: {
+      event(_target, type, reason, message) {
+        events.push(`${type} ${reason}`);
+        messages.push(message);
+      },
+    },
     node: () => node,
     activePods: () => others,
   });
@@ -44,7 +50,7 @@ function setUp(others: readonly Pod[] = [], platform: SimPlatform = createSimPla
   const drive = <T>(work: Promise<T>): Promise<T> => platform.clock.drive(work);
   const told = (of: Pod, seen: RuntimePodStatus) =>
     manager.conditions(of, seen).map(({ type, reason }) => [type, reason]);
-  return { platform, manager, state, events, drive, cpuOf, told };
+  return { platform, manager, state, events, messages, drive, cpuOf, told };
 }
 
 const ONE = { requests: { cpu: '1', memory: '1Gi' } };
@@ -99,10 +105,25 @@ describe('in-place resize', () => {
 
   it('tells a failure, and takes it back', async () => {
     const t = setUp();
-    t.manager.noteFailure('a', 'device or resource busy');
+    t.manager.noteFailure(pod('a', '1'), 'device or resource busy');
     assert.deepEqual(t.told(pod('a', '1'), running(ONE)), [['PodResizeInProgress', 'Error']]);
-    t.manager.noteFailure('a', undefined);
+    t.manager.noteFailure(pod('a', '1'), undefined);
     assert.deepEqual(t.told(pod('a', '1'), running(ONE)), []);
+  });
+
+  it('tells in its events what is asked for, of which kind of container, and what is wrong', async () => {
+    const t = setUp();
+    const { metadata, spec } = pod('a', '5');
+    const wanted = { metadata, spec: { ...spec!, initContainers: [{ name: 'first', image: 'i' }] } };
+    await t.drive(t.manager.resolve(wanted, running(ONE)));
+    t.manager.noteFailure(wanted, 'busy');
+    const summary =
+      '"initContainers":[{"name":"first","resources":{}}],"containers":[{"name":"app","resources":{"requests":{"cpu":"5","memory":"1Gi"}}}],"generation":2';
+    const why = "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000";
+    assert.deepEqual(t.messages, [
+      `Pod resize Infeasible: {${summary},"error":"${why}"}`,
+      `Pod resize error: {${summary},"error":"busy"}`,
+    ]);
   });
 
   it('remembers over a restart, and forgets with the pod', async () => {
@@ -157,6 +178,7 @@ describe('in-place resize', () => {
 
     it('tells the first resources of a running pod that had none', async () => {
       const t = setUp([pod('b', '2')]);
+      await t.drive(t.manager.resolve(whole(undefined), running(ONE)));
       const wanted = whole('4');
       const kept = await t.drive(t.manager.resolve(wanted, running(ONE)));
       assert.equal(kept.spec?.resources, undefined);
@@ -164,6 +186,32 @@ describe('in-place resize', () => {
       assert.equal(cpuOfPod(await t.drive(t.manager.resolve(whole('2'), running(ONE)))), '2');
       assert.deepEqual(t.manager.actuatedPod('a'), {});
       assert.deepEqual(t.told(whole('2'), running(ONE)), [['PodResizeInProgress', undefined]]);
+    });
+
+    it('is no resize of a pod that was running when nothing was kept, or the memory was lost', async () => {
+      for (const limits of [undefined, { memory: '2Gi' }]) {
+        const t = setUp([pod('b', '3')]);
+        const given = whole('2', '2Gi', limits);
+        const bound = running({ ...ONE, ...(limits && { limits }) });
+        assert.equal(await t.drive(t.manager.resolve(given, bound)), given);
+        assert.deepEqual([t.events, t.told(given, bound)], [[], []]);
+        assert.deepEqual(t.manager.actuatedPod('a')?.requests, { cpu: '2', memory: '2Gi' });
+        assert.equal(t.manager.isSettled('a'), false, 'its cgroup is made sure of');
+      }
+    });
+
+    it('finds what it had by its containers where nothing was kept', async () => {
+      const had = running({ ...ONE, limits: { memory: '2Gi' } });
+      const t = setUp([pod('b', '3')]);
+      const wanted = whole('2', '3Gi', { memory: '3Gi' });
+      const kept = await t.drive(t.manager.resolve(wanted, had));
+      const before = { requests: { cpu: '2', memory: '2Gi' }, limits: { memory: '2Gi' } };
+      assert.deepEqual(kept.spec?.resources, before);
+      assert.deepEqual(t.told(wanted, had), [['PodResizePending', 'Deferred']]);
+      assert.deepEqual(t.manager.actuatedPod('a'), before);
+      const free = setUp();
+      assert.equal(await free.drive(free.manager.resolve(wanted, running(ONE))), wanted);
+      assert.deepEqual(free.manager.actuatedPod('a'), {}, 'without a limit it began without');
     });
 
     it('resizes containers that have no limit of their own', async () => {

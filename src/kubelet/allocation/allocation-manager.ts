@@ -8,9 +8,10 @@ import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { ContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import { isStaticPod, podUid } from '../types/pod-update.ts';
 import type { AllocationState } from './allocation-state.ts';
+import { resizeMessage } from './resize-message.ts';
+import { withFoundResources } from './resources-found.ts';
 import {
   changedResources,
-  ownResources,
   resizableContainers,
   resourcesInPod,
   resourcesToKeep,
@@ -47,7 +48,11 @@ export interface AllocationManager {
   /** A running container was given other resources. */
   noteActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
   /** A change could not be carried out, or now could: the message is undefined. */
-  noteFailure(uid: string, message: string | undefined): void;
+  noteFailure(pod: Pod, message: string | undefined): void;
+  /** Whether nothing of a resize is left to be done for the pod. */
+  isSettled(uid: string): boolean;
+  /** All of a resize was done. */
+  noteSettled(uid: string): Promise<void>;
   /** PodResizePending and PodResizeInProgress where they apply. */
   conditions(pod: Pod, seen: RuntimePodStatus): PodCondition[];
   /** Whether a change of this pod waits for room. */
@@ -66,6 +71,8 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
   const pending = new Map<string, Pending>();
   const failures = new Map<string, string>();
   const inProgress = new Set<string>();
+  /** Pods seen to have no resources as a whole: what they have later is a change, of which their containers may tell nothing. */
+  const withoutOwn = new Set<string>();
 
   const actuated = (status: ContainerStatus): ContainerResources | undefined =>
     state.actuated(status.id) ?? status.madeWith;
@@ -79,17 +86,13 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
   const actuatedPod = (uid: string): ContainerResources | undefined =>
     state.allocated(uid) === undefined ? undefined : (state.actuatedPod(uid) ?? {});
 
-  /** What the pod had when a change came while no kubelet ran: what its running containers were given. */
+  /** What the pod has when nothing is kept of it: it never changed, or did while no kubelet ran, or the memory was lost. */
   function withActuated(pod: Pod, seen: RuntimePodStatus): Pod {
-    const found: Record<string, ContainerResources> = {};
-    for (const container of resizableContainers(pod)) {
-      const status = seen.containers.find((candidate) => candidate.name === container.name);
-      const resources = status?.state === 'running' ? actuated(status) : undefined;
-      if (resources !== undefined) found[container.name] = ownResources(container, resources);
-    }
-    const given = withContainerResources(pod, found);
-    // One that has resources as a whole is kept from its first sync on: this one began without.
-    return Object.keys(found).length === 0 ? given : withPodLevelResources(given, undefined);
+    const given = withFoundResources(pod, (name) => {
+      const status = seen.containers.find((candidate) => candidate.name === name);
+      return status?.state === 'running' ? actuated(status) : undefined;
+    });
+    return withoutOwn.has(podUid(pod)) ? withPodLevelResources(given, undefined) : given;
   }
 
   function verdict(pod: Pod): Pending | undefined {
@@ -142,29 +145,27 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
     return state.setAllocated(podUid(pod), Object.fromEntries(resources), own && resourcesToKeep(own));
   }
 
-  /** Its cgroup is made with what it asks for; what it has must be known when it asks for something else. */
-  async function keepFirst(pod: Pod): Promise<void> {
+  /** What it has as a whole must be known when it asks for something else. */
+  async function keepFirst(pod: Pod, seen: RuntimePodStatus): Promise<void> {
+    // A new pod's cgroup is made with that; of one that runs already it is not known what its cgroup has.
+    if (seen.containers.some(({ state: is }) => is === 'running')) await state.setSettled(podUid(pod), false);
     await state.setActuatedPod(podUid(pod), resourcesToKeep(pod.spec!.resources!));
     await keep(pod);
   }
 
   async function allocate(pod: Pod): Promise<void> {
+    await state.setSettled(podUid(pod), false);
     await keep(pod);
     failures.delete(podUid(pod));
     inProgress.add(podUid(pod));
-    recorder.event(pod, 'Normal', 'ResizeStarted', `Pod resize started: ${described(pod)}`);
+    recorder.event(pod, 'Normal', 'ResizeStarted', resizeMessage('started', pod));
   }
 
   function defer(pod: Pod, why: Pending): void {
     const before = pending.get(podUid(pod));
     pending.set(podUid(pod), why);
     if (before?.reason === why.reason && before.message === why.message) return;
-    recorder.event(
-      pod,
-      'Warning',
-      `Resize${why.reason}`,
-      `Pod resize ${why.reason}: ${described(pod)}: ${why.message}`,
-    );
+    recorder.event(pod, 'Warning', `Resize${why.reason}`, resizeMessage(why.reason, pod, why.message));
   }
 
   function unfinished(pod: Pod, seen: RuntimePodStatus): boolean {
@@ -183,9 +184,11 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
     async resolve(pod, seen) {
       const known = state.allocated(podUid(pod)) !== undefined;
       const given = known ? allocatedPod(pod) : withActuated(pod, seen);
+      const whole = given.spec?.resources !== undefined;
+      if (!known && whole) await keepFirst(given, seen);
       if (given === pod) {
         pending.delete(podUid(pod));
-        if (!known && pod.spec?.resources !== undefined) await keepFirst(pod);
+        if (!whole) withoutOwn.add(podUid(pod));
         return pod;
       }
       const fixed = deps.fixed?.(pod);
@@ -198,16 +201,22 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
       }
       defer(pod, against);
       // Others must not count what is only wished for.
-      if (!known) await keep(given);
+      if (!known && !whole) await keep(given);
       return given;
     },
     actuatedPod,
     noteActuatedPod: (uid, resources) => state.setActuatedPod(uid, resourcesToKeep(resources)),
     noteActuated: (uid, containerId, resources) => state.setActuated(uid, containerId, resourcesToKeep(resources)),
-    noteFailure(uid, message) {
-      if (message === undefined) failures.delete(uid);
-      else failures.set(uid, message);
+    noteFailure(pod, message) {
+      if (message === undefined) {
+        failures.delete(podUid(pod));
+        return;
+      }
+      failures.set(podUid(pod), message);
+      recorder.event(pod, 'Warning', 'ResizeError', resizeMessage('error', pod, message));
     },
+    isSettled: (uid) => state.settled(uid),
+    noteSettled: (uid) => state.setSettled(uid, true),
     isDeferred: (uid) => pending.get(uid)?.reason === 'Deferred',
     conditions(pod, seen) {
       const uid = podUid(pod);
@@ -217,7 +226,7 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
       const failure = failures.get(uid);
       const busy = failure !== undefined || unfinished(allocatedPod(pod), seen);
       if (!busy && inProgress.delete(uid))
-        recorder.event(pod, 'Normal', 'ResizeCompleted', `Pod resize completed: ${described(allocatedPod(pod))}`);
+        recorder.event(pod, 'Normal', 'ResizeCompleted', resizeMessage('completed', allocatedPod(pod)));
       return [
         ...(waits === undefined ? [] : [{ ...base, type: 'PodResizePending', ...waits }]),
         ...(busy
@@ -235,6 +244,7 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
       pending.delete(uid);
       failures.delete(uid);
       inProgress.delete(uid);
+      withoutOwn.delete(uid);
       await state.forget(uid);
     },
   };
@@ -243,14 +253,4 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
 /** Statuses count too where the API's view of a pod is asked; here only what is wanted or given does. */
 function withoutStatus({ status: _status, ...pod }: Pod): Pod {
   return pod;
-}
-
-function described(pod: Pod): string {
-  const own = pod.spec?.resources;
-  const containers = resizableContainers(pod).map(({ name, resources }) => ({
-    name,
-    resources: resourcesToKeep(resources ?? {}),
-  }));
-  const generation = pod.metadata.generation ?? 0;
-  return JSON.stringify({ ...(own && { resources: resourcesToKeep(own) }), containers, generation });
 }

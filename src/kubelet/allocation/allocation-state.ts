@@ -16,6 +16,8 @@ interface Kept {
   /** By pod uid: resources of pods as a whole, of those that have such. */
   readonly allocatedPods: Record<string, ContainerResources>;
   readonly actuatedPods: Record<string, ContainerResources>;
+  /** By pod uid: pods of which a resize was begun and its last step not yet done. */
+  readonly unsettled: Record<string, true>;
 }
 
 /** The memory of resizes. */
@@ -28,6 +30,9 @@ export interface AllocationState {
   setAllocated(uid: string, resources: Record<string, ContainerResources>, pod?: ContainerResources): Promise<void>;
   actuatedPod(uid: string): ContainerResources | undefined;
   setActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
+  /** Whether nothing of a resize is left to be done. */
+  settled(uid: string): boolean;
+  setSettled(uid: string, settled: boolean): Promise<void>;
   actuated(containerId: string): ContainerResources | undefined;
   setActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
   forget(uid: string): Promise<void>;
@@ -37,7 +42,7 @@ export interface AllocationState {
 export function createAllocationState(deps: { files: Files; log: Log }, path: string): AllocationState {
   const { files, log } = deps;
   const mutex = new KeyedMutex();
-  let kept: Kept = { allocated: {}, actuated: {}, allocatedPods: {}, actuatedPods: {} };
+  let kept: Kept = { allocated: {}, actuated: {}, allocatedPods: {}, actuatedPods: {}, unsettled: {} };
   const save = (): Promise<void> =>
     mutex.run('save', () => files.writeFileAtomic(path, JSON.stringify(kept), { mode: 0o600 }));
   return {
@@ -45,8 +50,8 @@ export function createAllocationState(deps: { files: Files; log: Log }, path: st
       if (!(await files.exists(path))) return;
       try {
         const read = JSON.parse(await files.readText(path)) as Partial<Kept>;
-        const { allocated = {}, actuated = {}, allocatedPods = {}, actuatedPods = {} } = read;
-        kept = { allocated, actuated, allocatedPods, actuatedPods };
+        const { allocated = {}, actuated = {}, allocatedPods = {}, actuatedPods = {}, unsettled = {} } = read;
+        kept = { allocated, actuated, allocatedPods, actuatedPods, unsettled };
       } catch (error) {
         log.error('Failed to restore allocated resources from checkpoint', { path, err: error });
       }
@@ -62,6 +67,13 @@ export function createAllocationState(deps: { files: Files; log: Log }, path: st
     actuatedPod: (uid) => kept.actuatedPods[uid],
     async setActuatedPod(uid, resources) {
       kept.actuatedPods[uid] = resources;
+      await save();
+    },
+    settled: (uid) => kept.unsettled[uid] === undefined,
+    async setSettled(uid, settled) {
+      if (settled === (kept.unsettled[uid] === undefined)) return;
+      if (settled) delete kept.unsettled[uid];
+      else kept.unsettled[uid] = true;
       await save();
     },
     actuated(containerId) {

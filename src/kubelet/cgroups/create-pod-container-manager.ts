@@ -124,19 +124,28 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
   async updatePodCgroup(pod: Pod): Promise<void> {
     const [name, limits] = [this.cgroupName(pod), this.#limitsOf(pod)];
     await this.#mutex.run(podUid(pod), async () => {
-      await this.#refuseBelowUse(pod, limits);
-      await this.#deps.cgroups.update(name, limits);
+      const refusal = await this.memoryRefusal(pod);
+      if (refusal !== undefined) throw new Error(`cannot decrease memory limits: ${refusal}`);
+      await this.#deps.cgroups.update(name, await this.#withoutSameMemory(name, limits));
     });
     await this.#updateQos();
   }
 
-  /** The kernel would end what the pod runs to keep such a limit. */
-  async #refuseBelowUse(pod: Pod, { memoryMaxBytes }: CgroupResources): Promise<void> {
-    if (typeof memoryMaxBytes !== 'number') return;
-    const { memoryUsageBytes } = await this.#deps.cgroups.stats(this.cgroupName(pod));
-    if (memoryUsageBytes < memoryMaxBytes) return;
-    const which = `pod ${pod.metadata.name ?? ''}`;
-    throw new Error(`aborting attempt to set pod memory limit less than current memory usage for ${which}`);
+  /** The kernel would end what the pod runs to keep such a limit. One that grows or stays is none of its concern. */
+  async memoryRefusal(pod: Pod): Promise<string | undefined> {
+    const [name, { memoryMaxBytes: wanted }] = [this.cgroupName(pod), this.#limitsOf(pod)];
+    if (typeof wanted !== 'number') return undefined;
+    const inForce = await this.#deps.cgroups.memoryMax(name);
+    if (inForce !== 'max' && inForce <= wanted) return undefined;
+    const { memoryUsageBytes } = await this.#deps.cgroups.stats(name);
+    if (memoryUsageBytes < wanted) return undefined;
+    return `attempting to set pod memory limit (${wanted}) below current usage (${memoryUsageBytes})`;
+  }
+
+  /** A memory limit that stays is not written again. */
+  async #withoutSameMemory(name: string, { memoryMaxBytes, ...others }: CgroupResources): Promise<CgroupResources> {
+    if (memoryMaxBytes === undefined || memoryMaxBytes === (await this.#deps.cgroups.memoryMax(name))) return others;
+    return { ...others, memoryMaxBytes };
   }
 
   podCgroupExists(pod: Pod): Promise<boolean> {
@@ -289,6 +298,7 @@ function withoutPodCgroups(
     start: () => cgroups.create(cgroupRoot, {}),
     ensurePodCgroup: () => Promise.resolve(),
     updatePodCgroup: () => Promise.resolve(),
+    memoryRefusal: () => Promise.resolve(undefined),
     podCgroupExists: () => Promise.resolve(true),
     criParent: () => cgroups.criParent(cgroupRoot),
     destroyPodCgroup: () => Promise.resolve(),

@@ -6,8 +6,10 @@ export interface PodContainerManager {
   /** Creates kubepods and the QoS cgroups with the node's allocatable limits. */
   start(signal: AbortSignal): Promise<void>;
   ensurePodCgroup(pod: Pod): Promise<void>;
-  /** Applies changed limits (in-place resize). */
+  /** Applies changed limits (in-place resize); rejects where `memoryRefusal` has something to say. */
   updatePodCgroup(pod: Pod): Promise<void>;
+  /** Why the pod's memory limit cannot be lowered to this: the pod uses more. Undefined when it can, or is not lowered. */
+  memoryRefusal(pod: Pod): Promise<string | undefined>;
   podCgroupExists(pod: Pod): Promise<boolean>;
   /** Value for CRI's `cgroup_parent`. */
   criParent(pod: Pod): string;

@@ -57,6 +57,7 @@ export function createSystemdCgroups(deps: SystemdCgroupsDeps): Cgroups {
     addProcess: (name, pid) => cgroups.addProcess(path(name), pid),
     pids: (name) => cgroups.pids(path(name)),
     stats: (name) => cgroups.stats(path(name)),
+    memoryMax: (name) => cgroups.memoryMax(path(name)),
     pressures: (name, containerId) => cgroups.pressures(path(name), containerId),
     async children(name) {
       const slice = sliceNameOf(name);

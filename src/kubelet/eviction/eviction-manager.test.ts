@@ -148,6 +148,19 @@ describe('the eviction manager', () => {
     });
   }
 
+  it('tells a pod that asks for memory as a whole what it used and asked for', async () => {
+    const own = pod('a');
+    const resources = { requests: { memory: '3Gi' } };
+    const t = setUp({}, [[{ ...own, spec: { ...own.spec!, resources } }, { memory: 2 * GI }]]);
+    t.world.memoryBytes = 50 * MI;
+    await t.look();
+    const [{ status }] = t.killed as [(typeof t.killed)[0]];
+    assert.match(
+      status.message ?? '',
+      /available: 50Mi\. Pod a was using 2Gi, request is 3Gi, has larger consumption of memory\. Container app was using 2Gi, request is 0, /,
+    );
+  });
+
   it('tells the pod why, in its status and an event', async () => {
     const t = setUp({}, [[pod('a', { request: '1Gi' }), { memory: 2 * GI }]]);
     t.world.memoryBytes = 50 * MI;

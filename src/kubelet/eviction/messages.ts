@@ -27,6 +27,14 @@ function consumers(pod: Pod, stats: PodStats | undefined, resource: StarvedResou
     .join('');
 }
 
+/** Of a pod that asks for memory as a whole; whether it uses more than that is for the reader to see. */
+function wholePod({ metadata, spec }: Pod, stats: PodStats | undefined, resource: StarvedResource): string {
+  const request = spec?.resources?.requests?.['memory'];
+  if (resource !== 'memory' || request === undefined || stats?.memory === undefined) return '';
+  const usage = amount(stats.memory.workingSetBytes ?? 0);
+  return `Pod ${metadata.name ?? ''} was using ${usage}, request is ${request}, has larger consumption of ${resource}. `;
+}
+
 /** Why a pod goes when the node runs low. */
 export function lowNodeMessage(
   { signal, value }: Threshold,
@@ -39,7 +47,8 @@ export function lowNodeMessage(
     seen === undefined
       ? ''
       : `Threshold quantity: ${amount(unitsOf(value, seen.capacity))}, available: ${amount(seen.available)}. `;
-  return `The node was low on resource: ${resource}. ${figures}${consumers(of.pod, of.stats, resource)}`;
+  const users = wholePod(of.pod, of.stats, resource) + consumers(of.pod, of.stats, resource);
+  return `The node was low on resource: ${resource}. ${figures}${users}`;
 }
 
 /** Why a new pod is not taken. */

@@ -26,6 +26,7 @@ export function measureCgroups(cgroups: Cgroups, { clock, metrics }: Pick<BasePl
     addProcess: (name, pid) => cgroups.addProcess(name, pid),
     pids: (name) => cgroups.pids(name),
     stats: (name) => cgroups.stats(name),
+    memoryMax: (name) => cgroups.memoryMax(name),
     pressures: (name, containerId) => cgroups.pressures(name, containerId),
     children: (name) => cgroups.children(name),
     criParent: (name) => cgroups.criParent(name),

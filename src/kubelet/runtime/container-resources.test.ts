@@ -120,6 +120,35 @@ describe('resources', () => {
     });
   }
 
+  const shares: readonly (readonly [string, string | undefined, readonly (string | undefined)[], readonly number[]])[] =
+    [
+      ['nothing as a whole', undefined, ['1Gi', undefined], [750, 999]],
+      ['all that is left over', '2Gi', [undefined, undefined], [750, 750]],
+      ['what containers leave over', '2Gi', ['1Gi', undefined], [625, 875]],
+      ['no more than containers ask for', '1Gi', ['1Gi', undefined], [750, 999]],
+    ];
+  for (const [about, asked, requests, expected] of shares)
+    it(`score with ${about}`, () => {
+      const containers = requests.map((memory, index) => ({
+        ...base,
+        name: `c${index}`,
+        ...(memory && { resources: { requests: { memory } } }),
+      }));
+      const pod = podOf({ containers, ...(asked && { resources: { requests: { memory: asked } } }) });
+      assert.deepEqual(
+        containers.map((container) => oomScoreAdjust(pod, container, 4 * gi)),
+        expected,
+      );
+    });
+
+  it('score a sidecar no worse than the containers, with its share', () => {
+    const sidecar: Container = { ...base, name: 's', restartPolicy: 'Always' };
+    const main: Container = { ...base, resources: { requests: { memory: '1Gi' } } };
+    const resources = { requests: { memory: '2Gi' } };
+    const pod = podOf({ initContainers: [sidecar], containers: [main], resources });
+    assert.deepEqual([oomScoreAdjust(pod, sidecar, 4 * gi), oomScoreAdjust(pod, main, 4 * gi)], [625, 625]);
+  });
+
   it('name stop signals', () =>
     assert.deepEqual([undefined, 'SIGUSR1', 'SIGRTMIN+3', 'SIGRTMAX-2'].map(signalOf), [
       'RUNTIME_DEFAULT',

@@ -6,6 +6,7 @@ import type { LinuxContainerResources } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import { resourcesInPod } from '../allocation/resources.ts';
 import { isCriticalPod, isRestartable } from './pod-facts.ts';
+import { podRequests } from '../../component-helpers/pod-resources.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 
@@ -54,13 +55,20 @@ export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacityByt
   const qos = podQosClass(pod);
   if (qos === 'Guaranteed') return -997;
   if (qos === 'BestEffort') return 1000;
-  const request = Math.max(
-    quantityValue(container.resources?.requests?.['memory'] ?? '0'),
-    sidecarFloor(pod, container),
-  );
+  const own = Math.max(quantityValue(container.resources?.requests?.['memory'] ?? '0'), sidecarFloor(pod, container));
+  const request = own + shareOfRest(pod);
   const adjust = 1000 - Math.floor((1000 * request) / memoryCapacityBytes);
   if (adjust < 1000 + -997) return 1000 + -997;
   return adjust === 1000 ? adjust - 1 : adjust;
+}
+
+/** What the pod asks for as a whole and its containers do not is shared by all of them alike. Upstream: remainingPodMemReqPerContainer. */
+function shareOfRest({ metadata, spec }: Pod): number {
+  const asked = quantityValue(spec?.resources?.requests?.['memory'] ?? '0');
+  if (spec === undefined || asked === 0) return 0;
+  const { resources: _resources, overhead: _overhead, ...ofContainers } = spec;
+  const { memoryBytes } = podRequests({ metadata, spec: ofContainers }).requests;
+  return Math.trunc((asked - memoryBytes) / (spec.containers.length + (spec.initContainers?.length ?? 0)));
 }
 
 /** A sidecar is not killed before the normal containers: it counts as if it asked for no less than the smallest of them. */

@@ -1,10 +1,11 @@
 /**
  * Gives running containers other limits without a restart. What grows is raised at the pod first, what shrinks is lowered
- * at the pod last, so that no container is ever held below what it was promised. Upstream: doPodResizeAction in
+ * at the pod last, so that no container is ever held below what it was promised. Before the first write it is made sure
+ * that nobody uses more memory than it is to have. Upstream: doPodResizeAction and validateMemoryResizeAction in
  * kuberuntime_manager.go.
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
-import { compareQuantities } from '../../api/quantity.ts';
+import { compareQuantities, quantityValue } from '../../api/quantity.ts';
 import {
   changedResources,
   ownResources,
@@ -30,8 +31,20 @@ export interface PodResize {
   readonly podBefore?: ContainerResources;
 }
 
+/** What is to be done for the pod's resources; undefined: nothing. A resize whose last step failed is done again. */
+export function computeResize(
+  pod: Pod,
+  containers: readonly ContainerResize[],
+  context: RuntimeContext,
+): PodResize | undefined {
+  const podBefore = resizeOfPod(pod, context);
+  const settled = context.actuated?.isSettled(pod.metadata.uid ?? '') ?? true;
+  if (containers.length === 0 && podBefore === undefined && settled) return undefined;
+  return { containers, ...(podBefore && { podBefore }) };
+}
+
 /** How the pod as a whole must change; undefined when it has what it was given, or it is not known what it has. */
-export function resizeOfPod({ metadata, spec }: Pod, { actuated }: RuntimeContext): ContainerResources | undefined {
+function resizeOfPod({ metadata, spec }: Pod, { actuated }: RuntimeContext): ContainerResources | undefined {
   const before = actuated?.actuatedPod(metadata.uid ?? '');
   return before === undefined || changedResources(spec?.resources ?? {}, before).length === 0 ? undefined : before;
 }
@@ -42,7 +55,9 @@ export async function resizePod(pod: Pod, resize: PodResize, context: RuntimeCon
   const fail = (error: unknown): SyncStep[] => [
     { action: 'ResizePod', target, reason: 'ResizePodInPlaceError', message: messageOf(error) },
   ];
+  const uid = pod.metadata.uid ?? '';
   try {
+    await refuseMemoryBelowUse(pod, resize, context);
     await context.podContainers.updatePodCgroup(largest(pod, resize));
     for (const { id, container } of resize.containers) {
       const linux = containerResources(pod, container, context.resources);
@@ -51,15 +66,38 @@ export async function resizePod(pod: Pod, resize: PodResize, context: RuntimeCon
         linux: withoutUnlimited(linux),
         annotations: {},
       });
-      await context.actuated?.noteActuated(pod.metadata.uid ?? '', id, resourcesInPod(pod, container));
+      await context.actuated?.noteActuated(uid, id, resourcesInPod(pod, container));
     }
     await context.podContainers.updatePodCgroup(pod);
-    if (resize.podBefore !== undefined)
-      await context.actuated?.noteActuatedPod(pod.metadata.uid ?? '', pod.spec?.resources ?? {});
+    if (resize.podBefore !== undefined) await context.actuated?.noteActuatedPod(uid, pod.spec?.resources ?? {});
+    await context.actuated?.noteSettled(uid);
   } catch (error) {
     return fail(error);
   }
   return [{ action: 'ResizePod', target }];
+}
+
+/** The kernel would end what runs there to keep such limits. */
+async function refuseMemoryBelowUse(pod: Pod, { containers }: PodResize, context: RuntimeContext): Promise<void> {
+  const refusals = [await context.podContainers.memoryRefusal(pod)];
+  for (const resize of containers) refusals.push(await containerRefusal(pod, resize, context));
+  const found = refusals.filter((refusal) => refusal !== undefined);
+  if (found.length === 0) return;
+  throw new Error(`cannot decrease memory limits: ${found.length === 1 ? found[0] : `[${found.join(', ')}]`}`);
+}
+
+async function containerRefusal(
+  pod: Pod,
+  { id, container, before }: ContainerResize,
+  { cri }: RuntimeContext,
+): Promise<string | undefined> {
+  const [was, wanted] = [before.limits?.['memory'], resourcesInPod(pod, container).limits?.['memory']];
+  if (wanted === undefined || (was !== undefined && compareQuantities(wanted, was) >= 0)) return undefined;
+  const usage = (await cri.runtime.containerStats({ containerId: id })).stats?.memory?.usageBytes?.value;
+  if (usage === undefined) return `missing container "${container.name}" memory usage`;
+  const limit = quantityValue(wanted);
+  if (usage < limit) return undefined;
+  return `attempting to set container "${container.name}" memory limit (${limit}) below current usage (${usage})`;
 }
 
 /** An update keeps what it does not name: a limit that was taken away is named as none. */

@@ -31,6 +31,9 @@ export interface ActuatedResources {
   actuatedPod(uid: string): ContainerResources | undefined;
   noteActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
   noteActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
+  /** Whether nothing of a resize is left to be done for the pod. */
+  isSettled(uid: string): boolean;
+  noteSettled(uid: string): Promise<void>;
 }
 
 /** Everything an operation may use. */

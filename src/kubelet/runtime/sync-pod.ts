@@ -18,7 +18,7 @@ import { killContainer } from './kill-container.ts';
 import { killPod, runningPodOf } from './kill-pod.ts';
 import { isRestartable, podFullText } from './pod-facts.ts';
 import { containerTarget, messageOf, podTarget, type RuntimeContext } from './runtime-context.ts';
-import { resizeOfPod, resizePod } from './resize-containers.ts';
+import { computeResize, resizePod } from './resize-containers.ts';
 import { sandboxConfig } from './sandbox-config.ts';
 import { startContainer, StartContainerError } from './start-container.ts';
 
@@ -92,8 +92,6 @@ async function killUnwanted(pass: Pass): Promise<boolean> {
     }
   }
   if (actions.initContainersToStart.length > 0) await pruneInitContainers(pass, true);
-  if (actions.containersToKill.some(({ message }) => message.includes('resize requires restart')))
-    await context.podContainers.updatePodCgroup(pod);
   return true;
 }
 
@@ -327,11 +325,8 @@ export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<P
     );
   }
   if (!(await killFirst(pass))) return finish(pass);
-  const podBefore = resizeOfPod(pod, context);
-  if (actions.containersToResize.length > 0 || podBefore !== undefined) {
-    const resize = { containers: actions.containersToResize, ...(podBefore && { podBefore }) };
-    pass.steps.push(...(await resizePod(pod, resize, context)));
-  }
+  const resize = computeResize(pod, actions.containersToResize, context);
+  if (resize !== undefined) pass.steps.push(...(await resizePod(pod, resize, context)));
   const starts =
     actions.ephemeralContainersToStart.length + actions.initContainersToStart.length + actions.containersToStart.length;
   if (!actions.createSandbox && (actions.killPod || starts === 0)) return finish(pass);

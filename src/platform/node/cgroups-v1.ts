@@ -61,6 +61,11 @@ export function createCgroupsV1(
       return [...pids];
     },
     stats: (name) => readStats(deps, (controller) => pathOf(controller, name)),
+    async memoryMax(name) {
+      const limit = Number(await readCgroupFile(deps.files, `${pathOf('memory', name)}/memory.limit_in_bytes`));
+      // Without a limit it is the largest number of pages there can be.
+      return limit > Number.MAX_SAFE_INTEGER ? 'max' : limit;
+    },
     // Version 1 has no pressure; a machine with both has it where runc made the same cgroups in version 2's hierarchy.
     pressures: (name, containerId) => readPressures(files, pathOf('unified', name), containerId),
     async children(name) {

@@ -53,6 +53,10 @@ export function createCgroupsV2(
     addProcess: (name, pid) => files.writeFile(`${pathOf(name)}/cgroup.procs`, String(pid)),
     pids: (name) => pidsBelow(files, pathOf(name)),
     stats: (name) => readStats(deps, pathOf(name)),
+    async memoryMax(name) {
+      const limit = await readCgroupFile(deps.files, `${pathOf(name)}/memory.max`);
+      return limit === 'max' ? limit : Number(limit);
+    },
     pressures: (name, containerId) => readPressures(files, pathOf(name), containerId),
     children: (name) => childDirectories(files, pathOf(name)),
   };

@@ -149,6 +149,13 @@ describe('version 2', () => {
     });
   });
 
+  test('reads the memory limit in force', async () => {
+    await cgroups.create('/pod', {});
+    assert.equal(await cgroups.memoryMax('/pod'), 'max');
+    await cgroups.update('/pod', { memoryMaxBytes: 4096 });
+    assert.equal(await cgroups.memoryMax('/pod'), 4096);
+  });
+
   test('reads pressures, of containers by their id in either driver; what is not there is absent', async () => {
     const lines = (some: string): string =>
       `some avg10=${some} avg60=0.50 avg300=0.25 total=1234\nfull avg10=0.00 avg60=0.00 avg300=0.10 total=34\n`;
@@ -254,6 +261,9 @@ test('version 1: one directory per mounted controller, cpusets filled from above
     await Promise.all(['cpuset/k/cpuset.cpus', 'cpuset/k/pods/a/cpuset.cpus', 'cpuset/k/pods/a/cpuset.mems'].map(read)),
     ['0-3', '0-3', '0'],
   );
+  assert.equal(await cgroups.memoryMax('/pods/a'), 4096);
+  await memory.writeFile('/cg/memory/k/pods/memory.limit_in_bytes', '9223372036854771712\n');
+  assert.equal(await cgroups.memoryMax('/pods'), 'max');
   await cgroups.addProcess('/pods/a', 5);
   assert.deepEqual(await cgroups.pids('/pods'), [5]);
   assert.deepEqual(await cgroups.children('/pods'), ['a']);

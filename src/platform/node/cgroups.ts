@@ -48,6 +48,7 @@ function checked(hierarchy: CgroupHierarchy): CgroupHierarchy {
     addProcess: async (name, pid) => hierarchy.addProcess(checkName(name), pid),
     pids: async (name) => hierarchy.pids(checkName(name)),
     stats: async (name) => hierarchy.stats(checkName(name)),
+    memoryMax: async (name) => hierarchy.memoryMax(checkName(name)),
     pressures: async (name, containerId) => hierarchy.pressures(checkName(name), containerId),
     children: async (name) => hierarchy.children(checkName(name)),
   };

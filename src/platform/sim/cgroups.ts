@@ -69,6 +69,7 @@ export function createSimCgroups(root = '/keelson'): SimCgroups {
     },
     pids: async (name) => below(name).flatMap((path) => [...groups.get(path)!.pids]),
     stats: async (name) => find(name).stats,
+    memoryMax: async (name) => find(name).resources.memoryMaxBytes ?? 'max',
     pressures: async (name, containerId) =>
       groups.get(containerId === undefined ? name : `${name}/${containerId}`)?.pressures ?? {},
     async children(name) {
