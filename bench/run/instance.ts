@@ -51,19 +51,11 @@ export async function createBenchInstance(
   const args = ['up', '--data-dir', dataDir, '--https-port', String(port), '--node-name', nodeName, ...upArgs];
   let child: ChildProcess | undefined;
   let client: KubeClient | undefined;
-  const ended = (): string | undefined =>
-    child?.exitCode == null && child?.signalCode == null ? undefined : readFileSync(`${dataDir}.log`, 'utf8');
   const connect = (): KubeClient => (client ??= createKubeClient(kubeconfig));
   const stop = async (): Promise<void> => {
     client?.close();
     client = undefined;
-    const running = child;
-    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
-    const exited = new Promise((resolve) => running.once('exit', resolve));
-    running.kill('SIGTERM');
-    const late = setTimeout(() => running.kill('SIGKILL'), 20_000);
-    await exited;
-    clearTimeout(late);
+    if (child !== undefined && !hasEnded(child)) await end(child);
   };
   return {
     dataDir,
@@ -73,16 +65,13 @@ export async function createBenchInstance(
     pid: () => child?.pid ?? 0,
     client: connect,
     async start() {
-      const log = openSync(`${dataDir}.log`, 'a');
       const startedMs = performance.now();
       const sinceMs = Date.now();
-      // As `up --detach` would start it.
-      const env = { ...heapEnvironment, ...process.env };
-      child = spawn(process.execPath, [...nodeArgs, program, ...args], { stdio: ['ignore', log, log], env });
-      closeSync(log);
+      const running = launch([...nodeArgs, program, ...args], `${dataDir}.log`);
+      child = running;
       const dead = (): void => {
-        const text = ended();
-        if (text !== undefined) throw new Error(`keelson ended: ${text.trim().split('\n').at(-1)}`);
+        if (!hasEnded(running)) return;
+        throw new Error(`keelson ended: ${readFileSync(`${dataDir}.log`, 'utf8').trim().split('\n').at(-1)}`);
       };
       const probe = readinessProbe(`${server}/readyz`);
       await until(async () => (dead(), probe.ready()), { what: '/readyz', timeoutMs: 60_000, everyMs: 4 });
@@ -103,6 +92,29 @@ export async function createBenchInstance(
       rmSync(`${dataDir}.log`, { force: true });
     },
   };
+}
+
+/** As `up --detach` would start it. */
+function launch(args: readonly string[], logFile: string): ChildProcess {
+  const log = openSync(logFile, 'a');
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', log, log],
+    env: { ...heapEnvironment, ...process.env },
+  });
+  closeSync(log);
+  return child;
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const late = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  await exited;
+  clearTimeout(late);
 }
 
 /** Ready said since the start, not left over in the store from an earlier run (heartbeats are in whole seconds). */

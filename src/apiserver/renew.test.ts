@@ -128,3 +128,22 @@ test('renewals share memory with each other, not with events, which stay longer'
   }
   assert.ok(!renewals.some((memory) => events.includes(memory)));
 });
+
+test('renewals from inside the process are stamped into the bytes of the revision before, not encoded', async () => {
+  const { server, send, request, storage } = await startWithAll();
+  await send('POST', path, { metadata: { name: 'l' }, spec: { holderIdentity: 'a', renewTime: at(0) } });
+  const cell = () => storage.hub.cache('/registry/leases/').get('/registry/leases/default/l')!;
+  const stamped: string[][] = [];
+  for (const second of [1, 2]) {
+    const { metadata, ...rest } = cell().object() as unknown as Lease;
+    const object = { ...rest, metadata, spec: { ...rest.spec, renewTime: at(second) } };
+    const parts = {
+      headers: { 'user-agent': 'test/1' },
+      wantsObjects: true,
+      body: { kind: 'object', object },
+    } as const;
+    assert.equal((await answerOf(server.handler(request('PUT', `${path}/l`, parts)))).status, 200);
+    stamped.push(Object.keys(cell().own?.places ?? {}));
+  }
+  assert.deepEqual(stamped, [[], ['renewTime']], 'the first finds the text that the creation was answered with');
+});

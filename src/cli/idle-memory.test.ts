@@ -4,18 +4,27 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { createNodeClock } from '../platform/node/clock.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { returnMemoryWhenIdle, shouldCollect, thisProcess } from './idle-memory.ts';
+import { encodeStored, RevisionCell } from '../apiserver/watch-cache/revision-cell.ts';
+import { type ProcessMemory, returnMemoryWhenIdle, shouldCollect, thisProcess } from './idle-memory.ts';
 
 const MiB = 1024 * 1024;
 
 test('memory is given back when the process is idle, there is much to gain and the last time is long ago', () => {
-  const idle = { cpuShare: 0.005, unusedBytes: 60 * MiB, workedMs: 0, sinceCollectionMs: Infinity };
+  const idle = {
+    cpuShare: 0.005,
+    usedBytes: 30 * MiB,
+    unusedBytes: 60 * MiB,
+    workedMs: 0,
+    sinceCollectionMs: Infinity,
+  };
   const cases: [Partial<typeof idle>, boolean][] = [
     [{}, true],
     [{ cpuShare: 0.2 }, false],
     [{ unusedBytes: 4 * MiB }, false],
     [{ unusedBytes: 4 * MiB, workedMs: 1000 }, false],
     [{ unusedBytes: 4 * MiB, workedMs: 1001 }, true],
+    [{ usedBytes: 200 * MiB }, false],
+    [{ usedBytes: 200 * MiB, workedMs: 1001 }, true],
     [{ sinceCollectionMs: 19_000 }, false],
     [{ sinceCollectionMs: 20_000 }, true],
   ];
@@ -34,7 +43,7 @@ test('an idle process is looked at every ten seconds, a busy one left alone, and
     unusedBytes = 1 * MiB;
   };
   const startMs = clock.monotonicMs();
-  const memory = { cpuMs: () => cpuMs, unusedBytes: () => unusedBytes, collect };
+  const memory = { cpuMs: () => cpuMs, heap: () => ({ usedBytes: 30 * MiB, unusedBytes }), collect };
   const cancel = returnMemoryWhenIdle(clock, { memory });
   cpuMs += 5000;
   await clock.advance(10_000); // Half of a core: busy.
@@ -60,7 +69,7 @@ test('this process can be collected', async () => {
   const memory = thisProcess();
   assert.ok(memory.cpuMs() > 0);
   await createNodeClock().yield(); // A WeakRef holds its object for the running turn.
-  memory.collect();
+  memory.collect(false);
   assert.equal(gone.deref(), undefined);
 });
 
@@ -71,21 +80,57 @@ test('a collection returns the pages that are emptied to the system', async () =
     for (let round = 0; round < 4; round++) globalThis.held = Array.from({ length: 300_000 }, (_, i) => ({ i, list: [i] }));
     const busy = process.memoryUsage.rss();
     globalThis.held = undefined;
-    memory.collect();
+    memory.collect(true);
     console.log(JSON.stringify({ busy, idle: process.memoryUsage.rss() }));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
   const { busy, idle } = JSON.parse(stdout) as { busy: number; idle: number };
   assert.ok(busy - idle > 40 * MiB, `${busy} before, ${idle} after`);
 });
 
-test('what is held to be quick goes before each collection', async () => {
+test('a large heap is collected plainly, a small one thoroughly, and each time what is held to be quick goes before', async () => {
   const { clock } = createSimPlatform();
-  const done: string[] = [];
-  const memory = { cpuMs: () => 0, unusedBytes: () => 60 * MiB, collect: () => void done.push('collected') };
+  const done: unknown[] = [];
+  let usedBytes = 200 * MiB;
+  const cpuMs = 2000;
+  const memory = {
+    cpuMs: () => cpuMs,
+    heap: () => ({ usedBytes, unusedBytes: 60 * MiB }),
+    collect: (isThorough: boolean) => void done.push(isThorough ? 'thorough' : 'plain'),
+  };
   const cancel = returnMemoryWhenIdle(clock, { memory, release: () => void done.push('released') });
   await clock.advance(10_000);
-  assert.deepEqual(done, ['released', 'collected']);
-  await clock.advance(20_000);
-  assert.deepEqual(done, ['released', 'collected', 'released', 'collected']);
+  assert.deepEqual(done, ['released', 'plain']);
+  await clock.advance(60_000);
+  assert.deepEqual(done.splice(0), ['released', 'plain'], 'not for what it would not return');
+  usedBytes = 90 * MiB;
+  await clock.advance(30_000);
+  assert.deepEqual(done, ['released', 'thorough', 'released', 'thorough']);
   cancel();
+});
+
+test('objects that are let go of before a collection go in it', async () => {
+  const real = createNodeClock();
+  const look = Promise.withResolvers<() => void>();
+  const clock = { ...real, setTicker: (_: number, callback: () => void) => (look.resolve(callback), () => undefined) };
+  const cells = Array.from({ length: 100 }, (_, index) => {
+    const metadata = { name: `a${index}`, namespace: 'n' };
+    return new RevisionCell(`/a${index}`, 7, encodeStored({ kind: 'ConfigMap', apiVersion: 'v1', metadata }));
+  });
+  const objects = cells.map((cell) => new WeakRef(cell.object()));
+  const collected = Promise.withResolvers<void>();
+  const own = thisProcess();
+  const memory: ProcessMemory = {
+    cpuMs: () => 0,
+    heap: () => ({ usedBytes: 30 * MiB, unusedBytes: 60 * MiB }),
+    collect(isThorough) {
+      own.collect(isThorough);
+      collected.resolve();
+    },
+  };
+  returnMemoryWhenIdle(clock, { memory, release: () => cells.forEach((cell) => cell.rest()) });
+  await real.yield();
+  (await look.promise)();
+  await collected.promise;
+  assert.equal(objects.filter((object) => object.deref() !== undefined).length, 0);
+  assert.deepEqual(cells.map((cell) => cell.object().metadata.name).slice(0, 2), ['a0', 'a1']);
 });

@@ -211,8 +211,10 @@ export function dropStatusOfReturnedDevices(draft: ResourceClaim, old: ResourceC
   else delete draft.status.devices;
 }
 
-function deviceId(of: { driver: string; pool: string; device: string; shareID?: string }): string {
-  return [of.driver, of.pool, of.device, ...(of.shareID === undefined ? [] : [of.shareID])].join('/');
+/** What a device, or the share of one, is known by among those of a claim. Upstream: structured.SharedDeviceID. */
+export function deviceId(of: { driver: string; pool: string; device: string; shareID?: string }): string {
+  const { driver, pool, device, shareID = '' } = of;
+  return [driver, pool, device, ...(shareID === '' ? [] : [shareID])].join('/');
 }
 
 function validateAllocation(allocation: AllocationResult, names: Names, field: Field): void {

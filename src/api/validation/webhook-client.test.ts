@@ -45,8 +45,36 @@ const urls: readonly [url: string, ...problems: readonly string[]][] = [
     'https://h:x',
     `Required value: url must be a valid URL: parse "https://h:x": invalid port ":x" after host; ${FORM}`,
   ],
+  ['https://h:99999/%41b'],
+  ['https://ü.example/%C3%BC'],
+  ['https://[fe80::1%25en0]:443/'],
 ];
-for (const [url, ...problems] of urls)
+
+/** What Go's url.Parse does not parse. */
+const unparsed: readonly [url: string, why: string][] = [
+  ['https://a b/', 'invalid character " " in host name'],
+  ['https://a\\b/', 'invalid character "\\\\" in host name'],
+  ['https://a^b/', 'invalid character "^" in host name'],
+  ['https://%zz/', 'invalid URL escape "%zz"'],
+  ['https://a%2', 'invalid URL escape "%2"'],
+  ['https://a%41/', 'invalid URL escape "%41"'],
+  ['https://h/%zz', 'invalid URL escape "%zz"'],
+  ['https://h/a%', 'invalid URL escape "%"'],
+  ['https://h/#%zz', 'invalid URL escape "%zz"'],
+  ['https://[::1/', "missing ']' in host"],
+  ['https://[::1]x/', 'invalid port "x" after host'],
+  ['https://[hook]/', 'invalid host'],
+  ['https://[1.2.3.4]/', 'invalid host'],
+  ['https://a[::1]/', 'invalid port "::1]" after host'],
+  ['https://a]/', 'invalid IP-literal'],
+  ['https://::1/', 'invalid port "::1" after host'],
+  ['https://u^@h/', 'net/url: invalid userinfo'],
+  ['1h:80/hook', 'first path segment in URL cannot contain colon'],
+];
+const refused = unparsed.map(([url, why]): [string, string] => {
+  return [url, `Required value: url must be a valid URL: parse ${JSON.stringify(url)}: ${why}; ${FORM}`];
+});
+for (const [url, ...problems] of [...urls, ...refused])
   test(`a webhook's URL ${url}: ${problems.join() || 'sound'}`, () => {
     const field = Field.root();
     validateWebhookClient({ url }, field.at('clientConfig'));

@@ -1,4 +1,5 @@
 /** How a webhook is reached. Upstream: apiserver/pkg/util/webhook/validation.go. */
+import { parseIp } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
 import { isDns1123Subdomain, isPortNumber } from '../names.ts';
 
@@ -18,19 +19,58 @@ interface UrlParts {
   readonly fragment: string;
 }
 
-/** The parts as Go's url.Parse sees them, which takes less for wrong than the platform's URL; a text says what is wrong. */
+/** The parts as Go's url.Parse sees them, which refuses other texts than the platform's URL; a text says what is wrong. */
 function splitUrl(text: string): UrlParts | string {
   if (/[\0-\x1f\x7f]/.test(text)) return 'net/url: invalid control character in URL';
   const [whole = '', fragment = ''] = cutAt(text, '#');
   if (whole.startsWith(':')) return 'missing protocol scheme';
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(whole)?.[1] ?? '';
-  const [path = '', query = ''] = cutAt(scheme === '' ? whole : whole.slice(scheme.length + 1), '?');
-  const authority = /^\/\/([^/]*)/.exec(path)?.[1] ?? '';
+  const [rest = '', query = ''] = cutAt(scheme === '' ? whole : whole.slice(scheme.length + 1), '?');
+  if (scheme === '' && /^[^/]*:/.test(rest)) return 'first path segment in URL cannot contain colon';
+  const [, authority = '', path = ''] = /^(?:\/\/([^/]*))?(.*)$/s.exec(rest) ?? [];
   const at = authority.lastIndexOf('@');
+  const user = at < 0 ? undefined : authority.slice(0, at);
   const host = authority.slice(at + 1);
-  const port = /:([^:\]]*)$/.exec(host);
-  if (port !== null && !/^\d*$/.test(port[1]!)) return `invalid port ${JSON.stringify(port[0])} after host`;
-  return { scheme: scheme.toLowerCase(), user: at < 0 ? undefined : authority.slice(0, at), host, query, fragment };
+  const isOpaque = scheme !== '' && !rest.startsWith('/');
+  const wrong =
+    wrongHost(host) ?? wrongUser(user ?? '') ?? (isOpaque ? undefined : wrongEscape(path)) ?? wrongEscape(fragment);
+  return wrong ?? { scheme: scheme.toLowerCase(), user, host, query, fragment };
+}
+
+/** A host name, or an IPv6 address in brackets, perhaps with a zone; then perhaps a port, as large as it likes. */
+function wrongHost(host: string): string | undefined {
+  const end = host.lastIndexOf(']');
+  if (host.startsWith('[') && end < 0) return "missing ']' in host";
+  const port = host.startsWith('[') ? host.slice(end + 1) : (/:.*$/s.exec(host)?.[0] ?? '');
+  if (!/^(?::\d*)?$/.test(port)) return `invalid port ${JSON.stringify(port)} after host`;
+  const name = host.slice(0, host.length - port.length);
+  if (name.startsWith('[')) {
+    const [address = '', zone] = name.slice(1, -1).split(/%25(.*)/s);
+    if (parseIp(address)?.family !== 6 || zone === '') return 'invalid host';
+    return wrongEscape(zone ?? '') ?? wrongCharacter(zone ?? '');
+  }
+  if (/[[\]]/.test(name)) return 'invalid IP-literal';
+  // What is not ASCII alone is escaped in a name.
+  const ascii = /%(?!25)[0-7][\da-f]/i.exec(name)?.[0];
+  return wrongEscape(name) ?? (ascii && wrongEscapeText(ascii)) ?? wrongCharacter(name);
+}
+
+function wrongUser(user: string): string | undefined {
+  return /^[\w.~:!$&'()*+,;=%@-]*$/.test(user) ? wrongEscape(user) : 'net/url: invalid userinfo';
+}
+
+function wrongEscape(text: string): string | undefined {
+  const bad = /%(?![\da-f]{2}).{0,2}/is.exec(text)?.[0];
+  return bad && wrongEscapeText(bad);
+}
+
+function wrongEscapeText(escape: string): string {
+  return `invalid URL escape ${JSON.stringify(escape)}`;
+}
+
+function wrongCharacter(name: string): string | undefined {
+  const bad = /[^\w.~!$&'()*+,;=<>"%\u0080-\uffff-]/.exec(name)?.[0];
+  return bad && `invalid character ${JSON.stringify(bad)} in host name`;
 }
 
 function cutAt(text: string, mark: string): readonly string[] {

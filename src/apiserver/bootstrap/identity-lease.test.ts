@@ -3,21 +3,26 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Lease } from '../../api/gen/coordination-v1.ts';
 import { Leases } from '../../api/gen/resources.ts';
+import { conflict } from '../../api/status-error.ts';
+import type { ObjectStore } from '../registry/object-store.ts';
 import { startWithAll } from '../all-resources-fixture.ts';
 import { startIdentityLease } from './identity-lease.ts';
 
 const LABEL = 'apiserver.kubernetes.io/identity';
+const server = { [LABEL]: 'kube-apiserver' };
 const HOST = { hostname: 'host', address: '10.0.0.1:6443' };
 
-async function start() {
-  const { storage, platform, server } = await startWithAll();
-  const { objects } = storage;
+/** `wrap`: what the lease is kept in, made of the server's objects. */
+async function start(wrap: (objects: ObjectStore) => ObjectStore = (objects) => objects) {
+  const { storage, platform, server: apiServer } = await startWithAll();
+  const objects = wrap(storage.objects);
   const leases = (): Lease[] =>
     objects.list(Leases, 'kube-system').toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
   const put = (lease: Partial<Lease>): Promise<Lease> =>
     objects.ensure(Leases, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {}, ...lease });
   return {
     platform,
+    objects,
     leases,
     put,
     async serve(identity = HOST) {
@@ -25,8 +30,13 @@ async function start() {
       await platform.clock.drive(lease.stands);
       return lease;
     },
-    stop: () => platform.clock.drive(server.stop()),
+    stop: () => platform.clock.drive(apiServer.stop()),
   };
+}
+
+function changed(objects: ObjectStore, changes: Partial<ObjectStore>): ObjectStore {
+  const get = (target: ObjectStore, name: keyof ObjectStore): unknown => changes[name] ?? target[name].bind(target);
+  return new Proxy(objects, { get: (target, name) => get(target, name as keyof ObjectStore) });
 }
 
 function nameOf({ metadata }: Lease): string {
@@ -86,8 +96,68 @@ describe('the identity lease', () => {
     await stop();
   });
 
+  it('that expired while its server was away is renewed by it, and those of others go', async () => {
+    const { serve, put, leases, platform, stop } = await start();
+    const first = await serve();
+    first.stop();
+    for (const name of ['apiserver-0', 'apiserver-z'])
+      await put({ metadata: { namespace: 'kube-system', name, labels: server } });
+    await platform.clock.advance(3_601_000);
+    const second = await serve();
+    await platform.clock.advance(1);
+    assert.deepEqual(leases().map(nameOf), [first.name]);
+    assert.match(leases()[0]?.spec?.renewTime ?? '', /^2026-01-01T01:00:01/);
+    second.stop();
+    await stop();
+  });
+
+  it('of others that cannot be removed does not keep the rest', async () => {
+    const failing = (objects: ObjectStore): ObjectStore =>
+      changed(objects, {
+        async delete(resource, of, ...rest) {
+          if (of.name === 'a') throw conflict(Leases, 'a');
+          if (of.name === 'b') throw new Error('the store is away');
+          return objects.delete(resource, of, ...rest);
+        },
+      });
+    const { serve, put, leases, platform, stop } = await start(failing);
+    for (const name of ['a', 'b', 'c']) await put({ metadata: { namespace: 'kube-system', name, labels: server } });
+    const own = await serve();
+    await platform.clock.advance(1);
+    assert.deepEqual(leases().map(nameOf), ['a', own.name, 'b'].toSorted());
+    own.stop();
+    await stop();
+  });
+
+  it('stands only once it is stored; a server that stops before learns that it never did', async () => {
+    let isAway = true;
+    const failing = (objects: ObjectStore): ObjectStore =>
+      changed(objects, {
+        ensure: (...args) => (isAway ? Promise.reject(new Error('the store is away')) : objects.ensure(...args)),
+      });
+    const { objects, leases, platform, stop } = await start(failing);
+    const told: boolean[] = [];
+    const begin = () => {
+      const lease = startIdentityLease({ ...platform, objects }, HOST);
+      void lease.stands.then((stands) => told.push(stands));
+      return lease;
+    };
+    const never = begin();
+    await platform.clock.advance(9000);
+    never.stop();
+    await platform.clock.advance(1);
+    assert.deepEqual(told, [false]);
+    const own = begin();
+    await platform.clock.advance(9000);
+    isAway = false;
+    assert.deepEqual([told, leases()], [[false], []]);
+    await platform.clock.advance(2000);
+    assert.deepEqual([told, leases().map(nameOf)], [[false, true], [own.name]]);
+    own.stop();
+    await stop();
+  });
+
   const old = '2026-01-01T00:00:00.000000Z';
-  const server = { [LABEL]: 'kube-apiserver' };
   const others: [what: string, spec: Lease['spec'], labels: Record<string, string>, stays: boolean][] = [
     ['expired', { leaseDurationSeconds: 1, renewTime: old }, server, false],
     ['without a time', { leaseDurationSeconds: 9999 }, server, false],

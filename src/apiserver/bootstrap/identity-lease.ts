@@ -4,6 +4,7 @@
  */
 import type { Lease } from '../../api/gen/coordination-v1.ts';
 import { Leases } from '../../api/gen/resources.ts';
+import { isReason } from '../../api/status-error.ts';
 import { formatMicroTime, parseTime } from '../../api/time.ts';
 import { API_SERVER_IDENTITY, IDENTITY_LABEL } from '../../component-helpers/storage-versions.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
@@ -24,8 +25,8 @@ export interface ServerIdentity {
 export interface IdentityLease {
   /** Its name: by this other records know the server. */
   readonly name: string;
-  /** Resolves when it stands; that it does not yet is logged, and tried again. */
-  readonly stands: Promise<void>;
+  /** Resolves with true when it stands; that it does not yet is logged, and tried again. With false when stopped before. */
+  readonly stands: Promise<boolean>;
   stop(): void;
 }
 
@@ -41,22 +42,29 @@ export function startIdentityLease(
   const tell = (what: string) => (err: unknown) => {
     if (!isStopped) log.warn(what, { err });
   };
+  const { promise: stands, resolve: standing } = Promise.withResolvers<boolean>();
   const renew = (): Promise<void> =>
-    renewLease(objects, own, clock.nowMs()).catch(tell("cannot renew this server's identity lease"));
-  const collect = (): Promise<void> =>
-    removeExpired(objects, clock.nowMs()).catch(tell('cannot remove expired identity leases'));
+    renewLease(objects, own, clock.nowMs()).then(
+      () => standing(true),
+      tell("cannot renew this server's identity lease"),
+    );
+  const collect = async (): Promise<void> => {
+    for (const lease of expiredOf(objects, clock.nowMs()))
+      if (!isStopped && lease.metadata.name !== name)
+        await remove(objects, lease).catch(tell('cannot remove an expired identity lease'));
+  };
   const stops = [
     clock.setTicker(RENEW_MS, () => void renew()),
     clock.setTicker(DURATION_SECONDS * 1000, () => void collect()),
   ];
-  const stands = renew();
-  void collect();
+  void renew().then(collect);
   return {
     name,
     stands,
     stop() {
       isStopped = true;
       for (const stop of stops) stop();
+      standing(false);
     },
   };
 }
@@ -88,20 +96,22 @@ async function renewLease(objects: ObjectStore, own: Lease, nowMs: number): Prom
   }));
 }
 
-async function removeExpired(objects: ObjectStore, nowMs: number): Promise<void> {
-  for (const lease of objects.list(Leases, 'kube-system')) {
-    if (lease.metadata.labels?.[IDENTITY_LABEL] !== API_SERVER_IDENTITY) continue;
-    const { renewTime, leaseDurationSeconds } = lease.spec ?? {};
+function expiredOf(objects: ObjectStore, nowMs: number): Lease[] {
+  return objects.list(Leases, 'kube-system').filter(({ metadata, spec }) => {
+    if (metadata.labels?.[IDENTITY_LABEL] !== API_SERVER_IDENTITY) return false;
     // One that does not say when it ends is not valid, and ends at once.
-    const endsMs = parseTime(renewTime ?? undefined) + (leaseDurationSeconds ?? Number.NaN) * 1000;
-    if (endsMs > nowMs) continue;
-    const { name = '', resourceVersion = '' } = lease.metadata;
-    const preconditions = { resourceVersion }; // Not one that was renewed just now.
-    await objects.delete(
-      Leases,
-      { namespace: 'kube-system', name },
-      { preconditions },
-      ownContext('delete', Leases, { namespace: 'kube-system', name }),
-    );
+    const endsMs = parseTime(spec?.renewTime ?? undefined) + (spec?.leaseDurationSeconds ?? Number.NaN) * 1000;
+    return !(endsMs > nowMs);
+  });
+}
+
+/** Not one that its server has renewed since, nor one that another server has removed. */
+async function remove(objects: ObjectStore, { metadata }: Lease): Promise<void> {
+  const { name = '', resourceVersion = '' } = metadata;
+  const of = { namespace: 'kube-system', name };
+  try {
+    await objects.delete(Leases, of, { preconditions: { resourceVersion } }, ownContext('delete', Leases, of));
+  } catch (err) {
+    if (!isReason(err, 'NotFound', 'Conflict')) throw err;
   }
 }

@@ -128,7 +128,7 @@ export class GenericStore {
 
   async #convert(cells: readonly RevisionCell[], { key, read, convert }: Required<Reading>): Promise<void> {
     const converted = await convert.fromStored(cells.map((cell) => cell.object()));
-    for (const [index, cell] of cells.entries()) cell.view(key, () => read(converted[index]!));
+    for (const [index, cell] of cells.entries()) cell.giveView(key, read(converted[index]!));
   }
 
   /** From another version; what an older server stored gets the defaults of newer fields. */

@@ -61,6 +61,7 @@ function createMember(
       written.push(`${name} ${Buffer.from(join(frames)).toString()}`);
       frames = [];
     },
+    fail: (error: unknown) => void written.push(`${name} ${String(error)}`),
   };
   return member;
 }
@@ -192,4 +193,27 @@ test('sinks write what came together in one piece, the same for all, and go on w
   );
   a.taken[0]!.reject(new Error('gone'));
   await assert.rejects(a.done, /gone/);
+});
+
+test('a connection that throws ends its own watch; the others of the round and the rounds after it go on', async () => {
+  const control = createTurnClock();
+  const rounds = new FlushRounds(control.clock);
+  const written: string[] = [];
+  const open = (name: string, isBroken = false) => {
+    const sink = new FrameSink(rounds);
+    const write = (piece: Uint8Array | string): Promise<void> => {
+      if (isBroken) throw new Error('broken');
+      written.push(`${name} ${String(piece)}`);
+      return Promise.resolve();
+    };
+    return { sink, run: sink.run({ write, end: async () => undefined }) };
+  };
+  const [a, broken, b] = [open('a'), open('broken', true), open('b')];
+  for (const { sink } of [a, broken, b]) sink.push([Buffer.from('1')]);
+  const failed = assert.rejects(broken.run, /^Error: broken$/);
+  await control.turn();
+  await failed;
+  for (const { sink } of [a, broken, b]) sink.push([Buffer.from('2')]);
+  await control.turn();
+  assert.deepEqual(written, ['a 1', 'b 1', 'a 2', 'b 2']);
 });

@@ -27,6 +27,8 @@ type Join = (frames: readonly Uint8Array[]) => Uint8Array;
 export interface RoundMember {
   /** Writes all it has at once, joined. */
   flush(join: Join): void;
+  /** It threw when it should have written: it gets no other turn, and the others keep theirs. */
+  fail(error: unknown): void;
 }
 
 /** The rounds of one server. */
@@ -61,26 +63,37 @@ export class FlushRounds {
     this.#members = [];
     const join = sharedJoin();
     let writingMs = 0;
-    for (let at = 0, count = leastAtOnce; at < members.length;) {
-      const { othersMs, tookMs } = await this.#write(members.slice(at, at + count), join);
-      writingMs += tookMs;
-      at += count;
-      count = Math.max(leastAtOnce, Math.ceil((count * othersMs) / Math.max(tookMs, leastWritingMs)));
+    try {
+      for (let at = 0, count = leastAtOnce; at < members.length;) {
+        const { othersMs, tookMs } = await this.#write(members.slice(at, at + count), join);
+        writingMs += tookMs;
+        at += count;
+        count = Math.max(leastAtOnce, Math.ceil((count * othersMs) / Math.max(tookMs, leastWritingMs)));
+      }
+    } finally {
+      this.#lastEndMs = this.#clock.monotonicMs();
+      this.#pauseMs = Math.min(maxPauseMs, writingMs);
+      this.#isScheduled = false;
+      if (this.#members.length > 0) this.#schedule();
     }
-    this.#lastEndMs = this.#clock.monotonicMs();
-    this.#pauseMs = Math.min(maxPauseMs, writingMs);
-    this.#isScheduled = false;
-    if (this.#members.length > 0) this.#schedule();
   }
 
   /** What is written goes to the connections at the end of the turn, after what others do in it: two looks at the clock tell. */
   async #write(members: readonly RoundMember[], join: Join): Promise<{ othersMs: number; tookMs: number }> {
     const askedMs = this.#clock.monotonicMs();
     const began = this.#clock.yield().then(() => this.#clock.monotonicMs());
-    for (const member of members) member.flush(join);
+    for (const member of members) flushOf(member, join);
     await this.#clock.yield();
     const startMs = await began;
     return { othersMs: startMs - askedMs, tookMs: this.#clock.monotonicMs() - startMs };
+  }
+}
+
+function flushOf(member: RoundMember, join: Join): void {
+  try {
+    member.flush(join);
+  } catch (error) {
+    member.fail(error);
   }
 }
 

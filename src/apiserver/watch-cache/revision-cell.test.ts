@@ -43,6 +43,20 @@ test('an object at rest is the same as long as somebody holds it, and is read fr
   assert.deepEqual(released.object().metadata, { ...object.metadata, resourceVersion: '8' });
 });
 
+test('other forms of an object at rest are made anew, but for those that were given', async () => {
+  const cell = new RevisionCell('/a', 7, encodeStored(object));
+  const views = () => [cell.view('own', () => cell.object()), cell.view('given', () => assert.fail('not kept'))];
+  const gone = new WeakRef(cell.view('own', () => cell.object()));
+  cell.giveView('given', 'by a webhook');
+  assert.equal(views()[1], 'by a webhook');
+  cell.rest();
+  await createNodeClock().yield();
+  collectGarbage();
+  assert.equal(gone.deref(), undefined);
+  assert.deepEqual([cell.hasView('own'), cell.hasView('given')], [false, true]);
+  assert.deepEqual(views(), [cell.object(), 'by a webhook']);
+});
+
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

@@ -161,6 +161,15 @@ function stringEnd(bytes: Buffer, at: number): number {
   return index;
 }
 
+/** A form of an object that cannot be made again from the bytes. */
+class Given {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
 /** One revision of one object. */
 export class RevisionCell {
   readonly key: string;
@@ -212,14 +221,18 @@ export class RevisionCell {
 
   /** The object, with its resourceVersion. Shared: never change it. */
   object(): KubernetesObject {
-    if (this.#object === undefined) this.#object = this.#resting?.deref();
     if (this.#object === undefined) {
-      const { value } = parseJson((this.#spliced?.json ?? this.#value!).toString('utf8'));
-      const object = value as KubernetesObject;
-      object.metadata.resourceVersion = String(this.revision);
-      this.#object = object;
+      this.#object = this.#resting?.deref() ?? this.#decoded();
+      this.#resting = undefined;
     }
     return this.#object;
+  }
+
+  #decoded(): KubernetesObject {
+    const { value } = parseJson((this.#spliced?.json ?? this.#value!).toString('utf8'));
+    const object = value as KubernetesObject;
+    object.metadata.resourceVersion = String(this.revision);
+    return object;
   }
 
   /**
@@ -245,11 +258,20 @@ export class RevisionCell {
     this.#resting = undefined;
   }
 
-  /** Leaves the object to those who hold it, until somebody asks for it again: after quiet, most were last needed when written. */
+  /**
+   * Leaves the object to those who hold it, until somebody asks for it again: after quiet, most were last needed when written.
+   * Other forms of it are made anew then. What is let go of can be collected from the next turn on: a WeakRef that is made,
+   * or looked into, holds its object for the turn.
+   */
   rest(): void {
-    if (this.#object === undefined) return;
-    this.#resting = new WeakRef(this.#object);
-    this.#object = undefined;
+    if (this.#views !== undefined) {
+      const given = this.#views.filter((_, at, views) => views[at | 1] instanceof Given);
+      this.#views = given.length === 0 ? undefined : given;
+    }
+    if (this.#object !== undefined) {
+      this.#resting = new WeakRef(this.#object);
+      this.#object = undefined;
+    } else if (this.#resting !== undefined && this.#resting.deref() === undefined) this.#resting = undefined;
   }
 
   /** Whether the object is there already. */
@@ -265,10 +287,22 @@ export class RevisionCell {
   /** Another form of this revision (an older API version, selectable fields), made once. */
   view<V>(name: string, make: () => V): V {
     const at = this.#views?.indexOf(name) ?? -1;
-    if (at >= 0) return this.#views![at + 1] as V;
+    if (at >= 0) {
+      const known = this.#views![at + 1];
+      return (known instanceof Given ? known.value : known) as V;
+    }
     const made = make();
-    this.#views = this.#views === undefined ? [name, made] : [...this.#views, name, made];
+    this.#addView(name, made);
     return made;
+  }
+
+  /** A form that only others could make (by a webhook): it is kept while the cell rests. */
+  giveView(name: string, value: unknown): void {
+    if (!this.hasView(name)) this.#addView(name, new Given(value));
+  }
+
+  #addView(name: string, view: unknown): void {
+    this.#views = this.#views === undefined ? [name, view] : [...this.#views, name, view];
   }
 
   /** Whether a form was made already. */

@@ -126,7 +126,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
     const fits = this.#pendingBytes <= this.#allowance;
     this.#allowance = maxPendingBytes;
     if (fits || !this.#isWriting) this.#goOn();
-    else this.#cutOff();
+    else this.fail(new Error('the watcher does not keep up'));
     return fits;
   }
 
@@ -154,11 +154,11 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
     }, this.#finished.reject);
   }
 
-  #cutOff(): void {
+  fail(error: unknown): void {
     this.#isCut = true;
     this.#pending = [];
     this.#pendingBytes = 0;
-    this.#finished.reject(new Error('the watcher does not keep up'));
+    this.#finished.reject(error);
   }
 
   #goOn(): void {

@@ -20,11 +20,9 @@ import {
   type KubernetesServiceKeeper,
 } from '../../apiserver/bootstrap/bootstrap.ts';
 import { createEndpointLeases } from '../../apiserver/bootstrap/endpoint-leases.ts';
-import { startIdentityLease } from '../../apiserver/bootstrap/identity-lease.ts';
 import { COMPACTION_PERIOD_MS } from '../../apiserver/compaction.ts';
 import { createClientAuthoritiesKeeper } from '../../apiserver/bootstrap/cluster-authentication-trust.ts';
 import { bootstrapNodeJoin } from '../../apiserver/bootstrap/node-join.ts';
-import { publishStorageVersions, recordsStorageVersions } from '../../apiserver/bootstrap/storage-versions.ts';
 import { bootstrapServerJoin } from '../../apiserver/bootstrap/server-join.ts';
 import { componentRoles } from '../../apiserver/bootstrap/component-roles.ts';
 import { withHttpFilters } from '../../apiserver/filters/http-filters.ts';
@@ -54,6 +52,7 @@ import { clusterInfoYaml } from '../kubeconfig.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
 import { createRegistry, type Registry } from './registry-services.ts';
 import type { SchedulerSetup } from './scheduler-setup.ts';
+import { createServerIdentity } from './server-identity.ts';
 import { parseIp, rangesOf } from '../../base/cidr.ts';
 import type { ServerSettings } from './server-settings.ts';
 
@@ -269,8 +268,8 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const listening: HttpServer[] = [];
   let stopRegistry = (): void => undefined;
   let keeper: KubernetesServiceKeeper | undefined;
-  let stopIdentity = (): void => undefined;
   const advertised = { ip: deps.hostAddress, port: instance.httpsPort };
+  const identity = createServerIdentity(platform, storage, `${advertised.ip}:${advertised.port}`);
   const servers = createEndpointLeases({ store, clock, log: platform.log }, advertised);
   const authorities = createClientAuthoritiesKeeper(
     { ...platform, objects: storage.objects },
@@ -297,15 +296,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       keeper = keepKubernetesService(storage.objects, born, (err) =>
         platform.log.error('cannot restore the kubernetes Service', { err }),
       );
-      if (deps.settings?.identityLease === false) return;
-      const { hostname } = await platform.host.info();
-      const address = `${advertised.ip}:${advertised.port}`;
-      const lease = startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
-      stopIdentity = lease.stop;
-      const records = { ...storage, clock };
-      if (!recordsStorageVersions(records)) return;
-      await lease.stands;
-      await publishStorageVersions(records, lease.name);
+      if (deps.settings?.identityLease !== false) await identity.start(signal);
     },
     async serve(options, listen = platform.listenHttp) {
       const handler = createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform);
@@ -347,7 +338,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
       keeper?.stop();
       authorities.stop();
-      stopIdentity();
+      identity.stop();
       await servers.stop();
       stopRegistry();
       rbac.stop();

@@ -1,7 +1,8 @@
 /**
  * The certificates and keys of one control plane on disk: made at the first start, reused while they fit and have more
  * than a third of their life left, made anew otherwise (never the authority or the token key, which others trust).
- * A stamp beside them records what each was made for, so that a later start reads files only. File names are kubeadm's. Keys are 0600.
+ * A stamp beside them records what each was made for, so that a later start reads files only. File names are kubeadm's.
+ * Keys are 0600.
  */
 import type { Files } from '../../platform/files.ts';
 import { pemText, type CertificateDeps, type CertificateRequestSpec, type KeyPairPem } from './certificates.ts';

@@ -1,6 +1,7 @@
 /**
  * A folder of certificates and keys: what is there is read, what is missing, outdated or made for other names is made. A
- * stamp beside them records what each was made for, so that a later start reads files only. Keys are 0600. Upstream: kubeadm's certs phase.
+ * stamp beside them records what each was made for, so that a later start reads files only. Keys are 0600. Upstream:
+ * kubeadm's certs phase.
  */
 import type { Files } from '../../platform/files.ts';
 import {

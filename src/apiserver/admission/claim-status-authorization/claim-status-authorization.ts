@@ -9,7 +9,7 @@
  */
 import type { AllocatedDeviceStatus, AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { type FieldCause, invalid } from '../../../api/status-error.ts';
-import { dropStatusOfReturnedDevices } from '../../../api/validation/resource-claim.ts';
+import { deviceId, dropStatusOfReturnedDevices } from '../../../api/validation/resource-claim.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { associatedNodeOf } from '../../authn/user-names.ts';
 import type { Authorizer } from '../../authz/contract.ts';
@@ -97,19 +97,15 @@ function keptDevices(claim: ResourceClaim, old: ResourceClaim): readonly Allocat
 
 /** Drivers of whose devices something else is said now, sorted. */
 function changedDrivers(now: readonly AllocatedDeviceStatus[], before: readonly AllocatedDeviceStatus[]): string[] {
-  const said = new Map(before.map((device) => [keyOf(device), device]));
+  const said = new Map(before.map((device) => [deviceId(device), device]));
   const drivers = new Set<string>();
   for (const device of now) {
-    const key = keyOf(device);
+    const key = deviceId(device);
     if (!deepEqual(said.get(key), device)) drivers.add(device.driver);
     said.delete(key);
   }
   for (const { driver } of said.values()) drivers.add(driver);
   return [...drivers].toSorted();
-}
-
-function keyOf({ driver, pool, device, shareID = '' }: AllocatedDeviceStatus): string {
-  return [driver, pool, device, shareID].join('/');
 }
 
 /** The node the allocation is good for, when it names exactly one. */

@@ -85,6 +85,26 @@ test('what is limited may be used where a quota covers it', async (t) => {
     assert.equal(covered.objects.store.get(ResourceQuotas, 'ns', 'q')?.status?.used?.['pods'], '1');
     await assert.rejects(admit(covered.plugin, Pods, { object: pod('high') }), /exceeded quota: q, requested: pods=1/);
   });
+  await t.test('not what the quotas of its kind do not name', async () => {
+    const limit = {
+      resource: 'persistentvolumeclaims',
+      matchContains: ['.storageclass.storage.k8s.io/requests.storage'],
+    };
+    const { plugin } = await setUp([limit], quota('q', { 'gold.storageclass.storage.k8s.io/requests.storage': '2Gi' }));
+    await admit(plugin, PersistentVolumeClaims, { object: claim('gold') as never });
+    const silver = claim('silver') as never;
+    await assert.rejects(
+      admit(plugin, PersistentVolumeClaims, { object: silver }),
+      /insufficient quota to consume: silver\.storageclass\.storage\.k8s\.io\/requests\.storage$/,
+    );
+    await admit(plugin, PersistentVolumeClaims, { operation: 'UPDATE', object: silver, oldObject: silver });
+    const devices = await setUp([classes], quota('gpus', { 'requests.nvidia.com/gpu': '1' }));
+    await assert.rejects(
+      admit(devices.plugin, Pods, { object: pod('high') }),
+      /insufficient quota to match these scopes: \[\{PriorityClass In \[high\]\}\]$/,
+    );
+    await admit(devices.plugin, Pods, { object: pod('low') });
+  });
   await t.test('nothing else', async () => {
     const { plugin } = await setUp([gold, classes]);
     await admit(plugin, ConfigMaps, { object: { metadata: { name: 'm', namespace: 'ns' } } });

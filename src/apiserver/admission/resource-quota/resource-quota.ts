@@ -3,12 +3,14 @@
  * what is charged is what will be stored. Upstream: apiserver/pkg/admission/plugin/resourcequota.
  *
  * Invariant: the charge is a compare-and-swap on the quota's status in the store, so that requests at the same time cannot
- * overshoot together. What is charged for a request that fails later is given back by the quota controller's next count.
+ * overshoot together. What is charged for a request that fails later is given back by the quota controller's next count:
+ * so is what one quota was charged before another, which somebody else filled meanwhile, refused. To give it back here
+ * would undo a count that was taken between.
  */
 import type { Pod, ResourceQuota } from '../../../api/gen/core-v1.ts';
 import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
-import { compareQuantities, isZeroQuantity } from '../../../api/quantity.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
 import { forbidden } from '../../../api/status-error.ts';
 import type { QuotaEvaluator, QuotaLookups } from '../../../component-helpers/quota/evaluator.ts';
 import { evaluatorFor, inScopes } from '../../../component-helpers/quota/evaluators.ts';
@@ -55,17 +57,19 @@ export function createResourceQuota(
       const all = objects().list(ResourceQuotas, namespace);
       if (all.length === 0 && limited.length === 0) return;
       const evaluator = evaluatorFor(resource, lookups);
-      const work: Charge = { attributes, evaluator, nowMs: clock.nowMs() };
+      const nowMs = clock.nowMs();
+      const usage = evaluator.usage(object, nowMs);
+      const before = oldObject && evaluator.usage(oldObject, nowMs);
+      const work: Charge = { attributes, evaluator, usage, before };
       const covering = all.filter((quota) => concerns(quota, evaluator, attributes));
       for (const quota of covering) assertReady(quota, work);
-      const charged = covering.filter((quota) => Object.keys(increase(quota, work)).length > 0);
-      const usage = evaluator.usage(object, work.nowMs);
-      const before = oldObject === undefined ? {} : evaluator.usage(oldObject, work.nowMs);
-      // Where nothing more is asked for, what is limited may stay as it is.
-      if (covering.length > 0 ? charged.length === 0 : !isMore(usage, before)) return;
+      // Where nothing more is asked for, of whatever it is, what is limited may stay as it is.
+      const asked = covering.length === 0 ? [more(usage, before)] : covering.map((quota) => asks(quota, work));
+      if (asked.every((list) => Object.keys(list).length === 0)) return;
       const why = uncovered(limited, { resource, object, evaluator, usage }, { all, covering });
       if (why !== undefined) throw refuse(attributes, why);
-      // All are asked before one is charged: what one of them refuses costs the others nothing.
+      const charged = covering.filter((quota) => Object.keys(increase(quota, work)).length > 0);
+      // All are asked before one is charged: what one of them refuses as it stands now costs the others nothing.
       for (const quota of charged) withCharge(quota, work);
       return chargeAll(objects(), charged, work);
     },
@@ -91,7 +95,9 @@ async function chargeAll(objects: ObjectStore, charged: readonly ResourceQuota[]
 interface Charge {
   readonly attributes: AdmissionAttributes;
   readonly evaluator: QuotaEvaluator;
-  readonly nowMs: number;
+  readonly usage: Quantities;
+  /** What the old object uses, where there is one. */
+  readonly before: Quantities | undefined;
 }
 
 /** Those in force: what the spec asks for counts once the quota controller has counted it. */
@@ -132,21 +138,21 @@ function withCharge(quota: ResourceQuota, work: Charge): ResourceQuota {
   );
 }
 
-/** What the request adds; an update that adds nothing is free. */
-function increase(quota: ResourceQuota, { attributes, evaluator, nowMs }: Charge): Record<string, string> {
-  const { object, oldObject } = attributes;
-  let usage: Quantities = evaluator.usage(object as KubernetesObject, nowMs);
-  if (oldObject !== undefined && inScopes(evaluator, quota.spec ?? {}, oldObject))
-    usage = subtractLists(usage, evaluator.usage(oldObject, nowMs));
-  return Object.fromEntries(
-    Object.entries(maskList(usage, measuredNames(quota, evaluator))).filter(
-      ([, quantity]) => !isZeroQuantity(quantity) && compareQuantities(quantity, '0') > 0,
-    ),
-  );
+/** What the request adds to what the quota names. */
+function increase(quota: ResourceQuota, work: Charge): Record<string, string> {
+  return maskList(asks(quota, work), measuredNames(quota, work.evaluator));
 }
 
-function isMore(usage: Quantities, before: Quantities): boolean {
-  return Object.values(subtractLists(usage, before)).some((quantity) => compareQuantities(quantity, '0') > 0);
+/** What the request adds in the scopes of the quota, named there or not. An update that adds nothing is free. */
+function asks(quota: ResourceQuota, { attributes, evaluator, usage, before }: Charge): Record<string, string> {
+  const { oldObject } = attributes;
+  const counted = oldObject !== undefined && inScopes(evaluator, quota.spec ?? {}, oldObject);
+  return more(usage, counted ? before : undefined);
+}
+
+function more(usage: Quantities, before: Quantities = {}): Record<string, string> {
+  const difference = Object.entries(subtractLists(usage, before));
+  return Object.fromEntries(difference.filter(([, quantity]) => compareQuantities(quantity, '0') > 0));
 }
 
 function refuse({ resource, name, object }: AdmissionAttributes, why: string): Error {
