@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, utimesSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -54,6 +54,30 @@ test('an installed package has no sources and runs its bundle', async () => {
   const { status, stderr } = spawnSync(process.execPath, [join(tree.root, 'bin/keelson')], { encoding: 'utf8' });
   assert.equal(status, 1);
   assert.match(stderr, /^keelson: neither .* is there\n$/);
+});
+
+test('an older Node.js becomes the fetched one, or waits for it where it cannot', () => {
+  using tree = plantTree({
+    'old.cjs': "Object.defineProperty(process.versions, 'node', { value: '22.15.0' });\n",
+    'older.cjs': "Object.defineProperty(process.versions, 'node', { value: '20.0.0' });\ndelete process.execve;\n",
+    'dist/main.js':
+      'const { pid, ppid, argv, env } = process;\n' +
+      'console.log(JSON.stringify([pid, ppid, Number(env.KEELSON_LAUNCHER_PID), argv[2]]));\nprocess.exitCode = 3;\n',
+  });
+  cpSync(join(repositoryRoot, 'bin'), join(tree.root, 'bin'), { recursive: true });
+  const fetched = join(tree.root, `.cache/node24/node_modules/node-${process.platform}-${process.arch}/bin`);
+  mkdirSync(fetched, { recursive: true });
+  symlinkSync(process.execPath, join(fetched, 'node'));
+  const startUnder = (preload: string) => {
+    const args = ['--require', join(tree.root, preload), join(tree.root, 'bin/keelson'), 'version'];
+    const { pid, status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    assert.deepEqual([status, stderr], [3, '']);
+    return { pid, told: JSON.parse(stdout) as [number, number, number | null, string] };
+  };
+  const replaced = startUnder('old.cjs');
+  assert.deepEqual(replaced.told, [replaced.pid, process.pid, null, 'version']);
+  const waiting = startUnder('older.cjs');
+  assert.deepEqual(waiting.told.slice(1), [waiting.pid, waiting.pid, 'version']);
 });
 
 test('a second build has nothing to do; touched but equal sources only renew the record', async () => {

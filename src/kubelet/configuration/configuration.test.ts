@@ -295,6 +295,10 @@ describe('validation', () => {
       { tlsCipherSuites: ['TLS_AES_128_GCM_SHA256', 'TLS_NONE'] },
       "tlsCipherSuites (--tls-cipher-suites): Cipher suite TLS_NONE not supported or doesn't exist",
     ],
+    [
+      { enableSystemLogHandler: false, enableSystemLogQuery: true },
+      'enableSystemLogHandler is required for enableSystemLogQuery',
+    ],
     [{ cgroupDriver: 'other' }, 'cgroupDriver (--cgroup-driver) "other" is not known: it must be cgroupfs or systemd'],
   ];
   for (const [given, complaint] of cases)

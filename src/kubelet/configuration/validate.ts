@@ -42,6 +42,7 @@ const server: Check = (c) => [
       openSslCipher(name) === undefined &&
       `tlsCipherSuites (--tls-cipher-suites): Cipher suite ${name} not supported or doesn't exist`,
   ),
+  c.enableSystemLogQuery && !c.enableSystemLogHandler && 'enableSystemLogHandler is required for enableSystemLogQuery',
   c.containerRuntimeEndpoint === '' && 'the containerRuntimeEndpoint was not specified or empty',
 ];
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { kubeletConfiguration } from '../kubelet-configuration.ts';
-import type { NodeStats } from '../stats/summary-types.ts';
+import { DEVICE, type NodeStats } from '../stats/summary-types.ts';
 import { diskLayoutOf, diskPartsOf, removalsFor, withContainerFs, type DiskLayout } from './disk-layout.ts';
 import { thresholdsOf, type Signal } from './thresholds.ts';
 
@@ -16,7 +16,7 @@ const node = (root: number, images?: number, containers?: number): NodeStats => 
 };
 
 describe('file systems of a node', () => {
-  it('are told apart by their figures', () => {
+  it('are told apart by their figures where there is no device', () => {
     const cases: readonly [NodeStats, DiskLayout][] = [
       [node(1), 'single'],
       [node(1, 1, 1), 'single'],
@@ -27,6 +27,19 @@ describe('file systems of a node', () => {
       [node(1, 1, 2), 'split'],
     ];
     for (const [stats, layout] of cases) assert.equal(diskLayoutOf(stats), layout);
+  });
+
+  it('are told apart by their devices, be they equally large', () => {
+    const on = (device: number) => ({ time: '', capacityBytes: 1, inodes: 10, [DEVICE]: device });
+    const cases: readonly [number, number, number, DiskLayout][] = [
+      [1, 1, 1, 'single'],
+      [1, 2, 2, 'images'],
+      [1, 2, 1, 'split'],
+    ];
+    for (const [root, images, containers, layout] of cases) {
+      const runtime = { imageFs: on(images), containerFs: on(containers) };
+      assert.equal(diskLayoutOf({ nodeName: 'n', startTime: '', fs: on(root), runtime }), layout);
+    }
   });
 
   it('give writable layers the thresholds of where they lie, whatever is configured for them', () => {

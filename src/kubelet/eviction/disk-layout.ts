@@ -3,7 +3,7 @@
  * counts. Pure. Upstream: KubeletSeparateDiskGC (KEP-4191), UpdateContainerFsThresholds, buildSignalToRankFunc and
  * buildSignalToNodeReclaimFuncs in pkg/kubelet/eviction/helpers.go.
  */
-import type { FsStats, NodeStats } from '../stats/summary-types.ts';
+import { DEVICE, type FsStats, type NodeStats } from '../stats/summary-types.ts';
 import type { DiskParts } from './pod-usage.ts';
 import type { Signal, Threshold } from './thresholds.ts';
 
@@ -12,11 +12,14 @@ export type DiskLayout = 'single' | 'images' | 'split';
 
 const CONTAINERFS = 'containerfs.';
 
+/** Two disks may be equally large: the device tells them apart, and figures only where there is none. */
 function same(a: FsStats | undefined, b: FsStats | undefined): boolean {
-  return a === undefined || b === undefined || (a.capacityBytes === b.capacityBytes && a.inodes === b.inodes);
+  if (a === undefined || b === undefined) return true;
+  if (a[DEVICE] !== undefined && b[DEVICE] !== undefined) return a[DEVICE] === b[DEVICE];
+  return a.capacityBytes === b.capacityBytes && a.inodes === b.inodes;
 }
 
-/** The layout, by the figures of the file systems. */
+/** The layout, by the devices of the file systems. Upstream: HasDedicatedImageFs. */
 export function diskLayoutOf({ fs, runtime }: NodeStats): DiskLayout {
   const { imageFs, containerFs } = runtime ?? {};
   if (same(fs, imageFs) && same(fs, containerFs)) return 'single';

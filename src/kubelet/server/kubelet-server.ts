@@ -16,10 +16,8 @@ import { serveLocalVolumes } from './local-volumes.ts';
 import { createServerRequests } from '../metrics/server-requests.ts';
 import type { KubeletHost } from './host.ts';
 import type { KubeletAuth } from './kubelet-auth.ts';
+import { createNodeLogs, type NodeLogs } from './create-node-logs.ts';
 import { attributesOf } from './request-attributes.ts';
-import { readNodeLogQuery } from './node-log-query.ts';
-import { serveNodeLogs } from './node-logs.ts';
-import { serveServiceLogs } from './service-logs.ts';
 import { jsonResponse, ServerError, textResponse } from './text-response.ts';
 
 /** What the server needs. */
@@ -59,8 +57,8 @@ const DEBUGGING = [
   'runningpods',
 ];
 
-/** With when the server began. */
-type ServedDeps = KubeletServerDeps & { readonly startedMs: number };
+/** With when the server began, and its logs of the node. */
+type ServedDeps = KubeletServerDeps & { readonly startedMs: number; readonly nodeLogs: NodeLogs | undefined };
 type Serve = (deps: ServedDeps, request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
 
 const metricsType = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
@@ -88,13 +86,16 @@ const routes: Readonly<Record<string, Serve>> = {
     localPathRoot === undefined
       ? Promise.resolve(notFound())
       : serveLocalVolumes({ files: platform.files, root: localPathRoot }, request, parts),
-  logs: serveLogs,
+  logs: async ({ nodeLogs }, request, parts) =>
+    nodeLogs === undefined ? textResponse(405, 'logs endpoint is disabled.\n') : nodeLogs(request, parts),
   debug: async () => textResponse(501, 'profiling is not served'),
 };
 
 /** Makes the handler of the kubelet's port. */
 export function createKubeletServer(parts: KubeletServerDeps): HttpHandler {
-  const deps: ServedDeps = { ...parts, startedMs: parts.platform.clock.nowMs() };
+  const { platform, systemLogDirectory: root, systemLogQuery: queries = false } = parts;
+  const nodeLogs = root === undefined ? undefined : createNodeLogs({ platform, root, queries });
+  const deps: ServedDeps = { ...parts, startedMs: platform.clock.nowMs(), nodeLogs };
   const measure = createServerRequests(deps.platform, deps.readOnly === true ? 'readonly' : 'readwrite');
   const log = deps.platform.log.child('server');
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
@@ -218,20 +219,6 @@ async function serveRunningPods({ runtime }: KubeletServerDeps): Promise<HttpRes
       })),
     ),
   );
-}
-
-async function serveLogs(
-  { platform, systemLogDirectory: root, systemLogQuery }: KubeletServerDeps,
-  request: HttpRequest,
-  parts: readonly string[],
-): Promise<HttpResponse> {
-  if (root === undefined) return textResponse(405, 'logs endpoint is disabled.\n');
-  const asked = systemLogQuery === true ? await readNodeLogQuery(request.query) : undefined;
-  if (asked === undefined) return serveNodeLogs({ files: platform.files, root }, request, parts);
-  if (parts.length > 0) return textResponse(406, 'path not allowed in query mode\n');
-  if (asked.services.length > 0) return serveServiceLogs({ platform, root }, asked);
-  const names = asked.files[0]!.split(/[/\\]/).filter((name) => name !== '');
-  return serveNodeLogs({ files: platform.files, root }, request, names);
 }
 
 async function serveStats(

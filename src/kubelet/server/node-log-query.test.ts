@@ -6,7 +6,7 @@ import type { ByteSink } from '../../platform/streams.ts';
 import { createKubeletServer } from './kubelet-server.ts';
 import { readNodeLogQuery } from './node-log-query.ts';
 
-const UNITS = 'kubelet.service\ncontainerd.service\n';
+const UNITS = 'kubelet.service\ncontainerd.service\nkube-proxy.service\n';
 
 async function server(options: { readonly systemLogQuery?: boolean; readonly journald?: boolean } = {}) {
   const platform = createSimPlatform();
@@ -29,9 +29,13 @@ async function server(options: { readonly systemLogQuery?: boolean; readonly jou
     systemLogDirectory: '/var/log',
     systemLogQuery: options.systemLogQuery ?? true,
   } as unknown as Parameters<typeof createKubeletServer>[0]);
-  async function get(query: string, path = '/logs/'): Promise<readonly [number, string]> {
-    const request = { method: 'GET', path, query, headers: {} } as unknown as Parameters<typeof handler>[0];
-    const response = await platform.clock.drive(Promise.resolve(handler(request)));
+  const ask = (query: string, more: { path?: string; method?: string; signal?: AbortSignal } = {}) => {
+    const { path = '/logs/', method = 'GET', signal = new AbortController().signal } = more;
+    const request = { method, path, query, headers: {}, signal } as unknown as Parameters<typeof handler>[0];
+    return Promise.resolve(handler(request));
+  };
+  async function get(query: string, path = '/logs/', method = 'GET'): Promise<readonly [number, string]> {
+    const response = await platform.clock.drive(ask(query, { path, method }));
     assert.ok(response.kind !== 'upgrade');
     const chunks: Uint8Array[] = [];
     if (response.kind === 'bytes') chunks.push(...response.chunks);
@@ -43,7 +47,7 @@ async function server(options: { readonly systemLogQuery?: boolean; readonly jou
   }
   const asked = (): (readonly string[])[] =>
     platform.exec.invocations.map(({ args }) => args).filter(([first]) => first !== '--field');
-  return { get, asked };
+  return { platform, ask, get, asked };
 }
 
 describe('queries of the node’s logs', () => {
@@ -74,6 +78,7 @@ describe('queries of the node’s logs', () => {
     assert.deepEqual(await t.get('query=plain'), [200, 'plain\n']);
     assert.deepEqual(await t.get('query=named&query=deep'), [200, 'named\ndeep\n']);
     assert.deepEqual(await t.get('query=kubelet&query=near'), [200, 'lines of the journal\nnamed\n']);
+    assert.deepEqual(await t.get('query=proxy'), [200, '\nlog not found for proxy\n'], 'no part of kube-proxy.service');
     assert.deepEqual(await t.get('query=none'), [200, '\nlog not found for none\n']);
     assert.deepEqual(await t.get('query=away'), [200, '\nlog not found for away\n']);
     const [, text] = await t.get('query=plain&tailLines=1');
@@ -89,8 +94,48 @@ describe('queries of the node’s logs', () => {
     const t = await server();
     assert.deepEqual(await t.get('query=/named.log'), [200, 'named\n']);
     assert.deepEqual(await t.get('query=deep%5Cdeep.log'), [200, 'deep\n']);
-    assert.equal((await t.get('query=../etc/secret'))[0], 400);
-    assert.equal((await t.get('query=/absent'))[0], 404);
+    assert.deepEqual(await t.get('query=/near'), [200, 'named\n']);
+    assert.deepEqual(await t.get('query=../../var/../deep/../named.log'), [200, 'named\n']);
+    const missing = (asked: string, path = asked): [number, string] => [
+      406,
+      `query: Invalid value: ["${asked}"]: stat /var/log${path}: no such file or directory`,
+    ];
+    assert.deepEqual(await t.get('query=/absent'), missing('/absent'));
+    assert.deepEqual(await t.get('query=../etc/secret'), missing('../etc/secret', '/etc/secret'));
+    assert.deepEqual(await t.get('query=/away.log'), missing('/away.log', '/etc/secret'));
+    await t.platform.files.symlink('round', '/var/log/round');
+    assert.match((await t.get('query=/round'))[1], /too many levels of symbolic links$/);
+  });
+
+  it('are read, by no other method', async () => {
+    const t = await server();
+    for (const query of ['query=kubelet', 'query=/named.log', 'query=']) {
+      assert.deepEqual(await t.get(query, '/logs/', 'POST'), [405, '405: Method Not Allowed']);
+    }
+    assert.deepEqual(await t.get('query=kubelet', '/logs/', 'HEAD'), [200, '']);
+    assert.deepEqual(t.asked(), []);
+  });
+
+  it('ask the journal only so many at a time, and as long as somebody waits', async () => {
+    const t = await server();
+    const signals: AbortSignal[] = [];
+    t.platform.exec.program('journalctl', ({ args, options }) => {
+      if (args[0] === '--field') return { stdout: UNITS };
+      signals.push(options.signal!);
+      return new Promise(() => undefined);
+    });
+    const client = new AbortController();
+    const waiting = [1, 2, 3, 4].map(() => t.ask('query=kubelet', { signal: client.signal }));
+    assert.deepEqual(await t.get('query=kubelet'), [429, 'too many queries of logs at a time, try again later\n']);
+    assert.equal(signals.length, 4);
+    client.abort();
+    assert.ok(signals.every(({ aborted }) => aborted));
+    const ended = await t.platform.clock.drive(Promise.all(waiting));
+    assert.deepEqual(
+      ended.map((response) => response.kind !== 'upgrade' && response.status),
+      [499, 499, 499, 499],
+    );
+    assert.equal((await t.get('query=none'))[0], 200);
   });
 
   it('leave the listing as it is, and are not served unless that is configured', async () => {
@@ -126,7 +171,10 @@ describe('queries of the node’s logs', () => {
   ];
   for (const [query, status, message] of refused) {
     it(`are refused: ${query.slice(0, 60)}`, async () => {
-      await assert.rejects(readNodeLogQuery(query), { status, message });
+      await assert.rejects(
+        readNodeLogQuery(query, async () => undefined),
+        { status, message },
+      );
     });
   }
 });

@@ -30,16 +30,19 @@ export interface NodeLogOptions {
   readonly pattern?: string;
 }
 
+/** What is wrong with a file that is asked for; undefined: nothing. */
+export type FileComplaint = (file: string) => Promise<string | undefined>;
+
 /**
  * Reads the parameters; undefined when they ask for nothing.
  * @throws ServerError 400 for what cannot be read, 406 for what makes no sense
  */
-export async function readNodeLogQuery(query: string): Promise<NodeLogQuery | undefined> {
+export async function readNodeLogQuery(query: string, fileComplaint: FileComplaint): Promise<NodeLogQuery | undefined> {
   const errors: FieldErrors = [];
   const asked = parseQuery(new URLSearchParams(query), errors);
   refuse(400, errors);
   if (asked.files.length + asked.services.length + Object.keys(asked.options).length === 0) return undefined;
-  await validate(asked, errors);
+  await validate(asked, fileComplaint, errors);
   refuse(406, errors);
   return asked;
 }
@@ -83,7 +86,11 @@ function parseQuery(parameters: URLSearchParams, errors: FieldErrors): NodeLogQu
   return { services, files, options: Object.fromEntries(given) };
 }
 
-async function validate({ services, files, options }: NodeLogQuery, errors: FieldErrors): Promise<void> {
+async function validate(
+  { services, files, options }: NodeLogQuery,
+  fileComplaint: FileComplaint,
+  errors: FieldErrors,
+): Promise<void> {
   const field = (name: string): Field => Field.named(name, errors);
   const query = field('query');
   for (const service of services) {
@@ -97,6 +104,10 @@ async function validate({ services, files, options }: NodeLogQuery, errors: Fiel
   else if (files.length > 1) query.invalid(files, 'cannot specify more than one file');
   else if (files.length === 1 && Object.keys(options).length > 0)
     query.invalid(files, 'cannot specify file with options');
+  else if (files.length === 1) {
+    const complaint = await fileComplaint(files[0]!);
+    if (complaint !== undefined) query.invalid(files, complaint);
+  }
   const { sinceMs, untilMs, boot, tailLines, pattern } = options;
   if (sinceMs !== undefined && untilMs !== undefined && sinceMs > untilMs)
     field('untilTime').invalid(formatTime(untilMs), 'must be after `sinceTime`');

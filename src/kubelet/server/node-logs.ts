@@ -17,7 +17,6 @@ export async function serveNodeLogs(
   request: Pick<HttpRequest, 'method' | 'path'>,
   parts: readonly string[],
 ): Promise<HttpResponse> {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return textResponse(405, '405: Method Not Allowed');
   if (parts.some((part) => part === '..' || /[/\0]/.test(part))) throw new ServerError(400, 'invalid URL path');
   const path = [root, ...parts.filter((part) => part !== '.')].join('/');
   const stat = await statOf(files, path);

@@ -1,13 +1,18 @@
 /**
  * Logs of the node's services: by journald where it knows the service, else the files that bear its name below the folder
  * of the node's logs. Upstream: nodeLogQuery.Copy in pkg/kubelet/kubelet_server_journal.go.
+ *
+ * Differs: who goes away ends journalctl; only so many ask the journal at a time; units are known by their whole names
+ * (upstream takes `proxy` for one where there is a kube-proxy).
  */
 import { formatTime } from '../../api/time.ts';
-import type { HttpResponse } from '../../platform/http.ts';
+import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ByteSink } from '../../platform/streams.ts';
+import { joinBelow } from './join-below.ts';
 import { copyFile } from './node-logs.ts';
 import type { NodeLogOptions, NodeLogQuery } from './node-log-query.ts';
+import { ServerError } from './text-response.ts';
 
 /** Where logs are. */
 export interface ServiceLogsDeps {
@@ -15,23 +20,53 @@ export interface ServiceLogsDeps {
   readonly root: string;
 }
 
+/** Answers with the logs of the services asked for, one after the other. */
+export type ServiceLogs = (
+  request: Pick<HttpRequest, 'method' | 'signal'>,
+  asked: NodeLogQuery,
+) => Promise<HttpResponse>;
+
 const TIMEOUT_MS = 30_000;
 /** As much as is kept of what a program says. */
 const MAX_BYTES = 16 * 1024 * 1024;
+/** A journal takes seconds of a processor to search. */
+const MAX_AT_A_TIME = 4;
 
-/** Answers with the logs of the services asked for, one after the other. */
-export async function serveServiceLogs(deps: ServiceLogsDeps, asked: NodeLogQuery): Promise<HttpResponse> {
-  const known = await journaled(deps);
-  const inJournal = asked.services.filter((name) => known.includes(`${name}.service`));
-  const inFiles = asked.services.filter((name) => !inJournal.includes(name));
+/** Makes it; all that is asked of it counts together. */
+export function createServiceLogs(deps: ServiceLogsDeps): ServiceLogs {
+  let running = 0;
+  return async (request, asked) => {
+    if (running >= MAX_AT_A_TIME) throw new ServerError(429, 'too many queries of logs at a time, try again later\n');
+    running++;
+    try {
+      return await serveServiceLogs(deps, request, asked);
+    } catch (error) {
+      if (request.signal.aborted) throw new ServerError(499, 'the client is gone\n');
+      throw error;
+    } finally {
+      running--;
+    }
+  };
+}
+
+async function serveServiceLogs(
+  deps: ServiceLogsDeps,
+  { method, signal }: Parameters<ServiceLogs>[0],
+  { services, options }: NodeLogQuery,
+): Promise<HttpResponse> {
+  const head = { status: 200, headers: { 'content-type': 'text/plain;charset=UTF-8' } };
+  if (method === 'HEAD') return { kind: 'bytes', ...head, chunks: [] };
+  const known = await journaled(deps, signal);
+  const inJournal = services.filter((name) => known.has(`${name}.service`));
+  const inFiles = services.filter((name) => !inJournal.includes(name));
+  const lines = inJournal.length > 0 ? await journal(deps, journalArguments(inJournal, options), signal) : '';
   return {
     kind: 'stream',
-    status: 200,
-    headers: { 'content-type': 'text/plain;charset=UTF-8' },
+    ...head,
     async run(sink) {
       const say = (text: string): Promise<void> => sink.write(Buffer.from(text));
-      if (inJournal.length > 0) await say(await journal(deps, inJournal, asked.options));
-      if (inFiles.length > 0 && Object.keys(asked.options).length > 0)
+      if (lines !== '') await say(lines);
+      if (inFiles.length > 0 && Object.keys(options).length > 0)
         return say(
           `\noptions present and query resolved to log files for [${inFiles.join(' ')}]\ntry without specifying options\n`,
         );
@@ -40,27 +75,22 @@ export async function serveServiceLogs(deps: ServiceLogsDeps, asked: NodeLogQuer
   };
 }
 
-/** What journald knows: it answers for services that it does not as if they had said nothing. */
-async function journaled({ platform }: ServiceLogsDeps): Promise<string> {
+/** The units journald knows: it answers for services that it does not as if they had said nothing. */
+async function journaled({ platform }: ServiceLogsDeps, signal: AbortSignal): Promise<ReadonlySet<string>> {
   try {
     const { exitCode, stdout } = await platform.exec.run('journalctl', ['--field', '_SYSTEMD_UNIT'], {
       timeoutMs: TIMEOUT_MS,
+      signal,
     });
-    return exitCode === 0 ? stdout : '';
+    return new Set(exitCode === 0 ? stdout.split('\n') : []);
   } catch (error) {
-    if ((error as { code?: string }).code === 'ENOENT') return ''; // No journald.
+    if ((error as { code?: string }).code === 'ENOENT') return new Set(); // No journald.
     throw error;
   }
 }
 
-async function journal(
-  { platform }: ServiceLogsDeps,
-  services: readonly string[],
-  options: NodeLogOptions,
-): Promise<string> {
-  const { stdout, stderr, timedOut } = await platform.exec.run('journalctl', journalArguments(services, options), {
-    timeoutMs: TIMEOUT_MS,
-  });
+async function journal({ platform }: ServiceLogsDeps, args: readonly string[], signal: AbortSignal): Promise<string> {
+  const { stdout, stderr, timedOut } = await platform.exec.run('journalctl', args, { timeoutMs: TIMEOUT_MS, signal });
   const more = stdout.length >= MAX_BYTES ? '\nerror: there is more in the journal; ask for less\n' : '';
   return `${stdout}${stderr}${more}${timedOut ? '\nerror: journal output not available\n' : ''}`;
 }
@@ -82,27 +112,23 @@ function journalArguments(services: readonly string[], options: NodeLogOptions):
   ];
 }
 
-async function copyLogOf({ platform, root }: ServiceLogsDeps, service: string, sink: ByteSink): Promise<void> {
+async function copyLogOf(
+  { platform: { files }, root }: ServiceLogsDeps,
+  service: string,
+  sink: ByteSink,
+): Promise<void> {
   for (const name of [service, `${service}.log`, `${service}/${service}.log`]) {
-    const path = await fileBelow(platform.files, `${root}/${name}`, root);
-    if (path !== undefined) return copyFile(platform.files, path, sink);
+    const path = await joinBelow(files, root, name);
+    if (await isFile(files, path)) return copyFile(files, path, sink);
   }
   await sink.write(Buffer.from(`\nlog not found for ${service}\n`));
 }
 
-/** The file at a path; undefined where there is none, or where a link leads elsewhere than to a name beside it. */
-async function fileBelow(files: Platform['files'], path: string, root: string): Promise<string | undefined> {
-  const folder = path.slice(0, path.lastIndexOf('/'));
+async function isFile(files: Platform['files'], path: string): Promise<boolean> {
   try {
-    if (folder !== root && (await files.lstat(folder)).kind !== 'directory') return undefined;
-    const { kind } = await files.lstat(path);
-    if (kind === 'file') return path;
-    if (kind !== 'symlink') return undefined;
-    const target = await files.readLink(path);
-    if (target.includes('/') || target === '..') return undefined;
-    return (await files.lstat(`${folder}/${target}`)).kind === 'file' ? `${folder}/${target}` : undefined;
+    return (await files.lstat(path)).kind === 'file';
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as { code?: string }).code ?? '')) return undefined;
+    if (['ENOENT', 'ENOTDIR'].includes((error as { code?: string }).code ?? '')) return false;
     throw error;
   }
 }

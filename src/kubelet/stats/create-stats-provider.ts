@@ -5,7 +5,6 @@
  */
 import { formatTime } from '../../api/time.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
-import type { FileSystemStat } from '../../platform/files.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
 import { podLogDir, podLogIdentity } from '../runtime/paths.ts';
@@ -15,7 +14,7 @@ import { cadvisorMetrics } from './cadvisor-metrics.ts';
 import { createDiskUsage, type DiskUsage } from './disk-usage.ts';
 import { kubeletMetrics, type MeasuredVolume } from './kubelet-metrics.ts';
 import { cgroupMemory, cpuStats, podSummary, type PodReadings } from './pod-summary.ts';
-import { createSpaceReader, spaceOf } from './space.ts';
+import { createSpaceReader, spaceOf, type DeviceSpace } from './space.ts';
 import { readPressures, withPressures, type NodePressures } from './pressures.ts';
 import { resourceMetrics } from './resource-metrics.ts';
 import { createRuntimeUsage, type RuntimeFileSystems, type RuntimeUsage } from './runtime-usage.ts';
@@ -70,10 +69,17 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
     return last.snapshot;
   }
 
+  let pressuresFailed = false;
+  /** What may not be read once may not be the next time either: one line is enough. */
+  function pressureFailed(error: unknown): void {
+    if (!pressuresFailed) log.error('Failed to read pressure stall information', { err: error });
+    pressuresFailed = true;
+  }
+
   /** Read once per snapshot, when the first asks. */
   function pressuresOf(now: NodeSnapshot): Promise<NodePressures> {
     let read = pressures.get(now);
-    if (read === undefined) pressures.set(now, (read = readPressures(deps, now)));
+    if (read === undefined) pressures.set(now, (read = readPressures({ ...deps, failed: pressureFailed }, now)));
     return read;
   }
 
@@ -122,7 +128,7 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
 }
 
 interface Space extends RuntimeFileSystems {
-  readonly node: FileSystemStat;
+  readonly node: DeviceSpace;
 }
 
 async function readSpace(of: {

@@ -29,16 +29,25 @@ export interface NodePressures {
 export interface PressureDeps {
   readonly platform: Pick<Platform, 'files' | 'cgroups'>;
   readonly podCgroups: PodCgroups;
+  /** Told of what cannot be read: there is no pressure of it then, and all else is there. */
+  readonly failed: (error: unknown) => void;
 }
 
 /** Reads the pressures of what the snapshot has. */
 export async function readPressures(deps: PressureDeps, { pods }: NodeSnapshot): Promise<NodePressures> {
   const { platform, podCgroups } = deps;
-  const node = await collectPressures(async (resource) => readProc(platform.files, `/proc/pressure/${resource}`));
+  const node = await collectPressures(async (resource) => readProc(deps, `/proc/pressure/${resource}`));
   // A kernel that tells nothing of the machine tells nothing of its cgroups: no file is looked for.
   const told = Object.keys(node).length > 0;
-  const ofCgroup = async (name: string | undefined, containerId?: string): Promise<Pressures> =>
-    told && name !== undefined ? platform.cgroups.pressures(name, containerId) : {};
+  const ofCgroup = async (name: string | undefined, containerId?: string): Promise<Pressures> => {
+    if (!told || name === undefined) return {};
+    try {
+      return await platform.cgroups.pressures(name, containerId);
+    } catch (error) {
+      deps.failed(error);
+      return {};
+    }
+  };
   const ofPod = async ({ pod, usage }: PodReading): Promise<PodPressures> => {
     const name = podCgroups.cgroupName(pod);
     const containers = usage.containers.map(
@@ -51,13 +60,13 @@ export async function readPressures(deps: PressureDeps, { pods }: NodeSnapshot):
   return { node, allPods: await ofCgroup(podCgroups.rootName), pods: read };
 }
 
-async function readProc(files: Platform['files'], path: string): Promise<string | undefined> {
+async function readProc({ platform, failed }: PressureDeps, path: string): Promise<string | undefined> {
   try {
-    return await files.readText(path);
+    return await platform.files.readText(path);
   } catch (error) {
-    const { code } = error as { code?: string };
-    if (code === 'ENOENT' || code === 'ENOTSUP') return undefined;
-    throw error;
+    const { code = '' } = error as { code?: string };
+    if (!['ENOENT', 'ENOTSUP'].includes(code)) failed(error);
+    return undefined;
   }
 }
 

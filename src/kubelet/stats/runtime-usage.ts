@@ -7,12 +7,11 @@
 import type { ContainerStats as CriContainerStats, FilesystemUsage, PodSandboxStats } from '../../cri/gen/cri-types.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
-import type { FileSystemStat } from '../../platform/files.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Pressures } from '../../platform/pressure.ts';
 import { containerNameLabel, podUidLabel } from '../runtime/labels.ts';
 import { criPressures } from './runtime-pressures.ts';
-import { spaceOf } from './space.ts';
+import { spaceOf, type DeviceSpace } from './space.ts';
 import type { FsStats, InterfaceStats } from './summary-types.ts';
 
 /** One container. Absent: the runtime does not tell. */
@@ -53,7 +52,7 @@ export interface RuntimeUsage {
   /** By pod uid. */
   pods(): Promise<ReadonlyMap<string, PodUsage>>;
   /** Where images and containers' own layers lie; what the runtime does not tell is absent. `spaceAt`: of the file system there. */
-  fileSystems(spaceAt: (path: string) => Promise<FileSystemStat>): Promise<RuntimeFileSystems>;
+  fileSystems(spaceAt: (path: string) => Promise<DeviceSpace>): Promise<RuntimeFileSystems>;
 }
 
 /** Makes the reader. */

@@ -1,16 +1,23 @@
 /** Space of file systems, as statistics tell it. */
 import type { FileSystemStat, Files } from '../../platform/files.ts';
-import type { FsStats } from './summary-types.ts';
+import { DEVICE, type FsStats } from './summary-types.ts';
+
+/** Space of a file system, with its device where one device stands for one file system. */
+export interface DeviceSpace extends FileSystemStat {
+  readonly device?: number;
+}
 
 /** Space of a file system. */
 export function spaceOf(
-  disk: FileSystemStat,
-): Required<Pick<FsStats, 'availableBytes' | 'capacityBytes' | 'inodes' | 'inodesFree'>> {
+  disk: DeviceSpace,
+): Required<Pick<FsStats, 'availableBytes' | 'capacityBytes' | 'inodes' | 'inodesFree'>> &
+  Pick<FsStats, typeof DEVICE> {
   return {
     availableBytes: disk.availableBytes,
     capacityBytes: disk.totalBytes,
     inodes: disk.totalInodes,
     inodesFree: disk.availableInodes,
+    ...(disk.device === undefined ? {} : { [DEVICE]: disk.device }),
   };
 }
 
@@ -20,12 +27,18 @@ export function spaceOf(
  */
 export function createSpaceReader(
   files: Pick<Files, 'stat' | 'statFileSystem'>,
-): (path: string) => Promise<FileSystemStat> {
-  const byDevice = new Map<number, Promise<FileSystemStat>>();
+): (path: string) => Promise<DeviceSpace> {
+  const byDevice = new Map<number, Promise<DeviceSpace>>();
   return async (path) => {
     const { dev } = await files.stat(path);
     let read = byDevice.get(dev);
-    if (read === undefined) byDevice.set(dev, (read = files.statFileSystem(path)));
+    if (read === undefined)
+      byDevice.set(dev, (read = files.statFileSystem(path).then((space) => withDevice(space, dev))));
     return read;
   };
+}
+
+/** Each subvolume of a btrfs has a device of its own, and none tells how many inodes there can be. */
+function withDevice(space: FileSystemStat, device: number): DeviceSpace {
+  return space.totalInodes === 0 ? space : { ...space, device };
 }

@@ -11,6 +11,7 @@ import { createStatsProvider } from './create-stats-provider.ts';
 import { busyNanoseconds, parseInterfaces } from './node-usage.ts';
 import { criPressures } from './runtime-pressures.ts';
 import { formatMetrics } from './prometheus-text.ts';
+import { DEVICE } from './summary-types.ts';
 import { createUsageRates } from './usage-rates.ts';
 
 const pod: Pod = {
@@ -234,8 +235,19 @@ test('writable layers on a file system of their own; each file system is read on
   assert.equal(imageFs!.inodes, node.fs!.inodes);
   assert.notEqual(containerFs!.inodes, imageFs!.inodes);
   assert.equal(containerFs!.usedBytes, undefined);
+  assert.deepEqual([node.fs![DEVICE], imageFs![DEVICE], containerFs![DEVICE]], [1, 1, 2]);
   const [container] = pods[0]!.containers;
   assert.deepEqual([container!.rootfs!.inodes, container!.logs!.inodes], [containerFs!.inodes, node.fs!.inodes]);
+});
+
+test('subvolumes of one file system, which have devices of their own, are not told apart by these', async () => {
+  const { provider, platform } = await createFixture({ layersAt: '/layers' });
+  await platform.files.makeDir('/layers');
+  const { stat, statFileSystem } = platform.files;
+  platform.files.stat = async (path) => ({ ...(await stat(path)), dev: path === '/layers' ? 2 : 1 });
+  platform.files.statFileSystem = async (path) => ({ ...(await statFileSystem(path)), totalInodes: 0 });
+  const { node } = await provider.summary();
+  assert.deepEqual([node.fs![DEVICE], node.runtime!.containerFs![DEVICE]], [undefined, undefined]);
 });
 
 test('CPU and memory alone', async () => {
@@ -311,6 +323,27 @@ test('pressure of the node, all pods, pods and containers, in the summary and in
     assert.ok(text.split('\n').includes(line), line);
   const quiet = await provider.summary({ withoutPressure: true });
   assert.deepEqual([quiet.node.io, quiet.pods[0]!.io], [undefined, undefined]);
+});
+
+test('pressure that may not be read is left out of what is told, and logged once', async () => {
+  const { provider, platform } = await createFixture();
+  await platform.files.makeDir('/proc/pressure');
+  for (const resource of ['cpu', 'memory', 'io'])
+    await platform.files.writeFile(`/proc/pressure/${resource}`, pressureFile(8_000_000));
+  const denied = (path: string): Error => Object.assign(new Error(`EACCES: ${path}`), { code: 'EACCES' });
+  const { readText } = platform.files;
+  platform.files.readText = async (path) => {
+    if (path === '/proc/pressure/io') throw denied(path);
+    return readText(path);
+  };
+  platform.cgroups.pressures = async (name) => Promise.reject(denied(name));
+  const { node, pods } = await provider.summary();
+  assert.deepEqual([node.cpu!.psi, node.io], [pressure(8_000_000), undefined]);
+  assert.ok(!('psi' in pods[0]!.cpu!));
+  await platform.clock.advance(1000);
+  assert.match(await provider.cadvisorMetrics(), /container_pressure_cpu_waiting_seconds_total\{id="\/"\} 8 /);
+  const told = platform.log.entries.filter(({ message }) => message === 'Failed to read pressure stall information');
+  assert.equal(told.length, 1);
 });
 
 test('a kernel without pressure: no field, no metric, no cgroup asked', async () => {

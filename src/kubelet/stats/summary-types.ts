@@ -26,7 +26,11 @@ export interface IoStats {
   readonly psi?: Pressure;
 }
 
+/** The device a file system lies on: for comparing, no part of the document, so JSON does not show it. */
+export const DEVICE = Symbol('device');
+
 export interface FsStats {
+  readonly [DEVICE]?: number;
   readonly time: string;
   readonly availableBytes?: number;
   readonly capacityBytes?: number;

@@ -18,7 +18,7 @@ import { createNodeMounter } from './mounter.ts';
 import { createNodeNet, type NodeNet } from './net.ts';
 import { createNodeRandom } from './random.ts';
 import { listenRpc } from './rpc-server.ts';
-import { createServiceManager } from './service-manager.ts';
+import { createServiceManager, managedPid } from './service-manager.ts';
 
 /** What differs between processes. */
 export interface NodePlatformOptions {
@@ -67,7 +67,7 @@ export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatf
       version: detectCgroupVersion(),
       mountRoot: '/sys/fs/cgroup',
     }),
-    serviceManager: createServiceManager({ exec, env: process.env, pid: process.pid }),
+    serviceManager: createServiceManager({ exec, env: process.env, pid: managedPid(process.env, process) }),
     close() {
       exec.close();
       net.close();

@@ -6,7 +6,7 @@ import { createSimExec } from '../sim/exec.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 import { createNodeExec } from './exec.ts';
 import { absentForNotify, openNotifySocket } from './notify-socket-fixture.ts';
-import { createServiceManager } from './service-manager.ts';
+import { createServiceManager, managedPid } from './service-manager.ts';
 
 function simulated(env: Record<string, string>, exitCode = 0) {
   const exec = createSimExec(new VirtualClock());
@@ -31,6 +31,16 @@ describe('the service manager', () => {
       [{ WATCHDOG_USEC: '5', WATCHDOG_PID: 'x' }, /^error converting WATCHDOG_PID: /],
     ] as const)
       assert.throws(() => simulated(env).manager.watchdogMs(), { message });
+  });
+
+  test('is served in the name of the launcher that waits for this process, and of no other', () => {
+    const own = { pid: 78, ppid: 77 };
+    for (const [env, expected] of [
+      [{}, 78],
+      [{ KEELSON_LAUNCHER_PID: '77' }, 77],
+      [{ KEELSON_LAUNCHER_PID: '5' }, 78],
+    ] as const)
+      assert.equal(managedPid(env, own), expected);
   });
 
   test('is told in the name of this process, or not at all when it does not listen', async () => {

@@ -1,6 +1,6 @@
 /**
  * systemd, by the environment it gives to services: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. Notifications are datagrams
- * on a unix socket, which Node.js cannot send: systemd's own program does, in the name of this process.
+ * on a unix socket, which Node.js cannot send: systemd's own program does, in the name of the process that systemd started.
  * Upstream: coreos/go-systemd/daemon.
  */
 import type { Exec } from '../exec.ts';
@@ -10,7 +10,16 @@ import type { ServiceManager } from '../service-manager.ts';
 export interface ServiceManagerDeps {
   readonly exec: Pick<Exec, 'run'>;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The process it started, of which it expects to hear. */
   readonly pid: number;
+}
+
+/** That process: this one, or the launcher under an older Node.js, which waits for this one. */
+export function managedPid(
+  env: ServiceManagerDeps['env'],
+  own: { readonly pid: number; readonly ppid: number },
+): number {
+  return env['KEELSON_LAUNCHER_PID'] === String(own.ppid) ? own.ppid : own.pid;
 }
 
 const TIMEOUT_MS = 5000;

@@ -147,6 +147,11 @@ const told = (resourceClaimName: string): Pod => ({
   ...testPod('p'),
   status: { resourceClaimStatuses: [{ name: 'r', resourceClaimName }] },
 });
+const withDevice = (resourceClaimName: string): Pod =>
+  testPod('p', { spec: { resourceClaims: [{ name: 'r', resourceClaimName }] } });
+const resourceClaim = (name: string, uid: string, finalizers: string[] = []): KubernetesObject => ({
+  metadata: { name, namespace: 'default', uid, finalizers },
+});
 const leaving = (pod: Pod): Pod => ({
   ...pod,
   metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
@@ -348,6 +353,28 @@ describe('hints', () => {
     [
       'a counted pod that stays',
       { plugin: 'PodTopologySpread', event: 'assigned-pod/update', pod: spread, old: a, now: a },
+      false,
+    ],
+    [
+      'its claim deleted and made anew while nobody watched',
+      {
+        plugin: 'DynamicResources',
+        event: 'resource-claim/update',
+        pod: withDevice('c'),
+        old: resourceClaim('c', 'a'),
+        now: resourceClaim('c', 'b'),
+      },
+      true,
+    ],
+    [
+      'its claim as it was but for the finalizer',
+      {
+        plugin: 'DynamicResources',
+        event: 'resource-claim/update',
+        pod: withDevice('c'),
+        old: resourceClaim('c', 'a'),
+        now: resourceClaim('c', 'a', ['resource.kubernetes.io/delete-protection']),
+      },
       false,
     ],
     ['its claim made', { plugin: 'DynamicResources', event: 'pod/update', pod: told('c'), old: testPod('p') }, true],

@@ -305,6 +305,22 @@ describe('DynamicResources', () => {
     assert.match(held?.reasons.join() ?? '', /waiting for dynamic resource controller/);
   });
 
+  test('a claim made from a template for another pod of the name holds the pod out', () => {
+    const resourceClaims = [{ name: 'gpu', resourceClaimTemplateName: 't' }];
+    const status = { resourceClaimStatuses: [{ name: 'gpu', resourceClaimName: 'g' }] };
+    const pod = { ...testPod('p', { spec: { resourceClaims } }), status };
+    const ownedBy = (uid: string): SchedulerPluginDeps => {
+      const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid, controller: true }];
+      return testPluginDeps({
+        resourceClaim: () => ({ metadata: { name: 'g', namespace: 'default', ownerReferences }, spec: {} }),
+      });
+    };
+    assert.deepEqual(createDynamicResources(ownedBy('before')).preEnqueue?.(pod)?.reasons, [
+      'ResourceClaim default/g was not created for Pod default/p (Pod is not owner)',
+    ]);
+    assert.equal(createDynamicResources(ownedBy('uid-p')).preEnqueue?.(pod), undefined);
+  });
+
   for (const [what, deps, why] of [
     ['does not exist', testPluginDeps(), 'resourceclaim "g" not found'],
     ['is going', found(undefined, '2026-01-01T00:00:00Z'), 'resourceclaim "g" is being deleted'],

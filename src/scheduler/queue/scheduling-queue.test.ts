@@ -186,6 +186,19 @@ test('nobody waits longer than five minutes without a try', async () => {
   queue.stop();
 });
 
+test('who is held out is looked at every five minutes, whatever no event has told', async () => {
+  const { gate, plugin } = plannedGate();
+  const { clock, queue } = queueUnderTest([plugin]);
+  queue.add(testPod('p'));
+  gate.asked = 0;
+  await clock.advance(10 * 300_000);
+  assert.ok(gate.asked >= 9 && gate.asked <= 10, `asked ${gate.asked} times`);
+  gate.isClosed = false;
+  await clock.advance(300_000 + 30_000);
+  assert.deepEqual(queue.counts(), { ...none, active: 1 });
+  queue.stop();
+});
+
 /** Tries the next pod in vain. */
 function failNext(queue: SchedulingQueue, rejectedBy: ReadonlySet<string>): void {
   const tried = queue.pop();

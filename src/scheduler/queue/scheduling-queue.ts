@@ -95,6 +95,8 @@ interface GatedEntry {
   readonly entry: Entry;
   /** Who holds it out: nobody else's events can open the gate. */
   readonly rejectedBy: ReadonlySet<string>;
+  /** When it was last retried only because it had waited for so long, or else held out. */
+  triedAtMs: number;
 }
 
 /** Pods whose back-off ends within one such span go by the profile's sort, at its end. */
@@ -306,7 +308,7 @@ class Queue implements SchedulingQueue {
   #enqueue(entry: Entry, event: string): void {
     const held = this.#deps.preEnqueue(entry.pod);
     if (held !== undefined) {
-      this.#gated.set(uidOf(entry.pod), { entry, rejectedBy: new Set([held.plugin]) });
+      this.#hold(entry, held.plugin);
       return this.#deps.incoming?.(event, 'gated');
     }
     this.#active.set(entry);
@@ -327,8 +329,12 @@ class Queue implements SchedulingQueue {
     if (held === undefined) {
       this.#gated.delete(uid);
       this.#wake(entry, event);
-    } else if (this.#gated.get(uid)?.rejectedBy.has(held.plugin) !== true)
-      this.#gated.set(uid, { entry, rejectedBy: new Set([held.plugin]) });
+    } else if (this.#gated.get(uid)?.rejectedBy.has(held.plugin) !== true) this.#hold(entry, held.plugin);
+  }
+
+  #hold(entry: Entry, gate: string): void {
+    const triedAtMs = this.#deps.clock.monotonicMs();
+    this.#gated.set(uidOf(entry.pod), { entry, rejectedBy: new Set([gate]), triedAtMs });
   }
 
   /** An attempt came to nothing: the next is not due before back-off ends, which counts from now. */
@@ -401,12 +407,19 @@ class Queue implements SchedulingQueue {
     }
   }
 
+  /** No hint is so good that a pod would wait for it for ever, be it tried or held out. */
   #flushOld(): void {
-    const before = this.#deps.clock.monotonicMs() - this.#config.maxUnschedulableMs;
+    const now = this.#deps.clock.monotonicMs();
+    const before = now - this.#config.maxUnschedulableMs;
     for (const [uid, entry] of this.#unschedulable.entries()) {
       if (entry.setAsideAtMs > before) continue;
       this.#unschedulable.delete(uid);
       this.#wake(entry, 'UnschedulableTimeout');
+    }
+    for (const [, gated] of this.#gated.entries()) {
+      if (gated.triedAtMs > before) continue;
+      gated.triedAtMs = now;
+      this.#tryGate(gated.entry, 'UnschedulableTimeout');
     }
   }
 }

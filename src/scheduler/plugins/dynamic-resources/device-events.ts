@@ -28,7 +28,10 @@ export const deviceEvents: NonNullable<SchedulerPlugin['events']> = [
   { event: 'resource-slice/update' },
 ];
 
-/** Those of the pod itself do, if their status is another, and those that give devices back. */
+/**
+ * Those of the pod itself do, if their status is another, and those that give devices back. A claim that was deleted and made
+ * anew while nobody watched is told of as one that changed: it is another, whatever its status.
+ */
 function claimMayHelp(pod: Pod, before: ResourceClaim | undefined, after: ResourceClaim | undefined): boolean {
   if (before?.status?.allocation !== undefined && after?.status?.allocation === undefined) return true;
   const changed = after ?? before;
@@ -36,5 +39,6 @@ function claimMayHelp(pod: Pod, before: ResourceClaim | undefined, after: Resour
   const { namespace, name = '' } = changed.metadata;
   const isNamed = namespace === pod.metadata.namespace && claimNamesOf(pod).includes(name);
   if (!isNamed && !isExtendedClaimOf(changed, pod)) return false;
-  return before === undefined || after === undefined || !deepEqual(before.status, after.status);
+  if (before === undefined || after === undefined || before.metadata.uid !== after.metadata.uid) return true;
+  return !deepEqual(before.status, after.status);
 }

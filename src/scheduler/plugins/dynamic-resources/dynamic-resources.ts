@@ -8,6 +8,7 @@ import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-
 import { ResourceClaims } from '../../../api/gen/resources.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { Client } from '../../../client/client.ts';
+import { isControlledBy } from '../../../component-helpers/owner-references.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
 import { CLAIM_FINALIZER } from '../../../component-helpers/resource-claims.ts';
 import type { Clock } from '../../../platform/clock.ts';
@@ -316,7 +317,7 @@ async function waitForDevices(
   return unschedulable(NAME, why);
 }
 
-/** The claims of the pod; a rejection while one is still to be made from its template, or is missing. */
+/** The claims of the pod; a rejection while one is still to be made from its template, is missing, or is another pod's. */
 function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Pod): { claims: ResourceClaim[] } | Status {
   const claims: ResourceClaim[] = [];
   for (const { name, resourceClaimName } of pod.spec?.resourceClaims ?? []) {
@@ -332,6 +333,11 @@ function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Pod): { claims
     if (claim === undefined) return unresolvable(NAME, `resourceclaim "${claimName}" not found`);
     if (claim.metadata.deletionTimestamp !== undefined)
       return unresolvable(NAME, `resourceclaim "${claimName}" is being deleted`);
+    if (resourceClaimName === undefined && !isControlledBy(claim, pod)) {
+      const { namespace, name: podName } = pod.metadata;
+      const why = `ResourceClaim ${namespace}/${claimName} was not created for Pod ${namespace}/${podName} (Pod is not owner)`;
+      return unresolvable(NAME, why);
+    }
     claims.push(claim);
   }
   return { claims };

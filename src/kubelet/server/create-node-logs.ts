@@ -1,0 +1,59 @@
+/** `/logs`: the node's own logs, by their paths or by queries. Upstream: Kubelet.ListenAndServe's logServer in pkg/kubelet/kubelet.go. */
+import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { joinBelow } from './join-below.ts';
+import { readNodeLogQuery, type FileComplaint } from './node-log-query.ts';
+import { serveNodeLogs } from './node-logs.ts';
+import { createServiceLogs } from './service-logs.ts';
+import { textResponse } from './text-response.ts';
+
+/** What logs are made from. */
+export interface NodeLogsDeps {
+  readonly platform: Pick<Platform, 'files' | 'exec'>;
+  /** The folder they are in. */
+  readonly root: string;
+  /** Whether queries are answered. */
+  readonly queries: boolean;
+}
+
+/** Answers `/logs/<parts>`. */
+export type NodeLogs = (request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
+
+/** Makes it. */
+export function createNodeLogs({ platform, root, queries }: NodeLogsDeps): NodeLogs {
+  const { files } = platform;
+  const serviceLogs = createServiceLogs({ platform, root });
+  // Clients on Windows send backslashes.
+  const locate = (file: string): Promise<string> => joinBelow(files, root, file.replaceAll('\\', '/'));
+  const complaint: FileComplaint = async (file) => {
+    let path = '';
+    try {
+      path = await locate(file);
+      await files.stat(path);
+      return undefined;
+    } catch (error) {
+      return goMessage(path, error);
+    }
+  };
+  return async (request, parts) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return textResponse(405, '405: Method Not Allowed');
+    const asked = queries ? await readNodeLogQuery(request.query, complaint) : undefined;
+    if (asked === undefined) return serveNodeLogs({ files, root }, request, parts);
+    if (parts.length > 0) return textResponse(406, 'path not allowed in query mode\n');
+    if (asked.services.length > 0) return serviceLogs(request, asked);
+    const path = await locate(asked.files[0]!);
+    const names = path.slice(root.length).split('/');
+    return serveNodeLogs(
+      { files, root },
+      request,
+      names.filter((name) => name !== ''),
+    );
+  };
+}
+
+/** What Go's os.Stat says of what is not there. */
+function goMessage(path: string, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return `stat ${path}: no such file or directory`;
+  return code === 'ENOTDIR' ? `stat ${path}: not a directory` : message;
+}

@@ -1,0 +1,44 @@
+/**
+ * Where paths lead below a folder that neither `..` nor links leave: what would, goes on at the folder itself. Upstream:
+ * filepath-securejoin's SecureJoin.
+ */
+import type { Files } from '../../platform/files.ts';
+
+/** As many links as Linux follows. */
+const MAX_LINKS = 40;
+
+/**
+ * The path below `root` without links; what is not there is joined as it stands.
+ * @throws Error for links that lead round in circles, and what may not be looked at
+ */
+export async function joinBelow(files: Pick<Files, 'lstat' | 'readLink'>, root: string, path: string): Promise<string> {
+  const found: string[] = [];
+  const ahead = path.split('/');
+  for (let links = 0; ahead.length > 0;) {
+    const name = ahead.shift()!;
+    if (name === '' || name === '.') continue;
+    if (name === '..') {
+      found.pop();
+      continue;
+    }
+    const here = [root, ...found, name].join('/');
+    const target = await linkAt(files, here);
+    if (target === undefined) {
+      found.push(name);
+      continue;
+    }
+    if (++links > MAX_LINKS) throw new Error(`securejoin ${here}: too many levels of symbolic links`);
+    if (target.startsWith('/')) found.length = 0;
+    ahead.unshift(...target.split('/'));
+  }
+  return [root, ...found].join('/');
+}
+
+async function linkAt(files: Pick<Files, 'lstat' | 'readLink'>, path: string): Promise<string | undefined> {
+  try {
+    return (await files.lstat(path)).kind === 'symlink' ? await files.readLink(path) : undefined;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as { code?: string }).code ?? '')) return undefined;
+    throw error;
+  }
+}
