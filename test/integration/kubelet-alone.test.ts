@@ -228,6 +228,33 @@ describe('the kubelet alone', () => {
     assert.deepEqual(resized.status?.allocatedResources, { cpu: '300m', memory: '96Mi' });
     assert.deepEqual(resized.status?.resources, of('300m', '96Mi'));
     assert.equal(resized.status?.containerStatuses?.[0]?.restartCount, 0);
+    const patch = (memory: string): Promise<Pod> =>
+      pods.patch(
+        key,
+        { type: 'strategic', patch: { spec: { resources: of('300m', memory) } } },
+        { subresource: 'resize' },
+      );
+    await patch('48Mi');
+    const lowered = await inForce('48Mi');
+    assert.deepEqual(
+      await limits(lowered),
+      [48, 48].map((mi) => String(mi * 2 ** 20)),
+    );
+    await patch('4Ki');
+    await until(
+      'less than it uses is refused',
+      async () => {
+        const told = (await pods.get(key)).status?.conditions?.find(({ reason }) => reason === 'Error')?.message ?? '';
+        return /^cannot decrease memory limits: \[attempting to set pod .*, attempting to set container "app" /.test(
+          told,
+        );
+      },
+      aloneLog,
+    );
+    assert.deepEqual(
+      await limits(lowered),
+      [48, 48].map((mi) => String(mi * 2 ** 20)),
+    );
     await pods.delete(key, { gracePeriodSeconds: 0 });
   });
 
