@@ -14,6 +14,7 @@ test('memory is given back when the process is idle, there is much to gain and t
     cpuShare: 0.005,
     usedBytes: 30 * MiB,
     unusedBytes: 60 * MiB,
+    leftBytes: 0,
     workedMs: 0,
     sinceCollectionMs: Infinity,
   };
@@ -23,6 +24,8 @@ test('memory is given back when the process is idle, there is much to gain and t
     [{ unusedBytes: 4 * MiB }, false],
     [{ unusedBytes: 4 * MiB, workedMs: 1000 }, false],
     [{ unusedBytes: 4 * MiB, workedMs: 1001 }, true],
+    [{ leftBytes: 50 * MiB }, true],
+    [{ leftBytes: 55 * MiB }, false],
     [{ usedBytes: 200 * MiB }, false],
     [{ usedBytes: 200 * MiB, workedMs: 1001 }, true],
     [{ sinceCollectionMs: 19_000 }, false],
@@ -50,18 +53,20 @@ test('an idle process is looked at every ten seconds, a busy one left alone, and
   assert.deepEqual(collections, []);
   await clock.advance(20_000);
   assert.deepEqual(collections, [20_000]);
+  await clock.advance(20_000);
+  assert.deepEqual(collections, [20_000]);
   unusedBytes = 60 * MiB;
-  await clock.advance(20_000); // Not again at once.
-  assert.deepEqual(collections, [20_000, 40_000]);
+  await clock.advance(20_000);
+  assert.deepEqual(collections, [20_000, 60_000]);
   for (let tick = 1; tick <= 11; tick++) {
     cpuMs += 100; // Little work that comes together.
     await clock.advance(10_000);
   }
-  assert.deepEqual(collections, [20_000, 40_000, 160_000]);
+  assert.deepEqual(collections, [20_000, 60_000, 180_000]);
   unusedBytes = 60 * MiB;
   cancel();
   await clock.advance(600_000);
-  assert.deepEqual(collections, [20_000, 40_000, 160_000]);
+  assert.deepEqual(collections, [20_000, 60_000, 180_000]);
 });
 
 test('this process can be collected', async () => {
@@ -87,25 +92,29 @@ test('a collection returns the pages that are emptied to the system', async () =
   assert.ok(busy - idle > 40 * MiB, `${busy} before, ${idle} after`);
 });
 
-test('a large heap is collected plainly, a small one thoroughly, and each time what is held to be quick goes before', async () => {
+/** What is done in a minute of idleness, of a heap with so much in use, of which a plain collection leaves so much. */
+async function idleMinute(usedBytes: number, liveBytes: number): Promise<string[]> {
   const { clock } = createSimPlatform();
-  const done: unknown[] = [];
-  let usedBytes = 200 * MiB;
-  const cpuMs = 2000;
+  const done: string[] = [];
+  let used = usedBytes;
   const memory = {
-    cpuMs: () => cpuMs,
-    heap: () => ({ usedBytes, unusedBytes: 60 * MiB }),
-    collect: (isThorough: boolean) => void done.push(isThorough ? 'thorough' : 'plain'),
+    cpuMs: () => 2000,
+    heap: () => ({ usedBytes: used, unusedBytes: 60 * MiB }),
+    collect(isThorough: boolean) {
+      done.push(isThorough ? 'thorough' : 'plain');
+      used = liveBytes;
+    },
   };
   const cancel = returnMemoryWhenIdle(clock, { memory, release: () => void done.push('released') });
-  await clock.advance(10_000);
-  assert.deepEqual(done, ['released', 'plain']);
   await clock.advance(60_000);
-  assert.deepEqual(done.splice(0), ['released', 'plain'], 'not for what it would not return');
-  usedBytes = 90 * MiB;
-  await clock.advance(30_000);
-  assert.deepEqual(done, ['released', 'thorough', 'released', 'thorough']);
   cancel();
+  return done;
+}
+
+test('what is held to be quick goes first, then garbage; thoroughly where little is live; and not for what stays', async () => {
+  assert.deepEqual(await idleMinute(90 * MiB, 90 * MiB), ['released', 'thorough']);
+  assert.deepEqual(await idleMinute(200 * MiB, 90 * MiB), ['released', 'plain', 'thorough']);
+  assert.deepEqual(await idleMinute(200 * MiB, 190 * MiB), ['released', 'plain']);
 });
 
 test('objects that are let go of before a collection go in it', async () => {
