@@ -5,7 +5,7 @@
  * a thorough one, which alone returns pages to the system, takes 2 ms and 3.5 ms of processor time per MB of live objects
  * (30 MB: 60 ms; 250 MB, of 100,000 objects: 450 ms), a plain one half of that. So it happens only when the process does
  * next to nothing, and after much more work than that (how much garbage the work left cannot be seen from here), and a
- * thorough one only when little is live and much was not.
+ * thorough one only after a busy time, when little is live.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -15,9 +15,10 @@ const CHECK_PERIOD_MS = 10_000;
 /** Busy for less than this share of the time since the last look is idle. */
 const IDLE_SHARE = 0.03;
 const WORTHWHILE_BYTES = 8 * 1024 * 1024;
-/** A thorough collection follows where no more than this is live, and more than that was emptied. */
+/** A thorough collection follows where no more than this is live ... */
 const THOROUGH_BYTES = 96 * 1024 * 1024;
-const EMPTIED_BYTES = 64 * 1024 * 1024;
+/** ... after more processor time than this: a start takes less. */
+const BUSY_WORK_MS = 5_000;
 const WORTHWHILE_WORK_MS = 1_000;
 const BETWEEN_COLLECTIONS_MS = 20_000;
 
@@ -87,21 +88,19 @@ export function returnMemoryWhenIdle(
     lookedMs = nowMs;
     if (!shouldCollect(look)) return;
     collectedMs = nowMs;
+    const wasBusy = workedMs > BUSY_WORK_MS;
     workedMs = 0;
     release();
-    void giveBack(clock, memory).then((heap) => (leftBytes = heap.unusedBytes));
+    void giveBack(clock, memory, wasBusy).then((heap) => (leftBytes = heap.unusedBytes));
   });
 }
 
 /** Each in a turn of its own: what is let go of through a WeakRef is held until the end of that turn, and others wait less. */
-async function giveBack(clock: Clock, memory: ProcessMemory): Promise<HeapBytes> {
+async function giveBack(clock: Clock, memory: ProcessMemory, wasBusy: boolean): Promise<HeapBytes> {
   await clock.yield();
-  const before = memory.heap();
   memory.collect(false);
   await clock.yield();
-  const { usedBytes: liveBytes } = memory.heap();
-  const emptiedBytes = before.usedBytes + before.unusedBytes - liveBytes;
-  if (liveBytes <= THOROUGH_BYTES && emptiedBytes > EMPTIED_BYTES) memory.collect(true);
+  if (wasBusy && memory.heap().usedBytes <= THOROUGH_BYTES) memory.collect(true);
   return memory.heap();
 }
 
