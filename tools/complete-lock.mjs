@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const platform =
-  /-(?<os>aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|wasm32|win32)-(?<cpu>[a-z0-9]+?)(?:-(?<abi>[a-z]+))?$/;
+  /[-/](?<os>aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|wasm32|win32)-(?<cpu>[a-z0-9]+?)(?:-(?<abi>[a-z]+))?$/;
 
 /** The `os`, `cpu` and `libc` of a package of one platform, read off its name; undefined when the name has none. */
 export function platformOf(name) {

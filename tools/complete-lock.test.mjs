@@ -6,6 +6,7 @@ import { completeLock, platformOf } from './complete-lock.mjs';
 
 test('the platform is in the name', () => {
   const cases = {
+    '@a/darwin-arm64': { os: ['darwin'], cpu: ['arm64'] },
     '@oxlint/binding-linux-x64-musl': { os: ['linux'], cpu: ['x64'], libc: ['musl'] },
     '@oxlint/binding-linux-arm-gnueabihf': { os: ['linux'], cpu: ['arm'], libc: ['glibc'] },
     '@oxlint/binding-win32-ia32-msvc': { os: ['win32'], cpu: ['ia32'] },
@@ -43,4 +44,15 @@ test('this lock file is complete and names no registry', () => {
   const text = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8');
   assert.deepEqual(completeLock(JSON.parse(text)).added, [], 'run: node tools/complete-lock.mjs');
   assert.doesNotMatch(text, /"resolved"/);
+});
+
+test('only tools for developers on other platforms stand in the lock without a hash', () => {
+  const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'));
+  const bare = Object.entries(lock.packages).filter(
+    ([path, { integrity, link }]) => path !== '' && !integrity && !link,
+  );
+  for (const [path, { dev, optional }] of bare) {
+    assert.ok(dev === true && optional === true, path);
+    assert.ok(platformOf(path) !== undefined, path);
+  }
 });

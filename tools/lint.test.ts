@@ -37,11 +37,14 @@ const banned: Record<string, string> = {
   'export const { random } = Math;': 'no-restricted-properties',
   'export const a = crypto.randomUUID();': 'no-restricted-properties',
   "export const a = process.env['HOME'];": 'no-restricted-properties',
+  "export const a = (b: AbortSignal): void => b.addEventListener('abort', () => 1);": 'no-restricted-properties',
   'export const a = AbortSignal.timeout(1);': 'no-restricted-properties',
   'export const a = (): never => process.exit(1);': 'no-restricted-properties',
   "console.log('x');": 'no-console',
   'const a = 1;\nexport default a;': 'no-default-export',
   'export const a: any = 1;': 'no-explicit-any',
+  'export const a = (): void => void Promise.reject(new Error());': 'no-void',
+  'export function a(): void {\n  return void Promise.reject(new Error());\n}': 'no-void',
   'export const a = (b: number, c: number, d: number, e: number): number => b + c + d + e;': 'max-params',
   'export function a(): void {\n  try {\n    a();\n  } catch {}\n}': 'no-empty',
 };
@@ -78,4 +81,35 @@ test('files over 400 lines are found, blank lines and comments not counted', () 
   const lines = (count: number): string => `${'export {};\n'.repeat(count)}${'\n// more\n'.repeat(50)}`;
   const { found } = lint({ 'src/api/a.ts': lines(400), 'src/api/b.ts': lines(401), 'src/api/gen/c.ts': lines(500) });
   assert.deepEqual(found, ['src/api/b.ts max-lines']);
+});
+
+test('a promise that nobody awaits is found in the product, also behind void and in callbacks; tests may discard one', () => {
+  const config = readFileSync(join(repositoryRoot, '.oxlintrc.promises.json'), 'utf8');
+  const work = 'async function work(): Promise<void> {\n  await work();\n}\n';
+  using tree = plantTree({
+    '.oxlintrc.promises.json': config,
+    'tsconfig.json': '{ "compilerOptions": { "strict": true, "target": "es2024" }, "include": ["src"] }',
+    'src/bare.ts': `${work}work();\nexport {};\n`,
+    'src/void.ts': `${work}void work();\nexport {};\n`,
+    'src/then.ts': `${work}work().then(() => 1);\nexport {};\n`,
+    'src/argument.ts': `${work}export const a = (b: (c: () => void) => void): void => b(() => work());\n`,
+    'src/property.ts': `${work}export const a: { b: () => void } = { b: () => work() };\n`,
+    'src/returned.ts': `${work}export function a(): () => void {\n  return () => work();\n}\n`,
+    'src/variable.ts': `${work}export const a: () => void = () => work();\n`,
+    'src/caught.ts': `${work}work().catch(() => undefined);\nexport {};\n`,
+    'src/z.test.ts': `${work}void work();\nexport {};\n`,
+  });
+  const program = join(repositoryRoot, 'node_modules/oxlint/bin/oxlint');
+  const args = [program, '--type-aware', '-c', '.oxlintrc.promises.json', '--format=json', '.'];
+  const { stdout } = spawnSync(process.execPath, args, { cwd: tree.root, encoding: 'utf8' });
+  const { diagnostics } = JSON.parse(stdout) as LintReport;
+  assert.deepEqual(diagnostics.map(({ filename }) => filename).sort(), [
+    'src/argument.ts',
+    'src/bare.ts',
+    'src/property.ts',
+    'src/returned.ts',
+    'src/then.ts',
+    'src/variable.ts',
+    'src/void.ts',
+  ]);
 });

@@ -14,7 +14,6 @@ import { readinessProbe } from './readiness-probe.ts';
 import { until } from './wait.ts';
 
 const program = join(repositoryRoot, 'bin/keelson');
-const nodeName = 'bench';
 
 /** How long a start took, from the exec of bin/keelson, in milliseconds. */
 export interface StartTimes {
@@ -48,7 +47,11 @@ export async function createBenchInstance(
   const port = await freePort();
   const server = `https://127.0.0.1:${port}`;
   const kubeconfig = join(dataDir, 'admin.kubeconfig');
-  const args = ['up', '--data-dir', dataDir, '--https-port', String(port), '--node-name', nodeName, ...upArgs];
+  // Simulated nodes have names of their own, which nobody may choose.
+  const simulated = upArgs.includes('--simulate');
+  const nodeName = simulated ? 'node-1' : 'bench';
+  const naming = simulated ? [] : ['--node-name', nodeName];
+  const args = ['up', '--data-dir', dataDir, '--https-port', String(port), ...naming, ...upArgs];
   let child: ChildProcess | undefined;
   let client: KubeClient | undefined;
   const connect = (): KubeClient => (client ??= createKubeClient(kubeconfig));
@@ -77,7 +80,7 @@ export async function createBenchInstance(
       await until(async () => (dead(), probe.ready()), { what: '/readyz', timeoutMs: 60_000, everyMs: 4 });
       const apiReadyMs = performance.now() - startedMs;
       probe.close();
-      await until(async () => (dead(), existsSync(kubeconfig) && nodeReady(connect(), sinceMs)), {
+      await until(async () => (dead(), existsSync(kubeconfig) && nodeReady(connect(), { nodeName, sinceMs })), {
         what: 'a Ready node',
         timeoutMs: 60_000,
         everyMs: 8,
@@ -99,7 +102,7 @@ function launch(args: readonly string[], logFile: string): ChildProcess {
   const log = openSync(logFile, 'a');
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', log, log],
-    env: { ...heapEnvironment, ...process.env },
+    env: { ...heapEnvironment, ...process.env, KEELSON_RESTART: 'never' },
   });
   closeSync(log);
   return child;
@@ -118,7 +121,10 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 /** Ready said since the start, not left over in the store from an earlier run (heartbeats are in whole seconds). */
-async function nodeReady(client: KubeClient, sinceMs: number): Promise<boolean> {
+async function nodeReady(
+  client: KubeClient,
+  { nodeName, sinceMs }: { nodeName: string; sinceMs: number },
+): Promise<boolean> {
   const { status, body } = await client.send(`/api/v1/nodes/${nodeName}`).catch(() => ({ status: 0, body: {} }));
   if (status !== 200) return false;
   const node = body as {

@@ -36,10 +36,7 @@ export async function podsAtOnce(instance: BenchInstance, count: number, prefix:
   try {
     const createdMs = performance.now();
     const ready = watch.seen('Ready', prefix, count);
-    await inParallel({ count, width: 30 }, async (index) => {
-      const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: `${prefix}-${index}` }, spec: podSpec };
-      await expectSuccess(client, 'POST', { path: collection, body });
-    });
+    await createPods(client, count, prefix);
     const readyMs = (await ready) - createdMs;
     const deletedMs = performance.now();
     const gone = watch.seen('DELETED', prefix, count);
@@ -47,6 +44,25 @@ export async function podsAtOnce(instance: BenchInstance, count: number, prefix:
       expectSuccess(client, 'DELETE', { path: `${collection}/${prefix}-${index}` }),
     );
     return { ready: readyMs, gone: (await gone) - deletedMs };
+  } finally {
+    watch.close();
+  }
+}
+
+async function createPods(client: KubeClient, count: number, prefix: string): Promise<void> {
+  await inParallel({ count, width: 30 }, async (index) => {
+    const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: `${prefix}-${index}` }, spec: podSpec };
+    await expectSuccess(client, 'POST', { path: collection, body });
+  });
+}
+
+/** Pods that stay; resolves when all are Ready. */
+export async function startPods(instance: BenchInstance, count: number, prefix: string): Promise<void> {
+  const watch = await watchPods(instance);
+  try {
+    const ready = watch.seen('Ready', prefix, count);
+    await createPods(instance.client(), count, prefix);
+    await ready;
   } finally {
     watch.close();
   }

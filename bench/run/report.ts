@@ -1,7 +1,6 @@
 // What the benchmark found, as a table beside the goals, or as JSON.
 import { cpus, loadavg, release, totalmem } from 'node:os';
 
-/** One figure. */
 export interface Figure {
   readonly key: string;
   readonly what: string;
@@ -72,7 +71,6 @@ export function describeMachine(): Record<string, string | number> {
   };
 }
 
-/** The table. */
 export function table(machine: ReturnType<typeof describeMachine>, figures: readonly Figure[]): string {
   const rows = figures.map((figure) => {
     const { key, what, value, unit } = figure;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { humanDuration } from './age.ts';
 import { formatDurationMs, parseDurationMs } from './duration.ts';
-import { invalidValue, notSupported, quote, tooMany, Field } from './field-error.ts';
+import { quote } from '../base/go-quote.ts';
+import { invalidValue, notSupported, tooMany, Field } from './field-error.ts';
 import { scaledValue } from './int-or-string.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from './meta-validation.ts';
 import {
@@ -49,7 +50,8 @@ test('Go durations', () => {
     assert.equal(parseDurationMs(text), ms, text);
     assert.equal(formatDurationMs(ms), canonical, text);
   }
-  for (const text of ['', '5', 'x', '1h ', '1d']) assert.equal(parseDurationMs(text), undefined, text);
+  for (const text of ['', '5', 'x', '1h ', '1d', '2562048h', '-2562048h', '9223372036855ms'])
+    assert.equal(parseDurationMs(text), undefined, text);
 });
 
 test('percentages round as asked', () => {
@@ -68,6 +70,8 @@ test('field error texts', () => {
   assert.equal(notSupported('a', 'x', ['A', 'B']).text, 'Unsupported value: "x": supported values: "A", "B"');
   assert.equal(tooMany('a', 5, 3).text, 'Too many: 5: must have at most 3 items');
   assert.equal(quote('\u0007\u0001\n'), '"\\a\\x01\\n"');
+  assert.equal(quote('"\\ü日😀\u007f\u0085\u00a0\u2028\ufeff'), '"\\"\\\\ü日😀\\x7f\\u0085\\u00a0\\u2028\\ufeff"');
+  assert.equal(quote('a\ud800b\u{e0001}'), '"a\ufffdb\\U000e0001"');
 });
 
 test('names', () => {
@@ -79,7 +83,11 @@ test('names', () => {
     'name part must be non-empty',
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
   ]);
-  assert.deepEqual(isLabelValue('a'.repeat(64)), ['must be no more than 63 characters']);
+  assert.deepEqual(isLabelValue('a'.repeat(64)), ['must be no more than 63 bytes']);
+  assert.deepEqual(isLabelValue('ä'.repeat(32)).length, 2, 'limits count bytes');
+  assert.deepEqual(isDns1123Label('a.b'), ['must not contain dots']);
+  assert.match(isDns1123Label('a..b')[0] ?? '', /^a lowercase RFC 1123 label must consist/);
+  assert.match(isQualifiedName('a/b/c')[0] ?? '', /^a valid label key must consist/);
   assert.deepEqual(isConfigMapKey('..'), ["must not be '..'"]);
   assert.deepEqual(isPortName('80'), ['must contain at least one letter (a-z)']);
   assert.deepEqual(nameIsDnsSubdomain('web-', true), []);
@@ -115,7 +123,7 @@ test('metadata of updates', () => {
   const errors = root.errors;
   validateObjectMetaUpdate(
     { ...old, uid: 'w', generation: 1, finalizers: ['a.b/c', 'x.y/z'] },
-    old,
+    { old },
     root.at('metadata'),
   );
   assert.deepEqual(

@@ -30,26 +30,42 @@ function parseNumber(text: string, field: CronField): number | undefined {
   return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
+function numberProblem(text: string, field: CronField): string | undefined {
+  if (parseNumber(text, field) !== undefined) return undefined;
+  return `failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`;
+}
+
 function rangeProblem(text: string, field: CronField): string | undefined {
   const [range = '', step, ...rest] = text.split('/');
-  if (rest.length > 0) return `too many slashes: ${text}`;
-  if (step !== undefined && (!/^\d+$/.test(step) || Number(step) === 0))
-    return `step of range should be a positive number: ${text}`;
-  if (isStar(range)) return undefined;
   const bounds = range.split('-');
-  if (bounds.length > 2) return `too many hyphens: ${text}`;
-  const [low, high = low] = bounds.map((bound) => parseNumber(bound, field));
-  if (low === undefined || high === undefined)
-    return `failed to parse int from ${range}: strconv.Atoi: parsing ${JSON.stringify(range)}: invalid syntax`;
+  const isWhole = isStar(bounds[0]);
+  if (!isWhole) {
+    if (bounds.length > 2) return numberProblem(bounds[0]!, field) ?? `too many hyphens: ${text}`;
+    for (const bound of bounds) {
+      const problem = numberProblem(bound, field);
+      if (problem !== undefined) return problem;
+    }
+  }
+  if (rest.length > 0) return `too many slashes: ${text}`;
+  if (step !== undefined && !/^\d+$/.test(step)) return numberProblem(step, { ...field, words: [] });
+  const [low = 0, high = step === undefined ? low : field.high] = isWhole
+    ? [field.low, field.high]
+    : bounds.map((bound) => parseNumber(bound, field)!);
   if (low < field.low) return `beginning of range (${low}) below minimum (${field.low}): ${text}`;
   if (high > field.high) return `end of range (${high}) above maximum (${field.high}): ${text}`;
-  return low > high ? `beginning of range (${low}) beyond end of range (${high}): ${text}` : undefined;
+  if (low > high) return `beginning of range (${low}) beyond end of range (${high}): ${text}`;
+  return step !== undefined && Number(step) === 0 ? `step of range should be a positive number: ${text}` : undefined;
+}
+
+/** The items of a field: upstream skips empty ones. */
+function itemsOf(part: string): string[] {
+  return part.split(',').filter((item) => item !== '');
 }
 
 /** The numbers a part of a field stands for: `N/step` goes on to the highest, and a step may lead beyond it. */
 function numbersOf(text: string, field: CronField): number[] {
   const [range = '', step = '1'] = text.split('/');
-  const [low, high = text.includes('/') ? field.high : low] = isStar(range)
+  const [low, high = text.includes('/') ? field.high : low] = isStar(range.split('-')[0])
     ? [field.low, field.high]
     : range.split('-').map((bound) => parseNumber(bound, field) ?? field.low);
   const numbers: number[] = [];
@@ -67,8 +83,8 @@ export function plainCronSchedule(schedule: string): string {
   const text = schedule.trim();
   if (text.startsWith('@')) return text;
   const fields = text.split(/\s+/).map((part, index) => {
-    const ranges = part.split(',');
-    if (ranges.some((range) => isStar(range.replace(/\/0*1$/, '')))) return '*';
+    const ranges = itemsOf(part);
+    if (ranges.some((range) => isStar(range.replace(/\/0*1$/, '').split('-')[0]))) return '*';
     return [...new Set(ranges.flatMap((range) => numbersOf(range, FIELDS[index]!)))].sort((a, b) => a - b).join(',');
   });
   return fields.join(' ');
@@ -87,7 +103,7 @@ export function cronScheduleProblem(schedule: string): string | undefined {
   const parts = text.split(/\s+/);
   if (parts.length !== FIELDS.length) return `expected exactly 5 fields, found ${parts.length}: [${parts.join(' ')}]`;
   for (const [index, part] of parts.entries()) {
-    for (const range of part.split(',')) {
+    for (const range of itemsOf(part)) {
       const problem = rangeProblem(range, FIELDS[index]!);
       if (problem !== undefined) return problem;
     }

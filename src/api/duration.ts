@@ -25,7 +25,8 @@ export function parseDurationMs(text: string): number | undefined {
     nanos += Number(match[1]) * UNIT_NANOS[match[2]!]!;
     end = PART.lastIndex;
   }
-  if (end !== body.length) return undefined;
+  // Go counts nanoseconds in 64 bits with a sign.
+  if (end !== body.length || nanos > 2 ** 63 || (nanos === 2 ** 63 && !negative)) return undefined;
   return (negative ? -nanos : nanos) / 1e6;
 }
 

@@ -2,8 +2,20 @@
  * Field errors with upstream's texts: builders for one error, and `Field`, a place in an object that collects them.
  * Upstream: apimachinery/pkg/util/validation/field.
  */
+import { type Int64 } from './int64.ts';
+import { quote } from '../base/go-quote.ts';
 import { stringifyJson } from './codec/json.ts';
 import type { FieldCause } from './status-error.ts';
+
+/** Errors beyond so many are not rendered: of a hundred thousand items each could have several. Upstream lists them all. */
+export const maxFieldErrors = 1000;
+
+/** Longer values and keys are shown cut short: thousands of errors may show the same one. Upstream shows them whole. */
+const shownLength = 8192;
+
+function shortened(text: string): string {
+  return text.length <= shownLength ? text : `${text.slice(0, shownLength)}...`;
+}
 
 /** Collects what a validation finds wrong, in order. */
 export type FieldErrors = FieldCause[];
@@ -11,17 +23,9 @@ export type FieldErrors = FieldCause[];
 /** How upstream shows a value: quoted text, bare number or boolean, JSON for the rest. */
 export function renderValue(value: unknown): string {
   if (value === undefined || value === null) return 'null';
-  if (typeof value === 'string') return quote(value);
+  if (typeof value === 'string') return quote(shortened(value));
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
-  return stringifyJson(value);
-}
-
-const CONTROL: Readonly<Record<string, string>> = { '07': '\\a', '0b': '\\v' };
-
-/** A text in double quotes, escaped as Go's %q. */
-export function quote(text: string): string {
-  // JSON differs from Go only in control characters it writes as \u00XX where Go has \x or \a, \v.
-  return JSON.stringify(text).replace(/\\u00([01][0-9a-f])/g, (_, hex: string) => CONTROL[hex] ?? `\\x${hex}`);
+  return shortened(stringifyJson(value));
 }
 
 function cause(reason: string, field: string, [head, detail]: readonly [string, string]): FieldCause {
@@ -45,13 +49,23 @@ export function typeInvalid(field: string, value: unknown, detail: string): Fiel
 
 /** `Unsupported value: "x": supported values: "A", "B"`. Values are shown in the order given. */
 export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldCause {
-  const detail = supported.length === 0 ? '' : `supported values: ${supported.map(quote).join(', ')}`;
+  const detail = supported.length === 0 ? '' : supportedText(supported);
   return cause('FieldValueNotSupported', field, [`Unsupported value: ${renderValue(value)}`, detail]);
 }
 
+const supportedTexts = new WeakMap<readonly string[], string>();
+
+/** Made once for each list: a thousand errors may show the same five thousand values. */
+function supportedText(supported: readonly string[]): string {
+  let text = supportedTexts.get(supported);
+  if (text === undefined)
+    supportedTexts.set(supported, (text = `supported values: ${supported.map(quote).join(', ')}`));
+  return text;
+}
+
 /** `Duplicate value: "x"`. */
-export function duplicate(field: string, value: unknown): FieldCause {
-  return cause('FieldValueDuplicate', field, [`Duplicate value: ${renderValue(value)}`, '']);
+export function duplicate(field: string, value: unknown, detail = ''): FieldCause {
+  return cause('FieldValueDuplicate', field, [`Duplicate value: ${renderValue(value)}`, detail]);
 }
 
 /** `Forbidden: detail`. */
@@ -60,17 +74,17 @@ export function forbiddenField(field: string, detail: string): FieldCause {
 }
 
 /** `Not found: "x"`. */
-export function notFoundField(field: string, value: unknown): FieldCause {
-  return cause('FieldValueNotFound', field, [`Not found: ${renderValue(value)}`, '']);
+export function notFoundField(field: string, value: unknown, detail = ''): FieldCause {
+  return cause('FieldValueNotFound', field, [`Not found: ${renderValue(value)}`, detail]);
 }
 
 /** `Too long: may not be more than 63 bytes`. */
-export function tooLong(field: string, maxBytes: number): FieldCause {
+export function tooLong(field: string, maxBytes: Int64): FieldCause {
   return cause('FieldValueTooLong', field, ['Too long', `may not be more than ${maxBytes} bytes`]);
 }
 
 /** `Too many: 5: must have at most 3 items`. */
-export function tooMany(field: string, actual: number, max: number): FieldCause {
+export function tooMany(field: string, actual: number, max: Int64): FieldCause {
   const items = max === 1 ? 'item' : 'items';
   return cause('FieldValueTooMany', field, [`Too many: ${actual}`, `must have at most ${max} ${items}`]);
 }
@@ -107,7 +121,8 @@ export class Field {
   get path(): string {
     const before = this.#parent === undefined ? '' : this.#parent.path;
     if (before === '') return this.#segment;
-    return this.#segment.startsWith('[') ? before + this.#segment : `${before}.${this.#segment}`;
+    const segment = shortened(this.#segment);
+    return segment.startsWith('[') ? before + segment : `${before}.${segment}`;
   }
 
   /** A field of this object. */
@@ -138,32 +153,37 @@ export class Field {
     });
   }
 
+  /** False when so much is wrong already that more texts would help nobody. */
+  #isOpen(): boolean {
+    return this.errors.length < maxFieldErrors;
+  }
+
   required(detail = ''): void {
-    this.errors.push(required(this.path, detail));
+    if (this.#isOpen()) this.errors.push(required(this.path, detail));
   }
   invalid(value: unknown, detail: string): void {
-    this.errors.push(invalidValue(this.path, value, detail));
+    if (this.#isOpen()) this.errors.push(invalidValue(this.path, value, detail));
   }
   /** One `Invalid value` per complaint. */
   complain(value: unknown, complaints: readonly string[]): void {
     for (const complaint of complaints) this.invalid(value, complaint);
   }
   notSupported(value: unknown, supported: readonly string[]): void {
-    this.errors.push(notSupported(this.path, value, supported));
+    if (this.#isOpen()) this.errors.push(notSupported(this.path, value, supported));
   }
-  duplicate(value: unknown): void {
-    this.errors.push(duplicate(this.path, value));
+  duplicate(value: unknown, detail = ''): void {
+    if (this.#isOpen()) this.errors.push(duplicate(this.path, value, detail));
   }
   forbidden(detail: string): void {
-    this.errors.push(forbiddenField(this.path, detail));
+    if (this.#isOpen()) this.errors.push(forbiddenField(this.path, detail));
   }
-  notFound(value: unknown): void {
-    this.errors.push(notFoundField(this.path, value));
+  notFound(value: unknown, detail = ''): void {
+    if (this.#isOpen()) this.errors.push(notFoundField(this.path, value, detail));
   }
   tooLong(maxBytes: number): void {
-    this.errors.push(tooLong(this.path, maxBytes));
+    if (this.#isOpen()) this.errors.push(tooLong(this.path, maxBytes));
   }
   tooMany(actual: number, max: number): void {
-    this.errors.push(tooMany(this.path, actual, max));
+    if (this.#isOpen()) this.errors.push(tooMany(this.path, actual, max));
   }
 }

@@ -32,21 +32,22 @@ function splitTerms(text: string): string[] {
 /** Takes the backslash off escaped `\`, `,` and `=`. */
 function unescapeValue(value: string): string {
   let out = '';
-  for (let index = 0; index < value.length; index++) {
-    const char = value[index]!;
-    if (char === '\\') {
-      const next = value[++index];
-      if (next !== '\\' && next !== ',' && next !== '=') {
-        throw new FieldSelectorError(`invalid field selector: invalid escape sequence in value: ${value}`);
-      }
-      out += next;
-    } else if (char === ',' || char === '=') {
-      throw new FieldSelectorError(`invalid field selector: unescaped character in value: ${char}`);
-    } else {
-      out += char;
-    }
+  let isEscaped = false;
+  for (const char of value) {
+    const isSpecial = char === '\\' || char === ',' || char === '=';
+    if (isEscaped && !isSpecial) throw escapeError(`\\${char}`);
+    if (!isEscaped && isSpecial && char !== '\\')
+      // Go prints the character's number.
+      throw new FieldSelectorError(`invalid field selector: unescaped character in value: ${char.codePointAt(0)}`);
+    isEscaped = !isEscaped && char === '\\';
+    if (!isEscaped) out += char;
   }
+  if (isEscaped) throw escapeError('\\');
   return out;
+}
+
+function escapeError(sequence: string): FieldSelectorError {
+  return new FieldSelectorError(`invalid field selector: invalid escape sequence: ${sequence}`);
 }
 
 function parseTerm(term: string, whole: string): FieldRequirement {
@@ -55,9 +56,13 @@ function parseTerm(term: string, whole: string): FieldRequirement {
   return { field: match[1]!, operator: match[2] === '!=' ? '!=' : '=', value: unescapeValue(match[3]!) };
 }
 
-/** Parses a field selector. Throws {@link FieldSelectorError}. */
+/**
+ * Parses a field selector. Terms are read in the order of their texts, which decides which fault is reported. A term
+ * without field and value selects everything. Throws {@link FieldSelectorError}.
+ */
 export function parseFieldSelector(text: string): FieldSelector {
-  return splitTerms(text).map((term) => parseTerm(term, text));
+  const terms = splitTerms(text).toSorted();
+  return terms.map((term) => parseTerm(term, text)).filter(({ field, value }) => field !== '' || value !== '');
 }
 
 /** Whether an object's selectable fields satisfy the selector; a field it does not have counts as empty. */

@@ -18,11 +18,17 @@ const cases: [string, unknown[]][] = [
   ['{.metadata.name}', ['a']],
   ['$.spec.replicas', [3]],
   ['.metadata.labels.app\\.io/x', ['y']],
-  [".metadata.labels['app.io/x']", ['y']],
   ['.spec.list[0].n', [1]],
   ['.spec.list[-1].n', [3]],
   ['.spec.list[*].n', [1, 2, 3]],
   ['.spec.list[0:2].n', [1, 2]],
+  ['.spec.list[0:3:2].n', [1, 3]],
+  ['.spec.list[0:3:-1].n', []],
+  ['.spec.list[0:3:0].n', []],
+  ['.spec.list[0,2].n', [1, 3]],
+  ['.spec.list[2, 0:2].n', [3, 1, 2]],
+  [".metadata['name','nope']", ['a']],
+  [".metadata.labels['app.io/x']", ['y']],
   ['.spec.list[?(@.n>=2)].n', [2, 3]],
   ['.status.conditions[?(@.type=="Ready")].status', ['True']],
   [".status.conditions[?(@.type=='None')].status", []],
@@ -34,7 +40,7 @@ for (const [path, expected] of cases)
   test(path, () => assert.deepEqual(findValues(parseJsonPath(path), object), expected));
 
 test('what is no path is refused', () => {
-  for (const bad of ['.a[', '.a[x]', '.a[?(@.b == c)]', '.a]'])
+  for (const bad of ['.a[', '.a[x]', '.a[0,x]', '.a[?(@.b == c)]', '.a]'])
     assert.throws(() => parseJsonPath(bad), JsonPathError, bad);
 });
 

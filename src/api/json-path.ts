@@ -1,8 +1,9 @@
 /**
  * JSONPath as printer columns, selectable fields and scale paths use it. Upstream: client-go/util/jsonpath, of which the
- * text around braces, ranges and unions of fields are left out: a definition may not use them.
+ * text around braces and ranges are left out: a definition may not use them.
  *
  * Missing keys yield nothing. Paths are parsed once and evaluated without recursion into user text.
+ * By hand rather than by jsonpath-plus: another dialect, which evaluates scripts.
  */
 import { isObject } from './codec/own-property.ts';
 
@@ -13,6 +14,7 @@ type Step =
   | { readonly kind: 'descend' }
   | { readonly kind: 'slice'; readonly from?: number; readonly to?: number; readonly step: number }
   | { readonly kind: 'index'; readonly at: number }
+  | { readonly kind: 'union'; readonly of: readonly JsonPath[] }
   | { readonly kind: 'filter'; readonly left: Operand; readonly operator: string; readonly right?: Operand };
 
 type Operand = { readonly path: JsonPath } | { readonly literal: unknown };
@@ -83,18 +85,25 @@ function readBracket(reader: Reader): Step {
   reader.at = end + 1;
   if (inside === '*') return { kind: 'every' };
   if (inside.startsWith('?(') && inside.endsWith(')')) return readFilter(inside.slice(2, -1));
+  const members = membersOf(inside);
+  if (members.length > 1) return { kind: 'union', of: members.map((member) => parseJsonPath(`[${member.trim()}]`)) };
   const quoted = /^'((?:[^'\\]|\\.)*)'$|^"((?:[^"\\]|\\.)*)"$/.exec(inside);
   if (quoted !== null) return { kind: 'field', name: (quoted[1] ?? quoted[2] ?? '').replaceAll(/\\(.)/g, '$1') };
   if (/^-?\d+$/.test(inside)) return { kind: 'index', at: Number(inside) };
-  const slice = /^(-?\d*):(-?\d*)(?::(\d*))?$/.exec(inside);
+  const slice = /^(-?\d*):(-?\d*)(?::(-?\d*))?$/.exec(inside);
   if (slice === null) throw new JsonPathError(`invalid array index ${inside}`);
   const [, from = '', to = '', step = ''] = slice;
   return {
     kind: 'slice',
     ...(from === '' ? {} : { from: Number(from) }),
     ...(to === '' ? {} : { to: Number(to) }),
-    step: step === '' ? 1 : Math.max(1, Number(step)),
+    step: step === '' ? 1 : Number(step),
   };
+}
+
+/** What commas outside quotes separate. */
+function membersOf(text: string): string[] {
+  return text.match(/(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,])+/g) ?? [];
 }
 
 function closingBracket(text: string, start: number): number {
@@ -144,13 +153,16 @@ export function plainFields(path: JsonPath): readonly string[] | undefined {
 export function findValues(path: JsonPath, value: unknown): unknown[] {
   let found: unknown[] = [value];
   for (const step of path.steps) {
-    found = found.flatMap((one) => apply(step, one));
+    found =
+      step.kind === 'union'
+        ? step.of.flatMap((path) => found.flatMap((one) => findValues(path, one)))
+        : found.flatMap((one) => apply(step, one));
     if (found.length === 0) break;
   }
   return found;
 }
 
-function apply(step: Step, value: unknown): unknown[] {
+function apply(step: Exclude<Step, { kind: 'union' }>, value: unknown): unknown[] {
   switch (step.kind) {
     case 'field':
       return isObject(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [];
@@ -164,7 +176,8 @@ function apply(step: Step, value: unknown): unknown[] {
       return at >= 0 && at < value.length ? [value[at] as unknown] : [];
     }
     case 'slice':
-      if (!Array.isArray(value)) return [];
+      // Upstream takes the path, and then finds nothing by it.
+      if (!Array.isArray(value) || !(step.step > 0)) return [];
       return (value.slice(step.from, step.to) as unknown[]).filter((_, index) => index % step.step === 0);
     case 'filter':
       return Array.isArray(value) ? (value as unknown[]).filter((item) => passes(step, item)) : [];

@@ -2,7 +2,7 @@
  * The text form of label selectors: `a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5`. A tokenizer and a recursive-descent
  * parser with upstream's error texts. Upstream: apimachinery/pkg/labels/selector.go.
  */
-import { quote, renderValue } from './field-error.ts';
+import { quote } from '../base/go-quote.ts';
 import { compileRequirements, type LabelMatcher, type LabelOperator, type LabelRequirement } from './label-selector.ts';
 import { isLabelValue, isQualifiedName } from './names.ts';
 
@@ -120,8 +120,8 @@ class Parser {
         if (needsValue) values.add('');
         needsValue = true;
       } else if (token.text === ')') {
-        // `(a,)` names the empty value too; `()` names nothing and is refused below.
-        if (needsValue && values.size > 0) values.add('');
+        // `(a,)` and `()` name the empty value.
+        if (needsValue) values.add('');
         return [...values].toSorted();
       } else {
         wrap(`found '${token.text}', expected: ',', ')' or identifier`);
@@ -145,8 +145,6 @@ function checkKey(key: string): void {
 
 function checked(requirement: LabelRequirement): LabelRequirement {
   const { key, operator, values } = requirement;
-  if (values.length === 0)
-    wrap(`values: Invalid value: ${renderValue(values)}: for 'in', 'notin' operators, values set can't be empty`);
   if ((operator === 'gt' || operator === 'lt') && !/^[+-]?\d+$/.test(values[0]!)) {
     wrap(`values[0]: Invalid value: ${quote(values[0]!)}: for 'Gt', 'Lt' operators, the value must be an integer`);
   }

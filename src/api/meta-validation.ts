@@ -16,6 +16,27 @@ export const FIELD_IMMUTABLE_TEXT = 'field is immutable';
 export interface MetaRules {
   readonly namespaced: boolean;
   readonly validateName: NameCheck;
+  /** Default: the stricter check of apis/core/validation. */
+  readonly finalizers?: FinalizerNames;
+}
+
+/**
+ * `standard`: standard or with a path (apis/core/validation). `qualified`: any qualified name, and only on create
+ * (apimachinery's check alone).
+ */
+export type FinalizerNames = 'standard' | 'qualified';
+
+/** Groups whose validation upstream builds on apimachinery's check alone. */
+const QUALIFIED_FINALIZERS: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+  'coordination.k8s.io',
+]);
+
+/** What finalizers of a built-in group's objects may be called. */
+export function finalizerNamesOf(group: string): FinalizerNames {
+  return QUALIFIED_FINALIZERS.has(group) ? 'qualified' : 'standard';
 }
 
 /** Checks metadata of a new object. */
@@ -27,7 +48,7 @@ export function validateObjectMeta(meta: ObjectMeta, rules: MetaRules, field: Fi
   validateLabels(meta.labels, field.at('labels'));
   validateAnnotations(meta.annotations, field.at('annotations'));
   validateOwnerReferences(meta.ownerReferences ?? [], field.at('ownerReferences'));
-  validateFinalizers(meta.finalizers ?? [], field.at('finalizers'));
+  validateFinalizers(meta.finalizers ?? [], field.at('finalizers'), rules.finalizers);
 }
 
 function validateNames(meta: ObjectMeta, rules: MetaRules, field: Field): void {
@@ -100,11 +121,16 @@ function validateOwnerReference(owner: OwnerReference, field: Field): void {
 
 const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
+/** Whether this is one of the finalizers Kubernetes itself defines, which have no path. */
+export function isStandardFinalizer(finalizer: string): boolean {
+  return STANDARD_FINALIZERS.has(finalizer);
+}
+
 /** Checks finalizers: qualified names, never orphan and foreground at once. */
-export function validateFinalizers(finalizers: readonly string[], field: Field): void {
+function validateFinalizers(finalizers: readonly string[], field: Field, names: FinalizerNames = 'standard'): void {
   for (const [index, finalizer] of finalizers.entries()) {
     field.complain(finalizer, isQualifiedName(finalizer));
-    if (!finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
+    if (names === 'standard' && !finalizer.includes('/') && !isStandardFinalizer(finalizer)) {
       field.item(index).invalid(finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
     }
   }
@@ -123,7 +149,11 @@ const IMMUTABLE = [
 ] as const;
 
 /** Checks metadata of an update: what may not change, and what is checked on create too. The caller has copied system fields. */
-export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, field: Field): void {
+export function validateObjectMetaUpdate(
+  meta: ObjectMeta,
+  { old, finalizers = 'standard' }: { readonly old: ObjectMeta; readonly finalizers?: FinalizerNames },
+  field: Field,
+): void {
   if (old.deletionTimestamp !== undefined) {
     const known = new Set(old.finalizers ?? []);
     const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer));
@@ -138,11 +168,12 @@ export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, fiel
     field.at('resourceVersion').invalid(meta.resourceVersion ?? '', 'must be specified for an update');
   if ((meta.generation ?? 0) < (old.generation ?? 0))
     field.at('generation').invalid(meta.generation ?? 0, 'must not be decremented');
+  if ((meta.generation ?? 0) < 0) field.at('generation').invalid(meta.generation, 'must be greater than or equal to 0');
   for (const name of IMMUTABLE) {
     if (meta[name] !== old[name]) field.at(name).invalid(meta[name] ?? '', FIELD_IMMUTABLE_TEXT);
   }
   validateLabels(meta.labels, field.at('labels'));
   validateAnnotations(meta.annotations, field.at('annotations'));
   validateOwnerReferences(meta.ownerReferences ?? [], field.at('ownerReferences'));
-  validateFinalizers(meta.finalizers ?? [], field.at('finalizers'));
+  if (finalizers === 'standard') validateFinalizers(meta.finalizers ?? [], field.at('finalizers'));
 }

@@ -70,14 +70,19 @@ function regexText(message: string, pattern: string, ...examples: readonly strin
 
 function checkShape(text: string, maxLength: number, shape: { regex: RegExp; text: string }): string[] {
   const complaints: string[] = [];
-  if (text.length > maxLength) complaints.push(maxLengthText(maxLength));
+  if (isLonger(text, maxLength)) complaints.push(maxLengthText(maxLength));
   if (!shape.regex.test(text)) complaints.push(shape.text);
   return complaints;
 }
 
-/** `must be no more than 63 characters`. */
+/** Limits count bytes of UTF-8. */
+function isLonger(text: string, bytes: number): boolean {
+  return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
+}
+
+/** `must be no more than 63 bytes`. */
 export function maxLengthText(max: number): string {
-  return `must be no more than ${max} characters`;
+  return `must be no more than ${max} bytes`;
 }
 
 /** `must be between 1 and 65535, inclusive`. */
@@ -87,7 +92,8 @@ export function inclusiveRangeText(low: number, high: number): string {
 
 /** A DNS label: at most 63 lower-case characters. */
 export function isDns1123Label(text: string): string[] {
-  return checkShape(text, 63, { regex: labelRegex, text: LABEL_TEXT });
+  const hasDots = text.includes('.') && subdomainRegex.test(text);
+  return checkShape(text, 63, { regex: labelRegex, text: hasDots ? 'must not contain dots' : LABEL_TEXT });
 }
 
 /** A DNS name: at most 253 lower-case characters. */
@@ -110,7 +116,7 @@ export function isQualifiedName(text: string): string[] {
   const parts = text.split('/');
   if (parts.length > 2) {
     const optional = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-    return [`a qualified name ${QUALIFIED_TEXT}${optional}`];
+    return [`a valid label key ${QUALIFIED_TEXT}${optional}`];
   }
   const complaints: string[] = [];
   if (parts.length === 2) {
@@ -119,7 +125,7 @@ export function isQualifiedName(text: string): string[] {
   }
   const name = parts[parts.length - 1]!;
   if (name === '') complaints.push(`name part ${EMPTY_TEXT}`);
-  else if (name.length > 63) complaints.push(`name part ${maxLengthText(63)}`);
+  else if (isLonger(name, 63)) complaints.push(`name part ${maxLengthText(63)}`);
   if (!qualifiedRegex.test(name)) complaints.push(`name part ${QUALIFIED_TEXT}`);
   return complaints;
 }
@@ -134,7 +140,7 @@ export function isConfigMapKey(text: string): string[] {
   const pattern = '[-._a-zA-Z0-9]+';
   const message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
   const complaints: string[] = [];
-  if (text.length > 253) complaints.push(maxLengthText(253));
+  if (isLonger(text, 253)) complaints.push(maxLengthText(253));
   if (!/^[-._a-zA-Z0-9]+$/.test(text)) complaints.push(regexText(message, pattern, 'key.name', 'KEY_NAME', 'key-name'));
   if (text === '.') complaints.push("must not be '.'");
   else if (text === '..') complaints.push("must not be '..'");
@@ -176,7 +182,6 @@ export function isPercent(text: string): string[] {
   return /^[0-9]+%$/.test(text) ? [] : [regexText(message, '[0-9]+%', '1%', '93%')];
 }
 
-/** The name of an HTTP header. */
 export function isHttpHeaderName(text: string): string[] {
   const message = "a valid HTTP header must consist of alphanumeric characters or '-'";
   return /^[-A-Za-z0-9]+$/.test(text) ? [] : [regexText(message, '[-A-Za-z0-9]+', 'X-Header-Name')];

@@ -1,7 +1,8 @@
 /**
  * Resource quantities: exact decimal numbers with a suffix. Amounts are counted in nano-units as big integers, so that
  * arithmetic and comparison are exact. Upstream: apimachinery/pkg/api/resource.Quantity; as there, a text's finer digits
- * than nano round up and no text counts more than 2^63-1. Differs: sums are not capped, since big integers need no cap.
+ * than nano round up and no text with a binary suffix counts more than 2^63-1. Differs: from 10^21 a decimal suffix keeps
+ * the value, where upstream loses the thousands that have no suffix.
  *
  * Parsed texts are memoised (quantities repeat endlessly), so hot paths may parse again and again.
  */
@@ -40,8 +41,10 @@ const DECIMAL_POWER: Readonly<Record<string, number>> = {
 };
 const DECIMAL_SUFFIXES = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'] as const;
 const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
-/** Larger exponents would only cost memory: the largest number has 19 digits. */
+/** Larger exponents would only cost memory. */
 const MAX_EXPONENT = 999;
+/** Of the whole part; upstream has no limit. */
+const MAX_DIGITS = 2000;
 const MAX_NANOS = ((1n << 63n) - 1n) * NANO;
 const MEMO_LIMIT = 4096;
 const memo = new Map<string, ParsedQuantity>();
@@ -71,15 +74,28 @@ function parseExact(text: string): ParsedQuantity {
   const match = SHAPE.exec(text);
   if (match === null)
     throw new QuantityError(text === '' || !/^[+-]?[0-9.]+/.test(text) ? QUANTITY_FORMAT_TEXT : suffixProblem(text));
-  const [, sign, whole = '', fraction = '', suffix = ''] = match;
+  const [, sign, allWhole = '', allFraction = '', suffix = ''] = match;
+  const [whole, fraction] = shortened(allWhole, allFraction);
+  if (whole.length > MAX_DIGITS && BINARY_POWER[suffix] === undefined) throw new QuantityError(QUANTITY_FORMAT_TEXT);
   if (whole === '' && fraction === '') throw new QuantityError(QUANTITY_FORMAT_TEXT);
   const digits = BigInt(whole + fraction || '0');
   const { numerator, denominator, format } = scaleOf(suffix);
   const top = digits * numerator * NANO;
   const bottom = denominator * 10n ** BigInt(fraction.length);
   const exact = (top + bottom - 1n) / bottom;
-  const magnitude = exact > MAX_NANOS ? MAX_NANOS : exact;
+  const magnitude = format === 'BinarySI' && exact > MAX_NANOS ? MAX_NANOS : exact;
   return { nanos: sign === '-' ? -magnitude : magnitude, format };
+}
+
+/**
+ * Digits enough to know the value or that it is too large: of a longer fraction only counts whether there is something to
+ * round up.
+ */
+function shortened(whole: string, fraction: string): [whole: string, fraction: string] {
+  if (whole.length <= MAX_DIGITS && fraction.length <= MAX_DIGITS) return [whole, fraction];
+  const rest = fraction.slice(MAX_DIGITS);
+  const sticky = /[1-9]/.test(rest) ? '1' : '';
+  return [whole.replace(/^0+/, '').slice(0, MAX_DIGITS + 1), fraction.slice(0, MAX_DIGITS) + sticky];
 }
 
 function suffixProblem(text: string): string {

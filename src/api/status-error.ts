@@ -3,6 +3,7 @@
  * Every API-visible failure is a `StatusError`; anything else that reaches the outermost filter is a bug and becomes a
  * 500 InternalError.
  */
+import { aggregateText } from '../base/errors.ts';
 import type { Status, StatusCause, StatusDetails } from './gen/meta-v1.ts';
 
 /** Reasons of Status, as upstream spells them. */
@@ -34,7 +35,7 @@ export class StatusError extends Error {
   constructor(status: Status, options?: ErrorOptions) {
     super(status.message, options);
     this.name = 'StatusError';
-    this.status = status;
+    this.status = inOrder(status);
   }
   get reason(): StatusReason {
     return (this.status.reason ?? '') as StatusReason;
@@ -42,6 +43,30 @@ export class StatusError extends Error {
   get code(): number {
     return this.status.code ?? 500;
   }
+}
+
+/** The fields in the order of upstream's structs: clients exist that compare texts. */
+export function inOrder(fields: Status): Status {
+  const { kind = 'Status', apiVersion = 'v1', metadata = {}, status, message, reason, details, code, ...rest } = fields;
+  return {
+    kind,
+    apiVersion,
+    metadata,
+    ...(status === undefined ? {} : { status }),
+    ...(message === undefined ? {} : { message }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(details === undefined ? {} : { details: detailsInOrder(details) }),
+    ...(code === undefined ? {} : { code }),
+    ...rest,
+  };
+}
+
+function detailsInOrder({ causes, retryAfterSeconds, ...rest }: StatusDetails): StatusDetails {
+  return {
+    ...rest,
+    ...(causes === undefined ? {} : { causes }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
 }
 
 /** Names a resource in error texts: `deployments.apps`. */
@@ -155,19 +180,34 @@ export function expired(message: string): StatusError {
   return failure([410, 'Expired'], message);
 }
 
+/** An answer lists no more; the text of each may repeat a whole value. */
+const maxCauses = 1000;
+/** Of all texts that an answer shows, each of them twice. */
+const maxCausesLength = 512 * 1024;
+
 /** 422 with a cause per field. `kind` is the object's kind with its group: `{ group: 'apps', kind: 'Deployment' }`. */
-export function invalid(of: { group: string; kind: string }, name: string, fields: readonly FieldCause[]): StatusError {
-  const texts = [...new Set(fields.map((f) => `${f.field}: ${f.text}`))];
+export function invalid(of: { group: string; kind: string }, name: string, all: readonly FieldCause[]): StatusError {
+  const fields = shownCauses(all);
+  const texts = fields.map((f) => `${f.field}: ${f.text}`);
   const about = of.group === '' ? of.kind : `${of.kind}.${of.group}`;
-  const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   const causes = fields.map((f) => ({ reason: f.reason, message: f.text, field: f.field }));
   const group = of.group === '' ? {} : { group: of.group };
-  return failure([422, 'Invalid'], `${about} "${name}" is invalid: ${list}`, {
+  return failure([422, 'Invalid'], `${about} "${name}" is invalid: ${aggregateText(texts)}`, {
     ...(name === '' ? {} : { name }),
     ...group,
     kind: of.kind,
     causes,
   });
+}
+
+/** The first ones, as many as there is room for; one at least. */
+function shownCauses(all: readonly FieldCause[]): readonly FieldCause[] {
+  let length = 0;
+  const end = all.findIndex(({ field, text }, index) => {
+    length += field.length + text.length;
+    return index > 0 && (index >= maxCauses || length > maxCausesLength);
+  });
+  return end < 0 ? all : all.slice(0, end);
 }
 
 /** 429. */
@@ -200,4 +240,9 @@ export function statusFailure(code: number, reason: StatusReason, message: strin
 /** Whether `error` is a StatusError of one of these reasons. */
 export function isReason(error: unknown, ...reasons: readonly StatusReason[]): error is StatusError {
   return error instanceof StatusError && reasons.includes(error.reason);
+}
+
+/** Rethrows all but the absence of an object: `await client.delete(key).catch(ignoreNotFound)`. */
+export function ignoreNotFound(error: unknown): undefined {
+  if (!isReason(error, 'NotFound')) throw error;
 }

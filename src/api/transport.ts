@@ -5,6 +5,7 @@
  */
 import type { ByteSink, Duplex } from '../platform/streams.ts';
 import type { PeerCertificate } from '../platform/http.ts';
+import type { YamlCodec } from './codec/yaml-codec.ts';
 
 /** Who asks. Upstream: user.Info. */
 export interface Principal {
@@ -20,7 +21,6 @@ export type ApiBody =
   | { readonly kind: 'bytes'; read(limitBytes: number): Promise<Uint8Array>; stream(): AsyncIterable<Uint8Array> }
   | { readonly kind: 'object'; readonly object: unknown };
 
-/** One API request. */
 export interface ApiRequest {
   readonly method: string;
   /** Raw path without query. */
@@ -33,12 +33,18 @@ export interface ApiRequest {
   readonly headerLines?: (name: string) => readonly string[];
   readonly remoteAddress: string;
   readonly peerCertificate?: PeerCertificate;
+  /** The client's certificate was not verified, or has expired. */
+  readonly refusedCertificate?: boolean;
   /** Set by the in-process transport only: authentication is skipped, authorization is not. */
   readonly principal?: Principal;
   /** True: the caller takes `object` and `watch` results instead of bytes. */
   readonly wantsObjects: boolean;
   readonly wantsUpgrade: boolean;
   readonly body: ApiBody;
+  /** Reads and writes YAML off the loop. Absent: on it. */
+  readonly yaml?: YamlCodec;
+  /** Lets other work run. Absent: nobody waits for the loop. */
+  readonly pause?: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 

@@ -8,6 +8,7 @@ import { APIServices } from '../api/gen/resources.ts';
 import type { Info } from '../api/gen/version.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
 import type { ApiHandler } from '../api/transport.ts';
+import type { EventLoop } from '../platform/event-loop.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { createCustomDocuments } from '../api/openapi/custom.ts';
 import { AdmissionChain } from './admission/admission-chain.ts';
@@ -29,10 +30,11 @@ import { FlowController } from './flowcontrol/flow-controller.ts';
 import { followFlowObjects } from './flowcontrol/flow-objects.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
-import { createHandler } from './handler.ts';
+import { buildHandlerChain } from './handler-chain.ts';
 import { type NonResourceRoute, RouteTable } from './non-resource-routes.ts';
 import type { ObjectStore } from './registry/object-store.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';
+import { LoopWatchdog } from './loop-watchdog.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { type HealthCheck, healthRoutes } from './routes/health.ts';
 import { openApiRoutes } from './routes/openapi.ts';
@@ -51,7 +53,7 @@ export interface ApiServerDeps {
   /** In the order they run. */
   readonly admission: readonly AdmissionPlugin[];
   /** APIs beside the registry's: other servers' by APIService, and computed ones. Absent: there are none. */
-  readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns'>;
+  readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns' | 'rejectsRedirects'>;
   /** Further paths: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
   /** The way to conversion webhooks; absent: what they would convert cannot be had. */
@@ -60,6 +62,8 @@ export interface ApiServerDeps {
   readonly healthChecks?: readonly HealthCheck[];
   /** Records requests. It is its owner's to stop. */
   readonly auditor?: Auditor;
+  /** Watched, where it can stand still. */
+  readonly eventLoop?: EventLoop;
 }
 
 /** How it behaves. */
@@ -83,7 +87,6 @@ export interface ApiServerConfig {
   readonly minRequestTimeoutMs?: number;
 }
 
-/** A server. */
 export interface ApiServer {
   /** Serves requests of the network (through `createHttpHandler`) and of the process. */
   readonly handler: ApiHandler;
@@ -96,6 +99,8 @@ export interface ApiServer {
   ready(): boolean;
   /** Short requests that are served at this moment. */
   busy(): number;
+  /** Verbs and paths of the requests that wait for something, the oldest first, a hundred at most. */
+  underWay(): readonly string[];
   /** Watches that run at this moment. */
   watches(): number;
   /** For a quiet time: gives back what caches hold to be quick. */
@@ -123,6 +128,7 @@ class GenericApiServer implements ApiServer {
   readonly #custom: CustomResources;
   readonly #aggregator: Aggregator | undefined;
   readonly #serves: (definition: ResourceDefinition) => boolean;
+  readonly #watchdog: LoopWatchdog | undefined;
   readonly #stops: (() => void)[] = [];
   readonly #probe: StoreProbe;
   readonly #fairness: FlowController | undefined;
@@ -135,11 +141,13 @@ class GenericApiServer implements ApiServer {
     this.#config = config;
     this.objects = storage.objects;
     this.#probe = createStoreProbe({ store: storage.store, clock: platform.clock });
-    this.#watches = new RunningWatches(platform.clock, config.minRequestTimeoutMs);
+    this.#watches = new RunningWatches(platform, config.minRequestTimeoutMs);
     const runtime = parseRuntimeConfig(config.runtimeConfig ?? '', definitions);
     this.#serves = (definition) => isServed(runtime, definition);
     const { clock, random } = platform;
     const log = platform.log.child('apiserver');
+    if (deps.eventLoop !== undefined)
+      this.#watchdog = new LoopWatchdog({ loop: deps.eventLoop, clock, log, metrics: platform.metrics });
     const admission = new AdmissionChain(deps.admission);
     this.#services = {
       store: storage.store,
@@ -157,7 +165,7 @@ class GenericApiServer implements ApiServer {
     this.#inFlightNow = inFlight;
     this.#fairness = this.#createFairness(inFlight);
     const metrics = new RequestMetrics(inFlight);
-    this.handler = createHandler({
+    this.handler = buildHandlerChain({
       clock,
       log,
       registry: storage.registry,
@@ -173,6 +181,7 @@ class GenericApiServer implements ApiServer {
       metrics,
       requestTimeoutMs: this.#config.requestTimeoutMs ?? 60_000,
       ...(deps.auditor === undefined ? {} : { auditor: deps.auditor }),
+      ...(this.#watchdog && { watchdog: this.#watchdog }),
     });
   }
 
@@ -296,6 +305,7 @@ class GenericApiServer implements ApiServer {
       const { store, clock, log } = this.#services;
       this.#stops.push(startCompaction({ store, clock, log, caches: storage.hub }, periodMs));
     }
+    if (this.#watchdog !== undefined) this.#stops.push(this.#watchdog.start());
     if (this.#fairness !== undefined) this.#stops.push(this.#followFlowObjects(this.#fairness));
     await this.#custom.start();
     if (this.#aggregator !== undefined) {
@@ -331,10 +341,14 @@ class GenericApiServer implements ApiServer {
     const sync = (): void => {
       running = running
         .then(() => (stopped ? undefined : syncLocalApiServices(this.objects, served(), clock.nowMs())))
-        .catch((error: unknown) => void (stopped || log.error('cannot keep APIServices', { err: error })));
+        .catch((error: unknown) => {
+          if (!stopped) log.error('cannot keep APIServices', { err: error });
+        });
     };
     registry.onChange(sync);
-    const unfollow = this.objects.onChange(APIServices, (service) => void (service === undefined && sync()));
+    const unfollow = this.objects.onChange(APIServices, (service) => {
+      if (service === undefined) sync();
+    });
     sync();
     return () => {
       stopped = true;
@@ -352,6 +366,11 @@ class GenericApiServer implements ApiServer {
 
   busy(): number {
     return this.#inFlightNow.readOnly + this.#inFlightNow.mutating;
+  }
+
+  underWay(): readonly string[] {
+    const oldest = this.#inFlightNow.waiting.inOrder().slice(0, 100);
+    return oldest.map(({ info, request }) => `${info.verb} ${request.path}`);
   }
 
   watches(): number {

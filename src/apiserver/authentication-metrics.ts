@@ -44,8 +44,9 @@ export class AuthenticationMetrics {
 
   /** Appends Prometheus text. */
   expose(lines: string[]): void {
-    const head = (name: string, type: string, help: string): void =>
-      void lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    const head = (name: string, type: string, help: string): void => {
+      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    };
     head('authentication_attempts', 'counter', 'Requests whose sender was to be known, by result.');
     lines.push(`authentication_attempts{result="success"} ${this.#succeeded}`);
     lines.push(`authentication_attempts{result="failure"} ${this.#failed}`);

@@ -8,13 +8,13 @@ import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Store } from '../storage/store.ts';
 import type { CacheHub } from './watch-cache/cache-hub.ts';
+import { background } from '../platform/unexpected.ts';
 
 /** As upstream. */
 export const COMPACTION_PERIOD_MS = 300_000;
 
 const COMPACT_REV_KEY = 'compact_rev_key';
 
-/** What compaction needs. */
 export interface CompactionDeps {
   readonly store: Store;
   readonly clock: Clock;
@@ -44,7 +44,7 @@ export function startCompaction(deps: CompactionDeps, periodMs: number = COMPACT
     if (running) return;
     const target = before;
     before = caches.revision;
-    void step(target);
+    background(deps.log, 'compaction broke off', step(target));
   });
 }
 

@@ -223,6 +223,15 @@ test("refusals carry upstream's codes and texts", async () => {
       400,
       /resourceVersion should not be set on objects to be created/,
     ],
+    [
+      'invalid create with version',
+      'POST',
+      podsPath,
+      { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', resourceVersion: '5' } },
+      {},
+      422,
+      /^Pod "p" is invalid: spec\.containers: Required value$/,
+    ],
   ];
   for (const [name, method, path, body, headers, status, message] of cases) {
     const answer = await send(method, path, body, headers);
@@ -231,4 +240,17 @@ test("refusals carry upstream's codes and texts", async () => {
     assert.match(answer.body.message, message, name);
   }
   assert.equal((await send('GET', `${maps}/there`)).status, 200);
+  // Upstream's storage refuses a version, and a dry run does not reach it.
+  const dryRun = await send('POST', `${maps}?dryRun=All`, configMap('x', {}, { resourceVersion: '5' }));
+  assert.equal(dryRun.status, 201, dryRun.text);
+});
+
+test('media types that name what every object inherits are refused like any other', async () => {
+  const { send } = await startTestServer();
+  for (const type of ['constructor', '__proto__', 'tostring']) {
+    const headers = { 'content-type': type };
+    assert.equal((await send('POST', maps, configMap('x'), headers)).status, 415);
+    assert.equal((await send('PATCH', `${maps}/x`, {}, headers)).status, 415);
+    assert.equal((await send('GET', maps, undefined, { accept: type })).status, 406);
+  }
 });

@@ -14,9 +14,9 @@ import { serveCreateSubresource, serveVirtual } from './endpoints/sub-and-virtua
 import { type RunningWatches, serveWatch } from './endpoints/watch.ts';
 import { serveCreate, serveDelete, serveDeleteCollection, serveUpdate } from './endpoints/write-verbs.ts';
 import type { GenericStore } from './generic-registry/generic-store.ts';
+import type { RequestInfo } from './request-context.ts';
 import type { RequestScope } from './request-scope.ts';
 
-/** What dispatching needs. */
 export interface DispatchDeps {
   readonly admission: AdmissionChain;
   readonly watches: RunningWatches;
@@ -25,16 +25,26 @@ export interface DispatchDeps {
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
-/** Whether the path's shape fits the resource's scope. */
-function checkScope(store: GenericStore, scope: RequestScope): void {
-  const { namespace, name, verb, resource } = scope.info;
+/** Throws where no such path exists for the resource: as much as its scope, this is what its authorization relied on. */
+function checkScope(store: GenericStore, { info, request }: RequestScope): void {
+  const { namespace, name, verb, viaWatchPath, subresource } = info;
+  if (viaWatchPath === true) {
+    if (subresource !== '' || (store.info.namespaced && namespace === '' && name !== '')) throw noSuchPath();
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      throw methodNotAllowed(store.groupResource, request.method.toLowerCase());
+  }
   if (store.info.namespaced) {
     if (namespace !== '') return;
-    if (name !== '' && verb !== 'list' && verb !== 'watch' && verb !== 'deletecollection') throw noSuchPath();
+    if (name !== '' && verb !== 'list' && verb !== 'watch') throw noSuchPath();
     if (verb === 'create' || verb === 'deletecollection') throw methodNotAllowed(store.groupResource, verb);
-  } else if (namespace !== '' && resource !== 'namespaces') {
+  } else if (namespace !== '' && !isNamespaceItself(info)) {
     throw noSuchPath();
   }
+}
+
+/** `/api/v1/namespaces/NAME` has its name for its namespace. */
+function isNamespaceItself({ apiGroup, resource, namespace, name }: RequestInfo): boolean {
+  return apiGroup === '' && resource === 'namespaces' && namespace === name;
 }
 
 /** Serves a request on a resource. Throws or rejects with StatusErrors. */
@@ -51,12 +61,12 @@ export function dispatch(
   const { subresource, verb } = scope.info;
   const call: Call = { store, scope, subresource, admission: deps.admission };
   if (subresource !== '') return serveSubresource(call);
+  if (scope.info.name !== '' && verb === 'create') throw methodNotAllowed(store.groupResource, verb);
   const { virtual } = store.definition;
   if (virtual !== undefined) return serveVirtual(call, virtual);
   if (!store.info.verbs.includes(verb)) throw methodNotAllowed(store.groupResource, verb);
   if (scope.info.name === '' && (verb === 'update' || verb === 'patch'))
     throw methodNotAllowed(store.groupResource, verb);
-  if (scope.info.name !== '' && verb === 'create') throw methodNotAllowed(store.groupResource, verb);
   switch (verb) {
     case 'get':
       return serveGet(call);
@@ -79,19 +89,24 @@ export function dispatch(
   }
 }
 
+/** What a table holds under a client's text; never what it inherits. */
+function ownOf<T>(table: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+  return table !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
 function serveSubresource(call: Call): ApiResponse | Promise<ApiResponse> {
   const { store, scope, subresource } = call;
   const { definition, groupResource } = store;
   const { verb } = scope.info;
-  const connect = definition.connectSubresources?.[subresource];
+  const connect = ownOf(definition.connectSubresources, subresource);
   if (connect !== undefined) {
     if (!connect.methods.includes(scope.request.method)) throw methodNotAllowed(groupResource, verb);
     return serveConnect(call, connect);
   }
-  const create = definition.createSubresources?.[subresource];
+  const create = ownOf(definition.createSubresources, subresource);
   if (create !== undefined) return serveCreateSubresource(call, create);
   if (subresource === 'scale' && definition.scale !== undefined) return serveScale(call, definition.scale);
-  const sub = definition.objectSubresources?.[subresource];
+  const sub = ownOf(definition.objectSubresources, subresource);
   if (sub === undefined) throw noSuchPath();
   const allowed = store.info.subresources.find((one) => one.name === subresource)?.verbs;
   if (allowed !== undefined && !allowed.includes(verb)) throw methodNotAllowed(groupResource, verb);

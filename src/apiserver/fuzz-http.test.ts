@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { StatusError } from '../api/status-error.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { listenHttp } from '../platform/node/http-server.ts';
+import { createListenHttp } from '../platform/node/http-server.ts';
 import { createMemoryLog } from '../platform/sim/log.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
@@ -22,7 +22,7 @@ let server: TestServer;
 let http: HttpServer;
 before(async () => {
   server = await startWithAll();
-  http = await listenHttp(
+  http = await createListenHttp(createMemoryLog())(
     { host: '127.0.0.1', port: 0 },
     createHttpHandler(server.server.handler, createSeededRandom(1)),
   );

@@ -1,5 +1,6 @@
 /** Between the HTTP server port and the API handler: bytes in, bytes out. */
-import type { ApiBody, ApiHandler, ApiResponse } from '../api/transport.ts';
+import { yamlOnLoop, type YamlCodec } from '../api/codec/yaml-codec.ts';
+import type { ApiBody, ApiHandler, ApiRequest, ApiResponse } from '../api/transport.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Compression } from '../platform/compression.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../platform/http.ts';
@@ -13,14 +14,32 @@ function bodyOf(request: HttpRequest): ApiBody {
   return { kind: 'bytes', read: (limitBytes) => request.readBody(limitBytes), stream: () => request.bodyStream() };
 }
 
+const noCertificate: Pick<ApiRequest, 'peerCertificate'> = {};
+
+function certificateOf({
+  peerCertificate,
+  refusedCertificate,
+}: HttpRequest): Pick<ApiRequest, 'peerCertificate' | 'refusedCertificate'> {
+  if (peerCertificate !== undefined) return { peerCertificate };
+  return refusedCertificate === true ? { refusedCertificate } : noCertificate;
+}
+
 /** What compressing takes. */
 export interface CompressionDeps {
   readonly compression: Compression;
   readonly clock: Clock;
 }
 
-/** Serves HTTP requests by an API handler. `random` makes the Audit-ID of each answer. Without `packing` nothing is compressed. */
-export function createHttpHandler(handler: ApiHandler, random: Random, packing?: CompressionDeps): HttpHandler {
+/** What converts bodies elsewhere than on the loop. Without compression nothing is compressed. */
+export interface BodyDeps extends Partial<CompressionDeps> {
+  readonly yaml?: YamlCodec;
+}
+
+/** Serves HTTP requests by an API handler. `random` makes the Audit-ID of each answer. */
+export function createHttpHandler(handler: ApiHandler, random: Random, bodies: BodyDeps = {}): HttpHandler {
+  const { yaml = yamlOnLoop, compression, clock } = bodies;
+  const packing = compression?.compresses === true && clock !== undefined ? { compression, clock } : undefined;
+  const pause = clock && (() => clock.yield());
   return (request) => {
     const answer = handler({
       method: request.method,
@@ -29,17 +48,16 @@ export function createHttpHandler(handler: ApiHandler, random: Random, packing?:
       headers: request.headers,
       headerLines: (name) => request.headerLines(name),
       remoteAddress: request.remoteAddress,
-      ...(request.peerCertificate === undefined ? {} : { peerCertificate: request.peerCertificate }),
+      ...certificateOf(request),
       wantsObjects: false,
       wantsUpgrade: request.wantsUpgrade,
       body: bodyOf(request),
+      yaml,
+      ...(pause && { pause }),
       signal: request.signal,
     });
     const head = request.method === 'HEAD';
-    const packs =
-      packing?.compression.compresses === true &&
-      request.method === 'GET' &&
-      takesGzip(request.headers['accept-encoding']);
+    const packs = packing !== undefined && request.method === 'GET' && takesGzip(request.headers['accept-encoding']);
     const finish = (response: ApiResponse): HttpResponse | Promise<HttpResponse> => {
       const result = toHttp(response, random, head);
       return packs && result.kind === 'bytes' && isLarge(result) ? packed(result, packing) : result;

@@ -28,12 +28,12 @@ export interface FormOffer {
   readonly stream: boolean;
 }
 
-const serializations: Readonly<Record<string, Serialization>> = {
-  'application/json': 'json',
-  'application/yaml': 'yaml',
-  'application/vnd.kubernetes.protobuf': 'protobuf',
-};
-const plainTypes = Object.keys(serializations);
+const serializations: ReadonlyMap<string, Serialization> = new Map([
+  ['application/json', 'json'],
+  ['application/yaml', 'yaml'],
+  ['application/vnd.kubernetes.protobuf', 'protobuf'],
+]);
+const plainTypes = [...serializations.keys()];
 const streamTypes = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
 
 /** The Content-Type of each serialization. */
@@ -45,7 +45,7 @@ export const mediaTypeOf: Readonly<Record<Serialization, string>> = {
 
 function matches(clause: AcceptClause, offer: FormOffer): MediaForm | undefined {
   const any = clause.type === '*/*' || clause.type === 'application/*' || clause.type === '';
-  const serialization = any ? 'json' : serializations[clause.type];
+  const serialization = any ? 'json' : serializations.get(clause.type);
   if (serialization === undefined) return undefined;
   if (serialization === 'protobuf' && !offer.protobuf) return undefined;
   if (serialization === 'yaml' && offer.stream) return undefined;
@@ -81,5 +81,5 @@ export function negotiate(accept: string | undefined, offer: FormOffer): MediaFo
 export function contentSerialization(contentType: string | undefined): Serialization | undefined {
   if (contentType === undefined || contentType === '') return 'json';
   const end = contentType.indexOf(';');
-  return serializations[(end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()];
+  return serializations.get((end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase());
 }

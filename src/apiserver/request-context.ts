@@ -15,6 +15,8 @@ export type ApiVerb =
   | 'delete'
   | 'deletecollection'
   | 'proxy'
+  /** A method that means no verb: nothing serves it. */
+  | ''
   /** Non-resource requests carry the lower-case HTTP method instead. */
   | 'head'
   | 'post'
@@ -34,9 +36,14 @@ export interface RequestInfo {
   readonly name: string;
   /** Path below the sub-resource, decoded: for proxy. */
   readonly rest: string;
+  /** The deprecated `watch/` prefix made it a watch. Its selectors are not authorized, as upstream. */
+  readonly viaWatchPath?: boolean;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
+
+/** Longer bodies and objects are worked on in steps, between which others have their turn. */
+export const largeBytes = 64 * 1024;
 
 /** One request while it is being served. */
 export interface RequestContext {
@@ -48,4 +55,8 @@ export interface RequestContext {
   addWarning(text: string): void;
   /** Notes a fact for the audit event, under upstream's keys; the first value of a key stays. */
   addAuditAnnotation(key: string, value: string): void;
+  /** The request's body, or the object it changes, is so long that each step of the work on it takes milliseconds. */
+  isLarge?: boolean;
+  /** Lets other work run, between two steps of the work on a large object. */
+  pause?(): Promise<void> | undefined;
 }

@@ -2,6 +2,9 @@
  * Reads verb, resource and name out of method, path and query. Upstream: request.RequestInfoFactory.
  *
  * Paths are `/api/v1/…` and `/apis/<group>/<version>/…`; the deprecated `watch/` prefix still means the verb watch.
+ *
+ * What is authorized and what is done are both taken from here alone: no handler reads names, namespaces or selectors out of
+ * the path or the query again.
  */
 import { parseGoBoolean } from '../base/go-boolean.ts';
 import { parseFieldSelector, requiredFieldValue } from '../api/field-selector.ts';
@@ -16,28 +19,22 @@ export interface RequestLine {
   readonly params: URLSearchParams;
 }
 
-const methodVerbs: Readonly<Record<string, ApiVerb>> = {
-  POST: 'create',
-  GET: 'get',
-  HEAD: 'get',
-  PUT: 'update',
-  PATCH: 'patch',
-  DELETE: 'delete',
-};
+const methodVerbs: ReadonlyMap<string, ApiVerb> = new Map([
+  ['POST', 'create'],
+  ['GET', 'get'],
+  ['HEAD', 'get'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+]);
 
 const namespaceSubresources = new Set(['status', 'finalize']);
 
+/** Verbs whose selectors are part of what is authorized. */
+const selectorVerbs: ReadonlySet<ApiVerb> = new Set(['list', 'watch', 'deletecollection']);
+
 /** No query at all; shared, never changed. */
 export const noParams = new URLSearchParams();
-
-function decode(segment: string): string {
-  if (!segment.includes('%')) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw badRequest(`invalid URL escape in path segment ${JSON.stringify(segment)}`);
-  }
-}
 
 function nonResource(line: RequestLine): RequestInfo {
   return {
@@ -46,11 +43,7 @@ function nonResource(line: RequestLine): RequestInfo {
     verb: line.method.toLowerCase() as ApiVerb,
     apiGroup: '',
     apiVersion: '',
-    namespace: '',
-    resource: '',
-    subresource: '',
-    name: '',
-    rest: '',
+    ...nowhere,
   };
 }
 
@@ -62,25 +55,21 @@ interface Located {
   rest: string;
 }
 
-function locate(parts: readonly string[]): Located {
-  let at = 0;
+const nowhere: Located = { namespace: '', resource: '', name: '', subresource: '', rest: '' };
+
+function locate(parts: readonly string[], start: number): Located {
+  let at = start;
   let namespace = '';
-  if (parts[0] === 'namespaces' && parts.length > 1) {
-    namespace = decode(parts[1]!);
-    if (parts.length > 2 && !namespaceSubresources.has(parts[2]!)) at = 2;
+  if (parts[at] === 'namespaces' && parts.length > at + 1) {
+    namespace = parts[at + 1]!;
+    if (parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!)) at += 2;
   }
   return {
     namespace,
-    resource: decode(parts[at] ?? ''),
-    name: decode(parts[at + 1] ?? ''),
-    subresource: decode(parts[at + 2] ?? ''),
-    rest:
-      parts.length <= at + 3
-        ? ''
-        : parts
-            .slice(at + 3)
-            .map(decode)
-            .join('/'),
+    resource: parts[at] ?? '',
+    name: parts[at + 1] ?? '',
+    subresource: parts[at + 2] ?? '',
+    rest: parts.length <= at + 3 ? '' : parts.slice(at + 3).join('/'),
   };
 }
 
@@ -90,20 +79,39 @@ export function isTrue(value: string | null): boolean {
   return parseGoBoolean(value) !== false;
 }
 
-function nameFromSelector(text: string | null): string {
-  if (text === null || text === '') return '';
+/** The name a list or watch is authorized for. As upstream, a text that cannot be a path segment is no name. */
+function nameFromSelector(text: string | undefined): string {
+  if (text === undefined || text === '') return '';
   try {
-    return requiredFieldValue(parseFieldSelector(text), 'metadata.name') ?? '';
+    const name = requiredFieldValue(parseFieldSelector(text), 'metadata.name') ?? '';
+    return name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
   } catch {
     return '';
   }
 }
 
-/** The path's parts that say something: of nearly every path all but what is before its first slash. */
+/** The path's segments. The path is unescaped first, as Go does it: an escaped slash parts segments as well. Throws 400. */
 function partsOf(path: string): readonly string[] {
-  const parts = path.split('/');
-  const isPlain = parts[0] === '' && parts.indexOf('', 1) < 0;
-  return isPlain ? parts.slice(1) : parts.filter((part) => part !== '');
+  let text = path;
+  if (path.includes('%')) {
+    try {
+      text = decodeURIComponent(path);
+    } catch {
+      throw badRequest(`invalid URL escape in path ${JSON.stringify(path)}`);
+    }
+  }
+  let start = 0;
+  let end = text.length;
+  while (text[start] === '/') start++;
+  while (end > start && text[end - 1] === '/') end--;
+  return text.slice(start, end).split('/');
+}
+
+/** Whether a segment that must name something is empty or missing: `//`, or `watch` with nothing behind it. */
+function lacksName(parts: readonly string[], at: number): boolean {
+  const isPrefixed = parts[at] === 'namespaces' && parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!);
+  const empty = parts.indexOf('');
+  return at >= parts.length || (empty >= 0 && empty < at + (isPrefixed ? 5 : 3));
 }
 
 /** Parses a request line. Throws 400 for a path that is not valid percent encoding. */
@@ -113,32 +121,39 @@ export function parseRequestInfo(line: RequestLine): RequestInfo {
   if (!legacy && parts[0] !== 'apis') return nonResource(line);
   const prefix = legacy ? 2 : 3;
   if (parts.length <= prefix) return nonResource(line);
-  let verb: ApiVerb = methodVerbs[line.method] ?? 'get';
-  let rest = parts.slice(prefix);
-  const deprecatedWatch = rest[0] === 'watch';
-  if (deprecatedWatch) {
-    rest = rest.slice(1);
-    if (rest.length === 0) return nonResource(line);
-  }
-  const located = locate(rest);
-  const hasQuery = line.params !== noParams;
-  const labelSelector = hasQuery ? (line.params.get('labelSelector') ?? undefined) : undefined;
-  const fieldSelector = hasQuery ? (line.params.get('fieldSelector') ?? undefined) : undefined;
-  if (deprecatedWatch) verb = 'watch';
-  else if (located.name === '') {
-    if (verb === 'get') verb = isTrue(line.params.get('watch')) ? 'watch' : 'list';
-    else if (verb === 'delete') verb = 'deletecollection';
-    if (verb === 'list' || verb === 'watch' || verb === 'deletecollection') {
-      located.name = nameFromSelector(fieldSelector ?? null);
-    }
-  }
-  return {
+  const viaWatchPath = parts[prefix] === 'watch';
+  const at = viaWatchPath ? prefix + 1 : prefix;
+  const common = {
     isResourceRequest: true,
     path: line.path,
+    apiGroup: legacy ? '' : parts[1]!,
+    apiVersion: parts[prefix - 1]!,
+    viaWatchPath,
+  };
+  const verb = viaWatchPath ? 'watch' : (methodVerbs.get(line.method) ?? '');
+  if (lacksName(parts, at)) return { ...common, verb, ...nowhere };
+  const located = locate(parts, at);
+  if (viaWatchPath) return { ...common, verb, ...located };
+  if (located.name !== '') return { ...common, verb, ...located };
+  return { ...common, ...ofCollection(line, verb, located) };
+}
+
+/** What a request without a name on its path is: a list, a watch or a deletion of many, with its selectors. */
+function ofCollection(
+  { params }: RequestLine,
+  methodVerb: ApiVerb,
+  located: Located,
+): Located & Pick<RequestInfo, 'verb' | 'labelSelector' | 'fieldSelector'> {
+  let verb = methodVerb;
+  if (verb === 'get') verb = isTrue(params.get('watch')) ? 'watch' : 'list';
+  else if (verb === 'delete') verb = 'deletecollection';
+  if (params === noParams || !selectorVerbs.has(verb)) return { verb, ...located };
+  const labelSelector = params.get('labelSelector') ?? undefined;
+  const fieldSelector = params.get('fieldSelector') ?? undefined;
+  return {
     verb,
-    apiGroup: legacy ? '' : decode(parts[1]!),
-    apiVersion: decode(parts[prefix - 1]!),
     ...located,
+    name: verb === 'deletecollection' ? '' : nameFromSelector(fieldSelector),
     ...(labelSelector === undefined ? {} : { labelSelector }),
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
   };

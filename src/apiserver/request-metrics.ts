@@ -123,8 +123,9 @@ export class RequestMetrics {
   /** Prometheus text. `watches`: watches running now. */
   expose(watches: number): string {
     const lines: string[] = [];
-    const head = (name: string, type: string, help: string): void =>
-      void lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    const head = (name: string, type: string, help: string): void => {
+      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    };
     head('apiserver_request_total', 'counter', 'Requests answered, by verb, resource and code.');
     for (const { labels, codes } of this.#series.values()) {
       const text = textOf(labels);

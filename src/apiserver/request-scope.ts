@@ -12,15 +12,26 @@ export interface RequestRecorder {
   written(): Promise<unknown> | undefined;
 }
 
+/** More than an answer's head has room for, whatever their length. */
+const maxWarnings = 4096;
+
 /** A request being served. */
 export class RequestScope implements RequestContext {
   readonly request: ApiRequest;
   readonly info: RequestInfo;
   readonly params: URLSearchParams;
-  readonly user: Principal;
+  /** Nobody until authentication, somebody else after impersonation. */
+  user: Principal;
+  /** On the monotonic clock. */
+  readonly receivedMs: number;
   readonly warnings: string[] = [];
 
-  /** Time it waited for its turn, in milliseconds. */
+  isLarge = false;
+
+  /** Time it may take; undefined: as long as its client likes, and before that is known. */
+  timeoutMs: number | undefined;
+
+  /** Time of that which it waited for its turn, in milliseconds. */
   waitedMs = 0;
 
   /** For the audit event; made when first written to. */
@@ -32,11 +43,22 @@ export class RequestScope implements RequestContext {
   /** Names the flow schema and priority level in the answer; set where requests are classified. */
   flowHeaders: ApiHeaders | undefined;
 
-  constructor(parts: { request: ApiRequest; info: RequestInfo; params: URLSearchParams; user: Principal }) {
+  constructor(parts: {
+    request: ApiRequest;
+    info: RequestInfo;
+    params: URLSearchParams;
+    user: Principal;
+    receivedMs?: number;
+  }) {
     this.request = parts.request;
     this.info = parts.info;
     this.params = parts.params;
     this.user = parts.user;
+    this.receivedMs = parts.receivedMs ?? 0;
+  }
+
+  pause(): Promise<void> | undefined {
+    return this.request.pause?.();
   }
 
   get signal(): AbortSignal {
@@ -48,7 +70,7 @@ export class RequestScope implements RequestContext {
   }
 
   addWarning(text: string): void {
-    if (!this.warnings.includes(text)) this.warnings.push(text);
+    if (this.warnings.length < maxWarnings && !this.warnings.includes(text)) this.warnings.push(text);
   }
 
   addAuditAnnotation(key: string, value: string): void {

@@ -3,8 +3,10 @@ import type { Status } from '../api/gen/meta-v1.ts';
 import { stringifyJson } from '../api/codec/json.ts';
 import { internalError, StatusError } from '../api/status-error.ts';
 import type { ApiHeaders, ApiRequest, ApiResponse } from '../api/transport.ts';
+import { errorMessage } from '../base/errors.ts';
 import { StoreError } from '../storage/store.ts';
-import { BodyTooLargeError } from '../platform/http.ts';
+import { warningHeaders } from './warning-headers.ts';
+import { BodyBrokenOffError, BodyTooLargeError } from '../platform/http.ts';
 import type { Log } from '../platform/log.ts';
 import { builtinSchema, encodeProtobuf } from '../api/codec/protobuf.ts';
 import type { JsonObject } from '../api/codec/own-property.ts';
@@ -14,20 +16,6 @@ export const CACHE_CONTROL = 'no-cache, private';
 
 /** Headers of an answer in JSON; shared. */
 export const jsonHeaders: ApiHeaders = { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL };
-
-/** The Warning headers for some texts. */
-export function warningHeaders(warnings: readonly string[]): ApiHeaders {
-  if (warnings.length === 0) return {};
-  return {
-    warning: warnings.map((text) => {
-      const oneLine = text
-        .replaceAll(/[\r\n\t]+/g, ' ')
-        .replaceAll('\\', '\\\\')
-        .replaceAll('"', '\\"');
-      return `299 - "${oneLine}"`;
-    }),
-  };
-}
 
 /** The Status of any error; what is not an API error is a bug, logged with its stack. */
 export function statusOf(error: unknown, log: Log): Status {
@@ -43,21 +31,23 @@ export function statusOf(error: unknown, log: Log): Status {
       code: 413,
     };
   }
+  // Nobody reads the answer.
+  if (error instanceof BodyBrokenOffError) return internalError(error.message).status;
   if (error instanceof StoreError) return storeStatus(error);
-  log.error('request failed', { err: error });
-  return internalError(error instanceof Error ? error.message : String(error)).status;
+  log.unexpected('request failed', error);
+  return internalError(errorMessage(error)).status;
 }
 
 function storeStatus(error: StoreError): Status {
   const base = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' };
   switch (error.code) {
     case 'unknownOutcome':
-      return { ...base, reason: 'Timeout', code: 504, message: `Timeout: ${error.message}` };
+      return { ...base, message: `Timeout: ${error.message}`, reason: 'Timeout', code: 504 };
     case 'unavailable':
     case 'closed':
-      return { ...base, reason: 'ServiceUnavailable', code: 503, message: error.message };
+      return { ...base, message: error.message, reason: 'ServiceUnavailable', code: 503 };
     case 'tooLarge':
-      return { ...base, reason: 'RequestEntityTooLarge', code: 413, message: error.message };
+      return { ...base, message: error.message, reason: 'RequestEntityTooLarge', code: 413 };
     default:
       return internalError(error.message).status;
   }

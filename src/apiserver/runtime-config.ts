@@ -45,7 +45,6 @@ function stability(version: string): string {
   return version.includes('alpha') ? 'api/alpha' : version.includes('beta') ? 'api/beta' : 'api/ga';
 }
 
-/** Whether a resource is served. */
 export function isServed(config: RuntimeConfig, definition: ResourceDefinition): boolean {
   const { info } = definition;
   // Custom resources are served as their definition says.

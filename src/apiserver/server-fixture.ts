@@ -1,9 +1,11 @@
 /** A server over the memory store and a virtual clock, and a client for it: for tests of this folder only. */
+import { addInt64 } from '../api/int64.ts';
 import { ConfigMaps, Deployments, Namespaces, Pods } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { ApiRequest, ApiResponse } from '../api/transport.ts';
 import type { BasePlatform } from '../platform/platform.ts';
+import { unexpectedErrorsSpec } from '../platform/metrics.ts';
 import { createSimCrypto } from '../platform/sim/crypto.ts';
 import { createMemoryLog } from '../platform/sim/log.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
@@ -36,7 +38,7 @@ const workload: Strategy<Loose> = {
   prepareForUpdate(draft, old) {
     draft.status = old.status ?? {};
     if (JSON.stringify(draft.spec) !== JSON.stringify(old.spec))
-      draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
+      draft.metadata.generation = addInt64(old.metadata.generation ?? 0, 1);
   },
 };
 
@@ -109,12 +111,14 @@ export function testPlatform(): BasePlatform & {
   readonly metrics: ReturnType<typeof createMemoryMetrics>;
 } {
   const clock = new VirtualClock();
+  const metrics = createMemoryMetrics();
+  const onUnexpected = (component: string): void => metrics.counter(unexpectedErrorsSpec).inc({ component });
   return {
     clock,
     random: createSeededRandom(1),
     crypto: createSimCrypto(clock),
-    log: createMemoryLog(),
-    metrics: createMemoryMetrics(),
+    log: createMemoryLog({ onUnexpected }),
+    metrics,
   };
 }
 

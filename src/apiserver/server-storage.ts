@@ -27,6 +27,6 @@ export function createServerStorage(deps: { readonly store: Store; readonly plat
   const metrics = new StorageMetrics(platform.clock);
   const store = metrics.measure(deps.store);
   const hub = new CacheHub({ store, clock: platform.clock, log: platform.log.child('watch-cache') });
-  const registry = new ResourceRegistry();
+  const registry = new ResourceRegistry(platform.log);
   return { store, metrics, hub, registry, objects: createCachedObjectStore(registry) };
 }

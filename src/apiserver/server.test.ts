@@ -173,11 +173,13 @@ test('too many requests at once are sent away', async () => {
     (await send('GET', '/metrics')).text,
     /apiserver_current_inflight_requests\{request_kind="mutating"\} 200/,
   );
+  assert.deepEqual([server.underWay().length, server.underWay()[0]], [100, 'create /api/v1/namespaces/d/configmaps']);
   const refused = await post();
   assert.ok(refused.kind === 'bytes');
   assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '1']);
   gate.resolve();
   await Promise.all(waiting);
+  assert.deepEqual(server.underWay(), []);
   const after = await post();
   assert.equal(after.kind === 'bytes' && after.status, 201);
 });

@@ -220,3 +220,35 @@ test('stopping the server ends its watches', async () => {
   await server.server.stop();
   await done;
 });
+
+test('a large initial state is made in turns, and holds what changed meanwhile', async () => {
+  const server = await startTestServer();
+  const { clock } = server.platform;
+  const text = 'x'.repeat(20_000);
+  for (let i = 0; i < 20; i++) await server.send('POST', maps, { ...named(`m${10 + i}`), data: { text } });
+  const merge = { 'content-type': 'application/merge-patch+json' };
+  const [monotonicMs, yieldTurn] = [clock.monotonicMs.bind(clock), clock.yield.bind(clock)];
+  let [slow, turns] = [0, 0];
+  clock.monotonicMs = () => monotonicMs() + (slow += 3);
+  clock.yield = async () => {
+    if (++turns === 5) {
+      clock.monotonicMs = monotonicMs;
+      await server.send('DELETE', `${maps}/m12`);
+      await server.send('PATCH', `${maps}/m11`, { data: { text: 'short' } }, merge);
+      await server.send('POST', maps, named('m99'));
+    }
+    await yieldTurn();
+  };
+  const query = '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+  const { lines, done, stop } = await watch(server, query);
+  await clock.settle();
+  assert.ok(turns >= 5);
+  const expected = Array.from({ length: 20 }, (_, i) => `ADDED m${10 + i}`).filter((line) => line !== 'ADDED m12');
+  assert.deepEqual(shown(lines), [...expected, 'ADDED m99', 'BOOKMARK']);
+  const changed = lines.find(({ object }) => object.metadata.name === 'm11') as
+    | { object: { data?: object } }
+    | undefined;
+  assert.deepEqual(changed?.object.data, { text: 'short' });
+  stop();
+  await done;
+});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { onAbort } from './abort.ts';
+import { AbortCallbackError, onAbort } from './abort.ts';
 
 test('callbacks are called once, in the order of registration, those that are left', () => {
   const controller = new AbortController();
@@ -23,4 +23,23 @@ test('a callback is registered once however often it is given', () => {
   onAbort(controller.signal, callback);
   controller.abort();
   assert.equal(calls, 1);
+});
+
+test('a callback that throws keeps nothing from the others, and its error is known where listeners of signals throw', async () => {
+  const controller = new AbortController();
+  const thrown = Promise.withResolvers<unknown>();
+  const before = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.once('uncaughtException', thrown.resolve);
+  let called = 0;
+  onAbort(controller.signal, () => {
+    throw new TypeError('broken');
+  });
+  onAbort(controller.signal, () => called++);
+  controller.abort();
+  const error = await thrown.promise;
+  assert.ok(error instanceof AbortCallbackError);
+  assert.equal((error.cause as Error).message, 'broken');
+  for (const listener of before) process.on('uncaughtException', listener);
+  assert.equal(called, 1);
 });

@@ -5,28 +5,48 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw signal.reason;
 }
 
+/** A callback threw when its signal aborted. All other callbacks were called: nothing but its own work is undone. */
+export class AbortCallbackError extends Error {
+  constructor(cause: unknown) {
+    super('a callback of an abort signal threw', { cause });
+    this.name = 'AbortCallbackError';
+  }
+}
+
+const nothing = (): void => undefined;
+
 const callbacks = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
  * Calls back when the signal aborts, in the order of registration; the result unregisters. All callbacks of a signal share
  * one listener: a signal that lives as long as its component has hundreds, and the platform walks through all of its
  * listeners to take one off. Not for signals that are aborted already. Each callback is
- * registered once: every call for it, and its result, mean the same registration. Callbacks must not throw.
+ * registered once: every call for it, and its result, mean the same registration. One that throws keeps nothing from the
+ * others, nor from who aborts: it is thrown later, as `AbortCallbackError`, which ends nothing in a process of ours.
  */
-export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
+  if (signal === undefined) return nothing;
   let all = callbacks.get(signal);
   if (all === undefined) {
     const made = new Set<() => void>();
     callbacks.set(signal, (all = made));
     const callAll = (): void => {
-      for (const one of made) one();
+      let failure: AbortCallbackError | undefined;
+      for (const one of made) {
+        try {
+          one();
+        } catch (error) {
+          failure ??= new AbortCallbackError(error);
+        }
+      }
       made.clear();
+      if (failure !== undefined) throw failure;
     };
     signal.addEventListener('abort', callAll, { once: true });
   }
   const registered = all;
   registered.add(callback);
-  return () => void registered.delete(callback);
+  return () => registered.delete(callback);
 }
 
 /** Settles as `promise` does, or rejects with the signal's reason as soon as it aborts. The work itself is not stopped. */
@@ -45,7 +65,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefine
 /** Resolves when the signal aborts. Never rejects. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => void onAbort(signal, resolve));
+  return new Promise((resolve) => onAbort(signal, resolve));
 }
 
 /** A signal that aborts with the first of `signals`, or when `abort` is called. `dispose` unhooks it from long-lived signals. */

@@ -1,6 +1,8 @@
 /**
  * IP addresses and address ranges, IPv4 and IPv6, as big integers. Strict as Go's `net/netip`: no leading zeros in IPv4
  * octets, no zones. An IPv4-mapped IPv6 text is IPv6. Upstream: net, k8s.io/utils/net.
+ * By hand rather than by ipaddr.js: validation must accept and refuse exactly what Go's parsers do, and `base/` has no
+ * dependency.
  */
 
 /** An address: its family and its number. */
@@ -16,8 +18,12 @@ export interface Cidr {
   readonly prefixLength: number;
 }
 
+/** Longer than any address of either family, in any notation. */
+const maxIpLength = 64;
+
 /** Parses an address; undefined when the text is none. */
 export function parseIp(text: string): IpAddress | undefined {
+  if (text.length > maxIpLength) return undefined;
   if (text.includes(':')) {
     const value = parseIpv6(text);
     return value === undefined ? undefined : { family: 6, value };

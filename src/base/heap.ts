@@ -1,6 +1,7 @@
 /**
  * A binary min-heap with an index by key: any item can be updated or removed in O(log n). Items of equal order leave in
  * the order they came in, so that runs repeat. Upstream: client-go/tools/cache.Heap, scheduler/backend/heap.
+ * By hand rather than by a heap of npm: those have no index by key and no stable order.
  */
 
 interface Slot<T> {

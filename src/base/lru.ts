@@ -1,4 +1,7 @@
-/** A map that holds the most recently used entries and drops the rest. */
+/**
+ * A map that holds the most recently used entries and drops the rest. By hand rather than by lru-cache: none of its
+ * options is needed, and `base/` has no dependency.
+ */
 
 /** Least-recently-used cache of at most `capacity` entries. */
 export class Lru<K, V> {

@@ -2,6 +2,7 @@
  * An ordered set of strings in chunks of a few hundred: inserting, removing and seeking stay cheap at hundreds of
  * thousands of keys, where one flat array would move megabytes per insertion. What is added gets its place when the order
  * is next asked for: of most kinds of objects that is seldom.
+ * By hand rather than by a B-tree of npm: additions that nobody reads in order yet cost nothing.
  */
 
 const maxChunk = 512;

@@ -10,6 +10,7 @@ export function sortKeys<T>(value: T): T {
 
 /** The canonical text of a plain JSON value. Undefined fields are left out, as `JSON.stringify` does. */
 export function stableStringify(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return `[${value.map(stableStringify).join(',')}]`;
   const object = value as Record<string, unknown>;

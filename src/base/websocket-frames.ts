@@ -1,6 +1,7 @@
 /**
  * Frames of a WebSocket (RFC 6455) as its server writes and reads them, and the head that accepts one. No extension, no
  * continuation of what is written.
+ * By hand rather than by ws, which runs on Node's streams: these frames also run over simulated connections.
  */
 const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 

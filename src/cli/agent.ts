@@ -10,17 +10,21 @@ import {
   parseNodePortAddresses,
   parseStubDomains,
 } from './cluster-options.ts';
+import { parseKubeletSettings, type RawKubeletSettings } from './kubelet-settings.ts';
 import { parseServers, readJoinToken, withJoinToken, type RawJoinToken } from './join-options.ts';
 import {
   checkPrivileges,
+  kubeletArgOption,
+  kubeletConfigOption,
   logLevelOption,
   nodePortAddressesOption,
   proxyModeOption,
+  restartOption,
   stubDomainOption,
 } from './server-options.ts';
 import { UserError } from './usage-error.ts';
 
-interface RawAgentOptions extends RawJoinToken {
+interface RawAgentOptions extends RawJoinToken, RawKubeletSettings {
   readonly dataDir: string;
   readonly server?: string;
   readonly nodeName?: string;
@@ -30,10 +34,10 @@ interface RawAgentOptions extends RawJoinToken {
   readonly nodeportAddresses?: readonly string[];
   readonly dnsStubDomain?: readonly string[];
   readonly logLevel: string;
+  readonly restart?: string;
   readonly detach?: boolean;
 }
 
-/** The command. */
 export function agentCommand(): Command {
   const joining = new Command('agent')
     .description('join this machine to a cluster as a node: kubelet, service proxy and DNS')
@@ -46,17 +50,20 @@ export function agentCommand(): Command {
       '--container-runtime-endpoint <endpoint>',
       'use this CRI endpoint (unix:///path) instead of a containerd of our own',
     )
+    .addOption(kubeletConfigOption())
+    .addOption(kubeletArgOption())
     .addOption(stubDomainOption())
     .addOption(proxyModeOption())
     .addOption(nodePortAddressesOption())
     .addOption(logLevelOption())
+    .addOption(restartOption())
     .option('--detach', 'return when the node is Ready and leave it running')
     .action(async (raw: RawAgentOptions) => {
       const options = await parseAgentOptions(raw);
       checkPrivileges();
       if (raw.detach === true) {
         const { runDetached } = await import('./detach.ts');
-        process.exitCode = await runDetached(options.dataDir);
+        process.exitCode = await runDetached(options.dataDir, raw.restart !== 'never');
       } else process.exitCode = await runAgent(options, raw.logLevel as 'info');
     });
 }
@@ -76,6 +83,7 @@ async function parseAgentOptions(raw: RawAgentOptions): Promise<AgentOptions> {
     ...parseNodePortAddresses(raw.nodeportAddresses),
     ...(raw.nodeIp === undefined ? {} : { nodeIp: raw.nodeIp }),
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
+    ...(await parseKubeletSettings(raw)),
   };
 }
 

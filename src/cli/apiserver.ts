@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { apiServerFlags, parseApiServerOptions, type ApiServerOptions } from '../apiserver/command-line/list.ts';
 import { componentCommand } from './component-command.ts';
+import { logContained } from './last-net.ts';
 import { UserError } from './usage-error.ts';
 
-/** The command. */
 export function apiServerCommand(): Command {
   return componentCommand({
     name: 'apiserver',
@@ -22,6 +22,7 @@ async function run(options: ApiServerOptions): Promise<number> {
   const { createApiServerProcess } = await import('../cluster/alone/api-server-process.ts');
   const { PreflightError } = await import('../cluster/preflight-error.ts');
   const platform = createNodePlatform({ log: options.log });
+  logContained(platform.log);
   const server = createApiServerProcess(platform, options);
   const stopped = Promise.withResolvers<void>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.resolve());

@@ -3,13 +3,16 @@ import { homedir, hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { cidrsOverlap, parseCidr, parseIp, rangeFamily, rangesOf } from '../base/cidr.ts';
+import { errorMessage } from '../base/errors.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { parseStubDomain } from '../dns/stub-domain.ts';
 import { nodePortAddressesProblem } from '../proxy/node-port-addresses.ts';
 import { endpointsProblem, type StoreChoice } from '../cluster/store/store-options.ts';
 import { apiServerFlags, parseApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import { OptionsError } from '../apiserver/options/flags.ts';
+import type { RawControllerManagerSettings } from './controller-manager-settings.ts';
 import { flagValues } from './flags.ts';
+import type { RawKubeletSettings } from './kubelet-settings.ts';
 import { UserError } from './usage-error.ts';
 
 /** Where a cluster lives unless said otherwise. */
@@ -56,7 +59,7 @@ export interface RawStoreOptions {
 }
 
 /** What `keelson up` and `keelson server` were given, as commander hands it over. */
-export interface RawServerOptions extends RawStoreOptions {
+export interface RawServerOptions extends RawStoreOptions, RawKubeletSettings, RawControllerManagerSettings {
   readonly dataDir: string;
   readonly httpsPort: string;
   readonly encryptionProviderConfig?: string;
@@ -75,6 +78,7 @@ export interface RawServerOptions extends RawStoreOptions {
   readonly dnsStubDomain?: readonly string[];
   readonly containerRuntimeEndpoint?: string;
   readonly logLevel: string;
+  readonly restart?: string;
   readonly detach?: boolean;
   readonly runtimeConfig?: string;
 }
@@ -163,7 +167,7 @@ export function parseStubDomains(texts: readonly string[] = []): Pick<ClusterOpt
     try {
       parseStubDomain(text);
     } catch (error) {
-      throw usage(`--dns-stub-domain: ${(error as Error).message}`);
+      throw usage(`--dns-stub-domain: ${errorMessage(error)}`);
     }
   }
   return texts.length === 0 ? {} : { dnsStubDomains: texts };

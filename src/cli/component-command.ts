@@ -6,7 +6,6 @@ import { logOptions } from '../component-helpers/command-line/log-options.ts';
 import { KUBERNETES_VERSION } from '../base/version.ts';
 import { UserError } from './usage-error.ts';
 
-/** A component as a command. */
 export interface ComponentCommand {
   readonly name: string;
   readonly description: string;
@@ -17,7 +16,6 @@ export interface ComponentCommand {
   run(args: readonly string[]): Promise<number>;
 }
 
-/** The command. */
 export function componentCommand(of: ComponentCommand): Command {
   return new Command(of.name)
     .description(of.description)
@@ -26,7 +24,10 @@ export function componentCommand(of: ComponentCommand): Command {
     .allowUnknownOption()
     .helpOption(false)
     .action(async (args: string[]) => {
-      if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(help(of));
+      if (args.includes('--help') || args.includes('-h')) {
+        process.stdout.write(help(of));
+        return;
+      }
       process.exitCode = await asUsage(() => of.run(args));
     });
 }

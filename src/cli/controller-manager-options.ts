@@ -1,6 +1,7 @@
 /** Flags of `keelson controller-manager`, with upstream's names, made into what the controllers are told. */
 import { parseDurationMs } from '../api/duration.ts';
 import { parseCidr } from '../base/cidr.ts';
+import { errorMessage } from '../base/errors.ts';
 import type { LeaderElectionConfig } from '../client/leader-election.ts';
 import type { ControllersConfig } from '../controllers/controller.ts';
 import { controllers } from '../controllers/list.ts';
@@ -37,6 +38,21 @@ export interface RawControllerManagerOptions {
   readonly port: string;
 }
 
+/** What holds without flags. */
+export const defaultControllerManagerOptions: RawControllerManagerOptions = {
+  controllers: ['*'],
+  leaderElectLeaseDuration: '15s',
+  leaderElectRenewDeadline: '10s',
+  leaderElectRetryPeriod: '2s',
+  leaderElectResourceName: 'kube-controller-manager',
+  leaderElectResourceNamespace: 'kube-system',
+  nodeMonitorGracePeriod: '50s',
+  nodeMonitorPeriod: '5s',
+  terminatedPodGcThreshold: '12500',
+  address: '127.0.0.1',
+  port: '0',
+};
+
 /** Settled, but for what is in files. */
 export interface ControllerManagerOptions {
   readonly kubeconfig: string;
@@ -72,7 +88,7 @@ function namesOf(list: readonly string[]): string[] {
   try {
     return selectControllers(list.length === 0 ? '*' : list.join(','), Object.keys(controllers));
   } catch (error) {
-    throw new UserError(`--controllers: ${(error as Error).message}`, 2, { cause: error });
+    throw new UserError(`--controllers: ${errorMessage(error)}`, 2, { cause: error });
   }
 }
 

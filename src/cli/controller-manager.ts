@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
+import { errorMessage } from '../base/errors.ts';
 import type { ControllersConfig } from '../controllers/controller.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { componentCommand, componentLog, rawOptions, readComponentFlags } from './component-command.ts';
@@ -13,9 +14,10 @@ import {
   controllerManagerServing,
 } from './controller-manager-flags.ts';
 import type { RawControllerManagerOptions } from './controller-manager-options.ts';
+import { logContained } from './last-net.ts';
+import { markServing } from './supervision.ts';
 import { UserError } from './usage-error.ts';
 
-/** The command. */
 export function controllerManagerCommand(): Command {
   return componentCommand({
     name: 'controller-manager',
@@ -26,26 +28,14 @@ export function controllerManagerCommand(): Command {
   });
 }
 
-const usual: RawControllerManagerOptions = {
-  controllers: ['*'],
-  leaderElectLeaseDuration: '15s',
-  leaderElectRenewDeadline: '10s',
-  leaderElectRetryPeriod: '2s',
-  leaderElectResourceName: 'kube-controller-manager',
-  leaderElectResourceNamespace: 'kube-system',
-  nodeMonitorGracePeriod: '50s',
-  nodeMonitorPeriod: '5s',
-  terminatedPodGcThreshold: '12500',
-  address: '127.0.0.1',
-  port: '0',
-};
-
 async function run(args: readonly string[]): Promise<number> {
   const values = readComponentFlags(args, controllerManagerFlags, controllerManagerFixedFlags);
-  const raw = rawOptions(values, controllerFlags, usual);
+  const { defaultControllerManagerOptions } = await import('./controller-manager-options.ts');
+  const raw = rawOptions(values, controllerFlags, defaultControllerManagerOptions);
   const serving = controllerManagerServing.read(values);
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const platform = createNodePlatform({ startSpawner: false, log: componentLog(values) });
+  logContained(platform.log);
   try {
     return await runOn(platform, raw, serving);
   } finally {
@@ -98,6 +88,7 @@ async function runOn(
   const stop = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const)
     process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
+  markServing();
   const ended = await standalone.run(stop.signal);
   await served.close();
   if (ended === 'stopped') return 0;
@@ -112,7 +103,7 @@ async function readFiles(
     path === undefined
       ? undefined
       : await files.readText(path).catch((error: unknown) => {
-          throw new UserError(`${flag}: ${(error as Error).message}`, 2, { cause: error });
+          throw new UserError(`${flag}: ${errorMessage(error)}`, 2, { cause: error });
         });
   const rootCaPem = await read('--root-ca-file', raw.rootCaFile);
   const certPem = await read('--cluster-signing-cert-file', raw.clusterSigningCertFile);
@@ -130,6 +121,6 @@ async function signerOf(pem: string): Promise<NonNullable<ControllersConfig['sig
   try {
     return createTokenSigner(pem);
   } catch (error) {
-    throw new UserError(`--service-account-private-key-file: ${(error as Error).message}`, 2, { cause: error });
+    throw new UserError(`--service-account-private-key-file: ${errorMessage(error)}`, 2, { cause: error });
   }
 }

@@ -3,34 +3,38 @@
  * returns when its node is Ready. When the start fails, the reason comes from the process itself or from its log.
  */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { controlLines, requestControl, type ProgressLine } from '../cluster/instance/control-socket.ts';
-import { controlSocketName, instanceHash } from '../cluster/instance/instance.ts';
+import { errorMessage } from '../base/errors.ts';
+import { checkOwnDataDir } from '../cluster/instance/own-data-dir.ts';
+import { controlLines, requestControl } from '../cluster/instance/control-client.ts';
+import type { ProgressLine } from '../cluster/instance/control-protocol.ts';
+import { LOG_FILE_VARIABLE } from '../platform/node/log-rotation.ts';
 import { heapEnvironment } from './heap-environment.ts';
 import { printProgress } from './progress.ts';
+import { supervisedCommand } from './supervision.ts';
 import { UserError } from './usage-error.ts';
 
 const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 20_000;
 
 /** Starts in the background; resolves to the exit code. */
-export async function runDetached(dataDir: string): Promise<number> {
-  const socket = controlSocketName(instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex')));
-  const running = (await requestControl(socket, 'pid')) as { pid?: number } | undefined;
+export async function runDetached(dataDir: string, supervised: boolean): Promise<number> {
+  const running = (await requestControl(dataDir, 'pid')) as { pid?: number } | undefined;
   if (running !== undefined)
     throw new UserError(
       `another keelson runs on ${dataDir} (pid ${running.pid}); stop it first or use another --data-dir`,
     );
   const logFile = `${dataDir}/logs/keelson.log`;
-  const { child, logStart } = start(logFile);
+  const { child, logStart } = start(logFile, supervised);
   const exit = new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
+  const following = new AbortController();
   const outcome = await Promise.race([
-    follow(socket),
+    follow(dataDir, following.signal),
     exit.then(() => 'exited' as const),
     sleep(START_DEADLINE_MS, 'late' as const, { ref: false }),
-  ]);
+  ]).finally(() => following.abort());
   if (outcome === 'ready') {
     child.unref();
     return 0;
@@ -42,34 +46,40 @@ export async function runDetached(dataDir: string): Promise<number> {
   throw new UserError(`${lastError(logFile, logStart)} (log: ${logFile})`, code === 2 ? 2 : 1);
 }
 
-function start(logFile: string): { child: ReturnType<typeof spawn>; logStart: number } {
+function start(logFile: string, supervised: boolean): { child: ReturnType<typeof spawn>; logStart: number } {
   try {
-    mkdirSync(logFile.slice(0, logFile.lastIndexOf('/')), { recursive: true, mode: 0o700 });
+    const logDir = dirname(logFile);
+    checkOwnDataDir(dirname(logDir));
+    mkdirSync(logDir, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new UserError(`cannot use the data directory: ${(error as Error).message}`);
+    throw new UserError(`cannot use the data directory: ${errorMessage(error)}`);
   }
-  const log = openSync(logFile, 'a');
+  const log = openSync(logFile, 'a', 0o600);
   const logStart = fstatSync(log).size;
-  const args = process.argv.slice(1).filter((a) => a !== '--detach');
-  const child = spawn(process.execPath, args, {
+  const args = process.argv.slice(2).filter((a) => a !== '--detach');
+  const command = supervised
+    ? ['/bin/sh', ...supervisedCommand(args)]
+    : [process.execPath, process.argv[1] ?? '', ...args];
+  const child = spawn(command[0] ?? '', command.slice(1), {
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...heapEnvironment, ...process.env },
+    env: { ...heapEnvironment, ...process.env, [LOG_FILE_VARIABLE]: logFile },
   });
   closeSync(log);
   return { child, logStart };
 }
 
-/** Follows the progress through the control socket, once it is there. */
-async function follow(socket: string): Promise<'ready' | 'failed'> {
-  for (;;) {
-    for await (const line of controlLines(socket, 'progress')) {
+/** Follows the progress through the control socket, once it is there; until aborted, else it would keep this process. */
+async function follow(dataDir: string, signal: AbortSignal): Promise<'ready' | 'failed' | 'aborted'> {
+  while (!signal.aborted) {
+    for await (const line of controlLines(dataDir, 'progress')) {
       const progress = line as Partial<ProgressLine> & { error?: string };
       if (progress.phase !== undefined) printProgress(progress as ProgressLine);
       if (progress.outcome !== undefined) return progress.outcome;
     }
     await sleep(15);
   }
+  return 'aborted';
 }
 
 /** The last line a failing start wrote into the log from its start on: its `keelson: …` line if there is one. */

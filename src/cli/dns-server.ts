@@ -1,5 +1,6 @@
 /** `keelson dns-server`: cluster DNS as a process of its own. `keelson up` starts it; it is not meant for hands. */
 import { Command } from 'commander';
+import { logContained } from './last-net.ts';
 
 interface RawDnsOptions {
   readonly kubeconfig: string;
@@ -24,6 +25,7 @@ export function dnsServerCommand(): Command {
       const { createKubeconfigClient } = await import('../client/kubeconfig.ts');
       const { createNodePlatform } = await import('../platform/node/node-platform.ts');
       const platform = createNodePlatform({ startSpawner: false });
+      logContained(platform.log);
       const client = await createKubeconfigClient({ ...platform, userAgent: 'keelson-dns' }, raw.kubeconfig);
       const dns = createDns(
         { client, platform },

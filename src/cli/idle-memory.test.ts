@@ -7,6 +7,7 @@ import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { encodeStored, RevisionCell } from '../apiserver/watch-cache/revision-cell.ts';
 import { type ProcessMemory, returnMemoryWhenIdle, shouldCollect, thisProcess } from './idle-memory.ts';
 
+const { log } = createSimPlatform();
 const MiB = 1024 * 1024;
 
 test('memory is given back when the process is idle, there is much to gain and the last time is long ago', () => {
@@ -17,6 +18,7 @@ test('memory is given back when the process is idle, there is much to gain and t
     leftBytes: 0,
     workedMs: 0,
     sinceCollectionMs: Infinity,
+    wasBusy: false,
   };
   const cases: [Partial<typeof idle>, boolean][] = [
     [{}, true],
@@ -30,6 +32,8 @@ test('memory is given back when the process is idle, there is much to gain and t
     [{ usedBytes: 200 * MiB, workedMs: 1001 }, true],
     [{ sinceCollectionMs: 19_000 }, false],
     [{ sinceCollectionMs: 20_000 }, true],
+    [{ unusedBytes: 4 * MiB, wasBusy: true, sinceCollectionMs: 149_000 }, false],
+    [{ unusedBytes: 4 * MiB, wasBusy: true, sinceCollectionMs: 150_000 }, true],
   ];
   for (const [difference, expected] of cases) {
     assert.equal(shouldCollect({ ...idle, ...difference }), expected, JSON.stringify(difference));
@@ -47,7 +51,7 @@ test('an idle process is looked at every ten seconds, a busy one left alone, and
   };
   const startMs = clock.monotonicMs();
   const memory = { cpuMs: () => cpuMs, heap: () => ({ usedBytes: 30 * MiB, unusedBytes }), collect };
-  const cancel = returnMemoryWhenIdle(clock, { memory });
+  const cancel = returnMemoryWhenIdle({ clock, log }, { memory });
   cpuMs += 5000;
   await clock.advance(10_000); // Half of a core: busy.
   assert.deepEqual(collections, []);
@@ -105,7 +109,7 @@ async function idleMinute(workMs: number, liveBytes: number): Promise<string[]> 
       used = liveBytes;
     },
   };
-  const cancel = returnMemoryWhenIdle(clock, { memory, release: () => void done.push('released') });
+  const cancel = returnMemoryWhenIdle({ clock, log }, { memory, release: () => void done.push('released') });
   await clock.advance(60_000);
   cancel();
   return done;
@@ -115,6 +119,23 @@ test('what is held to be quick goes first, then garbage; thoroughly after a busy
   assert.deepEqual(await idleMinute(5000, 80 * MiB), ['released', 'plain']);
   assert.deepEqual(await idleMinute(5001, 80 * MiB), ['released', 'plain', 'thorough']);
   assert.deepEqual(await idleMinute(5001, 190 * MiB), ['released', 'plain']);
+});
+
+test('after a busy time memory is given back once more, when what was kept for clients that resume is let go of', async () => {
+  const { clock } = createSimPlatform();
+  const collections: number[] = [];
+  const memory = {
+    cpuMs: () => 6000,
+    heap: () => ({ usedBytes: 50 * MiB, unusedBytes: 1 * MiB }),
+    collect: (isThorough: boolean) => void (isThorough && collections.push(clock.monotonicMs())),
+  };
+  const cancel = returnMemoryWhenIdle({ clock, log }, { memory });
+  await clock.advance(3_600_000);
+  cancel();
+  assert.deepEqual(
+    collections.map((at) => at - collections[0]!),
+    [0, 150_000],
+  );
 });
 
 test('objects that are let go of before a collection go in it', async () => {
@@ -136,10 +157,30 @@ test('objects that are let go of before a collection go in it', async () => {
       collected.resolve();
     },
   };
-  returnMemoryWhenIdle(clock, { memory, release: () => cells.forEach((cell) => cell.rest()) });
+  returnMemoryWhenIdle({ clock, log }, { memory, release: () => cells.forEach((cell) => cell.rest()) });
   await real.yield();
   (await look.promise)();
   await collected.promise;
   assert.equal(objects.filter((object) => object.deref() !== undefined).length, 0);
   assert.deepEqual(cells.map((cell) => cell.object().metadata.name).slice(0, 2), ['a0', 'a1']);
+});
+
+test('a collection that fails is logged and counted, and the next is tried', async () => {
+  const platform = createSimPlatform();
+  const { clock } = platform;
+  let cpuMs = 0;
+  let tries = 0;
+  const collect = (): never => {
+    tries++;
+    throw new TypeError('broken');
+  };
+  const memory = { cpuMs: () => cpuMs, heap: () => ({ usedBytes: 30 * MiB, unusedBytes: 0 }), collect };
+  const cancel = returnMemoryWhenIdle(platform, { memory });
+  for (const _ of [1, 2]) {
+    cpuMs += 2000;
+    await clock.advance(60_000);
+  }
+  cancel();
+  assert.equal(tries, 2);
+  assert.equal(platform.metrics.value('keelson_unexpected_errors_total', { component: '' }), 2);
 });

@@ -10,6 +10,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { CancelTimer, Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
 
 const CHECK_PERIOD_MS = 10_000;
 /** Busy for less than this share of the time since the last look is idle. */
@@ -21,6 +22,8 @@ const THOROUGH_BYTES = 96 * 1024 * 1024;
 const BUSY_WORK_MS = 5_000;
 const WORTHWHILE_WORK_MS = 1_000;
 const BETWEEN_COLLECTIONS_MS = 20_000;
+/** So long after a busy time, what was kept for clients that resume is let go of as well, and collected once more. */
+const AFTERMATH_MS = 150_000;
 
 /** What was seen of the process since the last look. */
 export interface MemoryLook {
@@ -34,13 +37,16 @@ export interface MemoryLook {
   /** CPU time since the last collection. */
   readonly workedMs: number;
   readonly sinceCollectionMs: number;
+  /** The last collection was the first after a busy time. */
+  readonly wasBusy: boolean;
 }
 
 /** Whether a collection is due. Pure. */
-export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, ...heap }: MemoryLook): boolean {
+export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, wasBusy, ...heap }: MemoryLook): boolean {
   // What one collection leaves, as a plain one does, the next leaves too: to look at it would be to collect for ever.
   const returnsUnused = heap.usedBytes <= THOROUGH_BYTES && heap.unusedBytes - heap.leftBytes > WORTHWHILE_BYTES;
-  const worthwhile = returnsUnused || workedMs > WORTHWHILE_WORK_MS;
+  const isAftermath = wasBusy && sinceCollectionMs >= AFTERMATH_MS;
+  const worthwhile = returnsUnused || workedMs > WORTHWHILE_WORK_MS || isAftermath;
   return cpuShare < IDLE_SHARE && worthwhile && sinceCollectionMs >= BETWEEN_COLLECTIONS_MS;
 }
 
@@ -65,7 +71,7 @@ export interface IdleMemory {
 
 /** Looks from time to time until cancelled. */
 export function returnMemoryWhenIdle(
-  clock: Clock,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
   { memory = thisProcess(), release = () => undefined }: IdleMemory = {},
 ): CancelTimer {
   let cpuMs = memory.cpuMs();
@@ -73,6 +79,7 @@ export function returnMemoryWhenIdle(
   let collectedMs = Number.NEGATIVE_INFINITY;
   let workedMs = cpuMs;
   let leftBytes = 0;
+  let wasBusy = false;
   return clock.setTicker(CHECK_PERIOD_MS, () => {
     const nowMs = clock.monotonicMs();
     const usedMs = memory.cpuMs() - cpuMs;
@@ -83,24 +90,30 @@ export function returnMemoryWhenIdle(
       leftBytes,
       workedMs,
       sinceCollectionMs: nowMs - collectedMs,
+      wasBusy,
     };
     cpuMs += usedMs;
     lookedMs = nowMs;
     if (!shouldCollect(look)) return;
     collectedMs = nowMs;
-    const wasBusy = workedMs > BUSY_WORK_MS;
+    const isThorough = wasBusy || workedMs > BUSY_WORK_MS;
+    wasBusy = workedMs > BUSY_WORK_MS;
     workedMs = 0;
     release();
-    void giveBack(clock, memory, wasBusy).then((heap) => (leftBytes = heap.unusedBytes));
+    giveBack(clock, memory, isThorough).then(
+      (heap) => (leftBytes = heap.unusedBytes),
+      // What cannot be given back stays.
+      (error: unknown) => log.unexpected('memory could not be given back', error),
+    );
   });
 }
 
 /** Each in a turn of its own: what is let go of through a WeakRef is held until the end of that turn, and others wait less. */
-async function giveBack(clock: Clock, memory: ProcessMemory, wasBusy: boolean): Promise<HeapBytes> {
+async function giveBack(clock: Clock, memory: ProcessMemory, isThorough: boolean): Promise<HeapBytes> {
   await clock.yield();
   memory.collect(false);
   await clock.yield();
-  if (wasBusy && memory.heap().usedBytes <= THOROUGH_BYTES) memory.collect(true);
+  if (isThorough && memory.heap().usedBytes <= THOROUGH_BYTES) memory.collect(true);
   return memory.heap();
 }
 

@@ -1,5 +1,6 @@
 /** How agents and servers say which cluster they join, checked. */
 import type { Command } from 'commander';
+import { errorMessage } from '../base/errors.ts';
 import { parseJoinToken, type JoinToken } from '../cluster/join/join-token.ts';
 import { UserError } from './usage-error.ts';
 
@@ -32,7 +33,7 @@ export async function readJoinToken(raw: RawJoinToken): Promise<JoinToken | unde
   try {
     return parseJoinToken(text, discoveryTokenCaCertHash);
   } catch (error) {
-    throw new UserError(`--token: ${(error as Error).message}`, 2);
+    throw new UserError(`--token: ${errorMessage(error)}`, 2);
   }
 }
 

@@ -6,6 +6,7 @@ import { KUBERNETES_VERSION } from '../base/version.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import type { DynamicConfiguration } from '../kubelet/dynamic-configuration/dynamic-configuration.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
+import { logContained } from './last-net.ts';
 import { UserError } from './usage-error.ts';
 
 /** Flags that set no field of the configuration file. */
@@ -82,7 +83,8 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   const level = local.logging.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
   const { returnMemoryWhenIdle } = await import('./idle-memory.ts');
   const platform = createNodePlatform({ cgroupRoot: '/', log: { level } });
-  const stopLooking = returnMemoryWhenIdle(platform.clock);
+  logContained(platform.log);
+  const stopLooking = returnMemoryWhenIdle(platform);
   try {
     const load = async (file?: string) =>
       file === undefined ? local : await loadConfiguration(files, { file, flags: flagged });

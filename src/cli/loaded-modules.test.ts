@@ -46,6 +46,12 @@ describe('what a command loads', () => {
   it('the command line itself loads each command on demand', () => {
     const text = readFileSync(join(sources, 'cli/main.ts'), 'utf8');
     const atOnce = [...text.matchAll(/^import (?!type )[^;]*?from '(\.[^']+)'/gm)].map(([, path]) => path);
-    assert.deepEqual(atOnce.sort(), ['../base/version.ts', './usage-error.ts']);
+    assert.deepEqual(atOnce.sort(), [
+      '../base/errors.ts',
+      '../base/version.ts',
+      './last-net.ts',
+      './supervision.ts',
+      './usage-error.ts',
+    ]);
   });
 });

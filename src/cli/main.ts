@@ -1,9 +1,13 @@
 /**
  * The `keelson` command line. Each command is a file of its own, loaded when it is used. Exit codes: 0 done, 1 failed,
- * 2 wrong usage; every failure is one line on stderr.
+ * 2 wrong usage; every failure is one line on stderr. 70: an error that nobody foresaw; 75: a failure of what had run, for
+ * its supervisor, which starts it again.
  */
 import { Command, CommanderError } from 'commander';
+import { errorMessage } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
+import { installLastNet } from './last-net.ts';
+import { failureCode } from './supervision.ts';
 import { UserError } from './usage-error.ts';
 
 /**
@@ -70,14 +74,15 @@ export async function main(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof UserError) {
       process.stderr.write(oneLine(error.message));
-      return error.exitCode;
+      return failureCode(error.exitCode);
     }
-    process.stderr.write(oneLine(error instanceof Error ? error.message : String(error)));
+    process.stderr.write(oneLine(errorMessage(error)));
     if (process.env['KEELSON_DEBUG'] !== undefined) console.error(error);
-    return 1;
+    return failureCode(1);
   } finally {
     clearInterval(alive);
   }
 }
 
+installLastNet();
 process.exitCode = await main(process.argv.slice(2));

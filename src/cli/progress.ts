@@ -1,5 +1,5 @@
 /** Readable progress of a starting cluster, on stderr. */
-import type { ProgressLine } from '../cluster/instance/control-socket.ts';
+import type { ProgressLine } from '../cluster/instance/control-protocol.ts';
 
 /** Prints a finished step; running ones are not shown. */
 export function printProgress(line: ProgressLine): void {

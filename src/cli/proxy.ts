@@ -2,12 +2,14 @@
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { parseCidr } from '../base/cidr.ts';
+import { errorMessage } from '../base/errors.ts';
 import type { KubeProxyConfiguration } from '../proxy/kube-proxy-configuration.ts';
 import type { ProxyMode } from '../proxy/service-proxy.ts';
 import type { Client } from '../client/client.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { parseNodePortAddresses } from './cluster-options.ts';
 import { componentCommand, componentLog, rawOptions, readComponentFlags } from './component-command.ts';
+import { logContained } from './last-net.ts';
 import { proxyFixedFlags, proxyFlags, proxySettings } from './proxy-flags.ts';
 import { checkPrivileges } from './server-options.ts';
 import { UserError } from './usage-error.ts';
@@ -31,7 +33,6 @@ interface RawProxyOptions {
 const TABLE = 'kube-proxy';
 const MASQUERADE_MARK = 0x4000_0000;
 
-/** The command. */
 export function proxyCommand(): Command {
   return componentCommand({
     name: 'proxy',
@@ -102,7 +103,7 @@ async function readConfig(path: string): Promise<KubeProxyConfiguration> {
   try {
     return readKubeProxyConfiguration(await readFile(path, 'utf8'));
   } catch (error) {
-    throw new UserError(`--config ${path}: ${(error as Error).message}`, 2);
+    throw new UserError(`--config ${path}: ${errorMessage(error)}`, 2);
   }
 }
 
@@ -114,6 +115,7 @@ async function runProxy(of: Running): Promise<void> {
   const { createInformerFactory } = await import('../client/informer-factory.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const platform = createNodePlatform({ log: of.log });
+  logContained(platform.log);
   try {
     // Taking rules away reads nothing from the API.
     const client =

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { parseYaml } from '../api/codec/yaml.ts';
 import { parseDurationMs } from '../api/duration.ts';
 import type { ReplicationController } from '../api/gen/core-v1.ts';
+import { errorMessage } from '../base/errors.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawOptions {
@@ -15,7 +16,6 @@ interface RawOptions {
   readonly timeout: string;
 }
 
-/** The command. */
 export function rollingUpdateCommand(): Command {
   return new Command('rolling-update')
     .description('replace a ReplicationController by another, pod by pod; an interrupted update is resumed')
@@ -49,7 +49,9 @@ async function run(oldName: string, raw: RawOptions): Promise<void> {
   try {
     const config = await loadKubeconfig({ ...platform, userAgent: 'keelson-rolling-update' }, kubeconfig);
     const namespace = raw.namespace ?? next.metadata.namespace ?? config.namespace;
-    const say = (line: string): void => void process.stdout.write(`${line}\n`);
+    const say = (line: string): void => {
+      process.stdout.write(`${line}\n`);
+    };
     const deps = { client: createRestClient(config), clock: platform.clock, say };
     await rollingUpdate(deps, { namespace, oldName, next, updatePeriodMs, pollIntervalMs, timeoutMs }, stop.signal);
     say(`replicationcontroller "${next.metadata.name ?? ''}" rolling updated`);
@@ -66,7 +68,7 @@ async function readController(file: string): Promise<ReplicationController> {
   try {
     parsed = parseYaml(text).value;
   } catch (error) {
-    throw new UserError(`${file} is no valid YAML: ${(error as Error).message}`, 1, { cause: error });
+    throw new UserError(`${file} is no valid YAML: ${errorMessage(error)}`, 1, { cause: error });
   }
   const object = parsed as Partial<ReplicationController> | null;
   if (object?.kind !== 'ReplicationController' || object.apiVersion !== 'v1' || object.metadata === undefined)

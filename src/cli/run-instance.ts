@@ -4,15 +4,21 @@
  */
 import { createHash } from 'node:crypto';
 import { chmod, rm } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { errorMessage } from '../base/errors.ts';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { acquireControlLock, InstanceRunningError, type ControlLock } from '../cluster/instance/control-socket.ts';
-import { controlSocketName, instanceHash } from '../cluster/instance/instance.ts';
+import { instanceHash } from '../cluster/instance/instance.ts';
 import { createProgress, type Progress } from '../cluster/progress.ts';
 import { PreflightError } from '../cluster/preflight-error.ts';
 import { workingCopy } from '../cluster/store/snapshots.ts';
 import { createNodePlatform, type NodePlatform } from '../platform/node/node-platform.ts';
+import { boundDaemonLogs } from './daemon-logs.ts';
 import { returnMemoryWhenIdle } from './idle-memory.ts';
+import { logContained } from './last-net.ts';
 import { printProgress } from './progress.ts';
+import { restartMessage, superviseInstance } from './supervised-instance.ts';
+import { markServing, supervision } from './supervision.ts';
 import { UserError } from './usage-error.ts';
 
 /** What runs. */
@@ -25,6 +31,10 @@ export interface RunnableCluster {
   status(): Promise<ClusterStatus>;
   /** Copies the store to this file while work goes on; rejects where there is nothing to copy. Absent: no store. */
   backup?(file: string): Promise<void>;
+  /** Verbs and paths of the requests that are being served. */
+  underWay?(): readonly string[];
+  /** Records an event of this machine's node. Absent: it has none. */
+  announce?(reason: 'KeelsonRestarted', message: string): void;
   /** For a quiet time: gives back what it holds to be quick. */
   releaseMemory?(): void;
 }
@@ -40,15 +50,18 @@ export interface InstanceRun {
 /** Runs until stopped; resolves to the exit code. */
 export async function runInstance(run: InstanceRun): Promise<number> {
   const hash = instanceHash(run.dataDir, (text) => createHash('sha256').update(text).digest('hex'));
-  const lock = await acquireControlLock(controlSocketName(hash), run.dataDir).catch((error: unknown) => {
-    throw error instanceof InstanceRunningError ? new UserError(error.message) : error;
+  const lock = await acquireControlLock(run.dataDir).catch((error: unknown) => {
+    // Somebody else has started it meanwhile: its supervisor has nothing left to do.
+    if (error instanceof InstanceRunningError) throw new UserError(error.message, supervision?.restarts ? 2 : 1);
+    throw error instanceof PreflightError ? new UserError(error.message) : error;
   });
   const platform = createNodePlatform({ cgroupRoot: `/keelson-${hash}`, log: { level: run.logLevel } });
-  const progress = createProgress(platform.clock);
+  logContained(platform.log);
+  const progress = createProgress(platform);
   try {
     return await runLocked(run, { platform, lock, progress });
   } catch (error) {
-    progress.finish('failed', (error as Error).message);
+    progress.finish('failed', errorMessage(error));
     throw error instanceof PreflightError ? new UserError(error.message) : error;
   } finally {
     await lock.release();
@@ -65,20 +78,28 @@ interface Running {
 async function runLocked(run: InstanceRun, { platform, lock, progress }: Running): Promise<number> {
   const stopped = waitForSignal();
   const running: { cluster?: RunnableCluster } = {};
-  lock.serve({
-    status: async () => running.cluster?.status() ?? { phase: 'starting', pid: process.pid },
-    progress: (send) => progress.follow(send),
+  const { log, clock, exec } = platform;
+  const underWay = (): readonly string[] => running.cluster?.underWay?.() ?? [];
+  const supervised = await superviseInstance({ log, clock, exec, underWay, end: stopped.trigger }, run.dataDir);
+  const restarts = supervised.last && { restarts: supervised.last };
+  const handlers = {
+    status: async () => ({ ...(running.cluster ? await running.cluster.status() : STARTING), ...restarts }),
+    progress: progress.follow,
     stop: stopped.trigger,
     snapshot: () => snapshot(run.dataDir, running.cluster),
-  });
+  };
+  lock.serve(handlers, log);
   if (process.stderr.isTTY) progress.follow(printProgress);
   const cluster = await run.create(platform, progress);
   running.cluster = cluster;
-  const stopLooking = returnMemoryWhenIdle(platform.clock, { release: () => cluster.releaseMemory?.() });
+  const stopRotating = boundDaemonLogs(platform, `${run.dataDir}/logs`);
+  const stopLooking = returnMemoryWhenIdle(platform, { release: () => cluster.releaseMemory?.() });
   try {
     await Promise.race([cluster.start(), stopped.promise]);
     if (!stopped.happened()) {
       progress.finish('ready');
+      markServing();
+      if (supervised.last !== undefined) cluster.announce?.('KeelsonRestarted', restartMessage(supervised.last));
       await platform.serviceManager
         .notify('READY=1')
         .catch((error: unknown) => platform.log.warn('systemd is not told that the cluster is ready', { err: error }));
@@ -86,31 +107,37 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
     await Promise.race([stopped.promise, cluster.failed]);
   } finally {
     stopLooking();
+    stopRotating();
     await cluster.stop();
   }
+  supervised.end();
   return 0;
 }
 
+const STARTING = { phase: 'starting', pid: process.pid };
+
 /** One at a time: the copy has one place, in the data directory, where only its owner can read it. */
-async function snapshot(dataDir: string, cluster: RunnableCluster | undefined): Promise<string> {
+async function snapshot(dataDir: string, cluster: RunnableCluster | undefined): Promise<void> {
   if (cluster === undefined) throw new Error('the cluster is starting; try again when it runs');
   if (cluster.backup === undefined) throw new Error('this machine keeps no state of the cluster: ask a server');
   const file = workingCopy(dataDir);
   await rm(file, { force: true });
   await cluster.backup(file);
   await chmod(file, 0o600);
-  return file;
 }
 
+/** A second signal of a kind ends at once. The other kind may be the first one again, from terminal and supervisor. */
 function waitForSignal(): { promise: Promise<void>; trigger: () => void; happened: () => boolean } {
   let happened = false;
   const { promise, resolve } = Promise.withResolvers<void>();
   const trigger = (): void => {
-    if (happened) process.exit(1);
     happened = true;
     resolve();
   };
-  process.on('SIGINT', trigger);
-  process.on('SIGTERM', trigger);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      process.once(signal, () => process.exit(128 + constants.signals[signal]));
+      trigger();
+    });
   return { promise, trigger, happened: () => happened };
 }

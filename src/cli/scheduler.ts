@@ -2,14 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
+import { errorMessage } from '../base/errors.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { componentCommand, componentLog, rawOptions, readComponentFlags } from './component-command.ts';
+import { logContained } from './last-net.ts';
 import { schedulerFixedFlags, schedulerFlags, schedulerServing, schedulingFlags } from './scheduler-flags.ts';
 import type { ComponentServes } from './serve-component.ts';
 import { parseSchedulerOptions, type RawSchedulerOptions } from './scheduler-options.ts';
+import { markServing } from './supervision.ts';
 import { UserError } from './usage-error.ts';
 
-/** The command. */
 export function schedulerCommand(): Command {
   return componentCommand({
     name: 'scheduler',
@@ -33,6 +35,7 @@ async function run(args: readonly string[]): Promise<number> {
   const serving = schedulerServing.read(values);
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const platform = createNodePlatform({ startSpawner: false, log: componentLog(values) });
+  logContained(platform.log);
   try {
     return await runOn(platform, raw, { serving, insecure: { host: raw.address, port } });
   } finally {
@@ -43,7 +46,7 @@ async function run(args: readonly string[]): Promise<number> {
 async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, serves: ComponentServes): Promise<number> {
   const read = async (flag: string, path: string): Promise<string> =>
     platform.files.readText(path).catch((error: unknown) => {
-      throw new UserError(`${flag}: ${(error as Error).message}`, 2, { cause: error });
+      throw new UserError(`${flag}: ${errorMessage(error)}`, 2, { cause: error });
     });
   const options = parseSchedulerOptions(raw, {
     ...(raw.config === undefined ? {} : { config: await read('--config', raw.config) }),
@@ -59,13 +62,14 @@ async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, serves: C
   const client = createRestClient(raw.master === undefined ? found : { ...found, server: raw.master });
   const standalone = createStandaloneScheduler(
     { platform, client, extenders: await makeExtenders(platform, options.scheduler.extenders) },
-    { ...options, identity: `${hostname()}_${randomUUID()}` },
+    { ...options, hostName: hostname(), identity: `${hostname()}_${randomUUID()}` },
   );
   const { serveComponent } = await import('./serve-component.ts');
   const served = await serveComponent({ platform, name: 'kube-scheduler', handler: standalone.http }, serves);
   const stop = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const)
     process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
+  markServing();
   const ended = await standalone.run(stop.signal);
   await served.close();
   if (ended === 'stopped') return 0;

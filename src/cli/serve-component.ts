@@ -1,6 +1,6 @@
 /** Opens what a component serves, as its flags say: over TLS, and without where somebody asks for it. */
-import type { ComponentServerDeps } from '../cluster/alone/component-server.ts';
-import { openComponentServer } from '../cluster/alone/component-server.ts';
+import { errorMessage } from '../base/errors.ts';
+import { openComponentServer, type ComponentServerDeps } from '../cluster/alone/component-server.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import type { ComponentServingOptions } from './component-serving.ts';
 import { UserError } from './usage-error.ts';
@@ -30,8 +30,12 @@ export async function serveComponent(
       ...(serving.securePort === 0 ? [] : [await openComponentServer(deps, serving, access)]),
       ...(insecure.port === 0 ? [] : [await platform.listenHttp(insecure, handler)]),
     ];
-    return { close: async () => void (await Promise.all(open.map((server) => server.close(500)))) };
+    return {
+      close: async () => {
+        await Promise.all(open.map((server) => server.close(500)));
+      },
+    };
   } catch (error) {
-    throw new UserError(`cannot serve: ${(error as Error).message}`);
+    throw new UserError(`cannot serve: ${errorMessage(error)}`);
   }
 }

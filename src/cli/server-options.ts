@@ -1,4 +1,5 @@
 /** The options `keelson up` and `keelson server` share, and what each starts. */
+import { controllerManagerArgOption } from './controller-manager-settings.ts';
 import { Option, type Command } from 'commander';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { apiServerFlags } from '../apiserver/options/api-server-options.ts';
@@ -16,7 +17,10 @@ export function withServerOptions(command: Command): Command {
     .option('--etcd-certfile <file>', 'client certificate for etcd')
     .option('--etcd-keyfile <file>', 'its private key')
     .option('--encryption-provider-config <file>', 'EncryptionConfiguration: which resources are stored encrypted')
-    .option('--scheduler-config <file>', 'KubeSchedulerConfiguration: profiles, plugins and extenders of the scheduler')
+    .option(
+      '--scheduler-config <file>',
+      'KubeSchedulerConfiguration: profiles, plugins and extenders of the scheduler; or a Policy',
+    )
     .option(
       '--cluster-cidr <range>',
       'addresses of pods (default: 10.42.0.0/16, or the next free one); IPv4,IPv6: both',
@@ -50,8 +54,12 @@ export function withServerOptions(command: Command): Command {
       '--container-runtime-endpoint <endpoint>',
       'use this CRI endpoint (unix:///path) instead of a containerd of our own',
     )
+    .addOption(controllerManagerArgOption())
+    .addOption(kubeletConfigOption())
+    .addOption(kubeletArgOption())
     .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
-    .addOption(logLevelOption());
+    .addOption(logLevelOption())
+    .addOption(restartOption());
   return withFlags(common, apiServerFlags);
 }
 
@@ -75,6 +83,19 @@ export function nodePortAddressesOption(): Option {
   ).argParser((text: string, before: readonly string[] = []) => [...before, ...text.split(',')]);
 }
 
+/** `--kubelet-config`. */
+export function kubeletConfigOption(): Option {
+  return new Option('--kubelet-config <file>', 'a KubeletConfiguration for the node of this machine');
+}
+
+/** `--kubelet-arg`: one flag of upstream's kubelet, given as often as there are flags. */
+export function kubeletArgOption(): Option {
+  return new Option(
+    '--kubelet-arg <name=value>',
+    'a flag of the kubelet’s configuration, e.g. eviction-hard=memory.available<200Mi; may be given several times',
+  ).argParser((text: string, before: readonly string[] = []) => [...before, text]);
+}
+
 /** `--log-level`. */
 export function logLevelOption(): Option {
   return new Option('--log-level <level>', 'debug, info, warn or error')
@@ -82,14 +103,22 @@ export function logLevelOption(): Option {
     .default('info');
 }
 
+/** `--restart`. bin/keelson reads it before any command is loaded. */
+export function restartOption(): Option {
+  return new Option('--restart <when>', 'after an abnormal end: always, or never (for tests; the process itself then)')
+    .choices(['always', 'never'])
+    .env('KEELSON_RESTART')
+    .default('always');
+}
+
 /** Runs it here, or behind. */
 export async function runServer(
   options: ClusterOptions,
-  { logLevel, detach }: { readonly logLevel: string; readonly detach?: boolean },
+  { logLevel, detach, restart }: { readonly logLevel: string; readonly detach?: boolean; readonly restart?: string },
 ): Promise<number> {
   if (detach === true) {
     const { runDetached } = await import('./detach.ts');
-    return runDetached(options.dataDir);
+    return runDetached(options.dataDir, restart !== 'never');
   }
   const { runForeground } = await import('./foreground.ts');
   return runForeground(options, logLevel as 'info');

@@ -4,6 +4,8 @@ import { Command } from 'commander';
 import type { OwnEtcdOptions } from '../cluster/cluster-options.ts';
 import { parsePort, parseServerOptions, type RawServerOptions } from './cluster-options.ts';
 import { parseServers, readJoinToken, withJoinToken, type RawJoinToken } from './join-options.ts';
+import { parseControllerManagerSettings } from './controller-manager-settings.ts';
+import { parseKubeletSettings } from './kubelet-settings.ts';
 import { checkPrivileges, runServer, withServerOptions } from './server-options.ts';
 import { UserError } from './usage-error.ts';
 
@@ -18,7 +20,6 @@ interface RawOptions extends RawServerOptions, RawEtcdOptions {
   readonly disableAgent?: boolean;
 }
 
-/** The command. */
 export function serverCommand(): Command {
   const command = new Command('server').description('start the control plane that other machines join (keelson agent)');
   const joining = withServerOptions(command)
@@ -35,9 +36,13 @@ export function serverCommand(): Command {
       if (raw.disableAgent !== true) checkPrivileges();
       const options = {
         ...parseServerOptions(raw),
+        ...(await parseKubeletSettings(raw)),
+        ...(await parseControllerManagerSettings(raw)),
         ...(raw.disableAgent === true ? { disableAgent: true } : {}),
         ...(etcd === undefined ? {} : { etcd }),
       };
+      if (raw.disableAgent === true && options.kubelet !== undefined)
+        throw new UserError('--disable-agent: without a node there is no kubelet to set anything of', 2);
       if (etcd !== undefined && options.store.kind !== 'sqlite')
         throw new UserError('--cluster-init and --join bring a store of their own: leave --store out', 2);
       process.exitCode = await runServer(options, raw);

@@ -50,7 +50,7 @@ export function createSimPool(threads: number, { limitMs = LIMIT_MS, startThread
   const replace = (worker: Worker): void => {
     all.delete(worker);
     running.delete(worker);
-    void worker.terminate();
+    worker.terminate().catch(() => undefined); // It has ended.
     start();
   };
   for (let index = 0; index < threads; index++) start();

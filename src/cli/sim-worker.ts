@@ -1,5 +1,6 @@
 /** A thread that runs scenarios: told one file and one seed at a time, it answers how that went. */
 import { parentPort } from 'node:worker_threads';
+import { errorMessage } from '../base/errors.ts';
 import { forbidGlobals } from '../platform/sim/virtual-clock-globals.ts';
 import { parseScenario, runScenario, ScenarioError, type ScenarioResult } from '../testing/scenario.ts';
 
@@ -13,7 +14,6 @@ export interface SimOrder {
   readonly twice: boolean;
 }
 
-/** What it answers. */
 export interface SimAnswer {
   readonly id: number;
   readonly result?: ScenarioResult;
@@ -44,13 +44,19 @@ async function run({ id, text, seed, twice }: SimOrder): Promise<SimAnswer> {
   } catch (error) {
     const step = error instanceof ScenarioError ? error.step : -1;
     const cause = error instanceof ScenarioError ? (error.cause as Error).message : String(error);
-    return { id, failure: { message: error instanceof Error ? error.message : String(error), cause, step } };
+    return { id, failure: { message: errorMessage(error), cause, step } };
   }
 }
 
-// What is loaded on demand elsewhere is loaded before the real world is closed off.
-await import('../kubelet/prober/grpc-probe.ts');
 forbidGlobals();
 // Faults make errors by the thousand; that a part of their stacks is left out makes those runs a tenth cheaper.
 Error.stackTraceLimit = 4;
-parentPort?.on('message', (order: SimOrder) => void run(order).then((answer) => parentPort?.postMessage(answer)));
+parentPort?.on('message', (order: SimOrder) => {
+  const send = (answer: SimAnswer): void => parentPort?.postMessage(answer);
+  run(order)
+    .then(send)
+    // A result that cannot be sent to another thread fails its run.
+    .catch((error: unknown) => {
+      send({ id: order.id, failure: { message: String(error), cause: String(error), step: -1 } });
+    });
+});

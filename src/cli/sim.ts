@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
 import { stringifyYaml } from '../api/codec/yaml.ts';
+import { errorMessage } from '../base/errors.ts';
 import { parseScenario, type Scenario } from '../testing/scenario.ts';
 import { shrinkScenario } from './sim-shrink.ts';
 import { createSimPool, type SimPool } from './sim-pool.ts';
@@ -17,7 +18,6 @@ interface RunOptions {
   readonly replays: boolean;
 }
 
-/** The command. */
 export function simCommand(): Command {
   const command = new Command('sim').description('run scenarios against a simulated cluster on virtual time');
   command
@@ -65,7 +65,7 @@ function read(file: string): { text: string; scenario: Scenario } {
     const text = readFileSync(file, 'utf8');
     return { text, scenario: parseScenario(text) };
   } catch (error) {
-    throw new UserError(`${file}: ${(error as Error).message}`, 2);
+    throw new UserError(`${file}: ${errorMessage(error)}`, 2);
   }
 }
 

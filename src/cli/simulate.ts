@@ -3,9 +3,11 @@
  * containers of any image run for ever and do nothing.
  */
 import { Nodes, Pods } from '../api/gen/resources.ts';
+import { errorMessage, hasErrorCode } from '../base/errors.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
+import { makeDataDir } from '../cluster/instance/prepare-instance.ts';
 import { backupStore, openStore } from '../cluster/store/open-store.ts';
 import { PreflightError } from '../cluster/preflight-error.ts';
 import type { Progress } from '../cluster/progress.ts';
@@ -52,20 +54,18 @@ class SimulatedCluster implements RunnableCluster {
 
   async start(): Promise<void> {
     const { files } = this.#platform;
-    const { dataDir, store, httpsPort, nodes, encryptionConfigFile, imagesFile } = this.#options;
-    try {
-      await files.makeDir(dataDir, { mode: 0o700 });
-    } catch (error) {
-      throw new PreflightError(`cannot use the data directory ${dataDir}: ${(error as Error).message}`);
-    }
+    const { dataDir, store, httpsPort, nodes, encryptionConfigFile, imagesFile, runtimeConfig } = this.#options;
+    await makeDataDir({ files }, dataDir);
     const images = imagesFile === undefined ? [] : await this.#readImages(imagesFile);
     const pki = await this.#progress.phase('certificates', () => makePki(this.#platform, `${dataDir}/pki`, []));
     const cluster = await this.#progress.phase('API server and controllers', () =>
       Cluster.start({
         clock: 'real',
+        log: this.#platform.log,
         nodes: 0,
         images,
         pki,
+        runtimeConfig,
         store: async () =>
           (this.#store = await openStore(this.#platform, {
             choice: store,
@@ -75,12 +75,13 @@ class SimulatedCluster implements RunnableCluster {
       }),
     );
     this.#cluster = cluster;
-    this.#listening = await cluster.listen({ port: httpsPort }).catch((error: unknown) => {
-      throw (error as { code?: string }).code === 'EADDRINUSE'
+    const listening = await cluster.listen({ port: httpsPort }).catch((error: unknown) => {
+      throw hasErrorCode(error, 'EADDRINUSE')
         ? new PreflightError(`port ${httpsPort} is taken; choose another with --https-port`)
         : error;
     });
-    await files.writeFileAtomic(this.#kubeconfig, this.#listening.kubeconfig, { mode: 0o600 });
+    await files.writeFileAtomic(this.#kubeconfig, listening.kubeconfig, { mode: 0o600 });
+    this.#listening = listening;
     await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () =>
       cluster.nodes.addMany(Array.from({ length: nodes }, () => ({}))),
     );
@@ -90,7 +91,7 @@ class SimulatedCluster implements RunnableCluster {
     try {
       return parseImages(await this.#platform.files.readText(file));
     } catch (error) {
-      throw new PreflightError(`--images: ${file}: ${(error as Error).message}`);
+      throw new PreflightError(`--images: ${file}: ${errorMessage(error)}`);
     }
   }
 

@@ -9,7 +9,6 @@ import { UserError } from './usage-error.ts';
 
 type Raw = Omit<RawStoreOptions, 'store'> & { readonly dataDir: string; readonly store?: string };
 
-/** The command. */
 export function snapshotCommand(): Command {
   const snapshot = new Command('snapshot').description('save the state of a cluster to a file, or restore it');
   const options = (command: Command): Command =>
@@ -35,6 +34,8 @@ export function snapshotCommand(): Command {
 /** What is to be saved or restored; `own`: an etcd of the data directory's server. */
 async function storeOf(raw: Raw): Promise<{ readonly choice: StoreChoice; readonly own: boolean }> {
   if (raw.store !== undefined) return { choice: parseStore({ ...raw, store: raw.store }), own: false };
+  const { controlDirOf } = await import('../cluster/instance/control-place.ts');
+  controlDirOf(resolve(raw.dataDir)); // Throws for another user's, whose data directory cannot be read.
   const { ownEtcdChoice } = await import('../cluster/etcd/own-snapshots.ts');
   const choice = await withPlatform((platform) => ownEtcdChoice(platform, resolve(raw.dataDir)));
   return choice === undefined ? { choice: parseStore({ ...raw, store: 'sqlite' }), own: false } : { choice, own: true };

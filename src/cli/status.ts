@@ -1,14 +1,12 @@
 /** `keelson status`: one screen about a running cluster, or JSON. */
-import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
-import { requestControl } from '../cluster/instance/control-socket.ts';
-import { controlSocketName, instanceHash } from '../cluster/instance/instance.ts';
+import { requestControl } from '../cluster/instance/control-client.ts';
+import { supervisorOf } from '../cluster/instance/supervisor-record.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
-/** The command. */
 export function statusCommand(): Command {
   return new Command('status')
     .description('show what a running cluster is doing')
@@ -16,8 +14,9 @@ export function statusCommand(): Command {
     .addOption(new Option('--output <format>', 'text or json').choices(['text', 'json']).default('text'))
     .action(async (raw: { dataDir: string; output: string }) => {
       const dataDir = resolve(raw.dataDir);
-      const hash = instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex'));
-      const status = (await requestControl(controlSocketName(hash), 'status')) as ClusterStatus | undefined;
+      const status = (await requestControl(dataDir, 'status')) as ClusterStatus | undefined;
+      if (status === undefined && supervisorOf(dataDir) !== undefined)
+        throw new UserError(`keelson on ${dataDir} ended abnormally and will be started again; see ${dataDir}/crashes`);
       if (status === undefined)
         throw new UserError(`no cluster runs on ${dataDir} (keelson up --data-dir ${dataDir} starts it)`);
       process.stdout.write(raw.output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : statusScreen(status));
@@ -35,6 +34,7 @@ export function statusScreen(status: ClusterStatus): string {
     [status.role === 'agent' ? 'agent of' : 'server', status.server],
     ...(status.kubeconfig === undefined ? [] : [['kubeconfig', status.kubeconfig] as const]),
     ['components', status.components.map((c) => `${c.name} ${c.healthy ? 'ok' : `(${c.message})`}`).join(', ')],
+    ...restartsLine(status),
     ...(status.nodes ?? []).map(
       (n) =>
         [
@@ -50,6 +50,12 @@ export function statusScreen(status: ClusterStatus): string {
   return lines.map(([name, value]) => `${name.padEnd(11)} ${value}\n`).join('');
 }
 
+function restartsLine({ restarts }: ClusterStatus): (readonly [string, string])[] {
+  if (restarts === undefined) return [];
+  const { count, lastTime, lastEnd, report } = restarts;
+  return [['restarts', `${count}, the last ${lastTime} after ${lastEnd} (${report})`]];
+}
+
 function podsLine({ podsByPhase }: ClusterStatus): (readonly [string, string])[] {
   if (podsByPhase === undefined) return [];
   const phases = Object.entries(podsByPhase).map(([phase, count]) => `${count} ${phase}`);
@@ -58,8 +64,9 @@ function podsLine({ podsByPhase }: ClusterStatus): (readonly [string, string])[]
 
 function storeLine({ store }: ClusterStatus): (readonly [string, string])[] {
   if (store === undefined) return [];
-  const { kind, revision, keyCount, sizeBytes } = store;
-  return [['store', `${kind}, revision ${revision}, ${keyCount} keys, ${mib(sizeBytes)}`]];
+  const { kind, revision, keyCount, sizeBytes, problem } = store;
+  const failing = problem === undefined ? '' : `; the last write failed: ${problem}`;
+  return [['store', `${kind}, revision ${revision}, ${keyCount} keys, ${mib(sizeBytes)}${failing}`]];
 }
 
 function mib(bytes: number): string {

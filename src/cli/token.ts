@@ -21,7 +21,6 @@ interface RawCreateOptions extends RawOptions {
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** The command. */
 export function tokenCommand(): Command {
   const root = new Command('token').description('make, list and delete the tokens machines join with');
   const create = connected(new Command('create'))

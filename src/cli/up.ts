@@ -1,6 +1,8 @@
 /** `keelson up`: the whole cluster in one process, in the foreground or behind. */
 import { Command } from 'commander';
 import { parseNodes, parseServerOptions, simulatedDataDir, type RawServerOptions } from './cluster-options.ts';
+import { parseControllerManagerSettings } from './controller-manager-settings.ts';
+import { parseKubeletSettings } from './kubelet-settings.ts';
 import { UserError } from './usage-error.ts';
 import { checkPrivileges, runServer, withServerOptions } from './server-options.ts';
 
@@ -10,7 +12,6 @@ interface RawUpOptions extends RawServerOptions {
   readonly images?: string;
 }
 
-/** The command. */
 export function upCommand(): Command {
   const command = new Command('up').description('start a cluster: control plane, one node, service proxy and DNS');
   return withServerOptions(command)
@@ -23,15 +24,22 @@ export function upCommand(): Command {
         raw.simulate === true && command.getOptionValueSource('dataDir') === 'default'
           ? { ...raw, dataDir: simulatedDataDir() }
           : raw;
-      const options = parseServerOptions(settled);
+      const options = {
+        ...parseServerOptions(settled),
+        ...(await parseKubeletSettings(settled)),
+        ...(await parseControllerManagerSettings(settled)),
+      };
       const nodes = parseNodes(raw);
       if (nodes !== undefined && options.apiServer !== undefined)
         throw new UserError(
           '--simulate: flags of the API server (admission, authentication, audit …) need a real cluster',
           2,
         );
-      if (nodes !== undefined && options.schedulerConfigFile !== undefined)
-        throw new UserError('--simulate: --scheduler-config needs a real cluster', 2);
+      if (nodes !== undefined && options.controllerManager !== undefined)
+        throw new UserError('--simulate: --controller-manager-arg needs a real cluster', 2);
+      if (nodes !== undefined && options.kubelet !== undefined)
+        throw new UserError('--simulate: --kubelet-config and --kubelet-arg need a real node', 2);
+      if (nodes !== undefined) refuseOfRealMachines(command);
       if (nodes === undefined && raw.images !== undefined)
         throw new UserError('--images: only simulated containers do as they are told; add --simulate', 2);
       if (nodes === undefined) checkPrivileges('; --simulate gives a control plane with a simulated node to any user');
@@ -43,4 +51,32 @@ export function upCommand(): Command {
         );
       } else process.exitCode = await runServer(options, raw);
     });
+}
+
+/** Options of networks and machines: simulated clusters have neither. */
+const OF_REAL_MACHINES = [
+  'advertiseAddress',
+  'clusterCidr',
+  'clusterDomain',
+  'cni',
+  'containerRuntimeEndpoint',
+  'dns',
+  'dnsStubDomain',
+  'nodeIp',
+  'nodeName',
+  'nodeportAddresses',
+  'proxyMode',
+  'schedulerConfig',
+  'serviceCidr',
+  'tlsSan',
+];
+
+/** An option that nothing reads is refused rather than ignored. */
+function refuseOfRealMachines(command: Command): void {
+  const given = command.options.find(
+    (option) =>
+      OF_REAL_MACHINES.includes(option.attributeName()) &&
+      command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  if (given !== undefined) throw new UserError(`--simulate: ${given.long} needs a real cluster`, 2);
 }

@@ -14,7 +14,6 @@ interface RawWhyOptions {
   readonly nodes: string;
 }
 
-/** The command. */
 export function whyCommand(): Command {
   return new Command('why')
     .description('tell why a pod is where it is, or what each node lacks for it')

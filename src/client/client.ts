@@ -30,7 +30,6 @@ export interface ListOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Options of watch. */
 export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue'> {
   readonly allowWatchBookmarks?: boolean;
   readonly sendInitialEvents?: boolean;
@@ -43,7 +42,6 @@ export interface WatchEvent<T> {
   readonly object: T;
 }
 
-/** Options of writes. */
 export interface WriteOptions {
   readonly dryRun?: boolean;
   readonly fieldManager?: string;
@@ -52,7 +50,6 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Options of delete. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
@@ -88,7 +85,6 @@ export interface ResourceClient<T extends KubernetesObject> {
   createSubresource<S>(key: ObjectKey, subresource: string, body: object, options?: WriteOptions): Promise<S>;
 }
 
-/** The client. */
 export interface Client {
   resource<T extends KubernetesObject>(info: ResourceInfo<T>): ResourceClient<T>;
   /** Any request with raw path (and query): discovery, logs, version. Rejects on a status of 400 and above. */

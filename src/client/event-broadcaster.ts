@@ -5,24 +5,27 @@
  * Invariants: recording never throws and never waits; at most 1000 events wait, further ones are dropped and counted in
  * the log; connection failures are retried 12 times, refusals by the server are not.
  */
+import { onAbort } from '../base/abort.ts';
 import { Channel } from '../base/channel.ts';
 import { formatTime } from '../api/time.ts';
 import { Events } from '../api/gen/resources.ts';
 import { isReason, StatusError } from '../api/status-error.ts';
 import type { Event } from '../api/gen/core-v1.ts';
-import type { Clock } from '../platform/clock.ts';
+import { sleepUnlessAborted, type Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
 import type { Client } from './client.ts';
 import { type CorrelatedEvent, createEventCorrelator, type EventCorrelator } from './event-correlator.ts';
 import type { EventRecorder } from './event-recorder.ts';
+import { logRejectedEvent } from './event-rejection.ts';
+import { createEventStamps } from './event-stamps.ts';
 import { referenceOfTarget } from './object-reference.ts';
+import { background } from '../platform/unexpected.ts';
 
 const QUEUE_LENGTH = 1000;
 const MAX_TRIES = 12;
 const RETRY_MS = 10_000;
 
-/** What a broadcaster needs. */
 export interface EventBroadcasterDeps {
   /** Sends to the API; absent: to the log alone. */
   readonly client?: Client;
@@ -44,7 +47,7 @@ export function createEventBroadcaster(deps: EventBroadcasterDeps): EventBroadca
   const queue = new Channel<Event>(QUEUE_LENGTH);
   const correlator = createEventCorrelator(deps.clock);
   const log = deps.log.child('events');
-  const nextStamp = createStamps(deps.clock);
+  const nextStamp = createEventStamps(deps.clock);
   let dropped = 0;
 
   function record(event: Event): void {
@@ -84,19 +87,9 @@ export function createEventBroadcaster(deps: EventBroadcasterDeps): EventBroadca
     start(signal) {
       const { client } = deps;
       if (client === undefined) return;
-      signal.addEventListener('abort', () => queue.close(), { once: true });
-      void sendAll({ ...deps, client, log, correlator }, queue, signal);
+      onAbort(signal, () => queue.close());
+      background(log, 'sending events broke off', sendAll({ ...deps, client, log, correlator }, queue, signal));
     },
-  };
-}
-
-/** Hexadecimal nanoseconds, never the same twice. */
-function createStamps(clock: Clock): () => string {
-  let last = 0n;
-  return () => {
-    const now = BigInt(Math.round(clock.nowMs() * 1000)) * 1000n;
-    last = now > last ? now : last + 1n;
-    return last.toString(16);
   };
 }
 
@@ -135,12 +128,7 @@ async function sendWithRetries(sender: Sender, result: CorrelatedEvent, signal: 
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof StatusError) {
-        const namespaceGone =
-          isReason(error, 'Forbidden') &&
-          error.status.details?.causes?.some((c) => c.reason === 'NamespaceTerminating');
-        if (namespaceGone === true)
-          sender.log.debug('server rejected event', { event: result.event.metadata.name, err: error });
-        else sender.log.warn('server rejected event', { event: result.event.metadata.name, err: error });
+        logRejectedEvent(sender.log, result.event.metadata.name, error);
         return;
       }
       if (attempt >= MAX_TRIES) {
@@ -150,7 +138,7 @@ async function sendWithRetries(sender: Sender, result: CorrelatedEvent, signal: 
     }
     // The first delay is random, so that clients do not hammer a server that comes back.
     const delayMs = attempt === 1 ? RETRY_MS * sender.random.next() : RETRY_MS;
-    await sender.clock.sleep(delayMs, signal).catch(() => undefined);
+    await sleepUnlessAborted(sender.clock, delayMs, signal);
   }
 }
 

@@ -3,6 +3,8 @@
  * delete with finalizers, over one revision counter. It knows no defaults, validation or authorization; whatever needs
  * those is tested against the real server.
  */
+import { addInt64 } from '../api/int64.ts';
+import { onAbort } from '../base/abort.ts';
 import { alreadyExists, badRequest, conflict, expired, notFound, StatusError } from '../api/status-error.ts';
 import { allResources } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
@@ -115,7 +117,7 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
             },
           };
     const specChanged = !deepEqual((old as { spec?: unknown }).spec, (merged as { spec?: unknown }).spec);
-    if (specChanged) merged.metadata.generation = (old.metadata.generation ?? 1) + 1;
+    if (specChanged) merged.metadata.generation = addInt64(old.metadata.generation ?? 1, 1);
     if (
       deepEqual(
         { ...merged, metadata: { ...merged.metadata, resourceVersion: '' } },
@@ -177,7 +179,7 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
       watchers.delete(watcher);
       channel.close();
     };
-    signal.addEventListener('abort', stop, { once: true });
+    onAbort(signal, stop);
     return { kind: 'watch', status: 200, headers: {}, events: channel };
   }
   function answer(t: Target, request: ApiRequest, body: unknown): ApiResponse {

@@ -1,4 +1,5 @@
 /** A Net whose HTTP calls reach an API handler as bytes: what a network would carry, cut into awkward pieces. */
+import { onAbort } from '../base/abort.ts';
 import type { ApiHandler, ApiResponse } from '../api/transport.ts';
 import type { HttpAnswer, HttpCall, Net } from '../platform/net.ts';
 
@@ -14,8 +15,7 @@ export function createFakeNet(
       calls.push(call);
       const url = new URL(call.url);
       const stop = new AbortController();
-      const onAbort = (): void => stop.abort(call.signal?.reason);
-      call.signal?.addEventListener('abort', onAbort, { once: true });
+      onAbort(call.signal, () => stop.abort(call.signal?.reason));
       const bytes = await wholeBody(call.body);
       const response = await handler({
         method: call.method,

@@ -2,6 +2,7 @@
  * The client inside the server's own process: calls the API handler directly, passing objects instead of bytes, through
  * the same filters as everybody else. Authentication is replaced by the given principal; authorization is not skipped.
  */
+import { stringifyJson } from '../api/codec/json.ts';
 import { linkedController } from '../base/abort.ts';
 import { internalError } from '../api/status-error.ts';
 import type { ApiBody, ApiHandler, ApiHeaders, ApiRequest, ApiResponse, Principal } from '../api/transport.ts';
@@ -129,7 +130,7 @@ async function toRawAnswer(
       return {
         status: response.status,
         headers: plainHeaders(response.headers),
-        body: Buffer.from(JSON.stringify(response.object), 'utf8'),
+        body: Buffer.from(stringifyJson(response.object), 'utf8'),
       };
     case 'bytes':
       return { status: response.status, headers: plainHeaders(response.headers), body: oneChunk(response.chunks) };

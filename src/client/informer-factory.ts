@@ -7,6 +7,7 @@ import type { Random } from '../platform/random.ts';
 import type { Client } from './client.ts';
 import type { Informer, InformerFactory, InformerOptions } from './informer.ts';
 import { createSharedInformer, type SharedInformer } from './shared-informer.ts';
+import { background } from '../platform/unexpected.ts';
 
 /** What the factory's informers are made from. */
 export interface InformerFactoryDeps {
@@ -44,7 +45,7 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
       for (const [key, informer] of informers) {
         if (started.has(key)) continue;
         started.add(key);
-        void informer.run(signal);
+        background(log, 'an informer broke off', informer.run(signal));
       }
     },
     async waitForSync(signal) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { onAbort } from '../base/abort.ts';
 import { Leases } from '../api/gen/resources.ts';
 import { serviceUnavailable } from '../api/status-error.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
@@ -33,14 +34,10 @@ function setUp() {
         lead: (signal) => {
           leading.push(identity);
           return new Promise((resolve) =>
-            signal.addEventListener(
-              'abort',
-              () => {
-                leading.splice(leading.indexOf(identity), 1);
-                resolve();
-              },
-              { once: true },
-            ),
+            onAbort(signal, () => {
+              leading.splice(leading.indexOf(identity), 1);
+              resolve();
+            }),
           );
         },
       },

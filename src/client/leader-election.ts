@@ -7,10 +7,10 @@
 import { formatMicroTime } from '../api/time.ts';
 import { isReason } from '../api/status-error.ts';
 import { Leases } from '../api/gen/resources.ts';
-import { linkedController } from '../base/abort.ts';
+import { linkedController, onAbort } from '../base/abort.ts';
 import { deepEqual } from '../base/equal.ts';
 import type { Lease, LeaseSpec } from '../api/gen/coordination-v1.ts';
-import type { Clock } from '../platform/clock.ts';
+import { sleepUnlessAborted, type Clock } from '../platform/clock.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
@@ -19,7 +19,6 @@ import { retryOnConflict } from './retry-on-conflict.ts';
 
 const JITTER = 1.2;
 
-/** What an elector needs. */
 export interface LeaderElectorDeps {
   readonly client: Client;
   readonly clock: Clock;
@@ -68,7 +67,7 @@ export async function runLeaderElection(
   leads(0);
   const retryPeriodMs = config.retryPeriodMs ?? 2000;
   while (!(await elector.tryAcquireOrRenew(signal))) {
-    await deps.clock.sleep(retryPeriodMs * (1 + JITTER * deps.random.next()), signal).catch(() => undefined);
+    await sleepUnlessAborted(deps.clock, retryPeriodMs * (1 + JITTER * deps.random.next()), signal);
     if (signal.aborted) return;
   }
   deps.log.info('successfully acquired lease', { lease: `${config.namespace}/${config.name}` });
@@ -96,7 +95,7 @@ async function renewUntilLost(
   const retryPeriodMs = config.retryPeriodMs ?? 2000;
   let renewedMs = deps.clock.monotonicMs();
   while (!signal.aborted) {
-    await deps.clock.sleep(retryPeriodMs, signal).catch(() => undefined);
+    await sleepUnlessAborted(deps.clock, retryPeriodMs, signal);
     if (signal.aborted) return;
     const attempt = linkedController(signal);
     // A call that hangs must not outlive the deadline.
@@ -115,7 +114,7 @@ async function renewUntilLost(
 }
 
 function abortedAsFalse(signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(false), { once: true }));
+  return new Promise((resolve) => onAbort(signal, () => resolve(false)));
 }
 
 interface Elector {

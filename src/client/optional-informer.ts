@@ -47,7 +47,7 @@ export function createOptionalInformer<T extends KubernetesObject>(
   return {
     get: (name) => informer?.get({ name }),
     list: () => informer?.list() ?? [],
-    addHandler: (handler) => void handlers.push(handler),
+    addHandler: (handler) => handlers.push(handler),
     async start(signal) {
       if (!(await isServed(deps, info, signal))) return false;
       informer = deps.informers.informer(info, options);

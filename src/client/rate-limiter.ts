@@ -82,14 +82,14 @@ export function createExponentialRateLimiter<K>(baseMs: number, maxMs: number): 
       failures.set(key, count + 1);
       return Math.min(baseMs * 2 ** count, maxMs);
     },
-    forget: (key) => void failures.delete(key),
+    forget: (key) => failures.delete(key),
     numRequeues: (key) => failures.get(key) ?? 0,
   };
 }
 
 /** Upstream's default for controllers: 5 ms … 1000 s per key, and 10 per second (burst 100) over all keys. */
-export function createControllerRateLimiter<K>(clock: Clock): RateLimiter<K> {
-  const perKey = createExponentialRateLimiter<K>(5, 1_000_000);
+export function createControllerRateLimiter<K>(clock: Clock, maxMs = 1_000_000): RateLimiter<K> {
+  const perKey = createExponentialRateLimiter<K>(5, maxMs);
   const overall = createTokenBucket(clock, { perSecond: 10, burst: 100 });
   return {
     whenMs: (key) => Math.max(perKey.whenMs(key), overall.reserveMs()),

@@ -10,7 +10,8 @@ import { isReason, StatusError } from '../api/status-error.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { Status } from '../api/gen/meta-v1.ts';
 import { apiVersionOf, groupResourceOf } from '../api/resource-info.ts';
-import type { Clock } from '../platform/clock.ts';
+import { errorMessage } from '../base/errors.ts';
+import { sleepUnlessAborted, type Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
 import type { ListOptions, ResourceClient, WatchEvent } from './client.ts';
@@ -73,7 +74,7 @@ export async function runReflector<T extends KubernetesObject>(
     if (nowMs - lastFailureMs > BACKOFF_RESET_MS) backoff.reset();
     lastFailureMs = nowMs;
     const delayMs = backoff.nextMs();
-    await deps.clock.sleep(absent ? Math.min(delayMs, ABSENCE_MS) : delayMs, signal).catch(() => undefined);
+    await sleepUnlessAborted(deps.clock, absent ? Math.min(delayMs, ABSENCE_MS) : delayMs, signal);
   }
 }
 
@@ -86,7 +87,7 @@ function isAbsence(error: unknown): boolean {
 class WatchEnded extends Error {
   readonly revision: string;
   constructor(revision: string, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(errorMessage(cause), { cause });
     this.name = 'WatchEnded';
     this.revision = revision;
   }

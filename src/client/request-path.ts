@@ -51,7 +51,6 @@ export function listQuery(options: ListOptions): string {
   });
 }
 
-/** Query of watch. */
 export function watchQuery(options: WatchOptions): string {
   return encodeQuery({
     watch: true,

@@ -2,6 +2,8 @@
  * The client over HTTPS: JSON both ways, watch streams decoded line by line, bearer tokens or client certificates.
  * Upstream: client-go rest. Differs on purpose: no client-side rate limit; the server's fairness decides.
  */
+import { stringifyJson } from '../api/codec/json.ts';
+import { headerValueOf } from '../base/header-text.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpAnswer, HttpCall, Net, TlsOptions } from '../platform/net.ts';
 import type { Client, WatchEvent } from './client.ts';
@@ -53,7 +55,7 @@ function createRestTransport(deps: RestClientDeps): ClientTransport {
 
   async function toCall(request: TransportRequest): Promise<HttpCall> {
     const bytes = request.body instanceof Uint8Array ? request.body : undefined;
-    const body = bytes ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
+    const body = bytes ?? (request.body === undefined ? undefined : stringifyJson(request.body));
     const headers = {
       'user-agent': deps.userAgent,
       accept: 'application/json',
@@ -117,10 +119,10 @@ async function authHeaders(deps: RestClientDeps): Promise<Record<string, string>
     headers['authorization'] = `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
   }
   if (deps.impersonate !== undefined) {
-    headers['impersonate-user'] = deps.impersonate.user;
+    headers['impersonate-user'] = headerValueOf(deps.impersonate.user);
     const groups = deps.impersonate.groups ?? [];
     if (groups.length > 1) throw new Error('impersonating several groups is not supported by this client');
-    if (groups[0] !== undefined) headers['impersonate-group'] = groups[0];
+    if (groups[0] !== undefined) headers['impersonate-group'] = headerValueOf(groups[0]);
   }
   return headers;
 }

@@ -86,7 +86,7 @@ class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>
   addHandler(handler: InformerHandler<T>): () => void {
     this.#handlers.add(handler);
     for (const object of this.#store.list()) this.#call(handler, () => handler.onAdd?.(object, true));
-    return () => void this.#handlers.delete(handler);
+    return () => this.#handlers.delete(handler);
   }
 
   async waitForRevision(resourceVersion: string, signal?: AbortSignal): Promise<void> {
@@ -170,7 +170,7 @@ class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>
     try {
       notify(handler);
     } catch (error) {
-      this.#deps.log.error('an informer handler threw', { resource: groupResourceOf(this.info), err: error });
+      this.#deps.log.unexpected('an informer handler threw', error, { resource: groupResourceOf(this.info) });
     }
   }
 }

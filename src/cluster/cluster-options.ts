@@ -1,9 +1,10 @@
 /** What a user decides about a cluster, checked. Ranges left out are chosen to fit the machine. */
 import type { ApiServerOptions } from '../apiserver/options/api-server-options.ts';
+import type { ControllerSettings } from '../controllers/controller.ts';
 import type { JoinToken } from './join/join-token.ts';
 import type { StoreChoice } from './store/store-options.ts';
+import type { KubeletSettings } from './node/instance-kubelet.ts';
 
-/** The options of one cluster. */
 export interface ClusterOptions {
   readonly dataDir: string;
   readonly httpsPort: number;
@@ -14,11 +15,13 @@ export interface ClusterOptions {
   readonly encryptionConfigFile?: string;
   /** A KubeSchedulerConfiguration for the cluster's scheduler. */
   readonly schedulerConfigFile?: string;
+  readonly controllerManager?: ControllerSettings;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
   readonly clusterDomain: string;
   readonly nodeName: string;
   readonly containerRuntimeEndpoint?: string;
+  readonly kubelet?: KubeletSettings;
   /** As `--runtime-config`. */
   readonly runtimeConfig: string;
   /** What the API server admits, believes, allows and records. Default: as upstream. */

@@ -8,6 +8,16 @@ export interface ComponentStatus {
   readonly message: string;
 }
 
+/** How often an instance was started again, since the user started it. */
+export interface RestartStatus {
+  readonly count: number;
+  readonly lastTime: string;
+  /** How the run before this one ended: `signal SIGKILL`. */
+  readonly lastEnd: string;
+  /** The crash report's file. */
+  readonly report: string;
+}
+
 /** The whole picture of one instance. */
 export interface ClusterStatus {
   readonly phase: 'starting' | 'running';
@@ -27,6 +37,8 @@ export interface ClusterStatus {
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   readonly components: readonly ComponentStatus[];
+  /** Absent: never. */
+  readonly restarts?: RestartStatus;
   readonly nodes?: readonly {
     readonly name: string;
     readonly ready: boolean;

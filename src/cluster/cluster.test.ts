@@ -50,7 +50,7 @@ for (const [name, given, says] of [
       cniBinDirs: [],
       kubeletPort: { port: 10_250, release: () => Promise.resolve() },
       ownEtcd: false,
-      progress: createProgress(platform.clock),
+      progress: createProgress(platform),
     });
     await assert.rejects(cluster.start(), { message: says });
     await cluster.stop();

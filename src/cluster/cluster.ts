@@ -28,7 +28,6 @@ export interface ClusterConfig {
   readonly progress: Progress;
 }
 
-/** A cluster. */
 export interface Cluster {
   /** Resolves when the node is Ready; without a node when the control plane runs. */
   start(): Promise<void>;
@@ -39,6 +38,10 @@ export interface Cluster {
   status(): Promise<ClusterStatus>;
   /** Copies the store to this file while work goes on. */
   backup(file: string): Promise<void>;
+  /** Records a warning event of this machine's node, where it has one. */
+  announce(reason: 'KeelsonRestarted', message: string): void;
+  /** Verbs and paths of the requests that are being served. */
+  underWay(): readonly string[];
   /** For a quiet time: gives back what it holds to be quick. */
   releaseMemory(): void;
 }
@@ -84,6 +87,7 @@ class RunningCluster implements Cluster {
       this.#node = createLocalNode(platform, {
         ...node,
         ...(containerRuntimeEndpoint && { containerRuntimeEndpoint }),
+        ...(options.kubelet && { kubelet: options.kubelet }),
       });
   }
 
@@ -101,7 +105,7 @@ class RunningCluster implements Cluster {
     const read = await this.#server.readFiles();
     await makeInstanceDirectories(this.#platform.files, instance);
     // containerd takes as long to start as the control plane, and the network's programs wait for nobody: all at once.
-    this.#node?.prepare(signal);
+    await this.#node?.prepare(signal);
     if (this.#node === undefined) await kubeletPort.release();
     const { controlPlane, pki } = await this.#server.start(read, signal);
     await this.#node?.join(createLocalConnection(this.#platform, { controlPlane, pki, instance }), signal);
@@ -117,6 +121,14 @@ class RunningCluster implements Cluster {
 
   async backup(file: string): Promise<void> {
     await this.#server.backup(file);
+  }
+
+  announce(reason: 'KeelsonRestarted', message: string): void {
+    this.#node?.announce(reason, message);
+  }
+
+  underWay(): readonly string[] {
+    return this.#server.underWay();
   }
 
   releaseMemory(): void {

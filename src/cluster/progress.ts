@@ -1,6 +1,7 @@
 /** Steps of a start-up with their durations, for whoever follows: the terminal, `--detach`, the log. */
-import type { Clock } from '../platform/clock.ts';
-import type { ProgressLine } from './instance/control-socket.ts';
+import type { Platform } from '../platform/platform.ts';
+import { callEach } from '../platform/unexpected.ts';
+import type { ProgressLine } from './instance/control-protocol.ts';
 
 /** Records steps and tells followers, also late ones, all of them. */
 export interface Progress {
@@ -12,14 +13,14 @@ export interface Progress {
 }
 
 /** Starts counting now. */
-export function createProgress(clock: Clock): Progress {
+export function createProgress({ clock, log }: Pick<Platform, 'clock' | 'log'>): Progress {
   const startedMs = clock.monotonicMs();
   const lines: ProgressLine[] = [];
   const listeners = new Set<(line: ProgressLine) => void>();
   const add = (line: Omit<ProgressLine, 'elapsedMs'>): void => {
     const full = { ...line, elapsedMs: clock.monotonicMs() - startedMs };
     lines.push(full);
-    for (const listener of listeners) listener(full);
+    callEach({ log, what: 'a follower of the start threw' }, listeners, full);
   };
   return {
     async phase(name, work) {

@@ -2,11 +2,12 @@
  * `keelson down`: ends everything of one instance and leaves the machine as it was. Each step is tried whatever became of
  * the others; what could not be done is returned as lines for the user. Only what bears the instance's names is touched.
  */
+import { errorMessage } from '../base/errors.ts';
 import { createCgroups, detectCgroupVersion } from '../platform/node/cgroups.ts';
 import type { Files } from '../platform/files.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createInstanceContainerd } from './node/containerd.ts';
-import { requestControl } from './instance/control-socket.ts';
+import { endInstance } from './instance/end-instance.ts';
 import { readInstanceFile, type InstanceFile } from './instance/instance-file.ts';
 import { endEtcd } from './etcd/etcd-process.ts';
 import { etcdDir, removeEtcdMember } from './etcd/own-etcd.ts';
@@ -30,12 +31,18 @@ const BEFORE_START: Readonly<Record<string, readonly string[]>> = {
   pki: ['ca.crt'],
   etcd: ['data'],
   'etcd.json': [],
+  'keelson.lock': [],
+  'keelson.lock-journal': [],
+  control: [],
+  crashes: [],
 };
 
 /** The store with its log and its copies, which may be there without any of the others. */
 const STORE = /^state\.db($|[-.])/;
-
-const STOP_TIMEOUT_MS = 60_000;
+/** A file of ours that a kill kept from getting its name. */
+const PARTIAL = /^\.(admin\.kubeconfig|instance\.json|etcd\.json)\.tmp-[\d-]+$/;
+/** Likewise, in a folder of ours. */
+const PARTIAL_IN_FOLDER = /^\..+\.tmp-[\d-]+$/;
 
 /** Takes down; resolves to the problems met. Nothing there is no problem. */
 export async function takeDown(platform: Platform, options: TakeDownOptions): Promise<readonly string[]> {
@@ -49,10 +56,13 @@ export async function takeDown(platform: Platform, options: TakeDownOptions): Pr
     try {
       problems.push(...((await work()) ?? []));
     } catch (error) {
-      problems.push(`${what}: ${(error as Error).message}`);
+      problems.push(`${what}: ${errorMessage(error)}`);
     }
   };
   if (options.deleteData) await step('etcd', () => leaveEtcd(platform, options.dataDir));
+  await step('stop', async () => {
+    await endInstance(platform, options.dataDir);
+  });
   if (file !== undefined) await takeDownInstance(platform, instanceOf(platform, file, options.dataDir), { file, step });
   if (options.deleteData && problems.length === 0) await step('data', () => files.remove(options.dataDir));
   return problems;
@@ -63,12 +73,18 @@ async function isDataDir(files: Files, dataDir: string): Promise<boolean> {
   const names = await files.readDir(dataDir);
   if (names.some((name) => STARTED.includes(name))) return true;
   const ours = async (name: string): Promise<boolean> => {
-    if (STORE.test(name)) return true;
+    if (STORE.test(name) || PARTIAL.test(name)) return true;
     if (!Object.hasOwn(BEFORE_START, name)) return false;
     const found = await Promise.all(BEFORE_START[name]!.map((mark) => files.exists(`${dataDir}/${name}/${mark}`)));
-    return !found.includes(false);
+    return !found.includes(false) || (await isUnfinishedFolder(files, `${dataDir}/${name}`));
   };
   return !(await Promise.all(names.map(ours))).includes(false);
+}
+
+/** A kill came before the first file of the folder had its name. */
+async function isUnfinishedFolder(files: Files, folder: string): Promise<boolean> {
+  const isFolder = (await files.lstat(folder)).kind === 'directory';
+  return isFolder && (await files.readDir(folder)).every((name) => PARTIAL_IN_FOLDER.test(name));
 }
 
 function instanceOf(platform: Platform, file: InstanceFile, dataDir: string): Instance {
@@ -87,7 +103,7 @@ async function leaveEtcd(platform: Platform, dataDir: string): Promise<void> {
     await removeEtcdMember(platform, { dataDir, pkiDir: `${dataDir}/pki` }, file.name);
   } catch (error) {
     throw new Error(
-      `this server cannot leave its cluster (${(error as Error).message}); run keelson server remove ${file.name} on another server first, or keelson down without --delete-data`,
+      `this server cannot leave its cluster (${errorMessage(error)}); run keelson server remove ${file.name} on another server first, or keelson down without --delete-data`,
       { cause: error },
     );
   }
@@ -101,7 +117,6 @@ async function takeDownInstance(
   { file, step }: { file: InstanceFile; step: Step },
 ): Promise<void> {
   const { files } = platform;
-  await step('stop', () => stopKeelson(platform, instance));
   await step('etcd', () => endEtcd(platform, etcdDir(instance.dataDir)));
   await step('services', () => removeNodeServices(platform, instance));
   if (file.containerRuntimeEndpoint === undefined && (await files.exists(instance.containerd.config))) {
@@ -112,17 +127,6 @@ async function takeDownInstance(
   await step('cgroups', () => removeCgroups(platform, instance));
   await step('pods', () => files.remove(`${instance.kubeletRoot}/pods`));
   await step('run directory', () => files.remove(instance.runDir));
-}
-
-/** Asks the running process to stop and waits for its end. */
-async function stopKeelson({ clock }: Platform, instance: Instance): Promise<void> {
-  const answer = (await requestControl(instance.controlSocket, 'stop')) as { pid?: number } | undefined;
-  if (answer === undefined) return;
-  const deadlineMs = clock.monotonicMs() + STOP_TIMEOUT_MS;
-  while ((await requestControl(instance.controlSocket, 'pid')) !== undefined) {
-    if (clock.monotonicMs() > deadlineMs) throw new Error(`keelson (pid ${answer.pid}) does not stop`);
-    await clock.sleep(50);
-  }
 }
 
 /** Unmounts what is mounted below these directories, the deepest first. */

@@ -5,7 +5,6 @@
 import type { Device, DeviceTaint, ResourceSlice } from '../api/gen/resource-v1.ts';
 import type { DeviceTaintRule } from '../api/gen/resource-v1beta2.ts';
 
-/** A device by its names. */
 export interface DeviceName {
   readonly driver: string;
   readonly pool: string;

@@ -4,13 +4,12 @@ import type { Node, NodeCondition, Taint } from '../api/gen/core-v1.ts';
 const REGION = 'topology.kubernetes.io/region';
 const ZONE = 'topology.kubernetes.io/zone';
 
-/** The condition of this type. */
-export function nodeCondition(node: Node, type: string): NodeCondition | undefined {
-  return node.status?.conditions?.find((condition) => condition.type === type);
+export function nodeCondition(node: Node | undefined, type: string): NodeCondition | undefined {
+  return node?.status?.conditions?.find((condition) => condition.type === type);
 }
 
 /** Whether the Ready condition is True. */
-export function isNodeReady(node: Node): boolean {
+export function isNodeReady(node: Node | undefined): boolean {
   return nodeCondition(node, 'Ready')?.status === 'True';
 }
 

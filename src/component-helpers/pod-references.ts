@@ -7,7 +7,9 @@ import type { PersistentVolume, Pod, PodSpec, SecretReference } from '../api/gen
 /** Names of the secrets a pod refers to. */
 export function secretNames(pod: Pod): ReadonlySet<string> {
   const names = new Set<string>();
-  const add = (name: string | undefined): void => void (name !== undefined && name !== '' && names.add(name));
+  const add = (name: string | undefined): void => {
+    if (name !== undefined && name !== '') names.add(name);
+  };
   for (const reference of pod.spec?.imagePullSecrets ?? []) add(reference.name);
   for (const volume of pod.spec?.volumes ?? []) {
     add(volume.secret?.secretName);
@@ -35,7 +37,9 @@ export function secretNames(pod: Pod): ReadonlySet<string> {
 /** Names of the config maps a pod refers to. */
 export function configMapNames(pod: Pod): ReadonlySet<string> {
   const names = new Set<string>();
-  const add = (name: string | undefined): void => void (name !== undefined && name !== '' && names.add(name));
+  const add = (name: string | undefined): void => {
+    if (name !== undefined && name !== '') names.add(name);
+  };
   for (const volume of pod.spec?.volumes ?? []) {
     add(volume.configMap?.name);
     for (const source of volume.projected?.sources ?? []) add(source.configMap?.name);

@@ -36,7 +36,6 @@ const rememberedOfSpecs = new WeakMap<PodSpec, PodRequests>();
 let lastPod: Pod | undefined;
 let lastFound: PodRequests | undefined;
 
-/** The requests of a pod. */
 export function podRequests(pod: Pod): PodRequests {
   if (pod === lastPod && lastFound !== undefined) return lastFound;
   let found = remembered.get(pod);

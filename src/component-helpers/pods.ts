@@ -1,8 +1,8 @@
 /** What a pod's status says. Upstream: api/v1/pod util, controller.FilterActivePods. */
+import { isPodPhaseTerminal } from '../api/pod-phase.ts';
 import { parseTime } from '../api/time.ts';
 import type { Pod, PodCondition } from '../api/gen/core-v1.ts';
 
-/** The condition of this type. */
 export function podCondition(pod: Pod, type: string): PodCondition | undefined {
   const conditions = pod.status?.conditions;
   // A loop: controllers ask this of thousands of pods at every step.
@@ -34,7 +34,7 @@ export function isPodAvailable(pod: Pod, minReadySeconds: number, nowMs: number)
 
 /** Succeeded or Failed: no container will run again. */
 export function isPodTerminal(pod: Pod): boolean {
-  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+  return isPodPhaseTerminal(pod.status?.phase);
 }
 
 /** Neither finished nor being deleted. */

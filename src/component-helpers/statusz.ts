@@ -18,7 +18,6 @@ export interface StatuszPage {
   readonly paths: readonly string[];
 }
 
-/** The answer. */
 export interface StatuszAnswer {
   readonly status: 200 | 406;
   readonly contentType: string;

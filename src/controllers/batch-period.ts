@@ -25,6 +25,6 @@ export function createBatchPeriods(): BatchPeriods {
       else sizes.set(key, pods);
     },
     ms: (key) => Math.min((sizes.get(key) ?? 0) * MS_PER_POD, MAX_MS),
-    forget: (key) => void sizes.delete(key),
+    forget: (key) => sizes.delete(key),
   };
 }

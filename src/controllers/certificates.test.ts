@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { webcrypto, X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { CertificateSigningRequests, ClusterRoleBindings } from '../api/gen/resources.ts';
+import { CertificateSigningRequests, ClusterRoleBindings, Nodes } from '../api/gen/resources.ts';
 import type { CertificateSigningRequest } from '../api/gen/certificates-v1.ts';
 import { createAuthority } from '../component-helpers/pki/certificates.ts';
 import { createSimCrypto } from '../platform/sim/crypto.ts';
@@ -171,4 +171,50 @@ describe('certificate requests', () => {
       await h.stop();
     });
   }
+
+  for (const [user, group, gone] of [
+    ['system:bootstrap:abcdef', 'system:bootstrappers', 'not Ready'],
+    ['system:bootstrap:abcdef', 'system:bootstrappers', 'deleted'],
+    ['system:node:a', 'system:nodes', undefined],
+  ] as const)
+    it(`gives the name of a node that is Ready to ${gone === undefined ? 'itself' : `others once it is ${gone}`}`, async () => {
+      const h = await start();
+      const rbac = 'rbac.authorization.k8s.io';
+      const all = 'system:certificates.k8s.io:certificatesigningrequests';
+      const bind = (name: string, role: string, to: string): Promise<unknown> =>
+        h.create(ClusterRoleBindings, {
+          metadata: { name },
+          roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: role },
+          subjects: [{ kind: 'Group', apiGroup: rbac, name: to }],
+        });
+      await bind('client', `${all}:nodeclient`, 'system:bootstrappers');
+      await bind('self', `${all}:selfnodeclient`, 'system:nodes');
+      await bind('ask', 'system:node-bootstrapper', group);
+      const ready = (status: string): object => ({ conditions: [{ type: 'Ready', status, reason: 'R', message: '' }] });
+      await h.create(Nodes, { metadata: { name: 'a' }, status: ready('True') });
+      await h.clock.advance(1000);
+      const body = {
+        metadata: { name: 'r' },
+        spec: {
+          request: await pem('system:node:a', 'system:nodes'),
+          signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+          usages: CLIENT_USAGES,
+        },
+      };
+      const headers = { 'impersonate-user': user, 'impersonate-group': group };
+      await h.clock.drive(
+        h.admin.raw({ method: 'POST', path: '/apis/certificates.k8s.io/v1/certificatesigningrequests', body, headers }),
+      );
+      await h.clock.advance(1000);
+      assert.equal((await get(h)).status?.certificate !== undefined, gone === undefined);
+      const nodes = h.admin.resource(Nodes);
+      if (gone === 'deleted') await h.clock.drive(nodes.delete({ name: 'a' }));
+      else
+        await h.clock.drive(
+          nodes.patch({ name: 'a' }, { type: 'merge', patch: { status: ready('Unknown') } }, { subresource: 'status' }),
+        );
+      await h.clock.advance(1000);
+      assert.notEqual((await get(h)).status?.certificate, undefined);
+      await h.stop();
+    });
 });

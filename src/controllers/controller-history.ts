@@ -2,11 +2,12 @@
  * Revisions of a workload's template, kept as ControllerRevisions: what DaemonSets and StatefulSets share. Upstream:
  * pkg/controller/history. Differs on purpose: revisions are compared as JSON values, not as bytes.
  */
+import { addInt64, type Int64 } from '../api/int64.ts';
 import { deepEqual } from '../base/equal.ts';
 import { fnv32, safeEncode } from '../base/fnv.ts';
 import { sortKeys, stableStringify } from '../base/stable-json.ts';
 import { ControllerRevisions } from '../api/gen/resources.ts';
-import { isReason } from '../api/status-error.ts';
+import { ignoreNotFound } from '../api/status-error.ts';
 import type { ControllerRevision } from '../api/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
@@ -38,7 +39,7 @@ export function sortRevisions(revisions: readonly ControllerRevision[]): Control
   const created = (revision: ControllerRevision): string => revision.metadata.creationTimestamp ?? '';
   const name = (revision: ControllerRevision): string => revision.metadata.name ?? '';
   return revisions.toSorted((a, b) => {
-    if (a.revision !== b.revision) return a.revision - b.revision;
+    if (a.revision !== b.revision) return a.revision < b.revision ? -1 : 1;
     if (created(a) !== created(b)) return created(a) < created(b) ? -1 : 1;
     return name(a) < name(b) ? -1 : 1;
   });
@@ -50,8 +51,9 @@ export function equalRevisions(a: ControllerRevision, b: ControllerRevision): bo
 }
 
 /** The number the next revision gets. */
-export function nextRevisionNumber(revisions: readonly ControllerRevision[]): number {
-  return revisions.reduce((most, revision) => Math.max(most, revision.revision), 0) + 1;
+export function nextRevisionNumber(revisions: readonly ControllerRevision[]): Int64 {
+  const most = revisions.reduce<Int64>((last, { revision }) => (revision > last ? revision : last), 0);
+  return addInt64(most, 1);
 }
 
 /** Hash of what a revision records, with the collision count mixed in; part of StatefulSets' revision names. */
@@ -69,7 +71,7 @@ export function revisionName(owner: string, hash: string): string {
 export async function renumber(
   client: Client,
   revision: ControllerRevision,
-  work: { readonly number: number; readonly signal: AbortSignal },
+  work: { readonly number: Int64; readonly signal: AbortSignal },
 ): Promise<ControllerRevision> {
   if (revision.revision === work.number) return revision;
   return await client
@@ -90,10 +92,6 @@ export async function truncateHistory(
   const dead = sortRevisions(history.revisions.filter((revision) => !history.live.has(revision.metadata.name ?? '')));
   for (const revision of dead.slice(0, Math.max(0, dead.length - history.limit))) {
     const { namespace = '', name = '' } = revision.metadata;
-    try {
-      await client.resource(ControllerRevisions).delete({ namespace, name }, { signal });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+    await client.resource(ControllerRevisions).delete({ namespace, name }, { signal }).catch(ignoreNotFound);
   }
 }

@@ -2,14 +2,18 @@
  * The common shape of controllers and the loop most of them are: informers put keys in a queue, workers sync one key at a
  * time, failures come back later. Upstream: the Run/worker/syncHandler pattern of pkg/controller.
  */
+import { onAbort } from '../base/abort.ts';
 import type { Secret, ServiceAccount } from '../api/gen/core-v1.ts';
 import { isReason } from '../api/status-error.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
+import { createControllerRateLimiter } from '../client/rate-limiter.ts';
 import { createWorkQueue, type WorkQueue } from '../client/workqueue.ts';
 import type { KeyPairPem } from '../component-helpers/pki/certificates.ts';
+import { sleepUnlessAborted } from '../platform/clock.ts';
 import type { BasePlatform } from '../platform/platform.ts';
+import { isProgramError } from '../platform/unexpected.ts';
 import type { CloudNodes } from './cloud-node-lifecycle/cloud-nodes.ts';
 
 /** A control loop. Constructing one adds its handlers to the shared informers and does nothing else. */
@@ -28,6 +32,10 @@ export interface ControllersConfig {
   readonly nodeCidrMaskSizeIpv6?: number;
   /** Ranges never given to nodes: the service ranges. */
   readonly serviceCidrs?: readonly string[];
+  /** What the names of services end with. Default `cluster.local`. */
+  readonly clusterDomain?: string;
+  /** What the API server's certificate says: no other server may have one that says the same. */
+  readonly apiServerNames?: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] };
   /** CA bundle published in every namespace as `kube-root-ca.crt`. */
   readonly rootCaPem?: string;
   /** The authority that signs certificate requests of the built-in signers. Absent: requests are not signed. */
@@ -41,6 +49,20 @@ export interface ControllersConfig {
   readonly terminatedPodGcThreshold?: number;
   /** Knows the machines behind the nodes. Absent: there is no cloud. */
   readonly cloudNodes?: CloudNodes;
+}
+
+/** What a user sets of the controllers of a cluster whose ranges and authority are settled. */
+export interface ControllerSettings extends Pick<
+  ControllersConfig,
+  | 'automaticTokenSecrets'
+  | 'nodeCidrMaskSizeIpv4'
+  | 'nodeCidrMaskSizeIpv6'
+  | 'nodeMonitorGracePeriodMs'
+  | 'nodeMonitorPeriodMs'
+  | 'terminatedPodGcThreshold'
+> {
+  /** Upstream's names of those to run; all when absent. */
+  readonly names?: readonly string[];
 }
 
 /** What every controller is made from. */
@@ -72,12 +94,14 @@ export interface KeyedLoopConfig {
   sync(key: string, signal: AbortSignal): Promise<void>;
   /** After this many failures in a row a key is dropped until something changes. Default: never. */
   readonly maxRetries?: number;
+  /** A failed key comes back after this time at the latest. Default: upstream's 1000 s. */
+  readonly maxRetryMs?: number;
 }
 
-/** Makes a keyed loop. */
 export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): KeyedLoop {
   const { clock, metrics } = deps.platform;
-  const queue = createWorkQueue<string>({ name: config.queueName ?? config.name, clock, metrics });
+  const rateLimiter = createControllerRateLimiter<string>(clock, config.maxRetryMs);
+  const queue = createWorkQueue<string>({ name: config.queueName ?? config.name, clock, metrics, rateLimiter });
   const log = deps.platform.log.child(config.name);
 
   async function work(signal: AbortSignal): Promise<void> {
@@ -101,7 +125,8 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
       log.error('dropping key out of the queue', { key, err: error });
       return queue.forget(key);
     }
-    if (isReason(error, 'Conflict')) log.debug('sync conflicted, again', { key, err: error });
+    if (isProgramError(error)) log.unexpected('sync failed, again later', error, { key, retries });
+    else if (isReason(error, 'Conflict')) log.debug('sync conflicted, again', { key, err: error });
     else log.warn('sync failed, again later', { key, retries, err: error });
     queue.addRateLimited(key);
   }
@@ -110,7 +135,7 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
     name: config.name,
     queue,
     async start(signal) {
-      signal.addEventListener('abort', () => queue.shutDown(), { once: true });
+      onAbort(signal, () => queue.shutDown());
       if (!(await areSynced(config.informers, signal))) return;
       await Promise.all(Array.from({ length: config.workers }, () => work(signal)));
     },
@@ -153,10 +178,12 @@ export async function runPeriodically(deps: ControllerDeps, task: PeriodicTask, 
       await task.round(signal);
     } catch (error) {
       if (signal.aborted) return;
-      deps.platform.log.child(task.name).warn('round failed', { err: error });
+      const log = deps.platform.log.child(task.name);
+      if (isProgramError(error)) log.unexpected('round failed', error);
+      else log.warn('round failed', { err: error });
     }
     if (task.rest !== undefined) await task.rest(signal);
-    else await deps.platform.clock.sleep(task.periodMs, signal).catch(() => undefined);
+    else await sleepUnlessAborted(deps.platform.clock, task.periodMs, signal);
   }
 }
 

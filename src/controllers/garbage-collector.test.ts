@@ -22,6 +22,7 @@ const owner = (info: ResourceInfo, object: KubernetesObject, block = true): Owne
 const object = (name: string, owners: OwnerReference[] = [], namespace = 'default'): KubernetesObject => ({
   metadata: { namespace, name, ...(owners.length === 0 ? {} : { ownerReferences: owners }) },
 });
+const missing: OwnerReference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'gone', uid: 'gone-uid' };
 const names = (h: Harness, info: ResourceInfo<KubernetesObject>) =>
   h.api
     .objects(info)
@@ -126,6 +127,45 @@ describe('garbage collector', () => {
     );
     await h.stop();
   });
+
+  // Whoever may create anything in the namespace writes such a reference: the uid is another's, name or kind are wrong.
+  const wrongClaims: readonly Partial<OwnerReference>[] = [
+    { kind: 'ConfigMap', apiVersion: 'v1' },
+    { name: 'nobody' },
+    { kind: 'ReplicaSet' },
+  ];
+  for (const wrong of wrongClaims) {
+    const claim = JSON.stringify(wrong);
+    it(`an owner is not absent for others since one object claims it as ${claim}`, async () => {
+      const h = start(seedTree);
+      const deployment = h.api.objects(D)[0]!;
+      const second = h.api.seed(C, object('second'));
+      h.api.seed(R, object('both', [owner(D, deployment), { ...owner(C, second), controller: false }]));
+      await h.clock.advance(1000);
+      h.api.seed(C, object('liar', [{ ...owner(D, deployment), ...wrong }, missing]));
+      await h.clock.advance(1000);
+      assert.deepEqual(names(h, C), ['second']);
+      await remove(h, '/api/v1/namespaces/default/configmaps/second', 'Background');
+      await h.clock.advance(5000);
+      assert.deepEqual(names(h, R), ['both', 'r']);
+      await h.stop();
+    });
+
+    it(`an owner seen after an object that claims it as ${claim} keeps its dependents`, async () => {
+      const h = start();
+      await h.clock.advance(1000);
+      const reference: OwnerReference = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'late', uid: 'late-uid' };
+      h.api.seed(C, object('liar', [{ ...reference, ...wrong }]));
+      h.api.seed(R, object('r', [reference]));
+      h.api.seed(D, { metadata: { ...object('late').metadata, uid: 'late-uid' } });
+      await h.clock.advance(60_000);
+      assert.deepEqual([names(h, C), names(h, R)], [[], ['r']]);
+      await remove(h, '/apis/apps/v1/namespaces/default/deployments/late', 'Background');
+      await h.clock.advance(5000);
+      assert.deepEqual(names(h, R), []);
+      await h.stop();
+    });
+  }
 
   it('never collects a cluster-scoped object for a namespaced owner', async () => {
     const h = start((api) => {

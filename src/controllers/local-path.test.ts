@@ -1,6 +1,7 @@
 /** Claims of class local-path against the real server, binder and protection, with a stand-in for nodes' kubelets. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { onAbort } from '../base/abort.ts';
 import { Nodes, PersistentVolumeClaims, PersistentVolumes, StorageClasses } from '../api/gen/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../api/gen/core-v1.ts';
 import type { KubeletConnector } from '../apiserver/registry/services.ts';
@@ -29,7 +30,8 @@ async function startWorld(): Promise<World> {
   const connector: Partial<KubeletConnector> = {
     async proxyNode(node, _target, { request }) {
       asked.push(`${node.metadata.name} ${request.method} ${request.path.split('/proxy')[1]}`);
-      if (world.answer === 0) return await new Promise((_, reject) => request.signal.addEventListener('abort', reject));
+      if (world.answer === 0)
+        return await new Promise((_, reject) => onAbort(request.signal, () => reject(request.signal.reason)));
       return { kind: 'bytes', status: world.answer, headers: {}, chunks: [Buffer.from('answer')] };
     },
   };

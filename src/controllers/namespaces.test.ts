@@ -45,6 +45,22 @@ describe('namespace', () => {
     await h.stop();
   });
 
+  it('whose deletion failed for hours is tried again within a minute', async () => {
+    const h = startHarness([createNamespaceController]);
+    h.api.seed(ConfigMaps, { metadata: { namespace: 'team', name: 'c' } });
+    let fails = true;
+    h.api.intercept = ({ method }) => {
+      if (fails && method === 'DELETE') throw new Error('the server is away');
+    };
+    h.api.seed(Namespaces, terminating);
+    await h.clock.advance(3 * 3_600_000);
+    assert.notEqual(namespace(h), undefined);
+    fails = false;
+    await h.clock.advance(61_000);
+    assert.equal(namespace(h), undefined);
+    await h.stop();
+  });
+
   it('is let go at once when it is empty, and left alone while it lives', async () => {
     const h = startHarness([createNamespaceController]);
     h.api.seed(Namespaces, { metadata: { name: 'alive' }, spec: { finalizers: ['kubernetes'] } });

@@ -7,6 +7,7 @@ import type { Pod, PodTemplateSpec } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
+import { errorMessage } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import { newControllerReference } from '../component-helpers/owner-references.ts';
@@ -33,7 +34,7 @@ export function createPodControl(client: Client, recorder: EventRecorder): PodCo
           isReason(error, 'Forbidden') &&
           error.status.details?.causes?.some((c) => c.reason === 'NamespaceTerminating');
         if (!signal.aborted && terminating !== true)
-          recorder.event(owner, 'Warning', 'FailedCreate', `Error creating: ${messageOf(error)}`);
+          recorder.event(owner, 'Warning', 'FailedCreate', `Error creating: ${errorMessage(error)}`);
         throw error;
       }
     },
@@ -44,15 +45,11 @@ export function createPodControl(client: Client, recorder: EventRecorder): PodCo
         recorder.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
       } catch (error) {
         if (!signal.aborted && !isReason(error, 'NotFound'))
-          recorder.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${messageOf(error)}`);
+          recorder.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${errorMessage(error)}`);
         throw error;
       }
     },
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** A pod made from a template for an owner; named `<owner>-…` by the server. */

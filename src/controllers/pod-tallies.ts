@@ -78,6 +78,6 @@ export function createTallies<T extends Tally, R>(pods: Informer<Pod>, kind: Tal
       }
     },
     all: () => tallies.values(),
-    forget: (owner) => void tallies.delete(owner.metadata.uid ?? ''),
+    forget: (owner) => tallies.delete(owner.metadata.uid ?? ''),
   };
 }

@@ -97,7 +97,6 @@ const MANAGER = 'kube-controller-manager';
 
 type Principal = typeof ADMIN;
 
-/** A server. */
 interface HarnessServer {
   readonly clock: VirtualClock;
   readonly log: MemoryLog;

@@ -153,6 +153,6 @@ export function createTriggerTimes(): TriggerTimes {
       if (creationTimestamp !== undefined && isNew(creationTimestamp, before.created)) changed.push(creationTimestamp);
       return changed.sort()[0];
     },
-    forget: (key) => void seen.delete(key),
+    forget: (key) => seen.delete(key),
   };
 }

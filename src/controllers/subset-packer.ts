@@ -5,8 +5,9 @@ interface Member {
   readonly address: EndpointAddress;
   readonly ready: boolean;
 }
-interface Slot {
-  readonly port: EndpointPort | undefined;
+/** Ports that have their addresses in common. */
+export interface Slot {
+  readonly ports: readonly EndpointPort[];
   readonly members: Map<string, Member>;
 }
 
@@ -17,8 +18,17 @@ export class SubsetPacker {
   /** An address is there for a port (undefined: for none). Said both to be ready and not, it is not. */
   add(port: EndpointPort | undefined, address: EndpointAddress, ready: boolean): void {
     const key = JSON.stringify(port ?? null);
-    let slot = this.#slots.get(key);
-    if (slot === undefined) this.#slots.set(key, (slot = { port, members: new Map() }));
+    this.addTo(this.#slots.get(key) ?? this.slot(key, port === undefined ? [] : [port]), address, ready);
+  }
+
+  /** A slot for ports of which no other slot has one; no ports: for addresses without. */
+  slot(key: string, ports: readonly EndpointPort[]): Slot {
+    const slot = { ports, members: new Map<string, Member>() };
+    this.#slots.set(key, slot);
+    return slot;
+  }
+
+  addTo(slot: Slot, address: EndpointAddress, ready: boolean): void {
     const member = JSON.stringify([address.ip, address.targetRef?.uid]);
     if (slot.members.get(member)?.ready !== false) slot.members.set(member, { address, ready });
   }
@@ -43,7 +53,7 @@ function subsetOf(slots: readonly Slot[]): EndpointSubset {
     );
   const [addresses, notReadyAddresses] = [addressesOf(true), addressesOf(false)];
   const ports = sortedBy(
-    slots.map(({ port }) => port).filter((port) => port !== undefined),
+    slots.flatMap(({ ports: own }) => own),
     portText,
   );
   return {

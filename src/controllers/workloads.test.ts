@@ -1,3 +1,4 @@
+import { addInt64 } from '../api/int64.ts';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Deployments, Pods, ReplicaSets } from '../api/gen/resources.ts';
@@ -29,7 +30,7 @@ function web(replicas: number, image = 'v1', spec: Partial<NonNullable<Deploymen
 const change = (h: Harness, spec: Partial<NonNullable<Deployment['spec']>>) =>
   h.api.modify<Deployment>(Deployments, 'default/web', (old) => ({
     ...old,
-    metadata: { ...old.metadata, generation: (old.metadata.generation ?? 1) + 1 },
+    metadata: { ...old.metadata, generation: addInt64(old.metadata.generation ?? 1, 1) },
     spec: { ...old.spec, ...spec } as never,
   }));
 const template = (image: string) => ({

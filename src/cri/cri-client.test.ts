@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GrpcError } from '../grpc/grpc-error.ts';
-import { createFakeSockets, type FakeMethod } from '../grpc/socket-connector-fixture.ts';
+import { createFakeSockets, type FakeMethod } from '../grpc/grpc-connector-fixture.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createCriClient } from './cri-client.ts';
 import type { CriEvent } from './runtime-service.ts';
@@ -15,7 +15,7 @@ async function eventsOf(methods: Record<string, FakeMethod>): Promise<CriEvent[]
   const sockets = createFakeSockets(clock);
   sockets.serve(endpoint, methods);
   const events: CriEvent[] = [];
-  const client = createCriClient({ clock, connectSocket: sockets.connect }, { endpoint });
+  const client = createCriClient({ clock, connectGrpc: sockets.connect }, { endpoint });
   for await (const event of client.events(new AbortController().signal)) events.push(event);
   return events;
 }

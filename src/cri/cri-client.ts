@@ -9,12 +9,11 @@ import type { Clock } from '../platform/clock.ts';
 import { createSettledEvents } from './settled-events.ts';
 import { isCriCode } from './cri-error.ts';
 import type { GrpcCaller } from '../grpc/grpc-caller.ts';
-import type { SocketConnector } from '../grpc/socket-connector.ts';
+import type { GrpcConnector } from '../grpc/grpc-connector.ts';
 import { criTable } from './gen/cri-table.ts';
 import type { ContainerEventType, CriImageService, CriRuntimeService } from './gen/cri-types.ts';
 import type { CriEvent, CriRuntime } from './runtime-service.ts';
 
-/** Configuration of the client. */
 export interface CriClientConfig {
   /** `unix:///run/containerd/containerd.sock` or a bare path. */
   readonly endpoint: string;
@@ -28,7 +27,7 @@ export interface CriClientConfig {
 export interface CriClientDeps {
   readonly clock: Clock;
   /** How to reach the runtime. Default: gRPC over its socket, with containerd's namespace in each call. */
-  readonly connectSocket?: SocketConnector;
+  readonly connectGrpc?: GrpcConnector;
 }
 
 /** The client; `warm` loads gRPC ahead of the first call. */
@@ -63,14 +62,14 @@ function deadlineMs(method: string, request: object, baseMs: number): number | u
 }
 
 /** Makes a client. No I/O until the first call; a broken connection is made anew by the next call. */
-export function createCriClient({ clock, connectSocket }: CriClientDeps, config: CriClientConfig): CriClient {
+export function createCriClient({ clock, connectGrpc }: CriClientDeps, config: CriClientConfig): CriClient {
   const socketPath = socketPathOf(config.endpoint);
   const baseMs = config.requestTimeoutMs ?? defaultTimeoutMs;
   const headers = { 'containerd-namespace': config.containerdNamespace ?? 'k8s.io' };
   const tables = [criTable, eventsTable, tasksTable];
   let caller: Promise<GrpcCaller> | undefined;
   const connect = async (): Promise<GrpcCaller> => {
-    if (connectSocket !== undefined) return connectSocket(socketPath, tables);
+    if (connectGrpc !== undefined) return connectGrpc(socketPath, tables);
     const { createGrpcCaller } = await import('../grpc/grpc-caller.ts');
     return createGrpcCaller({ clock }, { target: { socketPath }, tables, headers });
   };
@@ -99,7 +98,9 @@ export function createCriClient({ clock, connectSocket }: CriClientDeps, config:
   return {
     runtime,
     images,
-    warm: async () => void (await load()),
+    warm: async () => {
+      await load();
+    },
     events: (signal) =>
       eventsOf({
         runtime,

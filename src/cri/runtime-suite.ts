@@ -9,7 +9,6 @@ import type { ContainerConfig, PodSandboxConfig } from './gen/cri-types.ts';
 import type { Init } from './call-options.ts';
 import type { CriEvent, CriRuntime } from './runtime-service.ts';
 
-/** A runtime under test. */
 export interface RuntimeUnderTest {
   readonly cri: CriRuntime;
   /** Where sandboxes may log. */

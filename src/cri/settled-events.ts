@@ -74,7 +74,9 @@ export function createSettledEvents({
             continue;
           }
           const settling = settle(event, signal)
-            .then(() => void channel.trySend(event))
+            .then(() => {
+              channel.trySend(event);
+            })
             .finally(() => pending.delete(settling));
           pending.add(settling);
         }
@@ -84,7 +86,10 @@ export function createSettledEvents({
       await Promise.all(pending);
       channel.close();
     };
-    void pump();
+    pump().catch((error: unknown) => {
+      failure = error;
+      channel.close();
+    });
     yield* channel;
     if (failure !== undefined) throw failure;
   };

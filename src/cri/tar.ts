@@ -1,4 +1,7 @@
-/** Writes ustar archives: just enough for image layers made in memory. Times and owners are zero, so the digest is stable. */
+/**
+ * Writes ustar archives: just enough for image layers made in memory. Times and owners are zero, so the digest is
+ * stable. By hand rather than by tar-stream: forty lines, synchronous, and the same bytes for the same files.
+ */
 
 /** One file of an archive. */
 export interface TarEntry {

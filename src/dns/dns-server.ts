@@ -5,7 +5,8 @@
  * The hot path is a map from a query's bytes (without its id) to the encoded response: a name asked often costs one look-up
  * and one copy. Encoded responses are valid while the zone is unchanged and as long as the answer says.
  */
-import { Lru } from '../base/lru.ts';
+import { ConnectionCount } from '../base/connection-count.ts';
+import { WeighedLru } from '../base/weighed-lru.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Datagrams, SocketAddress } from '../platform/datagrams.ts';
 import type { Log } from '../platform/log.ts';
@@ -13,9 +14,11 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Random } from '../platform/random.ts';
 import { createDnsMetrics, type DnsMetrics } from './dns-metrics.ts';
 import { parseQuery, type Query } from './query.ts';
+import { weightOf } from './answer-weight.ts';
 import { FAILED, type Answer, type Resolver, type ResourceRecord } from './resolver.ts';
 import { encodeError, encodeResponse } from './response.ts';
 import { serveStream } from './stream-connection.ts';
+import { background, isProgramError } from '../platform/unexpected.ts';
 
 /** What a server is made from. */
 export interface DnsServerDeps {
@@ -36,7 +39,6 @@ export interface DnsServerConfig {
   readonly listen: readonly SocketAddress[];
 }
 
-/** A DNS server. */
 export interface DnsServer {
   /** Opens all sockets; rejects with Node's code when one cannot be opened, and closes the others. */
   start(): Promise<void>;
@@ -58,6 +60,8 @@ interface Kept {
 }
 
 const KEPT_RESPONSES = 10_000;
+/** Of each transport, as `weightOf` estimates. */
+const KEPT_BYTES = 16 * 1024 * 1024;
 /** Longer queries carry what no two of them share. */
 const MAX_KEPT_QUERY = 512;
 const MAX_ORDERS = 8;
@@ -65,22 +69,26 @@ const MIN_UDP_SIZE = 512;
 /** Larger datagrams are cut into fragments that get lost: beyond this, TCP is better. */
 const MAX_UDP_SIZE = 4096;
 const MAX_MESSAGE = 65_535;
-const MAX_CONNECTIONS = 1000;
+const MAX_CONNECTIONS = { total: 1000, ofOneAddress: 100 };
 
-/** Makes a server. */
 export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): DnsServer {
   const { datagrams, clock, log } = deps.platform;
   const metrics = createDnsMetrics(deps.platform);
   const answer = createAnswering(deps, metrics);
   const open: { local: SocketAddress; close(): Promise<void> }[] = [];
-  let connections = 0;
+  const connections = new ConnectionCount(MAX_CONNECTIONS);
 
   async function openUdp(at: SocketAddress): Promise<SocketAddress> {
     const socket = await datagrams.openDatagrams(at, (data, from) => {
       const message = data instanceof Buffer ? data : Buffer.from(data);
       const result = answer(message, 'udp');
       if (result === undefined) return;
-      if (result instanceof Promise) void result.then((late) => socket.send(late, from));
+      if (result instanceof Promise)
+        background(
+          log,
+          'a query could not be answered',
+          result.then((late) => socket.send(late, from)),
+        );
       else socket.send(result, from);
     });
     open.push(socket);
@@ -88,11 +96,14 @@ export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): D
   }
   async function openTcp(at: SocketAddress): Promise<void> {
     open.push(
-      await datagrams.listenStreams(at, (connection) => {
-        if (connections >= MAX_CONNECTIONS) return connection.destroy();
-        connections++;
-        void serveStream({ clock, connection, answer: (message) => answer(message, 'tcp') }).finally(
-          () => connections--,
+      await datagrams.listenStreams(at, (connection, { address }) => {
+        if (!connections.enter(address)) return connection.destroy();
+        background(
+          log,
+          'a query could not be answered',
+          serveStream({ clock, connection, answer: (message) => answer(message, 'tcp') }).finally(() =>
+            connections.leave(address),
+          ),
         );
       }),
     );
@@ -129,7 +140,8 @@ type Answering = (message: Buffer, transport: Transport) => Buffer | Promise<Buf
 
 function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metrics: DnsMetrics): Answering {
   const { clock, log, random } = platform;
-  const kept = { udp: new Lru<string, Kept>(KEPT_RESPONSES), tcp: new Lru<string, Kept>(KEPT_RESPONSES) };
+  const keep = (): WeighedLru<string, Kept> => new WeighedLru(KEPT_RESPONSES, KEPT_BYTES);
+  const kept = { udp: keep(), tcp: keep() };
 
   function fromKept(key: string, message: Buffer, transport: Transport): Buffer | undefined {
     const entry = kept[transport].get(key);
@@ -158,8 +170,10 @@ function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metr
       orders: Array.from({ length: orders }, () => undefined),
       next: orders === 1 ? 0 : random.int(orders),
     };
-    if (answer.validUntilMs !== 0 && key.length <= MAX_KEPT_QUERY) kept[transport].set(key, entry);
-    return nextOrder(entry, transport);
+    const response = nextOrder(entry, transport);
+    if (answer.validUntilMs !== 0 && key.length <= MAX_KEPT_QUERY)
+      kept[transport].set(key, entry, 2 * key.length + orders * response.length + weightOf(answer));
+    return response;
   }
   return (message, transport) => {
     const key = message.toString('latin1', 2);
@@ -187,7 +201,9 @@ function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metr
   };
 
   function failed(query: Query, error: unknown, transport: Transport): Buffer {
-    log.error('a query could not be answered', { name: query.name, type: query.type, err: error });
+    const { name, type } = query;
+    if (isProgramError(error)) log.unexpected('a query could not be answered', error, { name, type });
+    else log.error('a query could not be answered', { name, type, err: error });
     metrics.answered(transport, query.type, FAILED.rcode);
     return encodeError(query, FAILED.rcode);
   }

@@ -13,7 +13,6 @@ import { createUpstreams } from './resolv-conf.ts';
 import { createResolver } from './resolver.ts';
 import { createZone } from './zone.ts';
 
-/** What DNS needs. */
 export interface DnsDeps {
   readonly client: Client;
   readonly platform: Pick<Platform, 'clock' | 'random' | 'log' | 'metrics' | 'files' | 'net' | 'datagrams'>;

@@ -10,7 +10,6 @@ import type { Random } from '../platform/random.ts';
 import type { Question } from './resolver.ts';
 import { frame, takeFrame } from './stream-connection.ts';
 
-/** What an exchange needs. */
 export interface ExchangeDeps {
   readonly datagrams: Datagrams;
   readonly net: Pick<Net, 'dial'>;
@@ -84,7 +83,7 @@ async function overUdp(
     return await promise;
   } finally {
     cancel();
-    void socket.close();
+    await socket.close();
   }
 }
 

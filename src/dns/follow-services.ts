@@ -35,7 +35,9 @@ export function followServices(informers: InformerFactory, zone: MutableZone): S
   });
   return {
     isReady: () => services.hasSynced() && slices.hasSynced(),
-    ready: async (signal) => void (await Promise.all([services.waitForSync(signal), slices.waitForSync(signal)])),
+    ready: async (signal) => {
+      await Promise.all([services.waitForSync(signal), slices.waitForSync(signal)]);
+    },
   };
 }
 

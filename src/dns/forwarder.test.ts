@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { nameserversOf } from './resolv-conf.ts';
-import { setUpDns, texts, type DnsFixture } from './dns-fixture.ts';
+import { encodeQuery, setUpDns, texts, type DnsFixture } from './dns-fixture.ts';
 
 const soa = (minimum: number, ttl = 300): object => ({
   type: 'SOA',
@@ -44,6 +44,25 @@ describe('forwarded names', () => {
     await fixture.platform.clock.advance(30_001);
     await fixture.ask('no.example.com', 'A');
     assert.equal(fixture.asked.length, 4);
+  });
+
+  it('with large answers are kept within a bound of bytes: the oldest are asked for again, small ones stay', async () => {
+    const text = Buffer.alloc(250, 0x61);
+    fixture.script = ({ questions }) => ({
+      answers: Array.from({ length: 100 }, () => ({ type: 'TXT', name: questions[0]!.name, ttl: 600, data: [text] })),
+    });
+    const ask = (index: number): Promise<unknown> =>
+      fixture.overTcp([encodeQuery(`n${index}.example.com`, 'TXT', { id: 1 })]);
+    // About 60 KB each: some 16 MB are kept.
+    for (let index = 0; index < 400; index++) await ask(index);
+    fixture.asked.length = 0;
+    for (const index of [399, 390, 0]) await ask(index);
+    assert.deepEqual(
+      fixture.asked
+        .filter((line) => line.startsWith('tcp') || line.startsWith('udp'))
+        .map((line) => line.split(' ')[2]),
+      ['n0.example.com'],
+    );
   });
 
   it('are asked again by TCP when the answer was cut', async () => {

@@ -4,10 +4,11 @@
  * cache plugins.
  */
 import type { Packet, Record as PacketRecord } from 'dns-packet';
-import { Lru } from '../base/lru.ts';
+import { WeighedLru } from '../base/weighed-lru.ts';
 import type { SocketAddress } from '../platform/datagrams.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import { weightOf } from './answer-weight.ts';
 import { exchange, type ExchangeDeps } from './exchange.ts';
 import type { Upstreams } from './resolv-conf.ts';
 import { FAILED, type Answer, type Forwarder, type Question, type ResourceRecord } from './resolver.ts';
@@ -36,6 +37,8 @@ const MIN_TRIES = 2;
 const MAX_TRIES = 4;
 const MAX_UNDER_WAY = 1_000;
 const CACHED_ANSWERS = 10_000;
+/** As `weightOf` estimates: outside servers choose how large answers are. */
+const CACHED_BYTES = 16 * 1024 * 1024;
 const MAX_POSITIVE_SECONDS = 3_600;
 const MAX_NEGATIVE_SECONDS = 30;
 /** Encoded responses are kept no longer, so that the TTLs in them count down. */
@@ -44,7 +47,7 @@ const KEEP_ENCODED_MS = 1_000;
 /** Makes a forwarder. Its `resolve` rejects only when too many questions are under way or no server answered. */
 export function createForwarder(deps: ForwarderDeps, stubDomains: readonly StubDomain[] = []): Forwarder {
   const { clock, log } = deps;
-  const cache = new Lru<string, Cached>(CACHED_ANSWERS);
+  const cache = new WeighedLru<string, Cached>(CACHED_ANSWERS, CACHED_BYTES);
   const underWay = new Map<string, Promise<Answer>>();
   const stubs = stubDomains.toSorted((a, b) => b.domain.length - a.domain.length);
   const hits = deps.metrics.counter({ name: 'coredns_cache_hits_total', help: 'The count of cache hits.' });
@@ -92,7 +95,8 @@ export function createForwarder(deps: ForwarderDeps, stubDomains: readonly StubD
     if (seconds <= 0) return { ...answer, validUntilMs: 0 };
     const storedMs = clock.monotonicMs();
     const cached = { answer, storedMs, untilMs: storedMs + seconds * 1000 };
-    cache.set(keyOf(question), cached);
+    const key = keyOf(question);
+    cache.set(key, cached, 2 * key.length + weightOf(answer));
     return aged(cached, storedMs);
   }
   return {

@@ -1,6 +1,7 @@
 /**
  * Reads queries off the wire, tolerantly but exactly: what is not a plain question is told apart here, so that the server
  * can answer it with the right code. Pure. Responses are read with dns-packet.
+ * By hand rather than by dns-packet: it throws for malformed questions, which need an answer with the right code.
  */
 import { typeName } from './record-types.ts';
 

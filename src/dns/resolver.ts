@@ -64,7 +64,6 @@ export const FAILED: Answer = {
   validUntilMs: 0,
 };
 
-/** Creates the resolver. */
 export function createResolver(deps: ResolverDeps): Resolver {
   const { zone, forwarder } = deps;
   return (question) => {

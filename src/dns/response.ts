@@ -1,6 +1,7 @@
 /**
  * Writes responses: owner names are compressed, the question is repeated with the client's letters (so that its check by
  * random case holds), and what does not fit a datagram is cut at a record with the truncation bit. Pure.
+ * Records are encoded by dns-packet; the message around them by hand, because dns-packet does not cut one at a record.
  */
 import * as dnsPacket from 'dns-packet';
 import type { Edns } from './query.ts';

@@ -1,6 +1,7 @@
 /** One TCP connection of a DNS client: messages with their length in front, several per connection, answered in order. */
 import type { Clock } from '../platform/clock.ts';
 import type { Duplex } from '../platform/streams.ts';
+import { isProgramError } from '../platform/unexpected.ts';
 
 /** What a connection needs. */
 export interface StreamConnection {
@@ -11,8 +12,10 @@ export interface StreamConnection {
 
 /** A client that is silent for so long is gone. */
 const IDLE_MS = 10_000;
+/** One question with its options is far smaller. */
+const MAX_QUERY = 4096;
 
-/** Serves until the client ends, is idle or breaks the protocol. Never rejects. */
+/** Serves until the client ends, is idle or breaks the protocol. Rejects with faults of the program alone. */
 export async function serveStream({ clock, connection, answer }: StreamConnection): Promise<void> {
   let cancelIdle = (): void => undefined;
   const armIdle = (): void => {
@@ -24,20 +27,25 @@ export async function serveStream({ clock, connection, answer }: StreamConnectio
   try {
     for await (const chunk of connection.incoming) {
       waiting = waiting.length === 0 ? Buffer.from(chunk) : Buffer.concat([waiting, chunk]);
+      if (tooLong(waiting)) return connection.destroy();
       for (let message = takeFrame(waiting); message !== undefined; message = takeFrame(waiting)) {
         waiting = waiting.subarray(2 + message.length);
+        if (tooLong(waiting)) return connection.destroy();
         armIdle();
         const response = await answer(message);
         if (response !== undefined) await connection.write(frame(response));
       }
     }
     await connection.end();
-  } catch {
-    connection.destroy(); // The client is gone: nobody is left to tell.
+  } catch (error) {
+    connection.destroy(); // The client is gone: nobody is left to answer.
+    if (isProgramError(error)) throw error;
   } finally {
     cancelIdle();
   }
 }
+
+const tooLong = (bytes: Buffer): boolean => bytes.length >= 2 && bytes.readUInt16BE(0) > MAX_QUERY;
 
 /** The first whole message. */
 export function takeFrame(bytes: Buffer): Buffer | undefined {

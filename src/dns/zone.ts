@@ -133,7 +133,10 @@ function createRecordIndex(domain: string): RecordIndex {
   };
   const add = (record: DnsRecord): void => {
     const list = byName.get(record.name);
-    if (list !== undefined) return void list.push(record);
+    if (list !== undefined) {
+      list.push(record);
+      return;
+    }
     byName.set(record.name, [record]);
     countParents(record.name, 1);
   };

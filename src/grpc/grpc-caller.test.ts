@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createNodeClock } from '../platform/node/clock.ts';
+import { hostilePeers } from './hostile-peers-fixture.ts';
 import { createGrpcCaller } from './grpc-caller.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
 
@@ -51,3 +52,33 @@ test('a connection closed by both ends at once ends no process', async (t) => {
   await closed.promise;
   await clock.yield();
 });
+
+for (const [what, behave] of Object.entries(hostilePeers))
+  test(`a peer that ${what} ends the call alone, within its deadline and limit`, async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'keelson-grpc-'));
+    t.after(() => rm(directory, { recursive: true }));
+    const socketPath = join(directory, 'socket');
+    const server = createServer();
+    const serving = new Set<ServerHttp2Session>();
+    server.on('session', (session) => void serving.add(session.on('error', () => undefined)));
+    let asked = 0;
+    server.on('stream', (stream) => {
+      stream.on('error', () => undefined);
+      if (asked++ === 0) return behave(stream);
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+      stream.end(Buffer.from([0, 0, 0, 0, 0]));
+    });
+    await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+    t.after(() => {
+      for (const session of serving) session.destroy();
+      server.close();
+    });
+    const limits = { target: { socketPath }, tables: [table], maxMessageBytes: 1024 * 1024 };
+    const caller = createGrpcCaller({ clock: createNodeClock() }, limits);
+    const method = { service: 'test.Service', method: 'Do' };
+    const timeoutMs = what === 'never answers' ? 100 : 100_000;
+    await assert.rejects(caller.unary(method, {}, { timeoutMs }), { name: 'GrpcError' });
+    assert.deepEqual(await caller.unary(method, {}, { timeoutMs: 100_000 }), {});
+    caller.disconnect();
+  });

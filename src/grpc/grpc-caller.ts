@@ -7,10 +7,12 @@
  * that never reached the server has `sent` false.
  */
 import { Http2SessionManager } from '@connectrpc/connect-node';
+import { onAbort } from '../base/abort.ts';
+import { errorMessage } from '../base/errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { GrpcCallOptions } from './call-options.ts';
 import { GrpcError } from './grpc-error.ts';
-import { createFrameReader, frame } from './grpc-frames.ts';
+import { createFrameReader, frame, HEADER_BYTES, tooLarge } from './grpc-frames.ts';
 import { brokenCall, callStatus, requestHeaders } from './grpc-headers.ts';
 import { createMessageCodec } from './message-codec.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
@@ -37,6 +39,8 @@ export interface GrpcCallerConfig {
   readonly tables: readonly ProtobufTable[];
   /** Sent with each call, e.g. containerd's namespace. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Larger answers end the call with ResourceExhausted. Default: no limit. */
+  readonly maxMessageBytes?: number;
 }
 
 /** A server: a unix socket, or a URL (`http://` without TLS) watched by pings while calls are open. */
@@ -83,8 +87,18 @@ function isAsyncIterable(value: object): value is AsyncIterable<object> {
 
 /** Opens nothing yet: the connection is made by the first call and again after it breaks. */
 export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: GrpcCallerConfig): GrpcCaller {
+  const { maxMessageBytes = Infinity } = config;
   const sessions = createSessions(config.target);
   const codec = createMessageCodec(config.tables);
+  /** What cannot be read is the peer's fault, not the program's. Go's words. */
+  const decode = (type: string, message: Uint8Array): object => {
+    try {
+      return codec.decode(type, message);
+    } catch (cause) {
+      const why = `grpc: failed to unmarshal the received message: ${errorMessage(cause)}`;
+      throw new GrpcError('Internal', why, { cause });
+    }
+  };
   const known = new Map<string, MethodTypes>();
   const typesOf = (method: GrpcMethod): MethodTypes => {
     const key = `${method.service}/${method.method}`;
@@ -116,23 +130,32 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
       const body = frame(codec.encode(input, request));
       const call = followCall(await open(path, options), { clock, ...options });
       const chunks: Uint8Array[] = [];
-      call.stream.on('data', (chunk: Uint8Array) => chunks.push(chunk)).end(body);
+      let received = 0;
+      call.stream
+        .on('data', (chunk: Uint8Array) => {
+          chunks.push(chunk);
+          received += chunk.length;
+          if (received > maxMessageBytes + HEADER_BYTES) call.end(tooLarge(received, maxMessageBytes));
+        })
+        .end(body);
       await call.done;
       const messages = createFrameReader().read(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
       if (messages.length !== 1) throw new GrpcError('Internal', `${messages.length} answers to ${path}`);
-      return codec.decode(output, messages[0]!);
+      return decode(output, messages[0]!);
     },
     async *stream(method, requests, options) {
       const { path, input, output } = typesOf(method);
       const call = followCall(await open(path, options), { clock, ...options });
       call.done.catch(() => undefined); // Awaited when the answers have ended.
       try {
-        void send(call.stream, requests, (request) => frame(codec.encode(input, request)));
-        const reader = createFrameReader();
+        send(call.stream, requests, (request) => frame(codec.encode(input, request))).catch((error: unknown) => {
+          call.stream.destroy(error as Error);
+        });
+        const reader = createFrameReader(maxMessageBytes);
         try {
           for await (const chunk of call.stream) {
             sessions.notifyResponseByteRead(call.stream);
-            for (const message of reader.read(chunk as Uint8Array)) yield codec.decode(output, message);
+            for (const message of reader.read(chunk as Uint8Array)) yield decode(output, message);
           }
         } catch (error) {
           if (error instanceof GrpcError) throw error;
@@ -192,7 +215,10 @@ async function send(
   encode: (request: object) => Uint8Array,
 ): Promise<void> {
   try {
-    if (!isAsyncIterable(requests)) return void stream.end(encode(requests));
+    if (!isAsyncIterable(requests)) {
+      stream.end(encode(requests));
+      return;
+    }
     for await (const request of requests) {
       if (stream.destroyed) return;
       if (!stream.write(encode(request)))
@@ -208,6 +234,8 @@ interface FollowedCall {
   readonly stream: Http2Stream;
   /** Resolves when the runtime has said OK, rejects with its error, the abort's reason or the deadline. */
   readonly done: Promise<void>;
+  /** Ends the call with this error. */
+  end(reason: GrpcError): void;
 }
 
 /** Watches a call to its end: status, abort, deadline. */
@@ -223,21 +251,21 @@ function followCall(
     stream.close(CANCEL);
     reject(reason);
   };
-  const onAbort = (): void => end(signal?.reason);
+  const leave = (): void => end(signal?.reason);
   const stopTimer = !timeoutMs
     ? undefined
     : clock.setTimer(timeoutMs, () => end(new GrpcError('DeadlineExceeded', 'context deadline exceeded')));
-  signal?.addEventListener('abort', onAbort, { once: true });
+  const unhook = onAbort(signal, leave);
   stream
     .on('response', (headers) => (status = callStatus(headers)))
     .on('trailers', (headers) => (status = callStatus(headers) ?? status))
     .on('error', (error) => (failure ??= error))
     .on('close', () => {
       stopTimer?.();
-      signal?.removeEventListener('abort', onAbort);
+      unhook();
       if (status === 'OK') resolve();
       else reject(status ?? (failure === signal?.reason && signal?.aborted ? failure : brokenCall(failure)));
     });
-  if (signal?.aborted === true) onAbort();
-  return { stream, done: promise };
+  if (signal?.aborted === true) leave();
+  return { stream, done: promise, end };
 }

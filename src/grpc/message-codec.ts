@@ -4,6 +4,8 @@
  *
  * A per-message plan is computed once. Values a plain object lacks are zero values, which proto3 leaves out; names the
  * message does not have are an error, so that a misspelt field cannot vanish.
+ * By hand rather than by protobuf-es: its messages are classes to convert from and to; only its reader and writer of
+ * the wire are used.
  */
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { setOwn } from '../api/codec/own-property.ts';
@@ -54,7 +56,7 @@ const wholeNumber = (value: unknown): bigint => BigInt(Math.trunc(value as numbe
 const nanoseconds: ValueCodec = {
   wireType: WireType.Varint,
   zero: 0,
-  write: (writer, value) => void writer.int64(toNanoseconds(value)),
+  write: (writer, value) => writer.int64(toNanoseconds(value)),
   read: (reader) => Number(BigInt(reader.int64()) / 1000n) / 1000,
 };
 
@@ -62,50 +64,50 @@ const scalars: Readonly<Record<string, ValueCodec>> = {
   string: {
     wireType: WireType.LengthDelimited,
     zero: '',
-    write: (writer, value) => void writer.string(value as string),
+    write: (writer, value) => writer.string(value as string),
     read: (reader) => reader.string(),
   },
   bool: {
     wireType: WireType.Varint,
     zero: false,
-    write: (writer, value) => void writer.bool(value as boolean),
+    write: (writer, value) => writer.bool(value as boolean),
     read: (reader) => reader.bool(),
   },
   int32: {
     wireType: WireType.Varint,
     zero: 0,
-    write: (writer, value) => void writer.int32(value as number),
+    write: (writer, value) => writer.int32(value as number),
     read: (reader) => reader.int32(),
   },
   uint32: {
     wireType: WireType.Varint,
     zero: 0,
-    write: (writer, value) => void writer.uint32(value as number),
+    write: (writer, value) => writer.uint32(value as number),
     read: (reader) => reader.uint32(),
   },
   int64: {
     wireType: WireType.Varint,
     zero: 0,
-    write: (writer, value) => void writer.int64(wholeNumber(value)),
+    write: (writer, value) => writer.int64(wholeNumber(value)),
     read: (reader) => Number(reader.int64()),
   },
   uint64: {
     wireType: WireType.Varint,
     zero: 0,
-    write: (writer, value) => void writer.uint64(wholeNumber(value)),
+    write: (writer, value) => writer.uint64(wholeNumber(value)),
     read: (reader) => Number(reader.uint64()),
   },
   // Identifiers that use all 64 bits, as decimal text.
   uint64text: {
     wireType: WireType.Varint,
     zero: '0',
-    write: (writer, value) => void writer.uint64(value as string),
+    write: (writer, value) => writer.uint64(value as string),
     read: (reader) => String(reader.uint64()),
   },
   double: {
     wireType: WireType.Bit64,
     zero: 0,
-    write: (writer, value) => void writer.double(value as number),
+    write: (writer, value) => writer.double(value as number),
     read: (reader) => reader.double(),
   },
 };
@@ -114,7 +116,7 @@ const scalars: Readonly<Record<string, ValueCodec>> = {
 const bytes: ValueCodec = {
   wireType: WireType.LengthDelimited,
   zero: new Uint8Array(),
-  write: (writer, value) => void writer.bytes(value as Uint8Array),
+  write: (writer, value) => writer.bytes(value as Uint8Array),
   read: (reader) => reader.bytes(),
 };
 

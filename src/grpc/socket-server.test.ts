@@ -4,11 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { onAbort } from '../base/abort.ts';
 import { createNodeClock } from '../platform/node/clock.ts';
-import { listenRpc } from '../platform/node/rpc-server.ts';
+import { createListenRpc } from '../platform/node/rpc-server.ts';
+import { createMemoryLog } from '../platform/sim/log.ts';
 import { GrpcError } from './grpc-error.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
-import { createSocketConnector } from './socket-connector.ts';
+import { createGrpcConnector } from './grpc-connector.ts';
 import { createSocketServer, type GrpcHandler } from './socket-server.ts';
 
 const table: ProtobufTable = {
@@ -21,9 +23,9 @@ const table: ProtobufTable = {
 async function serve(t: TestContext, methods: Record<string, GrpcHandler>) {
   const directory = await mkdtemp(join(tmpdir(), 'socket-server-'));
   const socketPath = join(directory, 'talk.sock');
-  const serveSocket = createSocketServer(listenRpc);
+  const serveSocket = createSocketServer(createListenRpc(createMemoryLog()));
   const server = await serveSocket(socketPath, [table], methods);
-  const caller = createSocketConnector(createNodeClock())(socketPath, [table]);
+  const caller = createGrpcConnector(createNodeClock())(socketPath, [table]);
   t.after(async () => {
     caller.disconnect();
     await server.close();
@@ -58,7 +60,7 @@ test('streams until the server ends it, and tells the server when the caller goe
       for (let at = 0; at < times; at++) yield { text: `${text} ${at}` };
       if (times > 0) return;
       yield { text: 'for ever' };
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      await new Promise<void>((resolve) => onAbort(signal, resolve));
       gone.resolve();
     },
   });
@@ -78,7 +80,7 @@ test('takes the place of a socket that was left behind; streams end with their s
   const { caller, server, socketPath, serveSocket } = await serve(t, {
     'talk.Talk/Repeat': async function* (_request: never, signal: AbortSignal) {
       yield { text: 'one' };
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      await new Promise<void>((resolve) => onAbort(signal, resolve));
     },
   });
   await assert.rejects(

@@ -2,6 +2,7 @@
  * gRPC services of this process behind a unix socket: framing, messages and statuses over the platform's transport.
  * Upstream: google.golang.org/grpc's Server, as far as unary methods and server streams go.
  */
+import { errorMessage } from '../base/errors.ts';
 import type { ListenRpc, RpcCall, RpcServer } from '../platform/rpc.ts';
 import { GrpcError, grpcCodes } from './grpc-error.ts';
 import { createFrameReader, frame } from './grpc-frames.ts';
@@ -88,5 +89,5 @@ function routeOf(tables: readonly ProtobufTable[], name: string): Route {
 
 function grpcErrorOf(error: unknown): GrpcError {
   if (error instanceof GrpcError) return error;
-  return new GrpcError('Unknown', error instanceof Error ? error.message : String(error), { cause: error });
+  return new GrpcError('Unknown', errorMessage(error), { cause: error });
 }

@@ -1,4 +1,5 @@
 /** Pods that have been active longer than their spec allows. Pure. Upstream: pkg/kubelet/active_deadline.go. */
+import { secondsToMs } from '../api/int64.ts';
 import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
 import { parseTime } from '../api/time.ts';
 import type { EvictVerdict } from './status/generate.ts';
@@ -13,5 +14,5 @@ export const DEADLINE_EXCEEDED = {
 export function untilActiveDeadlineMs(pod: Pod, status: PodStatus | undefined, nowMs: number): number | undefined {
   const seconds = pod.spec?.activeDeadlineSeconds;
   const startMs = parseTime(status?.startTime ?? pod.status?.startTime);
-  return seconds === undefined || Number.isNaN(startMs) ? undefined : startMs + seconds * 1000 - nowMs;
+  return seconds === undefined || Number.isNaN(startMs) ? undefined : startMs + secondsToMs(seconds) - nowMs;
 }

@@ -18,9 +18,8 @@ import {
 } from '../component-helpers/pod-resources.ts';
 import { isServedByClaim } from '../component-helpers/resource-claims.ts';
 import type { AdmissionReason } from './event-reasons.ts';
-import { isCriticalPod } from './runtime/pod-facts.ts';
 import { forbiddenSysctl } from './sysctls.ts';
-import { isStaticPod, podSource } from './types/pod-update.ts';
+import { isStaticPod, podSource, isCriticalPod } from './types/pod-update.ts';
 
 /** A verdict; reason and message go to the pod's status. */
 export type AdmissionResult =

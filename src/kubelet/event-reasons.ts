@@ -22,7 +22,6 @@ type ContainerReason =
   | 'Started'
   | 'Unhealthy';
 
-/** Of pods. */
 type PodReason =
   | 'DNSConfigForming'
   | 'DeadlineExceeded'
@@ -63,7 +62,6 @@ export type AdmissionReason =
   | 'TopologyAffinityError'
   | 'UnexpectedAdmissionError';
 
-/** Of the node. */
 type NodeReason =
   | 'ContainerGCFailed'
   | 'EvictionThresholdMet'
@@ -71,6 +69,7 @@ type NodeReason =
   | 'FreeDiskSpaceFailed'
   | 'ImageGCFailed'
   | 'InvalidDiskCapacity'
+  | 'KeelsonRestarted'
   | 'NodeAllocatableEnforced'
   | 'NodeHasDiskPressure'
   | 'NodeHasInsufficientMemory'
@@ -78,6 +77,7 @@ type NodeReason =
   | 'NodeHasNoDiskPressure'
   | 'NodeHasSufficientMemory'
   | 'NodeHasSufficientPID'
+  | 'Starting'
   | 'NodeNotReady'
   | 'NodeNotSchedulable'
   | 'NodeReady'

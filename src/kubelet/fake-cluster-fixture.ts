@@ -11,7 +11,6 @@ import type { Client, DeleteOptions, ObjectKey, Patch, ResourceClient } from '..
 import type { Informer, InformerFactory, InformerHandler } from '../client/informer.ts';
 import type { Clock } from '../platform/clock.ts';
 
-/** The cluster. */
 export interface FakeCluster {
   readonly client: Client;
   readonly informers: InformerFactory;

@@ -2,9 +2,11 @@
  * A scripted container runtime manager for tests of the kubelet's core: containers live in memory and take virtual time
  * to start and stop. It knows restart policies and one back-off, no images, volumes or probes.
  */
+import { onAbort } from '../base/abort.ts';
 import type { Container, Pod } from '../api/gen/core-v1.ts';
 import { Channel } from '../base/channel.ts';
 import type { Clock } from '../platform/clock.ts';
+import { shouldContainerBeRestarted } from './container/helpers.ts';
 import type {
   ContainerRuntime,
   ContainerStatus,
@@ -14,7 +16,6 @@ import type {
   RuntimePod,
   SyncStep,
 } from './container/runtime.ts';
-import { shouldContainerBeRestarted } from './status/restart-policy.ts';
 import { podName, podNamespace, podUid } from './types/pod-update.ts';
 
 /** How a container behaves. */
@@ -331,8 +332,7 @@ export function createFakeRuntime(clock: Clock): FakeRuntime {
       if (!runtime.eventsWork) throw new Error('UNIMPLEMENTED');
       const stream = new Channel<RuntimeEvent>();
       streams.add(stream);
-      const onAbort = (): void => stream.close();
-      signal.addEventListener('abort', onAbort, { once: true });
+      onAbort(signal, () => stream.close());
       try {
         yield* stream;
       } finally {

@@ -125,7 +125,7 @@ export interface KubeletConfiguration {
   /** False: there is no API server; pods come from files and URLs alone. */
   readonly hasApiServer: boolean;
   /** What /configz shows: the configuration file's form. */
-  readonly published?: object;
+  readonly published?: () => object;
 }
 
 /** How cgroups are used. */

@@ -3,7 +3,7 @@ import type { Container, Node, Pod } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
 import type { KubeletEventRecorder } from './event-reasons.ts';
 import type { InformerFactory } from '../client/informer.ts';
-import type { SocketConnector } from '../grpc/socket-connector.ts';
+import type { GrpcConnector } from '../grpc/grpc-connector.ts';
 import type { SocketServer } from '../grpc/socket-server.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { AllocationManager } from './allocation/allocation-manager.ts';
@@ -40,7 +40,7 @@ export interface KubeletCore {
   readonly podsWithRuntime: () => readonly Pod[];
   /** Takes handlers of plugins (CSI drivers, DRA drivers, device plugins) until the kubelet starts. */
   readonly plugins: Pick<PluginManager, 'addHandler'>;
-  readonly connectSocket: SocketConnector;
+  readonly connectGrpc: GrpcConnector;
   /** The node's object as known now. */
   readonly ownNode: () => Node | undefined;
   /** What device plugins add to a container. */
@@ -62,8 +62,8 @@ export interface KubeletDeps {
   readonly recorder: KubeletEventRecorder;
   readonly informers: InformerFactory;
   readonly podContainers: PodContainerManager;
-  /** Calls plugins behind their sockets. The machine's own sockets when absent. */
-  readonly connectSocket?: SocketConnector;
+  /** Calls plugins behind their sockets, and health services of pods. The machine's own when absent. */
+  readonly connectGrpc?: GrpcConnector;
   /** Serves device plugins and readers of pods' resources. The machine's own sockets when absent. */
   readonly serveSocket?: SocketServer;
   readonly volumes: (core: KubeletCore) => VolumeManager;
@@ -81,7 +81,6 @@ export interface KubeletDeps {
   readonly preparePod: PreparePod;
 }
 
-/** A kubelet. */
 export interface Kubelet {
   /** Begins; resolves once the main loop runs. What is slow (registration, first relist) goes on behind. Informers must be started by the caller. */
   start(signal: AbortSignal): Promise<void>;

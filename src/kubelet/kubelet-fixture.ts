@@ -1,7 +1,7 @@
 /** A kubelet over a scripted runtime and a cluster in memory, on virtual time. */
 import type { Pod } from '../api/gen/core-v1.ts';
 import { Pods } from '../api/gen/resources.ts';
-import { createFakeSockets, type FakeSockets } from '../grpc/socket-connector-fixture.ts';
+import { createFakeSockets, type FakeSockets } from '../grpc/grpc-connector-fixture.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { ContainerRuntime } from './container/runtime.ts';
@@ -84,7 +84,6 @@ export interface KubeletFixtureOptions {
   readonly runtime?: (core: KubeletCore) => ContainerRuntime;
 }
 
-/** Makes a fixture. */
 export function createKubeletFixture(options: KubeletFixtureOptions = {}): KubeletFixture {
   const platform = options.beside?.platform ?? options.platform ?? createSimPlatform();
   const cluster = options.beside?.cluster ?? createFakeCluster(platform.clock);
@@ -107,7 +106,7 @@ export function createKubeletFixture(options: KubeletFixtureOptions = {}): Kubel
       podContainers,
       volumes: createFakeVolumes,
       runtime: options.runtime ?? (() => runtime),
-      connectSocket: sockets.connect,
+      connectGrpc: sockets.connect,
       serveSocket: sockets.listen,
       preparePod: (pod) => pod,
     },

@@ -8,13 +8,15 @@
  * A message is handled in the turn it arrives. Housekeeping runs beside the loop and never overlaps itself. Differs: upstream
  * wakes every second and every other second; here both timers stand at the next thing due, so a node at rest sleeps.
  */
+import { onAbort } from '../base/abort.ts';
 import { createBackoff } from '../base/backoff.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
-import type { CancelTimer } from '../platform/clock.ts';
+import { sleepUnlessAborted, type CancelTimer } from '../platform/clock.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import type { PodLifecycleEvent } from './pleg/pod-records.ts';
 import type { ProbeUpdate } from './prober/results.ts';
 import { podFields, type PodUpdate } from './types/pod-update.ts';
+import { background } from '../platform/unexpected.ts';
 
 /** Pods due for a sync ring the loop themselves; this only catches what they would miss, and shows that the loop turns. */
 const SYNC_PERIOD_MS = 30_000;
@@ -36,7 +38,6 @@ export interface SyncHandler {
   handlePodCleanups(): Promise<void>;
 }
 
-/** What the loop needs. */
 export interface SyncLoopDeps {
   readonly platform: BasePlatform;
   readonly handler: SyncHandler;
@@ -52,7 +53,6 @@ export interface SyncLoopDeps {
   readonly cleanUpContainersInPod: (podUid: string, containerId: string) => void;
 }
 
-/** The loop. */
 export interface SyncLoop {
   readonly configCh: (update: PodUpdate) => void;
   readonly plegCh: (event: PodLifecycleEvent) => void;
@@ -191,10 +191,7 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
   async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
     recovered = Promise.withResolvers();
     const over = new AbortController();
-    await Promise.race([
-      recovered.promise,
-      clock.sleep(delayMs, AbortSignal.any([signal, over.signal])).catch(() => undefined),
-    ]);
+    await Promise.race([recovered.promise, sleepUnlessAborted(clock, delayMs, AbortSignal.any([signal, over.signal]))]);
     over.abort();
   }
 
@@ -241,17 +238,13 @@ export function createSyncLoop(deps: SyncLoopDeps): SyncLoop {
         ring();
       });
       armHousekeeping(HOUSEKEEPING_PERIOD_MS);
-      signal.addEventListener(
-        'abort',
-        () => {
-          cancelTicker();
-          stopped = true;
-          housekeepingTimer?.cancel();
-          ring();
-        },
-        { once: true },
-      );
-      void run(signal);
+      onAbort(signal, () => {
+        cancelTicker();
+        stopped = true;
+        housekeepingTimer?.cancel();
+        ring();
+      });
+      background(log, 'the sync loop broke off', run(signal));
     },
     healthProblem() {
       if (syncLoopMonitor === undefined) return 'sync loop has not started yet';

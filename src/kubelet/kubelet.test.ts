@@ -52,6 +52,18 @@ describe('kubelet', () => {
     assert.equal(status?.observedGeneration, 1);
   });
 
+  it('ends what runs for a pod that became a mirror of nothing', async () => {
+    const fixture = await started();
+    const { clock } = fixture.platform;
+    fixture.addPod('web');
+    await clock.runUntil(() => fixture.summary('web') === 'Running true', 10_000);
+    const annotations = { 'kubernetes.io/config.mirror': 'x' };
+    const key = { namespace: 'default', name: 'web' };
+    await fixture.cluster.client.resource(Pods).patch(key, { type: 'merge', patch: { metadata: { annotations } } });
+    await clock.runUntil(() => fixture.runtime.running().length === 0, 60_000);
+    await clock.runUntil(() => fixture.pod('web') === undefined, 60_000);
+  });
+
   it('deletes a pod from the API as soon as its containers have stopped', async () => {
     const fixture = await started();
     const { clock } = fixture.platform;
@@ -205,6 +217,27 @@ describe('kubelet', () => {
     fixture.runtime.networkReady = true;
     await fixture.platform.clock.runUntil(() => fixture.summary('web') === 'Running true', 10_000);
   });
+
+  for (const phase of ['Failed', 'Succeeded'])
+    it(`keeps a phase ${phase} that another client wrote, and ends the containers`, async () => {
+      const fixture = await started();
+      const pod = fixture.addPod('web');
+      await fixture.platform.clock.runUntil(() => fixture.summary('web') === 'Running true', 10_000);
+      const phases = new Set<string | undefined>();
+      const now = fixture.pod('web')!;
+      fixture.cluster.put(Pods, { ...now, status: { ...now.status, phase, reason: 'Ended', message: 'by hand' } });
+      for (let second = 0; second < 60; second++) {
+        await fixture.platform.clock.advance(1000);
+        phases.add(fixture.pod('web')?.status?.phase);
+      }
+      assert.deepEqual([...phases], [phase]);
+      assert.deepEqual(fixture.runtime.running(), []);
+      const { status } = fixture.pod('web')!;
+      assert.deepEqual([status?.reason, status?.message], ['Ended', 'by hand']);
+      assert.notEqual(status?.containerStatuses?.[0]?.state?.terminated, undefined);
+      assert.equal(status?.conditions?.find(({ type }) => type === 'Ready')?.status, 'False');
+      assert.equal(pod.metadata.uid, fixture.pod('web')?.metadata.uid);
+    });
 
   it('ends a pod at its active deadline', async () => {
     const fixture = await started();

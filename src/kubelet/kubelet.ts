@@ -6,6 +6,7 @@
  * listed in its late bindings. Stopping leaves the containers as they are; the next start finds them by its first relist,
  * restarts none, and kills nothing unknown before every pod source has been heard.
  */
+import { onAbort } from '../base/abort.ts';
 import { createFoundations } from './composition/foundations.ts';
 import { createHost } from './composition/host.ts';
 import { createLoopSide } from './composition/loop-side.ts';
@@ -30,7 +31,7 @@ export function createKubelet(deps: KubeletDeps, config: KubeletConfiguration): 
     registered: nodeSide.nodeStatus.registered,
     start(signal) {
       if (signal.aborted) lifetime.abort(signal.reason);
-      else signal.addEventListener('abort', () => lifetime.abort(signal.reason), { once: true });
+      else onAbort(signal, () => lifetime.abort(signal.reason));
       return startKubelet({ foundations, nodeSide, podSide, loopSide }, lifetime.signal);
     },
     async stop() {

@@ -6,6 +6,7 @@
  * seen before its own last actions. Upstream compares wall times for this; a counter cannot be fooled by clocks and works
  * when virtual time stands still. A waiter asks for an inspection at once instead of waiting for the next relist.
  */
+import { onAbort } from '../base/abort.ts';
 import type { PodStatus } from './container/runtime.ts';
 
 /** Identity needed to inspect a pod. */
@@ -30,7 +31,6 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** The cache. */
 export interface PodCache {
   /** Stamp of now: an observation counts as newer only when it begins later. */
   now(): ObservationStamp;
@@ -98,12 +98,12 @@ export function createPodCache(): PodCache {
     return new Promise((resolve, reject) => {
       const waiting = waiters.get(pod.uid) ?? { pod, list: new Set<Waiter>() };
       waiters.set(pod.uid, waiting);
-      const onAbort = (): void => {
+      const leave = (): void => {
         waiting.list.delete(waiter);
         if (waiting.list.size === 0 && waiters.get(pod.uid) === waiting) waiters.delete(pod.uid);
         reject(signal?.reason);
       };
-      const done = (): void => signal?.removeEventListener('abort', onAbort);
+      const done = onAbort(signal, leave);
       const waiter: Waiter = {
         minStamp,
         resolve: (status) => {
@@ -116,7 +116,6 @@ export function createPodCache(): PodCache {
         },
       };
       waiting.list.add(waiter);
-      signal?.addEventListener('abort', onAbort, { once: true });
       inspect(pod);
     });
   }

@@ -1,4 +1,5 @@
 /** Resize of a pod's own resources: cgroups, containers that live by the pod's limits, conditions, status. */
+import { addInt64 } from '../api/int64.ts';
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../api/gen/core-v1.ts';
@@ -85,7 +86,7 @@ async function started() {
   };
   const put = (name: string, spec: Partial<PodSpec>): void => {
     const pod = fixture.pod(name)!;
-    const metadata = { ...pod.metadata, generation: (pod.metadata.generation ?? 0) + 1 };
+    const metadata = { ...pod.metadata, generation: addInt64(pod.metadata.generation ?? 0, 1) };
     fixture.cluster.put(Pods, { ...pod, metadata, spec: { ...pod.spec!, ...spec } });
   };
   const use = (name: string, memoryUsageBytes: number): void => {

@@ -3,7 +3,9 @@
  * HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile and HandlePodSyncs in pkg/kubelet/kubelet.go.
  */
 import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../api/pod-phase.ts';
 import { parseTime } from '../api/time.ts';
+import { errorMessage } from '../base/errors.ts';
 import type { AdmissionReason, KubeletEventRecorder } from './event-reasons.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import type { AdmissionResult, OtherPods } from './admission.ts';
@@ -11,9 +13,9 @@ import type { SyncHandler } from './kubelet-sync-loop.ts';
 import type { PodManager } from './pod/pod-manager.ts';
 import type { PodWorkers } from './pod-workers/pod-syncer.ts';
 import type { StatusManager } from './status/status-manager.ts';
-import { isTerminalPhase, podFields, podUid, type SyncPodType } from './types/pod-update.ts';
+import { isMirrorPod, podFields, podUid, type SyncPodType } from './types/pod-update.ts';
+import { background } from '../platform/unexpected.ts';
 
-/** What the handlers need. */
 export interface SyncHandlersDeps {
   readonly platform: BasePlatform;
   readonly recorder: KubeletEventRecorder;
@@ -37,12 +39,11 @@ export function activePods(pods: readonly Pod[], deps: Pick<SyncHandlersDeps, 'p
     const uid = podUid(pod);
     if (deps.podWorkers.isPodKnownTerminated(uid)) return false;
     const status = deps.statusManager.getPodStatus(uid) ?? pod.status;
-    const ended = isTerminalPhase(status?.phase) || isTerminalPhase(pod.status?.phase);
+    const ended = isPodPhaseTerminal(status?.phase) || isPodPhaseTerminal(pod.status?.phase);
     return !ended || deps.podWorkers.isPodTerminationRequested(uid);
   });
 }
 
-/** Makes the handlers. */
 export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
   const { podManager, podWorkers, statusManager } = deps;
   const log = deps.platform.log.child('kubelet');
@@ -81,7 +82,7 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     };
     if (
       podWorkers.isPodTerminationRequested(uid) ||
-      isTerminalPhase(pod.status?.phase) ||
+      isPodPhaseTerminal(pod.status?.phase) ||
       pod.metadata.deletionTimestamp !== undefined
     )
       return settle(pod, { admit: true });
@@ -89,12 +90,16 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     const result = deps.canAdmitPod(pod, { count: others.length, active: () => activePods(others, deps) });
     if (!(result instanceof Promise)) return settle(pod, result);
     deps.admitting.add(uid);
-    void result.catch(unexpected).then((late) => {
-      deps.admitting.delete(uid);
-      const newest = podManager.getPodByUid(uid);
-      if (newest === undefined) return;
-      settle(newest, newest.metadata.deletionTimestamp === undefined ? late : { admit: true });
-    });
+    background(
+      log,
+      'the admission of a pod broke off',
+      result.catch(unexpected).then((late) => {
+        deps.admitting.delete(uid);
+        const newest = podManager.getPodByUid(uid);
+        if (newest === undefined) return;
+        settle(newest, newest.metadata.deletionTimestamp === undefined ? late : { admit: true });
+      }),
+    );
   }
 
   function removePod(given: Pod): void {
@@ -126,8 +131,11 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
         podManager.addPod(pod);
         deps.podSeen(pod);
         const { wasMirror } = podManager.getPodAndMirrorPod(pod);
-        if (wasMirror) dispatchWork(pod, 'create', startedMs);
-        else admitAndDispatch(pod, startedMs);
+        if (wasMirror) {
+          dispatchWork(pod, 'create', startedMs);
+          // A mirror made anew shows its static pod's status at once.
+          statusManager.podChanged(pod);
+        } else admitAndDispatch(pod, startedMs);
       }
     },
     handlePodUpdates(pods) {
@@ -145,7 +153,13 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
       for (const pod of pods) {
         podManager.updatePod(pod);
         // A status changed by others: readiness gates may now hold, and our own fields are put right again.
-        if ((pod.spec?.readinessGates ?? []).length > 0) dispatchWork(pod, 'sync', nowMs());
+        const gated = (pod.spec?.readinessGates ?? []).length > 0;
+        // A terminal phase that another client wrote ends the pod. That of a mirror says nothing about its static pod.
+        const ended =
+          isPodPhaseTerminal(pod.status?.phase) &&
+          !isMirrorPod(pod) &&
+          !podWorkers.isPodTerminationRequested(podUid(pod));
+        if (gated || ended) dispatchWork(pod, 'sync', nowMs());
         statusManager.podChanged(pod);
       }
     },
@@ -164,6 +178,6 @@ function unexpected(error: unknown): AdmissionResult {
   return {
     admit: false,
     reason: 'UnexpectedAdmissionError',
-    message: error instanceof Error ? error.message : String(error),
+    message: errorMessage(error),
   };
 }

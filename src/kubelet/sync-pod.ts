@@ -6,6 +6,9 @@
  * the next relist and sync. Waiting reasons of containers that failed to start are so reported without delay.
  */
 import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../api/pod-phase.ts';
+import { errorMessage } from '../base/errors.ts';
+import { convertPodStatusToRunningPod } from './container/helpers.ts';
 import type { KubeletEventRecorder } from './event-reasons.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import type { AllocationManager } from './allocation/allocation-manager.ts';
@@ -13,7 +16,7 @@ import type { ResourceManagers } from './composition/resource-managers.ts';
 import { untilActiveDeadlineMs } from './active-deadline.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } from './container/runtime.ts';
-import { killPod, runningPodOf } from './kill-pod.ts';
+import { killPod } from './kill-pod.ts';
 import type { RuntimeState } from './node-status/runtime-state.ts';
 import type { ObservationStamp, PodCache } from './pod-cache.ts';
 import type { PodStarts } from './metrics/pod-starts.ts';
@@ -25,7 +28,7 @@ import type { PullSecrets } from './pull-secrets.ts';
 import { sandboxChanged } from './runtime/compute-pod-actions.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
-import { isHostNetworkPod, isTerminalPhase, podFields, podName, podNamespace, podUid } from './types/pod-update.ts';
+import { isHostNetworkPod, podFields, podName, podNamespace, podUid } from './types/pod-update.ts';
 import type { VolumeManager } from './volumes/volume-manager-contract.ts';
 
 /** What the syncs of a pod use. */
@@ -59,7 +62,6 @@ const BACK_OFF_REASONS: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'Imag
 
 type SyncPodRequest = Parameters<PodSyncer['syncPod']>[0];
 
-/** Makes the sync. */
 export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
   const log = deps.platform.log.child('sync-pod');
 
@@ -83,7 +85,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     if (deps.isPodTerminationRequested(podUid(pod)) || (await deps.podContainers.podCgroupExists(pod))) return;
     if (podStatus.containers.some((container) => container.state === 'running')) {
       try {
-        await killPod(deps.runtime, { pod, runtimePod: runningPodOf(podStatus), signal });
+        await killPod(deps.runtime, { pod, runtimePod: convertPodStatusToRunningPod(podStatus), signal });
         if (pod.spec?.restartPolicy === 'Never') return;
       } catch (error) {
         log.error('KillPod failed', { ...podFields(pod), err: error });
@@ -96,10 +98,10 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
         pod,
         'Warning',
         'FailedCreatePodContainer',
-        `unable to ensure pod container exists: ${textOf(error)}`,
+        `unable to ensure pod container exists: ${errorMessage(error)}`,
       );
       throw new Error(
-        `failed to ensure that the pod: ${podUid(pod)} cgroups exist and are correctly applied: ${textOf(error)}`,
+        `failed to ensure that the pod: ${podUid(pod)} cgroups exist and are correctly applied: ${errorMessage(error)}`,
         { cause: error },
       );
     }
@@ -109,7 +111,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     try {
       await deps.directories.makePodDataDirs(podUid(pod));
     } catch (error) {
-      deps.recorder.event(pod, 'Warning', 'Failed', `error making pod data directories: ${textOf(error)}`);
+      deps.recorder.event(pod, 'Warning', 'Failed', `error making pod data directories: ${errorMessage(error)}`);
       throw error;
     }
   }
@@ -119,7 +121,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
       await deps.volumes.waitForAttachAndMount(pod, signal);
     } catch (error) {
       if (!signal.aborted) {
-        const text = textOf(error);
+        const text = errorMessage(error);
         const message = text.startsWith('Unable to') ? text : `Unable to attach or mount volumes: ${text}`;
         deps.recorder.event(pod, 'Warning', 'FailedMount', message);
       }
@@ -131,7 +133,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     try {
       await deps.dynamicResources.prepareDynamicResources(pod);
     } catch (error) {
-      const message = `Failed to prepare dynamic resources: ${textOf(error)}`;
+      const message = `Failed to prepare dynamic resources: ${errorMessage(error)}`;
       deps.recorder.event(pod, 'Warning', 'FailedPrepareDynamicResources', message);
       throw error;
     }
@@ -179,7 +181,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     // From here on the pod is what it has been given, not what it asks for.
     const pod = await deps.allocations.resolve(request.pod, podStatus);
     const status = report(pod, podStatus);
-    if (isTerminalPhase(status.phase)) return { terminal: true };
+    if (isPodPhaseTerminal(status.phase)) return { terminal: true };
     checkNetwork(pod);
     await ensureCgroup(pod, podStatus, signal);
     await deps.reconcileMirrorPod(pod, mirrorPod);
@@ -197,7 +199,7 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
       !result.steps.every((step) => step.reason === undefined || BACK_OFF_REASONS.has(step.reason));
     const onlyUnexplained = result.error !== undefined && result.steps.every((step) => step.reason === undefined);
     if (failed || onlyUnexplained) {
-      throw new PodSyncError(textOf(result.error), { cause: result.error, retryAfterMs: result.retryAfterMs });
+      throw new PodSyncError(errorMessage(result.error), { cause: result.error, retryAfterMs: result.retryAfterMs });
     }
     const deadlineMs = untilActiveDeadlineMs(pod, status, deps.platform.clock.nowMs());
     const retryAfterMs = Math.min(
@@ -206,8 +208,4 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     );
     return { terminal: false, actedAt, ...(retryAfterMs === Infinity ? {} : { retryAfterMs }) };
   };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,8 +3,10 @@
  * SyncTerminatingRuntimePod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
+import { errorMessage } from '../base/errors.ts';
 import { claimNamesOf } from '../component-helpers/resource-claims.ts';
-import { killPod, runningPodOf } from './kill-pod.ts';
+import { convertPodStatusToRunningPod } from './container/helpers.ts';
+import { killPod } from './kill-pod.ts';
 import type { PodSyncer } from './pod-workers/pod-syncer.ts';
 import type { SyncPodDeps } from './sync-pod.ts';
 import { podFields, podName, podNamespace, podUid } from './types/pod-update.ts';
@@ -28,10 +30,15 @@ export function createTerminationSyncs(deps: SyncPodDeps): Omit<PodSyncer, 'sync
       deps.probeManager.stopLivenessAndStartup(pod);
       const release = deps.holdEvents(podUid(pod));
       try {
-        await killPod(deps.runtime, { pod, runtimePod: runningPodOf(podStatus), gracePeriodSeconds, signal });
+        await killPod(deps.runtime, {
+          pod,
+          runtimePod: convertPodStatusToRunningPod(podStatus),
+          gracePeriodSeconds,
+          signal,
+        });
       } catch (error) {
         if (!signal.aborted) {
-          const text = error instanceof Error ? error.message : String(error);
+          const text = errorMessage(error);
           deps.recorder.event(pod, 'Warning', 'FailedKillPod', `error killing pod: ${text}`);
         }
         throw error;

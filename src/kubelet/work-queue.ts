@@ -12,7 +12,6 @@ interface Item {
   readonly dueMs: number;
 }
 
-/** The queue. */
 export interface WorkQueue {
   /** Makes the pod due in `delayMs`. */
   enqueue(uid: string, delayMs: number): void;

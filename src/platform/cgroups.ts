@@ -28,6 +28,36 @@ export interface CgroupStats {
   readonly pids: number;
 }
 
+/** What one block device did for a cgroup. */
+export interface CgroupDeviceCounters {
+  readonly major: number;
+  readonly minor: number;
+  readonly readBytes: number;
+  readonly writeBytes: number;
+  readonly reads: number;
+  readonly writes: number;
+}
+
+/** Counters for cadvisor's metrics. Absent: the kernel has no file for it. */
+export interface CgroupCounters {
+  readonly cpuUserNs?: number;
+  readonly cpuSystemNs?: number;
+  /** Of the CFS quota. */
+  readonly cfsPeriods?: number;
+  readonly cfsThrottledPeriods?: number;
+  readonly cfsThrottledNs?: number;
+  readonly memoryCacheBytes?: number;
+  readonly memoryMappedFileBytes?: number;
+  readonly memoryKernelBytes?: number;
+  readonly memoryActiveFileBytes?: number;
+  readonly memoryInactiveFileBytes?: number;
+  readonly memoryMaxUsageBytes?: number;
+  /** How often the memory limit was reached. */
+  readonly memoryFailures?: number;
+  readonly oomKills?: number;
+  readonly devices: readonly CgroupDeviceCounters[];
+}
+
 /** Creates, limits, reads and removes cgroups. */
 export interface Cgroups {
   readonly version: 1 | 2;
@@ -49,6 +79,8 @@ export interface Cgroups {
    * has the id in it. Empty: the kernel does not tell, or there is no such cgroup.
    */
   pressures(name: string, containerId?: string): Promise<Pressures>;
+  /** Counters of the cgroup, or of the container with this id right below it, as `pressures`; undefined: there is none. */
+  counters(name: string, containerId?: string): Promise<CgroupCounters | undefined>;
   /** Names of direct children. */
   children(name: string): Promise<readonly string[]>;
   /** The value handed to CRI as `cgroup_parent` for this name. */

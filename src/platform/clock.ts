@@ -31,3 +31,8 @@ export interface Clock {
   /** Called with the size of the jump when wall time moves against monotonic time by more than a second. */
   onWallJump(listener: (jumpMs: number) => void): CancelTimer;
 }
+
+/** Sleeps until the time is up or the signal aborts, whichever is first. For loops that ask the signal themselves. */
+export function sleepUnlessAborted(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return clock.sleep(delayMs, signal).catch(() => undefined);
+}

@@ -7,3 +7,9 @@ export interface Compression {
   /** Whether `gzip` really compresses; where it does not, nobody may be told so. */
   readonly compresses: boolean;
 }
+
+/**
+ * Inflates one block of raw deflate data that ends at a whole byte. `before` is what its stream has inflated to so far, or the
+ * dictionary it began with: the block may refer to the last 32 KiB of it. Throws for what is no such block.
+ */
+export type InflateRaw = (block: Uint8Array, before: Uint8Array) => Uint8Array;

@@ -35,6 +35,14 @@ export interface FileHandle {
   close(): Promise<void>;
 }
 
+/** What a path led to when it was opened, whatever is renamed or linked meanwhile; close it. */
+export interface PathHandle {
+  /** Leads to it in calls of this port: as a whole, or followed by `/` and a name in it. */
+  readonly path: string;
+  stat(): Promise<FileStat>;
+  close(): Promise<void>;
+}
+
 /** Watches a file or directory until stopped. */
 export interface FileWatch {
   stop(): void;
@@ -48,7 +56,17 @@ export interface Files {
   writeFile(path: string, data: string | Uint8Array, options?: { mode?: number }): Promise<void>;
   /** Writes beside and renames over, so that a reader or a crash sees the old content or the new, and syncs first. */
   writeFileAtomic(path: string, data: string | Uint8Array, options?: { mode?: number }): Promise<void>;
-  open(path: string, flags: 'r' | 'a'): Promise<FileHandle>;
+  /**
+   * For reading, only a regular file opens, and no open waits for a peer as a FIFO's does: others may have made the path.
+   * Rejects with EINVAL for another kind, and with ELOOP for a link unless `followLinks` is set. `mode` is that of a file made here.
+   */
+  open(
+    path: string,
+    flags: 'r' | 'a',
+    options?: { readonly followLinks?: boolean; readonly mode?: number },
+  ): Promise<FileHandle>;
+  /** Opens what is there without reading it, of any kind; a link itself. Only the last name may be somebody else's. */
+  openPath(path: string): Promise<PathHandle>;
   stat(path: string): Promise<FileStat>;
   lstat(path: string): Promise<FileStat>;
   /** Whether the path exists (links followed). */
@@ -65,6 +83,7 @@ export interface Files {
   symlink(target: string, path: string): Promise<void>;
   readLink(path: string): Promise<string>;
   chmod(path: string, mode: number): Promise<void>;
+  /** -1 keeps the owner or the group. Follows links. */
   chown(path: string, uid: number, gid: number): Promise<void>;
   statFileSystem(path: string): Promise<FileSystemStat>;
   /** Calls back after something changed at `path`; may call too often, never too seldom; `onError` once if it breaks. */

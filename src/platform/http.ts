@@ -13,9 +13,9 @@ export interface PeerCertificate {
   readonly uids?: readonly string[];
   /** SHA-256 of the DER form, hexadecimal. */
   readonly fingerprint256: string;
-  /** The same of the authority that issued it, where it is known. */
-  readonly issuerFingerprint256?: string;
-  /** When it ends, wall-clock milliseconds. */
+  /** The same of the trusted authority that issued it. Absent: one between, which the peer brought along, did. */
+  readonly authorityFingerprint256?: string;
+  /** When it or that authority ends, wall-clock milliseconds. Servers leave expired ones out of their requests. */
   readonly expiresAtMs?: number;
 }
 
@@ -30,8 +30,10 @@ export interface HttpRequest {
   /** The values of a header (lower-case name) apart, one per line it was sent in; `headers` has them joined. */
   headerLines(name: string): readonly string[];
   readonly remoteAddress: string;
-  /** Present only when the peer's certificate was verified against the server's client CA. */
+  /** Present only when the peer's certificate was verified against the server's client CA and has not expired. */
   readonly peerCertificate?: PeerCertificate;
+  /** The peer gave a certificate that was not verified, or has expired: it is nobody rather than anonymous. */
+  readonly refusedCertificate?: boolean;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
   /** True over HTTP/2, where a connection carries several requests at a time. */
@@ -47,7 +49,6 @@ export interface HttpRequest {
 /** The response head's headers; array values are sent as several lines. `connection: close` ends it, over HTTP/2 too. */
 export type HttpHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** One response. */
 export type HttpResponse =
   | {
       readonly kind: 'bytes';
@@ -77,6 +78,14 @@ export class BodyTooLargeError extends Error {
   constructor(limitBytes: number) {
     super(`request body exceeds ${limitBytes} bytes`);
     this.name = 'BodyTooLargeError';
+  }
+}
+
+/** The client went away, or broke the protocol, before its body was whole. */
+export class BodyBrokenOffError extends Error {
+  constructor(cause: unknown) {
+    super('the request body broke off', { cause });
+    this.name = 'BodyBrokenOffError';
   }
 }
 

@@ -9,6 +9,11 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
+  /**
+   * An error nobody foresaw, caught at a boundary so that it ends one unit of work alone. Logged with its stack and counted
+   * in `keelson_unexpected_errors_total` under this logger's component. Upstream: runtime.HandleCrash.
+   */
+  unexpected(message: string, error: unknown, fields?: LogFields): void;
   /** A logger that adds `component` (dotted below its parent) and the fields to each line. */
   child(component: string, fields?: LogFields): Log;
 }

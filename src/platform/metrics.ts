@@ -22,6 +22,13 @@ export interface MetricSpec {
   readonly buckets?: readonly number[];
 }
 
+/** Counted by every `Log.unexpected` of a platform. */
+export const unexpectedErrorsSpec: MetricSpec = {
+  name: 'keelson_unexpected_errors_total',
+  help: 'Errors caught at a boundary that nobody foresaw, by the component that met them. Each is in the log with its stack.',
+  labels: ['component'],
+};
+
 /** A registry of metrics. */
 export interface Metrics {
   counter(spec: MetricSpec): Counter;

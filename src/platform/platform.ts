@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts';
 import type { Compression } from './compression.ts';
 import type { CryptoPort } from './crypto.ts';
 import type { Datagrams } from './datagrams.ts';
+import type { EventLoop } from './event-loop.ts';
 import type { Exec } from './exec.ts';
 import type { Files } from './files.ts';
 import type { Host } from './host.ts';
@@ -15,6 +16,7 @@ import type { Net } from './net.ts';
 import type { Random } from './random.ts';
 import type { ListenRpc } from './rpc.ts';
 import type { ServiceManager } from './service-manager.ts';
+import type { Threads } from './threads.ts';
 
 /** What every process part needs: time, randomness, log and metrics, no I/O. */
 export interface BasePlatform {
@@ -33,6 +35,8 @@ export interface Platform extends BasePlatform {
   readonly listenHttp: ListenHttp;
   readonly listenRpc: ListenRpc;
   readonly compression: Compression;
+  readonly threads: Threads;
+  readonly eventLoop: EventLoop;
   readonly datagrams: Datagrams;
   readonly host: Host;
   readonly mounter: Mounter;

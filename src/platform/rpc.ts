@@ -3,7 +3,6 @@
  * Messages and statuses are `grpc/`'s. A simulated machine has the sockets' names only: nothing in it dials them.
  */
 
-/** One call. */
 export interface RpcCall {
   /** `/package.Service/Method`. */
   readonly path: string;

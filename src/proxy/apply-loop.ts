@@ -3,7 +3,10 @@
  * time, everything anew at the start, every minute (which heals what others did) and after a failure, which is retried with
  * back-off.
  */
+import { onAbort } from '../base/abort.ts';
 import { createBackoff } from '../base/backoff.ts';
+import { sleepUnlessAborted } from '../platform/clock.ts';
+import { isProgramError } from '../platform/unexpected.ts';
 import type { ProxyMetrics } from './proxy-metrics.ts';
 import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
 
@@ -57,7 +60,8 @@ export function createApplyLoop(
       fromScratch = whole || !healthy;
       [whole, healthy] = [true, false];
       metrics.failed();
-      log.error('service rules were not applied, again later', { err: error, delayMs });
+      if (isProgramError(error)) log.unexpected('service rules were not applied, again later', error, { delayMs });
+      else log.error('service rules were not applied, again later', { err: error, delayMs });
       wake.resolve();
       return delayMs;
     }
@@ -72,7 +76,7 @@ export function createApplyLoop(
         whole = true;
         wake.resolve();
       });
-      signal.addEventListener('abort', () => wake.resolve(), { once: true });
+      onAbort(signal, () => wake.resolve());
       wake.resolve();
       while (!signal.aborted) {
         await wake.promise;
@@ -80,7 +84,7 @@ export function createApplyLoop(
         await clock.yield(); // what belongs to one event arrives in one turn
         wake = Promise.withResolvers();
         const restMs = await round(signal);
-        await clock.sleep(restMs, signal).catch(() => undefined);
+        await sleepUnlessAborted(clock, restMs, signal);
       }
       stopTicker();
     },

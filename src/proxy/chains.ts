@@ -7,8 +7,11 @@
 
 /** Which endpoints a chain picks from, and how. */
 export interface Pick {
-  /** By destination address and port, or by port alone (node ports of services, host ports of pods). */
-  readonly scope: 'address' | 'node' | 'host';
+  /**
+   * By destination address and port (services, host ports of one address), or by port alone (node ports of services, host
+   * ports of pods).
+   */
+  readonly scope: 'address' | 'node' | 'host' | 'host-address';
   readonly list: 'cluster' | 'local';
   readonly count: number;
   /** 0: no session affinity. */
@@ -42,6 +45,7 @@ export const ENDPOINT_MAPS = {
   address: 'endpoints',
   node: 'nodeport-endpoints',
   host: 'hostport-endpoints',
+  'host-address': 'hostaddress-endpoints',
 } as const;
 
 /** The mark that stands for a slot (from 0) of a pick. */
@@ -52,7 +56,6 @@ export function slotMark(pick: Pick, slot: number, mark: number): number {
 /** Chains made before: thousands of services share a handful. */
 const made = new WeakMap<ChainContext, Map<string, Chain>>();
 
-/** The chain of a pick. */
 export function pickChain(pick: Pick, context: ChainContext): Chain {
   let known = made.get(context);
   if (known === undefined) made.set(context, (known = new Map()));
@@ -74,7 +77,7 @@ function pickName(pick: Pick): string {
 
 /** Where a packet goes, as the keys of the endpoint maps begin. */
 function destination(scope: Pick['scope'], ip: string): string {
-  return `${scope === 'address' ? `${ip} daddr . ` : ''}meta l4proto . th dport`;
+  return `${scope === 'address' || scope === 'host-address' ? `${ip} daddr . ` : ''}meta l4proto . th dport`;
 }
 
 function ipOf(family: 4 | 6): 'ip' | 'ip6' {

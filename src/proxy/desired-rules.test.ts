@@ -169,10 +169,18 @@ describe('host ports', () => {
     assert.deepEqual(texts(hostPortElements(pod(), context)), [
       'hostports: tcp . 8000 → goto host-1',
       'hostport-endpoints: tcp . 8000 . 0x1 → 10.42.0.9 . 80',
-      'services: 192.0.2.1 . udp . 53 → goto pick-1',
-      'endpoints: 192.0.2.1 . udp . 53 . 0x1 → 10.42.0.9 . 53',
+      'hostaddresses: 192.0.2.1 . udp . 53 → goto host-address-1',
+      'hostaddress-endpoints: 192.0.2.1 . udp . 53 . 0x1 → 10.42.0.9 . 53',
       'hostports: tcp . 8001 → goto host-1',
       'hostport-endpoints: tcp . 8001 . 0x1 → 10.42.0.9 . 81',
+      'hairpin: 10.42.0.9 . 10.42.0.9',
+    ]);
+  });
+  it('that the host itself serves are left to it, by TCP alone', () => {
+    const own = { ...context, ownTcpPorts: [8000, 8001, 53] };
+    assert.deepEqual(texts(hostPortElements(pod(), own)), [
+      'hostaddresses: 192.0.2.1 . udp . 53 → goto host-address-1',
+      'hostaddress-endpoints: 192.0.2.1 . udp . 53 . 0x1 → 10.42.0.9 . 53',
       'hairpin: 10.42.0.9 . 10.42.0.9',
     ]);
   });
@@ -183,8 +191,8 @@ describe('host ports', () => {
         Object.assign(port, { hostIP: one === at4 ? '127.0.0.1' : '::1' });
     const of4 = texts(hostPortElements(at4, { ...context, loopbackHostPorts: true }));
     assert.deepEqual(of4.slice(0, 2), [
-      'services: 127.0.0.1 . tcp . 8000 → goto pick-1',
-      'endpoints: 127.0.0.1 . tcp . 8000 . 0x1 → 10.42.0.9 . 80',
+      'hostaddresses: 127.0.0.1 . tcp . 8000 → goto host-address-1',
+      'hostaddress-endpoints: 127.0.0.1 . tcp . 8000 . 0x1 → 10.42.0.9 . 80',
     ]);
     assert.doesNotMatch(texts(hostPortElements(at4, context)).join('\n'), /127\.0/);
     const of6 = texts(hostPortElements(at6, { ...context, family: 6, loopbackHostPorts: true }));

@@ -3,6 +3,7 @@
  * slots given before, which come in and go out.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../api/pod-phase.ts';
 import { parseIp } from '../base/cidr.ts';
 import { hostPortsOf } from '../component-helpers/host-ports.ts';
 import {
@@ -27,6 +28,8 @@ export type SetName =
   | 'nodeport-addresses'
   | 'hostports'
   | 'hostport-endpoints'
+  | 'hostaddresses'
+  | 'hostaddress-endpoints'
   | 'no-endpoints'
   | 'no-endpoint-nodeports'
   | 'firewalled'
@@ -132,7 +135,10 @@ function internalElements(frontend: Frontend, context: PortContext, into: Elemen
 
 function externalElements(frontend: Frontend, context: PortContext, into: Element[]): void {
   const { port, slots } = context;
-  if (slots.cluster.length === 0 && slots.local.length === 0) return void into.push(unavailable(frontend, REFUSE));
+  if (slots.cluster.length === 0 && slots.local.length === 0) {
+    into.push(unavailable(frontend, REFUSE));
+    return;
+  }
   const pick: Pick = {
     scope: frontend.scope,
     list: 'cluster',
@@ -151,7 +157,12 @@ function externalElements(frontend: Frontend, context: PortContext, into: Elemen
   pushSlots({ frontend, pick: { ...unmasked, list: 'local' }, context }, slots.local, into);
 }
 
-const VERDICT_MAPS = { address: 'services', node: 'nodeports', host: 'hostports' } as const;
+const VERDICT_MAPS = {
+  address: 'services',
+  node: 'nodeports',
+  host: 'hostports',
+  'host-address': 'hostaddresses',
+} as const;
 
 function taken(frontend: Frontend, chain: Chain): Element {
   return { ...element(VERDICT_MAPS[frontend.scope], frontend.key, `goto ${chain.name}`), chain };
@@ -221,21 +232,33 @@ export interface HostPortScope {
   readonly family: 4 | 6;
   /** Whether packets from loopback addresses find their way to pods, and nobody else's to those: of IPv4 alone. */
   readonly loopbackHostPorts?: boolean;
+  /** TCP ports of the API server and the kubelet on this host: no pod takes them over. */
+  readonly ownTcpPorts?: readonly number[];
+}
+
+/** Whether a pod asks for a host port that is the host's own. */
+export function wantsOwnPort(pod: Pod, ownTcpPorts: readonly number[]): boolean {
+  if (pod.spec?.hostNetwork === true) return false;
+  return containerHostPorts(pod).some(({ protocol, hostPort }) => protocol === 'tcp' && ownTcpPorts.includes(hostPort));
 }
 
 /** The host ports of a pod in one family. */
-export function hostPortViews(pod: Pod, { family, loopbackHostPorts }: HostPortScope): readonly HostPortView[] {
+export function hostPortViews(
+  pod: Pod,
+  { family, loopbackHostPorts, ownTcpPorts = [] }: HostPortScope,
+): readonly HostPortView[] {
   const loopback = family === 4 && loopbackHostPorts === true;
   const podIp = podAddress(pod, family);
   if (podIp === undefined || pod.spec?.hostNetwork === true) return [];
   return containerHostPorts(pod).flatMap(({ hostIp, ...port }) => {
     const own = hostIp === '' ? family : parseIp(hostIp)?.family;
     if (own !== family || (isLoopback(hostIp, family) && !loopback)) return [];
+    if (port.protocol === 'tcp' && ownTcpPorts.includes(port.hostPort)) return [];
     return [{ ...port, podIp, hostIp: hostIp === '0.0.0.0' || hostIp === '::' ? '' : hostIp }];
   });
 }
 
-/** The elements of a pod's host ports. A host port of an address of its own wins over nothing but its own address. */
+/** The elements of a pod's host ports. Those of one address count only while it is an address of this host. */
 export function hostPortElements(pod: Pod, chains: ChainContext & HostPortScope): readonly Element[] {
   const elements: Element[] = [];
   const views = hostPortViews(pod, chains);
@@ -243,7 +266,7 @@ export function hostPortElements(pod: Pod, chains: ChainContext & HostPortScope)
     const frontend: Frontend =
       hostIp === ''
         ? { scope: 'host', key: `${protocol} . ${hostPort}` }
-        : { scope: 'address', key: `${hostIp} . ${protocol} . ${hostPort}` };
+        : { scope: 'host-address', key: `${hostIp} . ${protocol} . ${hostPort}` };
     const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
     elements.push(taken(frontend, pickChain(pick, chains)));
     pushTargets({ frontend, pick, chains }, [`${podIp} . ${containerPort}`], elements);
@@ -254,7 +277,7 @@ export function hostPortElements(pod: Pod, chains: ChainContext & HostPortScope)
 
 function podAddress(pod: Pod, family: 4 | 6): string | undefined {
   const { podIPs, podIP, phase } = pod.status ?? {};
-  if (phase === 'Succeeded' || phase === 'Failed') return undefined;
+  if (isPodPhaseTerminal(phase)) return undefined;
   const addresses = podIPs?.map((p) => p.ip ?? '') ?? [podIP ?? ''];
   return addresses.find((a) => parseIp(a)?.family === family);
 }

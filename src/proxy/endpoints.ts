@@ -25,6 +25,8 @@ export interface PolicyEndpoints {
 
 /** This node, as hints and locality see it. */
 export interface NodeView {
+  /** Where cluster DNS of our own listens: no service is served there, whenever it was stored. */
+  readonly ownDns?: string | undefined;
   readonly name: string;
   readonly zone: string | undefined;
 }

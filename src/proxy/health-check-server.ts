@@ -73,7 +73,9 @@ export function createHealthCheckServer(
     const entry = entries.get(key);
     if (entry === undefined) return;
     entries.delete(key);
-    then(async () => void (await Promise.all([...entry.servers.values()].map((server) => server.close(0)))));
+    then(async () => {
+      await Promise.all([...entry.servers.values()].map((server) => server.close(0)));
+    });
   }
   return {
     set(key, health) {

@@ -5,6 +5,7 @@
 import type { LoadBalancerIngress, Node, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { parseIp } from '../base/cidr.ts';
+import { isNodeReady } from '../component-helpers/nodes.ts';
 
 /** What a service is to have. */
 export interface Assignment {
@@ -82,7 +83,7 @@ function candidateAddresses(service: Service, { nodes, slicesOf }: Surroundings)
   const eligible = nodes.filter(
     (n) => n.metadata.labels?.[EXCLUDE_LABEL] === undefined && n.metadata.deletionTimestamp === undefined,
   );
-  const ready = eligible.filter(isReady);
+  const ready = eligible.filter(isNodeReady);
   let chosen = ready.length > 0 ? ready : eligible;
   if (service.spec?.externalTrafficPolicy === 'Local') {
     const withEndpoints = new Set(
@@ -105,8 +106,4 @@ function nodeAddresses(node: Node, family: number): string[] {
       .map((a) => a.address);
   const external = ofType('ExternalIP');
   return external.length > 0 ? external : ofType('InternalIP');
-}
-
-function isReady(node: Node): boolean {
-  return node.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true;
 }

@@ -3,14 +3,16 @@
  * `status.loadBalancer` of services without a load balancer class. Upstream: the service controller of the cloud provider,
  * without a cloud; hence there is nothing outside to clean up and no finalizer.
  */
+import { onAbort } from '../base/abort.ts';
 import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';
-import { isReason } from '../api/status-error.ts';
+import { isReason, ignoreNotFound } from '../api/status-error.ts';
 import type { Service } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { InformerFactory } from '../client/informer.ts';
 import { createWorkQueue } from '../client/workqueue.ts';
 import type { BasePlatform } from '../platform/platform.ts';
+import { isProgramError } from '../platform/unexpected.ts';
 import { assignAddresses, ingressOf, type Assignment } from './load-balancer-addresses.ts';
 
 /** What it needs. The recorder's component is upstream's `service-controller`. */
@@ -24,7 +26,6 @@ export interface LoadBalancerDeps {
   readonly reservedTcpPorts?: readonly number[];
 }
 
-/** The controller. */
 export interface LoadBalancerController {
   readonly name: string;
   /** Works until the signal aborts. Never rejects. */
@@ -87,7 +88,10 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
   }
   function reportProblem(service: Service, problem: string | undefined): void {
     const key = keyOf(service);
-    if (problem === undefined) return void problems.delete(key);
+    if (problem === undefined) {
+      problems.delete(key);
+      return;
+    }
     if (problems.get(key) === problem) return;
     problems.set(key, problem);
     deps.recorder.event(
@@ -108,15 +112,13 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
     await deps.client
       .resource(Services)
       .patch(key, { type: 'merge', patch }, { subresource: 'status', signal })
-      .catch((error: unknown) => {
-        if (!isReason(error, 'NotFound')) throw error;
-      });
+      .catch(ignoreNotFound);
   }
 
   return {
     name: NAME,
     async start(signal) {
-      signal.addEventListener('abort', () => queue.shutDown(), { once: true });
+      onAbort(signal, () => queue.shutDown());
       try {
         await Promise.all([services, nodes, slices].map((informer) => informer.waitForSync(signal)));
       } catch {
@@ -129,7 +131,8 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
           queue.forget(key);
         } catch (error) {
           if (!signal.aborted) {
-            if (!isReason(error, 'Conflict'))
+            if (isProgramError(error)) log.unexpected('load balancer addresses were not written, again later', error);
+            else if (!isReason(error, 'Conflict'))
               log.warn('load balancer addresses were not written, again later', { err: error });
             queue.addRateLimited(key);
           }

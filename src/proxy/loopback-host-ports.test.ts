@@ -47,6 +47,17 @@ describe('host ports of loopback addresses', () => {
     assert.deepEqual([tries, told().length], [2, 1]);
   });
 
+  it('that this machine serves itself are warned of, once per pod', () => {
+    const { log } = createSimPlatform();
+    const ports = createLoopbackHostPorts(log, { route: undefined, portals: false, ownTcpPorts: [8000] });
+    for (const key of ['ns/a', 'ns/a', 'ns/b']) ports.look(key, pod(''));
+    const message = 'a host port is not served: this machine serves the API or its kubelet there';
+    assert.deepEqual(
+      log.entries.map((entry) => entry.message),
+      [message, message],
+    );
+  });
+
   it('need no routes where this process answers', async () => {
     const { told, ports } = setUp(() => Promise.reject(new Error('asked')), true);
     ports.look('ns/a', pod('127.0.0.1'));

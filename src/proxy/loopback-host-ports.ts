@@ -6,7 +6,7 @@
 import type { Pod } from '../api/gen/core-v1.ts';
 import { Lru } from '../base/lru.ts';
 import type { Log } from '../platform/log.ts';
-import { wantsLoopbackHostPort } from './desired-rules.ts';
+import { wantsLoopbackHostPort, wantsOwnPort } from './desired-rules.ts';
 
 /** What keeps an eye on them. */
 export interface LoopbackHostPorts {
@@ -22,18 +22,31 @@ const WARNED_PODS = 100;
 /** Makes it. Without `route` those of IPv4 are not served; `portals`: this process answers, nothing need be routed. */
 export function createLoopbackHostPorts(
   log: Log,
-  { route, portals }: { readonly route: (() => Promise<void>) | undefined; readonly portals: boolean },
+  {
+    route,
+    portals,
+    ownTcpPorts = [],
+  }: {
+    readonly route: (() => Promise<void>) | undefined;
+    readonly portals: boolean;
+    readonly ownTcpPorts?: readonly number[] | undefined;
+  },
 ): LoopbackHostPorts {
   const warned = new Lru<string, true>(WARNED_PODS);
   let wanted = false;
+  const warnOnce = (key: string, message: string): void => {
+    if (warned.get(key) !== undefined) return;
+    warned.set(key, true);
+    log.warn(message, { pod: key });
+  };
   return {
     look(key, pod) {
+      if (wantsOwnPort(pod, ownTcpPorts))
+        warnOnce(key, 'a host port is not served: this machine serves the API or its kubelet there');
       const served = route !== undefined && wantsLoopbackHostPort(pod, 4);
       wanted ||= served;
       if (!wantsLoopbackHostPort(pod, 6) && (served || !wantsLoopbackHostPort(pod, 4))) return;
-      if (warned.get(key) !== undefined) return;
-      warned.set(key, true);
-      log.warn('a host port with a loopback hostIP is not served', { pod: key });
+      warnOnce(key, 'a host port with a loopback hostIP is not served');
     },
     async routed() {
       if (!wanted || portals || route === undefined) return;

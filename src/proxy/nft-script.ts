@@ -85,6 +85,8 @@ function setTypes({ family }: TableConfig): Readonly<Record<SetName, string>> {
     'nodeport-addresses': `type ${address}\n flags interval`,
     hostports: `type ${port} : verdict`,
     'hostport-endpoints': `type ${port} . mark : ${target}`,
+    hostaddresses: `type ${address} . ${port} : verdict`,
+    'hostaddress-endpoints': `type ${address} . ${port} . mark : ${target}`,
     'no-endpoints': `type ${address} . ${port} : verdict`,
     'no-endpoint-nodeports': `type ${port} : verdict`,
     firewalled: `type ${address} . ${port}`,
@@ -131,7 +133,10 @@ function fixedRules({ family, clusterCidr, serviceCidr, mark, nodePortsRestricte
   const service = `${ip} daddr . meta l4proto . th dport`;
   const local = `fib daddr type local ${ip} daddr != ${loopback}`;
   const nodePort = `${local}${nodePortsRestricted === true ? ` ${ip} daddr @nodeport-addresses` : ''} meta l4proto . th dport`;
-  const hostPort = `${local} meta l4proto . th dport`;
+  // Cluster DNS listens on a local address of the service range, which no pod's port may take.
+  const beyondServices = `${ip} daddr != ${serviceCidr}`;
+  const hostAddress = `fib daddr type local ${beyondServices} ${service}`;
+  const hostPort = `${local} ${beyondServices} meta l4proto . th dport`;
   const chain = (name: string, ...rules: string[]): string => `chain ${name} {\n ${rules.join('\n ')}\n}`;
   return [
     chain(
@@ -148,7 +153,13 @@ function fixedRules({ family, clusterCidr, serviceCidr, mark, nodePortsRestricte
     ),
     chain('check-prerouting', 'ct state new jump check-service'),
     chain('check-output', 'ct state new jump check-service'),
-    chain('pick-service', `${service} vmap @services`, `${nodePort} vmap @nodeports`, `${hostPort} vmap @hostports`),
+    chain(
+      'pick-service',
+      `${service} vmap @services`,
+      `${nodePort} vmap @nodeports`,
+      `${hostAddress} vmap @hostaddresses`,
+      `${hostPort} vmap @hostports`,
+    ),
     chain('nat-prerouting', 'jump pick-service'),
     chain('nat-output', 'jump pick-service'),
     chain('check-forward', `${ip} daddr ${serviceCidr} goto refuse`),

@@ -4,7 +4,6 @@ import type { Exec } from '../platform/exec.ts';
 import type { Log } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 
-/** What an applier needs. */
 export interface ApplierDeps {
   readonly exec: Exec;
   readonly clock: Clock;

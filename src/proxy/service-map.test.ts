@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Service, ServiceSpec } from '../api/gen/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { endpointsOfPort } from './endpoints.ts';
+import { reservedDestinations } from './reserved-addresses.ts';
 import { disjointRanges, isProxied, servicePorts } from './service-map.ts';
 
 const here = { name: 'here', zone: 'z1' };
@@ -200,6 +201,44 @@ describe('ports of a service', () => {
 
   it('has none in a family the service has no address in', () =>
     assert.deepEqual(servicePorts(service({}), [], { ...view, family: 6 }), []));
+
+  it('has none at the address of cluster DNS of our own, which a service stored earlier may hold', () => {
+    const at = (ownDns?: string) => ({ ...view, node: { ...view.node, ownDns } });
+    const external = service({ clusterIPs: ['10.43.0.10'], type: 'NodePort', ports: [{ port: 53, nodePort: 30053 }] });
+    assert.deepEqual(servicePorts(external, [], at('10.43.0.10')), []);
+    assert.equal(servicePorts(external, [], at()).length, 1);
+    assert.equal(servicePorts(service({}), [], at('10.43.0.10')).length, 1);
+  });
+
+  const apiServer: EndpointSlice = {
+    metadata: { namespace: 'default', name: 'kubernetes' },
+    addressType: 'IPv4',
+    ports: [{ port: 6443, protocol: 'TCP' }],
+    endpoints: [{ addresses: ['192.0.2.1'] }],
+  };
+  const isReserved = reservedDestinations('10.43.0.0/16,fd00:43::/112', [apiServer]);
+  const claims: readonly [about: string, ip: string, port: number, protocol: string, served: boolean][] = [
+    ['another address', '192.0.2.9', 53, 'UDP', true],
+    ['the DNS address', '10.43.0.10', 53, 'UDP', false],
+    ['the DNS address by TCP', '10.43.0.10', 53, 'TCP', false],
+    ['an address of the service range', '10.43.200.1', 80, 'TCP', false],
+    ['the range in IPv6', 'fd00:43:0::a', 53, 'UDP', false],
+    ['the range in IPv6, mapped or not', 'fd00:43:0:0:0:0:0:a', 53, 'SCTP', false],
+    ["the API server's endpoint", '192.0.2.1', 6443, 'TCP', false],
+    ["another port of the API server's address", '192.0.2.1', 80, 'TCP', true],
+    ["another protocol of the API server's endpoint", '192.0.2.1', 6443, 'UDP', true],
+  ];
+  for (const [about, ip, port, protocol, served] of claims)
+    it(`an external address and one of a load balancer at ${about} are ${served ? '' : 'not '}served`, () => {
+      const family = ip.includes(':') ? 6 : 4;
+      const clusterIPs = ['10.43.0.5', 'fd00:43::5'];
+      const ports = [{ port, protocol }];
+      const reserved = { ...view, family, isReserved } as const;
+      const [external] = servicePorts(service({ clusterIPs, ports, externalIPs: [ip] }), [], reserved);
+      assert.equal(external?.externalIps.length, served ? 1 : 0);
+      const [balanced] = servicePorts(service({ type: 'LoadBalancer', clusterIPs, ports }, [{ ip }]), [], reserved);
+      assert.equal(balanced?.loadBalancerIps.length, served ? 1 : 0);
+    });
 
   it('ignores node ports and load balancers of other types', () => {
     const [port] = servicePorts(service({ ports: [{ port: 80, nodePort: 30080 }] }, [{ ip: '192.0.2.8' }]), [], view);

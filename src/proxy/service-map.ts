@@ -6,6 +6,7 @@ import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { formatCidr, formatIp, parseCidr, parseIp, type Cidr } from '../base/cidr.ts';
 import { endpointsOfPort, type NodeView, type PolicyEndpoints } from './endpoints.ts';
+import type { IsReserved } from './reserved-addresses.ts';
 
 /** Names as nftables writes them. */
 export type Protocol = 'tcp' | 'udp' | 'sctp';
@@ -51,14 +52,14 @@ export function isProxied(service: Service): boolean {
 export function servicePorts(
   service: Service,
   slices: readonly EndpointSlice[],
-  view: { readonly node: NodeView; readonly family: 4 | 6 },
+  view: { readonly node: NodeView; readonly family: 4 | 6; readonly isReserved?: IsReserved },
 ): readonly ServicePortView[] {
   const spec = service.spec;
   if (spec === undefined || !isProxied(service)) return [];
   const ofFamily = (addresses: readonly string[]): string[] =>
     addresses.filter((a) => parseIp(a)?.family === view.family);
   const [clusterIp] = ofFamily(spec.clusterIPs ?? [spec.clusterIP ?? '']);
-  if (clusterIp === undefined) return [];
+  if (clusterIp === undefined || canonicalIp(clusterIp) === view.node.ownDns) return [];
   const isExternal = spec.type === 'NodePort' || spec.type === 'LoadBalancer';
   const loadBalancerIps = spec.type === 'LoadBalancer' ? ofFamily(ingressAddresses(service)) : [];
   const shared = {
@@ -80,12 +81,18 @@ export function servicePorts(
     if (protocol === undefined) return [];
     const name = `${service.metadata.namespace}/${service.metadata.name}${(port.name ?? '') === '' ? '' : `:${port.name}`}`;
     const nodePort = isExternal ? (port.nodePort ?? 0) : 0;
-    return [{ ...shared, name, protocol, port: port.port, nodePort, ...endpointsOfPort(port, slices, view) }];
+    const free = (ip: string): boolean => view.isReserved?.({ ip, protocol, port: port.port }) !== true;
+    const addresses = {
+      externalIps: shared.externalIps.filter(free),
+      loadBalancerIps: shared.loadBalancerIps.filter(free),
+    };
+    const endpoints = endpointsOfPort(port, slices, view);
+    return [{ ...shared, ...addresses, name, protocol, port: port.port, nodePort, ...endpoints }];
   });
 }
 
 /** Addresses of the load balancer that packets keep as their destination; with mode Proxy they do not. */
-function ingressAddresses(service: Service): string[] {
+export function ingressAddresses(service: Pick<Service, 'status'>): string[] {
   const ingress = service.status?.loadBalancer?.ingress ?? [];
   return ingress.flatMap((i) => (i.ip === undefined || i.ip === '' || i.ipMode === 'Proxy' ? [] : [i.ip]));
 }

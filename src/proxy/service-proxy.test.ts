@@ -83,6 +83,24 @@ describe('the service proxy', () => {
     await end();
   });
 
+  it('logs once which external addresses it leaves out because they are reserved', async () => {
+    const { api, clock, platform, proxy, end } = await setUp();
+    await proxy.synced();
+    const texts = (): unknown[] => platform.log.entries.filter(({ message }) => message.includes('not served'));
+    const ports = [{ port: 53, protocol: 'UDP' }];
+    const change = async (externalIPs: readonly string[]): Promise<void> => {
+      api.seed(Services, service('dns', '10.43.0.6', { ports, externalIPs }));
+      await clock.advance(1000);
+    };
+    await change(['10.43.0.10', '192.0.2.1']);
+    await change(['10.43.0.10', '192.0.2.2']);
+    assert.equal(texts().length, 1);
+    await change(['192.0.2.2']);
+    await change(['10.43.0.10']);
+    assert.equal(texts().length, 2);
+    await end();
+  });
+
   it('writes the whole table first, then what changed, one transaction per burst', async () => {
     const { api, clock, proxy, scripts, end } = await setUp();
     await proxy.synced();
@@ -208,7 +226,28 @@ describe('the service proxy', () => {
     });
     await clock.settle();
     assert.deepEqual(routed, [1]);
-    assert.match(scripts[1] as string, /services \{ 127\.0\.0\.1 \. tcp \. 8000 : goto pick-1 \}/);
+    assert.match(scripts[1] as string, /hostaddresses \{ 127\.0\.0\.1 \. tcp \. 8000 : goto host-address-1 \}/);
+    await end();
+  });
+
+  it('follows the API server: a service with its address as an external IP serves it no longer', async () => {
+    const { api, clock, scripts, end } = await setUp();
+    api.seed(
+      Services,
+      service('thief', '10.43.0.9', { externalIPs: ['192.0.2.1'], ports: [{ port: 6443 }, { port: 80 }] }),
+    );
+    await clock.advance(20);
+    const refused = /192\.0\.2\.1 \. tcp \. 6443/;
+    assert.match(scripts.at(-1) as string, refused);
+    api.seed(EndpointSlices, {
+      metadata: { namespace: 'default', name: 'kubernetes', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+      addressType: 'IPv4',
+      ports: [{ name: 'https', port: 6443, protocol: 'TCP' }],
+      endpoints: [{ addresses: ['192.0.2.1'] }],
+    });
+    await clock.advance(20);
+    assert.match(scripts.at(-1) as string, /delete element ip kt no-endpoints \{ 192\.0\.2\.1 \. tcp \. 6443 \}/);
+    assert.doesNotMatch(scripts.at(-1) as string, /192\.0\.2\.1 \. tcp \. 80/);
     await end();
   });
 

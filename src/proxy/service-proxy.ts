@@ -23,6 +23,7 @@ import {
 } from './desired-rules.ts';
 import type { NodeView } from './endpoints.ts';
 import { createHealthCheckServer } from './health-check-server.ts';
+import { createLeftOutReport } from './left-out-addresses.ts';
 import { createLoopbackHostPorts, type LoopbackHostPorts } from './loopback-host-ports.ts';
 import type { TableConfig } from './nft-script.ts';
 import { createNftablesApplier, type RuleTable } from './nftables-applier.ts';
@@ -32,13 +33,13 @@ import { createUserspaceApplier } from './userspace/userspace-applier.ts';
 import { createProgrammingLatencies } from './programming-latency.ts';
 import { createProxyMetrics } from './proxy-metrics.ts';
 import { nodePortHosts, nodePortRanges, wantsLoopbackNodePorts } from './node-port-addresses.ts';
+import { API_SERVICE, reservedDestinations, type IsReserved } from './reserved-addresses.ts';
 import { RuleBook } from './rule-book.ts';
 import { isProxied, servicePorts, type ServicePortView } from './service-map.ts';
 import { BY_SERVICE, watchSources, ZONE_LABEL, type Sources, type Watching } from './watch-sources.ts';
 import { createFlowCleaner, staleFlows, type FlowFilter } from './stale-flows.ts';
 import { createSyncProgress, type SyncState } from './sync-progress.ts';
 
-/** What the proxy needs. */
 export interface ServiceProxyDeps {
   /** Services, EndpointSlices and Nodes of the cluster, Pods of this node. Started by whoever owns the factory. */
   readonly informers: InformerFactory;
@@ -62,16 +63,19 @@ export interface ServiceProxyConfig {
   readonly nftTable: string;
   readonly clusterCidr: string;
   readonly serviceCidr: string;
+  /** The address of cluster DNS, where that is ours. */
+  readonly ownDns?: string;
   /** Its upper 16 bits are used; the lower ones are the slots of session affinity. */
   readonly masqueradeMark: number;
   readonly mode: ProxyMode;
   /** Where node ports answer, checked: ranges, or `primary`. Absent or empty: on all addresses. */
   readonly nodePortAddresses?: readonly string[];
+  /** TCP ports on which this machine serves the API and its kubelet: no pod's host port is served there. */
+  readonly ownTcpPorts?: readonly number[];
   /** Put before each command, e.g. `ip netns exec NAME`. */
   readonly commandPrefix?: readonly string[];
 }
 
-/** The proxy. */
 export interface ServiceProxy {
   /** Works until the signal aborts; resolves when the last change is applied. Rules stay. Never rejects. */
   start(signal: AbortSignal): Promise<void>;
@@ -94,7 +98,11 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
   const metrics = createProxyMetrics(platform.metrics, config.mode === 'iptables' ? 'iptables' : 'nftables');
   const latencies = createProgrammingLatencies(platform.clock, metrics);
   const progress = createSyncProgress(platform.clock);
-  const loopback = createLoopbackHostPorts(log, { route: deps.routeLoopback, portals: config.mode === 'userspace' });
+  const loopback = createLoopbackHostPorts(log, {
+    route: deps.routeLoopback,
+    portals: config.mode === 'userspace',
+    ownTcpPorts: config.ownTcpPorts,
+  });
   const follower = createFollower(deps, config, { metrics, latencies, loopback });
   const cleaner = createFlowCleaner({ exec: platform.exec, log }, config.commandPrefix);
   const applier = createApplier({ ...platform, log }, config, {
@@ -216,6 +224,7 @@ function createFollower(
   };
   const tables = tablesOf(config, deps.routeLoopback !== undefined);
   const dirty = { services: new Set<string>(), pods: new Set<string>() };
+  const reportLeftOut = createLeftOutReport(deps.platform.log.child('proxy'), config.ownDns);
   let listener = (): void => undefined;
   watchSources(sources, {
     dirty,
@@ -234,16 +243,24 @@ function createFollower(
       if (self !== undefined) eligible = !isLeaving(self);
       return eligible;
     },
-    onChange: (call) => void (listener = call),
-    waitForSync: async (signal) =>
-      void (await Promise.all(Object.values(sources).map((s: Informer<never>) => s.waitForSync(signal)))),
+    onChange: (call) => {
+      listener = call;
+    },
+    waitForSync: async (signal) => {
+      await Promise.all(Object.values(sources).map((s: Informer<never>) => s.waitForSync(signal)));
+    },
     update(onHealth) {
       const self = sources.nodes.get({ name: config.nodeName });
-      const node = { name: config.nodeName, zone: self?.metadata.labels?.[ZONE_LABEL] };
+      const node = { name: config.nodeName, zone: self?.metadata.labels?.[ZONE_LABEL], ownDns: config.ownDns };
       updateNodePortRanges(tables, config, self);
+      // Which external addresses a service has depends on where the API server is.
+      if (dirty.services.has(API_SERVICE))
+        for (const key of externalServices(sources.services)) dirty.services.add(key);
+      const isReserved = reservedDestinations(config.serviceCidr, sources.slices.byIndex(BY_SERVICE, API_SERVICE));
       const stale = [...dirty.services].flatMap((key) =>
-        updateService({ key, node, tables, sources, incremental: config.mode === 'nftables' }, onHealth),
+        updateService({ key, node, isReserved, tables, sources, incremental: config.mode === 'nftables' }, onHealth),
       );
+      for (const key of dirty.services) reportLeftOut(key, sources.services.get(keyOf(key)), isReserved);
       for (const key of dirty.pods) {
         const pod = sources.pods.get(keyOf(key));
         if (pod !== undefined) loopback.look(key, pod);
@@ -280,6 +297,7 @@ function tablesOf(config: ServiceProxyConfig, loopbackHostPorts: boolean): Table
           mark,
           nodePortsRestricted,
           loopbackHostPorts,
+          ownTcpPorts: config.ownTcpPorts,
         },
         nodePortRanges: undefined,
         book: new RuleBook(),
@@ -309,9 +327,16 @@ function keyOf(key: string): { namespace: string; name: string } {
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
+/** Keys of services with addresses besides their cluster address. */
+function externalServices(services: Informer<Service>): string[] {
+  const external = services.list().filter(({ spec }) => spec?.type === 'LoadBalancer' || spec?.externalIPs?.length);
+  return external.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+}
+
 interface Update {
   readonly key: string;
   readonly node: NodeView;
+  readonly isReserved: IsReserved;
   readonly tables: readonly Table[];
   readonly sources: Sources;
   /** The mode keeps books of elements. */
@@ -328,7 +353,7 @@ function updateHostPorts(
 }
 
 function updateService(
-  { key, node, tables, sources, incremental }: Update,
+  { key, node, isReserved, tables, sources, incremental }: Update,
   onHealth: OnHealth,
 ): ReturnType<typeof staleFlows> {
   const service = sources.services.get(keyOf(key));
@@ -336,7 +361,7 @@ function updateService(
   const stale = tables.flatMap((table) => {
     const { family } = table.config;
     const before = table.services.get(key);
-    const ports = service === undefined ? [] : servicePorts(service, slices, { node, family });
+    const ports = service === undefined ? [] : servicePorts(service, slices, { node, family, isReserved });
     const elements: Element[] = [];
     const slots = new Map<string, PortSlots>();
     for (const port of incremental ? ports : []) {

@@ -3,9 +3,11 @@
  * the client talks. Which tracked flows a change makes stale, and their removal with the `conntrack` program. Upstream:
  * pkg/proxy/conntrack.
  */
+import { hasErrorCode } from '../base/errors.ts';
 import type { Exec } from '../platform/exec.ts';
 import type { Log } from '../platform/log.ts';
 import type { ServicePortView } from './service-map.ts';
+import { background } from '../platform/unexpected.ts';
 
 /** Flows to delete, as arguments of `conntrack -D -p udp`. */
 export type FlowFilter = readonly string[];
@@ -100,7 +102,7 @@ export function createFlowCleaner(
       if (result.exitCode > 1)
         log.warn('stale UDP flows were not removed', { filter: filter.join(' '), stderr: result.stderr.trim() });
     } catch (error) {
-      missing = (error as { code?: unknown }).code === 'ENOENT';
+      missing = hasErrorCode(error, 'ENOENT');
       log.warn(
         'stale UDP flows cannot be removed: clients of UDP services may talk to endpoints that are gone until they pause. Install conntrack',
         { err: error },
@@ -112,7 +114,7 @@ export function createFlowCleaner(
       for (const filter of filters) waiting.set(filter.join(' '), filter);
     },
     flush() {
-      if (!running && waiting.size > 0) void work();
+      if (!running && waiting.size > 0) background(log, 'stale UDP flows could not be removed', work());
     },
   };
 }

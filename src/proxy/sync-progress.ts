@@ -29,7 +29,9 @@ export function createSyncProgress(clock: Pick<Clock, 'nowMs' | 'monotonicMs'>):
   let writing: number | undefined;
   let lastSyncedMs: number | undefined;
   return {
-    queued: () => void (waiting ??= clock.monotonicMs()),
+    queued: () => {
+      waiting ??= clock.monotonicMs();
+    },
     taken() {
       writing ??= waiting ?? clock.monotonicMs();
       waiting = undefined;

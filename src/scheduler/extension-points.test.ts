@@ -119,6 +119,22 @@ test('a pod passes every point in order, looks at the nodes PreFilter names alon
   assert.deepEqual(run.counts(), idle);
 });
 
+for (const point of ['preFilter', 'filter', 'preScore', 'score', 'normalize', 'reserve', 'permit'] as const)
+  test(`a plugin that throws at ${point} holds up its own pod alone, which is tried again`, async (t) => {
+    let left = 1;
+    const throwing = (...args: readonly unknown[]): unknown => {
+      const pod = args.find((arg): arg is Pod => (arg as Pod | undefined)?.metadata?.uid !== undefined);
+      if (pod?.metadata.name === 'p' && left-- > 0) throw new TypeError('broken');
+      return { score: 0, permit: {} }[point as string];
+    };
+    const run = await scene(t, { [point]: throwing }, (api) => api.seed(Pods, testPod('q', { cpu: '600m' })));
+    assert.deepEqual([run.pod('p')?.spec?.nodeName, run.counts()], [undefined, { ...idle, backoff: 1 }]);
+    assert.notEqual(run.pod('q')?.spec?.nodeName, undefined);
+    assert.match(run.events().join(), /Warning FailedScheduling (TypeError: )?broken/);
+    await run.clock.advance(1000);
+    assert.notEqual(run.pod('p')?.spec?.nodeName, undefined);
+  });
+
 const TOO_LATE = 'rejected due to timeout after waiting 10s at plugin One';
 for (const [what, parts, act, message] of [
   ['rejected', held, (run: Scene) => run.waiting.get('uid-p')?.reject('One', 'not today'), 'not today'],

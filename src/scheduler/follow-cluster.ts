@@ -3,6 +3,7 @@ import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { deepEqual } from '../base/equal.ts';
 import { podRequests } from '../component-helpers/pod-resources.ts';
 import type { Informer } from '../client/informer.ts';
+import { isPodTerminal } from '../component-helpers/pods.ts';
 import type { SchedulerCache } from './cache/scheduler-cache.ts';
 import type { Nominator } from './framework/nominations.ts';
 import type { ClusterEvent } from './queue/cluster-event.ts';
@@ -61,8 +62,8 @@ export function nodeChanges(old: Node, node: Node): ClusterEvent[] {
 }
 
 function followPods({ pods, cache, queue, nominations, ownPods }: FollowDeps): void {
-  const assigned = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') !== '' && !isFinished(pod);
-  const pending = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') === '' && !isFinished(pod) && ownPods(pod);
+  const assigned = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') !== '' && !isPodTerminal(pod);
+  const pending = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') === '' && !isPodTerminal(pod) && ownPods(pod);
   const leave = (pod: Pod): void => {
     nominations.delete(pod.metadata.uid ?? '');
     if (assigned(pod)) {
@@ -95,7 +96,7 @@ function followPods({ pods, cache, queue, nominations, ownPods }: FollowDeps): v
       } else if (assigned(old)) leave(old);
       else if (pending(pod) && !cache.isAssumed(pod.metadata.uid ?? '') && schedulingPartChanged(old, pod))
         queue.update(old, pod);
-      else if (isFinished(pod)) queue.remove(pod.metadata.uid ?? '');
+      else if (isPodTerminal(pod)) queue.remove(pod.metadata.uid ?? '');
     },
     onDelete: leave,
   });
@@ -127,8 +128,4 @@ function schedulingPartChanged(old: Pod, pod: Pod): boolean {
     status?.resourceClaimStatuses,
   ];
   return !deepEqual(part(old), part(pod));
-}
-
-function isFinished(pod: Pod): boolean {
-  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }

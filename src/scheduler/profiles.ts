@@ -1,6 +1,6 @@
 /** Makes the profiles a configuration speaks of: one set of plugin instances each. Upstream: profile.NewMap. */
 import type { Pod } from '../api/gen/core-v1.ts';
-import type { EventRecorder } from '../client/event-recorder.ts';
+import type { SeriesEventRecorder } from '../client/event-series-recorder.ts';
 import { defaultArgs, type FitArgs } from './config/plugin-args.ts';
 import type { ProfileConfig, SchedulerConfig } from './config/scheduler-config.ts';
 import type { SchedulerPluginDeps } from './framework/plugin-deps.ts';
@@ -13,12 +13,12 @@ import type { PluginEntry } from './plugins/list.ts';
 
 /** A profile with the recorder that signs with its name. */
 export interface NamedProfile extends Profile {
-  readonly recorder: EventRecorder;
+  readonly recorder: SeriesEventRecorder;
 }
 
 /** What all profiles share. */
 export interface ProfilesDeps extends Omit<SchedulerPluginDeps, 'recorder' | 'schedulerName'> {
-  readonly recorderFor: (component: string) => EventRecorder;
+  readonly recorderFor: (component: string) => SeriesEventRecorder;
   readonly timerFor?: (profile: string) => PointTimer;
   /** What profiles may name. */
   readonly known: readonly PluginEntry[];

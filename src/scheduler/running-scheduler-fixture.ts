@@ -1,9 +1,9 @@
 /** The scheduler against the small fake API, on virtual time. */
 import type { TestContext } from 'node:test';
-import { Events, Pods } from '../api/gen/resources.ts';
+import { EventsV1, Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import { formatTime } from '../api/time.ts';
-import { createEventBroadcaster } from '../client/event-broadcaster.ts';
+import { EventSeriesBroadcaster } from '../client/event-series-broadcaster.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import { createFakeApi, type FakeApi } from '../client/fake-api-fixture.ts';
@@ -64,7 +64,7 @@ export async function startScheduler(
     principal: { name: 'system:kube-scheduler', groups: [] },
     userAgent: 'scheduler',
   });
-  const broadcaster = createEventBroadcaster({ client, clock, random, log });
+  const broadcaster = new EventSeriesBroadcaster({ client, clock, random, log, hostName: 'host' });
   const informers = createInformerFactory({ client, clock, random, log });
   const metrics = createMemoryMetrics();
   const platform = { clock, random, log, metrics, crypto: undefined as never };
@@ -91,7 +91,7 @@ export async function startScheduler(
     metrics,
     counts: () => scheduler.counts(),
     bindings: () => api.requests.filter((r) => r.path.endsWith('/binding')).map((r) => r.path.split('/').at(-2) ?? ''),
-    events: () => api.objects(Events).map((event) => `${event.type} ${event.reason} ${event.message}`),
+    events: () => api.objects(EventsV1).map((event) => `${event.type} ${event.reason} ${event.note}`),
     pod: (name) => api.objects(Pods).find((pod) => pod.metadata.name === name),
   };
 }

@@ -47,7 +47,7 @@ export function testPluginDeps(parts: Partial<SchedulerPluginDeps> = {}): Schedu
     client: { resource: () => ({}) } as unknown as Client,
     clock: new VirtualClock(),
     random: createSeededRandom(3),
-    recorder: { event: () => undefined },
+    recorder: { eventf: () => undefined },
     schedulerName: 'default-scheduler',
     deviceMetrics: { claimCreated: () => undefined, waitedFor: () => undefined },
     waitingPods: createWaitingPods(new VirtualClock()),

@@ -1,4 +1,5 @@
 /** Sizes of the scheduler's queue and cache, under upstream's names, read when somebody asks. */
+import { onAbort } from '../base/abort.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { schedulerNameOf } from './profiles.ts';
 import type { SchedulerCache } from './cache/scheduler-cache.ts';
@@ -49,7 +50,7 @@ export function exposeSchedulerSizes(metrics: Metrics, sized: Sized, signal: Abo
     for (const queue of Object.keys(last?.pending ?? {})) pending.remove({ queue });
     for (const type of Object.keys(last?.cache ?? {})) cache.remove({ type });
   };
-  signal.addEventListener('abort', forget, { once: true });
+  onAbort(signal, forget);
 }
 
 function sizesOf({ cache, queue }: Sized): SchedulerSizes {

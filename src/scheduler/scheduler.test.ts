@@ -33,6 +33,23 @@ test('pods are bound, and counted before they are seen bound', async (t) => {
   assert.deepEqual([condition?.type, condition?.status, condition?.reason], ['PodScheduled', 'False', 'Unschedulable']);
 });
 
+test('a pod that waits for another reason gets an event of its own, not a count of the first', async (t) => {
+  const run = await startScheduler(t, (api) => {
+    api.seed(Nodes, testNode('a', { spec: { unschedulable: true } }));
+    api.seed(Pods, testPod('p', {}));
+  });
+  await run.clock.advance(1000);
+  const taints = [{ key: 'only', value: 'few', effect: 'NoSchedule' }];
+  run.api.modify(Nodes, 'a', (node) => ({ ...node, spec: { taints } }));
+  await run.clock.advance(10_000);
+  const waits = run.events().filter((event) => event.startsWith('Warning FailedScheduling'));
+  assert.deepEqual(
+    [waits.length, waits[0]?.includes('were unschedulable'), waits[1]?.includes('had untolerated taint')],
+    [2, true, true],
+    run.events().join('\n'),
+  );
+});
+
 test('a failed binding gives the room back and is tried again', async (t) => {
   const run = await startScheduler(
     t,

@@ -4,11 +4,13 @@
  *
  * Exclusive writes: pods/binding, the PodScheduled condition and nominatedNodeName of unbound pods.
  */
+import { onAbort } from '../base/abort.ts';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import { isReason } from '../api/status-error.ts';
+import { errorMessage } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
-import type { EventRecorder } from '../client/event-recorder.ts';
+import type { SeriesEventRecorder } from '../client/event-series-recorder.ts';
 import type { InformerFactory } from '../client/informer.ts';
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { BasePlatform } from '../platform/platform.ts';
@@ -35,12 +37,13 @@ import { exposeSchedulerSizes } from './scheduler-sizes.ts';
 import { reportNomination, reportUnschedulable, type UnschedulableReport } from './report-unschedulable.ts';
 import { createDecisionLog } from './why/decision-log.ts';
 import { explainPod } from './why/explain-pod.ts';
+import { background, isProgramError } from '../platform/unexpected.ts';
 
 /** What the scheduler works with. */
 export interface SchedulerDeps {
   readonly client: Client;
   readonly informers: InformerFactory;
-  readonly recorderFor: (component: string) => EventRecorder;
+  readonly recorderFor: (component: string) => SeriesEventRecorder;
   readonly platform: BasePlatform;
   /** In the order of the configuration. */
   readonly extenders?: readonly Extender[];
@@ -169,17 +172,32 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const { queued } = cycle;
     const { pod } = queued;
     attempted(cycle, 'error');
-    const message = error instanceof Error ? error.message : String(error);
-    log.error('error selecting node for pod', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err: error });
+    const message = errorMessage(error);
+    const about = { pod: `${pod.metadata.namespace}/${pod.metadata.name}` };
+    if (isProgramError(error)) log.unexpected('error selecting node for pod', error, about);
+    else log.error('error selecting node for pod', { ...about, err: error });
     queue.requeue(queued, new Set());
     nominations.set(pod, '');
     sayWhyNot(pod, { message, reason: 'SchedulerError', ...NO_PROMISE });
   };
+  /** Regards the pod as last seen: its resource version keeps an event with another reason out of the series before. */
+  const recordFailedScheduling = (pod: Pod, note: string): void =>
+    profileOf(pod).recorder.eventf({
+      regarding: asSeen(pod) ?? pod,
+      type: 'Warning',
+      reason: 'FailedScheduling',
+      action: 'Scheduling',
+      note,
+    });
   /** For an attempt that went wrong. */
   const sayWhyNot = (pod: Pod, report: Omit<UnschedulableReport, 'clock'>): void => {
-    profileOf(pod).recorder.event(pod, 'Warning', 'FailedScheduling', report.message);
-    void reportUnschedulable(client, asSeen(pod) ?? pod, { ...report, clock }).catch((error: unknown) =>
-      log.warn('cannot write the PodScheduled condition', { err: error }),
+    recordFailedScheduling(pod, report.message);
+    background(
+      log,
+      'a pod could not be handled',
+      reportUnschedulable(client, asSeen(pod) ?? pod, { ...report, clock }).catch((error: unknown) =>
+        log.warn('cannot write the PodScheduled condition', { err: error }),
+      ),
     );
   };
   const settle = (cycle: RunningCycle, result: ScheduleResult): void | Promise<void> => {
@@ -243,12 +261,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     decisions.leaves(pod.metadata.uid ?? '');
     attempted(cycle, 'scheduled');
     metrics.scheduled(queued.attempts, (clock.monotonicMs() - queued.queuedAtMs) / 1000);
-    profileOf(pod).recorder.event(
-      pod,
-      'Normal',
-      'Scheduled',
-      `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`,
-    );
+    const note = `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`;
+    profileOf(pod).recorder.eventf({ regarding: pod, type: 'Normal', reason: 'Scheduled', action: 'Binding', note });
   };
   /** `isTold`: the pod says where it was to go, and is tried there first; any earlier promise is void. */
   const undo = (cycle: Cycle, input: BindingInput, { status, isTold }: { status: Status; isTold: boolean }): void => {
@@ -312,16 +326,20 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const hasRoomMade = makesRoom(postFilter);
     // While room is made for it the pod waits for that alone, then it is tried at once.
     queue.requeue(queued, hasRoomMade ? MAKING_ROOM : rejectingPlugins(diagnosis));
-    profileOf(queued.pod).recorder.event(queued.pod, 'Warning', 'FailedScheduling', message);
+    recordFailedScheduling(queued.pod, message);
     const { nominatedNode } = postFilter;
     if (nominatedNode !== undefined) nominations.set(queued.pod, nominatedNode);
     const report = { message, clock, ...(nominatedNode === undefined ? {} : { nominatedNode }) };
-    void reportUnschedulable(client, asSeen(queued.pod) ?? queued.pod, report)
-      .then(() => postFilter.commit?.(signal))
-      .catch((error: unknown) =>
-        log.warn('cannot write the PodScheduled condition or make room for the pod', { err: error }),
-      )
-      .then(() => (hasRoomMade && !signal.aborted ? queue.activate(uid) : undefined));
+    background(
+      log,
+      'a pod could not be handled',
+      reportUnschedulable(client, asSeen(queued.pod) ?? queued.pod, report)
+        .then(() => postFilter.commit?.(signal))
+        .catch((error: unknown) =>
+          log.warn('cannot write the PodScheduled condition or make room for the pod', { err: error }),
+        )
+        .then(() => (hasRoomMade && !signal.aborted ? queue.activate(uid) : undefined)),
+    );
   };
   /** Tries pods until the queue is empty, giving way to others every few milliseconds. */
   const run = async (signal: AbortSignal): Promise<void> => {
@@ -332,8 +350,15 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       while (!signal.aborted) {
         const queued = queue.pop();
         if (queued === undefined) break;
-        const asked = scheduleOne(queued, signal);
-        if (asked !== undefined) await asked;
+        const startedMs = clock.monotonicMs();
+        try {
+          const asked = scheduleOne(queued, signal);
+          if (asked !== undefined) await asked;
+        } catch (error) {
+          // A plugin threw: this pod is tried again after a pause, the others go on.
+          cache.forget(queued.pod.metadata.uid ?? '');
+          fail({ queued, startedMs }, error);
+        }
         if (clock.monotonicMs() - sliceStartMs < SLICE_MS) continue;
         await clock.yield();
         sliceStartMs = clock.monotonicMs();
@@ -359,7 +384,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     async start(signal) {
       if (config.withoutEffect !== undefined)
         log.warn('settings of the configuration have no effect here', { settings: config.withoutEffect.join(', ') });
-      signal.addEventListener('abort', () => queue.stop(), { once: true });
+      onAbort(signal, () => queue.stop());
       exposeSchedulerSizes(platform.metrics, { cache, queue }, signal);
       const ownPods = (pod: Pod): boolean => profiles.has(schedulerNameOf(pod));
       pods.addHandler({
@@ -383,8 +408,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       });
       informers.start(signal);
       await Promise.all([synced(signal), objects.waitForSync(signal)]);
-      queue.onReady(() => queueMicrotask(() => void run(signal)));
-      void run(signal);
+      queue.onReady(() => queueMicrotask(() => background(log, 'a pod could not be handled', run(signal))));
+      background(log, 'a pod could not be handled', run(signal));
     },
   };
 }

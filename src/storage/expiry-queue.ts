@@ -4,6 +4,8 @@
  */
 import { Heap } from '../base/heap.ts';
 import type { CancelTimer, Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import { logFailure } from '../platform/unexpected.ts';
 
 /** A key that goes away. */
 export interface Expiry {
@@ -23,14 +25,19 @@ export class ExpiryQueue {
     (a, b) => a.dueWallMs < b.dueWallMs,
   );
   readonly #clock: Clock;
+  readonly #log: Log | undefined;
   readonly #expire: (due: readonly Expiry[]) => Promise<void>;
   #cancel: CancelTimer | undefined;
   #armedForMs = Infinity;
   #closed = false;
 
   /** `expire` deletes the keys that are due, if still at their revision. */
-  constructor(clock: Clock, expire: (due: readonly Expiry[]) => Promise<void>) {
+  constructor(
+    { clock, log }: { readonly clock: Clock; readonly log?: Log | undefined },
+    expire: (due: readonly Expiry[]) => Promise<void>,
+  ) {
     this.#clock = clock;
+    this.#log = log;
     this.#expire = expire;
   }
 
@@ -57,10 +64,9 @@ export class ExpiryQueue {
       return;
     this.#cancel?.();
     this.#armedForMs = next.dueWallMs;
-    this.#cancel = this.#clock.setTimer(
-      Math.max(atLeastMs, next.dueWallMs - this.#clock.nowMs()),
-      () => void this.#fire(),
-    );
+    this.#cancel = this.#clock.setTimer(Math.max(atLeastMs, next.dueWallMs - this.#clock.nowMs()), () => {
+      this.#fire().catch((error: unknown) => this.#log?.unexpected('keys could not be expired', error));
+    });
   }
 
   async #fire(): Promise<void> {
@@ -73,8 +79,8 @@ export class ExpiryQueue {
     try {
       if (due.length > 0) await this.#expire(due);
       this.#arm();
-    } catch {
-      // The store could not write just now (its callers are told so by their own writes): the keys stay due.
+    } catch (error) {
+      logFailure(this.#log, 'keys could not be expired, again later', error);
       for (const expiry of due) if (!this.#heap.has(expiry.key)) this.#heap.set(expiry);
       this.#arm(retryMs);
     }

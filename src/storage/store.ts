@@ -115,6 +115,8 @@ export interface StoreStatus {
   readonly compactedRevision: number;
   readonly sizeBytes: number;
   readonly keyCount: number;
+  /** Why the last write failed; absent when it did not. */
+  readonly problem?: string;
 }
 
 /** What went wrong; `unknownOutcome`: a write may or may not have happened. */
@@ -128,7 +130,6 @@ export type StoreErrorCode =
   | 'closed'
   | 'unknownOutcome';
 
-/** Errors of stores. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
   constructor(code: StoreError['code'], message: string, options?: ErrorOptions) {
@@ -138,7 +139,6 @@ export class StoreError extends Error {
   }
 }
 
-/** The store. */
 export interface Store {
   /** The newest entry of a key, linearizable. */
   get(key: string): Promise<StoredEntry | undefined>;

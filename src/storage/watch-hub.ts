@@ -3,8 +3,9 @@
  *
  * Invariants: a watcher gets every change of its range once, in revision order, whole commits together; a commit made
  * from inside a watcher's callback is delivered after the present one has reached everybody; nothing is delivered from
- * inside `add` or after `stop`. A watcher that throws is a broken invariant: the others are served, then it is thrown.
+ * inside `add` or after `stop`. A watcher that throws has missed changes: its watch ends with that error, the others go on.
  */
+import type { Log } from '../platform/log.ts';
 import { compareKeys } from './key-order.ts';
 import type { StoreEvent, StoreWatch, StoreWatcher } from './store.ts';
 
@@ -53,6 +54,11 @@ export class WatchHub {
   #reach: string[] = [];
   readonly #queue: { readonly commit: Commit; readonly delivered: () => void }[] = [];
   #delivering = false;
+  readonly #log: Log | undefined;
+
+  constructor(log?: Log) {
+    this.#log = log;
+  }
 
   get size(): number {
     return this.#entries.length;
@@ -114,16 +120,16 @@ export class WatchHub {
       const events = entry.batch ?? [];
       entry.batch = undefined;
       const own: Commit = { events, revision: commit.revision };
-      if (entry.held === undefined) hand(entry, own);
+      if (entry.held === undefined) this.#hand(entry, own);
       else entry.held.push(own);
     }
   }
 
   #begin(entry: Entry, backlog: Commit): void {
     queueMicrotask(() => {
-      hand(entry, backlog);
+      this.#hand(entry, backlog);
       // A callback may commit more, which is held as well: the list may grow while it is walked.
-      for (const commit of entry.held ?? []) hand(entry, commit);
+      for (const commit of entry.held ?? []) this.#hand(entry, commit);
       entry.held = undefined;
     });
   }
@@ -134,8 +140,17 @@ export class WatchHub {
     queueMicrotask(() => {
       if (entry.silent) return;
       entry.silent = true;
-      entry.watcher.onError(error);
+      this.#tellEnd(entry, error);
     });
+  }
+
+  /** What a watcher does about its end is its own: where that fails too, nobody else hears of it. */
+  #tellEnd({ watcher, start }: Entry, error: Error): void {
+    try {
+      watcher.onError(error);
+    } catch (second) {
+      this.#log?.unexpected('a watcher of the store threw at the end of its watch', second, { range: start });
+    }
   }
 
   #remove(entry: Entry): void {
@@ -160,21 +175,21 @@ export class WatchHub {
     }
     return low - 1;
   }
-}
 
-function hand(entry: Entry, commit: Commit): void {
-  if (entry.silent || commit.revision < entry.seenRevision) return;
-  const events =
-    (commit.events[0]?.revision ?? Infinity) > entry.seenRevision
-      ? commit.events
-      : commit.events.filter((event) => event.revision > entry.seenRevision);
-  entry.seenRevision = commit.revision;
-  try {
-    if (events.length > 0) entry.watcher.onEvents(events, commit.revision);
-    else entry.watcher.onProgress?.(commit.revision);
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
+  #hand(entry: Entry, commit: Commit): void {
+    if (entry.silent || commit.revision < entry.seenRevision) return;
+    const events =
+      (commit.events[0]?.revision ?? Infinity) > entry.seenRevision
+        ? commit.events
+        : commit.events.filter((event) => event.revision > entry.seenRevision);
+    entry.seenRevision = commit.revision;
+    try {
+      if (events.length > 0) entry.watcher.onEvents(events, commit.revision);
+      else entry.watcher.onProgress?.(commit.revision);
+    } catch (error) {
+      entry.silent = true;
+      this.#remove(entry);
+      queueMicrotask(() => this.#tellEnd(entry, error as Error));
+    }
   }
 }

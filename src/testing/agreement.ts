@@ -30,6 +30,7 @@ import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import { parseTime } from '../api/time.ts';
 import { shouldRunOnNode } from '../component-helpers/daemon-pods.ts';
+import { nodeCondition } from '../component-helpers/nodes.ts';
 import { isControlledBy } from '../component-helpers/owner-references.ts';
 import { isPodActive, isPodReady, isPodTerminal, isPodTerminating } from '../component-helpers/pods.ts';
 import { isFinished } from '../controllers/job/verdict.ts';
@@ -363,7 +364,7 @@ const TAINTS = { Unknown: 'node.kubernetes.io/unreachable', False: 'node.kuberne
 
 function taints(cluster: Cluster): string[] {
   return cluster.peek(Nodes).flatMap((node: Node) => {
-    const holds = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'Unknown';
+    const holds = nodeCondition(node, 'Ready')?.status ?? 'Unknown';
     const wanted = TAINTS[holds as keyof typeof TAINTS] as string | undefined;
     const has = (node.spec?.taints ?? []).filter(({ key }) => Object.values<string>(TAINTS).includes(key));
     const keys = [...new Set(has.map(({ key }) => key))];

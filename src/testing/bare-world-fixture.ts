@@ -27,6 +27,8 @@ export async function startBareWorld(t: TestContext, running: readonly Running[]
     scheduler: false,
     images: () => [],
     unknownImages: 'run',
+    cloud: false,
+    runtimeConfig: '',
     keepLines: false,
     onServerStart: () => undefined,
   });

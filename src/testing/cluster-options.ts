@@ -4,6 +4,8 @@ import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import { controllers as knownControllers } from '../controllers/list.ts';
 import { image, type SimImage } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { NodeNet } from '../platform/node/net.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { Store } from '../storage/store.ts';
@@ -31,6 +33,15 @@ export interface ClusterOptions {
   readonly images?: readonly SimImage[];
   /** Images nobody described: containers that run for ever (`run`, the default), or a failed pull (`refuse`). */
   readonly unknownImages?: 'run' | 'refuse';
+  /**
+   * The machines are a cloud's: nodes whose machine was terminated are deleted, those of machines without power tainted.
+   * Default false.
+   */
+  readonly cloud?: boolean;
+  /** As the API server's `--runtime-config`: versions to serve beside those served by default. */
+  readonly runtimeConfig?: string;
+  /** Where the lines of all components go. Default: they are kept in memory, and seen nowhere. */
+  readonly log?: Log;
   /** Keeps a line for every change of the store, for `eventLog()`. */
   readonly keepEventLog?: boolean;
 }
@@ -57,12 +68,12 @@ export function checkOptions({
   for (const given of images) image(given.name, given);
 }
 
-/** The clock, and how the test waits on it. */
+/** The clock, how the test waits on it, and in real time, what answers on this machine's loopback addresses. */
 export async function createPace({
   clock = 'virtual',
   startAt,
   seed,
-}: ClusterOptions): Promise<{ pace: Pace; seed: number | string }> {
+}: ClusterOptions): Promise<{ pace: Pace; seed: number | string; loopback?: NodeNet }> {
   if (clock === 'virtual') {
     const startMs = typeof startAt === 'string' ? parseTime(startAt) : startAt;
     return { pace: createVirtualPace(new VirtualClock(startMs === undefined ? {} : { startMs })), seed: seed ?? 1 };
@@ -70,7 +81,12 @@ export async function createPace({
   const { createNodeClock } = await import('../platform/node/clock.ts');
   const { keepAlive } = await import('../platform/node/keep-alive.ts');
   const { createNodeRandom } = await import('../platform/node/random.ts');
-  return { pace: createRealPace(createNodeClock(), keepAlive), seed: seed ?? createNodeRandom().uuid() };
+  const { createNodeNet } = await import('../platform/node/net.ts');
+  return {
+    pace: createRealPace(createNodeClock(), keepAlive),
+    seed: seed ?? createNodeRandom().uuid(),
+    loopback: createNodeNet(),
+  };
 }
 
 /** Of old revisions, up to twice as many: nothing asks for older ones, and those of fifty thousand pods would fill gigabytes. */

@@ -13,6 +13,7 @@ import { image as describeImage, type SimImage, type SimImageSpec } from '../cri
 import type { Clock } from '../platform/clock.ts';
 import { createMemoryFiles } from '../platform/sim/files.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
+import type { NodeNet } from '../platform/node/net.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import type { Store, StoreStatus } from '../storage/store.ts';
 import { applyManifests, type Manifests } from './apply.ts';
@@ -40,6 +41,13 @@ export interface EventFilter {
   readonly type?: 'Normal' | 'Warning';
 }
 
+interface ClusterParts {
+  readonly pace: Pace;
+  readonly store: Store;
+  /** Of a cluster in real time: webhooks and the like may listen on this machine. */
+  readonly loopback?: NodeNet;
+}
+
 /** A running cluster. */
 export class Cluster implements AsyncDisposable {
   /** Typed client of the administrator, in this process. Objects it returns are the caller's own. */
@@ -55,6 +63,7 @@ export class Cluster implements AsyncDisposable {
   readonly #podListeners: ((pod: Pod | undefined, old: Pod | undefined) => void)[] = [];
   #world: SimWorld;
   #store: Store;
+  readonly #loopback: NodeNet | undefined;
   #pki: ClusterPki | undefined;
   #restores = 0;
   #stopped: Promise<void> | undefined;
@@ -62,9 +71,9 @@ export class Cluster implements AsyncDisposable {
   /** Starts a cluster; resolves when the API server serves and all nodes are Ready. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     checkOptions(options);
-    const { pace, seed } = await createPace(options);
-    const store = await openStore(options, pace.clock);
-    const cluster = new Cluster({ ...options, seed }, pace, store);
+    const { seed, ...parts } = await createPace(options);
+    const store = await openStore(options, parts.pace.clock);
+    const cluster = new Cluster({ ...options, seed }, { ...parts, store });
     const { nodes = 1 } = options;
     try {
       await cluster.#begin();
@@ -76,10 +85,11 @@ export class Cluster implements AsyncDisposable {
     return cluster;
   }
 
-  private constructor(options: ClusterOptions, pace: Pace, store: Store) {
+  private constructor(options: ClusterOptions, { pace, store, loopback }: ClusterParts) {
     this.#options = options;
     this.#pace = pace;
     this.#store = store;
+    this.#loopback = loopback;
     this.#pki = options.pki;
     this.#seed = String(options.seed);
     for (const given of options.images ?? []) {
@@ -229,13 +239,14 @@ export class Cluster implements AsyncDisposable {
       ...(at.host === undefined ? [] : [at.host]),
       ...(at.names ?? []),
     ]);
-    await this.#publishAuthority(this.#pki.ca.certPem);
+    await this.#publishAuthority(this.#pki.ca);
     const opened = await openListener(
       {
         pace: this.#pace,
         random: real.random,
         handler: () => this.#handler(),
         listenHttp: real.listenHttp,
+        threads: real.threads,
         pki: this.#pki,
       },
       at,
@@ -269,6 +280,7 @@ export class Cluster implements AsyncDisposable {
    */
   async restore(snapshot: ClusterSnapshot): Promise<void> {
     await this.#pace.drive(this.#world.stop());
+    this.#loopback?.close();
     const { clock } = this.#pace;
     if (clock instanceof VirtualClock) clock.jumpWall(snapshot.nowMs - clock.nowMs());
     this.#restores++;
@@ -302,15 +314,18 @@ export class Cluster implements AsyncDisposable {
 
   #createWorld(): SimWorld {
     const { clock } = this.#pace;
+    const { log } = this.#options;
     const seed = this.#restores === 0 ? this.#seed : `${this.#seed}/restored-${this.#restores}`;
     const platform: SimPlatform<Clock> = createSimPlatform<Clock>({
       clock,
       seed,
       addresses: ['10.64.0.1'],
       host: { hostname: 'control-plane' },
+      ...(log !== undefined && { log: { forwardTo: log } }),
+      ...(this.#loopback !== undefined && { loopback: this.#loopback }),
     });
     this.#webhooks.listen(platform.network, clock);
-    const { controllers, scheduler = true, unknownImages = 'run', keepEventLog = false } = this.#options;
+    const { controllers, scheduler = true, unknownImages = 'run', keepEventLog = false, cloud = false } = this.#options;
     return new SimWorld({
       platform,
       store: this.#store,
@@ -318,13 +333,14 @@ export class Cluster implements AsyncDisposable {
       repeatable: this.#pace.kind === 'virtual',
       scheduler,
       unknownImages,
+      cloud,
       keepLines: keepEventLog,
+      runtimeConfig: this.#options.runtimeConfig ?? '',
       images: () => [...this.#images.values()],
       onServerStart: ({ objects }) => this.#podListeners.forEach((listener) => objects.onChange(Pods, listener)),
       ...(controllers === undefined ? {} : { controllers }),
-      ...(this.#pki === undefined
-        ? {}
-        : { identity: { serviceAccount: this.#pki.serviceAccount, caPem: this.#pki.ca.certPem } }),
+      ...(log !== undefined && { log }),
+      ...(this.#pki === undefined ? {} : { identity: this.#pki }),
     });
   }
 
@@ -337,9 +353,9 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Pods and clients inside the cluster find the authority of the real port in `kube-root-ca.crt`. */
-  async #publishAuthority(caPem: string): Promise<void> {
-    if (this.#world.caPem === caPem) return;
-    this.#world.caPem = caPem;
+  async #publishAuthority(ca: ClusterPki['ca']): Promise<void> {
+    if (this.#world.authority.certPem === ca.certPem) return;
+    this.#world.authority = ca;
     const { items } = await this.client.resource(ConfigMaps).list({ fieldSelector: 'metadata.name=kube-root-ca.crt' });
     if (items.length === 0) return;
     await this.faults.restart('controllers'); // They are told of the authority when they start, and correct what differs.

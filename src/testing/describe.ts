@@ -4,8 +4,7 @@ import type { Event, Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { podWhyText, type ExplainPod } from '../component-helpers/pod-why.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
-import type { ResolvedReference } from './references.ts';
-import { referenceText } from './references.ts';
+import { referenceText, type ResolvedReference } from './references.ts';
 
 const MAX_PODS = 5;
 const MAX_EXPLAINED = 2;

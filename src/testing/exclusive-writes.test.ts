@@ -60,7 +60,7 @@ test('no other component writes what controllers alone write', async () => {
   });
   await cluster.apply(WEB);
   await cluster.waitFor<Deployment>('deployment/web', (web) => web.status?.readyReplicas === 3);
-  cluster.nodes.crash('node-1');
+  void cluster.nodes.crash('node-1');
   await cluster.advance('10m');
   await cluster.waitFor<Deployment>('deployment/web', (web) => web.status?.readyReplicas === 3);
   assert.deepEqual([...watch.violations], []);

@@ -9,7 +9,6 @@ export type Part = ComponentName | 'kubelet' | `kubelet/${string}`;
 /** What can be ended and started: the API server too. */
 export type RestartablePart = ComponentName | 'apiserver';
 
-/** The faults. */
 export class TestFaults {
   readonly #pace: Pace;
   readonly #world: () => SimWorld;

@@ -8,7 +8,6 @@ import type { ApiHandler, ApiRequest, ApiResponse, ObjectEvent } from '../api/tr
 import type { Clock } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
 
-/** A gate. */
 export interface Gate {
   readonly handler: ApiHandler;
   /** Between `close` and `open`. */
@@ -30,7 +29,6 @@ export interface Gate {
 
 const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** What a gate needs. */
 export interface GateDeps {
   readonly clock: Clock;
   readonly random: Random;

@@ -3,7 +3,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { AppsV1Api, Attach, CoreV1Api, Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
+import {
+  AppsV1Api,
+  Attach,
+  CertificatesV1Api,
+  CoreV1Api,
+  Exec,
+  KubeConfig,
+  type V1Status,
+} from '@kubernetes/client-node';
+import { createRequest } from '../component-helpers/pki/certificates.ts';
+import { createNodePlatform } from '../platform/node/node-platform.ts';
 import { Cluster } from './cluster.ts';
 
 function clientOf(kubeconfig: string): KubeConfig {
@@ -92,5 +102,31 @@ describe('a real port', () => {
     await assert.rejects(core.listNode(), ({ code }: { code: number }) => code === 503);
     await cluster.faults.start('apiserver');
     assert.deepEqual((await core.listNode()).items, []);
+  });
+
+  it('signs certificates that are approved, and shows its components well', async () => {
+    await using cluster = await Cluster.start({ nodes: 1 });
+    const config = clientOf(await cluster.kubeconfig());
+    const core = config.makeApiClient(CoreV1Api);
+    const { items } = await core.listComponentStatus();
+    const healthy = items.map(({ metadata, conditions }) => `${metadata?.name}=${conditions?.[0]?.status}`);
+    assert.deepEqual(healthy, ['controller-manager=True', 'scheduler=True', 'etcd-0=True']);
+    const certificates = config.makeApiClient(CertificatesV1Api);
+    const { requestPem } = await createRequest(createNodePlatform({ startSpawner: false }), { commonName: 'ann' });
+    const spec = {
+      request: Buffer.from(requestPem).toString('base64'),
+      signerName: 'kubernetes.io/kube-apiserver-client',
+      usages: ['client auth'],
+    };
+    const request = await certificates.createCertificateSigningRequest({ body: { metadata: { name: 'ann' }, spec } });
+    const approved = { type: 'Approved', status: 'True', reason: 'Test', message: 'asked for' };
+    await certificates.replaceCertificateSigningRequestApproval({
+      name: 'ann',
+      body: { ...request, status: { conditions: [approved] } },
+    });
+    await cluster.eventually(async () => {
+      const { status } = await certificates.readCertificateSigningRequest({ name: 'ann' });
+      assert.match(Buffer.from(status?.certificate ?? '', 'base64').toString(), /BEGIN CERTIFICATE/);
+    });
   });
 });

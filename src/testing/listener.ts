@@ -6,11 +6,13 @@
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
 import type { ApiHandler, ApiResponse } from '../api/transport.ts';
 import { kubeconfigYaml } from '../cluster/kubeconfig.ts';
+import { createYamlCodec } from '../cluster/yaml/yaml-threads.ts';
 import { ensureClusterPki, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpRequest, HttpServer, ListenHttp } from '../platform/http.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Random } from '../platform/random.ts';
+import type { Threads } from '../platform/threads.ts';
 import type { Pace } from './pace.ts';
 
 /** An open port. */
@@ -40,6 +42,7 @@ export interface ListenerDeps {
   /** Undefined while the server is down. */
   readonly handler: () => ApiHandler | undefined;
   readonly listenHttp: ListenHttp;
+  readonly threads: Threads;
   readonly pki: ClusterPki;
 }
 
@@ -72,10 +75,12 @@ export function makePki(
   );
 }
 
-/** Opens a port. */
 export async function openListener(deps: ListenerDeps, { host = '127.0.0.1', port = 0 }: ListenAt): Promise<Listening> {
   const { pki, pace } = deps;
-  const serve = createHttpHandler(whileUp(deps.handler), deps.random.fork('audit-ids'));
+  const serve = createHttpHandler(whileUp(deps.handler), deps.random.fork('audit-ids'), {
+    yaml: createYamlCodec(deps.threads),
+    clock: pace.clock,
+  });
   const handler = (request: HttpRequest) => pace.drive(Promise.resolve(serve(holding(request, pace.clock))));
   const server: HttpServer = await deps.listenHttp(
     { host, port, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } },

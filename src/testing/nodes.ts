@@ -2,6 +2,7 @@
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
+import { isNodeReady, nodeCondition } from '../component-helpers/nodes.ts';
 import type { SimRuntime } from '../cri/sim/sim-runtime.ts';
 import { signedMs, type Duration } from './duration.ts';
 import type { Pace } from './pace.ts';
@@ -54,7 +55,7 @@ export class TestNodes {
     const ready = await pace.until(() => {
       for (const name of waiting) {
         const node = world().server.objects.get(Nodes, '', name);
-        if (!isReady(node) || (untainted && isTainted(node))) return false;
+        if (!isNodeReady(node) || (untainted && isTainted(node))) return false;
         waiting.delete(name);
       }
       return true;
@@ -68,10 +69,15 @@ export class TestNodes {
 
   /** Takes a machine away for good: power off, Node object deleted. */
   async remove(name: string): Promise<void> {
+    await this.terminate(name);
+    await this.#deps.client().resource(Nodes).delete({ name });
+  }
+
+  /** Takes a machine away as a cloud does: its Node object is left to the controllers. */
+  async terminate(name: string): Promise<void> {
     await this.crash(name);
     await this.#node(name).dispose();
     this.#deps.world().nodes.delete(name);
-    await this.#deps.client().resource(Nodes).delete({ name });
   }
 
   /** Ends the machine at once, containers and all. */
@@ -162,7 +168,7 @@ export class TestNodes {
   /** What a machine's node says of itself, or, before there is one, its kubelet's log. */
   #troubleOf(name: string): string {
     const node = this.#deps.world().server.objects.get(Nodes, '', name);
-    const said = node?.status?.conditions?.find(({ type }) => type === 'Ready')?.message;
+    const said = nodeCondition(node, 'Ready')?.message;
     const [last] = this.#node(name).platform.log.entries.slice(-1);
     return `${name}: ${said ?? (last === undefined ? 'not registered' : `${last.message} ${JSON.stringify(last.fields)}`)}`;
   }
@@ -187,10 +193,6 @@ export class TestNodes {
       if (!this.#deps.world().nodes.has(name)) return name;
     }
   }
-}
-
-function isReady(node: Node | undefined): boolean {
-  return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 }
 
 function isTainted(node: Node | undefined): boolean {

@@ -6,6 +6,8 @@
 import { Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import { parseLabelSelector } from '../api/label-selector-parser.ts';
+import { isPodPhaseTerminal } from '../api/pod-phase.ts';
+import { isPodReady, isPodActive } from '../component-helpers/pods.ts';
 import type { Cluster } from './cluster.ts';
 
 /** Demands of one scenario on the pods a selector matches. */
@@ -16,8 +18,6 @@ export interface PodDemand {
   /** Pods that are neither terminating nor ended. */
   readonly maxActive?: number;
 }
-
-const FINAL = new Set(['Succeeded', 'Failed']);
 
 /** Watches over a cluster's pods. */
 export class PodInvariants {
@@ -59,7 +59,7 @@ export class PodInvariants {
     const [before, now] = [old.status?.phase ?? '', pod.status?.phase ?? ''];
     if (old.spec?.nodeName !== undefined && pod.spec?.nodeName !== old.spec.nodeName)
       this.#note(`pod ${name} moved from ${old.spec.nodeName} to ${pod.spec?.nodeName}`);
-    if (FINAL.has(before) && now !== before) this.#note(`pod ${name} went from ${before} to ${now}`);
+    if (isPodPhaseTerminal(before) && now !== before) this.#note(`pod ${name} went from ${before} to ${now}`);
     for (const { name: container, restartCount } of pod.status?.containerStatuses ?? []) {
       const earlier = old.status?.containerStatuses?.find((status) => status.name === container);
       if (earlier !== undefined && restartCount < earlier.restartCount)
@@ -74,8 +74,8 @@ export class PodInvariants {
     const pods = this.#cluster.peek(Pods);
     for (const [name, { selector, minReady, maxActive }] of this.#demands) {
       const matcher = parseLabelSelector(selector);
-      const active = pods.filter((pod) => isActive(pod) && matcher.matches(pod.metadata.labels));
-      const ready = active.filter(isReady).length;
+      const active = pods.filter((pod) => isPodActive(pod) && matcher.matches(pod.metadata.labels));
+      const ready = active.filter(isPodReady).length;
       if (minReady !== undefined && ready < minReady) this.#note(`${name}: ${ready} pods ready, ${minReady} demanded`);
       if (maxActive !== undefined && active.length > maxActive)
         this.#note(`${name}: ${active.length} pods active, ${maxActive} allowed`);
@@ -100,12 +100,4 @@ export class PodInvariants {
   #note(text: string): void {
     this.#broken.push(text);
   }
-}
-
-function isActive({ metadata, status }: Pod): boolean {
-  return metadata.deletionTimestamp === undefined && !FINAL.has(status?.phase ?? '');
-}
-
-function isReady({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true;
 }

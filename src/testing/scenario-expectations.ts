@@ -3,6 +3,7 @@ import { Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { parseLabelSelector } from '../api/label-selector-parser.ts';
+import { isPodReady } from '../component-helpers/pods.ts';
 import { disagreements, isInReach } from './agreement.ts';
 import type { Cluster } from './cluster.ts';
 import { formatEvent } from './describe.ts';
@@ -112,12 +113,7 @@ function checkPods(cluster: Cluster, expected: PodsExpectation): void {
   if (count === undefined && (phase ?? node ?? notOn ?? restarts ?? maxRestarts) !== undefined)
     demand(pods.length > 0, 'any');
   if (count !== undefined) demand(pods.length === count, `${count}`);
-  if (ready !== undefined)
-    demand(
-      pods.filter(({ status }) => status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True')).length ===
-        ready,
-      `${ready} ready`,
-    );
+  if (ready !== undefined) demand(pods.filter(isPodReady).length === ready, `${ready} ready`);
   if (phase !== undefined)
     demand(
       pods.every(({ status }) => status?.phase === phase),

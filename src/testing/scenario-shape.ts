@@ -73,7 +73,6 @@ export const anything: Shape = () => undefined;
 export const text = one('text', (value) => typeof value === 'string' && value !== '');
 /** Any text: what a program writes or answers may be empty. */
 export const anyText = one('text', (value) => typeof value === 'string');
-/** True or false. */
 export const flag = one('true or false', (value) => typeof value === 'boolean');
 /** A number from 1 on, where nothing is drawn. */
 export const seedNumber = one(

@@ -10,13 +10,13 @@ import { isReason } from '../api/status-error.ts';
 import { createBackoff } from '../base/backoff.ts';
 import { createInformerFactory, type InformerFactoryDeps } from '../client/informer-factory.ts';
 import { GrpcError } from '../grpc/grpc-error.ts';
-import type { SocketConnector } from '../grpc/socket-connector.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { GrpcConnector } from '../grpc/grpc-connector.ts';
+import { sleepUnlessAborted, type Clock } from '../platform/clock.ts';
 
 /** The drivers of a machine. */
 export interface SimDraDrivers {
   /** The machine's unix sockets, as far as something listens there. */
-  readonly connect: SocketConnector;
+  readonly connect: GrpcConnector;
   /** Where drivers announce themselves: files for a kubelet to find. */
   readonly sockets: readonly string[];
   readonly socketOf: (driver: string) => string;
@@ -109,7 +109,7 @@ export function keepSlices(
       } catch (error) {
         if (isReason(error, 'AlreadyExists')) return;
       }
-      await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+      await sleepUnlessAborted(clock, backoff.nextMs(), signal);
     }
   };
   const informers = createInformerFactory(deps);

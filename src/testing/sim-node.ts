@@ -14,8 +14,10 @@ import { simImageFs } from '../cri/sim/sim-images.ts';
 import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
 import type { HostInfo } from '../platform/host.ts';
 import type { HttpServer } from '../platform/http.ts';
+import { inflateRaw } from '../platform/node/compression.ts';
 import { serveHttpOnDuplex } from '../platform/sim/http-on-duplex.ts';
 import { createSimHost, type SimHost } from '../platform/sim/host.ts';
 import { createSkewedClock, type SkewedClock } from '../platform/sim/skewed-clock.ts';
@@ -45,6 +47,8 @@ export interface SimNodeSpec {
 /** What the machine stands in. */
 export interface SimNodeDeps {
   readonly beside: SimPlatform<Clock>;
+  /** Where its warnings and errors go; it keeps them without it. */
+  readonly log?: Log;
   readonly seed: string;
   readonly address: string;
   readonly instance: Instance;
@@ -98,7 +102,7 @@ export class SimNode {
     this.#platform = createSimPlatform<Clock>({
       beside: deps.beside,
       clock: this.#clock,
-      log: NODE_LOG,
+      log: { ...NODE_LOG, ...(deps.log !== undefined && { forwardTo: deps.log.child('', { node: spec.name }) }) },
       seed: `${deps.seed}/${spec.name}`,
       addresses: [deps.address],
       host: this.#facts(),
@@ -110,6 +114,7 @@ export class SimNode {
         files,
         random,
         crypto,
+        inflate: inflateRaw,
         texts,
         serveHttp: (handler, socket) =>
           serveHttpOnDuplex(handler, socket, { remoteAddress: '127.0.0.1', peerCertificate: undefined }),
@@ -185,7 +190,7 @@ export class SimNode {
       platform: this.#platform,
       client,
       cri: cri.runtime,
-      connectSocket: this.drivers.connect,
+      connectGrpc: this.drivers.connect,
       config: instanceNodeConfig(instance, KUBELET_PORT, this.#settings()), // The simulated runtime hears the pods' range from the kubelet.
     });
     const running: Incarnation = { life, gate, cri, node, server: undefined };
@@ -238,6 +243,11 @@ export class SimNode {
     this.drivers.reset();
     const host = createSimHost({ ...this.#facts(), bootId: this.#bootId() });
     this.#platform = { ...this.#platform, host: this.#loaded(host) };
+  }
+
+  /** Whether it has power; its kubelet may be stopped all the same. */
+  get powered(): boolean {
+    return this.#powered;
   }
 
   /** Cuts it off from, or joins it again with, the API server and the other machines. */

@@ -3,17 +3,23 @@
  * can be stopped, crash and start again while the others go on. All but the machines' insides is the code of a real cluster
  * (`cluster/`), given other ports.
  */
+import { onAbort } from '../base/abort.ts';
 import type { ApiHandler, Principal } from '../api/transport.ts';
 import type { ApiServer } from '../apiserver/api-server.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
-import { runBuiltInControllers, startBuiltInScheduler } from '../cluster/control-plane/built-in-clients.ts';
+import {
+  type BuiltInConfig,
+  runBuiltInControllers,
+  startBuiltInScheduler,
+} from '../cluster/control-plane/built-in-clients.ts';
 import { createControlPlane, type ControlPlane } from '../cluster/control-plane/control-plane.ts';
 import { deriveInstance, type Instance } from '../cluster/instance/instance.ts';
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import { createTokenKey, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { SimPlatform } from '../platform/sim/sim-platform.ts';
 import type { Store } from '../storage/store.ts';
@@ -29,6 +35,8 @@ import { gateStore, type StoreGate } from './store-gate.ts';
 export interface SimWorldDeps {
   /** The machine the control plane runs on; all others stand beside it. */
   readonly platform: SimPlatform<Clock>;
+  /** Where nodes' warnings and errors go; they keep them without it. */
+  readonly log?: Log;
   readonly store: Store;
   readonly seed: string;
   /** True: results of real work (signing) are given out in a repeatable order. */
@@ -38,13 +46,17 @@ export interface SimWorldDeps {
   readonly scheduler: boolean;
   readonly images: () => readonly SimImage[];
   readonly unknownImages: 'run' | 'refuse';
+  /** Whether the controllers may ask for the machines behind nodes. */
+  readonly cloud: boolean;
   readonly keepLines: boolean;
   /** Called with each API server that has started. */
   readonly onServerStart: (server: ApiServer) => void;
   /** The key that signs tokens and the CA certificate that pods are given; made up when absent. */
-  readonly identity?: { readonly serviceAccount: ClusterPki['serviceAccount']; readonly caPem: string };
+  readonly identity?: Pick<ClusterPki, 'serviceAccount' | 'ca'>;
   /** Port of the API server as the `kubernetes` service tells it. */
   readonly httpsPort?: number;
+  /** As `--runtime-config`. */
+  readonly runtimeConfig: string;
 }
 
 /** A part that can be started and ended. */
@@ -72,7 +84,7 @@ export class SimWorld {
   #lastBreath: Promise<void> | undefined;
   #serverLife = new AbortController();
   /** Published as `kube-root-ca.crt`; told to the controllers when they start. */
-  caPem: string;
+  authority: Partial<ClusterPki['ca']> & { readonly certPem: string };
   #explain: ExplainPod | undefined;
   readonly #components = new Map<ComponentName, Running>();
   #nextAddress = 1;
@@ -82,7 +94,7 @@ export class SimWorld {
     const { clock, random, network, crypto } = deps.platform;
     this.#store = createFaultyStore(deps.store, this.faults, { clock, random: random.fork('store') });
     this.log = createEventLog(deps.store, clock, { keepLines: deps.keepLines });
-    this.caPem = deps.identity?.caPem ?? PLACEHOLDER_CA_PEM;
+    this.authority = deps.identity?.ca ?? { certPem: PLACEHOLDER_CA_PEM };
     this.#key = deps.identity?.serviceAccount;
     network.verifyPeer = verifySimulatedPeer;
     network.reachable = (from, to) => !this.#isCutOff(from) && !this.#isCutOff(to);
@@ -138,10 +150,11 @@ export class SimWorld {
       store: gate.store,
       instance: this.instance,
       hostAddress: '10.64.0.1',
-      runtimeConfig: '',
+      runtimeConfig: this.#deps.runtimeConfig,
       settings: { identityLease: false }, // Nobody asks which server it is, and its renewals would be most of a quiet day.
       explainPod: () => this.#explain,
-      pki: { ca: { certPem: this.caPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
+      runsBeside: (part) => this.#components.has(part === 'scheduler' ? part : 'controllers'),
+      pki: { ca: { certPem: this.authority.certPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
       ...(repeatable ? { wrapTokens: (tokens) => createRepeatableTokens(tokens, clock) } : {}),
     });
     await controlPlane.start(this.#serverLife.signal);
@@ -175,7 +188,7 @@ export class SimWorld {
   /** Starts controllers or scheduler. Resolves once it works (controllers: has begun to). */
   async startComponent(name: ComponentName): Promise<void> {
     if (this.#components.has(name)) return;
-    const { platform, controllers, scheduler } = this.#deps;
+    const { platform, controllers, scheduler, cloud } = this.#deps;
     const life = new AbortController();
     const { clock, random } = platform;
     const gate = createGate({ clock, random: random.fork(`gate/${name}`), server: this.#handler });
@@ -185,11 +198,15 @@ export class SimWorld {
     };
     let ended = Promise.resolve();
     if (name === 'controllers' && controllers?.length !== 0) {
+      const { certPem, keyPem } = this.authority;
       const config = {
         instance: this.instance,
-        rootCaPem: this.caPem,
+        rootCaPem: certPem,
+        // Requests for certificates are signed where there is a key: once the cluster has a real port.
+        ...(keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } }),
         signServiceAccountToken: this.controlPlane.tokens.issueLegacy,
-        ...(controllers === undefined ? {} : { names: controllers }),
+        ...(cloud && { cloudNodes: this.#cloudNodes }),
+        ...(controllers === undefined ? {} : { settings: { names: controllers } }),
       };
       ended = runBuiltInControllers(deps, config, life.signal);
     }
@@ -202,14 +219,22 @@ export class SimWorld {
     if (name === 'scheduler') await ended;
   }
 
+  /** The cloud whose machines these are. */
+  readonly #cloudNodes: NonNullable<BuiltInConfig['cloudNodes']> = {
+    stateOf: ({ metadata }) => {
+      const machine = this.nodes.get(metadata.name ?? '');
+      return Promise.resolve(machine === undefined ? 'gone' : machine.powered ? 'exists' : 'off');
+    },
+  };
+
   /** Answers why a pod is where it is; undefined while no scheduler runs. */
   get explainPod(): ExplainPod | undefined {
     return this.#explain;
   }
 
   async #startScheduler(deps: Parameters<typeof startBuiltInScheduler>[0], signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => (this.#explain = undefined), { once: true });
-    const { why } = await startBuiltInScheduler(deps, undefined, signal);
+    onAbort(signal, () => (this.#explain = undefined));
+    const { why } = await startBuiltInScheduler(deps, { hostName: 'simulated' }, signal);
     if (!signal.aborted) this.#explain = why;
   }
 
@@ -251,7 +276,7 @@ export class SimWorld {
   addNode(spec: SimNodeSpec): SimNode {
     if (this.nodes.has(spec.name)) throw new Error(`there is a node ${spec.name} already`);
     const number = ++this.#nextAddress;
-    const { platform, seed, images, unknownImages, controllers } = this.#deps;
+    const { platform, seed, images, unknownImages, controllers, log } = this.#deps;
     const address = `10.64.${number >> 8}.${number & 255}`;
     const hasRanges = controllers?.includes('node-ipam-controller') ?? true;
     const node = new SimNode(spec, {
@@ -262,6 +287,7 @@ export class SimWorld {
       server: this.#handler,
       images,
       unknownImages,
+      ...(log !== undefined && { log }),
       podCidr: hasRanges ? undefined : `10.${128 + (number >> 8)}.${number & 255}.0/24`,
     });
     this.nodes.set(spec.name, node);

@@ -55,6 +55,7 @@ async function scene(t: TestContext): Promise<Scene> {
         },
         {
           scheduler: config,
+          hostName: 'host',
           identity: name,
           leaderElection: {
             leaderElect: config.profiles[0]?.schedulerName === 'default-scheduler',

@@ -1,6 +1,7 @@
 /** Waiting for objects, with failures that tell what was seen instead. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
+import { errorMessage } from '../base/errors.ts';
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import { describeObject } from './describe.ts';
 import { formatSpan, spanMs, type Duration } from './duration.ts';
@@ -64,7 +65,7 @@ export async function waitForObject<T extends KubernetesObject>(
     .catch(async (error: unknown) => {
       const object = read();
       throw new WaitError(
-        await failure(`while waiting for ${referenceText(reference)}: ${(error as Error).message}`),
+        await failure(`while waiting for ${referenceText(reference)}: ${errorMessage(error)}`),
         object,
         { cause: error },
       );
@@ -125,7 +126,7 @@ export async function eventually<T>(pace: Pace, check: () => T | Promise<T>, opt
     } catch (error) {
       const leftMs = endMs - clock.monotonicMs();
       if (leftMs <= 0)
-        throw new WaitError(`not so after ${formatSpan(limitMs)}: ${(error as Error).message}`, undefined, {
+        throw new WaitError(`not so after ${formatSpan(limitMs)}: ${errorMessage(error)}`, undefined, {
           cause: error,
         });
       await pace.advance(Math.min(leftMs, RETRY_MS));

@@ -2,6 +2,7 @@
  * Webhooks of a simulated cluster: functions in the test's own process under URLs that only the cluster's API server can
  * reach. No ports, no certificates; time stands still while a function works.
  */
+import { stringifyJson } from '../api/codec/json.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpRequest, HttpResponse } from '../platform/http.ts';
 import { createSimNet, type SimNetwork } from '../platform/sim/net.ts';
@@ -47,6 +48,6 @@ export class TestWebhooks {
 }
 
 function response(status: number, body: object): HttpResponse {
-  const chunks = [Buffer.from(JSON.stringify(body))];
+  const chunks = [Buffer.from(stringifyJson(body))];
   return { kind: 'bytes', status, headers: { 'content-type': 'application/json' }, chunks };
 }

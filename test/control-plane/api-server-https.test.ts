@@ -14,7 +14,6 @@ import { createServerStorage } from '../../src/apiserver/server-storage.ts';
 import { testDefinitions } from '../../src/apiserver/server-fixture.ts';
 import type { HttpServer } from '../../src/platform/http.ts';
 import { createTestAuthority } from '../../src/platform/node/certificates-fixture.ts';
-import { listenHttp } from '../../src/platform/node/http-server.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
 
@@ -51,7 +50,7 @@ before(async () => {
     { version: versionInfo(), serverAddress: '127.0.0.1:0' },
   );
   await server.start(new AbortController().signal);
-  http = await listenHttp(
+  http = await platform.listenHttp(
     { host: '127.0.0.1', port: 0, tls: { certPem, keyPem } },
     createHttpHandler(server.handler, platform.random),
   );

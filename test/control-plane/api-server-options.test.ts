@@ -86,7 +86,7 @@ before(async () => {
   await writeFile(join(directory, 'proxies.pem'), proxies.caPem);
   const at = (name: string): string => join(directory, name);
   hooks.on('/authn', (spec) => ({
-    apiVersion: 'authentication.k8s.io/v1',
+    apiVersion: 'authentication.k8s.io/v1beta1',
     kind: 'TokenReview',
     status:
       spec.token === 'hook-token'
@@ -94,7 +94,7 @@ before(async () => {
         : { authenticated: false },
   }));
   hooks.on('/authz', (spec) => ({
-    apiVersion: 'authorization.k8s.io/v1',
+    apiVersion: 'authorization.k8s.io/v1beta1',
     kind: 'SubjectAccessReview',
     status: { allowed: spec.user === 'hook-bob' && spec.resourceAttributes?.verb === 'list', reason: 'asked the hook' },
   }));

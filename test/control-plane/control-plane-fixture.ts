@@ -9,6 +9,7 @@ import { ConfigMaps, Namespaces, ServiceAccounts } from '../../src/api/gen/resou
 import type { Client } from '../../src/client/client.ts';
 import { loadApiServerSetup } from '../../src/cluster/control-plane/api-server-setup.ts';
 import { type ControlPlane, createControlPlane } from '../../src/cluster/control-plane/control-plane.ts';
+import { defaultIssuer } from '../../src/cluster/instance/host-address.ts';
 import { deriveInstance } from '../../src/cluster/instance/instance.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
 import type { ServerSettings } from '../../src/cluster/control-plane/server-settings.ts';
@@ -107,7 +108,9 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
     },
   );
   const store = (await setup.store?.(platform)) ?? createMemoryStore({ clock: platform.clock });
-  const apiServer = await loadApiServerSetup(platform, parseApiServerOptions(setup.flags ?? {}));
+  const audiences = [defaultIssuer(instance)];
+  const apiServer = await loadApiServerSetup(platform, parseApiServerOptions(setup.flags ?? {}), audiences);
+  const chosen = (Object.keys(allControllers) as ControllerName[]).filter((name) => !setup.without?.includes(name));
   const controlPlane = createControlPlane({
     platform,
     setup: apiServer,
@@ -117,13 +120,13 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
     instance,
     hostAddress: setup.hostAddress ?? '127.0.0.1',
     runtimeConfig: setup.runtimeConfig ?? '',
+    controllers: { names: chosen },
   });
   const lifetime = new AbortController();
   await controlPlane.start(lifetime.signal);
   const components = setup.components ?? true;
-  const chosen = (Object.keys(allControllers) as ControllerName[]).filter((name) => !setup.without?.includes(name));
   const controllers = components
-    ? controlPlane.runControllers(lifetime.signal, chosen).catch((error: unknown) => {
+    ? controlPlane.runControllers(lifetime.signal).catch((error: unknown) => {
         if (!lifetime.signal.aborted) throw error;
       })
     : undefined;

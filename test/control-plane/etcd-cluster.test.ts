@@ -6,13 +6,14 @@ import { after, before, describe, test } from 'node:test';
 import { createTestAuthority } from '../../src/platform/node/certificates-fixture.ts';
 import { createNodeClock } from '../../src/platform/node/clock.ts';
 import { createNodeRandom } from '../../src/platform/node/random.ts';
+import { createMemoryLog } from '../../src/platform/sim/log.ts';
 import { StoreError, type StoreErrorCode } from '../../src/storage/store.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { startEtcd, startEtcdCluster, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { createEtcdMembers } from '../../src/storage/etcd/members.ts';
 import { createEtcdStore, type EtcdStoreOptions } from '../../src/storage/etcd/etcd-store.ts';
 
-const platform = { clock: createNodeClock(), random: createNodeRandom() };
+const platform = { clock: createNodeClock(), random: createNodeRandom(), log: createMemoryLog() };
 const value = new TextEncoder().encode('v');
 const all = { start: '', end: '\u{10ffff}' };
 const open = (endpoints: readonly string[], more: Partial<EtcdStoreOptions> = {}) =>

@@ -20,7 +20,6 @@ export interface Said {
   readonly stderr: string;
 }
 
-/** One server. */
 export interface OwnServer {
   readonly name: string;
   readonly url: string;

@@ -5,7 +5,9 @@ import {
   createContainerdSupervisor,
   type ContainerdSupervisorConfig,
 } from '../../src/cri/containerd/containerd-supervisor.ts';
+import { pauseImageName } from '../../src/cri/pause-image.ts';
 import { describeRuntime } from '../../src/cri/runtime-suite.ts';
+import { createImageGc } from '../../src/kubelet/images/image-gc.ts';
 import {
   removeTestCgroups,
   startContainerd,
@@ -55,6 +57,35 @@ describe('the supervisor of containerd', () => {
     JSON.parse(
       await containerd.platform.files.readText(`${containerd.config.options.rootDir}/keelson-daemon.json`),
     ) as { pid: number };
+
+  it('keeps the sandbox image through image collection, and puts it back when somebody removed it', async () => {
+    const { platform, client } = containerd;
+    const { files, clock, log } = platform;
+    const present = async (): Promise<boolean> =>
+      (await client.images.imageStatus({ image: { image: pauseImageName } })).image !== undefined;
+    const { info } = await client.runtime.status({ verbose: true });
+    assert.equal((JSON.parse(info['config']!) as { sandboxImage: string }).sandboxImage, pauseImageName);
+    const nodeRef = { kind: 'Node', name: 'n' };
+    const recorder = { event: () => undefined };
+    const { images, runtime } = client;
+    await createImageGc({ runtime, images, files, clock, log, recorder, nodeRef }, {}).deleteUnusedImages();
+    const { images: left } = await images.listImages({});
+    assert.deepEqual(
+      left.flatMap(({ repoTags }) => repoTags),
+      [pauseImageName],
+    );
+    await images.removeImage({ image: { image: pauseImageName } });
+    assert.equal(await present(), false);
+    const config = {
+      metadata: { name: 'p', uid: 'p', namespace: 'default', attempt: 0 },
+      linux: { cgroupParent: testCgroup, securityContext: { namespaceOptions: { network: 'NODE' as const } } },
+    };
+    await assert.rejects(runtime.runPodSandbox({ config }), /failed to get sandbox image/);
+    assert.equal(await present(), true);
+    const { podSandboxId } = await runtime.runPodSandbox({ config });
+    await runtime.stopPodSandbox({ podSandboxId });
+    await runtime.removePodSandbox({ podSandboxId });
+  });
 
   it('adopts a daemon of the same configuration and replaces one of another', async () => {
     const { platform, config } = containerd;

@@ -12,12 +12,13 @@ import {
   ResourceClaimTemplates,
   ResourceSlices,
 } from '../../src/api/gen/resources.ts';
-import { createSocketConnector } from '../../src/grpc/socket-connector.ts';
+import { createGrpcConnector } from '../../src/grpc/grpc-connector.ts';
 import { createSocketServer } from '../../src/grpc/socket-server.ts';
 import { devicePluginTable } from '../../src/kubelet/device-manager/device-plugin-api.ts';
 import { draTable } from '../../src/kubelet/dra-manager/dra-api.ts';
 import { registrationTable } from '../../src/kubelet/plugin-manager/registration-client.ts';
-import { listenRpc } from '../../src/platform/node/rpc-server.ts';
+import { createListenRpc } from '../../src/platform/node/rpc-server.ts';
+import { createNodeLog } from '../../src/platform/node/log.ts';
 import type { RpcServer } from '../../src/platform/rpc.ts';
 import { testImageName } from './fixtures/containerd.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
@@ -52,7 +53,7 @@ describe('devices and processors', () => {
     const directory = join(machine.directory, 'devices', 'device-plugins');
     const ended = new AbortController();
     await until('the kubelet takes plugins', async () => existsSync(`${directory}/kubelet.sock`), kubelet.stderr);
-    const serve = createSocketServer(listenRpc);
+    const serve = createSocketServer(createListenRpc(createNodeLog()));
     const server = await serve(`${directory}/null.sock`, [devicePluginTable], {
       'v1beta1.DevicePlugin/GetDevicePluginOptions': () => ({}),
       'v1beta1.DevicePlugin/ListAndWatch': async function* (_request: never, signal: AbortSignal) {
@@ -69,7 +70,7 @@ describe('devices and processors', () => {
       }),
     });
     const { clock } = machine.containerd.platform;
-    const caller = createSocketConnector(clock)(`${directory}/kubelet.sock`, [devicePluginTable]);
+    const caller = createGrpcConnector(clock)(`${directory}/kubelet.sock`, [devicePluginTable]);
     const request = { version: 'v1beta1', endpoint: 'null.sock', resourceName: resource };
     await until('the kubelet takes the plugin', async () =>
       caller.unary({ service: 'v1beta1.Registration', method: 'Register' }, request, { timeoutMs: 5_000 }),
@@ -180,7 +181,7 @@ describe('devices and processors', () => {
     const dra = 'k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin';
     const device = { poolName: 'devices', deviceName: 'one', requestNames: ['card'], cdiDeviceIds: [] };
     const endpoint = `${directory}/dra.sock`;
-    const serve = createSocketServer(listenRpc);
+    const serve = createSocketServer(createListenRpc(createNodeLog()));
     servers.push(
       await serve(endpoint, [draTable('v1')], {
         [`${dra}/NodePrepareResources`]: (request: Claims) => answer('prepare', request, { devices: [device] }),

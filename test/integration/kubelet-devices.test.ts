@@ -72,4 +72,28 @@ describe('devices', { skip: process.getuid?.() === 0 ? false : 'needs root' }, (
     await setVolumeOwnershipByProgram(platform.exec, again);
     assert.equal((await lstat(join(again.path, 'later'))).mode & 0o777, 0o600, 'the root is right already');
   });
+
+  it('programs change nothing outside, though a container replaces a directory by a link meanwhile', async () => {
+    const [volume, outside, programs] = [join(root, 'raced'), join(root, 'outside'), join(root, 'programs')];
+    for (const path of [join(volume, 'below'), outside, programs]) await mkdir(path, { recursive: true });
+    for (const path of [join(volume, 'below/file'), join(outside, 'file')]) await writeFile(path, '', { mode: 0o600 });
+    // The first call of a program finds that the container has just replaced the directory.
+    const swap = `mv ${volume}/below ${volume}/moved && ln -s ${outside} ${volume}/below`;
+    for (const program of ['chgrp', 'chmod']) {
+      const real = (await must('which', [program])).trim();
+      const script = `#!/bin/sh\n[ -L ${volume}/below ] || { ${swap}; }\nexec ${real} "$@"\n`;
+      await writeFile(join(programs, program), script, { mode: 0o755 });
+    }
+    const exec: Pick<NodePlatform['exec'], 'run'> = {
+      run: (file, args, options) =>
+        platform.exec.run(file, args, {
+          ...options,
+          env: { ...options?.env, PATH: `${programs}:${process.env['PATH'] ?? ''}` },
+        }),
+    };
+    const order = { path: volume, fsGroup: 4242, readOnly: false };
+    await setVolumeOwnershipByProgram(exec as NodePlatform['exec'], order).catch(() => undefined);
+    const { mode, gid } = await lstat(join(outside, 'file'));
+    assert.deepEqual([mode & 0o777, gid], [0o600, 0]);
+  });
 });

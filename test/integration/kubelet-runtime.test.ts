@@ -177,6 +177,41 @@ describe('the runtime manager on a real containerd', () => {
     );
   });
 
+  it('makes a sub-path that does not exist like the volume, also through a link to it, and its user writes there', async () => {
+    const volume = `${containerd.directory}/shared`;
+    await containerd.platform.files.makeDir(volume, { mode: 0o2770 });
+    await containerd.platform.files.chown(volume, 0, 3000);
+    await containerd.platform.files.chmod(volume, 0o2770);
+    await containerd.platform.files.symlink(volume, `${volume}-link`);
+    for (const [name, hostPath] of [
+      ['direct', volume],
+      ['link', `${volume}-link`],
+    ] as const)
+      world.volumes.set(name, { name, hostPath, readOnly: false, selinuxRelabel: false, block: false });
+    const pod = newPod({
+      securityContext: { runAsUser: 1000, fsGroup: 3000 },
+      containers: [
+        {
+          name: 'main',
+          ...shell(waitForTerm),
+          volumeMounts: [
+            { name: 'direct', mountPath: '/one', subPath: 'new/one' },
+            { name: 'link', mountPath: '/two', subPath: 'new/two' },
+          ],
+        },
+      ],
+    });
+    const { error, steps } = await sync(pod);
+    assert.equal(error, undefined, JSON.stringify(steps));
+    assert.equal(
+      await run(pod, 'touch /one/x /two/y; /bin/busybox stat -c "%u %g %a" /one /two /one/x'),
+      '0 3000 2770\n0 3000 2770\n1000 3000 644',
+    );
+    const { mode, gid } = await containerd.platform.files.stat(`${volume}/new`);
+    assert.deepEqual([mode, gid], [0o2770, 3000]);
+    await remove(pod);
+  });
+
   it('refuses a sub-path that leaves the volume', async () => {
     const volume = `${containerd.directory}/evil`;
     await containerd.platform.files.makeDir(volume);
@@ -214,6 +249,33 @@ describe('the runtime manager on a real containerd', () => {
     const held = await sync(pod);
     assert.equal(held.steps.at(-1)!.reason, 'CrashLoopBackOff');
     assert.ok(held.retryAfterMs! > 0 && held.retryAfterMs! <= 10_000);
+    await remove(pod);
+  });
+
+  it("reads its own termination message file where a pod mounts a FIFO of a volume at the file's path", async () => {
+    const volume = `${containerd.directory}/fifo`;
+    await containerd.platform.files.makeDir(volume);
+    await must('mkfifo', [`${volume}/f`]);
+    world.volumes.set('d', { name: 'd', hostPath: volume, readOnly: false, selinuxRelabel: false, block: false });
+    const names = ['one', 'two', 'three', 'four', 'five'];
+    const pod = newPod({
+      restartPolicy: 'Never',
+      containers: names.map((name) => ({
+        name,
+        ...shell(`echo ${name} > /dev/termination-log; exit 1`),
+        terminationMessagePath: '/dev/termination-log',
+        volumeMounts: [{ name: 'd', mountPath: '/dev/termination-log', subPath: 'f' }],
+      })),
+    });
+    await sync(pod);
+    await until('all messages', async () => {
+      const { containers } = await status(pod);
+      assert.deepEqual(
+        containers.map(({ message }) => message).toSorted(),
+        names.map((name) => `${name}\n`).toSorted(),
+      );
+      return true;
+    });
     await remove(pod);
   });
 

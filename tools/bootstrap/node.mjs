@@ -1,11 +1,12 @@
 // Finds or fetches the Node.js that Keelson runs on. The machine's own may be older (>= 20 runs this file):
-// then Node 24 comes from the npm registry as a package that is nothing but the program, and stays in the
+// then Node 24 comes from the npm registry as a pinned package that is nothing but the program, and stays in the
 // checkout's .cache/. No install script runs.
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { SetupError, runProgram } from './phases.mjs';
+import { fetchPinned } from './pinned-packages.mjs';
 
 /** The oldest Node.js Keelson runs on: [major, minor]. */
 export const minimumNode = [24, 15];
@@ -64,20 +65,13 @@ async function versionOf(node, accept) {
 async function fetchNode(root) {
   const target = join(root, '.cache', 'node24');
   const partial = `${target}.partial-${process.pid}`;
-  const [program, ...args] = npmCommand(process.execPath);
+  const name = nodePackage(process.platform, process.arch);
+  const place = join(partial, 'node_modules', name);
   try {
-    await mkdir(partial, { recursive: true });
-    const options = [
-      '--prefix',
-      partial,
-      '--no-save',
-      '--no-package-lock',
-      '--ignore-scripts',
-      '--no-audit',
-      '--no-fund',
-    ];
-    const what = `${nodePackage(process.platform, process.arch)}@24`;
-    await runProgram(program, [...args, 'install', ...options, '--loglevel=error', what], { cwd: partial });
+    await mkdir(place, { recursive: true });
+    const archive = await fetchPinned(name, { folder: partial, npm: npmCommand(process.execPath) });
+    await runProgram('tar', ['xzf', archive, '-C', place, '--strip-components=1', '--no-same-owner']);
+    await rm(archive);
     await rm(target, { recursive: true, force: true });
     await rename(partial, target);
   } finally {

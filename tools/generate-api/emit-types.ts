@@ -10,7 +10,7 @@ const scalars: Record<string, string> = {
   string: 'string',
   boolean: 'boolean',
   int32: 'number',
-  int64: 'number',
+  int64: 'number | bigint',
   double: 'number',
   bytes: 'string',
   any: 'unknown',

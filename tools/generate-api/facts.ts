@@ -67,7 +67,21 @@ export function loadFacts(path: string): Facts {
   for (const type of types.values()) correctReferences(type);
   const disk = types.get('core.v1.AzureDiskVolumeSource')?.fields?.['kind'];
   if (disk !== undefined) disk.pointer = true;
+  correctRules(types);
   return { apiVersion: raw.apiVersion, types, protoOnly: raw.protoOnlyTypes, resources: raw.resources };
+}
+
+/** Upstream's versions before v1 embed v1's RuleWithOperations, whose fields are omitted when empty. */
+function correctRules(types: ReadonlyMap<string, FactType>): void {
+  const fields = types.get('admissionregistration.v1.NamedRuleWithOperations')?.fields ?? {};
+  for (const version of ['v1alpha1', 'v1beta1']) {
+    const older = types.get(`admissionregistration.${version}.NamedRuleWithOperations`)?.fields ?? {};
+    for (const [name, { omitempty, pointer }] of Object.entries(fields))
+      Object.assign(older[name] ?? {}, {
+        ...(omitempty === true && { omitempty }),
+        ...(pointer === true && { pointer }),
+      });
+  }
 }
 
 /** The facts lack `omitempty` on the apiVersion and kind of references, where it stands upstream unless required. */

@@ -2,19 +2,15 @@
  * Types and environments of expressions in admission: match conditions and policies. Upstream:
  * apiserver/pkg/admission/plugin/cel/compile.go.
  */
-import {
-  type CelEnvironment,
-  createEnvironment,
-  extendEnvironment,
-  type TypeName,
-  withObjectLiterals,
-} from './environment.ts';
-import { AUTHORIZER_TYPE } from './libraries/authorizer.ts';
-import { timestampOf } from './libraries/conversions.ts';
+import { type CelEnvironment, createEnvironment, extendEnvironment } from './environment.ts';
+import { AUTHORIZER, RESOURCE_CHECK } from './libraries/authorizer.ts';
+import { withMutationTypes } from './mutation-types.ts';
+import { timestampOf } from './runtime/times.ts';
+import { DYN_TYPE, TIMESTAMP_TYPE, type Type } from './types/type.ts';
 import { BOOL, DYN, INT, listType, mapType, scalarType, STRING, structOf } from './value-types.ts';
 
 const TEXTS = listType(STRING);
-const TIMESTAMP = scalarType('google.protobuf.Timestamp', (json) => timestampOf(json as string));
+const TIMESTAMP = scalarType(TIMESTAMP_TYPE, (json) => timestampOf(json as string));
 const KIND = structOf('kubernetes.GroupVersionKind', { group: STRING, version: STRING, kind: STRING });
 const RESOURCE = structOf('kubernetes.GroupVersionResource', { group: STRING, version: STRING, resource: STRING });
 const USER = structOf('kubernetes.UserInfo', {
@@ -66,6 +62,12 @@ export interface AdmissionVariables {
   readonly hasAuthorizer: boolean;
 }
 
+/** `authorizer.requestResource` is a variable of that name, as upstream. */
+export const AUTHORIZER_VARIABLES: Readonly<Record<string, Type>> = {
+  authorizer: AUTHORIZER,
+  'authorizer.requestResource': RESOURCE_CHECK,
+};
+
 const environments = new Map<string, CelEnvironment>();
 
 /** The environment of an admission expression. */
@@ -74,8 +76,8 @@ export function admissionEnvironment({ hasParams, hasAuthorizer }: AdmissionVari
   const known = environments.get(key);
   if (known !== undefined) return known;
   const made = extendEnvironment(commonEnvironment(), {
-    ...(hasParams ? { params: 'dyn' } : {}),
-    ...(hasAuthorizer ? { authorizer: AUTHORIZER_TYPE } : {}),
+    ...(hasParams ? { params: DYN_TYPE } : {}),
+    ...(hasAuthorizer ? AUTHORIZER_VARIABLES : {}),
   });
   environments.set(key, made);
   return made;
@@ -86,7 +88,7 @@ export function mutationEnvironment(hasParams: boolean): CelEnvironment {
   const key = `mutation ${hasParams}`;
   const known = environments.get(key);
   if (known !== undefined) return known;
-  const made = withObjectLiterals(admissionEnvironment({ hasParams, hasAuthorizer: true }));
+  const made = withMutationTypes(admissionEnvironment({ hasParams, hasAuthorizer: true }));
   environments.set(key, made);
   return made;
 }
@@ -94,13 +96,12 @@ export function mutationEnvironment(hasParams: boolean): CelEnvironment {
 let common: CelEnvironment | undefined;
 
 function commonEnvironment(): CelEnvironment {
-  const variables: Record<string, TypeName> = {
-    object: 'dyn',
-    oldObject: 'dyn',
-    request: REQUEST_TYPE.name,
-    // Null for what has no namespace, which a struct type could not be.
-    namespaceObject: 'dyn',
+  const variables: Record<string, Type> = {
+    object: DYN_TYPE,
+    oldObject: DYN_TYPE,
+    request: REQUEST_TYPE.type,
+    namespaceObject: NAMESPACE_TYPE.type,
   };
-  common ??= createEnvironment(variables, [...REQUEST_TYPE.declared, ...NAMESPACE_TYPE.declared]);
+  common ??= createEnvironment(variables);
   return common;
 }

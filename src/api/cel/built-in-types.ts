@@ -1,7 +1,8 @@
 /** The types of built-in kinds, for type checking only: at run time policies see objects untyped. Upstream: openapi/resolver with SchemaDeclType. */
 import type { FieldSchema, ScalarName, TypeSchema } from '../schema/type-schema.ts';
 import { schemaOf } from '../schema/schema.ts';
-import { escapeName } from './rules/escape.ts';
+import { fieldSpellings } from './rules/escape.ts';
+import { BYTES_TYPE, TIMESTAMP_TYPE } from './types/type.ts';
 import {
   BOOL,
   DOUBLE,
@@ -19,8 +20,8 @@ import {
 const notAValue = (): never => {
   throw new Error('types of built-in kinds have no values');
 };
-const TIMESTAMP = scalarType('google.protobuf.Timestamp', notAValue);
-const BYTES = scalarType('bytes', notAValue);
+const TIMESTAMP = scalarType(TIMESTAMP_TYPE, notAValue);
+const BYTES = scalarType(BYTES_TYPE, notAValue);
 
 const SCALARS: Readonly<Record<ScalarName, ValueType>> = {
   string: STRING,
@@ -68,8 +69,8 @@ class BuiltInTypes {
     this.#open.add(name);
     const made: StructField[] = [];
     for (const [json, field] of fields) {
-      const spelled = escapeName(json);
-      if (spelled !== undefined) made.push({ name: spelled, json, type: this.typeOf(field.type) });
+      const type = this.typeOf(field.type);
+      for (const spelled of fieldSpellings(json)) made.push({ name: spelled, json, type });
     }
     this.#open.delete(name);
     const type = structType(name.replaceAll(/[^\w.]/g, '_'), made);

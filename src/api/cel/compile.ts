@@ -3,23 +3,28 @@
  * is synchronous and bounded by a meter. Upstream: apiserver/pkg/cel (compilation) and plugin/cel.
  */
 import type { CelEnvironment } from './environment.ts';
+import type { Expr } from './language/expr.ts';
+import { parse } from './language/parser.ts';
+import { type Issue, Source } from './language/source.ts';
 import type { Decisions } from './libraries/authorizer.ts';
 import { Meter, metered } from './meter.ts';
-import { rewriteLiterals } from './object-literals.ts';
-import { instrumentNode, prepareNode } from './prepare.ts';
-import type { Node } from './syntax-tree.ts';
-import { CompileError, compileErrorText, runtimeError } from './texts.ts';
+import type { Activation } from './runtime/env.ts';
+import { type Planned, planExpression } from './runtime/plan.ts';
+import { Failure, FunctionError } from './runtime/values.ts';
+import { CompileError, RuntimeError, runtimeError } from './texts.ts';
+import { checkTypes } from './types/checker.ts';
+import { declaredText, type Type } from './types/type.ts';
+import { validateTree } from './types/validate.ts';
 
-/** Values of variables by name. */
-export type Activation = Readonly<Record<string, unknown>>;
+export type { Activation } from './runtime/env.ts';
 
 /** A compiled expression. */
 export interface Program {
   readonly expression: string;
   /** Static type of the result. */
-  readonly type: string;
+  readonly type: Type;
   /** The checked syntax tree, for cost estimates. */
-  readonly tree: Node;
+  readonly tree: Expr;
   /** The value. Throws `RuntimeError`; its `costExceeded` tells that the meter's limit was passed. */
   run(activation: Activation, meter?: Meter): unknown;
 }
@@ -27,7 +32,7 @@ export interface Program {
 /** What is asked of an expression. */
 export interface CompileOptions {
   readonly environment: CelEnvironment;
-  /** Types the result may have (`bool`, `string`, `null`); any when absent. */
+  /** Types the result may have (`bool`, `string`, `null_type`); any when absent. */
   readonly returnTypes?: readonly string[];
 }
 
@@ -36,63 +41,73 @@ const MAX_CODE_POINTS = 100_000;
 
 /** Compiles. Throws {@link CompileError}: `compilation failed: …` or `must evaluate to bool`. */
 export function compile(expression: string, { environment, returnTypes }: CompileOptions): Program {
-  const size = expression.length > MAX_CODE_POINTS ? [...expression].length : 0;
-  if (size > MAX_CODE_POINTS) {
-    const text = `expression code point size exceeds limit: size: ${size}, limit ${MAX_CODE_POINTS}`;
-    throw new CompileError(`compilation failed: ERROR: <input>:-1:0: ${text}`);
-  }
-  const { parsed, type } = checked(expression, environment);
-  if (returnTypes !== undefined && !returnTypes.includes(type)) throw new CompileError(returnTypeText(returnTypes));
-  const tree = parsed.ast as unknown as Node;
-  instrumentNode(tree);
-  const evaluate = parsed as unknown as (activation: Activation) => unknown;
+  const tree = checked(expression, environment);
+  const type = tree.type!;
+  const name = declaredText(type);
+  if (returnTypes !== undefined && !returnTypes.includes(name)) throw new CompileError(returnTypeText(returnTypes));
+  const { step, slots } = planned(tree, environment);
   return {
     expression,
     type,
     tree,
     run(activation, meter = new Meter()) {
-      try {
-        const value = metered(meter, () => evaluate(activation));
-        // An expression may have gone on where a failed operand did not matter: over the limit it is all the same.
-        if (meter.exceeded) meter.charge(0);
-        return value;
-      } catch (error) {
-        throw runtimeError(error);
-      }
+      const value = evaluate(meter, () => step({ activation, slots: Array.from({ length: slots }) }));
+      if (value instanceof Failure) throw new RuntimeError(value.message);
+      return value;
     },
   };
 }
 
-function checked(expression: string, { environment, functions, hasLiterals }: CelEnvironment) {
-  const source = hasLiterals ? rewriteLiterals(expression) : undefined;
+function evaluate(meter: Meter, run: () => unknown): unknown {
   try {
-    const parsed = environment.parse(source?.text ?? expression);
-    prepareNode(parsed.ast as unknown as Node);
-    const result = parsed.check();
-    if (!result.valid) throw result.error;
-    return { parsed, type: result.type ?? 'dyn' };
+    const value = metered(meter, run);
+    // A nested evaluation's cost may have passed the limit last.
+    if (meter.exceeded) meter.charge(0);
+    return value;
   } catch (error) {
-    throw new CompileError(
-      `compilation failed: ${compileErrorText(source ?? expression, error, { expression, functions })}`,
-    );
+    throw runtimeError(error);
   }
 }
 
-const SPELLING: Readonly<Record<string, string>> = { null: 'null_type' };
+function checked(expression: string, environment: CelEnvironment): Expr {
+  const size = expression.length > MAX_CODE_POINTS ? [...expression].length : 0;
+  if (size > MAX_CODE_POINTS) {
+    const text = `expression code point size exceeds limit: size: ${size}, limit ${MAX_CODE_POINTS}`;
+    throw new CompileError(`compilation failed: ERROR: <input>:-1:0: ${text}`);
+  }
+  const { expr, issues } = parse(expression, environment.hasBindings);
+  refuse(expression, issues);
+  refuse(expression, checkTypes(expr, environment));
+  refuse(expression, validateTree(expr));
+  return expr;
+}
+
+function refuse(expression: string, issues: readonly Issue[]): void {
+  if (issues.length === 0) return;
+  throw new CompileError(`compilation failed: ${new Source(expression).issuesText(issues)}`);
+}
+
+function planned(tree: Expr, environment: CelEnvironment): Planned {
+  try {
+    return planExpression(tree, environment);
+  } catch (error) {
+    if (error instanceof FunctionError) throw new CompileError(`program instantiation failed: ${error.message}`);
+    throw error;
+  }
+}
 
 function returnTypeText(types: readonly string[]): string {
-  const spelled = types.map((type) => SPELLING[type] ?? type);
-  return types.length === 1 ? `must evaluate to ${spelled[0]}` : `must evaluate to one of [${spelled.join(' ')}]`;
+  return types.length === 1 ? `must evaluate to ${types[0]}` : `must evaluate to one of [${types.join(' ')}]`;
 }
 
 /**
  * Runs an evaluation again until every authorization check it meets has an answer. `evaluate` must be pure: it may run
  * several times.
  */
-export async function evaluateWithDecisions<T>(decisions: Decisions, evaluate: () => T): Promise<T> {
+export async function evaluateWithDecisions<T>(decisions: Decisions, evaluate: () => T | Promise<T>): Promise<T> {
   // Each turn answers at least one check and expressions have finitely many, but their arguments may depend on answers.
   for (let turn = 0; turn < 100; turn++) {
-    const outcome = attempt(evaluate);
+    const outcome = await attempt(evaluate);
     if (!decisions.isPending) {
       if ('error' in outcome) throw outcome.error;
       return outcome.value;
@@ -102,9 +117,11 @@ export async function evaluateWithDecisions<T>(decisions: Decisions, evaluate: (
   throw runtimeError(new RangeError('authorization checks do not settle'));
 }
 
-function attempt<T>(evaluate: () => T): { readonly value: T } | { readonly error: unknown } {
+async function attempt<T>(
+  evaluate: () => T | Promise<T>,
+): Promise<{ readonly value: T } | { readonly error: unknown }> {
   try {
-    return { value: evaluate() };
+    return { value: await evaluate() };
   } catch (error) {
     return { error };
   }

@@ -1,23 +1,23 @@
 /** What expressions that select devices see: `device`, with attributes and capacities by domain. Upstream: dynamic-resource-allocation/cel. */
 import type { DeviceAttribute } from '../gen/resource-v1.ts';
 import { compile, type Program } from './compile.ts';
-import { estimateCost } from './cost-estimate.ts';
+import { estimateCost } from './cost/estimate.ts';
 import { createEnvironment, type CelEnvironment } from './environment.ts';
-import { quantityOf } from './libraries/quantity.ts';
+import { QUANTITY, quantityOf } from './libraries/quantity.ts';
 import { semverOf } from './libraries/semver.ts';
-import { SCALAR_SIZE, type Size } from './rules/size.ts';
+import { SCALAR_SIZE, type Size, sizeBelow } from './rules/size.ts';
 import { BOOL, DYN, mapType, scalarType, STRING, structOf, type ValueType } from './value-types.ts';
 
-/** Maps by domain: one without values is empty, not missing. The evaluator knows maps by their class alone. */
+/** A map in which domains without values are empty, not missing. */
+class Domains extends Map<string, unknown> {
+  override get(domain: string): unknown {
+    return super.get(domain) ?? new Map<string, unknown>();
+  }
+}
+
 function byDomain(inside: ValueType): ValueType {
   const plain = mapType(mapType(inside));
-  const value = (json: unknown): Map<string, unknown> => {
-    const domains = plain.value(json) as Map<string, unknown>;
-    const found = new Map(domains);
-    domains.get = (domain) => found.get(domain) ?? new Map<string, unknown>();
-    return domains;
-  };
-  return { ...plain, value };
+  return { ...plain, value: (json) => new Domains(plain.value(json) as Map<string, unknown>) };
 }
 
 const ATTRIBUTE: ValueType = { ...DYN, value: attributeValue };
@@ -27,7 +27,7 @@ export const DEVICE_TYPE = structOf('DRADevice', {
   driver: STRING,
   allowMultipleAllocations: BOOL,
   attributes: byDomain(ATTRIBUTE),
-  capacity: byDomain(scalarType('kubernetes.Quantity', (json) => quantityOf(json as string))),
+  capacity: byDomain(scalarType(QUANTITY, (json) => quantityOf(json as string))),
 });
 
 function attributeValue(json: unknown): unknown {
@@ -43,7 +43,7 @@ let environment: CelEnvironment | undefined;
 
 /** Compiles a selector. Throws `CompileError`. */
 export function compileDeviceSelector(expression: string): Program {
-  environment ??= createEnvironment({ device: DEVICE_TYPE.name }, DEVICE_TYPE.declared);
+  environment ??= { ...createEnvironment({ device: DEVICE_TYPE.type }), hasBindings: true };
   return compile(expression, { environment, returnTypes: ['bool'] });
 }
 
@@ -53,10 +53,13 @@ export const DEVICE_SELECTOR_COST_LIMIT = 1_000_000;
 const MAX_ATTRIBUTES = 32;
 const MAX_ATTRIBUTE_LENGTH = 64;
 const MAX_DRIVER_NAME_LENGTH = 63;
+const MAX_DOMAIN_LENGTH = 63;
+const MAX_ID_LENGTH = 32;
 
-const sizeByDomain = (inside: Size): Size => ({
+const sizeByDomain = (inside: Size, hasEveryField: boolean): Size => ({
   max: MAX_ATTRIBUTES,
-  items: { max: MAX_ATTRIBUTES, items: inside },
+  keys: { max: MAX_DOMAIN_LENGTH },
+  items: { max: MAX_ATTRIBUTES, keys: { max: MAX_ID_LENGTH }, items: inside, hasEveryField },
 });
 
 const DEVICE_SIZE: Size = {
@@ -64,12 +67,13 @@ const DEVICE_SIZE: Size = {
   fields: new Map([
     ['driver', { max: MAX_DRIVER_NAME_LENGTH }],
     ['allowMultipleAllocations', SCALAR_SIZE],
-    ['attributes', sizeByDomain({ max: MAX_ATTRIBUTE_LENGTH, items: { max: MAX_ATTRIBUTE_LENGTH } })],
-    ['capacity', sizeByDomain(SCALAR_SIZE)],
+    ['attributes', sizeByDomain({ max: MAX_ATTRIBUTE_LENGTH }, true)],
+    ['capacity', sizeByDomain(SCALAR_SIZE, false)],
   ]),
 };
 
 /** What a selector costs at worst, over the largest device there may be. */
 export function deviceSelectorCost({ tree }: Program): number {
-  return estimateCost(tree, new Map([['device', DEVICE_SIZE]]));
+  const below = sizeBelow(DEVICE_SIZE);
+  return estimateCost(tree, (path) => (path[0] === 'device' ? below(path) : undefined)).max;
 }

@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import { compile } from './compile.ts';
 import { createEnvironment } from './environment.ts';
 import { CompileError, RuntimeError } from './texts.ts';
+import { DYN_TYPE } from './types/type.ts';
 import { dynValue, jsonValue } from './values.ts';
 
-const environment = createEnvironment({ self: 'dyn' });
+const environment = createEnvironment({ self: DYN_TYPE });
 const self = dynValue({
   foo: { bar: 1 },
   list: [3, 1, 2],
@@ -34,9 +35,8 @@ const values: Readonly<Record<string, readonly (readonly [string, unknown])[]>> 
     ['self.nothing == null', true],
     ['type(self.text) == string', true],
     ['self.labels == {"a": "b"}', true],
-    ['[1, self.text][0]', 1],
+    ['[dyn(1), self.text][0]', 1],
     ['"a" in self.labels && !("b" in self.labels)', true],
-    ['cel.bind(x, self.foo.bar, x + 1)', 2],
     ['self.list.map(x, x * 2) == [6, 2, 4]', true],
     ['self.list.filter(x, x > 1).size()', 2],
     ['self.list.exists_one(x, x == 2)', true],
@@ -60,7 +60,7 @@ const values: Readonly<Record<string, readonly (readonly [string, unknown])[]>> 
     ['["a", "b"].join("-")', 'a-b'],
     ['" a ".trim()', 'a'],
     ['strings.quote("a\\"b")', '"a\\"b"'],
-    ['"%s %d %.2f %x %b %% %s".format(["a", 3, 1.5, 255, true, [1, "b"]])', 'a 3 1.50 ff 1 % [1, b]'],
+    ['"%s %d %.2f %x %b %% %s".format(["a", 3, 1.5, 255, true, [1, "b"]])', 'a 3 1.50 ff 1 % [1, "b"]'],
     ['"é".size()', 1],
     ['string(1.5) + string(true) + string(3)', '1.5true3'],
   ],
@@ -97,7 +97,7 @@ const values: Readonly<Record<string, readonly (readonly [string, unknown])[]>> 
     ['quantity("50k").add(20).asInteger()', 50020],
     ['quantity("1.5").isInteger()', false],
     ['quantity("1.5").asApproximateFloat()', 1.5],
-    ['quantity("1").sub(quantity("2")).sign()', -1],
+    ['sign(quantity("1").sub(quantity("2")))', -1],
     ['isQuantity("1Gx")', false],
   ],
   network: [
@@ -187,6 +187,14 @@ test('run-time errors have upstream texts', () => {
   }
 });
 
+function refused(expression: string, column: number, message: string): [string, string][] {
+  return [[expression, `1:${column}: ${message}\n | ${expression}\n | ${'.'.repeat(column - 1)}^`]];
+}
+
+test('lists of several types are arguments of format', () => {
+  assert.equal(outcome("'%s %d'.format(['a', 1])"), 'a 1');
+});
+
 test('compile errors look as upstream shows them', () => {
   const cases: readonly [string, string][] = [
     ['x', "1:1: undeclared reference to 'x' (in container '')\n | x\n | ^"],
@@ -198,6 +206,12 @@ test('compile errors look as upstream shows them', () => {
     ],
     ['[1].foo', "1:4: type 'list(int)' does not support field selection\n | [1].foo\n | ...^"],
     ['b"a".json()', "1:10: undeclared reference to 'json' (in container '')\n | b\"a\".json()\n | .........^"],
+    ...refused("duration('1d')", 10, 'invalid duration argument'),
+    ...refused("timestamp('2020-01-01')", 11, 'invalid timestamp argument'),
+    ...refused("'a'.matches('(')", 13, 'invalid matches argument'),
+    ...refused("[1, 'a']", 5, "expected type 'int' but found 'string'"),
+    ...refused("{'a': 1, 'b': 'c'}", 15, "expected type 'int' but found 'string'"),
+    ...refused("quantity('1').sign()", 19, "found no matching overload for 'sign' applied to 'kubernetes.Quantity.()'"),
   ];
   for (const [expression, text] of cases) {
     const got = outcome(expression);
@@ -211,7 +225,7 @@ test('the result must have the type asked for', () => {
   assert.throws(() => compile('self.foo', { environment, returnTypes: ['bool'] }), {
     message: 'must evaluate to bool',
   });
-  assert.throws(() => compile('1', { environment, returnTypes: ['string', 'null'] }), {
+  assert.throws(() => compile('1', { environment, returnTypes: ['string', 'null_type'] }), {
     message: 'must evaluate to one of [string null_type]',
   });
 });

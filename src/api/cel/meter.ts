@@ -1,9 +1,9 @@
 /**
  * Run-time cost of expressions, in upstream's units: about one per operation, a tenth per character read. Evaluation is
  * synchronous, so the meter in use is one module variable; library functions charge what they read and make beyond the
- * flat price of a call. Upstream: cel-go's runtime cost tracker with library/cost.go.
- *
- * On purpose list concatenation costs by size (upstream's is lazy, the evaluator's copies) and so do texts that are made.
+ * flat price of a call. Beside the cost, which is upstream's, work is counted that
+ * takes longer here than its price says.
+ * Upstream: cel-go's runtime cost tracker with library/cost.go.
  */
 
 /** The text upstream gives when one expression costs too much. */
@@ -31,6 +31,7 @@ export const MATCH_CONDITIONS_COST_BUDGET = 2_500_000;
 /** Counts one evaluation. */
 export class Meter {
   #cost = 0;
+  #work = 0;
   readonly limit: number;
 
   constructor(limit: number = PER_CALL_LIMIT) {
@@ -41,14 +42,25 @@ export class Meter {
     return this.#cost;
   }
 
+  /** The cost, and the work that its units do not price: what budgets are reduced by. */
+  get spent(): number {
+    return this.#cost + this.#work;
+  }
+
   get exceeded(): boolean {
-    return this.#cost > this.limit;
+    return this.spent > this.limit;
   }
 
   /** Throws {@link CostExceededError} when the limit is passed, and again at every later charge. */
   charge(cost: number): void {
     this.#cost += cost;
-    if (this.#cost > this.limit) throw exceeded;
+    if (this.#cost + this.#work > this.limit) throw exceeded;
+  }
+
+  /** The same for work beyond upstream's price of it. */
+  chargeWork(work: number): void {
+    this.#work += work;
+    if (this.#cost + this.#work > this.limit) throw exceeded;
   }
 }
 
@@ -59,9 +71,17 @@ export function charge(cost: number): void {
   current?.charge(cost);
 }
 
-/** Charges for characters read or made, a tenth each. */
-export function chargeText(length: number): void {
-  current?.charge(Math.ceil(length / 10));
+/** Charges work that takes longer here than upstream's price of it says; it counts toward limits, not to the cost. */
+export function chargeWork(work: number): void {
+  current?.chargeWork(work);
+}
+
+/** Items in one unit of work. */
+const ITEMS_OF_UNIT = 50;
+
+/** Charges copies that upstream does not make. */
+export function copyWork(items: number): void {
+  current?.chargeWork(items / ITEMS_OF_UNIT);
 }
 
 /** Runs an evaluation on a meter; nests. */

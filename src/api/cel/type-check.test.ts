@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { builtInType } from './built-in-types.ts';
 import { typeCheckPolicy } from './type-check.ts';
 import { allResources } from '../gen/resources.ts';
+import { compile } from './compile.ts';
 import { createEnvironment } from './environment.ts';
 
 const rule = { apiGroups: ['apps'], apiVersions: ['v1'], operations: ['*'], resources: ['deployments'] };
@@ -39,9 +40,12 @@ test('expressions are checked against the kinds of the rules', () => {
   assert.deepEqual(warnings('object.replicas <= 5', any), []);
 });
 
-test('every built-in kind has a type the checker takes', () => {
+test('every built-in kind has a type, with metadata', () => {
   for (const { group, version, kind } of allResources) {
     const type = builtInType(group, version, kind);
-    if (type !== undefined) createEnvironment({ object: type.name }, type.declared);
+    const hasMetadata = type?.fields?.some(({ json }) => json === 'metadata') ?? false;
+    if (!hasMetadata) continue;
+    const environment = createEnvironment({ object: type!.type });
+    assert.equal(compile('object.metadata.name', { environment }).type.kind, 'string', kind);
   }
 });

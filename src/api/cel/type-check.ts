@@ -6,12 +6,12 @@
 import type { ExpressionWarning, ValidatingAdmissionPolicy } from '../gen/admissionregistration-v1.ts';
 import { allResources } from '../gen/resources.ts';
 import { apiVersionOf, type ResourceInfo } from '../resource-info.ts';
-import { NAMESPACE_TYPE, REQUEST_TYPE } from './admission-types.ts';
+import { AUTHORIZER_VARIABLES, NAMESPACE_TYPE, REQUEST_TYPE } from './admission-types.ts';
 import { builtInType } from './built-in-types.ts';
 import { compile } from './compile.ts';
 import { type CelEnvironment, createEnvironment } from './environment.ts';
-import { AUTHORIZER_TYPE } from './libraries/authorizer.ts';
 import { CompileError } from './texts.ts';
+import { DYN_TYPE } from './types/type.ts';
 import type { ValueType } from './value-types.ts';
 import { compileVariables } from './variables.ts';
 
@@ -53,22 +53,14 @@ function problemsOf(
 }
 
 function environmentFor(object: ValueType, params: ValueType | 'untyped' | undefined): CelEnvironment {
-  const typed = typeof params === 'object' && params.name !== object.name ? params.declared : [];
-  const declared = [...object.declared, ...typed, ...REQUEST_TYPE.declared, ...NAMESPACE_TYPE.declared];
-  const names = new Set<string>();
-  // Two kinds share types (metadata): the first stands for both.
-  const once = declared.filter(({ name }) => !names.has(name) && names.add(name));
-  return createEnvironment(
-    {
-      object: object.name,
-      oldObject: object.name,
-      request: REQUEST_TYPE.name,
-      namespaceObject: 'dyn',
-      authorizer: AUTHORIZER_TYPE,
-      ...(params === undefined ? {} : { params: typeof params === 'object' ? params.name : 'dyn' }),
-    },
-    once,
-  );
+  return createEnvironment({
+    object: object.type,
+    oldObject: object.type,
+    request: REQUEST_TYPE.type,
+    namespaceObject: NAMESPACE_TYPE.type,
+    ...AUTHORIZER_VARIABLES,
+    ...(params === undefined ? {} : { params: typeof params === 'object' ? params.type : DYN_TYPE }),
+  });
 }
 
 function paramType({ apiVersion = '', kind = '' }: { apiVersion?: string; kind?: string }): ValueType | 'untyped' {

@@ -2,50 +2,54 @@
  * Types of values that come from JSON: each knows its name in the language and how to turn JSON into a value. Structs turn
  * their fields when they are read. Null fields are absent. Upstream: apiserver/pkg/cel/types.go and common/values.go.
  */
-import { deepEqual } from '../../base/equal.ts';
-import type { DeclaredType, TypeName } from './environment.ts';
-import type { CelObject } from './values.ts';
-import { EQUALS, TO_JSON, dynValue } from './values.ts';
+import { FIELDS, type StructLike, TO_JSON } from './runtime/values.ts';
+import {
+  BOOL_TYPE,
+  DOUBLE_TYPE,
+  DYN_TYPE,
+  INT_TYPE,
+  listOf,
+  mapOf,
+  STRING_TYPE,
+  structTypeOf,
+  type Type,
+} from './types/type.ts';
+import { dynValue } from './values.ts';
 
 /** A type of JSON values. */
 export interface ValueType {
-  readonly name: TypeName;
+  readonly type: Type;
   /** The value for JSON that is neither undefined nor null. */
   value(json: unknown): unknown;
-  /** Struct types it is made of, itself included. */
-  readonly declared: readonly DeclaredType[];
-  /** Of structs. */
   readonly fields?: readonly StructField[];
   /** Type of a list's items or a map's values. */
   readonly inside?: ValueType;
 }
 
-function simple(name: TypeName, value: (json: unknown) => unknown): ValueType {
-  return { name, value, declared: [] };
+function simple(type: Type, value: (json: unknown) => unknown): ValueType {
+  return { type, value };
 }
 
 /** Anything, converted by its looks. */
-export const DYN: ValueType = simple('dyn', dynValue);
+export const DYN: ValueType = simple(DYN_TYPE, dynValue);
 /** Text. */
-export const STRING: ValueType = simple('string', (json) => json);
+export const STRING: ValueType = simple(STRING_TYPE, (json) => json);
 /** True or false. */
-export const BOOL: ValueType = simple('bool', (json) => json);
+export const BOOL: ValueType = simple(BOOL_TYPE, (json) => json);
 /** Whole numbers. */
-export const INT: ValueType = simple('int', (json) => (typeof json === 'number' ? BigInt(Math.trunc(json)) : json));
+export const INT: ValueType = simple(INT_TYPE, (json) => (typeof json === 'number' ? BigInt(Math.trunc(json)) : json));
 /** Numbers with a fraction. */
-export const DOUBLE: ValueType = simple('double', Number);
+export const DOUBLE: ValueType = simple(DOUBLE_TYPE, Number);
 
 /** A type with a conversion of its own. */
-export function scalarType(name: TypeName, value: (json: unknown) => unknown): ValueType {
-  return simple(name, value);
+export function scalarType(type: Type, value: (json: unknown) => unknown): ValueType {
+  return simple(type, value);
 }
 
-/** Lists. */
 export function listType(items: ValueType): ValueType {
   return {
-    name: `list<${items.name}>`,
+    type: listOf(items.type),
     value: (json) => (Array.isArray(json) ? json.map((item) => (item === null ? null : items.value(item))) : json),
-    declared: items.declared,
     inside: items,
   };
 }
@@ -53,7 +57,7 @@ export function listType(items: ValueType): ValueType {
 /** Maps with text keys. */
 export function mapType(values: ValueType): ValueType {
   return {
-    name: `map<string, ${values.name}>`,
+    type: mapOf(STRING_TYPE, values.type),
     value(json) {
       const map = new Map<string, unknown>();
       for (const [key, item] of Object.entries(json as object)) {
@@ -61,7 +65,6 @@ export function mapType(values: ValueType): ValueType {
       }
       return map;
     },
-    declared: values.declared,
     inside: values,
   };
 }
@@ -73,47 +76,48 @@ export interface StructField {
   readonly type: ValueType;
 }
 
-/** The one name a field cannot be read by: the evaluator tells classes of values by it. */
-export const UNSPEAKABLE = 'constructor';
-
 /** An object with known fields. */
-export function structType(name: TypeName, given: readonly StructField[]): ValueType {
-  const ctor = class extends StructValue {};
-  const fields = given.filter(({ name: field }) => field !== UNSPEAKABLE);
-  for (const { name: field, json, type } of fields) {
-    Object.defineProperty(ctor.prototype, field, {
-      get(this: StructValue) {
-        return StructValue.read(this, json, type);
-      },
-    });
-  }
-  const own: DeclaredType = { name, ctor, fields: Object.fromEntries(fields.map((f) => [f.name, f.type.name])) };
-  const declared = [...fields.flatMap((f) => f.type.declared), own];
-  return { name, value: (json) => new ctor(json as object), declared, fields };
+export function structType(name: string, fields: readonly StructField[]): ValueType {
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  const type = structTypeOf(name, (field) => byName.get(field)?.type.type);
+  return { type, fields, value: (json) => new StructValue(json as Json, byName) };
 }
 
-class StructValue implements CelObject {
-  readonly #json: Readonly<Record<string, unknown>>;
-  #read: Map<string, unknown> | undefined;
+type Json = Readonly<Record<string, unknown>>;
 
-  constructor(json: object) {
-    this.#json = json as Record<string, unknown>;
+class StructValue implements StructLike {
+  readonly #json: Json;
+  readonly #fields: ReadonlyMap<string, StructField>;
+  readonly #read = new Map<string, unknown>();
+
+  constructor(json: Json, fields: ReadonlyMap<string, StructField>) {
+    this.#json = json;
+    this.#fields = fields;
   }
 
-  /** Static, for the prototype belongs to the fields. */
-  static read(struct: StructValue, field: string, type: ValueType): unknown {
-    const json = Object.hasOwn(struct.#json, field) ? struct.#json[field] : undefined;
+  get [FIELDS](): StructLike[typeof FIELDS] {
+    return this;
+  }
+
+  get(name: string): unknown {
+    const field = this.#fields.get(name);
+    if (field === undefined || !Object.hasOwn(this.#json, field.json)) return undefined;
+    const json = this.#json[field.json];
     if (json === undefined || json === null) return undefined;
-    if (typeof json !== 'object') return type.value(json);
-    const known = struct.#read?.get(field);
+    if (typeof json !== 'object') return field.type.value(json);
+    const known = this.#read.get(name);
     if (known !== undefined) return known;
-    const value = type.value(json);
-    (struct.#read ??= new Map()).set(field, value);
+    const value = field.type.value(json);
+    this.#read.set(name, value);
     return value;
   }
 
-  [EQUALS](other: StructValue): boolean {
-    return deepEqual(this.#json, other.#json);
+  *keys(): Iterable<string> {
+    for (const name of this.#fields.keys()) if (this.get(name) !== undefined) yield name;
+  }
+
+  get size(): number {
+    return Object.keys(this.#json).length;
   }
 
   [TO_JSON](): unknown {
@@ -122,7 +126,7 @@ class StructValue implements CelObject {
 }
 
 /** Fields whose names in the language are those in JSON. */
-export function structOf(name: TypeName, fields: Readonly<Record<string, ValueType>>): ValueType {
+export function structOf(name: string, fields: Readonly<Record<string, ValueType>>): ValueType {
   return structType(
     name,
     Object.entries(fields).map(([field, type]) => ({ name: field, json: field, type })),

@@ -3,12 +3,12 @@
  * first read and at most once. Upstream: apiserver/pkg/admission/plugin/cel/composition.go.
  */
 import { type Activation, compile, type Program } from './compile.ts';
-import { type CelEnvironment, type DeclaredType, extendEnvironment } from './environment.ts';
-import { charge, Meter } from './meter.ts';
+import { type CelEnvironment, extendEnvironment } from './environment.ts';
+import { charge, chargeWork, Meter } from './meter.ts';
 import { CompileError, RuntimeError } from './texts.ts';
-import { UNSPEAKABLE } from './value-types.ts';
+import { Failure, FIELDS, type StructLike } from './runtime/values.ts';
+import { DYN_TYPE, structTypeOf, type Type } from './types/type.ts';
 
-/** One named expression. */
 export interface NamedExpression {
   readonly name?: string;
   readonly expression?: string;
@@ -27,32 +27,49 @@ export interface CompiledVariables {
 const TYPE = 'kubernetes.variables';
 
 /** Holds the values of one evaluation. */
-class VariableValues {
+class VariableValues implements StructLike {
   readonly #activation: Activation;
+  readonly #programs: ReadonlyMap<string, Program>;
   readonly #values = new Map<string, unknown>();
 
-  constructor(activation: Activation) {
+  constructor(activation: Activation, programs: ReadonlyMap<string, Program>) {
     this.#activation = { ...activation, variables: this };
+    this.#programs = programs;
   }
 
-  /** Static, for the prototype belongs to the variables. */
-  static read(values: VariableValues, name: string, program: Program): unknown {
-    if (values.#values.has(name)) return values.#values.get(name);
+  get [FIELDS](): StructLike[typeof FIELDS] {
+    return this;
+  }
+
+  get(name: string): unknown {
+    const program = this.#programs.get(name);
+    if (program === undefined || this.#values.has(name)) return this.#values.get(name);
+    const value = this.#evaluate(name, program);
+    this.#values.set(name, value);
+    return value;
+  }
+
+  keys(): Iterable<string> {
+    return this.#programs.keys();
+  }
+
+  get size(): number {
+    return this.#programs.size;
+  }
+
+  #evaluate(name: string, program: Program): unknown {
     const meter = new Meter();
-    let value: unknown;
     try {
-      value = program.run(values.#activation, meter);
+      return program.run(this.#activation, meter);
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;
-      throw new RuntimeError(
-        `composited variable ${JSON.stringify(name)} fails to evaluate: ${error.message}`,
-        error.costExceeded,
-      );
+      const text = `composited variable ${JSON.stringify(name)} fails to evaluate: ${error.message}`;
+      if (error.costExceeded) throw new RuntimeError(text, true);
+      return new Failure(text);
     } finally {
       charge(meter.cost);
+      chargeWork(meter.spent - meter.cost);
     }
-    values.#values.set(name, value);
-    return value;
   }
 }
 
@@ -61,34 +78,23 @@ export function compileVariables(
   expressions: readonly NamedExpression[],
   environment: CelEnvironment,
 ): CompiledVariables {
-  const ctor = class extends VariableValues {};
-  const fields: Record<string, string> = {};
+  const programs = new Map<string, Program>();
+  const types = new Map<string, Type>();
   const errors = new Map<number, string>();
   const declareIn = (target: CelEnvironment): CelEnvironment => {
-    const type: DeclaredType = { name: TYPE, ctor, fields: { ...fields } };
-    return extendEnvironment(target, { variables: TYPE }, [type]);
+    const known = new Map(types);
+    return extendEnvironment(target, { variables: structTypeOf(TYPE, (name) => known.get(name)) });
   };
   for (const [index, { name = '', expression = '' }] of expressions.entries()) {
     try {
       const program = compile(expression, { environment: declareIn(environment) });
-      if (name === UNSPEAKABLE) continue;
-      fields[name] = fieldType(program.type);
-      Object.defineProperty(ctor.prototype, name, {
-        configurable: true,
-        get(this: VariableValues) {
-          return VariableValues.read(this, name, program);
-        },
-      });
+      types.set(name, program.type);
+      programs.set(name, program);
     } catch (error) {
       if (!(error instanceof CompileError)) throw error;
       errors.set(index, error.message);
-      fields[name] ??= 'dyn';
+      if (!types.has(name)) types.set(name, DYN_TYPE);
     }
   }
-  return { declareIn, bind: (activation) => new ctor(activation), errors };
-}
-
-/** Literals without content have types that only the checker can hold. */
-function fieldType(type: string): string {
-  return /\b[A-Z]\b/.test(type) ? 'dyn' : type;
+  return { declareIn, bind: (activation) => new VariableValues(activation, programs), errors };
 }

@@ -1,10 +1,15 @@
 // A JSON parser for the cases JSON.parse cannot serve: integers beyond 2^53 (kept as bigint), duplicate keys (reported
 // with their path) and upstream's error texts. Upstream: sigs.k8s.io/json. The last of duplicate keys wins, as there.
+// By hand: no library reports duplicate keys with their paths and in upstream's texts.
 
+import { quote } from '../../base/go-quote.ts';
 import { setOwn, type JsonObject } from './own-property.ts';
 
 /** Deeper nesting than this is refused. Upstream's limit is 10,000; no real object comes near either. */
 export const maxDepth = 1000;
+
+/** Duplicate keys beyond so many are not listed. As upstream. */
+export const maxStrictErrors = 100;
 
 /** Text that is not JSON; the message is what upstream says. */
 export class JsonSyntaxError extends Error {
@@ -100,7 +105,8 @@ function parseObject(s: State): JsonObject {
     if (s.text[s.at] !== ':') fail(s, 'after object key');
     s.at++;
     s.path.push(key);
-    if (Object.hasOwn(out, key)) s.duplicates.push(`duplicate field "${formatPath(s.path)}"`);
+    if (Object.hasOwn(out, key) && s.duplicates.length < maxStrictErrors)
+      s.duplicates.push(`duplicate field ${quote(formatPath(s.path))}`);
     setOwn(out, key, parseValue(s));
     s.path.pop();
     skipSpace(s);
@@ -171,6 +177,12 @@ function parseNumber(s: State): number | bigint {
   }
   s.at += hit[0].length;
   const value = Number(hit[0]);
+  if (!Number.isFinite(value))
+    throw new JsonSyntaxError(`json: cannot unmarshal number ${shortened(hit[0])} into Go value of type float64`);
   const integer = hit[1] === undefined && hit[2] === undefined;
   return integer && !Number.isSafeInteger(value) ? BigInt(hit[0]) : value;
+}
+
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}...` : text;
 }

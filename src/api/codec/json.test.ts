@@ -21,7 +21,8 @@ test('duplicate keys are named by path and the last wins', () => {
   const cases: [string, string[]][] = [
     ['{"a":1,"a":2}', ['a']],
     ['{"spec":{"c":[{"n":1},{"n":1,"n":{"x":1}}]}}', ['spec.c[1].n']],
-    ['{"a\\\\":1,"a\\\\":2}', ['a\\']],
+    ['{"a\\\\":1,"a\\\\":2}', ['a\\\\']],
+    ['{"a\\u0001":1,"a\\u0001":2}', ['a\\x01']],
     ['{"a":"{\\"b\\":1,\\"b\\":2}"}', []],
   ];
   for (const [text, duplicates] of cases) {

@@ -14,7 +14,7 @@ export function setOwn(target: JsonObject, key: string, value: unknown): void {
 }
 
 /** The own property `key`, or undefined; never one inherited from Object. */
-export function getOwn(source: JsonObject, key: string): unknown {
+export function getOwn<T>(source: { readonly [key: string]: T }, key: string): T | undefined {
   return Object.hasOwn(source, key) ? source[key] : undefined;
 }
 

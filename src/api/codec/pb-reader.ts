@@ -1,4 +1,5 @@
 // Reads protobuf from a byte range. Every malformed input ends in a PbError, never in a read beyond the range.
+// By hand rather than by protobuf-es, for the reason `pb-writer.ts` names.
 
 import { bytesType, fixed64Type, varintType } from './pb-writer.ts';
 
@@ -56,14 +57,12 @@ export class PbReader {
     throw new PbError('proto: integer overflow');
   }
 
-  /** A double. */
   double(): number {
     if (this.at + 8 > this.end) throw new PbError('unexpected EOF');
     this.at += 8;
     return this.buffer.readDoubleLE(this.at - 8);
   }
 
-  /** A string. */
   string(): string {
     const length = this.uint32();
     const start = this.at;
@@ -102,9 +101,14 @@ export class PbReader {
     return result;
   }
 
+  #skipVarint(): void {
+    for (let length = 1; length <= 10; length++) if (this.byte() < 0x80) return;
+    throw new PbError('proto: integer overflow');
+  }
+
   /** Skips a field's value. */
   skip(wireType: number): void {
-    if (wireType === varintType) this.int64();
+    if (wireType === varintType) this.#skipVarint();
     else if (wireType === fixed64Type) this.double();
     else if (wireType === bytesType) this.bytes();
     else if (wireType === 5) {

@@ -1,6 +1,8 @@
 // Writes protobuf backwards, from the end of a growing buffer to its front: a message's length is known when its content
 // is written, so no size pass is needed. Upstream's generated code does the same. Callers write fields in descending
 // order of number, and the content of a field before its length and tag.
+// By hand rather than by protobuf-es, which `grpc/` uses: bytes must equal those of upstream's generated code, from
+// plain JSON objects.
 
 /** Wire types. */
 export const varintType = 0;

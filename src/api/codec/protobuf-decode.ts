@@ -7,6 +7,7 @@ import { maxDepth } from './json-parser.ts';
 import { parseJson } from './json.ts';
 import { setOwn, type JsonObject } from './own-property.ts';
 import { planOf, type PbPlan } from './pb-plan.ts';
+import type { PartBudget } from './parts.ts';
 import { PbError, PbReader } from './pb-reader.ts';
 import { bytesType } from './pb-writer.ts';
 import { formatMoment } from './time-text.ts';
@@ -18,16 +19,22 @@ export type DecodeNested = (bytes: Uint8Array) => unknown;
 interface Context {
   readonly r: PbReader;
   readonly nested: DecodeNested;
+  readonly budget: PartBudget | undefined;
   depth: number;
 }
 
-/** The object of a message. Throws {@link PbError}. */
-export function decodeMessage(schema: StructSchema, bytes: Uint8Array, nested: DecodeNested): JsonObject {
-  return readStruct({ r: new PbReader(bytes), nested, depth: 0 }, schema);
+/** The object of a message. Throws {@link PbError}, and 413 where there is a budget. */
+export function decodeMessage(
+  schema: StructSchema,
+  bytes: Uint8Array,
+  { nested, budget }: { nested: DecodeNested; budget?: PartBudget | undefined },
+): JsonObject {
+  return readStruct({ r: new PbReader(bytes), nested, budget, depth: 0 }, schema);
 }
 
 function readStruct(c: Context, schema: StructSchema): JsonObject {
   if (++c.depth > maxDepth) throw new PbError('exceeded max depth');
+  c.budget?.take(1); // Also where it takes the place of one that was read before.
   const out: JsonObject = {};
   readPlan(c, planOf(schema), out);
   fillAlways(schema, out);
@@ -58,9 +65,15 @@ function readField(c: Context, field: FieldSchema, { out, wireType }: { out: Jso
   const { type, name } = field;
   if (type.kind === 'list') {
     if (field.pbWrapped) setOwn(out, name, readWrapped(c));
-    else readElements(c, type.items, { list: listAt(out, name), wireType });
+    else {
+      const list = listAt(out, name);
+      c.budget?.takeOf(list);
+      readElements(c, type.items, { list, wireType });
+    }
   } else if (type.kind === 'map') {
-    readEntry(c, field, mapAt(out, name));
+    const map = mapAt(out, name);
+    c.budget?.takeOf(map);
+    readEntry(c, field, map);
   } else {
     const value = readValue(c, type, { name, wireType });
     if (value === undefined || (field.omitempty && !field.pointer && isEmpty(type, value))) delete out[name];
@@ -81,8 +94,10 @@ function readWrapped(c: Context): string[] {
   c.r.message(() => {
     while (c.r.at < c.r.end) {
       const tag = c.r.uint32();
-      if (tag === 10) items.push(c.r.string());
-      else c.r.skip(tag & 7);
+      if (tag === 10) {
+        c.budget?.takeOf(items);
+        items.push(c.r.string());
+      } else c.r.skip(tag & 7);
     }
   });
   return items;
@@ -97,6 +112,7 @@ function readElements(c: Context, items: TypeSchema, { list, wireType }: { list:
   }
   const own = items.scalar === 'double' ? 1 : 0;
   c.r.message(() => {
+    c.budget?.takeAll(c.r.end - c.r.at);
     while (c.r.at < c.r.end) list.push(readScalar(c.r, items.scalar, { name: 'element', wireType: own }));
   });
 }

@@ -7,7 +7,8 @@ import { parseJson } from './json.ts';
 import { isObject, type JsonObject } from './own-property.ts';
 import { planOf } from './pb-plan.ts';
 import { PbError, PbReader } from './pb-reader.ts';
-import { PbWriter } from './pb-writer.ts';
+import { bytesType, PbWriter } from './pb-writer.ts';
+import { parseClientJson, type PartBudget } from './parts.ts';
 import { decodeMessage } from './protobuf-decode.ts';
 import { writeStruct } from './protobuf-encode.ts';
 
@@ -43,6 +44,25 @@ function finishEnvelope(w: PbWriter, of: { apiVersion: string; kind: string }, c
   w.message(1, meta);
   w.raw(prefix);
   return w.finish();
+}
+
+/** What stands before and after a message of this length in its envelope. */
+export function envelopeEnds(
+  of: { apiVersion: string; kind: string },
+  length: number,
+): { readonly start: Uint8Array; readonly end: Uint8Array } {
+  const after = new PbWriter(8);
+  after.string(4, '');
+  after.string(3, '');
+  const before = new PbWriter(128);
+  before.varint(length);
+  before.tag(2, bytesType);
+  const meta = before.length;
+  before.string(2, of.kind);
+  before.string(1, of.apiVersion);
+  before.message(1, meta);
+  before.raw(prefix);
+  return { start: before.finish(), end: after.finish() };
 }
 
 /** Unwraps an envelope; `raw` is a view of the input. Throws {@link PbError}. */
@@ -97,6 +117,8 @@ interface ExpectedEnvelope {
   readonly kind: string;
   /** A version without schemas of its own: its messages are read as those of `apiVersion`. */
   readonly alike?: string | undefined;
+  /** Bounds the parts of an object from outside. */
+  readonly budget?: PartBudget;
 }
 
 /**
@@ -108,18 +130,21 @@ export function decodeProtobuf(bytes: Uint8Array, expected?: ExpectedEnvelope): 
   const apiVersion = envelope.apiVersion || (expected?.apiVersion ?? '');
   const kind = envelope.kind || (expected?.kind ?? '');
   if (envelope.contentType === 'application/json') {
-    const { value } = parseJson(Buffer.from(envelope.raw).toString('utf8'));
+    const text = Buffer.from(envelope.raw).toString('utf8');
+    const { value } = expected?.budget === undefined ? parseJson(text) : parseClientJson(text);
     return isObject(value) ? value : { apiVersion, kind };
   }
   const schema = builtinSchema(apiVersion === expected?.alike ? expected.apiVersion : apiVersion, kind);
   if (schema === undefined)
     throw new PbError(`no kind "${kind}" is registered for version "${apiVersion}" in protobuf`);
-  return { apiVersion, kind, ...decodeRawMessage(schema, envelope.raw) };
+  return { apiVersion, kind, ...decodeRawMessage(schema, envelope.raw, expected?.budget) };
 }
 
 /** Decodes a bare message. */
-export function decodeRawMessage(schema: StructSchema, raw: Uint8Array): JsonObject {
-  return decodeMessage(schema, raw, (nested) => decodeProtobuf(nested));
+export function decodeRawMessage(schema: StructSchema, raw: Uint8Array, budget?: PartBudget): JsonObject {
+  const none = { apiVersion: '', kind: '' };
+  const nested = (bytes: Uint8Array): JsonObject => decodeProtobuf(bytes, budget && { ...none, budget });
+  return decodeMessage(schema, raw, { nested, budget });
 }
 
 /** One frame of a watch: a length of four bytes, then a WatchEvent whose object is an envelope. */

@@ -4,6 +4,7 @@
 // Upstream: decoding into Go structs with sigs.k8s.io/json in strict mode. On purpose different: absent required lists
 // become [] where Go writes null, absent required pointers and zero times stay absent, so that types hold at run time.
 
+import { quote } from '../../base/go-quote.ts';
 import type { AnySchema, FieldSchema, ListSchema, MapSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { typeSchema } from '../schema/schema.ts';
 import { formatPath } from './json-parser.ts';
@@ -156,7 +157,9 @@ function decodeStruct(schema: StructSchema, value: unknown, context: Context): J
 function decodeCustom(schema: StructSchema, value: unknown, context: Context): JsonObject {
   if (!isObject(value)) mismatch(jsonKind(value), schema, context);
   const { metadata } = value;
-  const { object, unknown } = pruneUnknown(schema, metadata === undefined ? value : { ...value, metadata: undefined });
+  const rest = metadata === undefined ? value : { ...value, metadata: undefined };
+  // What is applied keeps its nulls: their fields have an owner, and go with what is merged.
+  const { object, unknown } = context.sparse ? { object: rest, unknown: [] } : pruneUnknown(schema, rest);
   const out = { ...object };
   context.path.push('metadata');
   context.owner = schema;
@@ -171,7 +174,7 @@ function decodeCustom(schema: StructSchema, value: unknown, context: Context): J
 
 function unknownField(key: string, context: Context): void {
   if (context.strict === undefined || context.strict.length >= maxStrictErrors) return;
-  context.strict.push(`unknown field "${formatPath([...context.path, key])}"`);
+  context.strict.push(`unknown field ${quote(formatPath([...context.path, key]))}`);
 }
 
 function decodeField(field: FieldSchema, item: unknown, { out, context }: { out: JsonObject; context: Context }): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stringify } from 'yaml';
 import { parseYaml, parseYamlDocuments, stringifyYaml } from './yaml.ts';
 
 test('scalars resolve as upstream resolves them', () => {
@@ -49,4 +50,23 @@ test('broken text is refused', () => {
 test('what is written reads back, keys sorted', () => {
   const text = stringifyYaml({ b: 'yes', a: [{ c: '0644', d: 1 }] });
   assert.equal(text, 'a:\n- c: "0644"\n  d: 1\nb: "yes"\n');
+});
+
+test('a written object is the same text whether its lists are written item by item or at once', () => {
+  const at = { version: '1.1', sortMapEntries: true, lineWidth: 0, indentSeq: false } as const;
+  const objects: object[] = [
+    {},
+    { a: [] },
+    { a: {}, b: null, c: undefined },
+    { a: [[1, 2], []], b: ['x\ny\n', null, {}, { z: [{ y: 1, x: [2] }] }] },
+    { '': [1], 'a: b': [1], null: [1], 'x null': [1], 'line\nend': [1], '10': [1], '9': 1, ['long'.repeat(500)]: [2] },
+    JSON.parse('{"__proto__":[1],"a":"__proto__"}') as object,
+  ];
+  for (const object of objects)
+    assert.equal(stringifyYaml(object), stringify(object, { ...at, aliasDuplicateObjects: false }));
+});
+
+test('numbers that JSON cannot hold are refused', () => {
+  for (const text of ['a: .inf', 'a: -.inf', 'a: [.nan]'])
+    assert.throws(() => parseYaml(text), { name: 'YamlSyntaxError', message: /json: unsupported value: / });
 });

@@ -2,18 +2,22 @@
 // keys as strict errors, long integers kept. Upstream: sigs.k8s.io/yaml. Importing this loads the yaml library.
 
 import {
+  Composer,
   isAlias,
   isCollection,
   isPair,
   isScalar,
-  parseAllDocuments,
+  Lexer,
+  LineCounter,
   parseDocument,
+  Parser,
   stringify,
   visit,
   type Document,
   type Tags,
+  type YAMLParseError,
 } from 'yaml';
-import type { ParsedJson } from './json-parser.ts';
+import { maxDepth, maxStrictErrors, type ParsedJson } from './json-parser.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 
 /** Text that is not YAML. */
@@ -32,30 +36,118 @@ const options = {
 
 /** Parses one YAML document. Throws {@link YamlSyntaxError}. */
 export function parseYaml(text: string): ParsedJson {
-  return convert(parseDocument(text, options), text);
+  const lines = new LineCounter();
+  const [first, second] = compose(text, lines, 2);
+  if (second !== undefined) throw failure(lines, second.range[0], 'Source contains multiple documents');
+  return convert(first!, lines);
 }
 
 /** Parses a stream of YAML documents; empty ones are left out. Throws {@link YamlSyntaxError}. */
 export function parseYamlDocuments(text: string): ParsedJson[] {
-  const documents = parseAllDocuments(text, options) as Document.Parsed[];
-  return documents.map((document) => convert(document, text)).filter(({ value }) => value !== null);
+  const lines = new LineCounter();
+  return compose(text, lines, Infinity)
+    .map((document) => convert(document, lines))
+    .filter(({ value }) => value !== null);
 }
 
-function convert(document: Document, text: string): ParsedJson {
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const line = error.linePos?.[0].line;
-    const reason = error.message.split(' at line')[0];
-    throw new YamlSyntaxError(
-      `error converting YAML to JSON: yaml: ${line === undefined ? '' : `line ${line}: `}${reason}`,
-    );
+function failure(lines: LineCounter, offset: number, reason: string): YamlSyntaxError {
+  return new YamlSyntaxError(
+    `error converting YAML to JSON: yaml: line ${Math.max(1, lines.linePos(offset).line)}: ${reason}`,
+  );
+}
+
+/** The library's position of an error; its own text would cut out the line of each of a million errors. */
+type ErrorPlace = number | readonly number[] | { readonly offset: number; readonly source?: string };
+
+interface ThrowingComposer {
+  onError(...error: [place: ErrorPlace, code: string, message: string, isWarning?: boolean]): void;
+  errors: YAMLParseError[];
+}
+
+/** At most `max` documents, at least one. Stops at the first error, as each further one takes time. */
+function compose(text: string, lines: LineCounter, max: number): Document.Parsed[] {
+  const documents: Document.Parsed[] = [];
+  const composer = new Composer({ ...options, keepSourceTokens: false });
+  const inner = composer as unknown as ThrowingComposer;
+  inner.onError = (place, ...[, message, isWarning]) => {
+    if (isWarning === true) return;
+    const offset = typeof place === 'number' ? place : 'offset' in place ? place.offset : (place[0] ?? 0);
+    throw failure(lines, offset, message);
+  };
+  const checkErrors = (of: readonly YAMLParseError[]): void => {
+    const [error] = of;
+    if (error !== undefined) throw failure(lines, error.pos[0], error.message);
+  };
+  const take = (document: Document): boolean => {
+    checkErrors(document.errors);
+    documents.push(document as Document.Parsed);
+    return documents.length >= max;
+  };
+  for (const token of tokensOf(text, lines)) {
+    for (const document of composer.next(token)) if (take(document)) return documents;
+    checkErrors(inner.errors);
   }
+  for (const document of composer.end(documents.length === 0, text.length)) if (take(document)) return documents;
+  return documents;
+}
+
+function* tokensOf(text: string, lines: LineCounter): Generator<Parameters<Composer['next']>[0]> {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  const guard = new LexemeGuard();
+  for (const lexeme of new Lexer().lex(text)) {
+    const problem = guard.problem(lexeme);
+    if (problem !== undefined) throw failure(lines, lines.lineStarts.at(-1) ?? 0, problem);
+    yield* parser.next(lexeme);
+  }
+  yield* parser.end();
+}
+
+/** Lexemes, blanks and line ends counted, that a document may have; one of 3 MiB of ordinary lines has fewer. */
+const maxLexemes = 1_500_000;
+/** What may stand before one value or key: `- - - - `, `&a !b`. Each is a level of nesting or a property. */
+const maxIndicatorsOfLine = 2 * maxDepth;
+
+/** Refuses, before a tree is built, what the parser would take minutes for. */
+class LexemeGuard {
+  #count = 0;
+  #flowDepth = 0;
+  #indicators = 0;
+
+  problem(lexeme: string): string | undefined {
+    if (++this.#count > maxLexemes) return 'the document has too many parts';
+    switch (lexeme.charCodeAt(0)) {
+      case 0x5b: // [
+      case 0x7b: // {
+        return ++this.#flowDepth > maxDepth ? 'exceeded max depth' : undefined;
+      case 0x5d: // ]
+      case 0x7d: // }
+        this.#flowDepth = Math.max(0, this.#flowDepth - 1);
+        return undefined;
+      case 0x0a: // newline
+      case 0x0d:
+      case 0x1f: // a scalar comes
+      case 0x22: // "
+      case 0x27: // '
+      case 0x2a: // *
+      case 0x2c: // ,
+        this.#indicators = 0;
+        return undefined;
+      case 0x20: // blank
+        return undefined;
+      default:
+        return ++this.#indicators > maxIndicatorsOfLine ? 'exceeded max depth' : undefined;
+    }
+  }
+}
+
+function convert(document: Document.Parsed, lines: LineCounter): ParsedJson {
   visit(document, {
     Pair: (_, { key }) => {
       if (isCollection(key)) throw new YamlSyntaxError('error converting YAML to JSON: yaml: invalid map key');
     },
   });
-  const duplicates = findDuplicates(document, text);
+  const duplicates = findDuplicates(document, lines);
   let value: unknown;
   try {
     value = document.toJS();
@@ -70,18 +162,19 @@ interface NodeLike {
   items?: ({ key?: { value?: unknown; range?: number[] }; value?: NodeLike } | NodeLike)[];
 }
 
-/** Keys that occur again in their mapping, with the line of the second. */
-function findDuplicates(document: Document, text: string): { key: string; line: number }[] {
+/** Keys that occur again in their mapping, with the line of the second; the first hundred. */
+function findDuplicates(document: Document, lines: LineCounter): { key: string; line: number }[] {
   const found: { key: string; line: number }[] = [];
   const walk = (node: NodeLike | null | undefined): void => {
     const seen = new Set<unknown>();
     for (const item of node?.items ?? []) {
+      if (found.length >= maxStrictErrors) return;
       if (!('key' in item) || item.key === undefined) {
         walk(item as NodeLike);
         continue;
       }
       const key = item.key?.value;
-      if (seen.has(key)) found.push({ key: String(key), line: lineAt(text, item.key?.range?.[0] ?? 0) });
+      if (seen.has(key)) found.push({ key: String(key), line: lines.linePos(item.key?.range?.[0] ?? 0).line });
       seen.add(key);
       walk(item.value as NodeLike);
     }
@@ -113,8 +206,12 @@ export function yamlLine(text: string, path: readonly (string | number)[]): numb
   return lineAt(text, offset);
 }
 
-/** Integers that fit become numbers again. */
+/** Integers that fit become numbers again. Throws for what JSON cannot hold. */
 function shrink(value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new YamlSyntaxError(
+      `error converting YAML to JSON: json: unsupported value: ${Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'}`,
+    );
   if (typeof value === 'bigint') {
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : value;
@@ -128,6 +225,31 @@ function shrink(value: unknown): unknown {
 
 /** YAML text with sorted keys, as upstream writes it. */
 export function stringifyYaml(value: unknown): string {
+  if (!isObject(value)) return write(value);
+  // Item by item, so that a list of thousands needs no tree of all its nodes.
+  const entries = Object.entries(value)
+    .filter(([, item]) => item !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  if (entries.length === 0) return write({});
+  return entries.map(([key, item]) => writeEntry(key, item)).join('');
+}
+
+function writeEntry(key: string, item: unknown): string {
+  const entry: JsonObject = {};
+  if (!Array.isArray(item) || item.length === 0) {
+    setOwn(entry, key, item);
+    return write(entry);
+  }
+  setOwn(entry, key, null);
+  const text = write(entry);
+  if (text.startsWith('? ')) {
+    setOwn(entry, key, item); // a long key, below which lists are written otherwise
+    return write(entry);
+  }
+  return text.replace(/ null\n$/, '\n') + item.map((one) => write([one])).join('');
+}
+
+function write(value: unknown): string {
   return stringify(value, {
     version: '1.1',
     sortMapEntries: true,

@@ -195,7 +195,7 @@ export interface ValidatingAdmissionPolicySpec {
 
 export interface ValidatingAdmissionPolicyStatus {
   conditions?: Condition[];
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   typeChecking?: TypeChecking;
 }
 

@@ -49,7 +49,7 @@ export interface CustomResourceDefinition {
 export interface CustomResourceDefinitionCondition {
   lastTransitionTime?: Time;
   message?: string;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   reason?: string;
   /** For example: False, True, Unknown */
   status: string;
@@ -81,7 +81,7 @@ export interface CustomResourceDefinitionSpec {
 export interface CustomResourceDefinitionStatus {
   acceptedNames?: CustomResourceDefinitionNames;
   conditions?: CustomResourceDefinitionCondition[];
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   storedVersions?: string[];
 }
 
@@ -142,13 +142,13 @@ export interface JSONSchemaProps {
   format?: string;
   id?: string;
   items?: JSONSchemaPropsOrArray;
-  maxItems?: number;
-  maxLength?: number;
-  maxProperties?: number;
+  maxItems?: number | bigint;
+  maxLength?: number | bigint;
+  maxProperties?: number | bigint;
   maximum?: number;
-  minItems?: number;
-  minLength?: number;
-  minProperties?: number;
+  minItems?: number | bigint;
+  minLength?: number | bigint;
+  minProperties?: number | bigint;
   minimum?: number;
   multipleOf?: number;
   not?: JSONSchemaProps;

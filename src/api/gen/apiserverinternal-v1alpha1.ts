@@ -21,7 +21,7 @@ export interface StorageVersion {
 export interface StorageVersionCondition {
   lastTransitionTime?: Time;
   message: string;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   reason: string;
   /** For example: False, True, Unknown */
   status: string;

@@ -9,7 +9,7 @@ export interface ControllerRevision {
   data?: RawExtension;
   kind?: string;
   metadata: ObjectMeta;
-  revision: number;
+  revision: number | bigint;
 }
 
 export type ControllerRevisionList = Listed<ControllerRevision>;
@@ -51,7 +51,7 @@ export interface DaemonSetStatus {
   numberMisscheduled: number;
   numberReady: number;
   numberUnavailable?: number;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   updatedNumberScheduled?: number;
 }
 
@@ -98,7 +98,7 @@ export interface DeploymentStatus {
   availableReplicas?: number;
   collisionCount?: number;
   conditions?: DeploymentCondition[];
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   readyReplicas?: number;
   replicas?: number;
   terminatingReplicas?: number;
@@ -144,7 +144,7 @@ export interface ReplicaSetStatus {
   availableReplicas?: number;
   conditions?: ReplicaSetCondition[];
   fullyLabeledReplicas?: number;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   readyReplicas?: number;
   replicas: number;
   terminatingReplicas?: number;
@@ -217,7 +217,7 @@ export interface StatefulSetStatus {
   conditions?: StatefulSetCondition[];
   currentReplicas?: number;
   currentRevision?: string;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   readyReplicas?: number;
   replicas: number;
   updateRevision?: string;

@@ -33,7 +33,7 @@ export interface TokenRequest {
 export interface TokenRequestSpec {
   audiences?: string[];
   boundObjectRef?: BoundObjectReference;
-  expirationSeconds?: number;
+  expirationSeconds?: number | bigint;
 }
 
 export interface TokenRequestStatus {

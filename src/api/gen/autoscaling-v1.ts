@@ -31,7 +31,7 @@ export interface HorizontalPodAutoscalerStatus {
   currentReplicas: number;
   desiredReplicas: number;
   lastScaleTime?: Time;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
 }
 
 /** autoscaling/v1 Scale */

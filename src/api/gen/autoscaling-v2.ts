@@ -87,7 +87,7 @@ export interface HorizontalPodAutoscalerStatus {
   currentReplicas?: number;
   desiredReplicas: number;
   lastScaleTime?: Time;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
 }
 
 export interface MetricIdentifier {

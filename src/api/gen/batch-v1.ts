@@ -20,7 +20,7 @@ export interface CronJobSpec {
   failedJobsHistoryLimit?: number;
   jobTemplate: JobTemplateSpec;
   schedule: string;
-  startingDeadlineSeconds?: number;
+  startingDeadlineSeconds?: number | bigint;
   successfulJobsHistoryLimit?: number;
   suspend?: boolean;
   timeZone?: string;
@@ -55,7 +55,7 @@ export interface JobCondition {
 export type JobList = Listed<Job>;
 
 export interface JobSpec {
-  activeDeadlineSeconds?: number;
+  activeDeadlineSeconds?: number | bigint;
   backoffLimit?: number;
   backoffLimitPerIndex?: number;
   /** One of: Indexed, NonIndexed */

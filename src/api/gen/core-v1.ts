@@ -230,7 +230,7 @@ export interface ContainerExtendedResourceRequest {
 
 export interface ContainerImage {
   names?: string[];
-  sizeBytes?: number;
+  sizeBytes?: number | bigint;
 }
 
 export interface ContainerPort {
@@ -638,9 +638,9 @@ export interface LimitRangeSpec {
 }
 
 export interface LinuxContainerUser {
-  gid: number;
-  supplementalGroups?: number[];
-  uid: number;
+  gid: number | bigint;
+  supplementalGroups?: (number | bigint)[];
+  uid: number | bigint;
 }
 
 export type List = Listed<RawExtension>;
@@ -830,7 +830,7 @@ export interface NodeStatus {
 }
 
 export interface NodeSwapStatus {
-  capacity?: number;
+  capacity?: number | bigint;
 }
 
 export interface NodeSystemInfo {
@@ -1035,7 +1035,7 @@ export interface PodCondition {
   lastProbeTime?: Time;
   lastTransitionTime?: Time;
   message?: string;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   reason?: string;
   /** For example: False, True, Unknown */
   status: string;
@@ -1084,11 +1084,11 @@ export interface PodLogOptions {
   container?: string;
   follow?: boolean;
   previous?: boolean;
-  sinceSeconds?: number;
+  sinceSeconds?: number | bigint;
   sinceTime?: Time;
   timestamps?: boolean;
-  tailLines?: number;
-  limitBytes?: number;
+  tailLines?: number | bigint;
+  limitBytes?: number | bigint;
   insecureSkipTLSVerifyBackend?: boolean;
   stream?: string;
 }
@@ -1138,17 +1138,17 @@ export interface PodSchedulingGroup {
 
 export interface PodSecurityContext {
   appArmorProfile?: AppArmorProfile;
-  fsGroup?: number;
+  fsGroup?: number | bigint;
   /** One of: Always, OnRootMismatch */
   fsGroupChangePolicy?: string;
-  runAsGroup?: number;
+  runAsGroup?: number | bigint;
   runAsNonRoot?: boolean;
-  runAsUser?: number;
+  runAsUser?: number | bigint;
   /** For example: MountOption, Recursive */
   seLinuxChangePolicy?: string;
   seLinuxOptions?: SELinuxOptions;
   seccompProfile?: SeccompProfile;
-  supplementalGroups?: number[];
+  supplementalGroups?: (number | bigint)[];
   /** One of: Merge, Strict */
   supplementalGroupsPolicy?: string;
   sysctls?: Sysctl[];
@@ -1156,7 +1156,7 @@ export interface PodSecurityContext {
 }
 
 export interface PodSpec {
-  activeDeadlineSeconds?: number;
+  activeDeadlineSeconds?: number | bigint;
   affinity?: Affinity;
   automountServiceAccountToken?: boolean;
   containers: Container[];
@@ -1197,7 +1197,7 @@ export interface PodSpec {
   setHostnameAsFQDN?: boolean;
   shareProcessNamespace?: boolean;
   subdomain?: string;
-  terminationGracePeriodSeconds?: number;
+  terminationGracePeriodSeconds?: number | bigint;
   tolerations?: Toleration[];
   topologySpreadConstraints?: TopologySpreadConstraint[];
   volumes?: Volume[];
@@ -1215,7 +1215,7 @@ export interface PodStatus {
   message?: string;
   nodeAllocatableResourceClaimStatuses?: NodeAllocatableResourceClaimStatus[];
   nominatedNodeName?: string;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   /** One of: Failed, Pending, Running, Succeeded, Unknown */
   phase?: string;
   podIP?: string;
@@ -1272,7 +1272,7 @@ export interface Probe {
   periodSeconds?: number;
   successThreshold?: number;
   tcpSocket?: TCPSocketAction;
-  terminationGracePeriodSeconds?: number;
+  terminationGracePeriodSeconds?: number | bigint;
   timeoutSeconds?: number;
 }
 
@@ -1353,7 +1353,7 @@ export interface ReplicationControllerStatus {
   availableReplicas?: number;
   conditions?: ReplicationControllerCondition[];
   fullyLabeledReplicas?: number;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   readyReplicas?: number;
   replicas: number;
 }
@@ -1513,9 +1513,9 @@ export interface SecurityContext {
   /** One of: Default, Unmasked */
   procMount?: string;
   readOnlyRootFilesystem?: boolean;
-  runAsGroup?: number;
+  runAsGroup?: number | bigint;
   runAsNonRoot?: boolean;
-  runAsUser?: number;
+  runAsUser?: number | bigint;
   seLinuxOptions?: SELinuxOptions;
   seccompProfile?: SeccompProfile;
   windowsOptions?: WindowsSecurityContextOptions;
@@ -1551,7 +1551,7 @@ export type ServiceAccountList = Listed<ServiceAccount>;
 
 export interface ServiceAccountTokenProjection {
   audience?: string;
-  expirationSeconds?: number;
+  expirationSeconds?: number | bigint;
   path: string;
 }
 
@@ -1613,7 +1613,7 @@ export interface SessionAffinityConfig {
 }
 
 export interface SleepAction {
-  seconds: number;
+  seconds: number | bigint;
 }
 
 export interface StorageOSPersistentVolumeSource {
@@ -1656,7 +1656,7 @@ export interface Toleration {
   key?: string;
   /** One of: Equal, Exists, Gt, Lt */
   operator?: string;
-  tolerationSeconds?: number;
+  tolerationSeconds?: number | bigint;
   value?: string;
 }
 

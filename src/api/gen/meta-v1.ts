@@ -70,7 +70,7 @@ export interface ApplyOptions {
 export interface Condition {
   lastTransitionTime: Time;
   message: string;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
   reason: string;
   /** For example: False, True, Unknown */
   status: string;
@@ -89,7 +89,7 @@ export interface CreateOptions {
 export interface DeleteOptions {
   apiVersion?: string;
   dryRun?: string[];
-  gracePeriodSeconds?: number;
+  gracePeriodSeconds?: number | bigint;
   ignoreStoreReadErrorWithClusterBreakingPotential?: boolean;
   kind?: string;
   orphanDependents?: boolean;
@@ -161,7 +161,7 @@ export interface LabelSelectorRequirement {
 
 export interface ListMeta {
   continue?: string;
-  remainingItemCount?: number;
+  remainingItemCount?: number | bigint;
   resourceVersion?: string;
   selfLink?: string;
   shardInfo?: ShardInfo;
@@ -177,8 +177,8 @@ export interface ListOptions {
   allowWatchBookmarks?: boolean;
   resourceVersion?: string;
   resourceVersionMatch?: string;
-  timeoutSeconds?: number;
-  limit?: number;
+  timeoutSeconds?: number | bigint;
+  limit?: number | bigint;
   continue?: string;
   sendInitialEvents?: boolean;
   shardSelector?: string;
@@ -201,11 +201,11 @@ export type MicroTime = string;
 export interface ObjectMeta {
   annotations?: Record<string, string>;
   creationTimestamp?: Time;
-  deletionGracePeriodSeconds?: number;
+  deletionGracePeriodSeconds?: number | bigint;
   deletionTimestamp?: Time;
   finalizers?: string[];
   generateName?: string;
-  generation?: number;
+  generation?: number | bigint;
   labels?: Record<string, string>;
   managedFields?: ManagedFieldsEntry[];
   name?: string;

@@ -36,5 +36,5 @@ export interface PodDisruptionBudgetStatus {
   disruptedPods?: Record<string, Time>;
   disruptionsAllowed?: number;
   expectedPods?: number;
-  observedGeneration?: number;
+  observedGeneration?: number | bigint;
 }

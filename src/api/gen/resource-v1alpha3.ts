@@ -40,7 +40,7 @@ export interface PoolStatus {
   allocatedDevices?: number;
   availableDevices?: number;
   driver: string;
-  generation: number;
+  generation: number | bigint;
   nodeName?: string;
   poolName: string;
   resourceSliceCount?: number;

@@ -83,8 +83,8 @@ export interface DeviceAllocationResult {
 export interface DeviceAttribute {
   bool?: boolean;
   bools?: boolean[];
-  int?: number;
-  ints?: number[];
+  int?: number | bigint;
+  ints?: (number | bigint)[];
   string?: string;
   strings?: string[];
   version?: string;
@@ -142,7 +142,7 @@ export interface DeviceRequest {
   adminAccess?: boolean;
   allocationMode?: string;
   capacity?: CapacityRequirements;
-  count?: number;
+  count?: number | bigint;
   deviceClassName?: string;
   firstAvailable?: DeviceSubRequest[];
   name: string;
@@ -170,7 +170,7 @@ export interface DeviceSelector {
 export interface DeviceSubRequest {
   allocationMode?: string;
   capacity?: CapacityRequirements;
-  count?: number;
+  count?: number | bigint;
   deviceClassName: string;
   name: string;
   selectors?: DeviceSelector[];
@@ -191,7 +191,7 @@ export interface DeviceToleration {
   key?: string;
   /** One of: Equal, Exists */
   operator?: string;
-  tolerationSeconds?: number;
+  tolerationSeconds?: number | bigint;
   value?: string;
 }
 
@@ -255,9 +255,9 @@ export interface ResourceClaimTemplateSpec {
 }
 
 export interface ResourcePool {
-  generation: number;
+  generation: number | bigint;
   name: string;
-  resourceSliceCount: number;
+  resourceSliceCount: number | bigint;
 }
 
 /** resource.k8s.io/v1beta1 ResourceSlice */

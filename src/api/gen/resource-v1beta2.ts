@@ -79,8 +79,8 @@ export interface DeviceAllocationResult {
 export interface DeviceAttribute {
   bool?: boolean;
   bools?: boolean[];
-  int?: number;
-  ints?: number[];
+  int?: number | bigint;
+  ints?: (number | bigint)[];
   string?: string;
   strings?: string[];
   version?: string;
@@ -160,7 +160,7 @@ export interface DeviceSelector {
 export interface DeviceSubRequest {
   allocationMode?: string;
   capacity?: CapacityRequirements;
-  count?: number;
+  count?: number | bigint;
   deviceClassName: string;
   name: string;
   selectors?: DeviceSelector[];
@@ -207,7 +207,7 @@ export interface DeviceToleration {
   key?: string;
   /** One of: Equal, Exists */
   operator?: string;
-  tolerationSeconds?: number;
+  tolerationSeconds?: number | bigint;
   value?: string;
 }
 
@@ -215,7 +215,7 @@ export interface ExactDeviceRequest {
   adminAccess?: boolean;
   allocationMode?: string;
   capacity?: CapacityRequirements;
-  count?: number;
+  count?: number | bigint;
   deviceClassName: string;
   selectors?: DeviceSelector[];
   tolerations?: DeviceToleration[];
@@ -281,9 +281,9 @@ export interface ResourceClaimTemplateSpec {
 }
 
 export interface ResourcePool {
-  generation: number;
+  generation: number | bigint;
   name: string;
-  resourceSliceCount: number;
+  resourceSliceCount: number | bigint;
 }
 
 /** resource.k8s.io/v1beta2 ResourceSlice */

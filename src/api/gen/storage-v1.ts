@@ -17,7 +17,7 @@ export interface CSIDriverSpec {
   attachRequired?: boolean;
   /** For example: File, None, ReadWriteOnceWithFSType */
   fsGroupPolicy?: string;
-  nodeAllocatableUpdatePeriodSeconds?: number;
+  nodeAllocatableUpdatePeriodSeconds?: number | bigint;
   podInfoOnMount?: boolean;
   preventPodSchedulingIfMissing?: boolean;
   requiresRepublish?: boolean;
@@ -83,7 +83,7 @@ export type StorageClassList = Listed<StorageClass>;
 
 export interface TokenRequest {
   audience: string;
-  expirationSeconds?: number;
+  expirationSeconds?: number | bigint;
 }
 
 /** storage.k8s.io/v1 VolumeAttachment */

@@ -8,7 +8,7 @@ import { DecodeError, decodeTyped } from '../codec/typed.ts';
 import { Field, renderValue } from '../field-error.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import type { ObjectMeta } from '../gen/meta-v1.ts';
-import { validateObjectMeta } from '../meta-validation.ts';
+import { type MetaRules, validateObjectMeta } from '../meta-validation.ts';
 import { isDns1035Label, isPathSegmentName } from '../names.ts';
 import { typeSchema } from '../schema/schema.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
@@ -106,7 +106,11 @@ function validateEmbeddedMetadata(metadata: unknown, field: Field): void {
     const { object } = decodeTyped(typeSchema('meta.v1.ObjectMeta') as StructSchema, metadata);
     // A template's name may be left out; something must stand there for the check.
     const meta = { ...object, name: object['name'] ?? 'fakename' } as ObjectMeta;
-    const rules = { namespaced: (meta.namespace ?? '') !== '', validateName: isPathSegmentName };
+    const rules: MetaRules = {
+      namespaced: (meta.namespace ?? '') !== '',
+      validateName: isPathSegmentName,
+      finalizers: 'qualified',
+    };
     validateObjectMeta(meta, rules, field);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;

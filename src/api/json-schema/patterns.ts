@@ -1,20 +1,32 @@
 /** Regular expressions of schemas, as RE2: linear in the text whatever the pattern. */
-import { RE2JS } from 're2js';
+import { errorMessage } from '../../base/errors.ts';
 import { Lru } from '../../base/lru.ts';
+import { compileRe2 } from '../re2-pattern.ts';
+import { programSize } from '../re2-size.ts';
 
-const compiled = new Lru<string, { readonly test: (text: string) => boolean } | { readonly error: string }>(1000);
+/** A pattern, or why it is none. */
+type Pattern = { readonly test: (text: string) => boolean; readonly longest: number } | { readonly error: string };
 
-function compile(pattern: string): { readonly test: (text: string) => boolean } | { readonly error: string } {
+const compiled = new Lru<string, Pattern>(1000);
+
+/**
+ * Characters times instructions of the program: so much takes some fifty milliseconds where the matcher cannot be quick.
+ * Upstream has threads and no such bound.
+ */
+const maxWork = 4_000_000;
+
+function compile(pattern: string): Pattern {
   try {
-    const program = RE2JS.compile(pattern);
-    return { test: (text) => program.matcher(text).find() };
+    const program = compileRe2(pattern);
+    const longest = Math.floor(maxWork / Math.max(1, programSize(pattern)));
+    return { test: (text) => program.test(text), longest };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: errorMessage(error) };
   }
 }
 
-/** The pattern's test (anywhere in the text), or why it is none. Kept for as long as it is in use. */
-export function patternOf(pattern: string): { readonly test: (text: string) => boolean } | { readonly error: string } {
+/** The pattern's test (anywhere in texts up to the longest it is run on), or why it is none. Kept for as long as it is in use. */
+export function patternOf(pattern: string): Pattern {
   let known = compiled.get(pattern);
   if (known === undefined) compiled.set(pattern, (known = compile(pattern)));
   return known;

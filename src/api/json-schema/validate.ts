@@ -4,11 +4,13 @@
  *
  * Unchanged parts of an update are not judged again (ratcheting): what was stored under an older schema may stay. Parts
  * are the same part when their field names, or the keys of their list items, are.
+ * By hand rather than by ajv: upstream's texts, list types and ratcheting, and no code made at run time.
  */
 import { deepEqual } from '../../base/equal.ts';
+import { allSteps, type Steps } from '../../base/steps.ts';
 import { stringifyJson } from '../codec/json.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
-import { invalidValue, notSupported, required, tooLong, tooMany, typeInvalid } from '../field-error.ts';
+import { invalidValue, notSupported, required, tooLong, tooMany, typeInvalid, maxFieldErrors } from '../field-error.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import type { FieldCause } from '../status-error.ts';
 import { correlatedItem } from './correlate.ts';
@@ -27,15 +29,46 @@ interface Place {
 /** There is no earlier value to compare with. */
 const nothing = Symbol('nothing');
 
-/** Errors of a value. `old`, where given, is the value it replaces. */
+/** A step takes as long as so many values do, and a few milliseconds at most. */
+const valuesOfStep = 200;
+
+/** What was found, and how far the work has come. */
+class Findings {
+  readonly errors: FieldCause[] = [];
+  readonly #pace: { values: number };
+
+  constructor(of?: Findings) {
+    this.#pace = of === undefined ? { values: 0 } : of.#pace;
+  }
+
+  get isFull(): boolean {
+    return this.errors.length >= maxFieldErrors;
+  }
+
+  /** Whether a step ends here. */
+  endsStep(): boolean {
+    return ++this.#pace.values % valuesOfStep === 0;
+  }
+}
+
+/** {@link validationSteps} without a pause. */
 export function validateBySchema(
   schema: JSONSchemaProps,
   value: unknown,
   old?: { readonly value: unknown },
 ): FieldCause[] {
-  const errors: FieldCause[] = [];
-  check(schema, { path: '', value, old: old === undefined ? nothing : old.value }, errors);
-  return errors;
+  return allSteps(validationSteps(schema, value, old));
+}
+
+/** Errors of a value. `old`, where given, is the value it replaces. How long it takes depends on the schema's alternatives, too. */
+export function* validationSteps(
+  schema: JSONSchemaProps,
+  value: unknown,
+  old?: { readonly value: unknown },
+): Steps<FieldCause[]> {
+  const found = new Findings();
+  yield* check(schema, { path: '', value, old: old === undefined ? nothing : old.value }, found);
+  return found.errors;
 }
 
 /** Field path of an error about a place: upstream's path of the root is nil. */
@@ -47,18 +80,53 @@ function complain(errors: FieldCause[], { path, value }: Place, text: string): v
   errors.push(invalidValue(fieldOf(path), value ?? '', `${path} in body ${text}`));
 }
 
-function check(schema: JSONSchemaProps, place: Place, errors: FieldCause[]): void {
-  if (place.old !== nothing && deepEqual(place.value, place.old)) return;
+function* check(schema: JSONSchemaProps, place: Place, found: Findings): Steps<void> {
+  if (found.endsStep()) yield;
+  const { errors } = found;
+  if (found.isFull || isUnchanged(place)) return;
   checkType(schema, place, errors);
   const { value } = place;
   if (value !== null) {
-    checkCombinations(schema, place, errors);
-    if (typeof value === 'string') checkString(schema, { ...place, value }, errors);
-    else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(schema, { ...place, value }, errors);
-    else if (Array.isArray(value)) checkArray(schema, { ...place, value: value as unknown[] }, errors);
+    yield* checkCombinations(schema, place, found);
+    if (Array.isArray(value)) yield* checkArray(schema, { ...place, value: value as unknown[] }, found);
+    else checkText(schema, place, errors);
   }
   checkEnum(schema, place, errors);
-  if (isObject(value)) checkObject(schema, { ...place, value }, errors);
+  if (isObject(value)) yield* checkObject(schema, { ...place, value }, found);
+}
+
+/** What `check` does, for values of fields and items that are neither objects nor lists and have no alternatives. */
+function checkPlain(schema: JSONSchemaProps, place: Place, { isFull, errors }: Findings): void {
+  if (isFull || isUnchanged(place)) return;
+  checkType(schema, place, errors);
+  if (place.value !== null) checkText(schema, place, errors);
+  checkEnum(schema, place, errors);
+}
+
+function isPlain({ anyOf, oneOf, allOf, not }: JSONSchemaProps, { value }: Place): boolean {
+  const hasParts = typeof value === 'object' && value !== null;
+  return !hasParts && anyOf === undefined && oneOf === undefined && allOf === undefined && not === undefined;
+}
+
+/** Checks a field or an item. Undefined when it is done, as for most. */
+function checkInner(schema: JSONSchemaProps, place: Place, found: Findings): Steps<void> | undefined {
+  if (!isPlain(schema, place)) return check(schema, place, found);
+  checkPlain(schema, place, found);
+  return found.endsStep() ? pause() : undefined;
+}
+
+function* pause(): Steps<void> {
+  yield;
+}
+
+function isUnchanged({ value, old }: Place): boolean {
+  return old !== nothing && deepEqual(value, old);
+}
+
+function checkText(schema: JSONSchemaProps, place: Place, errors: FieldCause[]): void {
+  const { value } = place;
+  if (typeof value === 'string') checkString(schema, { ...place, value }, errors);
+  else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(schema, { ...place, value }, errors);
 }
 
 function typesOf(schema: JSONSchemaProps): readonly string[] {
@@ -86,9 +154,29 @@ function checkType(schema: JSONSchemaProps, { path, value }: Place, errors: Fiel
 
 function checkEnum(schema: JSONSchemaProps, { path, value }: Place, errors: FieldCause[]): void {
   const { enum: allowed } = schema;
-  if (allowed === undefined || allowed.length === 0 || allowed.some((one) => deepEqual(one, value))) return;
-  const shown = allowed.map((one) => (typeof one === 'string' ? one : stringifyJson(one)));
+  if (allowed === undefined || allowed.length === 0) return;
+  const { simple, others, shown } = enumerationOf(allowed);
+  if (simple.has(value) || others.some((one) => deepEqual(one, value))) return;
   errors.push(notSupported(fieldOf(path), value, shown));
+}
+
+interface Enumeration {
+  readonly simple: ReadonlySet<unknown>;
+  /** Objects and lists. */
+  readonly others: readonly unknown[];
+  readonly shown: readonly string[];
+}
+
+const enumerations = new WeakMap<readonly unknown[], Enumeration>();
+
+function enumerationOf(allowed: readonly unknown[]): Enumeration {
+  let known = enumerations.get(allowed);
+  if (known !== undefined) return known;
+  const others = allowed.filter((one) => typeof one === 'object' && one !== null);
+  const shown = allowed.map((one) => (typeof one === 'string' ? one : stringifyJson(one)));
+  known = { simple: new Set(allowed), others, shown };
+  enumerations.set(allowed, known);
+  return known;
 }
 
 function checkString(schema: JSONSchemaProps, place: Place & { value: string }, errors: FieldCause[]): void {
@@ -102,11 +190,13 @@ function checkString(schema: JSONSchemaProps, place: Place & { value: string }, 
     const compiled = patternOf(pattern);
     if ('error' in compiled)
       complain(errors, place, `should match '${pattern}, but pattern is invalid: ${compiled.error}'`);
+    else if (value.length > compiled.longest)
+      complain(errors, place, `has more than ${compiled.longest} characters, too many to be matched with '${pattern}'`);
     else if (!compiled.test(value)) complain(errors, place, `should match '${pattern}'`);
   }
   if (format !== '' && hasFormat(format, value) === false)
     errors.push(
-      typeInvalid(fieldOf(path), value, `${path} in body must be of type ${format}: ${JSON.stringify(value)}`),
+      typeInvalid(fieldOf(path), value, `${path} in body must be of type ${format}: ${stringifyJson(value)}`),
     );
 }
 
@@ -141,13 +231,16 @@ function isMultiple(value: number | bigint, factor: number): boolean {
   return Number.isInteger(times) || Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
 }
 
-function checkArray(schema: JSONSchemaProps, place: Place & { value: unknown[] }, errors: FieldCause[]): void {
+function* checkArray(schema: JSONSchemaProps, place: Place & { value: unknown[] }, found: Findings): Steps<void> {
   const { path, value, old } = place;
+  const { errors } = found;
   const { items, maxItems, minItems } = schema;
   if (items !== undefined && !Array.isArray(items)) {
     for (const [index, item] of value.entries()) {
       const before = old === nothing ? undefined : correlatedItem(schema, old, item);
-      check(items, { path: `${path}[${index}]`, value: item, old: before === undefined ? nothing : before }, errors);
+      const inner = { path: `${path}[${index}]`, value: item, old: before === undefined ? nothing : before };
+      const steps = checkInner(items, inner, found);
+      if (steps !== undefined) yield* steps;
     }
   }
   if (minItems !== undefined && value.length < minItems)
@@ -155,8 +248,9 @@ function checkArray(schema: JSONSchemaProps, place: Place & { value: unknown[] }
   if (maxItems !== undefined && value.length > maxItems) errors.push(tooMany(fieldOf(path), value.length, maxItems));
 }
 
-function checkObject(schema: JSONSchemaProps, place: Place & { value: JsonObject }, errors: FieldCause[]): void {
+function* checkObject(schema: JSONSchemaProps, place: Place & { value: JsonObject }, found: Findings): Steps<void> {
   const { path, value, old } = place;
+  const { errors } = found;
   const { properties = {}, additionalProperties, maxProperties, minProperties } = schema;
   const size = Object.keys(value).length;
   if (minProperties !== undefined && size < minProperties)
@@ -168,20 +262,31 @@ function checkObject(schema: JSONSchemaProps, place: Place & { value: JsonObject
     old: old !== nothing && isObject(old) && Object.hasOwn(old, key) ? old[key] : nothing,
   });
   if (isObject(additionalProperties)) {
-    for (const key of Object.keys(value))
-      if (!Object.hasOwn(properties, key)) check(additionalProperties, inner(key), errors);
+    for (const key of Object.keys(value)) {
+      const steps = Object.hasOwn(properties, key) ? undefined : checkInner(additionalProperties, inner(key), found);
+      if (steps !== undefined) yield* steps;
+    }
   }
-  for (const key of Object.keys(properties))
-    if (Object.hasOwn(value, key) && value[key] !== undefined) check(properties[key]!, inner(key), errors);
+  for (const key of Object.keys(properties)) {
+    if (!Object.hasOwn(value, key) || value[key] === undefined) continue;
+    const steps = checkInner(properties[key]!, inner(key), found);
+    if (steps !== undefined) yield* steps;
+  }
   for (const key of schema.required ?? [])
     if (!Object.hasOwn(value, key) || value[key] === undefined) errors.push(required(fieldOf(inner(key).path)));
 }
 
 /** What a branch of a combination finds; branches are not compared with what was before. */
-function branch(schema: JSONSchemaProps, place: Place): FieldCause[] {
-  const errors: FieldCause[] = [];
-  check(schema, { ...place, old: nothing }, errors);
-  return errors;
+function* branch(schema: JSONSchemaProps, place: Place, of: Findings): Steps<FieldCause[]> {
+  const found = new Findings(of);
+  yield* check(schema, { ...place, old: nothing }, found);
+  return found.errors;
+}
+
+function* branches(schemas: readonly JSONSchemaProps[], place: Place, of: Findings): Steps<FieldCause[][]> {
+  const found: FieldCause[][] = [];
+  for (const one of schemas) found.push(yield* branch(one, place, of));
+  return found;
 }
 
 /** Upstream reports these at no path at all. */
@@ -189,17 +294,18 @@ function combine(errors: FieldCause[], { path }: Place, text: string): void {
   errors.push(invalidValue('<nil>', '', `${JSON.stringify(path)} ${text}`));
 }
 
-function checkCombinations(schema: JSONSchemaProps, place: Place, errors: FieldCause[]): void {
+function* checkCombinations(schema: JSONSchemaProps, place: Place, of: Findings): Steps<void> {
   const { anyOf = [], oneOf = [], allOf = [], not } = schema;
+  const { errors } = of;
   if (anyOf.length > 0) {
-    const found = anyOf.map((one) => branch(one, place));
+    const found = yield* branches(anyOf, place, of);
     if (!found.some((faults) => faults.length === 0)) {
       combine(errors, place, 'must validate at least one schema (anyOf)');
       errors.push(...fewest(found));
     }
   }
   if (oneOf.length > 0) {
-    const found = oneOf.map((one) => branch(one, place));
+    const found = yield* branches(oneOf, place, of);
     const valid = found.filter((faults) => faults.length === 0).length;
     if (valid !== 1) {
       const how = valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`;
@@ -208,13 +314,13 @@ function checkCombinations(schema: JSONSchemaProps, place: Place, errors: FieldC
     }
   }
   if (allOf.length > 0) {
-    const found = allOf.map((one) => branch(one, place));
+    const found = yield* branches(allOf, place, of);
     const valid = found.filter((faults) => faults.length === 0).length;
-    errors.push(...found.flat());
+    for (const one of found) for (const error of one) errors.push(error);
     if (valid !== allOf.length)
       combine(errors, place, `must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`);
   }
-  if (not !== undefined && branch(not, place).length === 0)
+  if (not !== undefined && (yield* branch(not, place, of)).length === 0)
     combine(errors, place, 'must not validate the schema (not)');
 }
 

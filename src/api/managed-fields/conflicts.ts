@@ -36,5 +36,5 @@ function printManager(m: Manager): string {
   const name =
     JSON.stringify(m.manager) + (m.subresource === '' ? '' : ` with subresource ${JSON.stringify(m.subresource)}`);
   if (m.operation !== 'Update') return name;
-  return `${name} using ${m.apiVersion}${m.time === undefined ? '' : ` at ${m.time}`}`;
+  return `${name} using ${m.apiVersion}`;
 }

@@ -34,6 +34,10 @@ export function fieldSetOf(type: TypeSchema, value: unknown, options: ExtractOpt
   for (const key of Object.keys(value)) {
     const inner = value[key];
     if (inner === undefined) continue;
+    if (shape.kind === 'map' && typeof inner !== 'object') {
+      children[`f:${key}`] = leaf;
+      continue;
+    }
     const set = inField(key, () => fieldSetOf(childType(shape, key), inner, options));
     const empty = inner === null || (isObject(inner) && Object.keys(inner).length === 0);
     const node = empty || !isNamedField(shape, key) ? withSelf(set) : set;

@@ -4,6 +4,7 @@
 // Managers of other API versions of the kind are compared by the same paths: callers that store one version and convert
 // hand in objects and managed fields of one version.
 
+import { allSteps, type Steps } from '../../base/steps.ts';
 import { getOwn, isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 import { canonicalize } from '../codec/canonical.ts';
 import { zeroStruct } from '../codec/typed.ts';
@@ -15,11 +16,19 @@ import { describeConflicts, type ConflictReport, type ManagerConflict } from './
 import { compare, exclude, isUnchanged, unchanged, type Comparison } from './field-compare.ts';
 import { fieldSetOf, withNamedFields } from './field-extract.ts';
 import { mergeApplied, removePaths } from './field-merge.ts';
-import { difference, intersection, recursiveDifference, sameSet, union, type FieldSet } from './field-set.ts';
+import { difference, intersection, recursiveDifference, sameSet, union, unionAll, type FieldSet } from './field-set.ts';
 import { badRequest } from '../status-error.ts';
 import { ListKeyError } from './path-element.ts';
 import { lastAppliedFields, withLastApplied } from './last-applied.ts';
-import { identityOf, readManagers, withoutMetadata, writeManagers, type Manager, type Managers } from './managers.ts';
+import {
+  entryOf,
+  identityOf,
+  readManagers,
+  withoutMetadata,
+  writeManagers,
+  type Manager,
+  type Managers,
+} from './managers.ts';
 
 /** What both operations need to know. */
 export interface FieldManagerRequest {
@@ -36,7 +45,6 @@ export interface FieldManagerRequest {
   readonly resetFields?: FieldSet;
 }
 
-/** An apply. */
 export interface ApplyRequest extends FieldManagerRequest {
   /** Take fields from their owners instead of failing. */
   readonly force: boolean;
@@ -51,12 +59,21 @@ export type ApplyResult =
 const kubectl = 'kubectl';
 const beforeFirstApply = 'before-first-apply';
 
+/** {@link applySteps} without a pause. */
+export function apply(live: JsonObject | undefined, applied: JsonObject, request: ApplyRequest): ApplyResult {
+  return allSteps(applySteps(live, applied, request));
+}
+
 /**
  * Applies a configuration (decoded sparsely, with the schema's list keys in place) to the live object, or creates it when
  * there is none. Throws a StatusError (400) for a configuration that brings managed fields or lists without their keys.
- * The result is canonical but not defaulted.
+ * The result is canonical but not defaulted. Each step goes through the objects about once.
  */
-export function apply(live: JsonObject | undefined, applied: JsonObject, request: ApplyRequest): ApplyResult {
+export function* applySteps(
+  live: JsonObject | undefined,
+  applied: JsonObject,
+  request: ApplyRequest,
+): Steps<ApplyResult> {
   const { schema, resetFields } = request;
   const base = stripManaged(live ?? emptyObject(schema, applied));
   const managers = managersForApply(live, base, request);
@@ -64,19 +81,27 @@ export function apply(live: JsonObject | undefined, applied: JsonObject, request
   const id = identityOf(me);
   const last = managers.get(id);
   if (entriesOf(applied).length > 0) throw badRequest('metadata.managedFields must be nil');
+  yield;
   const named = recursiveDifference(appliedFields(schema, applied), resetFields);
   const owners: Managers = new Map(managers).set(id, { ...me, fields: named });
+  yield;
   const merged = mergeApplied(schema, base, stripManaged(applied)) as JsonObject;
-  const pruned = prune(merged, { schema, last: last?.fields, owners });
+  const pruned = yield* pruneSteps(merged, { schema, last: last?.fields, owners });
+  yield;
   const comparison = exclude(compare(schema, base, pruned), resetFields);
+  yield;
   const conflicts = request.force ? [] : notAllowed(conflictsOf(owners, comparison, id), base, request);
+  yield;
   if (conflicts.length > 0) return { kind: 'conflict', ...describeConflicts(conflicts) };
-  const after = release(owners, comparison, id).set(id, { ...me, fields: withoutMetadata(named) });
+  const after = (yield* releaseSteps(owners, comparison, id)).set(id, { ...me, fields: withoutMetadata(named) });
+  yield;
   const canonical = canonicalize(schema, pruned);
   const object = request.manager === kubectl ? withLastApplied(canonical, applied) : canonical;
+  yield;
   if (live !== undefined && sameManagers(managers, after) && equal(object, base)) {
     return { kind: 'applied', object: live, managedFields: entriesOf(live) };
   }
+  yield;
   const managedFields = writeManagers(after);
   return { kind: 'applied', object: withManaged(object, managedFields), managedFields };
 }
@@ -87,19 +112,36 @@ function appliedFields(schema: StructSchema, applied: JsonObject): FieldSet {
     return fieldSetOf(schema, stripManaged(applied));
   } catch (error) {
     if (!(error instanceof ListKeyError)) throw error;
-    const metadata = getOwn(applied, 'metadata');
-    const { namespace = '', name = '' } = (isObject(metadata) ? metadata : {}) as { namespace?: string; name?: string };
-    const object = `${namespace}/${name}; ${String(applied['apiVersion'])}, Kind=${String(applied['kind'])}`;
-    throw badRequest(`failed to create typed patch object (${object}): ${error.path}: ${error.message}`);
+    throw notTyped(applied, `${error.path}: ${error.message}`);
   }
+}
+
+/** A configuration that does not fit its kind's schema. */
+export function notTyped(applied: JsonObject, problem: string): Error {
+  const metadata = getOwn(applied, 'metadata');
+  const { namespace = '', name = '' } = (isObject(metadata) ? metadata : {}) as { namespace?: string; name?: string };
+  const apiVersion = String(applied['apiVersion']);
+  // As Go writes a kind: a group, empty or not, before the slash.
+  const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
+  const object = `${namespace}/${name}; ${version}, Kind=${String(applied['kind'])}`;
+  return badRequest(`failed to create typed patch object (${object}): ${problem}`);
+}
+
+/** {@link trackUpdateSteps} without a pause. */
+export function trackUpdate(live: JsonObject | undefined, next: JsonObject, request: FieldManagerRequest): JsonObject {
+  return allSteps(trackUpdateSteps(live, next, request));
 }
 
 /**
  * The new object of an update, patch or create with its managed fields brought up to date. Managed fields the client sent
  * are taken as the starting point; a single empty entry resets them. An object with lists that lack their keys cannot be
- * compared: its managed fields stay as they were, as upstream leaves them.
+ * compared: its managed fields stay as they were, as upstream leaves them. Each step goes through the objects about once.
  */
-export function trackUpdate(live: JsonObject | undefined, next: JsonObject, request: FieldManagerRequest): JsonObject {
+export function* trackUpdateSteps(
+  live: JsonObject | undefined,
+  next: JsonObject,
+  request: FieldManagerRequest,
+): Steps<JsonObject> {
   const { schema, resetFields } = request;
   const sent = entriesOf(next);
   const reset = sent.length === 1 && Object.keys(sent[0] as object).length === 0;
@@ -112,29 +154,38 @@ export function trackUpdate(live: JsonObject | undefined, next: JsonObject, requ
   if (untracked) return withManaged(next, []);
   if (live === undefined && managers.size === 0 && resetFields === undefined) return trackCreation(next, request);
   const before = live ?? emptyObject(schema, next);
+  yield;
   const comparison = exclude(compareLeniently(schema, before, next), resetFields);
+  yield;
   if (isUnchanged(comparison) && live !== undefined)
     return withManaged(next, fromClient === undefined ? known : writeManagers(managers));
-  return withManaged(next, writeManagers(own(managers, comparison, managerOf(request, 'Update'))));
+  const after = yield* ownSteps(managers, comparison, managerOf(request, 'Update'));
+  yield;
+  return withManaged(next, writeManagers(after));
 }
 
 function trackCreation(next: JsonObject, request: FieldManagerRequest): JsonObject {
+  return withManaged(next, createdEntries(stripManaged(next), request));
+}
+
+/** Managed fields of a new object that came without any, to an endpoint that ignores no fields. */
+export function createdEntries(object: JsonObject, request: FieldManagerRequest): ManagedFieldsEntry[] {
   const { schema } = request;
-  const object = stripManaged(next);
   const fields = createdFields(schema, object, () => {
     const { changed } = compareLeniently(schema, emptyObject(schema, object), object);
     return withoutMetadata(changed);
   });
-  const me = { ...managerOf(request, 'Update'), fields };
-  return withManaged(next, writeManagers(new Map(fields === undefined ? [] : [[identityOf(me), me]])));
+  return fields === undefined ? [] : [entryOf({ ...managerOf(request, 'Update'), fields })];
 }
 
 /** Gives the updater what it added and changed, and takes that from the others, and what is gone from everyone. */
-function own(managers: Managers, comparison: Comparison, me: Manager): Managers {
+function* ownSteps(managers: Managers, comparison: Comparison, me: Manager): Steps<Managers> {
   const id = identityOf(me);
-  const after = release(managers, comparison, id);
+  const after = yield* releaseSteps(managers, comparison, id);
+  yield;
   const before = after.get(id);
   const kept = difference(before?.fields, comparison.removed);
+  yield;
   const gained = withoutMetadata(comparison.changed);
   if (gained !== undefined) return after.set(id, { ...me, fields: union(kept, gained) });
   if (before !== undefined) after.set(id, { ...before, fields: kept });
@@ -183,9 +234,10 @@ function conflictsOf(managers: Managers, { changed }: Comparison, me: string): M
 }
 
 /** Takes changed and removed fields from all managers but `me`. */
-function release(managers: Managers, { changed, removed }: Comparison, me: string): Managers {
+function* releaseSteps(managers: Managers, { changed, removed }: Comparison, me: string): Steps<Managers> {
   const gone = union(removed, changed);
   const out: Managers = new Map();
+  yield;
   for (const [id, manager] of managers) {
     const fields = id === me ? manager.fields : difference(manager.fields, gone);
     if (fields !== undefined) out.set(id, fields === manager.fields ? manager : { ...manager, fields });
@@ -200,18 +252,33 @@ interface Pruning {
 }
 
 /** Removes what this applier owned, applies no longer, and nobody else owns. */
-function prune(merged: JsonObject, { schema, last, owners }: Pruning): JsonObject {
-  let owned: FieldSet;
-  for (const { fields } of owners.values()) owned = union(owned, fields);
+function* pruneSteps(merged: JsonObject, { schema, last, owners }: Pruning): Steps<JsonObject> {
+  yield;
+  const owned = unionAll([...owners.values()].map(({ fields }) => fields));
+  yield;
   if (difference(last, owned) === undefined) return merged;
-  const named = (set: FieldSet): FieldSet => withNamedFields(schema, set);
-  const setOf = (object: unknown): FieldSet => named(fieldSetOf(schema, object, { lenient: true }));
+  const setOf = function* (object: unknown): Steps<FieldSet> {
+    yield;
+    const set = fieldSetOf(schema, object, { lenient: true });
+    yield;
+    return withNamedFields(schema, set);
+  };
   const remove = (set: FieldSet): JsonObject => (removePaths(schema, merged, set) ?? {}) as JsonObject;
-  const mergedSet = setOf(merged);
-  const lastSet = named(last);
-  const bare = removePaths(schema, merged, lastSet) ?? {};
-  const withOwned = remove(difference(mergedSet, union(setOf(bare), named(owned))));
-  return remove(intersection(difference(mergedSet, setOf(withOwned)), lastSet));
+  const mergedSet = yield* setOf(merged);
+  yield;
+  const lastSet = withNamedFields(schema, last);
+  yield;
+  const bareSet = yield* setOf(remove(lastSet));
+  yield;
+  const keptSet = union(bareSet, withNamedFields(schema, owned));
+  yield;
+  const surplus = difference(mergedSet, keptSet);
+  yield;
+  const withOwnedSet = yield* setOf(remove(surplus));
+  yield;
+  const unowned = difference(mergedSet, withOwnedSet);
+  yield;
+  return remove(intersection(unowned, lastSet));
 }
 
 /** The conflicts left when kubectl takes over what its own client-side apply set, as the annotation records it. */

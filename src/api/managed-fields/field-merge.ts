@@ -69,7 +69,10 @@ function mergeItems(list: ListSchema, live: readonly unknown[], applied: readonl
   return out;
 }
 
-/** The value without the paths of the set; containers that become empty go too. Undefined when nothing is left. */
+/**
+ * The value without the paths of the set. What loses its last entry becomes null, and stays where it was: its own path is
+ * not in the set. Upstream: removeItemsWithSchema.
+ */
 export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): unknown {
   if (set === undefined) return value;
   const list = granularList(type);
@@ -77,16 +80,17 @@ export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): un
     const kept = value
       .map((item: unknown) => without(list.items, item, set[itemElement(list, item)]))
       .filter((v) => v !== undefined);
-    return kept.length === 0 && value.length > 0 ? undefined : kept;
+    return kept.length === 0 ? null : kept;
   }
   const shape = granularObject(type, value);
-  if (shape === undefined || !isObject(value)) return value;
+  // Of what has one owner for all of it nothing is left.
+  if (shape === undefined || !isObject(value)) return value !== null && typeof value === 'object' ? null : value;
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
     const kept = without(childType(shape, key), value[key], set[`f:${key}`]);
     if (kept !== undefined) setOwn(out, key, kept);
   }
-  return Object.keys(out).length === 0 && Object.keys(value).length > 0 ? undefined : out;
+  return Object.keys(out).length === 0 ? null : out;
 }
 
 function without(type: TypeSchema, value: unknown, set: FieldSet): unknown {

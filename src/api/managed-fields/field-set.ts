@@ -39,12 +39,6 @@ export function elements(node: FieldNode): string[] {
   return Object.hasOwn(node, self) ? keys.filter((key) => key !== self) : keys;
 }
 
-/** Reads a set from an API object's `fieldsV1`; anything malformed is the empty set. */
-export function fromFieldsV1(fields: unknown): FieldSet {
-  const ok = typeof fields === 'object' && fields !== null && !Array.isArray(fields) && !isLeaf(fields as FieldNode);
-  return ok ? (fields as FieldNode) : undefined;
-}
-
 /** Paths of either set. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === undefined || a === b) return b;
@@ -58,6 +52,26 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   const member = isMember(a) || isMember(b);
   if (children === undefined && member === isMember(a)) return a;
   return nodeOf(member, children ?? childrenOf(a));
+}
+
+/** Paths of any of the sets. Takes as long as the sets are together, where unions of two would copy the large ones again and again. */
+export function unionAll(sets: Iterable<FieldSet>): FieldSet {
+  const own = new Set<FieldNode>();
+  let out: FieldSet;
+  for (const set of sets) out = addTo(out, set, own);
+  return out;
+}
+
+/** Writes to nodes that `own` has. */
+function addTo(a: FieldSet, b: FieldSet, own: Set<FieldNode>): FieldSet {
+  if (a === undefined || a === b) return b;
+  if (b === undefined || (isLeaf(b) && isMember(a))) return a;
+  const member = isMember(a) || isMember(b);
+  const isReady = own.has(a) && Object.hasOwn(a, self) === member;
+  const node: Record<string, FieldNode> = isReady ? a : { ...(member && { [self]: leaf }), ...a };
+  own.add(node);
+  for (const key in b) if (key !== self) node[key] = addTo(node[key], b[key], own) as FieldNode;
+  return node;
 }
 
 function childrenOf(node: FieldNode): Record<string, FieldNode> {
@@ -81,7 +95,12 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   if (recursive && isMember(b)) return undefined;
   const member = isMember(a) && !isMember(b);
   let changes: Map<string, FieldSet> | undefined;
+  let looked = 0;
   for (const key in b) {
+    if (++looked > wide) {
+      changes = changesBelow(a, b, recursive);
+      break;
+    }
     const before = a[key];
     if (before === undefined || key === self) continue;
     const after = subtract(before, b[key], recursive);
@@ -95,6 +114,20 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
     if (node !== undefined) children[key] = node;
   }
   return nodeOf(member, children);
+}
+
+/** Small sets of many managers are compared with a wide one: that takes as long as they are, not as it is. */
+const wide = 100;
+
+function changesBelow(a: FieldNode, b: FieldNode, recursive: boolean): Map<string, FieldSet> | undefined {
+  const changes = new Map<string, FieldSet>();
+  for (const key in a) {
+    const gone = key === self ? undefined : b[key];
+    if (gone === undefined) continue;
+    const after = subtract(a[key], gone, recursive);
+    if (after !== a[key]) changes.set(key, after);
+  }
+  return changes.size === 0 ? undefined : changes;
 }
 
 /** Paths of both sets. */

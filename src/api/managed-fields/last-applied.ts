@@ -2,6 +2,7 @@
  * The annotation of client-side apply, which `kubectl apply --server-side` keeps in step, so that either kind of apply can
  * go on where the other stopped. Upstream: managedfields/internal lastappliedmanager.go and lastappliedupdater.go.
  */
+import { sortKeys } from '../../base/stable-json.ts';
 import { parseJson, stringifyJson } from '../codec/json.ts';
 import { getOwn, isObject, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
@@ -34,7 +35,7 @@ export function withLastApplied(object: JsonObject, applied: JsonObject): JsonOb
   const annotations = annotationsOf(object);
   if ((getOwn(annotations, annotation) ?? '') === '') return object;
   const { [annotation]: before, ...others } = annotations;
-  const text = `${stringifyJson(withoutAnnotation(applied))}\n`;
+  const text = `${stringifyJson(sortKeys(withoutAnnotation(applied)))}\n`;
   if (text === before) return object;
   const next =
     bytesOf({ ...others, [annotation]: text }) > maxAnnotationBytes ? others : { ...others, [annotation]: text };

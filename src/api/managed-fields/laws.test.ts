@@ -9,7 +9,17 @@ import type { StructSchema } from '../schema/type-schema.ts';
 import { compare, isUnchanged } from './field-compare.ts';
 import { fieldSetOf } from './field-extract.ts';
 import { mergeApplied } from './field-merge.ts';
-import { difference, intersection, pathsOf, sameSet, union, type FieldSet } from './field-set.ts';
+import {
+  difference,
+  type FieldNode,
+  type FieldSet,
+  intersection,
+  pathsOf,
+  recursiveDifference,
+  sameSet,
+  union,
+  unionAll,
+} from './field-set.ts';
 import { ListKeyError } from './path-element.ts';
 
 const schemas = ['Pod', 'Service', 'ConfigMap', 'Node'].map((kind) => schemaOf('', 'v1', kind) as StructSchema);
@@ -51,6 +61,30 @@ test('set algebra', () => {
     );
     assert.ok(sameSet(union(difference(a, b), intersection(a, b)), a));
   }
+});
+
+test('the union of all sets is that of one after the other, and changes none of them', () => {
+  const sets: FieldSet[] = [undefined, {}, { '.': {}, 'f:a': {} }, ...samples(5).map(({ set }) => set)];
+  const before = JSON.stringify(sets);
+  for (let from = 0; from < sets.length; from += 3) {
+    const some = sets.slice(from);
+    const [all, chained] = [unionAll(some), some.reduce((a, b) => union(a, b), undefined)];
+    assert.deepEqual(pathsOf(all), pathsOf(chained));
+  }
+  assert.equal(JSON.stringify(sets), before);
+});
+
+test('what is taken from a small set is the same whether the other set is wide or not', () => {
+  const keys = (count: number, node: FieldNode): FieldNode =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`f:k${i}`, node]));
+  const nodes: FieldNode[] = [{}, { '.': {}, 'f:x': {} }, { 'f:x': {}, 'f:y': {} }, { 'f:x': { 'f:z': {} } }];
+  for (const mine of nodes)
+    for (const theirs of nodes)
+      for (const recursive of [difference, recursiveDifference]) {
+        const of = (width: number): FieldSet =>
+          recursive({ '.': {}, 'f:own': {}, ...keys(3, mine) }, keys(width, theirs));
+        assert.deepEqual(of(5000), of(3));
+      }
 });
 
 test('merging an object into itself changes nothing, and a comparison sees exactly the difference', () => {

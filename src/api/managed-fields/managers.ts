@@ -2,7 +2,8 @@
 // Upstream: apimachinery/pkg/util/managedfields/internal (managedfields.go, capmanagers.go, stripmeta.go).
 
 import type { FieldsV1, ManagedFieldsEntry } from '../gen/meta-v1.ts';
-import { difference, fieldsOf, fromFieldsV1, union, type FieldSet } from './field-set.ts';
+import { difference, fieldsOf, unionAll, type FieldSet } from './field-set.ts';
+import { readFieldsV1 } from './fields-v1.ts';
 import { withSharedParts } from './shared-field-sets.ts';
 
 /** Who owns which fields, and since when. */
@@ -27,20 +28,22 @@ export function identityOf(m: Pick<Manager, 'manager' | 'operation' | 'apiVersio
   return `${m.operation}\0${m.subresource}\0${m.operation === 'Apply' ? '' : m.apiVersion}\0${m.manager}`;
 }
 
-/** Reads the entries; undefined when one is malformed. */
+/** Reads the entries; undefined when one is malformed. Upstream: DecodeManagedFields. */
 export function readManagers(entries: readonly ManagedFieldsEntry[]): Managers | undefined {
   const out: Managers = new Map();
   for (const entry of entries) {
-    const { operation, fieldsType } = entry;
-    if ((operation !== 'Apply' && operation !== 'Update') || (fieldsType ?? 'FieldsV1') !== 'FieldsV1')
+    const { operation, apiVersion = '', fieldsType } = entry;
+    if ((operation !== 'Apply' && operation !== 'Update') || apiVersion === '' || fieldsType !== 'FieldsV1')
       return undefined;
+    const fields = readFieldsV1(entry.fieldsV1);
+    if (fields === 'malformed') return undefined;
     const m: Manager = {
       manager: entry.manager ?? '',
       operation,
-      apiVersion: entry.apiVersion ?? '',
+      apiVersion,
       subresource: entry.subresource ?? '',
       time: entry.time ?? undefined,
-      fields: fromFieldsV1(entry.fieldsV1),
+      fields: fields.set,
     };
     out.set(identityOf(m), m);
   }
@@ -58,7 +61,12 @@ export function writeManagers(managers: Managers): ManagedFieldsEntry[] {
       compareTexts(a.apiVersion, b.apiVersion) ||
       compareTexts(a.subresource, b.subresource),
   );
-  return all.map((m) => ({
+  return all.map(entryOf);
+}
+
+/** The entry of a manager of something. */
+export function entryOf(m: Manager): ManagedFieldsEntry {
+  return {
     ...(m.manager === '' ? {} : { manager: m.manager }),
     operation: m.operation,
     apiVersion: m.apiVersion,
@@ -66,7 +74,7 @@ export function writeManagers(managers: Managers): ManagedFieldsEntry[] {
     fieldsType: 'FieldsV1',
     fieldsV1: withSharedParts(identityOf(m), m.fields!) as FieldsV1,
     ...(m.subresource === '' ? {} : { subresource: m.subresource }),
-  }));
+  };
 }
 
 function compareTexts(a: string, b: string): number {
@@ -81,11 +89,18 @@ function capped(managers: Managers): Managers {
   if (updaters.length <= maxUpdateManagers) return managers;
   const out: Managers = new Map(managers);
   updaters.sort(([, a], [, b]) => compareTexts(a.time ?? '', b.time ?? '') || compareTexts(a.manager, b.manager));
+  const buckets = new Map<string, Manager[]>();
   for (const [id, m] of updaters.slice(0, updaters.length - maxUpdateManagers + 1)) {
     out.delete(id);
     const bucket = { ...m, manager: ancient };
-    const before = out.get(identityOf(bucket));
-    out.set(identityOf(bucket), { ...bucket, fields: union(before?.fields, m.fields) });
+    const bucketId = identityOf(bucket);
+    const known = buckets.get(bucketId);
+    if (known === undefined) buckets.set(bucketId, [bucket]);
+    else known.push(bucket);
+  }
+  for (const [id, merged] of buckets) {
+    const before = out.get(id)?.fields;
+    out.set(id, { ...merged.at(-1)!, fields: unionAll([before, ...merged.map(({ fields }) => fields)]) });
   }
   return out;
 }

@@ -10,6 +10,8 @@ import type { FieldNode } from './field-set.ts';
 
 /** Of so many kinds of sets the last one is known. */
 const KNOWN_SETS = 500;
+/** Sets with more elements in their two upper levels are hardly equal to others, and comparing takes long. */
+const WIDEST = 500;
 
 const lastOfKind = new Lru<string, FieldNode>(KNOWN_SETS);
 
@@ -21,9 +23,13 @@ export function withSharedParts(owner: string, set: FieldNode): FieldNode {
   const known = sharedAs.get(set);
   if (known !== undefined) return known;
   let kind = owner;
+  let width = 0;
   for (const key in set) {
     kind += `\0${key}`;
-    for (const inner in set[key]) kind += `\0${inner}`;
+    for (const inner in set[key]) {
+      if (++width > WIDEST) return set;
+      kind += `\0${inner}`;
+    }
   }
   const last = lastOfKind.get(kind);
   const shared = last === undefined ? set : share(last, set);

@@ -2,7 +2,17 @@
 
 import { groupResourceOf, type ResourceInfo } from '../resource-info.ts';
 import { schemaOf } from '../schema/schema.ts';
-import { pathsOfResource, type PathFact, type ResourceTypes } from './operations.ts';
+import type { PathFact } from './operation-facts.ts';
+import { pathsOfResource, type ResourceTypes } from './operations.ts';
+
+/** What a document of built-in resources is made of. */
+export interface BuiltinDocument {
+  readonly resources: readonly ResourceInfo[];
+  /** What /version says: `v1.36.0`. */
+  readonly gitVersion: string;
+  /** Whether a deletion of the resource answers with the object that is gone. */
+  readonly returnsDeleted: (info: ResourceInfo) => boolean;
+}
 
 /** The type name of a built-in kind. */
 export function builtinType(of: { group: string; version: string; kind: string }): string | undefined {
@@ -10,11 +20,11 @@ export function builtinType(of: { group: string; version: string; kind: string }
 }
 
 /** Paths of a built-in resource. Throws for one without a schema. */
-export function builtinPaths(info: ResourceInfo): PathFact[] {
+export function builtinPaths(info: ResourceInfo, returnsDeleted: BuiltinDocument['returnsDeleted']): PathFact[] {
   const object = builtinType(info);
   if (object === undefined) throw new Error(`no schema for ${groupResourceOf(info)}`);
   const list = schemaOf(info.group, info.version, info.listKind)?.name ?? object;
-  const types: ResourceTypes = { object, list, subresource: builtinType };
+  const types: ResourceTypes = { object, list, subresource: builtinType, returnsDeleted: returnsDeleted(info) };
   return pathsOfResource(info, types);
 }
 

@@ -1,8 +1,11 @@
 /** What is said of custom resources to clients of OpenAPI v2 and v3. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { ConfigMaps } from '../gen/resources.ts';
+import { createNodeClock } from '../../platform/node/clock.ts';
 import type { ResourceInfo } from '../resource-info.ts';
 import { createCustomDocuments } from './custom.ts';
 
@@ -49,4 +52,19 @@ test('the properties of a schema are named beside those of all objects', () => {
       'metadata',
       'spec',
     ]);
+});
+
+test('documents of definitions that are gone are kept by nobody, those of unchanged ones are the same', async () => {
+  const documentsOf = createCustomDocuments('v1.36.0');
+  const path = 'apis/example.com/v1';
+  const apis = [{ info, schema: { type: 'object' } }];
+  const first = documentsOf(apis).extraV3.get(path);
+  assert.equal(documentsOf(apis).extraV3.get(path), first);
+  assert.notEqual(documentsOf([{ info, schema: {} }]).extraV3.get(path), first);
+  const gone = new WeakRef(documentsOf([{ info, schema: {} }]).extraV3.get(path)!);
+  await createNodeClock().yield(); // A WeakRef holds its object for the running turn.
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  assert.equal(gone.deref(), undefined);
+  assert.equal(typeof documentsOf, 'function');
 });

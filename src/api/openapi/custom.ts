@@ -2,14 +2,14 @@
  * OpenAPI of custom resources: their paths and definitions from the schemas of their definitions. Upstream:
  * apiextensions-apiserver/pkg/controller/openapi/builder.
  */
-import type { JsonObject } from '../codec/own-property.ts';
-import { isObject } from '../codec/own-property.ts';
+import { isObject, type JsonObject } from '../codec/own-property.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import type { ResourceInfo } from '../resource-info.ts';
 import { schemaOf } from '../schema/schema.ts';
 import { typesOfPaths } from './builtin-types.ts';
 import { definitionsFor, type OpenApiVersion, refTo } from './definitions.ts';
-import { groupVersionRoot, pathsOfResource, type PathFact } from './operations.ts';
+import { groupVersionRoot, type PathFact } from './operation-facts.ts';
+import { pathsOfResource } from './operations.ts';
 import { renderV2Paths } from './v2.ts';
 import { assembleV3, type V3Document } from './v3.ts';
 
@@ -144,22 +144,23 @@ function partsV2(apis: readonly CustomApi[]): ReturnType<CustomDocuments['extraV
   return { paths: renderV2Paths(facts, referTo(2, namesOf(apis))), definitions: definitions(apis, facts, 2) };
 }
 
-/** Makes the documents of all custom resources, again and again: those of a group version nothing changed in are kept. */
+/**
+ * Makes the documents of all custom resources, again and again: those of a group version nothing changed in are kept, as
+ * long as somebody else holds its first resource. Nobody may ask again after definitions went.
+ */
 export function createCustomDocuments(gitVersion: string): (apis: readonly CustomApi[]) => CustomDocuments {
-  let kept = new Map<string, { readonly members: readonly CustomApi[]; readonly document: V3Document }>();
+  const kept = new WeakMap<CustomApi, { readonly members: readonly CustomApi[]; readonly document: V3Document }>();
   return (apis) => {
     const groups = Map.groupBy(apis, ({ info }) => groupVersionRoot(info.group, info.version).slice(1));
-    const next: typeof kept = new Map();
+    const extraV3 = new Map<string, V3Document>();
     for (const [path, members] of groups) {
-      const before = kept.get(path);
+      const before = kept.get(members[0]!);
       const same = before?.members.length === members.length && before.members.every((one, i) => one === members[i]);
-      next.set(path, same ? before! : { members, document: documentV3(members, gitVersion) });
+      const now = same ? before! : { members, document: documentV3(members, gitVersion) };
+      kept.set(members[0]!, now);
+      extraV3.set(path, now.document);
     }
-    kept = next;
-    return {
-      extraV2: () => partsV2(apis),
-      extraV3: new Map([...kept].map(([path, { document }]) => [path, document])),
-    };
+    return { extraV2: () => partsV2(apis), extraV3 };
   };
 }
 

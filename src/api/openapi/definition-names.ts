@@ -12,7 +12,6 @@ const prefixes: [string, string][] = [
   ['apiregistration.', 'io.k8s.kube-aggregator.pkg.apis.apiregistration.'],
 ];
 
-/** The definition name of a type. */
 export function definitionName(type: string): string {
   for (const [short, long] of prefixes) if (type.startsWith(short)) return long + type.slice(short.length);
   return `io.k8s.api.${type}`;

@@ -6,6 +6,9 @@ import type { FieldSchema, ScalarName, StructSchema, TypeSchema } from '../schem
 import { schemaOf, typeSchema } from '../schema/schema.ts';
 import { anyTypes, definitionName, scalarTypes } from './definition-names.ts';
 import { describeField, describeType } from './descriptions.ts';
+import { everywhere, kindInEveryGroup } from './kinds-everywhere.ts';
+import { serverDefinition } from './server-definitions.ts';
+import { unions } from './unions.ts';
 
 /** Which OpenAPI version a schema is for. */
 export type OpenApiVersion = 2 | 3;
@@ -17,6 +20,14 @@ const primitives: Partial<Record<ScalarName, JsonObject>> = {
   int64: { type: 'integer', format: 'int64' },
   double: { type: 'number', format: 'double' },
   bytes: { type: 'string', format: 'byte' },
+};
+
+const zeroScalars: Partial<Record<ScalarName, unknown>> = { string: '', boolean: false, int32: 0, int64: 0, double: 0 };
+
+/** Annotations of fields whose types carry none. */
+const fieldAnnotations: Readonly<Record<string, JsonObject>> = {
+  'apiregistration.v1.APIServiceSpec.caBundle': { 'x-kubernetes-list-type': 'atomic' },
+  'core.v1.PersistentVolumeClaimStatus.allocatedResourceStatuses': { 'x-kubernetes-map-type': 'granular' },
 };
 
 function leafDefinition(type: string, version: OpenApiVersion): JsonObject | undefined {
@@ -67,7 +78,7 @@ interface Context {
 function definition(type: string, context: Context): JsonObject {
   const description = describeType(type);
   const head = description === undefined ? {} : { description };
-  const fixed = leafDefinition(type, context.version);
+  const fixed = leafDefinition(type, context.version) ?? serverDefinition(type, (name) => reference(name, context));
   if (fixed !== undefined) return { ...head, ...fixed };
   const struct = typeSchema(type) as StructSchema;
   const out: JsonObject = { ...head, type: 'object' };
@@ -83,7 +94,10 @@ function definition(type: string, context: Context): JsonObject {
     const [group, version, kind] = struct.gvk;
     if (schemaOf(group, version, kind) === struct) out['x-kubernetes-group-version-kind'] = [{ group, kind, version }];
   }
+  if (everywhere.has(type)) out['x-kubernetes-group-version-kind'] = kindInEveryGroup(type.split('.').at(-1) ?? '');
   if (struct.atomic) out['x-kubernetes-map-type'] = 'atomic';
+  const union = unions[type];
+  if (union !== undefined) out['x-kubernetes-unions'] = [union];
   return out;
 }
 
@@ -91,16 +105,19 @@ function property(field: FieldSchema, struct: StructSchema, context: Context): J
   const extras: JsonObject = {};
   const description = describeField(struct.name, field.name);
   if (description !== undefined) extras['description'] = description;
-  if (field.default !== undefined) extras['default'] = field.default;
-  else if (field.type.kind === 'struct' && !field.pointer && context.version === 3) extras['default'] = {};
+  // Version 2 shows no defaults, as upstream's.
+  const zero = context.version === 3 ? (field.default ?? zeroOf(field)) : undefined;
+  if (zero !== undefined) extras['default'] = zero;
   const { type } = field;
-  if (type.kind === 'list') {
+  if (type.kind === 'list' && !isPlainList(struct, field)) {
     extras['x-kubernetes-list-type'] = type.listType;
     if (type.keys.length > 0) extras['x-kubernetes-list-map-keys'] = [...type.keys];
   }
   if (type.kind === 'map' && type.atomic) extras['x-kubernetes-map-type'] = 'atomic';
   if (type.kind === 'struct' && type !== typeSchema(type.name))
     extras['x-kubernetes-map-type'] = type.atomic ? 'atomic' : 'granular';
+  const annotation = fieldAnnotations[`${struct.name}.${field.name}`];
+  if (annotation !== undefined) Object.assign(extras, annotation);
   if (field.patchStrategies.length > 0) extras['x-kubernetes-patch-strategy'] = field.patchStrategies.join(',');
   if (field.patchMergeKey !== undefined) extras['x-kubernetes-patch-merge-key'] = field.patchMergeKey;
   const body = valueSchema(type, context);
@@ -139,9 +156,25 @@ function valueSchema(type: TypeSchema, context: Context): JsonObject {
 
 function element(type: TypeSchema, context: Context): JsonObject {
   const body = valueSchema(type, context);
-  return type.kind === 'struct'
-    ? withSiblings(body, context.version === 3 ? { default: {} } : {}, context.version)
-    : body;
+  const zero = zeroValue(type);
+  return context.version === 3 && zero !== undefined ? withSiblings(body, { default: zero }, 3) : body;
+}
+
+/** The zero value that a field without `omitempty` has when nothing is given. */
+function zeroOf({ type, pointer, omitempty }: FieldSchema): unknown {
+  if (pointer || (omitempty && type.kind !== 'struct')) return undefined;
+  return zeroValue(type);
+}
+
+function zeroValue(type: TypeSchema): unknown {
+  if (type.kind === 'struct') return {};
+  return type.kind === 'scalar' ? zeroScalars[type.scalar] : undefined;
+}
+
+/** Lists that upstream does not annotate: the items of list kinds, and the verbs of discovery. */
+function isPlainList({ name, fields }: StructSchema, { name: field }: FieldSchema): boolean {
+  if (name === 'meta.v1.APIResource') return field === 'verbs';
+  return field === 'items' && name.endsWith('List') && fields.get('metadata') !== undefined;
 }
 
 function reference(type: string, context: Context): JsonObject {

@@ -15,7 +15,12 @@ function at(value: unknown, ...path: string[]): unknown {
 test('the index names every group version, with a hash that follows the content', () => {
   const index = openApi.v3Index()['paths'] as Record<string, { serverRelativeURL: string }>;
   assert.match(index['api/v1']?.serverRelativeURL ?? '', /^\/openapi\/v3\/api\/v1\?hash=[0-9A-F]{16}$/);
-  assert.equal(Object.keys(index).length, new Set(allResources.map((r) => `${r.group}/${r.version}`)).size);
+  const served = allResources.map(({ group, version }) =>
+    group === '' ? `api/${version}` : `apis/${group}/${version}`,
+  );
+  const groups = allResources.flatMap(({ group }) => (group === '' ? [] : [`apis/${group}`]));
+  const others = ['api', 'apis', 'version', '.well-known/openid-configuration', 'openid/v1/jwks'];
+  assert.deepEqual(Object.keys(index), [...new Set([...served, ...groups, ...others])].toSorted());
   assert.equal(openApi.v3('apis/nope/v1'), undefined);
   const other = createOpenApi({ gitVersion: 'v1.36.1', resources: allResources });
   assert.notEqual(other.v3('api/v1')?.hash, openApi.v3('api/v1')?.hash);
@@ -36,7 +41,7 @@ test('kubectl finds kinds and query parameters by operation', () => {
   const exec = at(document('api/v1'), 'paths', '/api/v1/namespaces/{namespace}/pods/{name}/exec', 'get') as JsonObject;
   assert.deepEqual(
     [exec['x-kubernetes-action'], exec['operationId']],
-    ['connect', 'connectGetCoreV1NamespacedPodExec'],
+    ['connect', 'connectCoreV1GetNamespacedPodExec'],
   );
 });
 
@@ -65,6 +70,35 @@ test('schemas carry merge rules, references and enums', () => {
   );
 });
 
+const noPause = (): undefined => undefined;
+
+test('v2 is made in steps, once for all who ask at the same time, and is the text of the document', async () => {
+  const fresh = createOpenApi({ gitVersion: 'v1.36.0', resources: allResources });
+  let pauses = 0;
+  const pause = async (): Promise<void> => void pauses++;
+  const [one, other] = await Promise.all([fresh.v2Text(pause), fresh.v2Text(pause)]);
+  assert.equal(one, other);
+  const wanted = JSON.stringify(fresh.v2());
+  assert.ok(one.text === wanted);
+  assert.ok(pauses >= 8, `${pauses} pauses`);
+  assert.equal(fresh.v2Text(pause), one);
+  const before = pauses;
+  await fresh.v2Protobuf(pause);
+  assert.ok(pauses >= before + 2);
+});
+
+test('v2 that could not be made is made anew by the next who asks', async () => {
+  let fails = true;
+  const extraV2 = (): { paths: JsonObject; definitions: JsonObject } => {
+    if (fails) throw new Error('not now');
+    return { paths: {}, definitions: {} };
+  };
+  const fresh = createOpenApi({ gitVersion: 'v1.36.0', resources: [], extraV2 });
+  await assert.rejects(async () => await fresh.v2Text(noPause), /not now/);
+  fails = false;
+  assert.match((await fresh.v2Text(noPause)).text, /^\{"swagger":"2.0"/);
+});
+
 test('every reference of every document resolves', () => {
   const v2 = openApi.v2();
   const documents: [JsonObject, string, JsonObject][] = [[v2, '#/definitions/', v2.definitions]];
@@ -79,8 +113,8 @@ test('every reference of every document resolves', () => {
   }
 });
 
-test('the protobuf of v2 holds every definition and path', () => {
-  const bytes = openApi.v2Protobuf();
+test('the protobuf of v2 holds every definition and path', async () => {
+  const bytes = await openApi.v2Protobuf(noPause);
   const r = new PbReader(bytes);
   const seen: Record<number, number> = {};
   let definitions = 0;
@@ -101,5 +135,101 @@ test('the protobuf of v2 holds every definition and path', () => {
   }
   assert.deepEqual(seen, { 1: 1, 2: 1, 8: 1, 9: 1 });
   assert.equal(definitions, Object.keys(openApi.v2().definitions).length);
-  assert.equal(openApi.v2Protobuf(), bytes);
+  assert.equal(await openApi.v2Protobuf(noPause), bytes);
+});
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly responses: Record<string, { readonly schema?: JsonObject }>;
+  readonly produces?: readonly string[];
+}
+
+type PathItem = Record<string, Operation> & { readonly parameters?: Operation['parameters'] };
+
+const swagger = JSON.parse((await openApi.v2Text(noPause)).text) as {
+  paths: Record<string, PathItem>;
+  definitions: JsonObject;
+};
+const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'];
+
+test('No operation id occurs twice, and every part of a path is a parameter', () => {
+  const ids = new Map<string, string>();
+  for (const [path, item] of Object.entries(swagger.paths)) {
+    const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).toSorted();
+    const declared = (item.parameters ?? []).filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+    assert.deepEqual(declared.toSorted(), parts, path);
+    for (const method of METHODS) {
+      const id = item[method]?.operationId;
+      if (id === undefined) continue;
+      assert.equal(ids.get(id), undefined, `${id}: ${ids.get(id)} and ${path}`);
+      ids.set(id, path);
+    }
+  }
+  assert.ok(ids.size > 1000, `${ids.size} operations`);
+});
+
+test('Every reference of the documents leads to a definition', async () => {
+  const missing = (text: string, prefix: string, defined: JsonObject): string[] =>
+    [...text.matchAll(/"\$ref":"([^"]+)"/g)]
+      .map(([, ref = '']) => ref.slice(prefix.length))
+      .filter((name) => !Object.hasOwn(defined, name));
+  assert.deepEqual(missing((await openApi.v2Text(noPause)).text, '#/definitions/', swagger.definitions), []);
+  for (const path of Object.keys(openApi.v3Index()['paths'] as object)) {
+    const { text } = openApi.v3(path) ?? assert.fail(path);
+    const schemas = at(JSON.parse(text), 'components', 'schemas') as JsonObject;
+    assert.deepEqual(missing(text, '#/components/schemas/', schemas), [], path);
+  }
+});
+
+const queryOf: readonly (readonly [string, readonly string[]])[] = [
+  ['exec', ['command', 'container', 'stderr', 'stdin', 'stdout', 'tty']],
+  ['attach', ['container', 'stderr', 'stdin', 'stdout', 'tty']],
+  ['portforward', ['ports']],
+  ['proxy', ['path']],
+  [
+    'log',
+    [
+      'container',
+      'follow',
+      'insecureSkipTLSVerifyBackend',
+      'limitBytes',
+      'pretty',
+      'previous',
+      'sinceSeconds',
+      'stream',
+      'tailLines',
+      'timestamps',
+    ],
+  ],
+];
+for (const [subresource, expected] of queryOf)
+  test(`The query parameters of pods/${subresource} are those of its options`, () => {
+    const item = swagger.paths[`/api/v1/namespaces/{namespace}/pods/{name}/${subresource}`];
+    const names = [...(item?.parameters ?? []), ...(item?.['get']?.parameters ?? [])]
+      .filter((parameter) => parameter.in === 'query')
+      .map(({ name }) => name);
+    assert.deepEqual(names.toSorted(), expected);
+  });
+
+test('A deletion answers with the object where the resource returns it, else with a Status', async () => {
+  const returning = createOpenApi({
+    gitVersion: 'v1.36.0',
+    resources: allResources,
+    returnsDeleted: ({ resource }) => resource === 'services',
+  });
+  const { paths } = JSON.parse((await returning.v2Text(noPause)).text) as typeof swagger;
+  const result = (resource: string): unknown =>
+    paths[`/api/v1/namespaces/{namespace}/${resource}/{name}`]?.['delete']?.responses['202']?.schema?.['$ref'];
+  assert.equal(result('services'), '#/definitions/io.k8s.api.core.v1.Service');
+  assert.equal(result('configmaps'), '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Status');
+});
+
+test('Version 3 shows zero values as defaults, version 2 shows none', () => {
+  const schemas = at(document('api/v1'), 'components', 'schemas');
+  assert.equal(at(schemas, 'io.k8s.api.core.v1.Container', 'properties', 'name', 'default'), '');
+  assert.equal(at(schemas, 'io.k8s.api.core.v1.Container', 'properties', 'image', 'default'), undefined);
+  assert.deepEqual(at(schemas, 'io.k8s.api.core.v1.Pod', 'properties', 'spec', 'default'), {});
+  const { properties } = swagger.definitions['io.k8s.api.core.v1.ContainerPort'] as { properties: JsonObject };
+  assert.equal(at(properties, 'protocol', 'default'), undefined);
 });

@@ -1,14 +1,17 @@
 // The OpenAPI documents of a server: built on first request, kept until the set of resources changes. The hash of a
 // built-in v3 document is that of what it is made from, so that the index, which every kubectl reads, builds none.
 
+import { stringifyJson } from '../codec/json.ts';
+import { allSteps, type Steps, stepByStep } from '../../base/steps.ts';
 import type { JsonObject } from '../codec/own-property.ts';
 import schemaData from '../gen/schema-data.json' with { type: 'json' };
 import type { ResourceInfo } from '../resource-info.ts';
-import { groupVersionRoot } from './operations.ts';
+import { groupVersionRoot, type PathFact } from './operation-facts.ts';
 import { type ForeignV2, mergeV2 } from './merge-v2.ts';
 import { buildV2, type V2Document } from './v2.ts';
 import { encodeV2 } from './v2-protobuf.ts';
-import { buildV3, mergeV3, type V3Document } from './v3.ts';
+import { groupPath, serverPaths } from './server-operations.ts';
+import { buildV3, mergeV3, serverV3, type V3Document } from './v3.ts';
 
 /** What the documents are made of. */
 export interface OpenApiConfig {
@@ -16,6 +19,8 @@ export interface OpenApiConfig {
   readonly gitVersion: string;
   /** The built-in resources served. */
   readonly resources: readonly ResourceInfo[];
+  /** Whether a deletion of the resource answers with the object that is gone. Default: with a Status. */
+  readonly returnsDeleted?: (info: ResourceInfo) => boolean;
   /** Ready-made v3 documents of other group versions (custom resources), by path without leading slash. */
   readonly extraV3?: ReadonlyMap<string, V3Document>;
   /** Makes the paths and definitions of custom resources for v2. */
@@ -32,11 +37,14 @@ export interface OpenApi {
   v3(path: string): { readonly text: string; readonly hash: string } | undefined;
   /** The v2 document, built anew: as an object it is too large to keep. */
   v2(): V2Document;
-  /** The v2 document's JSON text and its hash. */
-  v2Text(): { readonly text: string; readonly hash: string };
+  /** The v2 document's JSON text and its hash. It is made in steps, unless it is there: all who ask meanwhile wait for one. */
+  v2Text(pause: Pause): Text | Promise<Text>;
   /** The v2 document as kubectl wants it. */
-  v2Protobuf(): Uint8Array;
+  v2Protobuf(pause: Pause): Uint8Array | Promise<Uint8Array>;
 }
+
+/** Lets others have their turn. */
+type Pause = () => Promise<void> | undefined;
 
 interface Text {
   readonly text: string;
@@ -50,14 +58,16 @@ const extraHashes = new WeakMap<V3Document, string>();
 
 function hashOfExtra(document: V3Document): string {
   let hash = extraHashes.get(document);
-  if (hash === undefined) extraHashes.set(document, (hash = fingerprint(JSON.stringify(document))));
+  if (hash === undefined) extraHashes.set(document, (hash = fingerprint(stringifyJson(document))));
   return hash;
 }
 
 /** Creates the documents' maker; nothing is built yet. Make a new one when the custom resources change. */
 export function createOpenApi(config: OpenApiConfig): OpenApi {
   const { gitVersion, resources, extraV2, foreignV2 = [], extraV3 = new Map<string, V3Document>() } = config;
+  const { returnsDeleted = () => false } = config;
   const groups = new Map<string, ResourceInfo[]>();
+  const ofServer = pathsBeyondResources(resources);
   for (const info of resources) {
     const path = groupVersionRoot(info.group, info.version).slice(1);
     groups.set(path, [...(groups.get(path) ?? []), info]);
@@ -71,38 +81,68 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     const extra = extraV3.get(path);
     const builtin = groups.get(path);
     if (extra !== undefined && builtin === undefined) return hashOfExtra(extra);
-    if (extra !== undefined) return fingerprint(JSON.stringify(document(path)));
-    return builtin === undefined ? undefined : fingerprint(JSON.stringify([gitVersion, dataHash(), builtin]));
+    if (extra !== undefined) return fingerprint(stringifyJson(document(path)));
+    const made = builtin?.map((info) => [info, returnsDeleted(info)]) ?? ofServer.get(path);
+    return made === undefined ? undefined : fingerprint(JSON.stringify([gitVersion, dataHash(), made]));
   };
   /** Custom resources may stand in a built-in group version. */
   const document = (path: string): V3Document => {
     const [builtin, extra] = [groups.get(path), extraV3.get(path)];
     if (builtin === undefined && extra !== undefined) return extra;
-    const own = buildV3(builtin ?? [], gitVersion);
+    const server = ofServer.get(path);
+    if (builtin === undefined && server !== undefined) return serverV3([server], gitVersion);
+    const own = buildV3({ resources: builtin ?? [], gitVersion, returnsDeleted });
     return extra === undefined ? own : mergeV3(own, extra);
   };
   const texts = new Map<string, string>();
   const v3 = (path: string): Text | undefined => {
     const hash = hashOf(path);
     if (hash === undefined) return undefined;
-    const text = texts.get(path) ?? JSON.stringify(document(path));
+    const text = texts.get(path) ?? stringifyJson(document(path));
     texts.set(path, text);
     return { text, hash };
   };
-  const v2 = (): V2Document => mergeV2(buildV2(resources, gitVersion, extraV2?.()), foreignV2);
+  const v2Steps = function* (): Steps<V2Document> {
+    const extra = extraV2?.();
+    yield;
+    const own = buildV2({ resources, gitVersion, returnsDeleted }, extra);
+    yield;
+    return mergeV2(own, foreignV2);
+  };
+  const v2TextSteps = function* (): Steps<Text> {
+    const document = yield* v2Steps();
+    yield;
+    const text = yield* jsonSteps(document);
+    yield;
+    return { text, hash: fingerprint(text) };
+  };
+  const v2ProtobufSteps = function* (): Steps<Uint8Array> {
+    const document = yield* v2Steps();
+    yield;
+    return encodeV2(document);
+  };
   return {
     v3,
     v3Index: () => {
-      const names = [...new Set([...groups.keys(), ...extraV3.keys()])].sort();
+      const names = [...new Set([...groups.keys(), ...extraV3.keys(), ...ofServer.keys()])].sort();
       const entry = (path: string): JsonObject => ({
         serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(path) ?? ''}`,
       });
       return { paths: Object.fromEntries(names.map((path) => [path, entry(path)])) };
     },
-    v2,
-    v2Text: once(() => textOf(v2())),
-    v2Protobuf: once(() => encodeV2(v2())),
+    v2: () => allSteps(v2Steps()),
+    v2Text: onceInSteps(v2TextSteps),
+    v2Protobuf: onceInSteps(v2ProtobufSteps),
   };
+}
+
+/** The paths of documents that have no resource, by the document's path. */
+function pathsBeyondResources(resources: readonly ResourceInfo[]): ReadonlyMap<string, PathFact> {
+  const groups = new Set(resources.map(({ group }) => group).filter((group) => group !== ''));
+  return new Map([
+    ...Object.entries(serverPaths),
+    ...[...groups].map((group) => [`apis/${group}`, groupPath(group)] as const),
+  ]);
 }
 
 function once<T>(make: () => T): () => T {
@@ -110,9 +150,30 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-function textOf(document: JsonObject): Text {
-  const text = JSON.stringify(document);
-  return { text, hash: fingerprint(text) };
+/** While it is being made, it is made once. What fails is made anew by the next who asks. */
+function onceInSteps<T>(steps: () => Steps<T>): (pause: Pause) => T | Promise<T> {
+  let made: { value: T | Promise<T> } | undefined;
+  return (pause) => {
+    if (made !== undefined) return made.value;
+    const value = stepByStep(steps(), pause);
+    const mine = (made = { value });
+    if (value instanceof Promise)
+      value.then(
+        (one) => (mine.value = one),
+        () => (made = undefined),
+      );
+    return value;
+  };
+}
+
+/** The text of `JSON.stringify`, of each large field by itself. */
+function* jsonSteps(document: JsonObject): Steps<string> {
+  const fields: string[] = [];
+  for (const [key, value] of Object.entries(document)) {
+    fields.push(`${JSON.stringify(key)}:${stringifyJson(value)}`);
+    yield;
+  }
+  return `{${fields.join(',')}}`;
 }
 
 /** FNV-1a in two 32-bit halves: names a version of a document, nothing more. */

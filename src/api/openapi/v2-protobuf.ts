@@ -1,11 +1,11 @@
 // A Swagger document as gnostic's openapi.v2.Document message, the only form kubectl accepts of /openapi/v2. Only the
 // parts our documents have are written. Upstream: google/gnostic openapiv2/OpenAPIv2.proto.
 
+import { stringifyJson } from '../codec/json.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { PbWriter, varintType } from '../codec/pb-writer.ts';
 import type { V2Document } from './v2.ts';
 
-/** Encodes a document. */
 export function encodeV2(document: V2Document): Uint8Array {
   const w = new PbWriter(1 << 20);
   message(w, 9, () => named(w, 1, { entries: document.definitions, write: schema }));
@@ -54,7 +54,7 @@ function named(w: PbWriter, number: number, { entries, write }: { entries: unkno
 
 /** A value as YAML text within an Any message. */
 function any(w: PbWriter, value: unknown): void {
-  w.string(2, `${JSON.stringify(value)}\n`);
+  w.string(2, `${stringifyJson(value)}\n`);
 }
 
 function extensions(w: PbWriter, number: number, value: JsonObject): void {

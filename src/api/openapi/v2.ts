@@ -2,9 +2,13 @@
 
 import type { JsonObject } from '../codec/own-property.ts';
 import type { ResourceInfo } from '../resource-info.ts';
-import { builtinPaths, typesOfPaths } from './builtin-types.ts';
+import { type BuiltinDocument, builtinPaths, typesOfPaths } from './builtin-types.ts';
 import { definitionsFor, refTo } from './definitions.ts';
-import type { OperationFact, ParameterFact, PathFact } from './operations.ts';
+import { PRODUCED_TYPES } from './media-types.ts';
+import type { OperationFact, PathFact } from './operation-facts.ts';
+import type { ParameterFact } from './parameters.ts';
+import { groupPath, groupVersionPath, serverPaths } from './server-operations.ts';
+import { STATUS_TEXTS } from './status-texts.ts';
 
 /** A Swagger document. */
 export interface V2Document extends JsonObject {
@@ -14,15 +18,12 @@ export interface V2Document extends JsonObject {
   definitions: JsonObject;
 }
 
-const produces = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
-
 /** The document of built-in resources; `extra` are paths and definitions of custom ones, already rendered. */
 export function buildV2(
-  resources: readonly ResourceInfo[],
-  gitVersion: string,
+  { resources, gitVersion, returnsDeleted }: BuiltinDocument,
   extra?: { paths: JsonObject; definitions: JsonObject },
 ): V2Document {
-  const facts = resources.flatMap(builtinPaths);
+  const facts = [...resources.flatMap((info) => builtinPaths(info, returnsDeleted)), ...pathsOfServer(resources)];
   return {
     swagger: '2.0',
     info: { title: 'Kubernetes', version: gitVersion },
@@ -68,12 +69,27 @@ function operation(op: OperationFact, refer: (type: string) => JsonObject): Json
   return {
     description: op.description,
     consumes: op.bodyTypes,
-    produces,
+    produces: PRODUCED_TYPES[op.produces],
+    schemes: ['https'],
     tags: [op.tag],
     operationId: op.id,
     ...(parameters.length > 0 ? { parameters } : {}),
-    responses: { '200': { description: 'OK', schema }, '401': { description: 'Unauthorized' } },
-    'x-kubernetes-action': op.action,
-    'x-kubernetes-group-version-kind': op.gvk,
+    responses: {
+      ...Object.fromEntries(op.codes.map((code) => [code, { description: STATUS_TEXTS[code], schema }])),
+      '401': { description: 'Unauthorized' },
+    },
+    ...(op.action === undefined ? {} : { 'x-kubernetes-action': op.action }),
+    ...(op.gvk === undefined ? {} : { 'x-kubernetes-group-version-kind': op.gvk }),
   };
+}
+
+/** The paths of discovery for these resources, and those every server has. */
+function pathsOfServer(resources: readonly ResourceInfo[]): PathFact[] {
+  const groups = new Set(resources.map(({ group }) => group).filter((group) => group !== ''));
+  const versions = new Map(resources.map((info) => [`${info.group}/${info.version}`, info]));
+  return [
+    ...Object.values(serverPaths),
+    ...[...groups].map(groupPath),
+    ...[...versions.values()].map(groupVersionPath),
+  ];
 }

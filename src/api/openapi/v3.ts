@@ -1,10 +1,13 @@
 // OpenAPI v3: an index and one document per group version, built when first asked for. Upstream: kube-openapi/handler3.
 
 import type { JsonObject } from '../codec/own-property.ts';
-import type { ResourceInfo } from '../resource-info.ts';
-import { builtinPaths, typesOfPaths } from './builtin-types.ts';
+import { type BuiltinDocument, builtinPaths, typesOfPaths } from './builtin-types.ts';
 import { definitionsFor, refTo } from './definitions.ts';
-import type { OperationFact, ParameterFact, PathFact } from './operations.ts';
+import { PRODUCED_TYPES } from './media-types.ts';
+import type { OperationFact, PathFact } from './operation-facts.ts';
+import type { ParameterFact } from './parameters.ts';
+import { groupVersionPath } from './server-operations.ts';
+import { STATUS_TEXTS } from './status-texts.ts';
 
 /** The paths and schemas of one group version. */
 export interface V3Document extends JsonObject {
@@ -12,13 +15,18 @@ export interface V3Document extends JsonObject {
   paths: JsonObject;
 }
 
-const resultTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
-const watchTypes = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
-
-/** The document of a built-in group version. `gitVersion` is what /version says: `v1.36.0`. */
-export function buildV3(resources: readonly ResourceInfo[], gitVersion: string): V3Document {
-  const facts = resources.flatMap(builtinPaths);
+/** The document of a built-in group version. */
+export function buildV3({ resources, gitVersion, returnsDeleted }: BuiltinDocument): V3Document {
+  const [first] = resources;
+  const discovery = first === undefined ? [] : [groupVersionPath(first)];
+  const facts = [...resources.flatMap((info) => builtinPaths(info, returnsDeleted)), ...discovery];
   return assembleV3(facts, definitionsFor(typesOfPaths(facts), 3), { gitVersion, refer: (type) => refTo(type, 3) });
+}
+
+/** The document of paths that belong to no resource. */
+export function serverV3(facts: readonly PathFact[], gitVersion: string): V3Document {
+  const types = facts.flatMap(({ operations }) => operations.flatMap(({ result }) => result ?? []));
+  return assembleV3(facts, definitionsFor(types, 3), { gitVersion, refer: (type) => refTo(type, 3) });
 }
 
 /** One document with what both have. */
@@ -83,19 +91,13 @@ function operation(op: OperationFact, refer: V3Naming['refer']): JsonObject {
     const required = op.method === 'delete' ? {} : { required: true };
     out['requestBody'] = { ...required, content: content(op.bodyTypes, refer(op.body)) };
   }
-  const types = op.action === 'list' ? [...resultTypes, ...watchTypes] : resultTypes;
-  const result = op.result === undefined ? { '*/*': { schema: { type: 'string' } } } : content(types, refer(op.result));
-  const codes =
-    op.method === 'post' && op.result !== undefined
-      ? ['200', '201', '202']
-      : op.method === 'put' || op.method === 'patch'
-        ? ['200', '201']
-        : ['200'];
-  const responses = Object.fromEntries(codes.map((code) => [code, { description: statusText[code], content: result }]));
+  const schema = op.result === undefined ? { type: 'string' } : refer(op.result);
+  const result = content(PRODUCED_TYPES[op.produces], schema);
+  const responses = Object.fromEntries(
+    op.codes.map((code) => [code, { description: STATUS_TEXTS[code], content: result }]),
+  );
   out['responses'] = { ...responses, '401': { description: 'Unauthorized' } };
-  out['x-kubernetes-action'] = op.action;
-  out['x-kubernetes-group-version-kind'] = op.gvk;
+  if (op.action !== undefined) out['x-kubernetes-action'] = op.action;
+  if (op.gvk !== undefined) out['x-kubernetes-group-version-kind'] = op.gvk;
   return out;
 }
-
-const statusText: Record<string, string> = { '200': 'OK', '201': 'Created', '202': 'Accepted' };

@@ -1,12 +1,18 @@
 // JSON patch (RFC 6902) with the errors, negative indices and limits of the library upstream uses (evanphx/json-patch).
 // Pure: containers are copied once, when first changed; the rest is shared with the original.
+// By hand rather than by fast-json-patch: clients compare upstream's errors, and its limits on work are needed.
 
+import { maxDepth } from '../codec/json-parser.ts';
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 import { jsonKind } from '../codec/scalars.ts';
+import { MeasuredCopies } from './measured-copy.ts';
 import { PatchError } from './patch-error.ts';
 
 /** Upstream refuses patches with more operations. */
 const maxOperations = 10_000;
+
+/** Elements of arrays that the insertions and removals of one patch may move. Upstream has no bound; it has threads. */
+const maxMovedElements = 50_000_000;
 
 type Container = JsonObject | unknown[];
 
@@ -21,6 +27,8 @@ interface Work {
   root: unknown;
   /** Containers made here, which may be changed in place. */
   readonly owned: WeakSet<object>;
+  readonly copies: MeasuredCopies;
+  movedElements: number;
 }
 
 /** The document after the patch. Throws {@link PatchError}: 400 for a malformed patch, 422 when it does not apply. */
@@ -36,9 +44,24 @@ export function jsonPatch(original: unknown, patch: unknown): unknown {
       `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
     );
   }
-  const work: Work = { root: original, owned: new WeakSet() };
-  for (const operation of patch) run(work, check(operation));
+  const work: Work = { root: original, owned: new WeakSet(), copies: new MeasuredCopies(), movedElements: 0 };
+  try {
+    for (const operation of patch) run(work, check(operation));
+    checkDepth(work.root, 0);
+  } catch (error) {
+    // Values that are no deeper than the limit make a document that is, put into one another.
+    if (error instanceof RangeError) throw tooDeep();
+    throw error;
+  }
   return work.root;
+}
+
+const tooDeep = (): PatchError => new PatchError(422, 'exceeded max depth');
+
+function checkDepth(value: unknown, depth: number): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (depth >= maxDepth) throw tooDeep();
+  for (const item of Array.isArray(value) ? value : Object.values(value)) checkDepth(item, depth + 1);
 }
 
 function check(operation: unknown): Operation {
@@ -67,7 +90,7 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
       return insert(work, 'move', { path, value: moved });
     }
     case 'copy':
-      return insert(work, 'copy', { path, value: structuredClone(source(work, 'copy', from)) });
+      return insert(work, 'copy', { path, value: work.copies.copy(source(work, 'copy', from)) });
     case 'test':
       return test(work, path, value ?? null);
     default:
@@ -78,10 +101,9 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
 const missing = (text: string): PatchError => new PatchError(422, `${text}: missing value`);
 
 function steps(path: string): string[] {
-  return path
-    .split('/')
-    .slice(1)
-    .map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (path.length > maxDepth && path.split('/', maxDepth + 2).length > maxDepth + 1) throw tooDeep();
+  const all = path.split('/').slice(1);
+  return path.includes('~') ? all.map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~')) : all;
 }
 
 /** Index into a list of this length; negative counts from the end. */
@@ -174,7 +196,15 @@ function insert(work: Work, op: string, { path, value }: { path: string; value: 
       `error in ${op} for path: '${path}': value was not a proper array index: '${key}': strconv.Atoi: parsing "${key}": invalid syntax`,
     );
   if (index < 0 || index > parent.length) throw badIndex(op, path, key);
+  countMoved(work, parent.length - index);
   parent.splice(index, 0, value);
+}
+
+/** Throws {@link PatchError} 413 where thousands of operations on a long array would take seconds. */
+function countMoved(work: Work, count: number): void {
+  work.movedElements += count;
+  if (work.movedElements <= maxMovedElements) return;
+  throw new PatchError(413, `The allowed maximum of array elements that a JSON patch moves is ${maxMovedElements}`);
 }
 
 function badIndex(op: string, path: string, key: string): PatchError {
@@ -191,6 +221,7 @@ function remove(work: Work, op: string, path: string): void {
   if (Array.isArray(parent)) {
     const index = indexOf(key, parent.length);
     if (index === undefined || index < 0 || index >= parent.length) throw badIndex(op, path, key);
+    countMoved(work, parent.length - index);
     parent.splice(index, 1);
     return;
   }

@@ -110,6 +110,11 @@ test('merge patch', () => {
     [{ a: [1] }, { a: [2] }, { a: [2] }],
     [{ a: 1 }, { a: { b: 1 } }, { a: { b: 1 } }],
     [1, {}, {}],
+    // Nulls inside of lists, as evanphx/json-patch treats them.
+    [{}, { a: [null, { b: null, c: [{ d: null }] }] }, { a: [null, { c: [{}] }] }],
+    [{ a: [1] }, { a: [{ b: null }] }, { a: [{}] }],
+    [{ a: null }, { a: [{ b: null }] }, { a: [{}] }],
+    [{ a: { b: 1 } }, { a: [{ b: null }] }, { a: [{ b: null }] }],
   ];
   for (const [original, patch, want] of cases) assert.deepEqual(mergePatch(freeze(original), freeze(patch)), want);
 });

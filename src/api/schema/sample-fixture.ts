@@ -1,7 +1,6 @@
 // Random values of a type, from a seed: for tests that must hold for every kind.
 
-import type { JsonObject } from '../codec/own-property.ts';
-import { setOwn } from '../codec/own-property.ts';
+import { setOwn, type JsonObject } from '../codec/own-property.ts';
 import type { AnySchema, ScalarName, StructSchema, TypeSchema } from './type-schema.ts';
 
 /** A sequence of numbers in [0, 1). */

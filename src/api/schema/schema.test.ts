@@ -38,6 +38,14 @@ test('inlined fields carry the path of protobuf numbers', () => {
   assert.deepEqual(rule.fields.get('apiGroups')?.pb, [2, 2, 1]);
 });
 
+test('rules of admission policies omit the same fields in every version, as all embed those of v1', () => {
+  const shape = (version: string): unknown[] => {
+    const rule = typeSchema(`admissionregistration.${version}.NamedRuleWithOperations`) as StructSchema;
+    return [...rule.fields].map(([name, { omitempty, pointer }]) => [name, omitempty, pointer]);
+  };
+  for (const version of ['v1alpha1', 'v1beta1']) assert.deepEqual(shape(version), shape('v1'), version);
+});
+
 test('every type expands and every reference resolves', () => {
   const names = typeNames();
   assert.ok(names.length > 750);

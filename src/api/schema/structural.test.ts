@@ -6,6 +6,7 @@ import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { fieldSetOf } from '../managed-fields/field-extract.ts';
 import { formatFieldPath, pathsOf } from '../managed-fields/field-set.ts';
 import { structuralSchema } from './structural.ts';
+import type { StructSchema } from './type-schema.ts';
 
 const props: JSONSchemaProps = {
   type: 'object',
@@ -72,6 +73,54 @@ test('unknown fields are pruned, down to where they are preserved', () => {
     ].map((path) => `unknown field "${path}"`),
   );
   assert.equal(pruneUnknown(schema, object).object, object);
+});
+
+test('nulls go where neither null nor a default is allowed; those of lists and of unknown places stay', () => {
+  const custom = structuralSchema(
+    {
+      type: 'object',
+      properties: {
+        spec: {
+          type: 'object',
+          properties: {
+            ...Object.fromEntries(
+              ['object', 'array', 'string', 'integer', 'number', 'boolean'].map((type) => [type, { type }]),
+            ),
+            intOrString: { 'x-kubernetes-int-or-string': true },
+            anything: { 'x-kubernetes-preserve-unknown-fields': true },
+            nullable: { type: 'string', nullable: true },
+            defaulted: { type: 'string', default: 'x' },
+            map: { type: 'object', additionalProperties: { type: 'string' } },
+            nullableMap: { type: 'object', additionalProperties: { type: 'string', nullable: true } },
+            list: { type: 'array', items: { type: 'string' } },
+            objects: { type: 'array', items: { type: 'object', properties: { a: { type: 'string' } } } },
+            open: {
+              type: 'object',
+              'x-kubernetes-preserve-unknown-fields': true,
+              properties: { known: { type: 'string' } },
+            },
+          },
+        },
+      },
+    },
+    { group: 'example.com', version: 'v1', kind: 'Widget' },
+  );
+  const everyField = [...(custom.fields.get('spec')!.type as StructSchema).fields.keys()];
+  const nulls = Object.fromEntries(everyField.map((name) => [name, null]));
+  assert.deepEqual(pruneUnknown(custom, { spec: nulls }), {
+    object: { spec: { nullable: null, defaulted: null } },
+    unknown: [],
+  });
+  const spec = {
+    map: { a: null, b: 'x' },
+    nullableMap: { a: null },
+    list: [null],
+    objects: [null, { a: null }],
+    open: { known: null, unknown: null },
+  };
+  assert.deepEqual(pruneUnknown(custom, { spec }).object, {
+    spec: { map: { b: 'x' }, nullableMap: { a: null }, list: [null], objects: [null, {}], open: { unknown: null } },
+  });
 });
 
 test('defaults fill what is absent, and null where null is not allowed', () => {

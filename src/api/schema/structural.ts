@@ -91,7 +91,10 @@ function objectOf(props: JSONSchemaProps, name: string): TypeSchema {
   const { additionalProperties } = props;
   if (additionalProperties === undefined || additionalProperties === false) return structOf(props, name);
   const values = additionalProperties === true ? anything : typeOf(additionalProperties, `${name}.*`);
-  return { kind: 'map', values, atomic: props['x-kubernetes-map-type'] === 'atomic' };
+  const atomic = props['x-kubernetes-map-type'] === 'atomic';
+  const dropsNulls =
+    additionalProperties !== true && additionalProperties.nullable !== true && additionalProperties.default == null;
+  return { kind: 'map', values, atomic, dropsNulls };
 }
 
 function listOf(props: JSONSchemaProps, name: string): ListSchema {

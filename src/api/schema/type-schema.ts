@@ -65,6 +65,8 @@ export interface MapSchema {
   readonly kind: 'map';
   readonly values: TypeSchema;
   readonly atomic: boolean;
+  /** Custom resources: null stands for no entry, as the schema of the values allows no null. */
+  readonly dropsNulls?: boolean;
 }
 
 /** The schema of any value. */

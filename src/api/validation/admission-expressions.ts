@@ -2,7 +2,7 @@
 import { type AdmissionVariables, admissionEnvironment, mutationEnvironment } from '../cel/admission-types.ts';
 import { compile } from '../cel/compile.ts';
 import type { CelEnvironment } from '../cel/environment.ts';
-import { JSON_PATCH_TYPE, OBJECT_TYPE } from '../cel/object-literals.ts';
+import { JSON_PATCH_TYPE, OBJECT_TYPE } from '../cel/mutation-types.ts';
 import { CompileError } from '../cel/texts.ts';
 import { type CompiledVariables, compileVariables } from '../cel/variables.ts';
 import type { Field } from '../field-error.ts';
@@ -54,8 +54,32 @@ function validateVariables(
   return compiled;
 }
 
+/**
+ * Expressions of one policy, and characters of all of them. Known policies have some tens. Upstream, which has a thread for
+ * each request, has no such bounds.
+ */
+const maxExpressions = 1000;
+const maxExpressionsLength = 256 * 1024;
+
+/** False, with an error, for a policy that would take too long to compile. */
+function fitsBudget(expressions: readonly (string | undefined)[], field: Field): boolean {
+  const length = expressions.reduce((sum, expression) => sum + (expression?.length ?? 0), 0);
+  if (expressions.length > maxExpressions) field.forbidden(`must have at most ${maxExpressions} expressions`);
+  else if (length > maxExpressionsLength)
+    field.forbidden(`must have at most ${maxExpressionsLength} characters of expressions`);
+  else return true;
+  return false;
+}
+
 /** Validations and audit annotations of a validating policy. */
 export function validatePolicyExpressions(spec: ValidatingAdmissionPolicySpec, field: Field): void {
+  const { validations = [], auditAnnotations = [] } = spec;
+  const expressions = [
+    ...(spec.variables ?? []).map(({ expression }) => expression),
+    ...validations.map(({ expression, messageExpression = '' }) => expression + messageExpression),
+    ...auditAnnotations.map(({ valueExpression }) => valueExpression),
+  ];
+  if (!fitsBudget(expressions, field)) return;
   const hasParams = spec.paramKind !== undefined;
   const base = admissionEnvironment({ hasParams, hasAuthorizer: true });
   const variables = validateVariables(spec.variables ?? [], field.at('variables'), base);
@@ -71,12 +95,19 @@ export function validatePolicyExpressions(spec: ValidatingAdmissionPolicySpec, f
   }
   for (const [index, { valueExpression }] of (spec.auditAnnotations ?? []).entries()) {
     const place = field.at('auditAnnotations').item(index).at('valueExpression');
-    validateExpression(valueExpression, place, { environment: full, returnTypes: ['string', 'null'] });
+    validateExpression(valueExpression, place, { environment: full, returnTypes: ['string', 'null_type'] });
   }
 }
 
 /** Variables, conditions and mutations of a mutating policy. */
 export function validateMutationExpressions(spec: MutatingAdmissionPolicySpec, field: Field): void {
+  const expressions = [
+    ...(spec.variables ?? []).map(({ expression }) => expression),
+    ...(spec.mutations ?? []).map(
+      ({ applyConfiguration, jsonPatch }) => `${applyConfiguration?.expression ?? ''}${jsonPatch?.expression ?? ''}`,
+    ),
+  ];
+  if (!fitsBudget(expressions, field)) return;
   const base = mutationEnvironment(spec.paramKind !== undefined);
   const environment = validateVariables(spec.variables ?? [], field.at('variables'), base).declareIn(base);
   for (const [index, { applyConfiguration, jsonPatch }] of (spec.mutations ?? []).entries()) {
@@ -88,7 +119,7 @@ export function validateMutationExpressions(spec: MutatingAdmissionPolicySpec, f
     });
     validateExpression(jsonPatch?.expression, patch.at('expression'), {
       environment,
-      returnTypes: [`list<${JSON_PATCH_TYPE}>`],
+      returnTypes: [`list(${JSON_PATCH_TYPE})`],
     });
   }
 }

@@ -125,7 +125,6 @@ function validateWebhooks(
   }
 }
 
-/** A validating configuration. */
 export function validateValidatingWebhookConfiguration(
   configuration: ValidatingWebhookConfiguration,
   field: Field,
@@ -133,7 +132,6 @@ export function validateValidatingWebhookConfiguration(
   validateWebhooks(configuration.webhooks, field.at('webhooks'));
 }
 
-/** A mutating configuration. */
 export function validateMutatingWebhookConfiguration(configuration: MutatingWebhookConfiguration, field: Field): void {
   validateWebhooks(configuration.webhooks, field.at('webhooks'));
 }
@@ -199,7 +197,6 @@ function validateAuditAnnotation({ key, valueExpression }: AuditAnnotation, poli
     field.at('valueExpression').tooLong(MAX_EXPRESSION_BYTES);
 }
 
-/** A validating policy. */
 export function validateValidatingAdmissionPolicy(policy: ValidatingAdmissionPolicy, field: Field): void {
   const spec = field.at('spec');
   validatePolicySpec(policy.spec ?? {}, spec);
@@ -245,7 +242,6 @@ function validateBindingSpec(
   validateMatch(spec.matchResources, field.at('matchResouces'));
 }
 
-/** A binding of a validating policy. */
 export function validateAdmissionPolicyBinding(binding: ValidatingAdmissionPolicyBinding, field: Field): void {
   const spec = field.at('spec');
   validateBindingSpec(binding.spec ?? {}, spec);
@@ -275,7 +271,6 @@ function validateMutation({ patchType, jsonPatch, applyConfiguration }: Mutation
     field.at(wanted!).at('expression').required('expression is not specified');
 }
 
-/** A mutating policy. */
 export function validateMutatingAdmissionPolicy(policy: MutatingAdmissionPolicy, field: Field): void {
   const spec = field.at('spec');
   validatePolicySpec(policy.spec ?? {}, spec);
@@ -288,7 +283,6 @@ export function validateMutatingAdmissionPolicy(policy: MutatingAdmissionPolicy,
   else validateOptionalChoice(policy.spec?.reinvocationPolicy, ['IfNeeded', 'Never'], spec.at('reinvocationPolicy'));
 }
 
-/** A binding of a mutating policy. */
 export function validateMutatingAdmissionPolicyBinding(binding: MutatingAdmissionPolicyBinding, field: Field): void {
   validateBindingSpec(binding.spec ?? {}, field.at('spec'));
 }

@@ -23,11 +23,12 @@ import {
 } from './common.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
 
-/** A selector that is there, sound and not empty. Returns false when the template cannot be checked against it. */
+/** A selector that is sound and not empty. Returns false when no template can be checked against it; none selects nothing. */
 export function validateWorkloadSelector(selector: LabelSelector | undefined, kind: string, field: Field): boolean {
   if (selector === undefined) {
-    field.required();
-    return false;
+    // Upstream's daemon sets have no such rule: the template, which nothing selects, is what is wrong there.
+    if (kind !== 'daemonset') field.required();
+    return true;
   }
   const before = field.errors.length;
   validateLabelSelector(selector, field);
@@ -95,7 +96,6 @@ function validateDeploymentStrategy(strategy: DeploymentStrategy, field: Field):
   }
 }
 
-/** A deployment. */
 export function validateDeployment(deployment: Deployment, field: Field): void {
   const place = field.at('spec');
   const spec = deployment.spec;
@@ -120,7 +120,6 @@ export function validateDeploymentUpdate(deployment: Deployment, old: Deployment
   validateImmutable(deployment.spec?.selector, old.spec?.selector, field.at('spec').at('selector'));
 }
 
-/** A replica set. */
 export function validateReplicaSet(replicaSet: ReplicaSet, field: Field): void {
   const place = field.at('spec');
   const spec = replicaSet.spec;
@@ -138,7 +137,6 @@ export function validateReplicaSetUpdate(replicaSet: ReplicaSet, old: ReplicaSet
   validateImmutable(replicaSet.spec?.selector, old.spec?.selector, field.at('spec').at('selector'));
 }
 
-/** A replication controller. */
 export function validateReplicationController(controller: ReplicationController, field: Field): void {
   const place = field.at('spec');
   const { selector, template, replicas, minReadySeconds } = controller.spec ?? {};
@@ -179,7 +177,6 @@ function validateDaemonSetStrategy(strategy: DaemonSetUpdateStrategy, field: Fie
   }
 }
 
-/** A daemon set. */
 export function validateDaemonSet(daemonSet: DaemonSet, field: Field): void {
   const place = field.at('spec');
   const spec = daemonSet.spec;
@@ -198,7 +195,6 @@ export function validateDaemonSetUpdate(daemonSet: DaemonSet, old: DaemonSet, fi
   validateImmutable(daemonSet.spec?.selector, old.spec?.selector, field.at('spec').at('selector'));
 }
 
-/** A revision. */
 export function validateControllerRevision(revision: ControllerRevision, field: Field): void {
   if (revision.data === undefined) field.at('data').required('data is mandatory');
   validateNonnegative(revision.revision, field.at('revision'));

@@ -2,7 +2,8 @@
 import type { Field } from '../field-error.ts';
 import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '../gen/certificates-v1.ts';
 import type { ClusterTrustBundle } from '../gen/certificates-v1beta1.ts';
-import { isDomainPrefixedPath } from '../names.ts';
+import { quote } from '../../base/go-quote.ts';
+import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { validateImmutable } from './common.ts';
 
 const USAGES = new Set([
@@ -39,12 +40,31 @@ function decodePem(base64: string): string {
 /** The name of a signer: a domain and a path. */
 export function validateSignerName(name: string, field: Field): void {
   if (name === '') return field.required();
-  field.complain(name, isDomainPrefixedPath(name));
-  if (name.split('/').length > 2)
-    field.invalid(name, 'must be a fully qualified domain and path of the form "example.com/signer-name"');
+  const parts = name.split('/');
+  const [domain = '', path = ''] = parts;
+  if (parts.length !== 2)
+    return field.invalid(name, "must be a fully qualified domain and path of the form 'example.com/signer-name'");
+  if (Buffer.byteLength(domain) > longestDomain) field.tooLong(longestDomain);
+  complainOfLabels(domain, isDns1123Label, field);
+  if (!domain.includes('.')) field.invalid(domain, 'should be a domain with at least two segments separated by dots');
+  complainOfLabels(path, isDns1123Subdomain, field);
+  if (Buffer.byteLength(name) > longestSignerName) field.tooLong(longestSignerName);
 }
 
-/** A request. */
+const longestDomain = 253;
+/** A domain, a slash, and the longest name of a resource with its namespace. */
+const longestSignerName = 253 + 253 + 63 + 1 + 1;
+
+/** What is wrong with the first bad part between dots. */
+function complainOfLabels(text: string, check: (label: string) => string[], field: Field): void {
+  const wrong = text.split('.').find((label) => check(label).length > 0);
+  if (wrong === undefined) return;
+  field.complain(
+    text,
+    check(wrong).map((problem) => `validating label ${quote(wrong)}: ${problem}`),
+  );
+}
+
 export function validateCertificateSigningRequest(request: CertificateSigningRequest, field: Field): void {
   const spec = field.at('spec');
   if (

@@ -18,7 +18,6 @@ import {
   validateTolerations,
 } from './common.ts';
 
-/** A lease. */
 export function validateLease(lease: Lease, field: Field): void {
   const spec = field.at('spec');
   validatePositive(lease.spec?.leaseDurationSeconds, spec.at('leaseDurationSeconds'));
@@ -32,7 +31,6 @@ export function validateLease(lease: Lease, field: Field): void {
   }
 }
 
-/** A disruption budget. */
 export function validatePodDisruptionBudget(budget: PodDisruptionBudget, field: Field): void {
   const place = field.at('spec');
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy } = budget.spec ?? {};
@@ -62,7 +60,6 @@ const SYSTEM_CLASSES: Readonly<Record<string, number>> = {
   'system-node-critical': 2000001000,
 };
 
-/** A priority class. */
 export function validatePriorityClass(priorityClass: PriorityClass, field: Field): void {
   const name = priorityClass.metadata.name ?? '';
   const value = priorityClass.value ?? 0;
@@ -99,7 +96,6 @@ export function validatePriorityClassUpdate(priorityClass: PriorityClass, old: P
     field.at('preemptionPolicy').invalid(priorityClass.preemptionPolicy, FIELD_IMMUTABLE_TEXT);
 }
 
-/** A runtime class. */
 export function validateRuntimeClass(runtimeClass: RuntimeClass, field: Field): void {
   field.at('handler').complain(runtimeClass.handler, isDns1123Label(runtimeClass.handler ?? ''));
   for (const [name, quantity] of Object.entries(runtimeClass.overhead?.podFixed ?? {})) {

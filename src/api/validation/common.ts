@@ -1,4 +1,5 @@
 /** Checks several kinds share. Upstream: apis/core/validation, apimachinery validation. */
+import { type Int64 } from '../int64.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../gen/core-v1.ts';
@@ -12,13 +13,13 @@ import { tryParseQuantity } from '../quantity.ts';
 export const NOT_NEGATIVE_TEXT = 'must be greater than or equal to 0';
 
 /** A number that may not be negative; absent is fine. */
-export function validateNonnegative(value: number | undefined, field: Field): void {
+export function validateNonnegative(value: Int64 | undefined, field: Field): void {
   if (value !== undefined && value < 0) field.invalid(value, NOT_NEGATIVE_TEXT);
 }
 
 /** A number that must be positive; absent is fine. */
-export function validatePositive(value: number | undefined, field: Field): void {
-  if (value !== undefined && value <= 0) field.invalid(value, 'must be greater than 0');
+export function validatePositive(value: Int64 | undefined, field: Field): void {
+  if (value !== undefined && value <= 0) field.invalid(value, 'must be greater than zero');
 }
 
 /** Refuses any change of a value. */
@@ -107,7 +108,6 @@ export function validateNodeSelector(selector: NodeSelector, field: Field): void
     validateNodeSelectorTerm(term, terms.item(index));
 }
 
-/** One term of a node selector. */
 export function validateNodeSelectorTerm(term: NodeSelectorTerm, field: Field): void {
   for (const [index, requirement] of (term.matchExpressions ?? []).entries())
     validateNodeRequirement(requirement, field.at('matchExpressions').item(index));
@@ -121,6 +121,8 @@ function validateNodeRequirement(requirement: NodeSelectorRequirement, field: Fi
       field.at('values').required("must be specified single value when `operator` is 'Lt' or 'Gt'");
   } else validateSetOperator(requirement, field);
   validateLabelName(requirement.key, field.at('key'));
+  for (const [index, value] of (requirement.values ?? []).entries())
+    if (!field.wasThere(value)) field.at('values').item(index).complain(value, isLabelValue(value));
 }
 
 function validateFieldRequirement(requirement: NodeSelectorRequirement, field: Field): void {
@@ -137,7 +139,6 @@ function validateFieldRequirement(requirement: NodeSelectorRequirement, field: F
 
 const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
-/** An effect of a taint. */
 export function validateTaintEffect(effect: string, allowEmpty: boolean, field: Field): void {
   if (effect === '' && allowEmpty) return;
   if (effect === '') field.required();
@@ -161,11 +162,10 @@ function validateToleration(toleration: Toleration, field: Field): void {
   switch (operator) {
     case '':
     case 'Equal':
-      field.at('operator').complain(value, isLabelValue(value));
+      if (isLabelValue(value).length > 0) field.at('operator').invalid(value, isLabelValue(value).join(';'));
       break;
     case 'Exists':
-      if (value !== '')
-        field.at('operator').invalid({ ...toleration }, "value must be empty when `operator` is 'Exists'");
+      if (value !== '') field.at('operator').invalid(value, "value must be empty when `operator` is 'Exists'");
       break;
     default:
       field.at('operator').notSupported(operator, ['Equal', 'Exists']);

@@ -1,5 +1,6 @@
 /** Config maps and secrets. Upstream: apis/core/validation. */
 import { deepEqual } from '../../base/equal.ts';
+import { JsonSyntaxError, parseSlowly } from '../codec/json-parser.ts';
 import type { Field } from '../field-error.ts';
 import type { ConfigMap, Secret } from '../gen/core-v1.ts';
 import { isConfigMapKey } from '../names.ts';
@@ -13,7 +14,6 @@ function base64Bytes(text: string): number {
   return Math.floor((text.replace(/=+$/, '').length * 3) / 4);
 }
 
-/** A config map. */
 export function validateConfigMap(map: ConfigMap, field: Field): void {
   let total = 0;
   for (const [key, value] of Object.entries(map.data ?? {})) {
@@ -33,7 +33,6 @@ function tooLongAtRoot(field: Field): void {
   field.at('').tooLong(MAX_DATA_BYTES);
 }
 
-/** An update of a config map. */
 export function validateConfigMapUpdate(map: ConfigMap, old: ConfigMap, field: Field): void {
   if (old.immutable === true) {
     if (map.immutable !== true) field.at('immutable').forbidden(LOCKED_TEXT);
@@ -47,12 +46,14 @@ function decode(secret: Secret, key: string): string {
   return Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
 }
 
-function isJson(text: string): string | undefined {
+/** What Go's decoder says of the text; undefined: it is JSON. */
+function jsonProblem(text: string): string | undefined {
   try {
-    JSON.parse(text);
+    parseSlowly(text);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    if (error instanceof JsonSyntaxError) return error.message;
+    throw error;
   }
 }
 
@@ -62,8 +63,8 @@ function validateByType(secret: Secret, field: Field): void {
   const has = (key: string) => secret.data?.[key] !== undefined;
   const jsonKey = (key: string) => {
     if (!has(key)) data.key(key).required();
-    else if (isJson(decode(secret, key)) !== undefined)
-      data.key(key).invalid('<secret contents redacted>', isJson(decode(secret, key))!);
+    else if (jsonProblem(decode(secret, key)) !== undefined)
+      data.key(key).invalid('<secret contents redacted>', jsonProblem(decode(secret, key))!);
   };
   switch (secret.type) {
     case 'kubernetes.io/service-account-token':
@@ -92,7 +93,6 @@ function validateByType(secret: Secret, field: Field): void {
   }
 }
 
-/** A secret. */
 export function validateSecret(secret: Secret, field: Field): void {
   let total = 0;
   for (const [key, value] of Object.entries(secret.data ?? {})) {
@@ -103,7 +103,6 @@ export function validateSecret(secret: Secret, field: Field): void {
   validateByType(secret, field);
 }
 
-/** An update of a secret. */
 export function validateSecretUpdate(secret: Secret, old: Secret, field: Field): void {
   if (secret.type !== old.type) field.at('type').invalid(secret.type, FIELD_IMMUTABLE_TEXT);
   if (old.immutable === true) {

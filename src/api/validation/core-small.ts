@@ -1,17 +1,9 @@
-/** Namespaces, endpoints, limit ranges and pod templates. Upstream: apis/core/validation. */
+/** Namespaces, endpoints and pod templates. Upstream: apis/core/validation. */
+import { deepEqual } from '../../base/equal.ts';
 import { cidrContains, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
-import type {
-  EndpointAddress,
-  Endpoints,
-  EndpointSubset,
-  LimitRange,
-  LimitRangeItem,
-  Namespace,
-  PodTemplate,
-} from '../gen/core-v1.ts';
-import { isDns1123Label, isPortNumber, isQualifiedName } from '../names.ts';
-import { compareQuantities, quantityAsFloat, tryParseQuantity } from '../quantity.ts';
+import type { EndpointAddress, Endpoints, EndpointSubset, Namespace, PodTemplate } from '../gen/core-v1.ts';
+import { isDns1123Label, isDns1123Subdomain, isPortNumber, isQualifiedName } from '../names.ts';
 import { validateChoice } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
@@ -37,10 +29,10 @@ export function validateNamespaceStatusUpdate(namespace: Namespace, _old: Namesp
   }
 }
 
-/** Addresses that never are endpoints; what is no address is not looked at. */
+/** Addresses that never are endpoints. */
 export function validateEndpointIp(ip: string, field: Field): void {
   const parsed = parseIp(ip);
-  if (parsed === undefined) return;
+  if (parsed === undefined) return field.invalid(ip, 'must be a valid IP address');
   const meant = unmapped(parsed);
   if (meant.value === 0n) field.invalid(ip, `may not be unspecified (${ip.toLowerCase()})`);
   for (const [name, shown, ranges] of localRanges)
@@ -59,6 +51,8 @@ function validateEndpointAddress(address: EndpointAddress, field: Field): void {
   validateIp(address.ip ?? '', field.at('ip'));
   if ((address.hostname ?? '') !== '')
     field.at('hostname').complain(address.hostname, isDns1123Label(address.hostname!));
+  if (address.nodeName !== undefined)
+    field.at('nodeName').complain(address.nodeName, isDns1123Subdomain(address.nodeName));
   validateEndpointIp(address.ip ?? '', field.at('ip'));
 }
 
@@ -75,13 +69,17 @@ function validateSubset(subset: EndpointSubset, field: Field): void {
     if (ports.length > 1 && (port.name ?? '') === '') place.at('name').required();
     else if ((port.name ?? '') !== '') place.at('name').complain(port.name, isDns1123Label(port.name!));
     place.at('port').complain(port.port, isPortNumber(port.port));
-    validateChoice(port.protocol, ['TCP', 'UDP', 'SCTP'], place.at('protocol'));
+    validateChoice(port.protocol, ['SCTP', 'TCP', 'UDP'], place.at('protocol'));
     if (port.appProtocol !== undefined)
       place.at('appProtocol').complain(port.appProtocol, isQualifiedName(port.appProtocol));
   }
 }
 
-/** Endpoints. */
+/** An update of endpoints: what was stored of them is not judged again. */
+export function validateEndpointsUpdate(endpoints: Endpoints, old: Endpoints, field: Field): void {
+  if (!deepEqual(endpoints.subsets ?? [], old.subsets ?? [])) validateEndpoints(endpoints, field);
+}
+
 export function validateEndpoints(endpoints: Endpoints, field: Field): void {
   for (const [index, subset] of (endpoints.subsets ?? []).entries())
     validateSubset(subset, field.at('subsets').item(index));
@@ -90,90 +88,4 @@ export function validateEndpoints(endpoints: Endpoints, field: Field): void {
 /** A pod template object. */
 export function validatePodTemplate(template: PodTemplate, field: Field): void {
   if (template.template !== undefined) validatePodTemplateSpec(template.template, field.at('template'));
-}
-
-const LIMIT_TYPES = ['Container', 'Pod', 'PersistentVolumeClaim'] as const;
-
-function isGreater(a: string | undefined, b: string | undefined): boolean {
-  return tryParseQuantity(a) !== undefined && tryParseQuantity(b) !== undefined && compareQuantities(a!, b!) > 0;
-}
-
-function validateLimit(limit: LimitRangeItem, field: Field): void {
-  if (limit.type === 'Pod') {
-    if (Object.keys(limit.default ?? {}).length > 0)
-      field.at('default').forbidden("may not be specified when `type` is 'Pod'");
-    if (Object.keys(limit.defaultRequest ?? {}).length > 0)
-      field.at('defaultRequest').forbidden("may not be specified when `type` is 'Pod'");
-  }
-  if (
-    limit.type === 'PersistentVolumeClaim' &&
-    limit.min?.['storage'] === undefined &&
-    limit.max?.['storage'] === undefined
-  ) {
-    field.required('either minimum or maximum storage value is required, but neither was provided');
-  }
-  const names = new Set(
-    [limit.max, limit.min, limit.default, limit.defaultRequest, limit.maxLimitRequestRatio].flatMap((list) =>
-      Object.keys(list ?? {}),
-    ),
-  );
-  for (const name of names) validateLimitResource(limit, name, field);
-}
-
-function validateLimitResource(limit: LimitRangeItem, name: string, field: Field): void {
-  const [min, max] = [limit.min?.[name], limit.max?.[name]];
-  const [standard, request, ratio] = [
-    limit.default?.[name],
-    limit.defaultRequest?.[name],
-    limit.maxLimitRequestRatio?.[name],
-  ];
-  if (isGreater(min, max)) field.at('min').key(name).invalid(min, `min value ${min} is greater than max value ${max}`);
-  if (isGreater(min, request))
-    field
-      .at('defaultRequest')
-      .key(name)
-      .invalid(request, `min value ${min} is greater than default request value ${request}`);
-  if (isGreater(request, max))
-    field
-      .at('defaultRequest')
-      .key(name)
-      .invalid(request, `default request value ${request} is greater than max value ${max}`);
-  if (isGreater(request, standard))
-    field
-      .at('defaultRequest')
-      .key(name)
-      .invalid(request, `default request value ${request} is greater than default limit value ${standard}`);
-  if (isGreater(min, standard))
-    field.at('default').key(name).invalid(standard, `min value ${min} is greater than default value ${standard}`);
-  if (isGreater(standard, max))
-    field.at('default').key(name).invalid(standard, `default value ${standard} is greater than max value ${max}`);
-  if (ratio !== undefined && isGreater('1', ratio))
-    field.at('maxLimitRequestRatio').key(name).invalid(ratio, `ratio ${ratio} is less than 1`);
-  if (
-    ratio !== undefined &&
-    min !== undefined &&
-    max !== undefined &&
-    tryParseQuantity(min) !== undefined &&
-    tryParseQuantity(max) !== undefined
-  ) {
-    const most = quantityAsFloat(max) / quantityAsFloat(min);
-    if (quantityAsFloat(ratio) > most)
-      field
-        .at('maxLimitRequestRatio')
-        .key(name)
-        .invalid(ratio, `ratio ${ratio} is greater than max/min = ${most.toFixed(6)}`);
-  }
-}
-
-/** A limit range. */
-export function validateLimitRange(range: LimitRange, field: Field): void {
-  const seen = new Set<string>();
-  for (const [index, limit] of (range.spec?.limits ?? []).entries()) {
-    const place = field.at('spec').at('limits').item(index);
-    if (!(LIMIT_TYPES as readonly string[]).includes(limit.type))
-      place.at('type').complain(limit.type, isQualifiedName(limit.type));
-    if (seen.has(limit.type)) place.at('type').duplicate(limit.type);
-    seen.add(limit.type);
-    validateLimit(limit, place);
-  }
 }

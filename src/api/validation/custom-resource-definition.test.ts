@@ -104,6 +104,11 @@ const cases: [string, Partial<CustomResourceDefinitionSpec>, string[]][] = [
     withSchema({ 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }], pattern: '^a' }),
     [],
   ],
+  ...['integer', 'string', 'object'].map((type): [string, object, string[]] => [
+    `int or string beside the type ${type}`,
+    withSchema({ type, 'x-kubernetes-int-or-string': true, pattern: '^.*' }),
+    [],
+  ]),
   [
     'an incomplete structure',
     {

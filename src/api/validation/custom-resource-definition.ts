@@ -12,6 +12,7 @@ import { parseJsonPath, plainFields } from '../json-path.ts';
 import { isDns1035Label, isDns1123Subdomain } from '../names.ts';
 import { API_APPROVED_ANNOTATION, apiApprovalOf, isProtectedGroup } from './api-approval.ts';
 import { validateChoice, validateImmutable } from './common.ts';
+import { validateDefinitionBudget } from './definition-budget.ts';
 import { validateOpenApiSchema } from './open-api-schema.ts';
 import { validateStructuralSchema } from './structural-schema.ts';
 import { validateWebhookClient } from './webhook-client.ts';
@@ -42,6 +43,7 @@ export type CheckSchemaRules = (schema: JSONSchemaProps, field: Field) => void;
 
 function validateVersions(definition: CustomResourceDefinition, field: Field, checkRules: CheckSchemaRules): void {
   const versions = definition.spec.versions ?? [];
+  if (!validateDefinitionBudget(definition, field)) return;
   for (const [index, version] of versions.entries()) validateVersion(version, field.item(index), checkRules);
   if (new Set(versions.map(({ name }) => name)).size !== versions.length)
     field.invalid(versions, 'must contain unique version names');

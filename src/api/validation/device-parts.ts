@@ -26,7 +26,6 @@ export interface ListChecks<T> {
   key?(item: T): string;
 }
 
-/** A list. */
 export function validateList<T>(list: readonly T[] | undefined, field: Field, checks: ListChecks<T>): void {
   const items = list ?? [];
   const { max = Infinity, key } = checks;
@@ -127,7 +126,6 @@ export function validateOpaque(value: unknown, field: Field): void {
     field.invalid('<value omitted>', 'must be a valid JSON object');
 }
 
-/** A taint of a device. */
 export function validateDeviceTaint(taint: DeviceTaint, field: Field): void {
   validateLabelName(taint.key ?? '', field.at('key'));
   if ((taint.value ?? '') !== '') field.at('value').complain(taint.value, isLabelValue(taint.value!));

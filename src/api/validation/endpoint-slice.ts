@@ -39,7 +39,6 @@ function validateEndpoint(endpoint: Endpoint, type: string, field: Field): void 
   }
 }
 
-/** An endpoint slice. */
 export function validateEndpointSlice(slice: EndpointSlice, field: Field): void {
   if ((slice.addressType ?? '') === '') field.at('addressType').required();
   else if (!ADDRESS_TYPES.includes(slice.addressType))

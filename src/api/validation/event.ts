@@ -1,58 +1,119 @@
 /** Events of both groups. Upstream: apis/core/validation/events.go. */
+import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Event } from '../gen/core-v1.ts';
 import type { Event as EventV1 } from '../gen/events-v1.ts';
+import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
 import { isDns1123Subdomain, isQualifiedName } from '../names.ts';
-import { validateChoice } from './common.ts';
 
 /** Events about cluster-scoped objects live here. */
 const DEFAULT_NAMESPACE = 'default';
 
+/** What both groups check, under the name that the version has for who reported. */
+interface Reported {
+  readonly namespace: string;
+  readonly about: string;
+  readonly eventTime: string;
+  readonly reporter: { readonly field: string; readonly value: string };
+  readonly texts: Readonly<Record<'reportingInstance' | 'action' | 'reason' | 'message', string>>;
+}
+
+const lengthLimits = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
+
+/** Rules of the time before events.k8s.io, which hold for both. */
+function validateReported(event: Reported, field: Field): void {
+  const { namespace, about, reporter } = event;
+  const place = field.at('involvedObject').at('namespace');
+  if (event.eventTime === '') {
+    const fits = about === '' ? namespace === '' || namespace === DEFAULT_NAMESPACE : namespace === about;
+    if (!fits) place.invalid(about, 'does not match event.namespace');
+  } else {
+    if (about === '' && namespace !== DEFAULT_NAMESPACE && namespace !== 'kube-system')
+      place.invalid(about, 'does not match event.namespace');
+    if (reporter.value === '') field.at(reporter.field).required();
+    field.at(reporter.field).complain(reporter.value, isQualifiedName(reporter.value));
+    validateTexts(event.texts, field);
+  }
+  field.at('namespace').complain(namespace, isDns1123Subdomain(namespace));
+}
+
+function validateTexts(texts: Reported['texts'], field: Field): void {
+  for (const [name, limit] of Object.entries(lengthLimits)) {
+    const text = texts[name as keyof typeof texts];
+    if (text === '' && name !== 'message') field.at(name).required();
+    if (Buffer.byteLength(text) > limit) field.at(name).invalid('', `can have at most ${limit} characters`);
+  }
+}
+
 /** A core event. */
 export function validateEvent(event: Event, field: Field): void {
-  const about = event.involvedObject ?? {};
-  const namespace = event.metadata.namespace ?? '';
-  if ((about.namespace ?? '') === '') {
-    if (namespace !== DEFAULT_NAMESPACE && namespace !== 'kube-system') {
-      field.at('involvedObject').at('namespace').invalid('', 'does not match event.namespace');
-    }
-  } else if (namespace !== about.namespace) {
-    field.at('involvedObject').at('namespace').invalid(about.namespace, 'does not match event.namespace');
-  }
-  if (namespace !== '') field.at('namespace').complain(namespace, isDns1123Subdomain(namespace));
+  const { reportingInstance = '', action = '', reason = '', message = '' } = event;
+  const reported = {
+    namespace: event.metadata.namespace ?? '',
+    about: event.involvedObject?.namespace ?? '',
+    eventTime: event.eventTime ?? '',
+    reporter: { field: 'reportingComponent', value: event.reportingComponent ?? '' },
+    texts: { reportingInstance, action, reason, message },
+  };
+  validateReported(reported, field);
 }
 
-function validateTextLengths(event: EventV1, field: Field): void {
-  const limits: readonly (readonly ['reportingInstance' | 'action' | 'reason' | 'note', number])[] = [
-    ['reportingInstance', 128],
-    ['action', 128],
-    ['reason', 128],
-    ['note', 1024],
-  ];
-  for (const [name, limit] of limits) {
-    const text = event[name] ?? '';
-    if (text === '' && name !== 'note') field.at(name).required();
-    if (text.length > limit) field.at(name).invalid('', `can have at most ${limit} characters`);
-  }
+function validateReportedV1(event: EventV1, field: Field): void {
+  const { reportingInstance = '', action = '', reason = '', note: message = '' } = event;
+  const reported = {
+    namespace: event.metadata.namespace ?? '',
+    about: event.regarding?.namespace ?? '',
+    eventTime: event.eventTime ?? '',
+    reporter: { field: 'reportingController', value: event.reportingController ?? '' },
+    texts: { reportingInstance, action, reason, message },
+  };
+  validateReported(reported, field);
 }
 
-/** A new events.k8s.io event. */
+function validateSeries({ series }: EventV1, field: Field): void {
+  if (series === undefined) return;
+  if ((series.count ?? 0) < 2) field.at('series').at('count').invalid('', 'should be at least 2');
+  if ((series.lastObservedTime ?? '') === '') field.at('series').at('lastObservedTime').required();
+}
+
+/** A new events.k8s.io event. Fields have the names of the core group. */
 export function validateEventV1(event: EventV1, field: Field): void {
-  const namespace = event.metadata.namespace ?? '';
-  const about = event.regarding?.namespace ?? '';
-  if (about !== '' && about !== namespace)
-    field.at('involvedObject').at('namespace').invalid(about, 'does not match event.namespace');
-  // Events of old reporters carry the old times only.
-  if ((event.eventTime ?? '') === '') {
-    if (event.deprecatedFirstTimestamp === undefined) field.at('eventTime').required();
-    return;
-  }
-  if ((event.reportingController ?? '') === '') field.at('reportingController').required();
-  else field.at('reportingController').complain(event.reportingController, isQualifiedName(event.reportingController!));
-  validateTextLengths(event, field);
-  validateChoice(event.type, ['Normal', 'Warning'], field.at('type'));
-  if (event.series !== undefined) {
-    if ((event.series.count ?? 0) < 2) field.at('series').at('count').invalid('', 'should be at least 2');
-    if ((event.series.lastObservedTime ?? '') === '') field.at('series').at('lastObservedTime').required();
-  }
+  validateReportedV1(event, field);
+  validateSeries(event, field);
+  if ((event.eventTime ?? '') === '') field.at('eventTime').required();
+  if (event.type !== 'Normal' && event.type !== 'Warning')
+    field.at('type').invalid('', `has invalid value: ${event.type ?? ''}`);
+  const { component = '', host = '' } = event.deprecatedSource ?? {};
+  const old: readonly (readonly [string, boolean])[] = [
+    ['firstTimestamp', (event.deprecatedFirstTimestamp ?? '') !== ''],
+    ['lastTimestamp', (event.deprecatedLastTimestamp ?? '') !== ''],
+    ['count', (event.deprecatedCount ?? 0) !== 0],
+    ['source', component !== '' || host !== ''],
+  ];
+  for (const [name, isSet] of old) if (isSet) field.at(name).invalid('', 'needs to be unset');
+}
+
+/** Fields of an events.k8s.io event that stay, with their names in the core group. */
+const fixed: readonly (readonly [keyof EventV1, string])[] = [
+  ['regarding', 'involvedObject'],
+  ['reason', 'reason'],
+  ['note', 'message'],
+  ['deprecatedSource', 'source'],
+  ['deprecatedFirstTimestamp', 'firstTimestamp'],
+  ['deprecatedLastTimestamp', 'lastTimestamp'],
+  ['deprecatedCount', 'count'],
+  ['type', 'type'],
+  ['eventTime', 'eventTime'],
+  ['action', 'action'],
+  ['related', 'related'],
+  ['reportingController', 'reportingController'],
+  ['reportingInstance', 'reportingInstance'],
+];
+
+/** An update of an events.k8s.io event: only the series goes on. */
+export function validateEventV1Update(event: EventV1, old: EventV1, field: Field): void {
+  validateReportedV1(event, field);
+  if (!deepEqual(event.series, old.series)) validateSeries(event, field);
+  for (const [name, core] of fixed)
+    if (!deepEqual(event[name], old[name])) field.at(core).invalid(event[name], FIELD_IMMUTABLE_TEXT);
 }

@@ -3,7 +3,6 @@ import type { Field } from '../field-error.ts';
 import type { APIService } from '../gen/apiregistration-v1.ts';
 import { isDns1035Label, isDns1123Subdomain, isPortNumber } from '../names.ts';
 
-/** An API service. */
 export function validateAPIService(service: APIService, field: Field): void {
   const {
     group = '',
@@ -47,7 +46,6 @@ export function validateAPIService(service: APIService, field: Field): void {
     spec.at('insecureSkipTLSVerify').invalid(true, 'may not be true if caBundle is present');
 }
 
-/** An update of an API service. */
 export function validateAPIServiceUpdate(service: APIService, _old: APIService, field: Field): void {
   validateAPIService(service, field);
 }

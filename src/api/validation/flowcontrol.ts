@@ -68,7 +68,6 @@ function validateRules(rules: PolicyRulesWithSubjects, field: Field): void {
   }
 }
 
-/** A flow schema. */
 export function validateFlowSchema(schema: FlowSchema, field: Field): void {
   const spec = field.at('spec');
   const precedence = schema.spec?.matchingPrecedence ?? 0;
@@ -93,7 +92,6 @@ function validateQueuing(queuing: QueuingConfiguration, field: Field): void {
   if (handSize > queues) field.at('handSize').invalid(handSize, `should not be greater than queues (${queues})`);
 }
 
-/** A priority level. */
 export function validatePriorityLevel(level: PriorityLevelConfiguration, field: Field): void {
   const spec = field.at('spec');
   const { type = '', limited, exempt } = level.spec ?? {};

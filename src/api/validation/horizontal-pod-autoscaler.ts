@@ -1,17 +1,26 @@
 /** Autoscalers. Upstream: apis/autoscaling/validation. */
 import type { Field } from '../field-error.ts';
-import type { HorizontalPodAutoscaler, HPAScalingRules, MetricSpec, MetricTarget } from '../gen/autoscaling-v2.ts';
-import { isPathSegmentName } from '../names.ts';
+import type {
+  CrossVersionObjectReference,
+  HorizontalPodAutoscaler,
+  HPAScalingRules,
+  MetricSpec,
+  MetricTarget,
+} from '../gen/autoscaling-v2.ts';
+import { isDns1123Label, isPathSegmentName } from '../names.ts';
 import { tryParseQuantity } from '../quantity.ts';
-import { validateLabelSelector } from './common.ts';
+import { validateNonnegative, validateNonnegativeQuantity } from './common.ts';
+import { validateContainerResourceName } from './resource-names.ts';
 
+/** Kinds of metrics with the field of each, in upstream's order. */
 const SOURCES = {
-  ContainerResource: 'containerResource',
-  External: 'external',
   Object: 'object',
+  External: 'external',
   Pods: 'pods',
   Resource: 'resource',
+  ContainerResource: 'containerResource',
 } as const;
+const SOURCE_TYPES = Object.keys(SOURCES).toSorted();
 const MAX_STABILIZATION_SECONDS = 3600;
 const MAX_PERIOD_SECONDS = 1800;
 
@@ -19,66 +28,104 @@ function isPositive(quantity: string | undefined): boolean {
   return (tryParseQuantity(quantity)?.nanos ?? 0n) > 0n;
 }
 
-function validateTarget(target: MetricTarget, field: Field): void {
-  if ((target.type ?? '') === '') field.at('type').required('must specify a metric target type');
-  else if (!['AverageValue', 'Utilization', 'Value'].includes(target.type))
-    field.at('type').invalid(target.type, 'must be either Utilization, Value, or AverageValue');
-  if (target.value !== undefined && !isPositive(target.value))
-    field.at('value').invalid(target.value, 'must be positive');
-  if (target.averageValue !== undefined && !isPositive(target.averageValue))
-    field.at('averageValue').invalid(target.averageValue, 'must be positive');
-  if (target.averageUtilization !== undefined && target.averageUtilization < 1)
-    field.at('averageUtilization').invalid(target.averageUtilization, 'must be greater than 0');
+function validateTarget(target: Partial<MetricTarget>, field: Field): void {
+  const { type = '', value, averageValue, averageUtilization } = target;
+  if (type === '') field.at('type').required('must specify a metric target type');
+  if (!['AverageValue', 'Utilization', 'Value'].includes(type))
+    field.at('type').invalid(type, 'must be either Utilization, Value, or AverageValue');
+  if (value !== undefined && !isPositive(value)) field.at('value').invalid(value, 'must be positive');
+  if (averageValue !== undefined && !isPositive(averageValue))
+    field.at('averageValue').invalid(averageValue, 'must be positive');
+  if (averageUtilization !== undefined && averageUtilization < 1)
+    field.at('averageUtilization').invalid(averageUtilization, 'must be greater than 0');
 }
 
-function validateResourceTarget(target: MetricTarget, field: Field): void {
+function validateResourceTarget(target: Partial<MetricTarget>, field: Field): void {
   validateTarget(target, field);
-  if (target.averageUtilization === undefined && target.averageValue === undefined) {
+  if (target.averageUtilization === undefined && target.averageValue === undefined)
     field.at('averageUtilization').required('must set either a target raw value or a target utilization');
-  } else if (target.averageUtilization !== undefined && target.averageValue !== undefined) {
+  if (target.averageUtilization !== undefined && target.averageValue !== undefined)
     field.at('averageValue').forbidden('may not set both a target raw value and a target utilization');
-  }
 }
 
+/** Only the first source is judged, and whatever is not the type's is refused where there are several. */
 function validateMetric(metric: MetricSpec, field: Field): void {
-  const source = SOURCES[metric.type as keyof typeof SOURCES];
-  if ((metric.type ?? '') === '') return field.at('type').required('must specify a metric source type');
-  if (source === undefined) return field.at('type').notSupported(metric.type, Object.keys(SOURCES));
-  for (const other of Object.values(SOURCES)) {
-    if (other !== source && metric[other] !== undefined)
-      field.at(other).forbidden('must populate the given metric source only');
+  const { type = '' } = metric;
+  if (type === '') field.at('type').required('must specify a metric source type');
+  const known = Object.hasOwn(SOURCES, type);
+  // Upstream looks at the type twice.
+  if (!known) for (let times = 0; times < 2; times++) field.at('type').notSupported(type, SOURCE_TYPES);
+  const present = Object.values(SOURCES).filter((name) => metric[name] !== undefined);
+  const [first] = present;
+  if (first === 'resource' || first === 'containerResource') validateResourceMetric(metric, first, field.at(first));
+  else if (first !== undefined) validateNamedMetric(metric, first, field.at(first));
+  const wanted = known ? SOURCES[type as keyof typeof SOURCES] : undefined;
+  if (wanted !== undefined && metric[wanted] === undefined)
+    field.at(wanted).required('must populate information for the given metric source');
+  if (present.length > 1)
+    for (const name of present.toSorted())
+      if (name !== wanted) field.at(name).forbidden('must populate the given metric source only');
+}
+
+function validateResourceMetric(metric: MetricSpec, source: 'resource' | 'containerResource', field: Field): void {
+  const { name = '', target = {} } = metric[source]!;
+  if (name === '') field.at('name').required('must specify a resource name');
+  if (source === 'containerResource') {
+    if (name !== '') validateContainerResourceName(name, field.at('name'));
+    const { container = '' } = metric.containerResource!;
+    if (container === '') field.at('container').required('must specify a container');
+    else field.at('container').complain(container, isDns1123Label(container));
   }
-  if (metric[source] === undefined)
-    return field.at(source).required('must populate information for the given metric source');
-  const place = field.at(source);
-  if (metric.resource !== undefined && source === 'resource') {
-    if ((metric.resource.name ?? '') === '') place.at('name').required('must specify a resource name');
-    validateResourceTarget(metric.resource.target, place.at('target'));
-  }
-  if (metric.containerResource !== undefined && source === 'containerResource') {
-    if ((metric.containerResource.name ?? '') === '') place.at('name').required('must specify a resource name');
-    if ((metric.containerResource.container ?? '') === '') place.at('container').required('must specify a container');
-    validateResourceTarget(metric.containerResource.target, place.at('target'));
-  }
-  if (source === 'resource' || source === 'containerResource') return;
-  validateNamedMetric(metric, source, place);
+  validateResourceTarget(target, field.at('target'));
 }
 
 function validateNamedMetric(metric: MetricSpec, source: 'external' | 'object' | 'pods', field: Field): void {
-  const { metric: identifier, target } = metric[source]!;
-  if ((identifier?.name ?? '') === '') field.at('metric').at('name').required('must specify a metric name');
-  else field.at('metric').at('name').complain(identifier.name, isPathSegmentName(identifier.name));
-  validateLabelSelector(identifier?.selector, field.at('metric').at('selector'));
-  validateTarget(target, field.at('target'));
+  if (source === 'object') validateReference(metric.object!.describedObject ?? {}, field.at('describedObject'));
+  const { metric: identifier, target = {} as Partial<MetricTarget> } = metric[source]!;
+  const { name = '' } = identifier ?? {};
+  if (name === '') field.at('metric').at('name').required('must specify a metric name');
+  else field.at('metric').at('name').complain(name, isPathSegmentName(name));
+  const place = field.at('target');
+  validateTarget(target, place);
   if (source === 'pods') {
-    if (!isPositive(target.averageValue))
-      field.at('target').at('averageValue').required('must specify a positive target averageValue');
+    if (target.averageValue === undefined)
+      place.at('averageValue').required('must specify a positive target averageValue');
     return;
   }
+  const either =
+    source === 'object' ? 'a target value or averageValue' : 'a target value for metric or a per-pod target';
   if (target.value === undefined && target.averageValue === undefined)
-    field.at('target').at('averageValue').required('must set either a target value or averageValue');
+    place.at('averageValue').required(`must set either ${either}`);
   if (source === 'external' && target.value !== undefined && target.averageValue !== undefined)
-    field.at('target').at('value').forbidden('may not set both a target value for metric and a per-pod target');
+    place.at('value').forbidden('may not set both a target value for metric and a per-pod target');
+}
+
+/** An object by its kind and name. `apiVersionProblem`: what is wrong with its version. */
+function validateReference(
+  reference: Partial<CrossVersionObjectReference>,
+  field: Field,
+  apiVersionProblem = parseProblem(reference.apiVersion),
+): void {
+  for (const key of ['kind', 'name'] as const) {
+    const value = reference[key] ?? '';
+    if (value === '') field.at(key).required();
+    else field.at(key).complain(value, isPathSegmentName(value));
+  }
+  if (apiVersionProblem !== '') field.at('apiVersion').invalid(reference.apiVersion ?? '', apiVersionProblem);
+}
+
+/** What Go says of a text that is no version; empty: it is one. */
+function parseProblem(apiVersion = ''): string {
+  return apiVersion.split('/').length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : '';
+}
+
+/** Of the core group only replication controllers scale; what the object named before is not judged again. */
+function targetProblem(target: Partial<CrossVersionObjectReference>, old: HorizontalPodAutoscaler | undefined): string {
+  const { apiVersion = '', kind = '' } = target;
+  const before = old?.spec?.scaleTargetRef;
+  if (before !== undefined && (before.apiVersion ?? '') === apiVersion && before.kind === kind) return '';
+  const isCore = !apiVersion.includes('/') && kind !== 'ReplicationController';
+  return parseProblem(apiVersion) || (isCore ? 'apiVersion must specify API group' : '');
 }
 
 function validateRules(rules: HPAScalingRules | undefined, field: Field): void {
@@ -102,10 +149,26 @@ function validateRules(rules: HPAScalingRules | undefined, field: Field): void {
     if (policy.periodSeconds > MAX_PERIOD_SECONDS)
       place.at('periodSeconds').invalid(policy.periodSeconds, `must be less than or equal to ${MAX_PERIOD_SECONDS}`);
   }
+  if (rules.tolerance !== undefined) validateNonnegativeQuantity(rules.tolerance, field.at('tolerance'));
 }
 
-/** An autoscaler. */
 export function validateHorizontalPodAutoscaler(autoscaler: HorizontalPodAutoscaler, field: Field): void {
+  validateSpec(autoscaler, undefined, field);
+}
+
+export function validateHorizontalPodAutoscalerUpdate(
+  autoscaler: HorizontalPodAutoscaler,
+  old: HorizontalPodAutoscaler,
+  field: Field,
+): void {
+  validateSpec(autoscaler, old, field);
+}
+
+function validateSpec(
+  autoscaler: HorizontalPodAutoscaler,
+  old: HorizontalPodAutoscaler | undefined,
+  field: Field,
+): void {
   const place = field.at('spec');
   const spec = autoscaler.spec;
   if (spec === undefined) return place.required();
@@ -115,15 +178,19 @@ export function validateHorizontalPodAutoscaler(autoscaler: HorizontalPodAutosca
   if ((spec.maxReplicas ?? 0) < 1) place.at('maxReplicas').invalid(spec.maxReplicas ?? 0, 'must be greater than 0');
   if (minimum !== undefined && spec.maxReplicas < minimum)
     place.at('maxReplicas').invalid(spec.maxReplicas, 'must be greater than or equal to `minReplicas`');
-  const { kind = '', name = '' } = spec.scaleTargetRef ?? {};
-  for (const [key, value] of [
-    ['kind', kind],
-    ['name', name],
-  ] as const) {
-    if (value === '') place.at('scaleTargetRef').at(key).required();
-    else place.at('scaleTargetRef').at(key).complain(value, isPathSegmentName(value));
-  }
+  const target: Partial<CrossVersionObjectReference> = spec.scaleTargetRef ?? {};
+  validateReference(target, place.at('scaleTargetRef'), targetProblem(target, old));
   for (const [index, metric] of (spec.metrics ?? []).entries()) validateMetric(metric, place.at('metrics').item(index));
   validateRules(spec.behavior?.scaleUp, place.at('behavior').at('scaleUp'));
   validateRules(spec.behavior?.scaleDown, place.at('behavior').at('scaleDown'));
+}
+
+/** An update of what the controller reports. */
+export function validateHorizontalPodAutoscalerStatus(
+  { status }: HorizontalPodAutoscaler,
+  _old: HorizontalPodAutoscaler,
+  field: Field,
+): void {
+  for (const name of ['currentReplicas', 'desiredReplicas'] as const)
+    validateNonnegative(status?.[name], field.at('status').at(name));
 }

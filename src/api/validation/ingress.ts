@@ -67,7 +67,6 @@ function validateHost(host: string, field: Field): void {
   field.complain(host, host.includes('*') ? isWildcardDns1123Subdomain(host) : isDns1123Subdomain(host));
 }
 
-/** An ingress. */
 export function validateIngress(ingress: Ingress, field: Field): void {
   const spec = field.at('spec');
   const { rules = [], tls = [], defaultBackend, ingressClassName } = ingress.spec ?? {};
@@ -105,7 +104,6 @@ export function validateIngressStatusUpdate(ingress: Ingress, _old: Ingress, fie
   }
 }
 
-/** An ingress class. */
 export function validateIngressClass(ingressClass: IngressClass, field: Field): void {
   const spec = field.at('spec');
   const controller = ingressClass.spec?.controller ?? '';

@@ -3,7 +3,8 @@
  * it in that field already. Upstream: util/validation IsValidIPForLegacyField, IsValidCIDRForLegacyField, IsValidCIDR.
  */
 import { formatCidr, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
-import { quote, type Field } from '../field-error.ts';
+import { quote } from '../../base/go-quote.ts';
+import type { Field } from '../field-error.ts';
 
 /** An address, canonical or not. */
 export function validateIp(text: string, field: Field): void {

@@ -138,10 +138,10 @@ export function validateJobSpec(spec: JobSpec, field: Field): void {
 
 /** Pods a job makes must be its own: one that does not see them would make others for ever. */
 function validateSelector({ selector, template }: JobSpec, field: Field): void {
-  if (selector === undefined) return field.at('selector').required();
-  validateLabelSelector(selector, field.at('selector'));
   const labels = template?.metadata?.labels;
-  if (field.errors.length > 0 || compileLabelSelector(selector).matches(labels)) return;
+  if (selector === undefined) field.at('selector').required();
+  else validateLabelSelector(selector, field.at('selector'));
+  if ((selector !== undefined && field.errors.length > 0) || compileLabelSelector(selector).matches(labels)) return;
   field
     .at('template')
     .at('metadata')
@@ -149,7 +149,6 @@ function validateSelector({ selector, template }: JobSpec, field: Field): void {
     .invalid(labels ?? null, '`selector` does not match template `labels`');
 }
 
-/** A job. */
 export function validateJob(job: Job, field: Field): void {
   const place = field.at('spec');
   const spec = job.spec;

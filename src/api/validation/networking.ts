@@ -50,7 +50,6 @@ function validatePeer(peer: NetworkPolicyPeer, field: Field): void {
   else if (selects && peer.ipBlock !== undefined) field.forbidden('may not specify both ipBlock and another peer');
 }
 
-/** A network policy. */
 export function validateNetworkPolicy(policy: NetworkPolicy, field: Field): void {
   const spec = field.at('spec');
   validateLabelSelector(policy.spec?.podSelector, spec.at('podSelector'));
@@ -92,7 +91,6 @@ export function validateIPAddressUpdate(address: IPAddress, old: IPAddress, fiel
   validateImmutable(address.spec?.parentRef, old.spec?.parentRef, field.at('spec').at('parentRef'));
 }
 
-/** A service range. */
 export function validateServiceCIDR(range: ServiceCIDR, field: Field): void {
   const cidrs = range.spec?.cidrs ?? [];
   const place = field.at('spec').at('cidrs');

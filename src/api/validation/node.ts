@@ -1,22 +1,25 @@
 /** Nodes. Upstream: apis/core/validation ValidateNode, ValidateNodeUpdate. */
-import { deepEqual } from '../../base/equal.ts';
+import { parseCidr } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
-import type { Node, Taint } from '../gen/core-v1.ts';
+import type { Node, NodeAddress, Taint } from '../gen/core-v1.ts';
 import { isLabelValue } from '../names.ts';
 import { validateLabelName } from '../meta-validation.ts';
-import { validateNonnegativeQuantity, validateTaintEffect } from './common.ts';
+import { validatePositive, validateTaintEffect } from './common.ts';
 import { validateCidr } from './ip-fields.ts';
+import { validateConfigSource } from './node-config-source.ts';
+import { validateResourceQuantity } from './resource-names.ts';
 
 function validateTaints(taints: readonly Taint[], field: Field): void {
   const seen = new Set<string>();
   for (const [index, taint] of taints.entries()) {
     const place = field.item(index);
     validateLabelName(taint.key, place.at('key'));
-    place.at('value').complain(taint.value ?? '', isLabelValue(taint.value ?? ''));
+    const problems = isLabelValue(taint.value ?? '');
+    if (problems.length > 0) place.at('value').invalid(taint.value, problems.join(';'));
     validateTaintEffect(taint.effect ?? '', false, place.at('effect'));
     const identity = `${taint.key}:${taint.effect}`;
     if (seen.has(identity)) {
-      place.duplicate(taint);
+      place.duplicate(taint, 'taints must be unique by key and effect pair');
     }
     seen.add(identity);
   }
@@ -42,28 +45,69 @@ function validateDeclaredFeatures(features: readonly string[], field: Field): vo
   }
 }
 
-/** A node. */
+function validateAmounts(node: Node, field: Field): void {
+  for (const part of ['capacity', 'allocatable'] as const)
+    for (const [name, quantity] of Object.entries(node.status?.[part] ?? {}))
+      // Upstream writes these names as fields, not as keys.
+      validateResourceQuantity(name, quantity, field.at('status').at(part).at(name));
+}
+
+/** At most one range of each family. */
+function isRangePair(ranges: readonly string[]): boolean {
+  const families = ranges.map((range) => parseCidr(range)?.family);
+  return ranges.length === 2 && families.includes(4) && families.includes(6);
+}
+
+/** A node. Upstream reports taints and swap below metadata. */
 export function validateNode(node: Node, field: Field): void {
-  validateTaints(node.spec?.taints ?? [], field.at('spec').at('taints'));
-  const cidrs = node.spec?.podCIDRs ?? [];
-  for (const [index, cidr] of cidrs.entries()) validateCidr(cidr, field.at('spec').at('podCIDRs').item(index));
-  if (cidrs.length > 2)
-    field.at('spec').at('podCIDRs').invalid(cidrs, 'may specify no more than one CIDR for each IP family');
+  const { podCIDRs = [], taints = [] } = node.spec ?? {};
+  validateTaints(taints, field.at('metadata').at('taints'));
+  validateAmounts(node, field);
+  validatePositive(node.status?.nodeInfo?.swap?.capacity, field.at('metadata').at('nodeSwapStatus').at('capacity'));
+  const place = field.at('spec').at('podCIDRs');
+  for (const [index, cidr] of podCIDRs.entries()) validateCidr(cidr, place.item(index));
+  if (podCIDRs.length > 1 && !isRangePair(podCIDRs))
+    place.invalid(podCIDRs, 'may specify no more than one CIDR for each IP family');
   validateDeclaredFeatures(node.status?.declaredFeatures ?? [], field.at('status').at('declaredFeatures'));
-  for (const [name, quantity] of Object.entries(node.status?.capacity ?? {}))
-    validateNonnegativeQuantity(quantity, field.at('status').at('capacity').key(name));
-  for (const [name, quantity] of Object.entries(node.status?.allocatable ?? {}))
-    validateNonnegativeQuantity(quantity, field.at('status').at('allocatable').key(name));
 }
 
 /** An update: ranges and provider are set once. */
 export function validateNodeUpdate(node: Node, old: Node, field: Field): void {
   validateNode(node, field);
-  const oldCidrs = old.spec?.podCIDRs ?? [];
-  if (oldCidrs.length > 0 && !deepEqual(node.spec?.podCIDRs ?? [], oldCidrs)) {
-    field.at('spec').at('podCIDRs').forbidden('node updates may not change podCIDR except from "" to valid');
+  validateChange(node, old, field);
+}
+
+/** An update of what the kubelet reports. */
+export function validateNodeStatusUpdate(node: Node, old: Node, field: Field): void {
+  validateAmounts(node, field);
+  validateDeclaredFeatures(node.status?.declaredFeatures ?? [], field.at('status').at('declaredFeatures'));
+  validateChange(node, old, field);
+}
+
+function validateChange(node: Node, old: Node, field: Field): void {
+  const [spec, status] = [field.at('spec'), field.at('status')];
+  validateAddresses(node.status?.addresses ?? [], status.at('addresses'));
+  const { podCIDRs = [], providerID = '', externalID = '', configSource } = node.spec ?? {};
+  const before = old.spec?.podCIDRs ?? [];
+  const changed = before.length === podCIDRs.length ? before.filter((range, at) => range !== podCIDRs[at]) : [''];
+  if (before.length > 0)
+    for (const _ of changed)
+      spec.at('podCIDRs').forbidden('node updates may not change podCIDR except from "" to valid');
+  if ((old.spec?.providerID ?? '') !== '' && providerID !== old.spec?.providerID)
+    spec.at('providerID').forbidden('node updates may not change providerID except from "" to valid');
+  if (configSource !== undefined) validateConfigSource(configSource, false, spec.at('configSource'));
+  for (const use of ['assigned', 'active', 'lastKnownGood'] as const) {
+    const source = node.status?.config?.[use];
+    if (source !== undefined) validateConfigSource(source, true, status.at('config').at(use));
   }
-  if ((old.spec?.providerID ?? '') !== '' && node.spec?.providerID !== old.spec?.providerID) {
-    field.at('spec').at('providerID').forbidden('node updates may not change providerID except from "" to valid');
+  if (externalID !== (old.spec?.externalID ?? '')) spec.at('externalID').forbidden('may not be updated');
+}
+
+function validateAddresses(addresses: readonly NodeAddress[], field: Field): void {
+  const seen = new Set<string>();
+  for (const [index, address] of addresses.entries()) {
+    const identity = `${address.type} ${address.address}`;
+    if (seen.has(identity)) field.item(index).duplicate(address);
+    seen.add(identity);
   }
 }

@@ -50,8 +50,6 @@ function checkAllowed(schema: JSONSchemaProps, field: Field): void {
     place.forbidden('additionalProperties and properties are mutual exclusive');
   if (schema['x-kubernetes-preserve-unknown-fields'] === false)
     field.at('x-kubernetes-preserve-unknown-fields').invalid(false, 'must be true or undefined');
-  if (schema['x-kubernetes-int-or-string'] === true && type !== '')
-    field.at('type').forbidden('type must be empty if x-kubernetes-int-or-string is true');
 }
 
 function wantsType(schema: JSONSchemaProps, field: Field, { type, name }: { type: string; name: string }): void {

@@ -6,142 +6,184 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   PersistentVolumeClaimSpec,
+  PersistentVolumeClaimTemplate,
   PersistentVolumeSpec,
+  TypedObjectReference,
 } from '../gen/core-v1.ts';
-import { isDns1123Subdomain } from '../names.ts';
-import { compareQuantities, tryParseQuantity } from '../quantity.ts';
+import { FIELD_IMMUTABLE_TEXT, validateAnnotations, validateLabels } from '../meta-validation.ts';
+import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
+import { compareQuantities, quantityValue, tryParseQuantity } from '../quantity.ts';
 import { validateImmutable, validateLabelSelector, validateNodeSelector, validateOptionalChoice } from './common.ts';
-import { validatePathNoBacksteps, validateVolumeSource } from './volume-sources.ts';
+import { persistentVolumeSources, validatePersistentVolumeSource } from './persistent-volume-source.ts';
 
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const VOLUME_MODES = ['Block', 'Filesystem'];
-const SOURCES = [
-  'awsElasticBlockStore',
-  'azureDisk',
-  'azureFile',
-  'cephfs',
-  'cinder',
-  'csi',
-  'fc',
-  'flexVolume',
-  'flocker',
-  'gcePersistentDisk',
-  'glusterfs',
-  'hostPath',
-  'iscsi',
-  'local',
-  'nfs',
-  'photonPersistentDisk',
-  'portworxVolume',
-  'quobyte',
-  'rbd',
-  'scaleIO',
-  'storageos',
-  'vsphereVolume',
-] as const satisfies readonly (keyof PersistentVolumeSpec)[];
-
-function validateAccessModes(modes: readonly string[] | undefined, field: Field): void {
-  if ((modes ?? []).length === 0) return field.required('at least 1 access mode is required');
-  for (const mode of modes!) if (!ACCESS_MODES.includes(mode)) field.notSupported(mode, ACCESS_MODES);
-  if (modes!.includes('ReadWriteOncePod') && modes!.length > 1)
+const RECLAIM_POLICIES = ['Delete', 'Recycle', 'Retain'];
+function validateAccessModes(modes: readonly string[], field: Field): void {
+  for (const mode of modes) if (!ACCESS_MODES.includes(mode)) field.notSupported(mode, ACCESS_MODES);
+  const others = modes.filter((mode) => mode !== 'ReadWriteOncePod' && ACCESS_MODES.includes(mode));
+  if (modes.includes('ReadWriteOncePod') && others.length > 0)
     field.forbidden('may not use ReadWriteOncePod with other access modes');
 }
 
-function validateStorage(quantity: string | undefined, field: Field): void {
-  const parsed = tryParseQuantity(quantity);
-  if (parsed === undefined) field.required();
-  else if (parsed.nanos <= 0n) field.invalid(quantity, 'must be greater than zero');
+function validatePositiveQuantity(quantity: string, field: Field): void {
+  if ((tryParseQuantity(quantity)?.nanos ?? 1n) <= 0n) field.invalid(quantity, 'must be greater than zero');
 }
 
-function validateSource(spec: PersistentVolumeSpec, field: Field): void {
-  const given = SOURCES.filter((source) => spec[source] !== undefined);
-  if (given.length === 0) field.required('must specify a volume type');
-  for (const extra of given.slice(1)) field.at(extra).forbidden('may not specify more than 1 volume type');
-  for (const name of given) validateVolumeSource(name, spec[name]!, field);
-  if (spec.hostPath !== undefined) {
-    if ((spec.hostPath.path ?? '') === '') field.at('hostPath').at('path').required();
-    else validatePathNoBacksteps(spec.hostPath.path, field.at('hostPath').at('path'));
-    if (spec.hostPath.path === '/' && spec.persistentVolumeReclaimPolicy === 'Recycle')
-      field.at('persistentVolumeReclaimPolicy').forbidden("may not be 'recycle' for a hostPath mount of '/'");
+function validateCapacity(capacity: Readonly<Record<string, string>>, field: Field): void {
+  const names = Object.keys(capacity);
+  if (names.length === 0) field.required();
+  if (names.length !== 1 || names[0] !== 'storage') field.notSupported(capacity, ['storage']);
+  for (const [name, quantity] of Object.entries(capacity)) {
+    const parsed = tryParseQuantity(quantity);
+    const value = parsed === undefined ? 0 : quantityValue(quantity);
+    if (value < 0) field.key(name).invalid(value, 'must be a valid resource quantity');
+    validatePositiveQuantity(quantity, field.key(name));
   }
-  if (spec.local !== undefined) {
-    if ((spec.local.path ?? '') === '') field.at('local').at('path').required();
-    else validatePathNoBacksteps(spec.local.path, field.at('local').at('path'));
-    if (spec.nodeAffinity === undefined) field.at('nodeAffinity').required('Local volume requires node affinity');
-  }
-  if (spec.nfs !== undefined) {
-    if ((spec.nfs.server ?? '') === '') field.at('nfs').at('server').required();
-    if (!(spec.nfs.path ?? '').startsWith('/'))
-      field
-        .at('nfs')
-        .at('path')
-        .invalid(spec.nfs.path ?? '', 'must be an absolute path');
-  }
-  if (spec.csi !== undefined && (spec.csi.volumeHandle ?? '') === '') field.at('csi').at('volumeHandle').required();
 }
 
-/** A volume. */
 export function validatePersistentVolume(volume: PersistentVolume, field: Field): void {
   const place = field.at('spec');
   const spec = volume.spec ?? {};
-  validateAccessModes(spec.accessModes, place.at('accessModes'));
-  const capacity = spec.capacity ?? {};
-  if (Object.keys(capacity).length === 0) place.at('capacity').required();
-  else if (capacity['storage'] === undefined || Object.keys(capacity).length > 1)
-    place.at('capacity').notSupported(capacity, ['storage']);
-  else validateStorage(capacity['storage'], place.at('capacity').key('storage'));
-  validateOptionalChoice(
-    spec.persistentVolumeReclaimPolicy || undefined,
-    ['Delete', 'Recycle', 'Retain'],
-    place.at('persistentVolumeReclaimPolicy'),
-  );
-  if (spec.nodeAffinity !== undefined) {
-    if (spec.nodeAffinity.required === undefined)
-      place.at('nodeAffinity').at('required').required('must specify required node constraints');
-    else validateNodeSelector(spec.nodeAffinity.required, place.at('nodeAffinity').at('required'));
-  }
-  validateSource(spec, place);
-  if ((spec.storageClassName ?? '') !== '')
-    place.at('storageClassName').complain(spec.storageClassName, isDns1123Subdomain(spec.storageClassName!));
+  const { accessModes = [], persistentVolumeReclaimPolicy: policy = '', hostPath } = spec;
+  if (accessModes.length === 0) place.at('accessModes').required();
+  validateAccessModes(accessModes, place.at('accessModes'));
+  validateCapacity(spec.capacity ?? {}, place.at('capacity'));
+  if (policy !== '' && !RECLAIM_POLICIES.includes(policy))
+    place.at('persistentVolumeReclaimPolicy').notSupported(policy, RECLAIM_POLICIES);
+  validateVolumeAffinity(spec, place.at('nodeAffinity'));
+  validatePersistentVolumeSource(spec, place);
+  if (policy === 'Recycle' && /^(?:\/+\.?)+$/.test(hostPath?.path ?? ''))
+    place.at('persistentVolumeReclaimPolicy').forbidden("may not be 'recycle' for a hostPath mount of '/'");
+  validateClassName(spec.storageClassName, place.at('storageClassName'));
   validateOptionalChoice(spec.volumeMode, VOLUME_MODES, place.at('volumeMode'));
+  if (spec.volumeAttributesClassName === undefined) return;
+  if (spec.volumeAttributesClassName === '')
+    place.at('volumeAttributesClassName').required('an empty string is disallowed');
+  validateClassName(spec.volumeAttributesClassName, place.at('volumeAttributesClassName'));
+  if (spec.csi === undefined) place.at('csi').required('has to be specified when using volumeAttributesClassName');
 }
 
-function sourceOf(spec: PersistentVolumeSpec | undefined): unknown {
-  return SOURCES.map((source) => spec?.[source]);
+function validateVolumeAffinity({ nodeAffinity }: PersistentVolumeSpec, field: Field): void {
+  if (nodeAffinity === undefined) return;
+  if (nodeAffinity.required === undefined) field.at('required').required('must specify required node constraints');
+  else validateNodeSelector(nodeAffinity.required, field.at('required'));
+}
+
+/** A name of a class, if there is one. */
+function validateClassName(name: string | undefined, field: Field): void {
+  if ((name ?? '') !== '') field.complain(name, isDns1123Subdomain(name!));
+}
+
+/** The source; a secret to expand with may be added to a driver's. */
+function sourceOf(spec: PersistentVolumeSpec | undefined, old?: PersistentVolumeSpec): unknown {
+  const sources = persistentVolumeSources.map((source) => spec?.[source]);
+  if (spec?.csi === undefined || old?.csi === undefined || old.csi.controllerExpandSecretRef !== undefined)
+    return sources;
+  const { controllerExpandSecretRef: _added, ...csi } = spec.csi;
+  return sources.map((source) => (source === spec.csi ? csi : source));
 }
 
 /** What a volume is never changes. */
 export function validatePersistentVolumeUpdate(volume: PersistentVolume, old: PersistentVolume, field: Field): void {
   validatePersistentVolume(volume, field);
   const spec = field.at('spec');
-  if (!deepEqual(sourceOf(volume.spec), sourceOf(old.spec)))
+  if (!deepEqual(sourceOf(volume.spec, old.spec), sourceOf(old.spec)))
     spec.at('persistentvolumesource').forbidden('spec.persistentvolumesource is immutable after creation');
-  validateImmutable(volume.spec?.volumeMode, old.spec?.volumeMode, spec.at('volumeMode'));
-  if (old.spec?.nodeAffinity !== undefined)
-    validateImmutable(volume.spec?.nodeAffinity, old.spec.nodeAffinity, spec.at('nodeAffinity'));
+  // Upstream writes these two without spec.
+  validateImmutable(volume.spec?.volumeMode, old.spec?.volumeMode, field.at('volumeMode'));
+  const { nodeAffinity } = volume.spec ?? {};
+  if (old.spec?.nodeAffinity !== undefined && !deepEqual(nodeAffinity, old.spec.nodeAffinity))
+    field.at('nodeAffinity').invalid(nodeAffinity, 'field is immutable, except for updating from beta label to GA');
+  if (old.spec?.volumeAttributesClassName !== undefined && volume.spec?.volumeAttributesClassName === undefined)
+    spec.at('volumeAttributesClassName').forbidden('update from non-nil value to nil is forbidden');
 }
 
 /** The spec of a claim, also of templates and ephemeral volumes. */
 export function validatePersistentVolumeClaimSpec(spec: PersistentVolumeClaimSpec, field: Field): void {
-  validateAccessModes(spec.accessModes, field.at('accessModes'));
+  const { accessModes = [], dataSource, dataSourceRef } = spec;
+  if (accessModes.length === 0) field.at('accessModes').required('at least 1 access mode is required');
   validateLabelSelector(spec.selector, field.at('selector'));
-  validateStorage(spec.resources?.requests?.['storage'], field.at('resources').key('storage'));
-  if ((spec.storageClassName ?? '') !== '')
-    field.at('storageClassName').complain(spec.storageClassName, isDns1123Subdomain(spec.storageClassName!));
+  validateAccessModes(accessModes, field.at('accessModes'));
+  const storage = spec.resources?.requests?.['storage'];
+  const place = field.at('resources').key('storage');
+  if (storage === undefined) place.required();
+  else validatePositiveQuantity(storage, place);
+  validateClassName(spec.storageClassName, field.at('storageClassName'));
   validateOptionalChoice(spec.volumeMode, VOLUME_MODES, field.at('volumeMode'));
-  for (const name of ['dataSource', 'dataSourceRef'] as const) {
-    const source = spec[name];
-    if (source === undefined) continue;
-    if ((source.name ?? '') === '') field.at(name).at('name').required();
-    if ((source.kind ?? '') === '') field.at(name).at('kind').required();
-    if ((source.apiGroup ?? '') === '' && source.kind !== 'PersistentVolumeClaim')
-      field.at(name).invalid(source.kind, '');
-  }
+  if (dataSource !== undefined) validateDataSource(dataSource, field.at('dataSource'));
+  if (dataSourceRef !== undefined) validateDataSource(dataSourceRef, field.at('dataSourceRef'));
+  validateSourcesMatch(spec, field);
+  validateClassName(spec.volumeAttributesClassName, field.at('volumeAttributesClassName'));
 }
 
-/** A claim. */
+function validateDataSource(source: TypedObjectReference, field: Field): void {
+  const { name = '', kind = '', apiGroup = '', namespace = '' } = source;
+  if (name === '') field.at('name').required();
+  if (kind === '') field.at('kind').required();
+  if (apiGroup === '' && kind !== 'PersistentVolumeClaim')
+    field.invalid(kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+  if (apiGroup !== '') field.at('apiGroup').complain(apiGroup, isDns1123Subdomain(apiGroup));
+  if (namespace !== '') field.at('namespace').complain(namespace, isDns1123Label(namespace));
+}
+
+/** The older field of the two says the same or nothing. Upstream shows the field's path as its value. */
+function validateSourcesMatch({ dataSource, dataSourceRef }: PersistentVolumeClaimSpec, field: Field): void {
+  if (dataSource === undefined || dataSourceRef === undefined) return;
+  const shown = field.at('dataSource').path;
+  const [older, newer] = [dataSource, dataSourceRef].map(({ apiGroup, kind, name }) => ({ apiGroup, kind, name }));
+  if ((dataSourceRef.namespace ?? '') !== '')
+    field.invalid(shown, 'may not be specified when dataSourceRef.namespace is specified');
+  else if (!deepEqual(older, newer)) field.invalid(shown, 'must match dataSourceRef');
+}
+
+/** A claim that is made for a pod or by a set: it has labels and annotations, and no metadata of its own beside. */
+export function validateClaimTemplate(template: PersistentVolumeClaimTemplate, field: Field): void {
+  const { labels, annotations, ...others } = template.metadata ?? {};
+  const place = field.at('metadata');
+  validateAnnotations(annotations, place.at('annotations'));
+  validateLabels(labels, place.at('labels'));
+  for (const [name, value] of Object.entries(others))
+    if (value !== undefined && value !== '' && value !== 0)
+      // The name is that of the Go field.
+      place.at(name === 'uid' ? 'uID' : name).forbidden('cannot be set');
+  validatePersistentVolumeClaimSpec(template.spec ?? {}, field.at('spec'));
+}
+
 export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim, field: Field): void {
   validatePersistentVolumeClaimSpec(claim.spec ?? {}, field.at('spec'));
+}
+
+const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
+
+function classAnnotation({ metadata }: PersistentVolumeClaim): string {
+  return metadata.annotations?.[CLASS_ANNOTATION] ?? '';
+}
+
+/** The new spec with what may change set back. */
+function mungedClaim(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): PersistentVolumeClaimSpec {
+  const munged: PersistentVolumeClaimSpec = { ...claim.spec };
+  const isBound = claim.status?.phase === 'Bound';
+  const storage = old.spec?.resources?.requests?.['storage'];
+  if ((old.spec?.volumeName ?? '') === '') delete munged.volumeName;
+  // A class may be named where none was, as the annotation has it if there is one.
+  const named = old.metadata.annotations?.[CLASS_ANNOTATION] ?? munged.storageClassName;
+  if (old.spec?.storageClassName === undefined && munged.storageClassName === named) delete munged.storageClassName;
+  if (!isBound) return munged;
+  if (munged.resources?.requests !== undefined && storage !== undefined)
+    munged.resources = { ...munged.resources, requests: { ...munged.resources.requests, storage } };
+  delete munged.volumeAttributesClassName;
+  if (old.spec?.volumeAttributesClassName !== undefined)
+    munged.volumeAttributesClassName = old.spec.volumeAttributesClassName;
+  return munged;
+}
+
+/** The class by annotation stays, but may move to its field. */
+function validateClassChange(claim: PersistentVolumeClaim, old: PersistentVolumeClaim, field: Field): void {
+  const [now, before] = [classAnnotation(claim), classAnnotation(old)];
+  const moves = old.spec?.storageClassName === undefined && claim.spec?.storageClassName === before && now === '';
+  if (!moves && now !== before)
+    field.at('metadata').at('annotations').at(CLASS_ANNOTATION).invalid(now, FIELD_IMMUTABLE_TEXT);
 }
 
 /** A claim never changes but to bind, and to grow once bound. */
@@ -151,26 +193,30 @@ export function validatePersistentVolumeClaimUpdate(
   field: Field,
 ): void {
   validatePersistentVolumeClaim(claim, field);
+  validateClassChange(claim, old, field);
   const place = field.at('spec');
-  const mutable = { ...claim.spec };
-  const before = { ...old.spec };
-  if ((before.volumeName ?? '') === '') before.volumeName = mutable.volumeName;
-  if (before.storageClassName === undefined) before.storageClassName = mutable.storageClassName;
-  before.volumeAttributesClassName = mutable.volumeAttributesClassName;
-  const [wanted, had] = [claim.spec?.resources?.requests?.['storage'], old.spec?.resources?.requests?.['storage']];
-  const bound = old.status?.phase === 'Bound' && claim.status?.phase === 'Bound';
-  if (bound && had !== undefined && wanted !== undefined) {
-    mutable.resources = { ...mutable.resources, requests: { ...mutable.resources?.requests, storage: had } };
-    const granted = old.status?.capacity?.['storage'];
-    if (compareQuantities(wanted, had) < 0 && (granted === undefined || compareQuantities(wanted, granted) <= 0)) {
-      place.at('resources').at('requests').at('storage').forbidden('field can not be less than status.capacity');
-    }
-  }
-  if (!deepEqual(mutable, before)) {
+  const { volumeName: _bound, ...unbound } = old.spec ?? {};
+  const before = (old.spec?.volumeName ?? '') === '' ? unbound : old.spec!;
+  if (!deepEqual(mungedClaim(claim, old), before))
     place.forbidden(
       `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${specDiff(claim.spec, old.spec)}`,
     );
-  }
+  const amount = (spec: PersistentVolumeClaimSpec | undefined) => spec?.resources?.requests?.['storage'] ?? '0';
+  const granted = old.status?.capacity?.['storage'] ?? '0';
+  const isSmaller = compareQuantities(amount(claim.spec), amount(old.spec)) < 0;
+  if (isSmaller && compareQuantities(amount(claim.spec), granted) <= 0)
+    place.at('resources').at('requests').at('storage').forbidden('field can not be less than status.capacity');
+  validateImmutable(claim.spec?.volumeMode, old.spec?.volumeMode, field.at('volumeMode'));
+  validateAttributesChange(claim, old, place.at('volumeAttributesClassName'));
+}
+
+function validateAttributesChange({ spec }: PersistentVolumeClaim, old: PersistentVolumeClaim, field: Field): void {
+  if (old.status?.currentVolumeAttributesClassName === undefined) return;
+  const name = spec?.volumeAttributesClassName;
+  const why = 'is forbidden when status.currentVolumeAttributesClassName is not nil';
+  if (name === old.spec?.volumeAttributesClassName) return;
+  if (name === undefined) field.forbidden(`update to nil ${why}`);
+  else if (name === '') field.forbidden(`update to empty string ${why}`);
 }
 
 function specDiff(now: object | undefined, before: object | undefined): string {

@@ -1,10 +1,10 @@
 /** Affinity and topology spread. Upstream: apis/core/validation validateAffinity, validateTopologySpreadConstraints. */
 import type { Field } from '../field-error.ts';
 import type { Affinity, PodAffinity, PodAffinityTerm, TopologySpreadConstraint } from '../gen/core-v1.ts';
+import type { LabelSelector } from '../gen/meta-v1.ts';
 import { validateLabelName } from '../meta-validation.ts';
 import { isDns1123Label } from '../names.ts';
 import {
-  validateChoice,
   validateLabelSelector,
   validateNodeSelector,
   validateNodeSelectorTerm,
@@ -21,18 +21,32 @@ function validateTerm(term: PodAffinityTerm, field: Field): void {
   for (const namespace of term.namespaces ?? []) field.at('namespace').complain(namespace, isDns1123Label(namespace));
   validateLabelKeys(term.matchLabelKeys, term.labelSelector, field.at('matchLabelKeys'));
   validateLabelKeys(term.mismatchLabelKeys, term.labelSelector, field.at('mismatchLabelKeys'));
+  validateNotSelected(term.matchLabelKeys ?? [], term.labelSelector, field);
   for (const [index, key] of (term.matchLabelKeys ?? []).entries()) {
     if ((term.mismatchLabelKeys ?? []).includes(key))
       field.at('matchLabelKeys').item(index).invalid(key, 'exists in both matchLabelKeys and mismatchLabelKeys');
   }
   if ((term.topologyKey ?? '') === '') field.at('topologyKey').required('can not be empty');
-  else validateLabelName(term.topologyKey, field.at('topologyKey'));
+  validateLabelName(term.topologyKey ?? '', field.at('topologyKey'));
 }
 
 function validateLabelKeys(keys: readonly string[] | undefined, selector: object | undefined, field: Field): void {
   if ((keys ?? []).length === 0) return;
-  if (selector === undefined) field.forbidden('must not be specified when labelSelector is not set');
+  if (selector === undefined) return field.forbidden('must not be specified when labelSelector is not set');
   for (const [index, key] of keys!.entries()) validateLabelName(key, field.item(index));
+}
+
+/**
+ * The selector does not name the keys itself. What making the pod added to the selector stands there once; upstream
+ * reports a second requirement at the key's index, outside of every list.
+ */
+function validateNotSelected(keys: readonly string[], selector: LabelSelector | undefined, field: Field): void {
+  const seen = new Set(Object.keys(selector?.matchLabels ?? {}));
+  for (const { key } of selector?.matchExpressions ?? []) {
+    const index = keys.lastIndexOf(key);
+    if (index >= 0 && seen.has(key)) field.item(index).invalid(key, 'exists in both matchLabelKeys and labelSelector');
+    seen.add(key);
+  }
 }
 
 function validatePodAffinity(affinity: PodAffinity, field: Field): void {
@@ -79,7 +93,11 @@ export function validateTopologySpread(
     if (constraint.maxSkew <= 0) place.at('maxSkew').invalid(constraint.maxSkew, 'must be greater than zero');
     if ((constraint.topologyKey ?? '') === '') place.at('topologyKey').required('can not be empty');
     else validateLabelName(constraint.topologyKey, place.at('topologyKey'));
-    validateChoice(constraint.whenUnsatisfiable, ['DoNotSchedule', 'ScheduleAnyway'], place.at('whenUnsatisfiable'));
+    validateOptionalChoice(
+      constraint.whenUnsatisfiable ?? '',
+      ['DoNotSchedule', 'ScheduleAnyway'],
+      place.at('whenUnsatisfiable'),
+    );
     const pair = `{${constraint.topologyKey}, ${constraint.whenUnsatisfiable}}`;
     if (seen.has(pair)) place.at('{topologyKey, whenUnsatisfiable}').duplicate(pair);
     seen.add(pair);
@@ -97,6 +115,7 @@ export function validateTopologySpread(
     validateOptionalChoice(constraint.nodeAffinityPolicy, ['Honor', 'Ignore'], place.at('nodeAffinityPolicy'));
     validateOptionalChoice(constraint.nodeTaintsPolicy, ['Honor', 'Ignore'], place.at('nodeTaintsPolicy'));
     validateLabelKeys(constraint.matchLabelKeys, constraint.labelSelector, place.at('matchLabelKeys'));
+    validateNotSelected(constraint.matchLabelKeys ?? [], constraint.labelSelector, place);
     validateLabelSelector(constraint.labelSelector, place.at('labelSelector'));
   }
 }

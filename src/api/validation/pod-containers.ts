@@ -5,24 +5,24 @@ import { isDns1123Label, isPortName, isPortNumber } from '../names.ts';
 import { validateChoice, validateOptionalChoice } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validateEnv, validateEnvFrom } from './pod-environment.ts';
-import { validateLifecycle, validateProbe } from './pod-probes.ts';
+import { type HandlerScope, validateLifecycle, validateProbe } from './pod-probes.ts';
 import { validateResourceRequirements } from './pod-resources.ts';
 import { validateSecurityContext } from './pod-security.ts';
-import { validateMounts } from './pod-volumes.ts';
+import { validateMounts } from './pod-mounts.ts';
 
 /** What containers are checked against. */
 export interface PodScope {
   readonly spec: PodSpec;
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly claims: ReadonlySet<string>;
-  readonly graceSeconds: number;
-  /** Names in use so far, across all sorts. */
-  readonly names: Set<string>;
+  readonly handlers: HandlerScope;
+  /** A pod itself, whose ports defaults have filled in; a template's may be without a host port. */
+  readonly isPod: boolean;
 }
 
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 
-function validatePorts(ports: readonly ContainerPort[], hostNetwork: boolean, field: Field): void {
+function validatePorts(ports: readonly ContainerPort[], field: Field): void {
   const names = new Set<string>();
   for (const [index, port] of ports.entries()) {
     const place = field.item(index);
@@ -35,27 +35,37 @@ function validatePorts(ports: readonly ContainerPort[], hostNetwork: boolean, fi
     if ((port.containerPort ?? 0) === 0) place.at('containerPort').required();
     else place.at('containerPort').complain(port.containerPort, isPortNumber(port.containerPort));
     if ((port.hostPort ?? 0) !== 0) place.at('hostPort').complain(port.hostPort, isPortNumber(port.hostPort!));
+    // Upstream takes any text; here it is an address of rules in the kernel.
     if ((port.hostIP ?? '') !== '') validateIp(port.hostIP!, place.at('hostIP'));
     validateChoice(port.protocol, ['SCTP', 'TCP', 'UDP'], place.at('protocol'));
-    if (hostNetwork && (port.hostPort ?? 0) !== port.containerPort) {
-      place.at('containerPort').invalid(port.containerPort, 'must match `hostPort` when `hostNetwork` is true');
-    }
   }
+}
+
+/** On the node's own network a port is the node's port. */
+export function validateHostNetworkPorts({ spec, isPod }: PodScope, field: Field): void {
+  if (spec.hostNetwork !== true) return;
+  for (const [index, container] of (spec.containers ?? []).entries())
+    for (const [at, { hostPort = 0, containerPort }] of (container.ports ?? []).entries())
+      if ((isPod || hostPort !== 0) && hostPort !== containerPort)
+        field
+          .item(index)
+          .at('ports')
+          .item(at)
+          .at('hostPort')
+          .invalid(hostPort, 'must match `containerPort` when `hostNetwork` is true');
 }
 
 function validateCommon(container: Container | EphemeralContainer, scope: PodScope, field: Field): void {
   const { name = '', image = '' } = container;
   if (name === '') field.at('name').required();
   else field.at('name').complain(name, isDns1123Label(name));
-  if (scope.names.has(name)) field.at('name').duplicate(name);
-  else if (name !== '') scope.names.add(name);
-  if (image !== image.trim()) field.at('image').invalid(image, 'must not have leading or trailing whitespace');
+  if (image === '') field.at('image').required();
   validateChoice(
     container.terminationMessagePolicy,
-    ['FallbackToLogsOnError', 'File'],
+    ['File', 'FallbackToLogsOnError'],
     field.at('terminationMessagePolicy'),
   );
-  validatePorts(container.ports ?? [], scope.spec.hostNetwork === true, field.at('ports'));
+  validatePorts(container.ports ?? [], field.at('ports'));
   validateEnv(container.env, field.at('env'));
   validateEnvFrom(container.envFrom, field.at('envFrom'));
   validateMounts(container, scope.volumes, field);
@@ -65,34 +75,46 @@ function validateCommon(container: Container | EphemeralContainer, scope: PodSco
   validateSecurityContext(container.securityContext, scope.spec.hostUsers, field.at('securityContext'));
 }
 
+/** Images of templates may be filled in later; those of pods are used as they are. */
+function validateImageText(image: string | undefined, isPod: boolean, field: Field): void {
+  if (isPod && (image ?? '') !== (image ?? '').trim())
+    field.at('image').invalid(image, 'must not have leading or trailing whitespace');
+}
+
 function validateResizePolicy(container: Container | EphemeralContainer, spec: PodSpec, field: Field): void {
   const seen = new Set<string>();
-  for (const policy of container.resizePolicy ?? []) {
-    if (seen.has(policy.resourceName)) field.duplicate(policy.resourceName);
+  for (const [index, policy] of (container.resizePolicy ?? []).entries()) {
+    if (seen.has(policy.resourceName)) field.item(index).duplicate(policy.resourceName);
     seen.add(policy.resourceName);
-    if (policy.resourceName !== 'cpu' && policy.resourceName !== 'memory')
-      field.notSupported(policy.resourceName, ['cpu', 'memory']);
+    // Upstream reports the rest at the list.
+    validateChoice(policy.resourceName, ['cpu', 'memory'], field);
     validateChoice(policy.restartPolicy, ['NotRequired', 'RestartContainer'], field);
-    if (
-      spec.restartPolicy === 'Never' &&
-      policy.restartPolicy === 'RestartContainer' &&
-      container.restartPolicy !== 'Always'
-    ) {
+    if (spec.restartPolicy === 'Never' && policy.restartPolicy !== 'NotRequired')
       field.invalid(policy.restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'");
-    }
   }
 }
 
+const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
+const MOST_RULES = 20;
+const MOST_EXIT_CODES = 255;
+
 function validateRestartRules(container: Container, field: Field): void {
   const rules = container.restartPolicyRules ?? [];
-  if (rules.length > 0 && container.restartPolicy === undefined)
+  const policy = container.restartPolicy;
+  if (policy === undefined) {
+    if (rules.length === 0) return;
     field.at('restartPolicy').required('must specify restartPolicy when restart rules are used');
-  if (rules.length > 20) field.at('restartPolicyRules').tooLong(20);
-  for (const [index, rule] of rules.entries()) {
+  } else if (!RESTART_POLICIES.includes(policy)) field.at('restartPolicy').notSupported(policy, RESTART_POLICIES);
+  if (rules.length > MOST_RULES) field.at('restartPolicyRules').tooLong(MOST_RULES);
+  for (const [index, { action = '', exitCodes }] of rules.entries()) {
     const place = field.at('restartPolicyRules').item(index);
-    validateChoice(rule.action, ['Restart', 'RestartAllContainers'], place.at('action'));
-    if (rule.exitCodes === undefined) place.at('exitCodes').required('must be specified');
-    else validateChoice(rule.exitCodes.operator, ['In', 'NotIn'], place.at('exitCodes').at('operator'));
+    validateOptionalChoice(action, ['Restart', 'RestartAllContainers'], place.at('action'));
+    const at = place.at('exitCodes');
+    if (exitCodes === undefined) at.required('must be specified');
+    else {
+      validateOptionalChoice(exitCodes.operator ?? '', ['In', 'NotIn'], at.at('operator'));
+      if ((exitCodes.values ?? []).length > MOST_EXIT_CODES) at.at('values').tooLong(MOST_EXIT_CODES);
+    }
   }
 }
 
@@ -105,14 +127,16 @@ function validateProbes(container: Container, field: Field): void {
 export function validateContainers(scope: PodScope, field: Field): void {
   const containers = scope.spec.containers ?? [];
   if (containers.length === 0) return field.required();
+  const names = new Set<string>();
   for (const [index, container] of containers.entries()) {
     const place = field.item(index);
     validateCommon(container, scope, place);
-    if ((container.image ?? '') === '') place.at('image').required();
-    validateLifecycle(container.lifecycle, scope.graceSeconds, place.at('lifecycle'));
+    if (names.has(container.name)) place.at('name').duplicate(container.name);
+    names.add(container.name);
+    validateLifecycle(container.lifecycle, scope.handlers, place.at('lifecycle'));
     validateProbes(container, place);
-    validateOptionalChoice(container.restartPolicy, ['Always', 'Never', 'OnFailure'], place.at('restartPolicy'));
     validateRestartRules(container, place);
+    validateImageText(container.image, scope.isPod, place);
   }
   validateHostPorts(containers, field);
 }
@@ -130,26 +154,31 @@ function validateHostPorts(containers: readonly Container[], field: Field): void
   }
 }
 
+const NOT_INIT = 'may not be set for init containers without restartPolicy=Always';
+
 /** Init containers; those that restart always are sidecars and may be probed. */
 export function validateInitContainers(scope: PodScope, field: Field): void {
+  const names = new Set((scope.spec.containers ?? []).map(({ name }) => name));
   for (const [index, container] of (scope.spec.initContainers ?? []).entries()) {
     const place = field.item(index);
+    const { name = '', restartPolicy } = container;
     validateCommon(container, scope, place);
-    if ((container.image ?? '') === '') place.at('image').required();
-    validateOptionalChoice(container.restartPolicy, ['Always', 'Never', 'OnFailure'], place.at('restartPolicy'));
-    validateRestartRules(container, place);
-    if (container.restartPolicy === 'Always') {
-      validateLifecycle(container.lifecycle, scope.graceSeconds, place.at('lifecycle'));
+    if (restartPolicy === 'Always') {
+      if ((container.restartPolicyRules ?? []).length > 0)
+        place
+          .at('restartPolicyRules')
+          .forbidden('restartPolicyRules are not allowed for init containers with restart policy Always');
+    } else if (restartPolicy !== undefined) validateRestartRules(container, place);
+    if (names.has(name)) place.at('name').duplicate(name);
+    else if (name !== '') names.add(name);
+    validateHostPorts([container], field);
+    if (restartPolicy === 'Always') {
+      validateLifecycle(container.lifecycle, scope.handlers, place.at('lifecycle'));
       validateProbes(container, place);
-      continue;
-    }
-    const { postStart, preStop } = container.lifecycle ?? {};
-    if (postStart !== undefined || preStop !== undefined)
-      place.at('lifecycle').forbidden('may not be set for init containers without restartPolicy=Always');
-    for (const kind of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
-      if (container[kind] !== undefined)
-        place.at(kind).forbidden('may not be set for init containers without restartPolicy=Always');
-    }
+    } else
+      for (const kind of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const)
+        if (container[kind] !== undefined) place.at(kind).forbidden(NOT_INIT);
+    validateImageText(container.image, scope.isPod, place);
   }
 }
 
@@ -164,29 +193,29 @@ const NOT_EPHEMERAL = [
   'ports',
 ] as const;
 
-/** Ephemeral containers. */
 export function validateEphemeralContainers(scope: PodScope, field: Field): void {
+  const targets = new Set(
+    [...(scope.spec.containers ?? []), ...(scope.spec.initContainers ?? [])].map(({ name }) => name),
+  );
+  const names = new Set(targets);
+  const why = 'cannot be set for an Ephemeral Container';
   for (const [index, container] of (scope.spec.ephemeralContainers ?? []).entries()) {
     const place = field.item(index);
     validateCommon(container, scope, place);
-    if ((container.image ?? '') === '') place.at('image').required();
+    validateImageText(container.image, true, place);
+    if (names.has(container.name)) place.at('name').duplicate(container.name);
+    names.add(container.name);
     const target = container.targetContainerName ?? '';
-    const targets = [...(scope.spec.containers ?? []), ...(scope.spec.initContainers ?? [])];
-    if (target !== '' && !targets.some((other) => other.name === target))
-      place.at('targetContainerName').notFound(target);
+    if (target !== '' && !targets.has(target)) place.at('targetContainerName').notFound(target);
     for (const name of NOT_EPHEMERAL) {
       const value = container[name];
-      if (value !== undefined && !(Array.isArray(value) && value.length === 0))
-        place.at(name).forbidden('cannot be set for an Ephemeral Container');
+      if (value !== undefined && !(Array.isArray(value) && value.length === 0)) place.at(name).forbidden(why);
     }
-    const { limits, requests } = container.resources ?? {};
-    if (limits !== undefined || requests !== undefined)
-      place.at('resources').forbidden('cannot be set for an Ephemeral Container');
-    for (const [at, mount] of (container.volumeMounts ?? []).entries()) {
-      for (const name of ['subPath', 'subPathExpr'] as const) {
-        if ((mount[name] ?? '') !== '')
-          place.at('volumeMounts').item(at).at(name).forbidden('cannot be set for an Ephemeral Container');
-      }
-    }
+    const { limits, requests, claims } = container.resources ?? {};
+    if (limits !== undefined || requests !== undefined || (claims ?? []).length > 0)
+      place.at('resources').forbidden(why);
+    for (const [at, mount] of (container.volumeMounts ?? []).entries())
+      for (const name of ['subPath', 'subPathExpr'] as const)
+        if ((mount[name] ?? '') !== '') place.at('volumeMounts').item(at).at(name).forbidden(why);
   }
 }

@@ -4,11 +4,15 @@ import type {
   EnvFromSource,
   EnvVar,
   EnvVarSource,
+  FileKeySelector,
   ObjectFieldSelector,
+  PodSpec,
   ResourceFieldSelector,
 } from '../gen/core-v1.ts';
-import { isConfigMapKey, isDns1123Subdomain, isEnvVarName, isQualifiedName } from '../names.ts';
-import { compareQuantities, tryParseQuantity } from '../quantity.ts';
+import { isConfigMapKey, isDns1123Label, isDns1123Subdomain, isEnvVarName, isQualifiedName } from '../names.ts';
+import { isZeroQuantity, tryParseQuantity } from '../quantity.ts';
+import { containersOf } from './pod-os.ts';
+import { validatePathNoBacksteps } from './volume-sources.ts';
 
 /** Fields of a pod that its environment may show. */
 export const ENV_FIELD_PATHS = [
@@ -32,16 +36,44 @@ const RESOURCES = [
   'requests.memory',
 ];
 
+/** Fields that upstream reads for some use of the downward API. Upstream: ConvertDownwardAPIFieldLabel. */
+const READABLE: ReadonlySet<string> = new Set([
+  'metadata.annotations',
+  'metadata.labels',
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.uid',
+  'spec.nodeName',
+  'spec.restartPolicy',
+  'spec.serviceAccountName',
+  'spec.schedulerName',
+  'spec.hostname',
+  'status.phase',
+  'status.hostIP',
+  'status.hostIPs',
+  'status.podIP',
+  'status.podIPs',
+]);
+
 /** A reference to a field of the pod. `paths`: what is supported beside single labels and annotations. */
 export function validateFieldRef(reference: ObjectFieldSelector, paths: readonly string[], field: Field): void {
-  if ((reference.apiVersion ?? '') === '') return field.at('apiVersion').required();
-  if ((reference.fieldPath ?? '') === '') return field.at('fieldPath').required();
-  const keyed = /^metadata\.(labels|annotations)\['(.*)'\]$/.exec(reference.fieldPath);
+  const { apiVersion = '', fieldPath = '' } = reference;
+  if (apiVersion === '') return field.at('apiVersion').required();
+  if (fieldPath === '') return field.at('fieldPath').required();
+  const place = field.at('fieldPath');
+  const conversion = (problem: string) => place.invalid(fieldPath, `error converting fieldPath: ${problem}`);
+  if (apiVersion !== 'v1') return conversion(`unsupported pod version: ${apiVersion}`);
+  const keyed = /^([^[]*)\['(.*)'\]$/.exec(fieldPath);
   if (keyed !== null) {
-    field.complain(keyed[2]!, isQualifiedName(keyed[1] === 'annotations' ? keyed[2]!.toLowerCase() : keyed[2]!));
-  } else if (!paths.includes(reference.fieldPath)) {
-    field.at('fieldPath').notSupported(reference.fieldPath, paths.toSorted());
+    const [, path = '', key = ''] = keyed;
+    if (path === 'metadata.annotations') field.complain(key.toLowerCase(), isQualifiedName(key.toLowerCase()));
+    else if (path === 'metadata.labels') field.complain(key, isQualifiedName(key));
+    else conversion(`field label does not support subscript: ${fieldPath}`);
+    return;
   }
+  const path = fieldPath === 'spec.host' ? 'spec.nodeName' : fieldPath;
+  if (!READABLE.has(path)) return conversion(`field label not supported: ${fieldPath}`);
+  if (!paths.includes(path)) place.notSupported(path, paths.toSorted());
 }
 
 /** A reference to a container's resources. */
@@ -55,27 +87,54 @@ export function validateResourceFieldRef(
   if (!RESOURCES.includes(reference.resource) && !/^(limits|requests)\.hugepages-/.test(reference.resource)) {
     field.at('resource').notSupported(reference.resource, RESOURCES);
   }
-  const divisor = reference.divisor;
-  if (divisor === undefined || tryParseQuantity(divisor) === undefined || compareQuantities(divisor, '0') === 0) return;
-  const allowed = reference.resource.endsWith('cpu')
-    ? ['1m', '1']
-    : ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
-  if (!allowed.some((unit) => compareQuantities(unit, divisor) === 0)) {
-    field
-      .at('divisor')
-      .invalid(
-        reference.resource,
-        reference.resource.endsWith('cpu')
-          ? "only divisor's values 1m and 1 are supported with the cpu resource"
-          : "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the memory resource",
-      );
-  }
+  validateDivisor(reference.resource, reference.divisor, field.at('divisor'));
+}
+
+const AMOUNTS = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
+
+/** Resources, their units, and what upstream calls them. */
+const DIVISORS: readonly (readonly [RegExp, readonly string[], string])[] = [
+  [/\.cpu$/, ['1m', '1'], 'cpu'],
+  [/\.memory$/, AMOUNTS, 'memory'],
+  [/\.ephemeral-storage$/, AMOUNTS, 'local ephemeral storage'],
+  [/^(limits|requests)\.hugepages-/, AMOUNTS, 'hugepages'],
+];
+
+function validateDivisor(resource: string, divisor: string | undefined, field: Field): void {
+  if (divisor === undefined || tryParseQuantity(divisor) === undefined || isZeroQuantity(divisor)) return;
+  const [, units, name] = DIVISORS.find(([pattern]) => pattern.test(resource)) ?? [];
+  if (units === undefined || units.includes(divisor)) return;
+  const listed = name === 'cpu' ? '1m and 1' : AMOUNTS.join(', ');
+  field.invalid(resource, `only divisor's values ${listed} are supported with the ${name} resource`);
 }
 
 function validateKey(selector: { name?: string; key: string }, field: Field): void {
-  if ((selector.name ?? '') !== '') field.at('name').complain(selector.name, isDns1123Subdomain(selector.name!));
+  field.at('name').complain(selector.name ?? '', isDns1123Subdomain(selector.name ?? ''));
   if ((selector.key ?? '') === '') field.at('key').required();
   else field.at('key').complain(selector.key, isConfigMapKey(selector.key));
+}
+
+function validateFileKey({ key = '', volumeName = '', path = '' }: FileKeySelector, field: Field): void {
+  if (key === '') field.at('key').required();
+  else field.at('key').complain(key, isEnvVarName(key));
+  if (volumeName === '') field.at('volumeName').required();
+  else field.at('volumeName').complain(volumeName, isDns1123Label(volumeName));
+  if (path === '') field.at('path').required();
+  else validatePathNoBacksteps(path, field.at('path'));
+}
+
+/** The files that variables are read from lie in directories of the pod's own. */
+export function validateFileKeyVolumes(spec: PodSpec, field: Field): void {
+  const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
+  for (const [container, place] of containersOf(spec, field))
+    for (const [index, { valueFrom }] of (container.env ?? []).entries()) {
+      if (valueFrom?.fileKeyRef === undefined) continue;
+      const name = valueFrom.fileKeyRef.volumeName ?? '';
+      const at = place.at('env').item(index).at('valueFrom').at('fileKeyRef').at('volumeName');
+      const volume = volumes.get(name);
+      if (volume === undefined) at.notFound(name);
+      else if (volume.emptyDir === undefined) at.invalid(name, 'referenced volume must be of type emptyDir');
+    }
 }
 
 function validateSource(source: EnvVarSource, value: string, field: Field): void {
@@ -91,12 +150,12 @@ function validateSource(source: EnvVarSource, value: string, field: Field): void
     validateResourceFieldRef(source.resourceFieldRef, false, field.at('resourceFieldRef'));
   if (source.configMapKeyRef !== undefined) validateKey(source.configMapKeyRef, field.at('configMapKeyRef'));
   if (source.secretKeyRef !== undefined) validateKey(source.secretKeyRef, field.at('secretKeyRef'));
-  if (source.fileKeyRef !== undefined) {
-    for (const name of ['key', 'path', 'volumeName'] as const)
-      if ((source.fileKeyRef[name] ?? '') === '') field.at('fileKeyRef').at(name).required();
-  }
+  if (source.fileKeyRef !== undefined) validateFileKey(source.fileKeyRef, field.at('fileKeyRef'));
   if (given === 0)
-    field.invalid('', 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`');
+    field.invalid(
+      '',
+      'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
+    );
   else if (value !== '') field.invalid('', 'may not be specified when `value` is not empty');
   else if (given > 1) field.invalid('', 'may not have more than one field specified at a time');
 }
@@ -118,8 +177,9 @@ export function validateEnvFrom(sources: readonly EnvFromSource[] | undefined, f
     const place = field.item(index);
     if ((source.prefix ?? '') !== '') place.at('prefix').complain(source.prefix, isEnvVarName(source.prefix!));
     const given = [source.configMapRef, source.secretRef].filter((one) => one !== undefined).length;
-    if (given === 0) place.invalid('', 'must specify one of: `configMapRef` or `secretRef`');
-    else if (given > 1) place.invalid('', 'may not have more than one field specified at a time');
+    // Upstream reports these at the list.
+    if (given === 0) field.invalid('', 'must specify one of: `configMapRef` or `secretRef`');
+    else if (given > 1) field.invalid('', 'may not have more than one field specified at a time');
     for (const name of ['configMapRef', 'secretRef'] as const) {
       const reference = source[name];
       if (reference === undefined) continue;

@@ -1,4 +1,5 @@
 /** Probes and lifecycle handlers. Upstream: apis/core/validation validateProbe, validateHandler. */
+import { type Int64 } from '../int64.ts';
 import type { Field } from '../field-error.ts';
 import type { HTTPGetAction, Lifecycle, LifecycleHandler, Probe, TCPSocketAction } from '../gen/core-v1.ts';
 import { isHttpHeaderName, isPortNumber } from '../names.ts';
@@ -21,7 +22,7 @@ interface Handlers extends LifecycleHandler {
   grpc?: Probe['grpc'];
 }
 
-function validateHandler(handler: Handlers, graceSeconds: number, field: Field): void {
+function validateHandler(handler: Handlers, graceSeconds: Int64, field: Field): void {
   let count = 0;
   const next = (name: string): Field | undefined => {
     if (count++ === 0) return field.at(name);
@@ -56,7 +57,6 @@ function validateHandler(handler: Handlers, graceSeconds: number, field: Field):
 /** Which probe it is decides what it may say. */
 export type ProbeKind = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 
-/** A probe. */
 export function validateProbe(probe: Probe | undefined, kind: ProbeKind, field: Field): void {
   if (probe === undefined) return;
   validateHandler(probe, 0, field);
@@ -80,8 +80,38 @@ export function validateProbe(probe: Probe | undefined, kind: ProbeKind, field: 
   }
 }
 
-/** Handlers around a container's life. */
-export function validateLifecycle(lifecycle: Lifecycle | undefined, graceSeconds: number, field: Field): void {
-  if (lifecycle?.postStart !== undefined) validateHandler(lifecycle.postStart, graceSeconds, field.at('postStart'));
-  if (lifecycle?.preStop !== undefined) validateHandler(lifecycle.preStop, graceSeconds, field.at('preStop'));
+const realTime = Array.from({ length: 15 }, (_, at) => `SIGRTMIN+${at + 1}`);
+const realTimeFromTop = Array.from({ length: 14 }, (_, at) => `SIGRTMAX-${at + 1}`);
+/** As upstream's sorted set writes them. */
+const linuxSignals = [
+  ...'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP'.split(
+    ' ',
+  ),
+  ...'TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX'.split(' '),
+]
+  .map((name) => `SIG${name}`)
+  .concat(realTime, realTimeFromTop)
+  .toSorted();
+const stopSignals: Readonly<Record<string, readonly string[]>> = {
+  linux: linuxSignals,
+  windows: ['SIGKILL', 'SIGTERM'],
+};
+
+/** What handlers depend on of their pod. */
+export interface HandlerScope {
+  readonly graceSeconds: Int64;
+  readonly os: string | undefined;
+}
+
+/** Handlers around a container's life, and the signal that stops it. */
+export function validateLifecycle(lifecycle: Lifecycle | undefined, scope: HandlerScope, field: Field): void {
+  if (lifecycle === undefined) return;
+  const { postStart, preStop, stopSignal } = lifecycle;
+  if (postStart !== undefined) validateHandler(postStart, scope.graceSeconds, field.at('postStart'));
+  if (preStop !== undefined) validateHandler(preStop, scope.graceSeconds, field.at('preStop'));
+  if (stopSignal === undefined) return;
+  const place = field.at('stopSignal');
+  if (scope.os === undefined) place.forbidden('may not be set for containers with empty `spec.os.name`');
+  else if (stopSignals[scope.os]?.includes(stopSignal) === false)
+    place.notSupported(stopSignal, stopSignals[scope.os]!);
 }

@@ -1,60 +1,81 @@
-/** Resource requirements. Upstream: apis/core/validation ValidateResourceRequirements. */
+/** Resource requirements. Upstream: apis/core/validation validateResourceRequirements, validatePodResources. */
 import type { Field } from '../field-error.ts';
-import type { ResourceRequirements } from '../gen/core-v1.ts';
-import { isQualifiedName } from '../names.ts';
-import { compareQuantities, tryParseQuantity } from '../quantity.ts';
-import { validateNonnegativeQuantity } from './common.ts';
+import type { PodSpec, ResourceClaim, ResourceRequirements } from '../gen/core-v1.ts';
+import { isDns1123Label } from '../names.ts';
+import { addQuantities, compareQuantities, tryParseQuantity } from '../quantity.ts';
+import {
+  hugePagesPrefix,
+  isHugePages,
+  isOvercommitAllowed,
+  validateContainerResourceName,
+  validateResourceName,
+  validateResourceQuantity,
+} from './resource-names.ts';
 
-const NATIVE = new Set(['cpu', 'memory', 'ephemeral-storage']);
+type Amounts = Readonly<Record<string, string>>;
 
-function isHugePages(name: string): boolean {
-  return name.startsWith('hugepages-');
+/** What requirements are checked with. */
+export interface RequirementRules {
+  /** Names of the pod's claims. */
+  readonly claims: ReadonlySet<string>;
+  readonly validateName: (name: string, field: Field) => unknown;
 }
 
-/** Resources of devices and such: whole numbers that cannot be promised twice. */
-export function isExtendedResource(name: string): boolean {
-  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
-}
-
-function validateName(name: string, field: Field): void {
-  field.complain(name, isQualifiedName(name));
-  if (name.includes('/') || NATIVE.has(name) || isHugePages(name)) return;
-  field.invalid(name, 'must be a standard resource type or fully qualified');
-  field.invalid(name, 'must be a standard resource for containers');
-}
-
-function validateQuantity(name: string, quantity: string, field: Field): void {
-  validateNonnegativeQuantity(quantity, field);
-  const parsed = tryParseQuantity(quantity);
-  if (parsed !== undefined && isExtendedResource(name) && parsed.nanos % 1_000_000_000n !== 0n)
-    field.invalid(quantity, 'must be an integer');
-}
-
-/** Limits and requests of a container or pod, and claims of the pod that `claims` names. */
+/** Limits and requests of a container, and claims of the pod that `claims` names. */
 export function validateResourceRequirements(
   resources: ResourceRequirements | undefined,
   claims: ReadonlySet<string>,
   field: Field,
 ): void {
-  if (resources === undefined) return;
-  const { limits = {}, requests = {} } = resources;
-  for (const [name, quantity] of Object.entries(limits)) {
-    validateName(name, field.at('limits').key(name));
-    validateQuantity(name, quantity, field.at('limits').key(name));
-  }
+  validateRequirements(resources ?? {}, { claims, validateName: validateContainerResourceName }, field);
+}
+
+function validateRequirements(resources: ResourceRequirements, rules: RequirementRules, field: Field): void {
+  const { limits = {}, requests = {}, claims = [] } = resources;
+  if (hasTooMany(limits, field.at('limits')) || hasTooMany(requests, field.at('requests'))) return;
+  validateAmounts(limits, rules, field.at('limits'));
+  const requested = field.at('requests');
   for (const [name, quantity] of Object.entries(requests)) {
-    validateName(name, field.at('requests').key(name));
-    validateQuantity(name, quantity, field.at('requests').key(name));
+    validateAmount(name, quantity, { rules, field: requested });
     validateAgainstLimit(name, { request: quantity, limit: limits[name] }, field);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory'))
     field.forbidden('HugePages require cpu or memory');
-  for (const [index, claim] of (resources.claims ?? []).entries()) {
-    const place = field.at('claims').item(index);
-    if ((claim.name ?? '') === '') place.required();
-    else if (!claims.has(claim.name)) place.notFound(claim.name);
-  }
+  validateClaimNames(claims, rules.claims, field.at('claims'));
+}
+
+/** No node has so many resources, and their checks would hold up everybody's requests. Upstream has no such bound. */
+const maxResources = 1000;
+
+function hasTooMany(amounts: Amounts, field: Field): boolean {
+  const count = Object.keys(amounts).length;
+  if (count > maxResources) field.tooMany(count, maxResources);
+  return count > maxResources;
+}
+
+function validateAmounts(amounts: Amounts, rules: RequirementRules, field: Field): void {
+  for (const [name, quantity] of Object.entries(amounts)) validateAmount(name, quantity, { rules, field });
+}
+
+function validateAmount(
+  name: string,
+  quantity: string,
+  { rules, field }: { rules: RequirementRules; field: Field },
+): void {
+  const place = field.key(name);
+  rules.validateName(name, place);
+  validateResourceQuantity(name, quantity, place);
+  if (isHugePages(name)) validatePages(name, quantity, place);
+}
+
+/** Whole pages only, of a size that is one. */
+function validatePages(name: string, quantity: string, field: Field): void {
+  const page = tryParseQuantity(name.slice(hugePagesPrefix.length))?.nanos ?? 0n;
+  const amount = tryParseQuantity(quantity)?.nanos ?? 0n;
+  const isSize = page > 0n && page % 1_000_000_000n === 0n;
+  if (!isSize || amount % page !== 0n)
+    field.invalid(quantity, `${quantity} is not positive integer multiple of ${name}`);
 }
 
 function validateAgainstLimit(
@@ -62,13 +83,102 @@ function validateAgainstLimit(
   { request, limit }: { request: string; limit: string | undefined },
   field: Field,
 ): void {
-  const exclusive = isExtendedResource(name) || isHugePages(name);
+  const isExact = !isOvercommitAllowed(name);
   if (limit === undefined) {
-    if (exclusive) field.at('limits').required('Limit must be set for non overcommitable resources');
+    if (isExact) field.at('limits').required('Limit must be set for non overcommitable resources');
     return;
   }
   if (tryParseQuantity(request) === undefined || tryParseQuantity(limit) === undefined) return;
   const order = compareQuantities(request, limit);
-  if (exclusive && order !== 0) field.at('requests').invalid(request, `must be equal to ${name} limit of ${limit}`);
+  if (isExact && order !== 0) field.at('requests').invalid(request, `must be equal to ${name} limit of ${limit}`);
   else if (order > 0) field.at('requests').invalid(request, `must be less than or equal to ${name} limit of ${limit}`);
+}
+
+/** A claim is used whole or by its requests, each once. */
+function validateClaimNames(claims: readonly ResourceClaim[], known: ReadonlySet<string>, field: Field): void {
+  const seen = new Set<string>();
+  const requestsOf = new Map<string, number>();
+  let others: string | undefined;
+  for (const [index, { name = '', request = '' }] of claims.entries()) {
+    const place = field.item(index);
+    if (name === '') {
+      place.required();
+      continue;
+    }
+    if (seen.has(name)) place.duplicate(name);
+    else {
+      if (request !== '') place.at('request').complain(request, isDns1123Label(request));
+      const key = request === '' ? name : `${name}/${request}`;
+      if (seen.has(key)) place.duplicate(key);
+      else if (request !== '') requestsOf.set(name, (requestsOf.get(name) ?? 0) + 1);
+      else for (let left = requestsOf.get(name) ?? 0; left > 0; left--) place.duplicate(name);
+      seen.add(key);
+    }
+    if (known.has(name)) continue;
+    others ??= known.size === 0 ? ' which is empty' : `: ${[...known].toSorted().join(', ')}`;
+    place.notFound(name, `must be one of the names in pod.spec.resourceClaims${others}`);
+  }
+}
+
+const podLevel = ['cpu', 'memory'];
+
+function validatePodResourceName(name: string, field: Field): void {
+  if (validateResourceName(name, field) && !podLevel.includes(name) && !isHugePages(name))
+    field.notSupported(name, ['cpu', 'hugepages-', 'memory']);
+}
+
+/** Resources of the whole pod. */
+export function validatePodResources(spec: PodSpec, claims: ReadonlySet<string>, field: Field): void {
+  const { resources } = spec;
+  if (resources === undefined) return;
+  if (spec.os?.name === 'windows') return field.forbidden('may not be set for a windows pod');
+  if (resources.claims !== undefined) field.at('claims').forbidden('claims may not be set for Resources at pod-level');
+  validateRequirements(resources, { claims, validateName: validatePodResourceName }, field);
+  validateAgainstContainers(spec, resources, field);
+}
+
+/** What all containers ask for together. Containers that start first and end count as far as they need more. */
+function sumOf(spec: PodSpec, part: 'limits' | 'requests', name: string): string {
+  const amountOf = (container: { readonly resources?: ResourceRequirements }) =>
+    container.resources?.[part]?.[name] ?? '0';
+  const larger = (a: string, b: string) => (compareQuantities(a, b) >= 0 ? a : b);
+  const inits = spec.initContainers ?? [];
+  let sidecars = '0';
+  let starting = '0';
+  for (const init of inits) {
+    const own = amountOf(init);
+    if (init.restartPolicy === 'Always') {
+      sidecars = addQuantities(sidecars, own);
+      starting = larger(starting, sidecars);
+    } else starting = larger(starting, addQuantities(sidecars, own));
+  }
+  const running = (spec.containers ?? []).map(amountOf).reduce(addQuantities, sidecars);
+  return larger(running, starting);
+}
+
+function validateAgainstContainers(spec: PodSpec, resources: ResourceRequirements, field: Field): void {
+  for (const [part, word] of [
+    ['requests', 'requests'],
+    ['limits', 'limits'],
+  ] as const)
+    for (const [name, quantity] of Object.entries(resources[part] ?? {})) {
+      if (part === 'limits' && !isHugePages(name)) continue;
+      const sum = sumOf(spec, part, name);
+      if (compareQuantities(sum, quantity) > 0)
+        field
+          .at(part)
+          .key(name)
+          .invalid(quantity, `must be greater than or equal to aggregate container ${word} of ${sum}`);
+    }
+  for (const [index, container] of (spec.containers ?? []).entries())
+    for (const [name, limit] of Object.entries(container.resources?.limits ?? {})) {
+      const most = resources.limits?.[name];
+      if (most !== undefined && compareQuantities(limit, most) > 0)
+        field
+          .at('containers')
+          .item(index)
+          .key(name)
+          .at('limits')
+          .invalid(limit, `must be less than or equal to pod limits of ${most}`);
+    }
 }

@@ -1,4 +1,5 @@
 /** Security contexts of pods and containers. Upstream: apis/core/validation. */
+import { type Int64 } from '../int64.ts';
 import type { Field } from '../field-error.ts';
 import type {
   AppArmorProfile,
@@ -9,64 +10,101 @@ import type {
   Sysctl,
 } from '../gen/core-v1.ts';
 import { isUnixId } from '../names.ts';
-import { validateChoice, validateOptionalChoice } from './common.ts';
+import { validateOptionalChoice } from './common.ts';
+import { containersOf, validateWindowsOptions } from './pod-os.ts';
+import { validateLocalPath } from './volume-sources.ts';
 
-function validateId(id: number | undefined, field: Field): void {
-  if (id !== undefined) field.complain(id, isUnixId(id));
+function validateId(id: Int64 | undefined, field: Field): void {
+  if (id !== undefined) field.complain(id, isUnixId(Number(id)));
 }
 
-function validateProfile(profile: SeccompProfile | AppArmorProfile | undefined, field: Field): void {
+const PROFILE_TYPES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
+
+function validateSeccomp(profile: SeccompProfile | undefined, field: Field): void {
   if (profile === undefined) return;
-  validateChoice(profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined'], field.at('type'));
-  const path = profile.localhostProfile;
-  if (profile.type === 'Localhost') {
-    if (path === undefined || path.trim() === '')
-      field.at('localhostProfile').required('must be set when type is Localhost');
-    else if (path.startsWith('/')) field.at('localhostProfile').invalid(path, 'must be a relative path');
-    else if (path.split('/').includes('..')) field.at('localhostProfile').invalid(path, "must not contain '..'");
-  } else if (path !== undefined) {
-    field.at('localhostProfile').invalid(path, 'can only be set when type is Localhost');
-  }
+  const { type = '', localhostProfile: path } = profile;
+  if (type === '') field.at('type').required('type is required when seccompProfile is set');
+  else if (!PROFILE_TYPES.includes(type)) field.at('type').notSupported(type, PROFILE_TYPES);
+  const place = field.at('localhostProfile');
+  if (type !== 'Localhost') {
+    if (path !== undefined) place.invalid(profile, 'can only be set when seccomp type is Localhost');
+  } else if (path === undefined) place.required('must be set when seccomp type is Localhost');
+  else validateLocalPath(path, place);
 }
 
-const SYSCTL = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*([a-z0-9][-_a-z0-9]*[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
+const LONGEST_PROFILE_PATH = 4095;
 
-function validateSysctls(sysctls: readonly Sysctl[], field: Field): void {
+function validateAppArmor(profile: AppArmorProfile | undefined, field: Field): void {
+  if (profile === undefined) return;
+  const { type = '', localhostProfile: path } = profile;
+  const place = field.at('localhostProfile');
+  const required = 'must be set when AppArmor type is Localhost';
+  if (type === 'Localhost') {
+    if (path === undefined) return place.required(required);
+    if (path.trim() !== path) place.invalid(path, 'must not be padded with whitespace');
+    else if (path === '') place.required(required);
+    if (Buffer.byteLength(path) > LONGEST_PROFILE_PATH) place.tooLong(LONGEST_PROFILE_PATH);
+  } else if (type === '') field.at('type').required('type is required when appArmorProfile is set');
+  else if (!PROFILE_TYPES.includes(type)) field.at('type').notSupported(type, PROFILE_TYPES);
+  else if (path !== undefined) place.invalid(path, 'can only be set when AppArmor type is Localhost');
+}
+
+const SYSCTL = '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$';
+const sysctlRegex = new RegExp(SYSCTL);
+
+/** Whether the parameter belongs to a namespace that the pod shares with its node. */
+function sharedBy(name: string, { hostNetwork, hostIPC }: PodSpec): string | undefined {
+  const dotted = name.replaceAll('/', '.');
+  if (hostNetwork === true && dotted.startsWith('net.')) return 'hostNetwork';
+  const ofIpc = /^(?:kernel\.(?:shm|msg)|fs\.mqueue\.)/.test(dotted) || dotted === 'kernel.sem';
+  return hostIPC === true && ofIpc ? 'hostIPC' : undefined;
+}
+
+function validateSysctls(sysctls: readonly Sysctl[], spec: PodSpec, field: Field): void {
   const seen = new Set<string>();
   for (const [index, { name }] of sysctls.entries()) {
     const place = field.item(index).at('name');
     if ((name ?? '') === '') place.required();
-    else if (name.length > 253 || !SYSCTL.test(name)) {
-      place.invalid(name, `must have at most 253 characters and match regex ${SYSCTL.source}`);
+    else if (name.length > 253 || !sysctlRegex.test(name)) {
+      place.invalid(name, `must have at most 253 characters and match regex ${SYSCTL}`);
     } else if (seen.has(name)) {
       place.duplicate(name);
     }
+    const shared = sharedBy(name ?? '', spec);
+    if (shared !== undefined) place.invalid(name, `may not be specified when '${shared}' is true`);
     seen.add(name);
   }
 }
 
-/** The security context of a pod. */
 export function validatePodSecurityContext(context: PodSecurityContext | undefined, spec: PodSpec, field: Field): void {
+  // The fields of the host stand beside the context, and in it inside upstream's server.
+  if (spec.shareProcessNamespace === true && spec.hostPID === true)
+    field.at('shareProcessNamespace').invalid(true, 'ShareProcessNamespace and HostPID cannot both be enabled');
   if (context === undefined) return;
+  validateId(context.fsGroup, field.at('fsGroup'));
   validateId(context.runAsUser, field.at('runAsUser'));
   validateId(context.runAsGroup, field.at('runAsGroup'));
-  validateId(context.fsGroup, field.at('fsGroup'));
   for (const [index, id] of (context.supplementalGroups ?? []).entries())
     validateId(id, field.at('supplementalGroups').item(index));
-  validateOptionalChoice(context.supplementalGroupsPolicy, ['Merge', 'Strict'], field.at('supplementalGroupsPolicy'));
+  validateSysctls(context.sysctls ?? [], spec, field.at('sysctls'));
   validateOptionalChoice(context.fsGroupChangePolicy, ['Always', 'OnRootMismatch'], field.at('fsGroupChangePolicy'));
+  validateSeccomp(context.seccompProfile, field.at('seccompProfile'));
+  validateWindowsOptions(context.windowsOptions, field.at('windowsOptions'));
+  validateAppArmor(context.appArmorProfile, field.at('appArmorProfile'));
+  validateOptionalChoice(context.supplementalGroupsPolicy, ['Merge', 'Strict'], field.at('supplementalGroupsPolicy'));
   validateOptionalChoice(context.seLinuxChangePolicy, ['MountOption', 'Recursive'], field.at('seLinuxChangePolicy'));
-  validateSysctls(context.sysctls ?? [], field.at('sysctls'));
-  validateProfile(context.seccompProfile, field.at('seccompProfile'));
-  validateProfile(context.appArmorProfile, field.at('appArmorProfile'));
-  validateHostUsers(spec, field);
 }
 
-function validateHostUsers(spec: PodSpec, field: Field): void {
+/** What a pod with users of its own cannot share with the host. */
+export function validateHostUsers(spec: PodSpec, field: Field): void {
   if (spec.hostUsers !== false) return;
   const why = 'when `hostUsers` is false';
-  if (spec.hostPID === true) field.at('hostPID').forbidden(why);
+  if (spec.hostNetwork === true) field.at('hostNetwork').forbidden(why);
+  // Upstream writes these two with capitals.
+  if (spec.hostPID === true) field.at('HostPID').forbidden(why);
   if (spec.hostIPC === true) field.at('HostIPC').forbidden(why);
+  for (const [container, place] of containersOf(spec, field))
+    if ((container.volumeDevices ?? []).length > 0) place.at('volumeDevices').forbidden(why);
 }
 
 /** The security context of a container. */
@@ -79,12 +117,17 @@ export function validateSecurityContext(
   validateId(context.runAsUser, field.at('runAsUser'));
   validateId(context.runAsGroup, field.at('runAsGroup'));
   if (context.procMount !== undefined) {
-    validateChoice(context.procMount, ['Default', 'Unmasked'], field.at('procMount'));
+    validateOptionalChoice(context.procMount, ['Default', 'Unmasked'], field.at('procMount'));
     if (context.procMount === 'Unmasked' && hostUsers !== false)
       field.at('procMount').invalid(context.procMount, '`hostUsers` must be false to use `Unmasked`');
   }
-  validateProfile(context.seccompProfile, field.at('seccompProfile'));
-  validateProfile(context.appArmorProfile, field.at('appArmorProfile'));
+  validateSeccomp(context.seccompProfile, field.at('seccompProfile'));
+  validateEscalation(context, field);
+  validateWindowsOptions(context.windowsOptions, field.at('windowsOptions'));
+  validateAppArmor(context.appArmorProfile, field.at('appArmorProfile'));
+}
+
+function validateEscalation(context: SecurityContext, field: Field): void {
   if (context.allowPrivilegeEscalation !== false) return;
   if (context.privileged === true)
     field.invalid(context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');

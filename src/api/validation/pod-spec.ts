@@ -1,81 +1,100 @@
 /** The spec of pods and templates. Upstream: apis/core/validation ValidatePodSpec. */
 import type { Field } from '../field-error.ts';
-import type { PodDNSConfig, PodSpec } from '../gen/core-v1.ts';
+import type { PodSpec } from '../gen/core-v1.ts';
 import { validateLabels } from '../meta-validation.ts';
-import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain, isQualifiedName } from '../names.ts';
-import { validateChoice, validateNonnegativeQuantity, validateOptionalChoice, validateTolerations } from './common.ts';
+import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain, isQualifiedName, maxLengthText } from '../names.ts';
+import { validateChoice, validateOptionalChoice, validateTolerations } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validateAffinity, validateTopologySpread } from './pod-affinity.ts';
 import {
+  type PodScope,
   validateContainers,
   validateEphemeralContainers,
+  validateHostNetworkPorts,
   validateInitContainers,
-  type PodScope,
 } from './pod-containers.ts';
-import { validateResourceRequirements } from './pod-resources.ts';
-import { validatePodSecurityContext } from './pod-security.ts';
+import { validateFileKeyVolumes } from './pod-environment.ts';
+import { validateHostProcess, validateOs } from './pod-os.ts';
+import { validatePodResources, validateResourceRequirements } from './pod-resources.ts';
+import { validateHostUsers, validatePodSecurityContext } from './pod-security.ts';
 import { validateVolumes } from './pod-volumes.ts';
 
-const DNS_POLICIES = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
+/** In upstream's order. */
+const DNS_POLICIES = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
 const MAX_INT32 = 2147483647;
 
-function validateDns(spec: PodSpec, field: Field): void {
-  if (!DNS_POLICIES.includes(spec.dnsPolicy ?? '')) {
-    if ((spec.dnsPolicy ?? '') === '') field.at('dnsPolicy').required();
-    else field.at('dnsPolicy').notSupported(spec.dnsPolicy, DNS_POLICIES);
+const searchLabel = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const searchPattern = `${searchLabel}(\\.${searchLabel})*`;
+const searchRegex = new RegExp(`^${searchPattern}$`);
+const searchText = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${searchPattern}')`;
+
+function validateDnsConfig({ dnsPolicy, dnsConfig }: PodSpec, field: Field): void {
+  if (dnsConfig === undefined) {
+    if (dnsPolicy === 'None') field.required('must provide `dnsConfig` when `dnsPolicy` is None');
+    return;
   }
-  const config: PodDNSConfig = spec.dnsConfig ?? {};
-  const place = field.at('dnsConfig');
-  const { nameservers = [], searches = [], options = [] } = config;
-  if (spec.dnsPolicy === 'None' && nameservers.length === 0) {
-    (spec.dnsConfig === undefined ? place : place.at('nameservers')).required(
-      'must provide at least one DNS nameserver when `dnsPolicy` is None',
-    );
-  }
-  if (nameservers.length > 3) place.at('nameservers').invalid(nameservers, 'must not have more than 3 nameservers');
-  for (const [index, server] of nameservers.entries()) validateIp(server, place.at('nameservers').item(index));
-  if (searches.length > 32) place.at('searches').invalid(searches, 'must not have more than 32 search paths');
-  if (searches.join(' ').length > 2048)
-    place
-      .at('searches')
-      .invalid(searches, 'must not have more than 2048 characters (including spaces) in the search list');
-  for (const [index, search] of searches.entries()) {
-    const name = search.replace(/\.$/, '');
-    if (name !== '')
-      place
-        .at('searches')
-        .item(index)
-        .complain(search, isDns1123Subdomain(name.replaceAll('_', '-')));
-  }
+  const { nameservers = [], searches = [], options = [] } = dnsConfig;
+  if (dnsPolicy === 'None' && nameservers.length === 0)
+    return field.at('nameservers').required('must provide at least one DNS nameserver when `dnsPolicy` is None');
+  if (nameservers.length > 3) field.at('nameservers').invalid(nameservers, 'must not have more than 3 nameservers');
+  for (const [index, server] of nameservers.entries()) validateIp(server, field.at('nameservers').item(index));
+  validateSearches(searches, field.at('searches'));
   for (const [index, option] of options.entries())
-    if ((option.name ?? '') === '') place.at('options').item(index).required('must not be empty');
+    if ((option.name ?? '') === '') field.at('options').item(index).required('must not be empty');
 }
 
-function validateHost(spec: PodSpec, field: Field): void {
-  if (spec.shareProcessNamespace === true && spec.hostPID === true) {
-    field
-      .at('securityContext')
-      .at('shareProcessNamespace')
-      .invalid(true, 'ShareProcessNamespace and HostPID cannot both be enabled');
+function validateSearches(searches: readonly string[], field: Field): void {
+  if (searches.length > 32) field.invalid(searches, 'must not have more than 32 search paths');
+  if (Buffer.byteLength(searches.join(' ')) > 2048)
+    field.invalid(searches, 'must not have more than 2048 characters (including spaces) in the search list');
+  for (const [index, search] of searches.entries()) {
+    if (search === '.') continue;
+    const name = search.replace(/\.$/, '');
+    if (Buffer.byteLength(name) > 253) field.item(index).invalid(name, maxLengthText(253));
+    if (!searchRegex.test(name)) field.item(index).invalid(name, searchText);
   }
-  if ((spec.hostname ?? '') !== '') field.at('hostname').complain(spec.hostname, isDns1123Label(spec.hostname!));
-  if ((spec.subdomain ?? '') !== '') field.at('subdomain').complain(spec.subdomain, isDns1123Label(spec.subdomain!));
-  for (const [index, alias] of (spec.hostAliases ?? []).entries()) {
-    const place = field.at('hostAliases').item(index);
+}
+
+function validateHostAliases({ hostAliases = [] }: PodSpec, field: Field): void {
+  for (const [index, alias] of hostAliases.entries()) {
+    const place = field.item(index);
     validateIp(alias.ip ?? '', place.at('ip'));
     for (const [at, name] of (alias.hostnames ?? []).entries())
       place.at('hostnames').item(at).complain(name, isDns1123Subdomain(name));
   }
 }
 
+const LONGEST_HOSTNAME = 64;
+
+function validateHostnameOverride(spec: PodSpec, field: Field): void {
+  const { hostnameOverride: name } = spec;
+  if (name === undefined) return;
+  if (spec.setHostnameAsFQDN === true) field.forbidden('may not be specified when setHostnameAsFQDN is true');
+  if (spec.hostNetwork === true) field.forbidden('may not be specified when hostNetwork is true');
+  if (Buffer.byteLength(name) > LONGEST_HOSTNAME) field.tooLong(LONGEST_HOSTNAME);
+  field.complain(name, isDns1123Subdomain(name));
+}
+
+/** Names in fields of their own, in upstream's order. */
+const NAME_FIELDS = [
+  ['serviceAccountName', isDns1123Subdomain],
+  ['nodeName', isDns1123Subdomain],
+  ['hostname', isDns1123Label],
+  ['subdomain', isDns1123Label],
+  ['priorityClassName', isDns1123Subdomain],
+] as const;
+
 function validateNames(spec: PodSpec, field: Field): void {
-  for (const name of ['serviceAccountName', 'nodeName', 'priorityClassName', 'runtimeClassName'] as const) {
+  for (const [name, check] of NAME_FIELDS) {
     const value = spec[name] ?? '';
-    if (value !== '') field.at(name).complain(value, isDns1123Subdomain(value));
+    if (value !== '') field.at(name).complain(value, check(value));
   }
-  for (const [index, secret] of (spec.imagePullSecrets ?? []).entries()) {
-    if ((secret.name ?? '') === '') field.at('imagePullSecrets').item(index).at('name').required();
-  }
+  const { runtimeClassName } = spec;
+  if (runtimeClassName !== undefined)
+    field.at('runtimeClassName').complain(runtimeClassName, isDns1123Subdomain(runtimeClassName));
+}
+
+function validateGates(spec: PodSpec, field: Field): void {
   for (const [index, gate] of (spec.readinessGates ?? []).entries()) {
     field
       .at('readinessGates')
@@ -99,12 +118,14 @@ function validateClaims(spec: PodSpec, field: Field): Set<string> {
     if ((claim.name ?? '') === '') place.at('name').required();
     else if (names.has(claim.name)) place.at('name').duplicate(claim.name);
     else place.at('name').complain(claim.name, isDns1123Label(claim.name));
-    names.add(claim.name);
-    if (claim.resourceClaimName !== undefined && claim.resourceClaimTemplateName !== undefined) {
+    if ((claim.name ?? '') !== '') names.add(claim.name);
+    const { resourceClaimName: own, resourceClaimTemplateName: template } = claim;
+    if (own !== undefined && template !== undefined)
       place.invalid(claim, 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified');
-    } else if (claim.resourceClaimName === undefined && claim.resourceClaimTemplateName === undefined) {
+    if (own === undefined && template === undefined)
       place.invalid(claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`');
-    }
+    for (const name of ['resourceClaimName', 'resourceClaimTemplateName'] as const)
+      if (claim[name] !== undefined) place.at(name).complain(claim[name], isDns1123Subdomain(claim[name]));
   }
   return names;
 }
@@ -113,35 +134,38 @@ function validateNumbers(spec: PodSpec, field: Field): void {
   const deadline = spec.activeDeadlineSeconds;
   if (deadline !== undefined && (deadline < 1 || deadline > MAX_INT32))
     field.at('activeDeadlineSeconds').invalid(deadline, inclusiveRangeText(1, MAX_INT32));
-  const grace = spec.terminationGracePeriodSeconds ?? 0;
-  if (grace < 0) field.at('terminationGracePeriodSeconds').invalid(grace, 'must be greater than or equal to 0');
-  for (const [name, quantity] of Object.entries(spec.overhead ?? {}))
-    validateNonnegativeQuantity(quantity, field.at('overhead').key(name));
 }
 
-/** The spec of a pod; `podName`: empty in templates. */
-export function validatePodSpec(spec: PodSpec, podName: string, field: Field): void {
-  const scope: PodScope = {
-    spec,
-    volumes: validateVolumes(spec.volumes, podName, field.at('volumes')),
-    claims: validateClaims(spec, field.at('resourceClaims')),
-    graceSeconds: spec.terminationGracePeriodSeconds ?? 0,
-    names: new Set(),
-  };
+/** Who has the spec: `podName` is undefined in templates. */
+export function validatePodSpec(spec: PodSpec, podName: string | undefined, field: Field): void {
+  const isPod = podName !== undefined;
+  const volumes = validateVolumes(spec.volumes, { podName }, field.at('volumes'));
+  const claims = validateClaims(spec, field.at('resourceClaims'));
+  const handlers = { graceSeconds: spec.terminationGracePeriodSeconds ?? 0, os: spec.os?.name };
+  const scope: PodScope = { spec, volumes, claims, isPod, handlers };
   validateContainers(scope, field.at('containers'));
   validateInitContainers(scope, field.at('initContainers'));
   validateEphemeralContainers(scope, field.at('ephemeralContainers'));
-  validateResourceRequirements(spec.resources, scope.claims, field.at('resources'));
-  validateChoice(spec.restartPolicy, ['Always', 'Never', 'OnFailure'], field.at('restartPolicy'));
-  validateDns(spec, field);
+  validatePodResources(spec, claims, field.at('resources'));
+  validateHostNetworkPorts(scope, field.at('containers'));
+  validateChoice(spec.restartPolicy, ['Always', 'OnFailure', 'Never'], field.at('restartPolicy'));
+  validateChoice(spec.dnsPolicy, DNS_POLICIES, field.at('dnsPolicy'));
   validateLabels(spec.nodeSelector, field.at('nodeSelector'));
   validatePodSecurityContext(spec.securityContext, spec, field.at('securityContext'));
   validateAffinity(spec.affinity, field.at('affinity'));
-  validateTolerations(spec.tolerations, field.at('tolerations'));
+  validateDnsConfig(spec, field.at('dnsConfig'));
+  validateGates(spec, field);
   validateTopologySpread(spec.topologySpreadConstraints, field.at('topologySpreadConstraints'));
-  validateHost(spec, field);
+  validateHostProcess(spec, field);
+  validateHostUsers(spec, field);
+  validateHostnameOverride(spec, field.at('hostnameOverride'));
   validateNames(spec, field);
   validateNumbers(spec, field);
-  validateOptionalChoice(spec.preemptionPolicy, ['Never', 'PreemptLowerPriority'], field.at('preemptionPolicy'));
-  if (spec.os !== undefined) validateChoice(spec.os.name, ['linux', 'windows'], field.at('os').at('name'));
+  validateTolerations(spec.tolerations, field.at('tolerations'));
+  validateHostAliases(spec, field.at('hostAliases'));
+  validateOptionalChoice(spec.preemptionPolicy, ['PreemptLowerPriority', 'Never'], field.at('preemptionPolicy'));
+  // As limits, wherefore upstream names them so.
+  validateResourceRequirements({ limits: spec.overhead ?? {} }, new Set(), field.at('overhead'));
+  validateOs(spec, field);
+  validateFileKeyVolumes(spec, field);
 }

@@ -1,13 +1,16 @@
 /** Whole pods, and what may change of them. Upstream: apis/core/validation ValidatePodUpdate and its siblings. */
+import { type Int64 } from '../int64.ts';
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../gen/core-v1.ts';
 import { isDns1123Subdomain } from '../names.ts';
+import { isPodPhaseTerminal } from '../pod-phase.ts';
 import { computePodQosClass, podQosClass } from '../pod-qos.ts';
 import { validateImmutable } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validateObjectDiff } from './object-diff.ts';
+import { validatePodAnnotations, validatePodAnnotationUpdates } from './pod-annotations.ts';
 import { validatePodSpec } from './pod-spec.ts';
 
 const UPDATABLE = [
@@ -26,9 +29,32 @@ function validateWhole(pod: Pod, field: Field): void {
   }
 }
 
+function annotationsAt(field: Field): Field {
+  return field.at('metadata').at('annotations');
+}
+
+/** Tokens are an account's. */
+function validateTokens({ spec }: Pod, field: Field): void {
+  if ((spec?.serviceAccountName ?? '') !== '') return;
+  for (const [index, { projected }] of (spec?.volumes ?? []).entries())
+    for (const [at, { serviceAccountToken }] of (projected?.sources ?? []).entries())
+      if (serviceAccountToken !== undefined)
+        field
+          .at('spec')
+          .at('volumes')
+          .item(index)
+          .at('projected')
+          .at('sources')
+          .item(at)
+          .at('serviceAccountToken')
+          .forbidden('must not be specified when serviceAccountName is not set');
+}
+
 /** A new pod. */
 export function validatePod(pod: Pod, field: Field): void {
   validateWhole(pod, field);
+  validatePodAnnotations(pod.metadata.annotations, pod.spec ?? { containers: [] }, { field: annotationsAt(field) });
+  validateTokens(pod, field);
   if ((pod.spec?.ephemeralContainers ?? []).length > 0)
     field.at('spec').at('ephemeralContainers').forbidden('cannot be set on create');
 }
@@ -50,7 +76,7 @@ function validateTolerationUpdate(now: readonly Toleration[], before: readonly T
   }
 }
 
-function validateDeadlineUpdate(now: number | undefined, before: number | undefined, field: Field): void {
+function validateDeadlineUpdate(now: Int64 | undefined, before: Int64 | undefined, field: Field): void {
   if (before === undefined || now === before) return;
   if (now === undefined) field.invalid(now, 'must not update from a positive integer to nil value');
   else if (now > before) field.invalid(now, 'must be less than or equal to previous value');
@@ -84,6 +110,7 @@ function mungeGated(spec: PodSpec, old: PodSpec): void {
 
 /** An update of a pod through its main resource. */
 export function validatePodUpdate(pod: Pod, old: Pod, field: Field): void {
+  validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   const place = field.at('spec');
   const [spec, before] = [pod.spec!, old.spec!];
   for (const kind of ['containers', 'initContainers'] as const) {
@@ -132,6 +159,7 @@ function validateAddresses(addresses: Addresses, before: Addresses, place: Field
 
 /** An update of a pod's status. */
 export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void {
+  validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   const place = field.at('status');
   const { nominatedNodeName = '', qosClass } = pod.status ?? {};
   if (nominatedNodeName !== '' && nominatedNodeName !== old.status?.nominatedNodeName)
@@ -166,6 +194,7 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void 
 
 /** An update through `ephemeralcontainers`: containers are only added. */
 export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: Field): void {
+  validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   validateWhole(pod, field);
   const now = pod.spec?.ephemeralContainers ?? [];
   for (const [index, before] of (old.spec?.ephemeralContainers ?? []).entries()) {
@@ -186,11 +215,12 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: 
 
 /** An update through `resize`: cpu and memory only, nothing taken away, and never another class of service. Whether the node can follow is admission's to say. */
 export function validatePodResize(pod: Pod, old: Pod, field: Field): void {
+  validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   const place = field.at('spec');
   const phase = old.status?.phase;
   if (old.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined)
     return place.forbidden('static pods cannot be resized');
-  if (phase === 'Succeeded' || phase === 'Failed')
+  if (isPodPhaseTerminal(phase))
     return field.forbidden(`pods that are not in Running or Pending phase cannot be resized`);
   if (pod.spec?.os?.name === 'windows') return place.forbidden('windows pods cannot be resized');
   if (computePodQosClass(pod) !== podQosClass(old))

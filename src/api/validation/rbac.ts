@@ -2,8 +2,8 @@
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '../gen/rbac-v1.ts';
-import { isDns1123Label, isDns1123Subdomain, isPathSegmentName } from '../names.ts';
-import { isEmptySelector, validateLabelSelector } from './common.ts';
+import { isDns1123Subdomain, isPathSegmentName } from '../names.ts';
+import { validateLabelSelector } from './common.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
@@ -25,12 +25,10 @@ function validateRule(rule: PolicyRule, namespaced: boolean, field: Field): void
     field.at('resources').required('resource rules must supply at least one resource');
 }
 
-/** A role. */
 export function validateRole(role: Role, field: Field): void {
   for (const [index, rule] of (role.rules ?? []).entries()) validateRule(rule, true, field.at('rules').item(index));
 }
 
-/** A cluster role. */
 export function validateClusterRole(role: ClusterRole, field: Field): void {
   for (const [index, rule] of (role.rules ?? []).entries()) validateRule(rule, false, field.at('rules').item(index));
   if (role.aggregationRule === undefined) return;
@@ -38,30 +36,34 @@ export function validateClusterRole(role: ClusterRole, field: Field): void {
   const place = field.at('aggregationRule').at('clusterRoleSelectors');
   if (selectors.length === 0) place.required('at least one clusterRoleSelector required if aggregationRule is non-nil');
   for (const [index, selector] of selectors.entries()) {
+    const before = field.errors.length;
     validateLabelSelector(selector, place.item(index));
-    if (isEmptySelector(selector)) place.item(index).required('selectors must not be empty');
+    // Upstream compiles the selector as well.
+    if (field.errors.length > before) place.item(index).invalid(undefined, 'invalid label selector.');
   }
 }
 
-function validateSubject(subject: Subject, field: Field): void {
-  if (subject.name === '') field.at('name').required();
+function validateSubject(subject: Subject, namespaced: boolean, field: Field): void {
+  const { name = '' } = subject;
+  if (name === '') field.at('name').required();
   switch (subject.kind) {
     case 'ServiceAccount':
-      if ((subject.name ?? '') !== '') field.at('name').complain(subject.name, isDns1123Subdomain(subject.name));
+      if (name !== '') field.at('name').complain(name, isDns1123Subdomain(name));
       if ((subject.apiGroup ?? '') !== '') field.at('apiGroup').notSupported(subject.apiGroup, ['']);
-      if ((subject.namespace ?? '') === '') field.at('namespace').required();
-      else field.at('namespace').complain(subject.namespace, isDns1123Label(subject.namespace!));
+      // In a RoleBinding an empty namespace is the binding's own.
+      if (!namespaced && (subject.namespace ?? '') === '') field.at('namespace').required();
       break;
     case 'User':
     case 'Group':
       if (subject.apiGroup !== RBAC_GROUP) field.at('apiGroup').notSupported(subject.apiGroup ?? '', [RBAC_GROUP]);
       break;
     default:
-      field.at('kind').notSupported(subject.kind ?? '', ['Group', 'ServiceAccount', 'User']);
+      field.at('kind').notSupported(subject.kind ?? '', ['ServiceAccount', 'User', 'Group']);
   }
 }
 
-function validateBinding(binding: RoleBinding | ClusterRoleBinding, kinds: readonly string[], field: Field): void {
+function validateBinding(binding: RoleBinding | ClusterRoleBinding, namespaced: boolean, field: Field): void {
+  const kinds = namespaced ? ['Role', 'ClusterRole'] : ['ClusterRole'];
   const reference = binding.roleRef ?? { kind: '', name: '' };
   const place = field.at('roleRef');
   if (reference.apiGroup !== RBAC_GROUP) place.at('apiGroup').notSupported(reference.apiGroup ?? '', [RBAC_GROUP]);
@@ -69,17 +71,15 @@ function validateBinding(binding: RoleBinding | ClusterRoleBinding, kinds: reado
   if ((reference.name ?? '') === '') place.at('name').required();
   else place.at('name').complain(reference.name, isPathSegmentName(reference.name));
   for (const [index, subject] of (binding.subjects ?? []).entries())
-    validateSubject(subject, field.at('subjects').item(index));
+    validateSubject(subject, namespaced, field.at('subjects').item(index));
 }
 
-/** A role binding. */
 export function validateRoleBinding(binding: RoleBinding, field: Field): void {
-  validateBinding(binding, ['ClusterRole', 'Role'], field);
+  validateBinding(binding, true, field);
 }
 
-/** A cluster role binding. */
 export function validateClusterRoleBinding(binding: ClusterRoleBinding, field: Field): void {
-  validateBinding(binding, ['ClusterRole'], field);
+  validateBinding(binding, false, field);
 }
 
 /** The role of a binding never changes: that would grant what nobody checked. */

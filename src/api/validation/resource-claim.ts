@@ -1,5 +1,6 @@
 /** Claims of devices, their templates and statuses, and classes. Upstream: apis/resource/validation. */
-import { quote, type Field } from '../field-error.ts';
+import { quote } from '../../base/go-quote.ts';
+import type { Field } from '../field-error.ts';
 import type {
   AllocatedDeviceStatus,
   AllocationResult,
@@ -30,7 +31,7 @@ import {
   validateOpaque,
   validatePoolName,
 } from './device-parts.ts';
-import { isExtendedResource } from './pod-resources.ts';
+import { isExtendedResource } from './resource-names.ts';
 
 const MAX_REQUESTS = 32;
 const MAX_ALTERNATIVES = 8;
@@ -146,7 +147,6 @@ export function validateDeviceClass({ spec }: DeviceClass, field: Field, old?: D
   at.at('extendedResourceName').invalid(name, 'must be a valid extended resource name');
 }
 
-/** A claim. */
 export function validateResourceClaim(claim: ResourceClaim, field: Field): void {
   validateDeviceClaim(claim.spec?.devices, field.at('spec').at('devices'));
 }
@@ -156,7 +156,6 @@ export function validateResourceClaimUpdate(claim: ResourceClaim, old: ResourceC
   validateImmutable(claim.spec, old.spec, field.at('spec'));
 }
 
-/** A template. */
 export function validateResourceClaimTemplate(template: ResourceClaimTemplate, field: Field): void {
   validateDeviceClaim(template.spec?.spec?.devices, field.at('spec').at('spec').at('devices'));
 }

@@ -3,32 +3,9 @@ import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../gen/core-v1.ts';
 import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
-import { isQualifiedName } from '../names.ts';
-import { tryParseQuantity } from '../quantity.ts';
-import { validateNonnegativeQuantity } from './common.ts';
-import { isExtendedResource } from './pod-resources.ts';
-
-const COUNTED: ReadonlySet<string> = new Set([
-  'pods',
-  'resourcequotas',
-  'services',
-  'replicationcontrollers',
-  'secrets',
-  'configmaps',
-  'persistentvolumeclaims',
-  'services.nodeports',
-  'services.loadbalancers',
-]);
+import { isQuotaResource, validateQuotaResourceName, validateResourceQuantity } from './resource-names.ts';
 
 const COMPUTE = ['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
-
-const MEASURED: ReadonlySet<string> = new Set([
-  ...COMPUTE,
-  'ephemeral-storage',
-  'requests.ephemeral-storage',
-  'limits.ephemeral-storage',
-  'requests.storage',
-]);
 
 const OF_PODS: ReadonlySet<string> = new Set(['pods', ...COMPUTE]);
 const COUNT_OF_PODS: ReadonlySet<string> = new Set(['pods']);
@@ -53,28 +30,18 @@ const OPPOSITES = [
 /** Scopes that a pod is in or is not; the others compare values. */
 const WITHOUT_VALUES: ReadonlySet<string> = new Set([...OPPOSITES.flat(), 'CrossNamespacePodAffinity']);
 
-function isStandard(name: string): boolean {
-  return COUNTED.has(name) || MEASURED.has(name) || /^(requests\.)?hugepages-/.test(name);
-}
-
-function validateHard(name: string, quantity: string, field: Field): void {
-  const problem = isQualifiedName(name);
-  field.complain(name, problem);
-  if (!name.includes('/') && !isStandard(name)) {
-    if (problem.length === 0) field.invalid(name, 'must be a standard resource type or fully qualified');
-    field.invalid(name, 'must be a standard resource for quota');
+function validateAmounts(amounts: Readonly<Record<string, string>> | undefined, field: Field): void {
+  for (const [name, quantity] of Object.entries(amounts ?? {})) {
+    validateQuotaResourceName(name, field.key(name));
+    validateResourceQuantity(name, quantity, field.key(name));
   }
-  validateNonnegativeQuantity(quantity, field);
-  const parsed = tryParseQuantity(quantity);
-  if (parsed !== undefined && (COUNTED.has(name) || isExtendedResource(name)) && parsed.nanos % 1_000_000_000n !== 0n)
-    field.invalid(quantity, 'must be an integer');
 }
 
-function problemsOfScope(scope: string, { spec }: ResourceQuota): readonly string[] {
+/** The quota's own resources that the scope cannot narrow down, of which an unknown scope has all. */
+function unfitFor(scope: string, { spec }: ResourceQuota): readonly string[] {
   const fits = SCOPES.get(scope);
-  if (fits === undefined) return ['unsupported scope'];
-  const unfit = Object.keys(spec?.hard ?? {}).filter((resource) => isStandard(resource) && !fits.has(resource));
-  return unfit.map(() => 'unsupported scope applied to resource');
+  // Upstream takes what no rule forbids an unknown scope.
+  return Object.keys(spec?.hard ?? {}).filter((name) => isQuotaResource(name) && fits?.has(name) === false);
 }
 
 function validateTogether(scopes: readonly string[], shown: unknown, field: Field): void {
@@ -91,7 +58,7 @@ function validateRequirement(
       .at('operator')
       .invalid(
         operator,
-        "must be 'Exist' only operator when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort and ResourceQuotaScopeCrossNamespacePodAffinity",
+        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity",
       );
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length === 0)
@@ -104,22 +71,36 @@ function validateRequirement(
   } else field.at('operator').invalid(operator, 'not a valid selector operator');
 }
 
-/** A quota. */
-export function validateResourceQuota(quota: ResourceQuota, field: Field): void {
-  const spec = field.at('spec');
-  for (const [name, quantity] of Object.entries(quota.spec?.hard ?? {}))
-    validateHard(name, quantity, spec.at('hard').key(name));
-  const scopes = quota.spec?.scopes ?? [];
-  for (const scope of scopes) spec.at('scopes').complain(scopes, problemsOfScope(scope, quota));
-  validateTogether(scopes, scopes, spec.at('scopes'));
-  const expressions = quota.spec?.scopeSelector?.matchExpressions ?? [];
-  const place = spec.at('scopeSelector').at('matchExpressions');
+function validateSelector(quota: ResourceQuota, field: Field): void {
+  const { scopes = [], scopeSelector } = quota.spec ?? {};
+  const expressions = scopeSelector?.matchExpressions ?? [];
   for (const expression of expressions) {
-    place.complain(expressions, problemsOfScope(expression.scopeName, quota));
-    validateRequirement(expression, place);
+    const { scopeName } = expression;
+    if (!SCOPES.has(scopeName)) field.at('scopeName').invalid(scopeName, 'unsupported scope');
+    for (const _ of unfitFor(scopeName, quota)) field.invalid(scopeSelector, 'unsupported scope applied to resource');
+    validateRequirement(expression, field);
   }
   const named = expressions.map(({ scopeName }) => scopeName);
-  validateTogether(named, expressions, place);
+  // Upstream shows the scopes here too.
+  validateTogether(named, scopes, field);
+}
+
+export function validateResourceQuota(quota: ResourceQuota, field: Field): void {
+  const spec = field.at('spec');
+  validateAmounts(quota.spec?.hard, spec.at('hard'));
+  const scopes = quota.spec?.scopes ?? [];
+  for (const scope of scopes) {
+    if (!SCOPES.has(scope)) spec.at('scopes').invalid(scopes, 'unsupported scope');
+    for (const _ of unfitFor(scope, quota)) spec.at('scopes').invalid(scopes, 'unsupported scope applied to resource');
+  }
+  validateTogether(scopes, scopes, spec.at('scopes'));
+  validateSelector(quota, spec.at('scopeSelector').at('matchExpressions'));
+}
+
+/** What the quota counted. */
+export function validateResourceQuotaStatus(quota: ResourceQuota, _old: ResourceQuota, field: Field): void {
+  validateAmounts(quota.status?.hard, field.at('status').at('hard'));
+  validateAmounts(quota.status?.used, field.at('status').at('used'));
 }
 
 /** An update of a quota: scopes stay. */

@@ -284,7 +284,6 @@ export function validateDeviceTaintRule({ spec }: TaintRule, field: Field): void
   validateDeviceTaint(spec?.taint ?? { key: '', effect: '' }, at.at('taint'));
 }
 
-/** The status of a rule. */
 export function validateDeviceTaintRuleStatus({ status }: TaintRule, field: Field): void {
   const at = field.at('status').at('conditions');
   const conditions = status?.conditions ?? [];

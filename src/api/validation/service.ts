@@ -195,7 +195,6 @@ function validateTrafficPolicies(spec: ServiceSpec, field: Field): void {
   }
 }
 
-/** A service. */
 export function validateService(service: Service, field: Field): void {
   const spec = service.spec ?? {};
   const place = field.at('spec');

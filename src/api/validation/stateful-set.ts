@@ -33,7 +33,6 @@ function validateStrategy(spec: StatefulSetSpec, field: Field): void {
   }
 }
 
-/** A stateful set. */
 export function validateStatefulSet(statefulSet: StatefulSet, field: Field): void {
   const place = field.at('spec');
   const spec = statefulSet.spec;

@@ -31,7 +31,6 @@ function validateParameters(parameters: Readonly<Record<string, string>> | undef
   if (total > MAX_PARAMETERS_BYTES) field.tooLong(MAX_PARAMETERS_BYTES);
 }
 
-/** A storage class. */
 export function validateStorageClass(storageClass: StorageClass, field: Field): void {
   if ((storageClass.provisioner ?? '') === '') field.at('provisioner').required(storageClass.provisioner ?? '');
   else
@@ -62,7 +61,6 @@ export function validateStorageClassUpdate(storageClass: StorageClass, old: Stor
   validateImmutable(storageClass.volumeBindingMode, old.volumeBindingMode, field.at('volumeBindingMode'));
 }
 
-/** An attachment. */
 export function validateVolumeAttachment(attachment: VolumeAttachment, field: Field): void {
   const spec = field.at('spec');
   if ((attachment.spec?.attacher ?? '') === '') spec.at('attacher').required();
@@ -84,14 +82,12 @@ export function validateVolumeAttachmentUpdate(
   validateImmutable(attachment.spec, old.spec, field.at('spec'));
 }
 
-/** The name of a CSI driver. */
 export function validateCSIDriverName(name: string | undefined, field: Field): void {
   if (name === undefined || name === '') return field.required();
   if (name.length > 63) field.tooLong(63);
   field.complain(name, isDns1123Subdomain(name.toLowerCase()));
 }
 
-/** A CSI driver. */
 export function validateCSIDriver(driver: CSIDriver, field: Field): void {
   validateCSIDriverName(driver.metadata.name, field.at('metadata').at('name'));
   const spec = field.at('spec');
@@ -132,7 +128,6 @@ export function validateCSIDriverUpdate(driver: CSIDriver, old: CSIDriver, field
   );
 }
 
-/** A CSI node. */
 export function validateCSINode(node: CSINode, field: Field): void {
   const names = new Set<string>();
   for (const [index, driver] of (node.spec?.drivers ?? []).entries()) {
@@ -148,7 +143,6 @@ export function validateCSINode(node: CSINode, field: Field): void {
   }
 }
 
-/** A storage capacity. */
 export function validateCSIStorageCapacity(capacity: CSIStorageCapacity, field: Field): void {
   validateLabelSelector(capacity.nodeTopology, field.at('nodeTopology'));
   field.at('storageClassName').complain(capacity.storageClassName, isDns1123Subdomain(capacity.storageClassName ?? ''));
@@ -157,7 +151,6 @@ export function validateCSIStorageCapacity(capacity: CSIStorageCapacity, field: 
     validateNonnegativeQuantity(capacity.maximumVolumeSize, field.at('maximumVolumeSize'));
 }
 
-/** A volume attributes class. */
 export function validateVolumeAttributesClass(attributes: VolumeAttributesClass, field: Field): void {
   validateCSIDriverName(attributes.driverName, field.at('driverName'));
   validateParameters(attributes.parameters, field.at('parameters'));

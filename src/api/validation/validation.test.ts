@@ -21,8 +21,9 @@ import { validateSecret } from './config.ts';
 import { cronScheduleProblem } from '../cron-schedule.ts';
 import { validateIngress } from './ingress.ts';
 import { validateJob } from './job.ts';
+import { validatePodTemplateSpec } from './pod-template.ts';
 import { validatePod, validatePodUpdate } from './pod-update.ts';
-import { validateRoleBinding } from './rbac.ts';
+import { validateClusterRoleBinding, validateRoleBinding } from './rbac.ts';
 import { validateResourceQuota, validateResourceQuotaUpdate } from './resource-quota.ts';
 import { validateService, validateServiceUpdate } from './service.ts';
 
@@ -58,6 +59,8 @@ test('pods that are fine', () => {
       ],
     },
     { containers: [{ ...container, resources: { limits: { 'example.com/gpu': '1' } } }] },
+    // Upstream stores it; who ends the pod takes it as one second.
+    { terminationGracePeriodSeconds: -1 },
   ];
   for (const spec of specs)
     assert.deepEqual(
@@ -74,7 +77,7 @@ test('what is wrong with a pod', () => {
     [{ containers: [container, container] }, ['spec.containers[1].name: Duplicate value: "c"']],
     [
       { restartPolicy: 'Sometimes' },
-      ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"'],
+      ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"'],
     ],
     [
       { containers: [{ ...container, imagePullPolicy: 'x' }] },
@@ -102,10 +105,7 @@ test('what is wrong with a pod', () => {
       { containers: [{ ...container, livenessProbe: { exec: { command: ['x'] }, successThreshold: 2 } }] },
       ['spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1'],
     ],
-    [
-      { dnsPolicy: 'None' },
-      ['spec.dnsConfig: Required value: must provide at least one DNS nameserver when `dnsPolicy` is None'],
-    ],
+    [{ dnsPolicy: 'None' }, ['spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None']],
     [
       { volumes: [{ name: 'v', emptyDir: {}, hostPath: { path: '/x' } }] },
       ['spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type'],
@@ -122,11 +122,7 @@ test('what is wrong with a pod', () => {
     ],
     [
       { containers: [{ ...container, envFrom: [{}] }] },
-      ['spec.containers[0].envFrom[0]: Invalid value: "": must specify one of: `configMapRef` or `secretRef`'],
-    ],
-    [
-      { terminationGracePeriodSeconds: -1 },
-      ['spec.terminationGracePeriodSeconds: Invalid value: -1: must be greater than or equal to 0'],
+      ['spec.containers[0].envFrom: Invalid value: "": must specify one of: `configMapRef` or `secretRef`'],
     ],
   ];
   for (const [spec, want] of cases)
@@ -284,8 +280,46 @@ test('role bindings', () => {
   };
   assert.deepEqual(
     complaints((field) => validateRoleBinding(binding, field)),
-    ['subjects[0].namespace: Required value'],
+    [],
   );
+  const missing = complaints((field) =>
+    validateClusterRoleBinding({ ...binding, roleRef: { ...binding.roleRef, kind: 'ClusterRole' } }, field),
+  );
+  assert.deepEqual(missing, ['subjects[0].namespace: Required value']);
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const nameless = { ...binding, subjects: ['User', 'Group'].map((kind) => ({ kind, apiGroup, name: '' })) };
+  assert.deepEqual(
+    complaints((field) => validateRoleBinding(nameless, field)),
+    ['subjects[0].name: Required value', 'subjects[1].name: Required value'],
+  );
+});
+
+test('a host port may be left out in templates of pods on the host network, not in pods', () => {
+  const specOf = (hostPort: number | undefined): PodSpec =>
+    ({
+      hostNetwork: true,
+      restartPolicy: 'Always',
+      dnsPolicy: 'ClusterFirst',
+      terminationGracePeriodSeconds: 30,
+      containers: [
+        {
+          name: 'a',
+          image: 'a',
+          imagePullPolicy: 'Always',
+          terminationMessagePolicy: 'File',
+          ports: [{ containerPort: 9120, protocol: 'TCP', ...(hostPort === undefined ? {} : { hostPort }) }],
+        },
+      ],
+    }) as PodSpec;
+  const mismatch = (at: string, hostPort: number): string[] => [
+    `${at}.containers[0].ports[0].hostPort: Invalid value: ${hostPort}: must match \`containerPort\` when \`hostNetwork\` is true`,
+  ];
+  const inTemplate = (hostPort?: number): string[] =>
+    complaints((field) => validatePodTemplateSpec({ spec: specOf(hostPort) }, field.at('template')));
+  const inPod = (hostPort?: number): string[] =>
+    complaints((field) => validatePod({ metadata: { name: 'p' }, spec: specOf(hostPort) }, field));
+  assert.deepEqual([inTemplate(), inTemplate(9120), inTemplate(1)], [[], [], mismatch('template.spec', 1)]);
+  assert.deepEqual([inPod(), inPod(9120), inPod(1)], [mismatch('spec', 0), [], mismatch('spec', 1)]);
 });
 
 test('ingresses', () => {
@@ -299,10 +333,34 @@ test('ingresses', () => {
 });
 
 test('cron schedules', () => {
-  for (const text of ['* * * * *', '*/5 0-3,7 1 jan mon-fri', '@daily', '@every 1h30m', '0 0 ? * 0'])
+  for (const text of [
+    '* * * * *',
+    '*/5 0-3,7 1 jan mon-fri',
+    '@daily',
+    '@every 1h30m',
+    '0 0 ? * 0',
+    '0, 12 * * MON-FRI',
+    ',0 1,,2 * * *',
+    '*-x * * * *',
+  ])
     assert.equal(cronScheduleProblem(text), undefined, text);
   assert.equal(cronScheduleProblem('* * * *'), 'expected exactly 5 fields, found 4: [* * * *]');
   assert.equal(cronScheduleProblem('60 * * * *'), 'end of range (60) above maximum (59): 60');
+  const notNumber = (text: string): string =>
+    `failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`;
+  for (const [text, bad] of [
+    ['0 9-x * * *', 'x'],
+    ['0 x-9 * * *', 'x'],
+    ['0 0 * jan-mara *', 'mara'],
+    ['1- * * * *', ''],
+    ['*/x * * * *', 'x'],
+    ['*/-1 * * * *', '-1'],
+  ] as const)
+    assert.equal(cronScheduleProblem(text), notNumber(bad), text);
+  assert.equal(cronScheduleProblem('5-1 * * * *'), 'beginning of range (5) beyond end of range (1): 5-1');
+  assert.equal(cronScheduleProblem('*/0 * * * *'), 'step of range should be a positive number: */0');
+  assert.equal(cronScheduleProblem('1-2-3 * * * *'), 'too many hyphens: 1-2-3');
+  assert.equal(cronScheduleProblem('1/2/3 * * * *'), 'too many slashes: 1/2/3');
   assert.equal(cronScheduleProblem('@never'), 'unrecognized descriptor: @never');
 });
 
@@ -347,7 +405,7 @@ test("a quota's scope selector", () => {
         { metadata: {}, spec: { hard: { pods: '1', configmaps: '1' }, scopeSelector: { matchExpressions } } },
         field,
       ),
-    ).map((text) => text.replace(/Invalid value: \[.*\]: /, ''));
+    ).map((text) => text.replace(/Invalid value: [{[].*[}\]]: /, ''));
   const unfit = 'spec.scopeSelector.matchExpressions: unsupported scope applied to resource';
   const cases: readonly (readonly [ScopedResourceSelectorRequirement, string[]])[] = [
     [{ scopeName: 'PriorityClass', operator: 'Exists' }, []],
@@ -372,7 +430,7 @@ test("a quota's scope selector", () => {
     [
       { scopeName: 'BestEffort', operator: 'DoesNotExist' },
       [
-        'spec.scopeSelector.matchExpressions.operator: Invalid value: "DoesNotExist": must be \'Exist\' only operator when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort and ResourceQuotaScopeCrossNamespacePodAffinity',
+        'spec.scopeSelector.matchExpressions.operator: Invalid value: "DoesNotExist": must be \'Exists\' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity',
       ],
     ],
   ];

@@ -9,7 +9,7 @@ const told = (field: Field): string[] => field.errors.map(({ field: at, text }) 
 
 function ofPod(volume: object): string[] {
   const field = Field.root();
-  validateVolumes([{ name: 'v', ...volume } as Volume], '', field.at('volumes'));
+  validateVolumes([{ name: 'v', ...volume } as Volume], { podName: '' }, field.at('volumes'));
   return told(field).map((text) => text.replace('volumes[0].', ''));
 }
 
@@ -35,7 +35,7 @@ describe('sources of volumes, of pods and of persistent volumes', () => {
         'awsElasticBlockStore.partition: Invalid value: 256: must be between 1 and 255, inclusive',
       ],
     ],
-    ['a disk of GCE without name', { gcePersistentDisk: { pdName: '' } }, [`gcePersistentDisk.pdName: ${required}`]],
+    ['a disk of GCE without name', { gcePersistentDisk: { pdName: '' } }, [`persistentDisk.pdName: ${required}`]],
     ['glusterfs', { glusterfs: { endpoints: 'e', path: 'p' } }, []],
     ['glusterfs of nothing', { glusterfs: {} }, [`glusterfs.endpoints: ${required}`, `glusterfs.path: ${required}`]],
     ['rbd of nothing', { rbd: { monitors: [] } }, [`rbd.monitors: ${required}`, `rbd.image: ${required}`]],
@@ -129,12 +129,15 @@ describe('what is projected into one directory', () => {
     [{ path: 'ca', name: 'b' }, []],
     [{ path: 'ca', signerName: 'example.com/s', labelSelector: {} }, []],
     [{ path: 'ca' }, [`: ${required}: either name or signerName must be specified`]],
-    [{ path: '', name: '' }, [`.name: ${required}: must be a valid object name`, `.path: ${required}`]],
+    [
+      { path: '', name: 'A' },
+      ['.name: Invalid value: "A": not a valid clustertrustbundlename: ', `.path: ${required}`],
+    ],
     [{ path: '../ca', signerName: 'example.com/s' }, ['.path: Invalid value: "../ca": must not contain \'..\'']],
   ] as const)
     it(`trust bundle ${JSON.stringify(bundle)}: ${wanted.length === 0 ? 'taken' : 'refused'}`, () =>
       assert.deepEqual(
-        projected({ clusterTrustBundle: bundle }),
+        projected({ clusterTrustBundle: bundle }).map((text) => text.replace(/(clustertrustbundlename: ).*/, '$1')),
         wanted.map((text) => `projected.sources[0].clusterTrustBundle${text}`),
       ));
 });

@@ -6,7 +6,6 @@ import type { Field } from '../field-error.ts';
 import type {
   AzureDiskVolumeSource,
   AzureFilePersistentVolumeSource,
-  CSIPersistentVolumeSource,
   CSIVolumeSource,
   FCVolumeSource,
   FlexVolumeSource,
@@ -17,7 +16,7 @@ import type {
   QuobyteVolumeSource,
   StorageOSPersistentVolumeSource,
 } from '../gen/core-v1.ts';
-import { inclusiveRangeText, isDns1123Label } from '../names.ts';
+import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { validateOptionalChoice } from './common.ts';
 import { validateCSIDriverName } from './storage.ts';
 
@@ -59,9 +58,12 @@ const CHECKS: Readonly<Record<string, (source: never, field: Field) => void>> = 
   storageos: validateStorageOs,
 };
 
+/** What upstream calls a source where that is not the field's name. */
+const shownNames: Readonly<Record<string, string>> = { gcePersistentDisk: 'persistentDisk' };
+
 /** The source of this name, where it is one of these; others are left to whoever knows them. */
 export function validateVolumeSource(name: string, source: object, field: Field): void {
-  const at = field.at(name);
+  const at = field.at(shownNames[name] ?? name);
   for (const needed of NEEDED[name] ?? []) {
     const value = (source as Readonly<Record<string, string | readonly unknown[] | undefined>>)[needed];
     if ((value?.length ?? 0) === 0) at.at(needed).required();
@@ -84,7 +86,6 @@ function validatePartition({ partition = 0 }: { readonly partition?: number }, f
   if (partition < 0 || partition > 255) field.at('partition').invalid(partition, inclusiveRangeText(1, 255));
 }
 
-/** A secret that is named. */
 function validateSecretRef({ secretRef }: { readonly secretRef?: { readonly name?: string } }, field: Field): void {
   if (secretRef !== undefined && (secretRef.name ?? '') === '') field.at('secretRef').at('name').required();
 }
@@ -108,22 +109,13 @@ function validateAzureFile({ secretNamespace }: AzureFilePersistentVolumeSource,
   if (secretNamespace === '') field.at('secretNamespace').required();
 }
 
-const CSI_SECRETS = [
-  'controllerPublishSecretRef',
-  'controllerExpandSecretRef',
-  'nodePublishSecretRef',
-  'nodeExpandSecretRef',
-] as const;
-
-function validateCsi(source: CSIVolumeSource | CSIPersistentVolumeSource, field: Field): void {
-  validateCSIDriverName(source.driver, field.at('driver'));
-  const isPersistent = 'volumeHandle' in source;
-  for (const name of CSI_SECRETS) {
-    const secret = (source as CSIPersistentVolumeSource)[name];
-    if (secret === undefined) continue;
-    if ((secret.name ?? '') === '') field.at(name).at('name').required();
-    if (isPersistent && (secret.namespace ?? '') === '') field.at(name).at('namespace').required();
-  }
+/** A driver's volume in a pod. A persistent one has more rules. */
+function validateCsi({ driver, nodePublishSecretRef: secret }: CSIVolumeSource, field: Field): void {
+  validateCSIDriverName(driver, field.at('driver'));
+  if (secret === undefined) return;
+  const { name = '' } = secret;
+  if (name === '') field.at('nodePublishSecretRef').at('name').required();
+  else field.at('name').complain(name, isDns1123Subdomain(name));
 }
 
 function validateFc({ targetWWNs = [], wwids = [], lun }: FCVolumeSource, field: Field): void {
@@ -175,7 +167,6 @@ function validateIscsi(source: ISCSIPersistentVolumeSource, field: Field): void 
   validateLun(lun, field);
   if ((source.chapAuthDiscovery === true || source.chapAuthSession === true) && secretRef === undefined)
     field.at('secretRef').required();
-  validateSecretRef(source, field);
   if (initiatorName !== undefined) validateIscsiName(initiatorName, field.at('initiatorname'));
 }
 

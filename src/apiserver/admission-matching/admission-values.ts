@@ -3,6 +3,7 @@
  * apiserver/pkg/admission/plugin/cel/{compile,composition,condition}.go.
  */
 import type { Namespace } from '../../api/gen/core-v1.ts';
+import type { Activation } from '../../api/cel/compile.ts';
 import { CelAuthorizer, type Decisions } from '../../api/cel/libraries/authorizer.ts';
 import { NAMESPACE_TYPE, REQUEST_TYPE } from '../../api/cel/admission-types.ts';
 import { dynValue } from '../../api/cel/values.ts';
@@ -13,13 +14,16 @@ import type { MatchedResource } from './resource-matcher.ts';
 import { reviewObjects } from './review-objects.ts';
 
 /** Values of `object`, `oldObject` and `request` for a request that matched as `matched`. */
-export function requestValues(attributes: AdmissionAttributes, matched: MatchedResource): Record<string, unknown> {
+export async function requestValues(
+  attributes: AdmissionAttributes,
+  matched: MatchedResource,
+): Promise<Record<string, unknown>> {
   const view = reviewObjects(matched.own, matched.as, attributes.subresource);
-  const valueOf = (object: KubernetesObject | undefined): unknown =>
-    object === undefined ? null : dynValue(view.show(object));
+  const valueOf = async (object: KubernetesObject | undefined): Promise<unknown> =>
+    object === undefined ? null : dynValue(await view.show(object));
   return {
-    object: valueOf(attributes.object),
-    oldObject: valueOf(attributes.oldObject),
+    object: await valueOf(attributes.object),
+    oldObject: await valueOf(attributes.oldObject),
     request: REQUEST_TYPE.value(admissionRequestOf(attributes, matched, view.kind)),
   };
 }
@@ -31,8 +35,8 @@ export function namespaceValue(namespace: Namespace | undefined): unknown {
   return NAMESPACE_TYPE.value({ ...namespace, metadata: { ...metadata, ...(uid === undefined ? {} : { UID: uid }) } });
 }
 
-/** `authorizer` of the requesting user, with `requestResource`. */
-export function authorizerValue(attributes: AdmissionAttributes, decisions: Decisions): CelAuthorizer {
+/** The variables `authorizer` and `authorizer.requestResource` of the requesting user. */
+export function authorizerValues(attributes: AdmissionAttributes, decisions: Decisions): Activation {
   const { resource, subresource, namespace, name, context } = attributes;
   const about = {
     apiGroup: resource.group,
@@ -42,5 +46,6 @@ export function authorizerValue(attributes: AdmissionAttributes, decisions: Deci
     namespace,
     name,
   };
-  return new CelAuthorizer({ ...context.user }, decisions, about);
+  const authorizer = new CelAuthorizer({ ...context.user }, decisions);
+  return { authorizer, 'authorizer.requestResource': authorizer.check(about) };
 }

@@ -8,6 +8,7 @@ import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
 import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
+import type { Conversion } from '../registry/resource-definition.ts';
 
 /** The resource itself first, then its equivalents as they are served. */
 export function equivalentsOf(registry: ResourceRegistry, store: GenericStore): GenericStore[] {
@@ -17,11 +18,33 @@ export function equivalentsOf(registry: ResourceRegistry, store: GenericStore): 
   return [store, ...others];
 }
 
-/** The object of one version as another has it, canonical; a fresh object. */
-export function convertObject(object: KubernetesObject, from: GenericStore, to: GenericStore): KubernetesObject {
+/**
+ * The object of one version as another has it, canonical; a fresh object. A promise where a conversion webhook is asked,
+ * which rejects with its StatusError.
+ */
+export function convertObject(
+  object: KubernetesObject,
+  from: GenericStore,
+  to: GenericStore,
+): KubernetesObject | Promise<KubernetesObject> {
   if (from === to) return canonicalize(to.schema, object) as unknown as KubernetesObject;
+  const { convert } = to.definition.reading ?? {};
+  if (convert !== undefined) return convertByWebhook(object, to, convert);
   const stored = from.definition.conversion === undefined ? object : from.definition.conversion.toStored(object);
   const converted = to.definition.conversion === undefined ? stored : to.definition.conversion.fromStored(stored);
-  const named = { ...converted, apiVersion: apiVersionOf(to.info), kind: to.info.kind };
-  return canonicalize(to.schema, named) as unknown as KubernetesObject;
+  return named(converted, to);
+}
+
+async function convertByWebhook(
+  object: KubernetesObject,
+  to: GenericStore,
+  convert: Conversion,
+): Promise<KubernetesObject> {
+  const [converted] = await convert.fromStored([object]);
+  return named(converted!, to);
+}
+
+function named(converted: KubernetesObject, to: GenericStore): KubernetesObject {
+  const whole = { ...converted, apiVersion: apiVersionOf(to.info), kind: to.info.kind };
+  return canonicalize(to.schema, whole) as unknown as KubernetesObject;
 }

@@ -12,7 +12,7 @@ import { MATCH_CONDITIONS_COST_BUDGET, Meter, PER_CALL_LIMIT } from '../../api/c
 import { RuntimeError } from '../../api/cel/texts.ts';
 import type { AdmissionAttributes } from '../admission/contract.ts';
 import type { MatchedResource } from './resource-matcher.ts';
-import { authorizerValue, requestValues } from './admission-values.ts';
+import { authorizerValues, requestValues } from './admission-values.ts';
 
 /** What conditions say of a request. */
 export interface MatchConditionsResult {
@@ -25,7 +25,7 @@ export interface MatchConditionsResult {
 
 /** Compiled conditions of one webhook or policy. */
 export interface MatchConditions {
-  /** Judges a request that matched as `matched`. Never rejects. */
+  /** Judges a request that matched as `matched`. Rejects with a StatusError when its objects cannot be converted. */
   evaluate(
     attributes: AdmissionAttributes,
     matched: MatchedResource,
@@ -67,9 +67,9 @@ export function createMatchConditions(
       if (compiled.length === 0) return { matches: true };
       const decisions = new Decisions(authorize);
       const activation = {
-        ...requestValues(attributes, matched),
+        ...(await requestValues(attributes, matched)),
         namespaceObject: null,
-        authorizer: authorizerValue(attributes, decisions),
+        ...authorizerValues(attributes, decisions),
       };
       return await evaluateWithDecisions(decisions, () => judgeConditions(compiled, activation, failurePolicy));
     },
@@ -87,7 +87,7 @@ export function judgeConditions(
   for (const { name, program } of conditions) {
     const meter = new Meter(Math.min(PER_CALL_LIMIT, budget));
     const answer = judge(program, activation, meter);
-    budget -= Math.min(meter.cost, budget);
+    budget -= Math.min(meter.spent, budget);
     if (answer === false) return { matches: false, failedCondition: name };
     if (typeof answer === 'string') errors.push(answer);
     if (budget <= 0) {

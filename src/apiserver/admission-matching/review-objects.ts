@@ -37,12 +37,12 @@ function isOwnKind(store: GenericStore, kind: Kind): boolean {
 export interface ReviewObjects {
   readonly kind: Kind;
   readonly schema: StructSchema;
-  /** A private copy in the webhook's version. */
-  show(object: KubernetesObject): JsonObject;
+  /** A private copy in the webhook's version. A promise, which may reject with a StatusError, where others convert. */
+  show(object: KubernetesObject): JsonObject | Promise<JsonObject>;
   /** Decodes what a webhook made of the object (unknown fields are dropped, defaults filled in). Throws `DecodeError`. */
   decode(value: unknown): JsonObject;
-  /** Puts a decoded object into the draft. */
-  store(decoded: JsonObject, draft: KubernetesObject): void;
+  /** Puts a decoded object into the draft. A promise as with `show`. */
+  store(decoded: JsonObject, draft: KubernetesObject): void | Promise<void>;
 }
 
 /** The view of a webhook that is called for the version `as` of the resource `own`. */
@@ -70,15 +70,14 @@ export function reviewObjects(own: GenericStore, as: GenericStore, subresource: 
   return {
     kind,
     schema: as.schema,
-    show: (object) => convertObject(object, own, as) as unknown as JsonObject,
+    show: (object) => convertObject(object, own, as) as unknown as JsonObject | Promise<JsonObject>,
     decode: decoderOf(as.schema, (object) => as.definition.strategy.applyDefaults?.(object)),
-    store: (decoded, draft) =>
-      replaceIn(
-        as === own
-          ? decoded
-          : (convertObject(decoded as unknown as KubernetesObject, as, own) as unknown as JsonObject),
-        draft,
-      ),
+    store: (decoded, draft) => {
+      if (as === own) return replaceIn(decoded, draft);
+      const converted = convertObject(decoded as unknown as KubernetesObject, as, own);
+      if (!(converted instanceof Promise)) return replaceIn(converted as unknown as JsonObject, draft);
+      return converted.then((object) => replaceIn(object as unknown as JsonObject, draft));
+    },
   };
 }
 

@@ -109,7 +109,7 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
   LimitPodHardAntiAffinityTopology: () => createLimitPodHardAntiAffinityTopology(),
   LimitRanger: (d) => createLimitRanger(d.objects),
   ServiceAccount: (d) => createServiceAccount(d.objects, d.random),
-  NodeRestriction: (d) => createNodeRestriction(d.objects, d.authorizer),
+  NodeRestriction: (d) => createNodeRestriction(d.objects, d.authorizer, d.crypto),
   TaintNodesByCondition: () => createTaintNodesByCondition(),
   AlwaysPullImages: () => createAlwaysPullImages(),
   ImagePolicyWebhook: (d) =>
@@ -145,7 +145,7 @@ const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => A
 
 function webhookDeps(deps: AdmissionDeps): WebhookAdmissionDeps {
   const { objects, registry, random, net, clock, log } = deps;
-  const client = createWebhookClient({ net, clock });
+  const client = createWebhookClient({ net, clock, log });
   const matchConditions = createWebhookMatchConditions(deps.authorizer);
   return {
     objects,

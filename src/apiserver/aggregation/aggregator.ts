@@ -6,6 +6,7 @@
  * discovery then.
  */
 import { createAvailabilityMetrics, type AvailabilityMetrics } from './availability-metrics.ts';
+import { headerNamePart } from '../../base/header-text.ts';
 import { APIServices, EndpointSlices, Services } from '../../api/gen/resources.ts';
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
@@ -15,6 +16,7 @@ import { isReason, serviceUnavailable, StatusError } from '../../api/status-erro
 import { formatTime } from '../../api/time.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
+import { callEach } from '../../platform/unexpected.ts';
 import type { Net, TlsOptions } from '../../platform/net.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
@@ -25,10 +27,10 @@ import { proxyRequest } from '../streaming/http-proxy.ts';
 import { createServiceResolver, type ResolveService } from '../webhook/service-resolver.ts';
 import { checkRemote, remoteBase, type AvailabilityDeps } from './availability.ts';
 import { plainResourceList, type BuiltInApi } from './built-in-api.ts';
+import { forwardedTarget } from './forwarded-target.ts';
 import { fetchOpenApi } from './remote-openapi.ts';
 import { remoteServiceOf, type RemoteService } from './remote-service.ts';
 
-/** What the aggregator needs. */
 export interface AggregatorDeps {
   readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log' | 'metrics'>;
   readonly net: Net;
@@ -37,6 +39,8 @@ export interface AggregatorDeps {
   readonly builtIns: readonly BuiltInApi[];
   /** The certificate remote servers know this one by (front proxy). */
   readonly identity: () => TlsOptions;
+  /** As `--aggregator-reject-forwarding-redirect` says. */
+  readonly rejectsRedirects: boolean;
 }
 
 const CHECK_PERIOD_MS = 30_000;
@@ -126,8 +130,9 @@ export class Aggregator {
 
   /** Passes a request on as it is, with who made it. */
   async proxy(remote: RemoteService, scope: RequestScope): Promise<ApiResponse> {
+    const { path, query } = forwardedTarget(scope);
     if (remote.availability?.available === false) throw serviceUnavailable('service unavailable');
-    const { net, identity } = this.#deps;
+    const { net, identity, rejectsRedirects } = this.#deps;
     let base: string;
     try {
       base = remoteBase(this.#resolve, remote);
@@ -138,7 +143,8 @@ export class Aggregator {
     const { request, user } = scope;
     const host = `${remote.trust.serverName}:${remote.service.port}`;
     const tls = { ...remote.trust, ...identity() };
-    return await proxyRequest({ net, base, path: request.path, tls, headers: { host, ...remoteUser(user) } }, request);
+    const call = { net, base, path, tls, headers: { host, ...remoteUser(user) }, rejectsRedirects };
+    return await proxyRequest(call, query === request.query ? request : { ...request, query });
   }
 
   #follow(service: APIService | undefined, old: APIService | undefined): void {
@@ -226,7 +232,7 @@ export class Aggregator {
   }
 
   #tell(): void {
-    for (const listener of this.#listeners) listener();
+    callEach({ log: this.#deps.platform.log, what: 'a listener of aggregated APIs threw' }, this.#listeners);
   }
 }
 
@@ -241,6 +247,6 @@ function remoteUser({ name, uid, groups, extra }: RequestScope['user']): Record<
   const headers: Record<string, string | readonly string[]> = { 'x-remote-user': name, 'x-remote-group': groups };
   if (uid !== undefined && uid !== '') headers['x-remote-uid'] = uid;
   for (const [key, values] of Object.entries(extra ?? {}))
-    headers[`x-remote-extra-${encodeURIComponent(key).toLowerCase()}`] = values;
+    headers[`x-remote-extra-${headerNamePart(key).toLowerCase()}`] = values;
   return headers;
 }

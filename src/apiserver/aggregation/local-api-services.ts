@@ -42,7 +42,6 @@ const PRIORITIES: Readonly<Record<string, number>> = {
 const CUSTOM_GROUP = 1000;
 const CUSTOM_VERSION = 100;
 
-/** One group version. */
 export interface GroupVersion {
   readonly group: string;
   readonly version: string;
@@ -78,7 +77,7 @@ function localService(
   { group, version }: GroupVersion,
   { versions, nowMs }: { readonly versions: readonly GroupVersion[]; readonly nowMs: number },
 ): APIService {
-  const priority = PRIORITIES[group];
+  const priority = Object.hasOwn(PRIORITIES, group) ? PRIORITIES[group] : undefined;
   const order = versions.map((one) => one.version).sort(compareVersions);
   const builtIn = priority !== undefined;
   return {

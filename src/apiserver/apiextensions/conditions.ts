@@ -12,7 +12,6 @@ export function conditionOf(
   return definition.status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** Whether the condition of a type is True. */
 export function isConditionTrue(definition: CustomResourceDefinition, type: string): boolean {
   return conditionOf(definition, type)?.status === 'True';
 }
@@ -35,7 +34,6 @@ export function withCondition(
   };
 }
 
-/** The definition without the condition. */
 export function withoutCondition(definition: CustomResourceDefinition, type: string): CustomResourceDefinition {
   if (conditionOf(definition, type) === undefined) return definition;
   const conditions = definition.status!.conditions!.filter((condition) => condition.type !== type);

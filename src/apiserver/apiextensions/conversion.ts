@@ -14,6 +14,7 @@ import { typeSchema } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import type { Random } from '../../platform/random.ts';
 import type { Conversion } from '../registry/resource-definition.ts';
+import { isProgramError } from '../../platform/unexpected.ts';
 
 /** Posts a ConversionReview to a webhook. Rejects with an Error that says why there is no answer. */
 export type PostConversionReview = (config: WebhookClientConfig, review: JsonObject) => Promise<JsonObject>;
@@ -45,6 +46,7 @@ export function webhookConversion(
       const asked: Asked = { objects, apiVersion, review: `${GROUP}/${review}`, uid: deps.random.uuid() };
       return readAnswer(await deps.post(client, requestOf(asked)), asked);
     } catch (error) {
+      if (isProgramError(error)) throw error;
       const why = error instanceof StatusError ? error.status.message : (error as Error).message;
       throw statusFailure(500, '', `conversion webhook for ${group}/${from}, Kind=${names.kind} failed: ${why}`);
     }

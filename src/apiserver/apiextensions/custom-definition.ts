@@ -5,7 +5,7 @@
  * Versions that are not served are defined too: objects may be stored in them. All share one prefix,
  * `/registry/GROUP/PLURAL/`.
  */
-import { pruneUnknown } from '../../api/codec/prune.ts';
+import { DefaultsBudget, pruneUnknown } from '../../api/codec/prune.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../../api/gen/apiextensions-v1.ts';
 import { findValues, parseJsonPath } from '../../api/json-path.ts';
@@ -99,7 +99,7 @@ function readAs(schema: StructSchema, info: ResourceInfo, stored: KubernetesObje
   const named = stored.apiVersion === apiVersion ? stored : { ...stored, apiVersion };
   const clean = pruneUnknown(schema, named as unknown as JsonObject).object as unknown as KubernetesObject;
   const draft = { ...clean };
-  defaultCustom(schema, draft);
+  defaultCustom(schema, draft, new DefaultsBudget(false));
   const source = clean as unknown as JsonObject;
   const result = draft as unknown as JsonObject;
   const same = Object.keys(result).every((key) => result[key] === source[key]);

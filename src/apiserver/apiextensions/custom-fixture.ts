@@ -36,7 +36,6 @@ export function widget(name: string, spec: unknown, more: object = {}): object {
   return { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name }, spec, ...more };
 }
 
-/** Starts a server. */
 export function startCustomServer(
   parts: Partial<Pick<ApiServerDeps, 'storage' | 'postConversionReview'>> = {},
 ): Promise<TestServer> {

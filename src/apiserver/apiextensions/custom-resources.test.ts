@@ -188,3 +188,20 @@ test('what is built in stays, whatever a definition calls itself; a group versio
   const protobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
   assert.equal((await send('GET', '/openapi/v2', undefined, { accept: protobuf })).status, 200);
 });
+
+test('finalizers that others may use too are taken with a warning, once', async () => {
+  const { send } = await startWithWidgets(free);
+  const advice = (path: string): string =>
+    `prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`;
+  const finalizers = ['widgets.op.example.com', 'plain', 'orphan', 'example.com/own'];
+  const made = await send('POST', WIDGETS, widget('a', {}, { metadata: { name: 'a', finalizers } }));
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual(made.headers['warning'], [
+    `299 - "metadata.finalizers: \\"plain\\": ${advice('')}"`,
+    `299 - "metadata.finalizers: \\"widgets.op.example.com\\": ${advice(' including a path (/)')}"`,
+  ]);
+  const patch = { metadata: { finalizers: [...finalizers, 'more'] } };
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const changed = await send('PATCH', `${WIDGETS}/a`, patch, headers);
+  assert.deepEqual(changed.headers['warning'], [`299 - "metadata.finalizers: \\"more\\": ${advice('')}"`]);
+});

@@ -24,6 +24,7 @@ import { acceptNames, establishedBefore } from './accepted-names.ts';
 import { type ConditionState, isConditionTrue, withCondition, withoutCondition } from './conditions.ts';
 import { customDefinitions, customInfo, customPrefix, type CustomParts } from './custom-definition.ts';
 import { InstanceCleanup } from './instance-cleanup.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** What serving custom resources needs of the server. */
 export interface CustomResourcesDeps {
@@ -94,7 +95,8 @@ export class CustomResources {
 
   #mark(name: string): void {
     this.#dirty.add(name);
-    if (!this.#working && this.#unfollow !== undefined) void this.#work();
+    if (!this.#working && this.#unfollow !== undefined)
+      background(this.#deps.log, 'the definitions of custom resources could not be taken in', this.#work());
   }
 
   async #work(): Promise<void> {
@@ -190,10 +192,9 @@ export class CustomResources {
 
   #updates(name: string): Parameters<InstanceCleanup['run']>[1] {
     return {
-      condition: async (state) =>
-        void (await this.#update(name, (current) =>
-          withCondition(current, { type: 'Terminating', ...state }, this.#now()),
-        )),
+      condition: async (state) => {
+        await this.#update(name, (current) => withCondition(current, { type: 'Terminating', ...state }, this.#now()));
+      },
     };
   }
 

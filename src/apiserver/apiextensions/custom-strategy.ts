@@ -2,11 +2,14 @@
  * How custom resources come into being and change. Upstream: apiextensions-apiserver/pkg/registry/customresource
  * strategy.go and status_strategy.go.
  */
-import { applySchemaDefaults } from '../../api/codec/prune.ts';
+import { addInt64 } from '../../api/int64.ts';
+import { applySchemaDefaults, type DefaultsBudget } from '../../api/codec/prune.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { finalizerWarnings } from './finalizer-warnings.ts';
 import { type FieldCause, statusFailure } from '../../api/status-error.ts';
+import { allSteps, type Steps } from '../../base/steps.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { keepAllBut } from '../registry/kind-strategy.ts';
 import type { Strategy } from '../registry/resource-definition.ts';
@@ -14,7 +17,7 @@ import type { Strategy } from '../registry/resource-definition.ts';
 type Custom = KubernetesObject & { status?: unknown };
 
 /** Judges an object; `old` is what it replaces. */
-export type JudgeCustom = (object: KubernetesObject, old: KubernetesObject | undefined) => FieldCause[];
+export type JudgeCustom = (object: KubernetesObject, old: KubernetesObject | undefined) => Steps<FieldCause[]>;
 
 /** What the strategies of a version depend on. */
 export interface CustomRules {
@@ -25,10 +28,10 @@ export interface CustomRules {
   readonly judge: JudgeCustom;
 }
 
-/** Fills the schema's defaults in place. */
-export function defaultCustom(schema: StructSchema, draft: KubernetesObject): void {
+/** Fills the schema's defaults in place. Throws 413, unless `budget` says otherwise. */
+export function defaultCustom(schema: StructSchema, draft: KubernetesObject, budget?: DefaultsBudget): void {
   const target = draft as unknown as JsonObject;
-  const filled = applySchemaDefaults(schema, target) as JsonObject;
+  const filled = applySchemaDefaults(schema, target, budget) as JsonObject;
   if (filled === target) return;
   for (const key of Object.keys(target)) if (!Object.hasOwn(filled, key)) delete target[key];
   Object.assign(target, filled);
@@ -53,7 +56,8 @@ export function customStrategy(rules: CustomRules): Strategy<Custom> {
       if (rules.hasStatus) delete draft.status;
       draft.metadata.generation = 1;
     },
-    validate: (object) => rules.judge(object, undefined),
+    validate: (object) => allSteps(rules.judge(object, undefined)),
+    validationSteps: rules.judge,
     prepareForUpdate(draft, old) {
       if (rules.hasStatus) {
         if (old.status === undefined) delete draft.status;
@@ -61,9 +65,11 @@ export function customStrategy(rules: CustomRules): Strategy<Custom> {
       }
       const generation = old.metadata.generation ?? 0;
       const changed = !deepEqual(withoutMetadata(draft), withoutMetadata(old));
-      draft.metadata.generation = changed ? generation + 1 : generation;
+      draft.metadata.generation = changed ? addInt64(generation, 1) : generation;
     },
-    validateUpdate: (object, old) => rules.judge(object, old),
+    validateUpdate: (object, old) => allSteps(rules.judge(object, old)),
+    warnings: finalizerWarnings,
+    finalizerNames: 'qualified',
     allowCreateOnUpdate: false,
     allowUnconditionalUpdate: false,
   };
@@ -82,7 +88,9 @@ export function customStatusStrategy(rules: CustomRules): Strategy<Custom> {
       else draft.metadata.managedFields = managedFields;
       if (resourceVersion !== undefined) draft.metadata.resourceVersion = resourceVersion;
     },
-    validateUpdate: (object, old) => rules.judge(object, old),
+    validateUpdate: (object, old) => allSteps(rules.judge(object, old)),
+    validationSteps: rules.judge,
+    finalizerNames: 'qualified',
     allowUnconditionalUpdate: false,
   };
 }

@@ -18,7 +18,6 @@ import { putObject } from '../generic-registry/write.ts';
 import { CUSTOM_RESOURCE_CLEANUP_FINALIZER } from '../registry/apiextensions/definition.ts';
 import { isConditionTrue, type ConditionState } from './conditions.ts';
 
-/** What it needs. */
 export interface InstanceCleanupDeps {
   readonly log: Log;
   storeOf(key: ResourceKey): GenericStore | undefined;

@@ -20,7 +20,7 @@ test('rules in CEL are checked with the definition and judged with each instance
     type: 'object',
     properties: { min: { type: 'integer' }, max: { type: 'integer' }, fixed: { type: 'string', maxLength: 10 } },
     'x-kubernetes-validations': [
-      { rule: 'self.min <= self.max', messageExpression: "'min is above ' + string(self.max)" },
+      { rule: 'self.min <= self.max', messageExpression: "'min is above %d'.format([self.max])" },
       { rule: '!has(oldSelf.fixed) || self.fixed == oldSelf.fixed', message: 'fixed may not change' },
     ],
   };

@@ -6,11 +6,11 @@ import type {
   CustomResourceSubresourceScale,
 } from '../../api/gen/apiextensions-v1.ts';
 import { compileRuleSchema } from '../../api/cel/rules/rule-schema.ts';
-import { validateRules } from '../../api/cel/rules/validate-rules.ts';
+import { ruleSteps } from '../../api/cel/rules/validate-rules.ts';
 import { Field, invalidValue } from '../../api/field-error.ts';
 import { findValues, parseJsonPath } from '../../api/json-path.ts';
 import { validateObjectRules } from '../../api/json-schema/object-rules.ts';
-import { validateBySchema } from '../../api/json-schema/validate.ts';
+import { validationSteps } from '../../api/json-schema/validate.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { FieldCause } from '../../api/status-error.ts';
 import type { JudgeCustom } from './custom-strategy.ts';
@@ -32,14 +32,15 @@ export function createJudge(version: CustomResourceDefinitionVersion): JudgeCust
   const schema = version.schema?.openAPIV3Schema ?? {};
   const scale = version.subresources?.scale;
   const rules = compileRuleSchema(schema);
-  return (object, old) => {
-    const errors = validateBySchema(schema, object, old === undefined ? undefined : { value: old });
+  return function* (object, old) {
+    const errors = yield* validationSteps(schema, object, old === undefined ? undefined : { value: old });
     if (scale !== undefined) errors.push(...validateScale(scale, object));
     errors.push(...validateObjectRules(schema, object, old));
     if (!rules.hasRules) return errors;
     if (errors.some(({ reason }) => blocking.has(reason)))
       return [...errors, invalidValue('<nil>', 'null', notChecked)];
-    return [...errors, ...validateRules(rules, { value: object, old }, Field.root()).errors];
+    const { errors: broken } = yield* ruleSteps(rules, { value: object, old }, Field.root());
+    return [...errors, ...broken];
   };
 }
 

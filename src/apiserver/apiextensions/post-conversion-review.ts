@@ -1,5 +1,6 @@
 /** Conversion webhooks over the client all webhooks share. */
 import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
 import type { Net } from '../../platform/net.ts';
 import { createServiceResolver, type ServiceResolverDeps } from '../webhook/service-resolver.ts';
 import { createWebhookClient } from '../webhook/webhook-client.ts';
@@ -11,7 +12,7 @@ const timeoutMs = 30_000;
 
 /** Makes the way to conversion webhooks. */
 export function createPostConversionReview(
-  deps: ServiceResolverDeps & { readonly net: Pick<Net, 'http'>; readonly clock: Clock },
+  deps: ServiceResolverDeps & { readonly net: Pick<Net, 'http'>; readonly clock: Clock; readonly log: Log },
 ): PostConversionReview {
   const client = createWebhookClient(deps);
   const resolve = createServiceResolver(deps);

@@ -25,6 +25,8 @@ export class AuditedRequest implements RequestRecorder {
   readonly #deps: AuditedRequestDeps;
   readonly #decision: AuditDecision;
   readonly #scope: RequestScope;
+  /** Before impersonation. */
+  readonly #user: Principal;
   readonly #received: string;
   readonly #reference: ObjectReference | undefined;
   #impersonated: Principal | undefined;
@@ -39,6 +41,7 @@ export class AuditedRequest implements RequestRecorder {
     this.#deps = deps;
     this.#decision = parts.decision;
     this.#scope = parts.scope;
+    this.#user = parts.scope.user;
     this.auditId = parts.auditId;
     this.#received = formatMicroTime(deps.clock.nowMs());
     this.#reference = referenceOf(parts.scope);
@@ -108,7 +111,8 @@ export class AuditedRequest implements RequestRecorder {
   }
 
   #event(stage: AuditStage): AuditEvent {
-    const { request, info, user, userAgent } = this.#scope;
+    const user = this.#user;
+    const { request, info, userAgent } = this.#scope;
     const { level } = this.#decision;
     const annotations = this.#annotationsFor(stage);
     return {

@@ -6,7 +6,6 @@ import type { RequestRecorder, RequestScope } from '../request-scope.ts';
 import { AuditedRequest, type AuditedRequestDeps } from './audited-request.ts';
 import { type AuditPolicy, decideAudit } from './policy.ts';
 
-/** What the auditor needs. */
 export interface AuditorDeps extends AuditedRequestDeps {
   readonly policy: AuditPolicy;
   /** Makes audit IDs. */
@@ -23,7 +22,6 @@ export interface Auditor {
   stop(): Promise<void>;
 }
 
-/** Makes the auditor. */
 export function createAuditor(deps: AuditorDeps): Auditor {
   return {
     begin(scope) {

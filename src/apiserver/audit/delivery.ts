@@ -5,6 +5,7 @@
  */
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { AuditDelivery } from '../options/audit-options.ts';
 import type { AuditBackend, AuditEvent, AuditSink } from './event.ts';
@@ -122,7 +123,7 @@ class BatchingBackend implements AuditBackend {
     const { clock } = this.#deps;
     const periodMs = 1000 / throttleQps;
     const waitMs = this.#dueMs - (Math.max(1, throttleBurst) - 1) * periodMs - clock.monotonicMs();
-    if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => undefined); // The end waits for nothing.
+    if (waitMs > 0) await sleepUnlessAborted(clock, waitMs, signal); // The end waits for nothing.
     this.#dueMs = Math.max(this.#dueMs, clock.monotonicMs()) + periodMs;
   }
 

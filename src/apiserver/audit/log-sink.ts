@@ -17,6 +17,8 @@ export interface LogSinkDeps {
 }
 
 const MIB = 1024 * 1024;
+/** Events may hold Secrets: nobody but the owner reads them, as upstream. */
+const AUDIT_LOG_MODE = 0o600;
 const DAY_MS = 86_400_000;
 
 /** Makes the sink; the file is opened with the first event. */
@@ -77,7 +79,9 @@ class RotatingFile {
   async #open(): Promise<FileHandle> {
     if (this.#handle !== undefined) return this.#handle;
     const { path } = this.#options;
-    const handle = await this.#deps.files.open(path === '-' ? '/dev/stdout' : path, 'a');
+    const handle = await this.#deps.files.open(path === '-' ? '/dev/stdout' : path, 'a', {
+      mode: AUDIT_LOG_MODE,
+    });
     this.#size = path === '-' ? 0 : (await handle.stat()).sizeBytes;
     this.#handle = handle;
     return handle;

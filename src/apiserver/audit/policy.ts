@@ -1,17 +1,16 @@
 /** Which requests are recorded, how much of them, and when. The first rule that fits decides. Upstream: audit/policy. */
 import { isObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
+import { withoutNulls } from '../../api/codec/without-nulls.ts';
 import type { RequestScope } from '../request-scope.ts';
 
 /** How much is recorded. */
 export const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
 
-/** A level. */
 export type AuditLevel = (typeof AUDIT_LEVELS)[number];
 
 /** When events are made. */
 export const AUDIT_STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const;
 
-/** A stage. */
 export type AuditStage = (typeof AUDIT_STAGES)[number];
 
 interface GroupResources {
@@ -65,13 +64,6 @@ export function checkPolicy(given: unknown): AuditPolicy {
     omitStages: (value['omitStages'] ?? []) as AuditStage[],
     omitManagedFields: value['omitManagedFields'] === true,
   };
-}
-
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
-  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutNulls(inner)]));
 }
 
 const policyFields = ['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields'];

@@ -1,5 +1,6 @@
 /** Sends audit events to a webhook, with retries. Upstream: plugin/audit/webhook. */
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { WebhookClient } from '../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../webhook/webhook-target.ts';
 import type { AuditSink } from './event.ts';
@@ -38,7 +39,7 @@ export function createWebhookSink({ client, target, clock }: WebhookSinkDeps, in
         } catch (error) {
           if (attempt === attempts || last.signal.aborted) throw error;
         }
-        await clock.sleep(waitMs, last.signal).catch(() => undefined);
+        await sleepUnlessAborted(clock, waitMs, last.signal);
         waitMs *= backoffFactor;
       }
     },

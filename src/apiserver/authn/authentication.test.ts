@@ -231,8 +231,8 @@ test('bearer tokens', async () => {
   await assert.rejects(async () => ask('Bearer nobody'), { message: 'Unauthorized' });
   await assert.rejects(async () => ask('Bearer bad'), { message: 'Unauthorized' });
   assert.deepEqual(
-    log.entries.map(({ message, fields }) => [message, String(fields['err'])]),
-    [['unable to authenticate the request', 'Error: bad']],
+    log.entries.map(({ message, fields }) => [message, fields]),
+    [['unable to authenticate the request', { reason: 'bad' }]],
   );
   assert.equal((await ask('Bearer bad-but-known'))?.name, 'bob', 'a kind that refuses it is no word about the others');
 });

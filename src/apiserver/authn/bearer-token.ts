@@ -3,11 +3,12 @@
  * nobody knows is a 401. Verdicts are cached briefly by the token's text, so that a busy client costs no signature check
  * per request. Upstream: request/bearertoken, request/websocket and token/cache.
  */
+import { errorMessage } from '../../base/errors.ts';
 import { Lru } from '../../base/lru.ts';
 import type { ApiRequest, Principal } from '../../api/transport.ts';
 import { unauthorized } from '../../api/status-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Log } from '../../platform/log.ts';
+import type { Log, LogFields } from '../../platform/log.ts';
 import type { Authenticator } from './contract.ts';
 
 /** Knows one kind of token. Undefined: not mine. Rejects when it is mine and no longer (or not yet) valid. */
@@ -24,6 +25,8 @@ export interface BearerTokenDeps {
 
 const CACHE_MS = 10_000;
 const CACHE_SIZE = 4096;
+/** Characters of a line in the log. */
+const MAX_REASON = 300;
 
 /** Authenticates `Authorization: Bearer …` through `kinds`, in order. */
 export function createBearerTokenAuthenticator(
@@ -63,11 +66,18 @@ function socketToken({ headers, wantsUpgrade }: ApiRequest): string | undefined 
   return Buffer.from(own[0]!.slice(tokenProtocol.length), 'base64url').toString('utf8') || undefined;
 }
 
+/** A refusal by its words, which may hold what its bearer wrote; a mistake of the program with its stack. */
+function whyOf(error: unknown): LogFields {
+  if (error instanceof TypeError || error instanceof RangeError) return { err: error };
+  const reason = errorMessage(error);
+  return { reason: reason.slice(0, MAX_REASON) };
+}
+
 /** One kind that refuses a token, or cannot judge it, is no word about the others. */
 async function verify(token: string, kinds: readonly TokenAuthenticator[], log: Log): Promise<Principal> {
   for (const kind of kinds) {
     const principal = await kind.authenticateToken(token).catch((err: unknown) => {
-      log.warn('unable to authenticate the request', { err });
+      log.warn('unable to authenticate the request', whyOf(err));
       return undefined;
     });
     if (principal !== undefined) return principal;

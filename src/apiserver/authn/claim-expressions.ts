@@ -4,7 +4,7 @@
  */
 import { compile, type Program } from '../../api/cel/compile.ts';
 import { type CelEnvironment, createEnvironment } from '../../api/cel/environment.ts';
-import { listType, mapType, STRING, structOf } from '../../api/cel/value-types.ts';
+import { DYN, listType, mapType, STRING, structOf } from '../../api/cel/value-types.ts';
 import { dynValue, jsonValue } from '../../api/cel/values.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import type { Principal } from '../../api/transport.ts';
@@ -37,8 +37,8 @@ interface Rule {
 
 /** Reads what `jwt[i]` says in expressions. Throws an Error that names the place. */
 export function readClaimExpressions(own: JsonObject, place: string): ClaimExpressions {
-  const claimsOnly = createEnvironment({ claims: 'dyn' });
-  const userOnly = createEnvironment({ user: userType.name }, userType.declared);
+  const claimsOnly = createEnvironment({ claims: DYN.type });
+  const userOnly = createEnvironment({ user: userType.type });
   const mappings = isObject(own['claimMappings']) ? own['claimMappings'] : {};
   const mapped = (name: string): Program | undefined => {
     const mapping = mappings[name];
@@ -100,7 +100,7 @@ function rulesOf(value: unknown, { environment, place }: Compiling): Rule[] {
     const at = `${place}[${index}].expression`;
     const program = programOf(expression, { environment, place: at });
     if (program === undefined) return [];
-    if (program.type !== 'bool' && program.type !== 'dyn')
+    if (program.type.kind !== 'bool' && program.type.kind !== 'dyn')
       throw new Error(`${at}: Invalid value: ${JSON.stringify(expression)}: must evaluate to bool`);
     return [{ expression: String(expression), message: String(message), program }];
   });

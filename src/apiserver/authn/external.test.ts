@@ -12,6 +12,7 @@ import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createWebhookAuthorizer } from '../authz/webhook-authorizer.ts';
 import { createWebhookClient } from '../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../webhook/webhook-target.ts';
+import { createAnonymousAuthenticator } from './anonymous.ts';
 import { createOidcAuthenticator, type OidcConfig } from './oidc.ts';
 import { createRequestHeaderAuthenticator, exceptProxies } from './request-header.ts';
 import { clientCertificateAuthenticator } from './client-certificate.ts';
@@ -49,7 +50,7 @@ async function world() {
     asked,
     bearers,
     target,
-    client: createWebhookClient({ net, clock }),
+    client: createWebhookClient({ net, clock, log: createMemoryLog() }),
     log: createMemoryLog(),
   };
 }
@@ -69,7 +70,10 @@ test('token file: users, uids and groups; lines that are none are refused', asyn
 
 test('token webhook: answers are kept for their time; a refusal with a reason and no answer are 401', async () => {
   const { clock, client, target, answers, asked } = await world();
-  const tokens = createWebhookTokenAuthenticator({ client, target, clock, crypto }, { cacheMs: 1000, version: 'v1' });
+  const tokens = createWebhookTokenAuthenticator(
+    { client, target, clock, crypto, audiences: ['api'] },
+    { cacheMs: 1000, version: 'v1' },
+  );
   await assert.rejects(tokens.authenticateToken('a'), /the server could not find the requested resource/);
   answers.set('/review', (body) => {
     const { spec } = JSON.parse(body) as { spec: { token: string } };
@@ -93,6 +97,24 @@ test('token webhook: answers are kept for their time; a refusal with a reason an
   await assert.rejects(tokens.authenticateToken('bad'), { message: 'revoked' });
 });
 
+test('a token that a webhook knows for others is none', async () => {
+  const { clock, client, target, answers } = await world();
+  const asked: unknown[] = [];
+  answers.set('/review', (body) => {
+    const { spec } = JSON.parse(body) as { spec: { token: string; audiences: string[] } };
+    asked.push(spec.audiences);
+    const audiences = spec.token === 'none' ? {} : { audiences: spec.token.split(',') };
+    return { status: { authenticated: true, user: { username: 'ann' }, ...audiences } };
+  });
+  const deps = { client, target, clock, crypto, audiences: ['api', 'https://issuer'] };
+  const tokens = createWebhookTokenAuthenticator(deps, { cacheMs: 0, version: 'v1' });
+  const nameOf = async (token: string): Promise<string | undefined> => (await tokens.authenticateToken(token))?.name;
+  assert.equal(await nameOf('none'), 'ann');
+  assert.equal(await nameOf('vault,api'), 'ann');
+  assert.equal(await nameOf('vault'), undefined);
+  assert.deepEqual(asked[0], ['api', 'https://issuer']);
+});
+
 test('webhooks are asked by the version that is set', async () => {
   const { clock, client, target, answers, log } = await world();
   const asked: { apiVersion: string; spec: Record<string, unknown> }[] = [];
@@ -101,7 +123,10 @@ test('webhooks are asked by the version that is set', async () => {
     return { status: { authenticated: true, allowed: true, user: { username: 'ann' } } };
   });
   for (const version of ['v1beta1', 'v1'] as const) {
-    const tokens = createWebhookTokenAuthenticator({ client, target, clock, crypto }, { cacheMs: 0, version });
+    const tokens = createWebhookTokenAuthenticator(
+      { client, target, clock, crypto, audiences: ['api'] },
+      { cacheMs: 0, version },
+    );
     await tokens.authenticateToken('t');
     const rights = createWebhookAuthorizer({ client, target, clock, log }, { allowedMs: 0, deniedMs: 0, version });
     await rights.authorize({
@@ -136,8 +161,27 @@ const from = (commonName: string | undefined, headers: Record<string, string>, i
     headers,
     ...(commonName === undefined
       ? {}
-      : { peerCertificate: { commonName, organizations: [], fingerprint256: 'f', issuerFingerprint256: issuer } }),
+      : { peerCertificate: { commonName, organizations: [], fingerprint256: 'f', authorityFingerprint256: issuer } }),
   }) as unknown as ApiRequest;
+
+test('a refused certificate is nobody, not anonymous', () => {
+  const open = createAnonymousAuthenticator();
+  assert.throws(() => open.authenticate({ path: '/', refusedCertificate: true } as ApiRequest), { code: 401 });
+  assert.notEqual(open.authenticate({ path: '/' } as ApiRequest), undefined);
+});
+
+test('front proxies: names beyond ASCII are UTF-8, other bytes are refused, and no key is the prototype', () => {
+  const proxies = createRequestHeaderAuthenticator(config);
+  const wire = Buffer.from('jürgen€', 'utf8').toString('latin1');
+  const user = proxies.authenticate(
+    from('proxy', { 'x-remote-user': wire, 'x-remote-group': wire, 'x-remote-extra-__proto__': wire }),
+  ) as { name: string; groups: string[]; extra: object };
+  assert.equal(user.name, 'jürgen€');
+  assert.deepEqual(user.groups, ['jürgen€', 'system:authenticated']);
+  assert.deepEqual(Object.entries(user.extra), [['__proto__', ['jürgen€']]]);
+  assert.equal(Object.getPrototypeOf(user.extra), Object.prototype);
+  assert.throws(() => proxies.authenticate(from('proxy', { 'x-remote-user': 'j\u00fcrgen' })), { code: 400 });
+});
 
 test('front proxies: headers count with their certificate only, and their certificate for nothing else', () => {
   const proxies = createRequestHeaderAuthenticator(config);
@@ -160,6 +204,11 @@ test('front proxies: headers count with their certificate only, and their certif
   const certificates = exceptProxies(clientCertificateAuthenticator, config);
   assert.equal(certificates.authenticate(from('system:admin', {})), undefined);
   assert.notEqual(certificates.authenticate(from('ann', {}, 'b'.repeat(64))), undefined);
+  const { peerCertificate, ...rest } = from('ann', headers);
+  const { authorityFingerprint256: _authority, ...unknown } = peerCertificate!;
+  const byIntermediate = { ...rest, peerCertificate: unknown };
+  assert.equal(certificates.authenticate(byIntermediate), undefined);
+  assert.equal(proxies.authenticate(byIntermediate), undefined);
 });
 
 const issuerUrl = 'https://10.0.0.9';
@@ -315,14 +364,17 @@ test('OpenID Connect: an issuer that does not answer to the end is asked again, 
     await late(await sign({}));
   });
   await t.test('one without end, one that is none', async () => {
+    await clock.advance(10_000);
     answers.set('/keys', () => 'x'.repeat(2 << 20));
     await assert.rejects(oidc.authenticateToken(await sign({})), /answers with more than 1048576 bytes/);
     answers.delete('/keys');
+    await clock.advance(10_000);
     await assert.rejects(oidc.authenticateToken(await sign({})), /answers with 404/);
     assert.deepEqual(cancelled, ['/keys', '/keys']);
   });
   await t.test('then it answers, and stalls when there is a new key', async () => {
     answers.set('/keys', good);
+    await clock.advance(10_000);
     assert.equal((await oidc.authenticateToken(await sign({})))?.name, 'oidc:ann');
     await clock.advance(10_000);
     answers.set('/keys', stalls);
@@ -330,6 +382,108 @@ test('OpenID Connect: an issuer that does not answer to the end is asked again, 
     assert.equal((await oidc.authenticateToken(await sign({})))?.name, 'oidc:ann');
     assert.equal(clock.pendingTimers, 0);
   });
+});
+
+test('OpenID Connect: tokens without end do not ask an issuer more often than each ten seconds', async () => {
+  const { sign, clock, asked, answers, ...deps } = await issuer();
+  const oidc = createOidcAuthenticator({ ...deps, clock }, oidcConfig);
+  const flood = async (token: string): Promise<number> => {
+    asked.length = 0;
+    for (let second = 0; second < 20; second++) {
+      for (let count = 0; count < 5; count++) await oidc.authenticateToken(token).catch(() => undefined);
+      await clock.advance(1000);
+    }
+    return asked.filter((path) => path.startsWith('/.well-known')).length;
+  };
+  const good = answers.get('/keys')!;
+  answers.delete('/keys');
+  assert.ok((await flood(await sign({}))) <= 3, 'an issuer that never answered');
+  answers.set('/keys', good);
+  await clock.advance(10_000);
+  assert.equal((await oidc.authenticateToken(await sign({})))?.name, 'oidc:ann');
+  assert.ok((await flood(await sign({}, { key: keyB, kid: 'unknown' }))) <= 3, 'unknown keys');
+});
+
+test('OpenID Connect: an issuer that is slow to give new keys holds up no token of a known key', async () => {
+  const { sign, clock, asked, answers, ...deps } = await issuer();
+  const oidc = createOidcAuthenticator({ ...deps, clock }, oidcConfig);
+  const known = await sign({});
+  await oidc.authenticateToken(known);
+  await clock.advance(10_000);
+  answers.set('/keys', () => async (sink: ByteSink) => {
+    await sink.write('{');
+    await new Promise<never>(() => undefined);
+  });
+  asked.length = 0;
+  const unknown = await sign({}, { key: keyB, kid: 'b' });
+  const refused = [oidc.authenticateToken(unknown).catch((error: Error) => error.message)];
+  await clock.advance(15_000);
+  refused.push(oidc.authenticateToken(unknown).catch((error: Error) => error.message));
+  await clock.settle();
+  assert.equal((await oidc.authenticateToken(known))?.name, 'oidc:ann');
+  assert.equal(asked.length, 2, 'the discovery document and the keys, once');
+  for (const message of await clock.drive(Promise.all(refused))) assert.match(String(message), /deadline exceeded/);
+});
+
+test('OpenID Connect: documents of other types are a refusal, and no key set is kept of them', async () => {
+  const wellKnown = '/.well-known/openid-configuration';
+  const { sign, clock, answers, ...deps } = await issuer();
+  const token = await sign({});
+  const [discovery, keys] = [answers.get(wellKnown)!, answers.get('/keys')!];
+  const uri =
+    (value: unknown): (() => unknown) =>
+    () => ({ issuer: issuerUrl, jwks_uri: value });
+  const wrong: readonly [path: string, answer: () => unknown][] = [
+    ...[null, [], 1, 'text', {}, { keys: 1 }, { keys: [null] }, { keys: [{ kty: 5, kid: 'a', alg: 'RS256' }] }].map(
+      (value) => ['/keys', () => JSON.stringify(value)] as [string, () => unknown],
+    ),
+    ['/keys', () => '['.repeat(500_000)],
+    ['/keys', () => `{"keys":${'['.repeat(500_000)}${']'.repeat(500_000)}}`],
+    [wellKnown, () => 'null'],
+    [wellKnown, () => '[]'],
+    ...[undefined, null, 5, {}, 'file:///etc/passwd', 'data:application/json,{"keys":[]}', 'keys'].map(
+      (value) => [wellKnown, uri(value)] as [string, () => unknown],
+    ),
+  ];
+  for (const [path, answer] of wrong) {
+    const oidc = createOidcAuthenticator({ ...deps, clock }, oidcConfig);
+    answers.set(path, answer);
+    await assert.rejects(oidc.authenticateToken(token), (error: { code?: number; message: string }) => {
+      assert.equal(error.code, 401);
+      assert.doesNotMatch(error.message, /Cannot read|is not a function|undefined \(/);
+      return true;
+    });
+    answers.set(wellKnown, discovery);
+    answers.set('/keys', keys);
+    await clock.advance(10_000);
+    assert.equal((await oidc.authenticateToken(token))?.name, 'oidc:ann');
+  }
+});
+
+test('token webhook: users with fields of other types are a refusal', async () => {
+  const { clock, client, target, answers } = await world();
+  const deps = { client, target, clock, crypto, audiences: ['api'] };
+  const tokens = createWebhookTokenAuthenticator(deps, { cacheMs: 1000, version: 'v1' });
+  const users = [
+    { username: 5 },
+    { username: 'a', uid: {} },
+    { username: 'a', groups: 'system:masters' },
+    { username: 'a', groups: [{}] },
+    { username: 'a', extra: [] },
+    { username: 'a', extra: { k: 'v' } },
+    { username: 'a', extra: { k: [1] } },
+  ];
+  for (const user of users) {
+    answers.set('/review', () => ({ status: { authenticated: true, user } }));
+    await assert.rejects(
+      tokens.authenticateToken(JSON.stringify(user)),
+      /json: cannot unmarshal .* field UserInfo\.user\./,
+    );
+  }
+  answers.set('/review', () => ({
+    status: { authenticated: true, user: { username: 'a', groups: null, extra: null } },
+  }));
+  assert.deepEqual(await tokens.authenticateToken('nulls'), { name: 'a', groups: ['system:authenticated'] });
 });
 
 test('OpenID Connect: a new key of the issuer is fetched when a token needs it, but not too often', async () => {
@@ -353,6 +507,7 @@ test('OpenID Connect: the discovery document may be elsewhere, but names its iss
   deps.answers.set('/inside/discovery', () => ({ issuer: named, jwks_uri: `${issuerUrl}/keys` }));
   await assert.rejects(oidc.authenticateToken(await sign({})), /issuer did not match the issuer returned by provider/);
   named = issuerUrl;
+  await deps.clock.advance(10_000);
   assert.equal((await oidc.authenticateToken(await sign({})))?.name, 'oidc:ann');
   assert.equal(await oidc.authenticateToken(await sign({ iss: discoveryUrl })), undefined);
 });

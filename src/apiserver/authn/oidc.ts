@@ -37,7 +37,7 @@ export type OidcConfig = Omit<OidcOptions, 'caFile' | 'clientId'> & {
 };
 
 const TIMEOUT_MS = 30_000;
-/** Keys are not asked for more often than this. */
+/** Keys are not asked for more often than this, whether the issuer answered or not. */
 const KEYS_PAUSE_MS = 10_000;
 const maxDocumentBytes = 1 << 20;
 /** Issuers of distributed claims whose keys are kept. */
@@ -161,10 +161,14 @@ interface IssuerPlace {
 }
 
 function keySource(clock: Clock, fetch: Fetch, { issuerUrl, discoveryUrl }: IssuerPlace): KeySource {
+  /** `sinceMs` is infinite while the issuer is being asked. */
   let held: { readonly keys: Promise<KeySet>; readonly sinceMs: number } | undefined;
   let loaded: KeySet | undefined;
-  const get = async (url: string): Promise<Record<string, unknown>> =>
-    JSON.parse(await fetch(url)) as Record<string, unknown>;
+  const get = async (url: string): Promise<Record<string, unknown>> => {
+    const document: unknown = JSON.parse(await fetch(url));
+    if (typeof document !== 'object' || document === null) throw new Error(`${url} answers with no JSON object`);
+    return document as Record<string, unknown>;
+  };
   const load = async (jose: Jose): Promise<KeySet> => {
     const discovered = await get(discoveryUrl ?? `${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`);
     if (discovered['issuer'] !== issuerUrl)
@@ -175,17 +179,20 @@ function keySource(clock: Clock, fetch: Fetch, { issuerUrl, discoveryUrl }: Issu
   };
   return (jose, anew) => {
     const nowMs = clock.monotonicMs();
-    if (held === undefined || (anew && nowMs - held.sinceMs >= KEYS_PAUSE_MS)) {
+    // Who needs no new key waits for none: an issuer that is slow now would hold up everybody.
+    if (loaded !== undefined && !anew) return Promise.resolve(loaded);
+    if (held === undefined || nowMs - held.sinceMs >= KEYS_PAUSE_MS) {
       const keys = load(jose);
-      const mine = { keys, sinceMs: nowMs };
-      held = mine;
-      keys.then(
-        (set) => (loaded = set),
-        () => {
-          // The last that came stay good; without any they are asked for again with the next token.
-          if (held === mine) held = loaded && { keys: Promise.resolve(loaded), sinceMs: nowMs };
-        },
-      );
+      held = { keys, sinceMs: Infinity };
+      // The pause begins with the answer or the failure. A failure leaves the last keys good; without any, tokens get
+      // the same refusal until the pause is over.
+      const settle = (): void => {
+        held = { keys: loaded === undefined ? keys : Promise.resolve(loaded), sinceMs: clock.monotonicMs() };
+      };
+      keys.then((set) => {
+        loaded = set;
+        settle();
+      }, settle);
     }
     return held.keys;
   };

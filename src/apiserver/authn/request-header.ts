@@ -2,10 +2,11 @@
  * Front proxies: whoever shows a certificate of their authority says in headers for whom it asks. Without such a
  * certificate the headers mean nothing. Upstream: authentication/request/headerrequest.
  */
-import { type ApiRequest, headerLines, type Principal } from '../../api/transport.ts';
+import type { ApiRequest, Principal } from '../../api/transport.ts';
 import type { RequestHeaderOptions } from '../options/authentication-options.ts';
 import type { Authenticator } from './contract.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
+import { addExtra, type HeaderExtra, nameInHeader, namesInHeader } from './header-names.ts';
 
 /** Whose certificates count, and which headers are read. */
 export type RequestHeaderConfig = Omit<RequestHeaderOptions, 'clientCaFile'> & {
@@ -13,12 +14,12 @@ export type RequestHeaderConfig = Omit<RequestHeaderOptions, 'clientCaFile'> & {
   readonly authorityFingerprints: () => readonly string[];
 };
 
-/** Makes the authenticator. */
 export function createRequestHeaderAuthenticator(config: RequestHeaderConfig): Authenticator {
   return {
     authenticate(request) {
+      if (!isProxy(request, config)) return undefined;
       const name = first(request, config.usernameHeaders);
-      if (name === undefined || !isProxy(request, config)) return undefined;
+      if (name === undefined) return undefined;
       const uid = first(request, config.uidHeaders);
       const groups = config.groupHeaders.flatMap((header) => valuesOf(request, header));
       const extra = extraOf(request, config.extraPrefixes);
@@ -32,13 +33,20 @@ export function createRequestHeaderAuthenticator(config: RequestHeaderConfig): A
   };
 }
 
-/** A peer of the proxies' authority is a proxy or nobody: never a user by its certificate's name. */
+/**
+ * A peer of the proxies' authority is a proxy or nobody: never a user by its certificate's name. One by an authority between,
+ * of which is not told whose it is, is nobody either: such an authority belongs into the file with the others.
+ */
 export function exceptProxies(
   certificates: Authenticator,
   config: Pick<RequestHeaderConfig, 'authorityFingerprints'>,
 ): Authenticator {
   return {
-    authenticate: (request) => (isOfAuthority(request, config) ? undefined : certificates.authenticate(request)),
+    authenticate(request) {
+      const { peerCertificate } = request;
+      if (peerCertificate !== undefined && peerCertificate.authorityFingerprint256 === undefined) return undefined;
+      return isOfAuthority(request, config) ? undefined : certificates.authenticate(request);
+    },
   };
 }
 
@@ -46,8 +54,8 @@ function isOfAuthority(
   { peerCertificate }: ApiRequest,
   { authorityFingerprints }: Pick<RequestHeaderConfig, 'authorityFingerprints'>,
 ): boolean {
-  const issuer = peerCertificate?.issuerFingerprint256;
-  return issuer !== undefined && authorityFingerprints().includes(issuer);
+  const authority = peerCertificate?.authorityFingerprint256;
+  return authority !== undefined && authorityFingerprints().includes(authority);
 }
 
 function isProxy(request: ApiRequest, config: RequestHeaderConfig): boolean {
@@ -56,33 +64,23 @@ function isProxy(request: ApiRequest, config: RequestHeaderConfig): boolean {
 }
 
 function valuesOf(request: ApiRequest, header: string): string[] {
-  return headerLines(request, header).filter((value) => value !== '');
+  return namesInHeader(request, header).filter((value) => value !== '');
 }
 
 function first({ headers }: ApiRequest, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = headers[name]?.trim() ?? '';
-    if (value !== '') return value;
+    if (value !== '') return nameInHeader(name, value);
   }
   return undefined;
 }
 
-function extraOf(request: ApiRequest, prefixes: readonly string[]): Record<string, string[]> {
-  const extra: Record<string, string[]> = {};
+function extraOf(request: ApiRequest, prefixes: readonly string[]): HeaderExtra {
+  const extra: HeaderExtra = {};
   for (const header of Object.keys(request.headers)) {
     const prefix = prefixes.find((one) => header.startsWith(one));
     if (prefix === undefined) continue;
-    const key = unescaped(header.slice(prefix.length));
-    extra[key] = [...(extra[key] ?? []), ...valuesOf(request, header)];
+    addExtra(extra, header.slice(prefix.length), valuesOf(request, header));
   }
   return extra;
-}
-
-/** A key that is no valid percent encoding stands for itself, as upstream. */
-function unescaped(key: string): string {
-  try {
-    return decodeURIComponent(key);
-  } catch {
-    return key;
-  }
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { WebhookClient } from '../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../webhook/webhook-target.ts';
+import { reviewStatus } from '../webhook/review-answer.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
 
@@ -16,10 +17,15 @@ export interface WebhookTokenDeps {
   readonly target: WebhookTarget;
   readonly clock: Clock;
   readonly crypto: CryptoPort;
+  /** Whom tokens must be for: the API server. */
+  readonly audiences: readonly string[];
 }
 
 const CACHE_SIZE = 4096;
 const TIMEOUT_MS = 30_000;
+/** Larger users are asked for each time: a webhook must not fill the memory. */
+const maxKeptLength = 64 * 1024;
+const sizeOf = (principal: Principal | undefined): number => JSON.stringify(principal ?? '').length;
 
 /** Makes the authenticator. Rejects with 401 when the webhook refuses the token with a reason, or cannot be asked. */
 export function createWebhookTokenAuthenticator(
@@ -33,27 +39,37 @@ export function createWebhookTokenAuthenticator(
       const key = crypto.sha256Hex(token);
       const hit = cache.get(key);
       if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.principal;
-      const { authenticated, user, error } = await ask(deps, version, token);
+      const { authenticated, user, error, audiences } = await ask(deps, version, token);
       if (authenticated !== true && (error ?? '') !== '') throw unauthorized(error);
-      const principal = authenticated === true && user !== undefined ? principalOf(user) : undefined;
-      cache.set(key, { principal, untilMs: clock.monotonicMs() + cacheMs });
+      const isKnown = authenticated === true && isForUs(deps.audiences, audiences);
+      const principal = isKnown && user !== undefined && user !== null ? principalOf(user) : undefined;
+      if (sizeOf(principal) < maxKeptLength) cache.set(key, { principal, untilMs: clock.monotonicMs() + cacheMs });
       return principal;
     },
   };
 }
 
-async function ask({ client, target }: WebhookTokenDeps, version: string, token: string): Promise<TokenReviewStatus> {
-  const apiVersion = `authentication.k8s.io/${version}`;
-  const review = { apiVersion, kind: 'TokenReview', metadata: {}, spec: { token } };
-  const answer = await client.post(target, { body: review, timeoutMs: TIMEOUT_MS, tellTimeout: false });
-  return (answer['status'] ?? {}) as TokenReviewStatus;
+/** A webhook that knows no audiences names none: its tokens are the API server's. */
+function isForUs(wanted: readonly string[], found: readonly string[] = []): boolean {
+  return found.length === 0 || wanted.some((audience) => found.includes(audience));
 }
 
-function principalOf({ username = '', uid, groups = [], extra }: UserInfo): Principal {
+async function ask(
+  { client, target, audiences }: WebhookTokenDeps,
+  version: string,
+  token: string,
+): Promise<TokenReviewStatus> {
+  const apiVersion = `authentication.k8s.io/${version}`;
+  const review = { apiVersion, kind: 'TokenReview', metadata: {}, spec: { token, audiences: [...audiences] } };
+  const answer = await client.post(target, { body: review, timeoutMs: TIMEOUT_MS, tellTimeout: false });
+  return reviewStatus(answer, review, 'authentication.v1.TokenReviewStatus');
+}
+
+function principalOf({ username = '', uid, groups, extra }: UserInfo): Principal {
   return {
     name: username,
-    groups: [...new Set([...groups, AUTHENTICATED_GROUP])],
-    ...(uid === undefined ? {} : { uid }),
-    ...(extra === undefined ? {} : { extra }),
+    groups: [...new Set([...(groups ?? []), AUTHENTICATED_GROUP])],
+    ...((uid ?? '') === '' ? {} : { uid: uid! }),
+    ...((extra ?? undefined) === undefined ? {} : { extra: extra! }),
   };
 }

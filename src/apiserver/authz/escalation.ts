@@ -12,7 +12,8 @@ import { notFound } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { Authorizer } from './contract.ts';
-import { compactRules, quotedList, ruleText, uncovered } from './rule-cover.ts';
+import { uncovered } from './rule-cover.ts';
+import { compactRules, quotedList, ruleText } from './rule-text.ts';
 
 /** Who is asked what a user may do and holds. */
 export interface EscalationDeps {

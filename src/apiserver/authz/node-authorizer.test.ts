@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../api/gen/core-v1.ts';
-import { Nodes, PersistentVolumes, Pods, ResourceSlices, VolumeAttachments } from '../../api/gen/resources.ts';
+import {
+  NetworkPolicies,
+  Nodes,
+  PersistentVolumes,
+  Pods,
+  ResourceSlices,
+  VolumeAttachments,
+} from '../../api/gen/resources.ts';
 import { componentRoles } from '../bootstrap/component-roles.ts';
 import type { AuthorizationAttributes } from './contract.ts';
 import { createNodeAuthorizer } from './node-authorizer.ts';
@@ -232,4 +239,19 @@ test('rights end with the pod', () => {
   const { objects, ask } = fixture();
   objects.remove(Pods, 'ns', 'a');
   assert.equal(ask(secret('vol')).decision, 'noOpinion');
+});
+
+test('a node lists all pods and namespaces while there are network policies, and gets none by name', () => {
+  const { objects, ask } = fixture();
+  const decisions = (): string[] =>
+    ['pods', 'namespaces'].flatMap((resource) =>
+      ['list', 'watch', 'get', 'create', 'deletecollection'].map(
+        (verb) => ask({ resource, verb, namespace: '', name: verb === 'get' ? 'x' : '' }).decision,
+      ),
+    );
+  const no = 'noOpinion';
+  // Which pods a node may create, NodeRestriction checks.
+  assert.deepEqual(decisions(), [no, no, no, 'allow', no, no, no, no, no, no]);
+  objects.put(NetworkPolicies, { metadata: { name: 'p', namespace: 'ns' } });
+  assert.deepEqual(decisions(), ['allow', 'allow', no, 'allow', no, 'allow', 'allow', no, no, no]);
 });

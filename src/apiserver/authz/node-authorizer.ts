@@ -7,7 +7,14 @@
 import { parseFieldSelector, requiredFieldValue } from '../../api/field-selector.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
-import { Nodes, PersistentVolumes, Pods, ResourceSlices, VolumeAttachments } from '../../api/gen/resources.ts';
+import {
+  NetworkPolicies,
+  Nodes,
+  PersistentVolumes,
+  Pods,
+  ResourceSlices,
+  VolumeAttachments,
+} from '../../api/gen/resources.ts';
 import { claimNamesOf } from '../../component-helpers/resource-claims.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
@@ -96,6 +103,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
   '/nodes': authorizeNode,
   '/pods': authorizePod,
+  '/namespaces': authorizeNamespace,
   'coordination.k8s.io/leases': (asked, view) => {
     if (asked.namespace !== 'kube-node-lease')
       return no(`can only access leases in the "kube-node-lease" system namespace`);
@@ -203,10 +211,20 @@ function authorizePod(asked: AuthorizationAttributes, view: NodeView): Authoriza
   if (asked.verb === 'create' || asked.verb === 'delete') return ALLOW;
   if (asked.verb === 'get') return related(asked, view, own);
   if (asked.verb !== 'list' && asked.verb !== 'watch') return NO_OPINION;
-  if (selectedNode(asked.fieldSelector) === view.node) return ALLOW;
+  if (selectedNode(asked.fieldSelector) === view.node || appliesPolicies(view)) return ALLOW;
   return asked.name === ''
     ? no('can only list/watch pods with spec.nodeName field selector')
     : related(asked, view, own);
+}
+
+/** Beyond upstream: nodes apply network policies, which select any pods, by the labels of their namespaces too. */
+function appliesPolicies({ objects }: NodeView): boolean {
+  return objects.list(NetworkPolicies).length > 0;
+}
+
+function authorizeNamespace({ verb, subresource }: AuthorizationAttributes, view: NodeView): AuthorizationDecision {
+  if (subresource !== '' || (verb !== 'list' && verb !== 'watch')) return NO_OPINION;
+  return appliesPolicies(view) ? ALLOW : no('can only list/watch namespaces while there are network policies');
 }
 
 /** Unlike upstream's, nodes make no slices: NodeRestriction does not look at them here. */

@@ -1,98 +1,119 @@
 /**
  * Whether rights that someone holds cover rights that are to be granted, and what is missing. Pure. Upstream:
- * component-helpers/auth/rbac/validation (Covers), rbac/validation (CompactRules) and rbac/v1 helpers (CompactString).
+ * component-helpers/auth/rbac/validation (Covers). Differs: a rule is not broken down to all it stands for, since three
+ * lists of a thousand are a billion rights. Values that the same held rules name are one class, and classes are combined.
  */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
+import { HeldRules, type HolderClass } from './held-rules.ts';
 
-/** The parts of `wanted` that no rule of `held` covers, broken down to single verbs and resources. Empty: all is covered. */
+/** So many missing parts are found at most: the texts of refusals name no more. */
+const MOST_PARTS = 1000;
+
+/** The first parts of `wanted` that no rule of `held` covers, broken down to single verbs and resources. Empty: all is covered. */
 export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
-  return wanted.flatMap(breakDown).filter((part) => !held.some((rule) => covers(rule, part)));
-}
-
-/** One rule for each combination a rule stands for. */
-function breakDown(rule: PolicyRule): PolicyRule[] {
+  const holders = new HeldRules(held);
   const parts: PolicyRule[] = [];
-  for (const group of rule.apiGroups ?? []) {
-    for (const resource of rule.resources ?? []) {
-      for (const verb of rule.verbs) {
-        const part: PolicyRule = { apiGroups: [group], resources: [resource], verbs: [verb] };
-        const names = rule.resourceNames ?? [];
-        if (names.length === 0) parts.push(part);
-        for (const name of names) parts.push({ ...part, resourceNames: [name] });
-      }
+  for (const rule of wanted) {
+    for (const side of [resourceSide(holders, rule), urlSide(holders, rule)]) {
+      const left = MOST_PARTS - parts.length;
+      if (left > 0) for (const at of missingOf(holders, side.axes, left)) parts.push(side.part(at));
     }
+    if (parts.length >= MOST_PARTS) break;
   }
-  for (const url of rule.nonResourceURLs ?? [])
-    for (const verb of rule.verbs) parts.push({ nonResourceURLs: [url], verbs: [verb] });
   return parts;
 }
 
-function covers(held: PolicyRule, part: PolicyRule): boolean {
-  const names = held.resourceNames ?? [];
-  return (
-    all(part.verbs, (verb) => has(held.verbs, verb)) &&
-    all(part.apiGroups, (group) => has(held.apiGroups, group)) &&
-    all(part.resources, (resource) => coversResource(held.resources ?? [], resource)) &&
-    all(part.nonResourceURLs, (url) => (held.nonResourceURLs ?? []).some((pattern) => coversUrl(pattern, url))) &&
-    (names.length === 0 ||
-      ((part.resourceNames ?? []).length > 0 && all(part.resourceNames, (name) => names.includes(name))))
-  );
+/** The places in one list of a rule, by which rules hold the values there. */
+type Axis = ReadonlyMap<HolderClass, readonly number[]>;
+
+/** A rule as lists to combine, and the rule that one value of each stands for. */
+interface Side {
+  readonly axes: readonly Axis[];
+  part(at: readonly number[]): PolicyRule;
 }
 
-function all(values: readonly string[] | undefined, holds: (value: string) => boolean): boolean {
-  return (values ?? []).every(holds);
+function resourceSide(holders: HeldRules, rule: PolicyRule): Side {
+  const { apiGroups: groups = [], resources = [], resourceNames: names = [], verbs } = rule;
+  const ofNames = names.length === 0 ? [holders.anyName()] : names.map((name) => holders.ofName(name));
+  return {
+    axes: [
+      axis(groups.map((group) => holders.ofGroup(group))),
+      axis(resources.map((resource) => holders.ofResource(resource))),
+      axis(verbs.map((verb) => holders.ofVerb(verb))),
+      axis(ofNames),
+    ],
+    part: ([group = 0, resource = 0, verb = 0, name = 0]) => ({
+      apiGroups: [groups[group]!],
+      resources: [resources[resource]!],
+      verbs: [verbs[verb]!],
+      ...(names.length > 0 && { resourceNames: [names[name]!] }),
+    }),
+  };
 }
 
-function has(list: readonly string[] | undefined, value: string): boolean {
-  return list !== undefined && (list.includes('*') || list.includes(value));
+function urlSide(holders: HeldRules, { nonResourceURLs: urls = [], verbs }: PolicyRule): Side {
+  return {
+    axes: [
+      axis(urls.map((url) => holders.ofUrl(url))),
+      axis(verbs.map((verb) => holders.ofVerb(verb))),
+      axis([holders.anyName()]),
+    ],
+    part: ([url = 0, verb = 0]) => ({ nonResourceURLs: [urls[url]!], verbs: [verbs[verb]!] }),
+  };
 }
 
-function coversResource(held: readonly string[], resource: string): boolean {
-  const slash = resource.indexOf('/');
-  return held.includes('*') || held.includes(resource) || (slash >= 0 && held.includes(`*${resource.slice(slash)}`));
-}
-
-function coversUrl(pattern: string, url: string): boolean {
-  return pattern === url || (pattern.endsWith('*') && url.startsWith(pattern.replace(/\*+$/, '')));
-}
-
-/** Joins rules for one resource (and name) that differ in verbs only. */
-export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
-  const others: PolicyRule[] = [];
-  const simple = new Map<string, PolicyRule>();
-  for (const rule of rules) {
-    const isSimple =
-      (rule.nonResourceURLs ?? []).length === 0 &&
-      rule.apiGroups?.length === 1 &&
-      rule.resources?.length === 1 &&
-      (rule.resourceNames ?? []).length <= 1;
-    if (!isSimple) {
-      others.push(rule);
-      continue;
-    }
-    const key = JSON.stringify([rule.apiGroups, rule.resources, rule.resourceNames ?? []]);
-    const known = simple.get(key);
-    simple.set(key, known === undefined ? rule : { ...known, verbs: [...known.verbs, ...rule.verbs] });
+function axis(ofValues: readonly HolderClass[]): Axis {
+  const classes = new Map<HolderClass, number[]>();
+  for (const [at, held] of ofValues.entries()) {
+    const known = classes.get(held);
+    if (known === undefined) classes.set(held, [at]);
+    else known.push(at);
   }
-  return [...others, ...simple.values()];
+  return classes;
 }
 
-/** `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}`. */
-export function ruleText(rule: PolicyRule): string {
-  const parts = [
-    ['APIGroups', rule.apiGroups],
-    ['Resources', rule.resources],
-    ['NonResourceURLs', rule.nonResourceURLs],
-    ['ResourceNames', rule.resourceNames],
-    ['Verbs', rule.verbs],
-  ] as const;
-  return `{${parts
-    .filter(([, values]) => values !== undefined && values.length > 0)
-    .map(([name, values]) => `${name}:${quotedList(values ?? [])}`)
-    .join(', ')}}`;
+/** Where in the lists something is that nobody holds, in the order of the lists; at most `most` of it. */
+function missingOf(holders: HeldRules, axes: readonly Axis[], most: number): (readonly number[])[] {
+  if (axes.some(({ size }) => size === 0)) return [];
+  const found: (readonly number[])[] = [];
+  /** By depth: the rules that hold all of the lists from there on. */
+  const whole = axes.map((_, depth) =>
+    axes
+      .slice(depth)
+      .flatMap((one) => [...one.keys()])
+      .reduce((a, b) => holders.both(a, b)),
+  );
+  const combine = (depth: number, held: HolderClass, chosen: readonly (readonly number[])[]): void => {
+    if (found.length >= most) return;
+    if (depth === axes.length) {
+      if (held.rules.size === 0) found.push(...product(chosen, most - found.length));
+      return;
+    }
+    if (holders.both(held, whole[depth]!).rules.size > 0) return;
+    for (const [next, places] of axes[depth]!) combine(depth + 1, holders.both(held, next), [...chosen, places]);
+  };
+  if (whole[0]!.rules.size > 0) return [];
+  for (const [held, places] of axes[0]!) combine(1, held, [places]);
+  return found.toSorted(inOrder);
 }
 
-/** A list as Go prints it with `%q`. */
-export function quotedList(values: readonly string[]): string {
-  return `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
+/** The first combinations of one of each list. */
+function product(lists: readonly (readonly number[])[], most: number): (readonly number[])[] {
+  let combined: (readonly number[])[] = [[]];
+  for (const list of lists) {
+    const next: (readonly number[])[] = [];
+    for (const start of combined) {
+      for (const value of list) {
+        if (next.length >= most) break;
+        next.push([...start, value]);
+      }
+    }
+    combined = next;
+  }
+  return combined;
+}
+
+function inOrder(a: readonly number[], b: readonly number[]): number {
+  for (const [at, value] of a.entries()) if (value !== b[at]) return value - b[at]!;
+  return 0;
 }

@@ -13,6 +13,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { WebhookClient } from '../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../webhook/webhook-target.ts';
+import { reviewStatus } from '../webhook/review-answer.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
 import type { JudgeQuestion } from './webhook-conditions.ts';
 
@@ -25,7 +26,7 @@ export interface WebhookAuthorizerDeps {
 }
 
 const CACHE_SIZE = 8192;
-/** Longer questions are asked each time: users must not fill the memory. */
+/** Longer questions, and those with longer answers, are asked each time: nobody must fill the memory. */
 const maxKeyLength = 10_000;
 const TIMEOUT_MS = 30_000;
 
@@ -46,7 +47,6 @@ export interface WebhookAuthorizerConfig {
   readonly concerns?: JudgeQuestion;
 }
 
-/** Makes the authorizer. */
 export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: WebhookAuthorizerConfig): Authorizer {
   const { clock, log } = deps;
   const cache = new Lru<string, { readonly verdict: AuthorizationDecision; readonly untilMs: number }>(CACHE_SIZE);
@@ -71,7 +71,8 @@ export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: Web
       try {
         const verdict = verdictOf(await ask(deps, spec, config));
         const keepMs = verdict.decision === 'allow' ? config.allowedMs : config.deniedMs;
-        if (key.length < maxKeyLength) cache.set(key, { verdict, untilMs: clock.monotonicMs() + keepMs });
+        if (Math.max(key.length, verdict.reason.length) < maxKeyLength)
+          cache.set(key, { verdict, untilMs: clock.monotonicMs() + keepMs });
         return verdict;
       } catch (err) {
         return failed(err);
@@ -90,7 +91,7 @@ async function ask(
   const asked = version === 'v1' ? spec : { ...rest, group };
   const review = { apiVersion, kind: 'SubjectAccessReview', metadata: {}, spec: asked };
   const answer = await client.post(target, { body: review, timeoutMs, tellTimeout: false });
-  return (answer['status'] ?? {}) as SubjectAccessReviewStatus;
+  return reviewStatus(answer, review, 'authorization.v1.SubjectAccessReviewStatus');
 }
 
 function verdictOf({ allowed, denied, reason = '' }: SubjectAccessReviewStatus): AuthorizationDecision {

@@ -25,7 +25,7 @@ export type JudgeQuestion = (spec: SubjectAccessReviewSpec) => boolean;
 
 /** Compiles the conditions. Throws an Error that names what cannot be compiled. */
 export function compileWebhookConditions(expressions: readonly string[]): JudgeQuestion {
-  const environment = createEnvironment({ request: requestType.name }, requestType.declared);
+  const environment = createEnvironment({ request: requestType.type });
   const conditions = expressions.map((expression, index) => ({ name: `matchConditions[${index}]`, expression }));
   const compiled = compileConditions(conditions, environment);
   for (const { name, program } of compiled) if (typeof program === 'string') throw new Error(`${name}: ${program}`);

@@ -15,6 +15,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RequestHeaderOptions } from '../options/authentication-options.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
+import { background } from '../../platform/unexpected.ts';
 
 const NAMESPACE = 'kube-system';
 const NAME = 'extension-apiserver-authentication';
@@ -109,15 +110,18 @@ export function createClientAuthoritiesKeeper(
     publish,
     use(next) {
       own = dataOf(next);
-      void check(); // Never rejects.
+      background(log, 'the authorities of clients could not be checked', check()); // Never rejects.
     },
     start() {
       stops.push(
         objects.onChange(ConfigMaps, (now, old) => {
           const { name, namespace } = (now ?? old)?.metadata ?? {};
-          if (name === NAME && namespace === NAMESPACE && now !== old) void check();
+          if (name === NAME && namespace === NAMESPACE && now !== old)
+            background(log, 'the authorities of clients could not be checked', check());
         }),
-        clock.setTicker(CHECK_PERIOD_MS, () => void check()),
+        clock.setTicker(CHECK_PERIOD_MS, () =>
+          background(log, 'the authorities of clients could not be checked', check()),
+        ),
       );
     },
     stop() {

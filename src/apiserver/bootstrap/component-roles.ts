@@ -54,6 +54,12 @@ export const componentRoles: Readonly<Record<string, BootstrapRole>> = {
       '* nodes/log,nodes/metrics,nodes/proxy,nodes/stats,nodes/configz,nodes/healthz,nodes/pods',
     ),
   },
+  // Of the API server itself: what it asks of kubelets for itself and passes on for others.
+  'keelson:kubelet-client': {
+    rules: rules(
+      '* nodes/checkpoint,nodes/configz,nodes/healthz,nodes/log,nodes/metrics,nodes/pods,nodes/proxy,nodes/stats,nodes/statusz',
+    ),
+  },
   'system:node-bootstrapper': { rules: rules('create,get,list,watch certificates:certificatesigningrequests') },
   'system:auth-delegator': {
     rules: rules('create authentication:tokenreviews', 'create authorization:subjectaccessreviews'),

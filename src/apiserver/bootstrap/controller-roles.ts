@@ -18,7 +18,6 @@ export function patchWhereUpdate(rule: PolicyRule): PolicyRule {
     : rule;
 }
 
-/** Rules by controller. */
 export const controllerRoles: Readonly<Record<string, readonly PolicyRule[]>> = {
   'attachdetach-controller': withEvents(
     'list,watch persistentvolumes,persistentvolumeclaims',

@@ -6,6 +6,7 @@
  * while their annotation `apf.kubernetes.io/autoupdate-spec` says `true`, or says nothing and nobody has changed them yet.
  * What carries the annotation and is in no list any more was suggested by another version, and goes.
  */
+import { addInt64 } from '../../api/int64.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { PriorityLevelConfigurationSpec } from '../../api/gen/flowcontrol-v1.ts';
 import { FlowSchemas, PriorityLevelConfigurations } from '../../api/gen/resources.ts';
@@ -82,7 +83,7 @@ export function repairedFlowObject<T extends FlowObject>(current: T, wanted: T):
     metadata: {
       ...current.metadata,
       annotations: { ...annotations, [annotation]: marked },
-      ...(same ? {} : { generation: generation + 1 }),
+      ...(same ? {} : { generation: addInt64(generation, 1) }),
     },
     ...(spec === undefined ? {} : { spec }),
   };

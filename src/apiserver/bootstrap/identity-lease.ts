@@ -10,6 +10,7 @@ import { API_SERVER_IDENTITY, IDENTITY_LABEL } from '../../component-helpers/sto
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { ownContext } from '../own-context.ts';
+import { background } from '../../platform/unexpected.ts';
 
 const DURATION_SECONDS = 3600;
 const RENEW_MS = 10_000;
@@ -54,10 +55,10 @@ export function startIdentityLease(
         await remove(objects, lease).catch(tell('cannot remove an expired identity lease'));
   };
   const stops = [
-    clock.setTicker(RENEW_MS, () => void renew()),
-    clock.setTicker(DURATION_SECONDS * 1000, () => void collect()),
+    clock.setTicker(RENEW_MS, () => background(log, 'the identity lease could not be kept', renew())),
+    clock.setTicker(DURATION_SECONDS * 1000, () => background(log, 'the identity lease could not be kept', collect())),
   ];
-  void renew().then(collect);
+  background(log, 'the identity lease could not be kept', renew().then(collect));
   return {
     name,
     stands,

@@ -34,7 +34,6 @@ export function kubernetesService(clusterIp: string, targetPort: number): Servic
   };
 }
 
-/** Its Endpoints. */
 export function kubernetesEndpoints(addresses: readonly AdvertisedAddress[]): EndpointsObject {
   const ports = [...new Set(addresses.map((address) => address.port))];
   return {

@@ -4,7 +4,8 @@
  * every node shares. Upstream: the documented bindings of TLS bootstrapping, and kubeadm's cluster-info and kubelet-config.
  *
  * Differs on purpose: a node's own certificate serves its proxy, DNS and policies too, so that nothing but rotation of
- * one certificate is needed; it may therefore list services, endpoint slices, pods, namespaces and network policies.
+ * one certificate is needed; it may therefore list services, endpoint slices, nodes and network policies. All pods and
+ * namespaces the Node authorizer lets it list while there is a network policy to apply.
  */
 import { ClusterRoleBindings, ClusterRoles, ConfigMaps, RoleBindings, Roles } from '../../api/gen/resources.ts';
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding, Subject } from '../../api/gen/rbac-v1.ts';
@@ -32,7 +33,7 @@ export interface NodeJoinConfig {
 /** Writes and repairs all of it. */
 export async function bootstrapNodeJoin(objects: ObjectStore, config: NodeJoinConfig): Promise<void> {
   await Promise.all([
-    objects.ensure(ClusterRoles, nodeNetworkRole),
+    ensureNodeNetworkRole(objects),
     ...clusterBindings.map((binding) => objects.ensure(ClusterRoleBindings, binding)),
     ...readers.flatMap(({ role, binding }) => [objects.ensure(Roles, role), objects.ensure(RoleBindings, binding)]),
     publish(objects, configMap('kube-public', 'cluster-info', { kubeconfig: config.clusterInfoKubeconfig })),
@@ -45,11 +46,25 @@ const nodeNetworkRole: ClusterRole = {
   kind: 'ClusterRole',
   metadata: { name: 'keelson:node-network' },
   rules: rules(
-    'r services,endpoints,pods,nodes,namespaces',
-    'r discovery:endpointslices',
-    'r networking:networkpolicies,networking:servicecidrs',
+    'list,watch services,nodes',
+    'list,watch discovery:endpointslices',
+    'list,watch networking:networkpolicies',
   ),
 };
+
+/** What the role was at first: more than nodes use. */
+const widerNetworkRules = rules(
+  'r services,endpoints,pods,nodes,namespaces',
+  'r discovery:endpointslices',
+  'r networking:networkpolicies,networking:servicecidrs',
+);
+
+async function ensureNodeNetworkRole(objects: ObjectStore): Promise<void> {
+  await objects.ensure(ClusterRoles, nodeNetworkRole);
+  await objects.guaranteedUpdate(ClusterRoles, '', 'keelson:node-network', (now) =>
+    deepEqual(now.rules, widerNetworkRules) ? { ...now, rules: nodeNetworkRole.rules } : undefined,
+  );
+}
 
 const clusterBinding = (name: string, role: string, subject: Subject): ClusterRoleBinding => ({
   apiVersion: API_VERSION,

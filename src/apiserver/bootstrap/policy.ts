@@ -3,6 +3,7 @@
  * and subjects that were removed come back, additions stay, unless `rbac.authorization.kubernetes.io/autoupdate` is
  * `false`. Upstream: rbac/rest/storage_rbac.go.
  */
+import { KUBELET_CLIENTS } from '../../component-helpers/pki/cluster-pki.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '../../api/gen/rbac-v1.ts';
 import { componentRoles } from './component-roles.ts';
 import { controllerRoles, patchWhereUpdate } from './controller-roles.ts';
@@ -48,10 +49,12 @@ const CLUSTER_BINDINGS: Readonly<Record<string, readonly Subject[]>> = {
   'system:monitoring': [group('system:monitoring')],
   'system:node-proxier': [user('system:kube-proxy')],
   'system:kube-controller-manager': [user('system:kube-controller-manager')],
-  'system:kube-dns': [account('kube-dns')],
+  // Keelson's own DNS is no pod with an account.
+  'system:kube-dns': [account('kube-dns'), user('keelson:dns')],
   'system:kube-scheduler': [user('system:kube-scheduler')],
   'system:volume-scheduler': [user('system:kube-scheduler')],
   'system:node': [],
+  'keelson:kubelet-client': [group(KUBELET_CLIENTS)],
   'system:service-account-issuer-discovery': [group('system:serviceaccounts')],
 };
 

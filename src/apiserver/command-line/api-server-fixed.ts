@@ -6,7 +6,6 @@ const interval = 'its metrics are read when they are asked for';
 const oneEtcd = 'all resources are kept in the servers of --etcd-servers';
 const noPeers = 'requests are not passed on to servers of other versions';
 
-/** The flags. */
 export const apiServerFixedFlags: FixedFlags = {
   ...componentFlags,
   'enable-logs-handler': {
@@ -20,7 +19,6 @@ export const apiServerFixedFlags: FixedFlags = {
   'default-watch-cache-size': anyValue('100', 'the watch cache finds its size itself'),
   'enable-garbage-collector': onlyDefault('true', 'the API serves it in any case', 'always true here'),
   'enable-aggregator-routing': anyValue('false', 'requests reach the same servers either way'),
-  'aggregator-reject-forwarding-redirect': onlyDefault('true', 'redirects are never followed', 'always true here'),
   'endpoint-reconciler-type': onlyDefault('lease', 'servers find one another by leases', 'always lease here'),
   'apiserver-count': anyValue('1', 'servers count themselves'),
   'audit-log-version': onlyDefault('audit.k8s.io/v1', 'there is no other', 'always audit.k8s.io/v1'),

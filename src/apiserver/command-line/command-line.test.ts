@@ -208,6 +208,7 @@ test('connections, streams, names and the end', () => {
       '--external-hostname=api.example.com',
       '--allow-privileged',
       '--goaway-chance=.001',
+      '--aggregator-reject-forwarding-redirect=false',
       '--min-request-timeout=60',
     ],
     '--cors-allowed-origins=^https://a\\.example$,//b\\.example(:|$)',
@@ -220,6 +221,7 @@ test('connections, streams, names and the end', () => {
   ]);
   assert.deepEqual([serving.http2, serving.http2MaxStreams, serving.sharesPort], [false, 50, true]);
   assert.deepEqual([serving.externalHostname, serving.allowPrivileged], ['api.example.com', true]);
+  assert.equal(serving.rejectForwardingRedirects, false);
   assert.deepEqual(http, {
     corsAllowedOrigins: ['^https://a\\.example$', '//b\\.example(:|$)'],
     strictTransportSecurity: ['max-age=31536000', 'includeSubDomains'],

@@ -12,7 +12,6 @@ export interface EtcdOptions {
   /** 0: never. */
   readonly compactionPeriodMs: number;
   readonly eventTtlSeconds: number;
-  /** An EncryptionConfiguration. */
   readonly encryptionConfigFile?: string;
   /** Whether the file is read again when it changes. */
   readonly encryptionReload: boolean;

@@ -27,6 +27,8 @@ export interface ServingOptions extends TlsServingOptions {
   /** The client certificate for aggregated API servers and webhooks. */
   readonly proxyClientCertificate?: string;
   readonly proxyClientKey?: string;
+  /** Whether redirects of aggregated API servers are answered with 502 instead of passed on to clients. */
+  readonly rejectForwardingRedirects: boolean;
   /** One range, or one of each family. */
   readonly serviceClusterIpRanges: readonly string[];
   readonly runtimeConfig: string;
@@ -70,6 +72,11 @@ export const servingOptions: OptionSet<ServingOptions> = {
     },
     { name: 'proxy-client-key-file', type: 'string', description: 'its private key' },
     {
+      name: 'aggregator-reject-forwarding-redirect',
+      type: 'bool',
+      description: 'answer redirects of aggregated API servers with 502 instead of passing them on (default true)',
+    },
+    {
       name: 'service-cluster-ip-range',
       type: 'list',
       description: 'range of cluster IPs, or one of each family (default 10.0.0.0/24)',
@@ -100,6 +107,7 @@ export const servingOptions: OptionSet<ServingOptions> = {
       ...(kubeletAddressTypes !== undefined && { kubeletAddressTypes }),
       ...whatIsGiven(texts),
       allowPrivileged: values.bool('allow-privileged') ?? false,
+      rejectForwardingRedirects: values.bool('aggregator-reject-forwarding-redirect') ?? true,
       serviceClusterIpRanges: ranges(values),
       runtimeConfig: (values.list('runtime-config') ?? []).join(','),
     };

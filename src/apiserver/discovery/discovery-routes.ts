@@ -11,7 +11,6 @@ import { CACHE_CONTROL, objectResponse } from '../responses.ts';
 import { aggregatedText, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
 import { type ForeignVersion, type GroupEntry, groupResources } from './groups.ts';
 
-/** What discovery needs. */
 export interface DiscoveryDeps {
   readonly registry: ResourceRegistry;
   /** What is served beside the registry, and its changes. */

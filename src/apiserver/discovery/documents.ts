@@ -12,7 +12,6 @@ export function apiVersions(serverAddress: string): APIVersions {
   };
 }
 
-/** One group. */
 export function apiGroup({ group, versions }: GroupEntry): APIGroup {
   const list = versions.map(({ version }) => ({ groupVersion: apiVersionOf({ group, version }), version }));
   return { name: group, versions: list, preferredVersion: list[0]! };

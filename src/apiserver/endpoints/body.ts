@@ -1,13 +1,16 @@
 /** Decodes request bodies: JSON, YAML or protobuf into the canonical shape of the expected kind. Upstream: the decoders of endpoints/handlers. */
-import { parseJson } from '../../api/codec/json.ts';
 import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { parseClientJson, PartBudget } from '../../api/codec/parts.ts';
+import { withoutNulls } from '../../api/codec/without-nulls.ts';
 import { decodeProtobuf, PbError } from '../../api/codec/protobuf.ts';
+import { readYaml } from '../../api/codec/yaml-codec.ts';
 import { DecodeError, decodeTyped, type FieldValidation } from '../../api/codec/typed.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { badRequest, unsupportedMediaType } from '../../api/status-error.ts';
 import type { ApiRequest } from '../../api/transport.ts';
 import { contentSerialization, type Serialization } from '../negotiation.ts';
+import { largeBytes } from '../request-context.ts';
 import type { RequestScope } from '../request-scope.ts';
 
 /** As upstream: 3 MiB. */
@@ -23,8 +26,12 @@ export interface ExpectedKind {
 }
 
 /** The body's bytes. Rejects with BodyTooLargeError. */
-export function readBytes(request: ApiRequest): Promise<Uint8Array> {
-  return request.body.kind === 'bytes' ? request.body.read(MAX_BODY_BYTES) : Promise.resolve(new Uint8Array());
+export async function readBytes(scope: RequestScope): Promise<Uint8Array> {
+  const { body } = scope.request;
+  if (body.kind !== 'bytes') return new Uint8Array();
+  const bytes = await body.read(MAX_BODY_BYTES);
+  if (bytes.length > largeBytes) scope.isLarge = true;
+  return bytes;
 }
 
 /** The serialization of the request's body. Custom resources have no protobuf form. Throws 415. */
@@ -50,15 +57,17 @@ function summary(bytes: Uint8Array): string {
   return bytes.length > 30 ? `${text} ...` : text;
 }
 
-async function parseBody(bytes: Uint8Array, serialization: Serialization, expected: ExpectedKind): Promise<Parsed> {
+async function parseBody(
+  { yaml }: ApiRequest,
+  bytes: Uint8Array,
+  { serialization, expected }: { serialization: Serialization; expected: ExpectedKind },
+): Promise<Parsed> {
   try {
     if (serialization === 'protobuf') {
-      return { value: decodeProtobuf(bytes, expected), duplicates: [] };
+      return { value: decodeProtobuf(bytes, { ...expected, budget: new PartBudget() }), duplicates: [] };
     }
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-    if (serialization === 'json') return parseJson(text);
-    const { parseYaml } = await import('../../api/codec/yaml.ts');
-    return parseYaml(text);
+    return serialization === 'json' ? parseClientJson(text) : await readYaml(text, yaml);
   } catch (error) {
     if (error instanceof PbError || error instanceof JsonSyntaxError || (error as Error).name === 'YamlSyntaxError') {
       const why = `couldn't get version/kind; json parse error: ${(error as Error).message}`;
@@ -129,9 +138,11 @@ export async function readObject(
     return object;
   }
   const serialization = bodySerialization(request, expected.schema.custom === true);
-  const bytes = await readBytes(request);
-  const { value, duplicates } = await parseBody(bytes, serialization, expected);
+  const bytes = await readBytes(scope);
+  const { value, duplicates } = await parseBody(request, bytes, { serialization, expected });
+  if (scope.isLarge) await scope.pause();
   const object = shapeObject(value, expected, { mode, duplicates, scope });
+  if (scope.isLarge) await scope.pause();
   scope.audited?.takeRequestObject(object);
   return object;
 }
@@ -144,14 +155,17 @@ export async function readOptions(scope: RequestScope, expected: ExpectedKind): 
     scope.audited?.takeRequestObject(request.body.object);
     return request.body.object as JsonObject;
   }
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(scope);
   if (bytes.length === 0) return undefined;
-  const { value, duplicates } = await parseBody(bytes, bodySerialization(request), expected);
+  const { value, duplicates } = await parseBody(request, bytes, {
+    serialization: bodySerialization(request),
+    expected,
+  });
   const given = isObject(value) ? value : {};
   const apiVersion =
     typeof given['apiVersion'] === 'string' && given['apiVersion'] !== '' ? given['apiVersion'] : expected.apiVersion;
   const object = shapeObject(
-    value,
+    withoutNulls(value),
     { ...expected, apiVersion },
     { mode: 'Ignore', duplicates, scope, shape: 'sparse' },
   );

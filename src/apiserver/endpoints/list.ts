@@ -14,17 +14,17 @@ import type { GenericStore } from '../generic-registry/generic-store.ts';
 import { type ListPage, type ListRequest, listCells } from '../generic-registry/list.ts';
 import { selectionOf } from '../generic-registry/selection.ts';
 import { type MediaForm, negotiate } from '../negotiation.ts';
-import { warningHeaders } from '../responses.ts';
+import { warningHeaders } from '../warning-headers.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { Turns } from '../turns.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { Call } from './endpoint.ts';
-import { checkListOptions, intParam, revisionParam } from './options.ts';
-import { includeObjectOf, partialMetadataList, tableOf } from './table.ts';
-import { encodeObject, headersFor, isPretty } from './write-object.ts';
+import { checkListOptions, int64Param, revisionParam } from './options.ts';
+import { type ItemList, pieceLength, writeItems } from './list-writer.ts';
+import { includeObjectOf, partialMetadata, partialMetadataHead, tableHead, tableRow } from './table.ts';
+import { headersFor, isPretty } from './write-object.ts';
 
 const listForms = ['Table', 'PartialObjectMetadataList'];
-const chunkBytes = 256 * 1024;
-const yieldEveryMs = 2;
 const comma = Buffer.from(',');
 const listEnd = Buffer.from(']}\n');
 
@@ -37,12 +37,12 @@ export function listRequestOf({ store, scope }: Call): ListRequest {
   if (token !== '' && revision !== undefined && revision !== 0) {
     throw badRequest('specifying resource version is not allowed when using continue');
   }
-  const limit = Math.max(0, intParam(params, 'limit') ?? 0);
+  const limit = Math.max(0, Number(int64Param(params, 'limit') ?? 0));
   const match = params.get('resourceVersionMatch') ?? '';
   const exact = revision !== undefined && revision > 0 && (match === 'Exact' || (match === '' && limit > 0));
   return {
     namespace: info.namespace,
-    selection: selectionOf(store, params.get('labelSelector') ?? '', params.get('fieldSelector') ?? ''),
+    selection: selectionOf(store, scope),
     limit,
     continue: token === '' ? undefined : decodeContinue(token),
     exactRevision: exact ? revision : undefined,
@@ -58,7 +58,6 @@ function metaOf(page: ListPage): ListMeta {
   };
 }
 
-/** Serves LIST. */
 export async function serveList(call: Call): Promise<ApiResponse> {
   const { store, scope } = call;
   const { info } = store;
@@ -76,67 +75,76 @@ export async function serveList(call: Call): Promise<ApiResponse> {
       headers: warningHeaders(scope.warnings),
       object,
     });
-    if (!isMetadata) return answer({ ...head, items: page.cells.map((cell) => store.object(cell)) });
-    const bare = await inTurns(clock, page.cells, (cell) => ({ metadata: store.metadata(cell) }));
-    return answer(partialMetadataList(bare, metadata, form.asVersion));
+    const items = await inTurns(clock, page.cells, (cell) =>
+      isMetadata ? partialMetadata({ metadata: store.metadata(cell) }, form.asVersion) : store.object(cell),
+    );
+    return answer(isMetadata ? { ...partialMetadataHead(metadata, form.asVersion), items } : { ...head, items });
   }
   const headers = headersFor(form, scope);
   if (form.key === 'json' && !isPretty(scope)) {
     return { kind: 'bytes', status: 200, headers, chunks: await joinCells(call, head, page) };
   }
-  const objects = isMetadata
-    ? await inTurns(clock, page.cells, (cell) => ({ metadata: store.metadata(cell) }))
-    : page.cells.map((cell) => store.object(cell));
+  const { cells } = page;
   return writeList(call, {
     form,
-    objects,
+    count: cells.length,
+    object: (index) => (isMetadata ? { metadata: store.metadata(cells[index]!) } : store.object(cells[index]!)),
     metadata,
     schema: custom ? undefined : schemaOf(info.group, info.version, info.listKind),
   });
 }
 
-/** Makes something of each cell, and lets others have their turn every 2 ms. */
+/** Makes something of each cell. */
 async function inTurns<T>(
   clock: Clock,
   cells: readonly RevisionCell[],
   make: (cell: RevisionCell) => T,
 ): Promise<readonly T[]> {
+  const turns = new Turns(clock);
   const made: T[] = [];
-  let sinceMs = clock.monotonicMs();
-  for (const [index, cell] of cells.entries()) {
+  for (const cell of cells) {
+    const due = turns.next();
+    if (due !== undefined) await due;
     made.push(make(cell));
-    if ((index & 63) !== 63 || clock.monotonicMs() - sinceMs <= yieldEveryMs) continue;
-    await clock.yield();
-    sinceMs = clock.monotonicMs();
   }
   return made;
 }
 
+/** The objects of a list, and what the client wants of them. */
+export interface ObjectList {
+  readonly form: MediaForm;
+  readonly count: number;
+  /** Makes one; for lists of metadata, that is all it needs to have. */
+  readonly object: (index: number) => Pick<KubernetesObject, 'metadata'>;
+  readonly metadata: ListMeta;
+  readonly schema: StructSchema | undefined;
+}
+
 /** The answer with a list made of objects. */
-export async function writeList(
-  { store, scope }: Call,
-  list: { form: MediaForm; objects: readonly KubernetesObject[]; metadata: ListMeta; schema: StructSchema | undefined },
-): Promise<ApiResponse> {
-  const { form, objects, metadata } = list;
+export async function writeList({ store, scope }: Call, list: ObjectList): Promise<ApiResponse> {
+  const { form, count, object, metadata } = list;
   const { clock } = store.services;
-  let shaped: object = { kind: store.info.listKind, apiVersion: store.apiVersion, metadata, items: objects };
-  let { schema } = list;
+  const { asVersion } = form;
+  const turns = new Turns(clock);
+  const headers = headersFor(form, scope);
+  const write = async (items: ItemList, schema: StructSchema | undefined): Promise<ApiResponse> => {
+    const chunks = await writeItems(items, { form, schema, scope, turns });
+    return { kind: 'bytes', status: 200, headers, chunks };
+  };
   if (form.as === 'Table') {
+    const { printer } = store.definition;
     const include = includeObjectOf(scope.params);
-    shaped = tableOf(objects, {
-      printer: store.definition.printer,
-      version: form.asVersion,
-      include,
-      nowMs: clock.nowMs(),
-      metadata,
-    });
-    schema = schemaOf('meta.k8s.io', form.asVersion, 'Table');
-  } else if (form.as !== undefined) {
-    shaped = partialMetadataList(objects, metadata, form.asVersion);
-    schema = schemaOf('meta.k8s.io', form.asVersion, 'PartialObjectMetadataList');
+    const table = { printer, version: asVersion, include, nowMs: clock.nowMs(), metadata };
+    const item = (index: number): object => tableRow(object(index) as KubernetesObject, table);
+    return write({ head: tableHead(table), key: 'rows', count, item }, schemaOf('meta.k8s.io', asVersion, 'Table'));
   }
-  const bytes = await encodeObject(shaped, form, { schema, pretty: isPretty(scope) });
-  return { kind: 'bytes', status: 200, headers: headersFor(form, scope), chunks: [bytes] };
+  if (form.as !== undefined) {
+    const item = (index: number): object => partialMetadata(object(index), asVersion);
+    const head = partialMetadataHead(metadata, asVersion);
+    return write({ head, key: 'items', count, item }, schemaOf('meta.k8s.io', asVersion, 'PartialObjectMetadataList'));
+  }
+  const head = { kind: store.info.listKind, apiVersion: store.apiVersion, metadata };
+  return write({ head, key: 'items', count, item: object }, list.schema);
 }
 
 /**
@@ -168,20 +176,20 @@ async function joinItems(store: GenericStore, cells: readonly RevisionCell[]): P
   const chunks: Uint8Array[] = [];
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
-  let sinceMs = clock.monotonicMs();
+  const turns = new Turns(clock);
   for (let index = 0; index < cells.length; index++) {
     const bytes = store.json(cells[index]!);
     if (index > 0) pending.push(comma);
     pending.push(bytes);
     pendingBytes += bytes.length;
-    if (pendingBytes >= chunkBytes) {
+    if (pendingBytes < pieceLength && (index & 63) !== 63) continue;
+    if (pendingBytes >= pieceLength) {
       chunks.push(Buffer.concat(pending));
       pending = [];
       pendingBytes = 0;
     }
-    if ((index & 63) !== 63 || clock.monotonicMs() - sinceMs <= yieldEveryMs) continue;
-    await clock.yield();
-    sinceMs = clock.monotonicMs();
+    const due = turns.next();
+    if (due !== undefined) await due;
   }
   pending.push(listEnd);
   chunks.push(Buffer.concat(pending));

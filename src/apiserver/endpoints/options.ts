@@ -1,4 +1,5 @@
 /** Options in the query, read and checked. Upstream: metav1 options with their validation. */
+import { type Int64, parseInt64 } from '../../api/int64.ts';
 import type { DeleteOptions } from '../../api/gen/meta-v1.ts';
 import { badRequest, type FieldCause, invalid } from '../../api/status-error.ts';
 import type { FieldValidation } from '../../api/codec/typed.ts';
@@ -54,13 +55,13 @@ export function managerOf(scope: RequestScope, kind: string): string {
   return given;
 }
 
-/** A whole number of the query; undefined when absent. Throws 400. */
-export function intParam(params: URLSearchParams, name: string): number | undefined {
+/** An int64 of the query; undefined when absent. Throws 400. Upstream: Convert_Slice_string_To_int64. */
+export function int64Param(params: URLSearchParams, name: string): Int64 | undefined {
   const text = params.get(name);
   if (text === null || text === '') return undefined;
-  if (!/^[+-]?\d{1,15}$/.test(text))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  return Number(text);
+  const value = /^[+-]?\d+$/.test(text) ? parseInt64(text) : 'invalid syntax';
+  if (typeof value === 'string') throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${value}`);
+  return value;
 }
 
 /** A resourceVersion as a number; undefined when absent. Throws 400. */
@@ -80,8 +81,9 @@ export function checkListOptions(params: URLSearchParams, isWatch: boolean): voi
   const errors: FieldCause[] = [];
   const match = params.get('resourceVersionMatch') ?? '';
   const sendInitial = params.has('sendInitialEvents');
-  const forbid = (field: string, text: string): void =>
-    void errors.push({ reason: 'FieldValueForbidden', field, text: `Forbidden: ${text}` });
+  const forbid = (field: string, text: string): void => {
+    errors.push({ reason: 'FieldValueForbidden', field, text: `Forbidden: ${text}` });
+  };
   if (sendInitial && !isWatch) forbid('sendInitialEvents', 'sendInitialEvents is forbidden for list');
   if (isWatch && match !== '' && !sendInitial)
     forbid('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
@@ -109,7 +111,7 @@ function checkMatch(
 
 /** Delete options in the query, where the body has none. */
 export function deleteOptionsOfQuery(params: URLSearchParams): DeleteOptions {
-  const grace = intParam(params, 'gracePeriodSeconds');
+  const grace = int64Param(params, 'gracePeriodSeconds');
   const policy = params.get('propagationPolicy');
   const orphan = params.get('orphanDependents');
   return {

@@ -1,9 +1,14 @@
 /** PATCH in its four kinds: JSON patch, merge patch, strategic merge patch and server-side apply. Upstream: endpoints/handlers/patch.go. */
-import { parseJson, stringifyJson } from '../../api/codec/json.ts';
+import { type Steps, stepByStep } from '../../base/steps.ts';
+import { stringifyJson } from '../../api/codec/json.ts';
 import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { jsonKind } from '../../api/codec/scalars.ts';
 import { DecodeError, decodeTyped, type FieldValidation } from '../../api/codec/typed.ts';
+import { parseClientJson } from '../../api/codec/parts.ts';
+import { readYaml } from '../../api/codec/yaml-codec.ts';
+import { undeclaredFields } from '../../api/managed-fields/declared-fields.ts';
+import { type ApplyResult, notTyped } from '../../api/managed-fields/field-manager.ts';
 import { ListKeyError } from '../../api/managed-fields/path-element.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { jsonPatch } from '../../api/patch/json-patch.ts';
@@ -26,7 +31,7 @@ import { applyFields } from '../generic-registry/field-tracking.ts';
 import { type UpdateRequest, updateObject } from '../generic-registry/update.ts';
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { checkKind, readBytes, shapeObject } from './body.ts';
+import { checkKind, type ExpectedKind, readBytes, shapeObject } from './body.ts';
 import type { Call } from './endpoint.ts';
 import { fieldValidationOf } from './options.ts';
 import { checkName, expectedOf, writeOutcome, writeRequestOf } from './write-verbs.ts';
@@ -34,19 +39,19 @@ import { checkName, expectedOf, writeOutcome, writeRequestOf } from './write-ver
 /** Kinds of patches. */
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
-const patchTypes: Readonly<Record<string, PatchType>> = {
-  'application/json-patch+json': 'json',
-  'application/merge-patch+json': 'merge',
-  'application/strategic-merge-patch+json': 'strategic',
-  'application/apply-patch+yaml': 'apply',
-};
+const patchTypes: ReadonlyMap<string, PatchType> = new Map([
+  ['application/json-patch+json', 'json'],
+  ['application/merge-patch+json', 'merge'],
+  ['application/strategic-merge-patch+json', 'strategic'],
+  ['application/apply-patch+yaml', 'apply'],
+]);
 
 /** The kind of patch from the Content-Type. Throws 415. */
 export function patchTypeOf(scope: RequestScope, isCustom: boolean): PatchType {
   const header = scope.request.headers['content-type'] ?? '';
-  const type = patchTypes[header.split(';')[0]!.trim().toLowerCase()];
+  const type = patchTypes.get(header.split(';')[0]!.trim().toLowerCase());
   if (type !== undefined && !(type === 'strategic' && isCustom)) return type;
-  const accepted = Object.keys(patchTypes).filter((name) => !isCustom || !name.includes('strategic'));
+  const accepted = [...patchTypes.keys()].filter((name) => !isCustom || !name.includes('strategic'));
   throw unsupportedMediaType(
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
@@ -59,6 +64,7 @@ export async function readPatch(
 ): Promise<{ value: unknown; duplicates: readonly string[] }> {
   const { body } = scope.request;
   const read = body.kind === 'object' ? { value: body.object, duplicates: [] } : await parsePatch(scope, type);
+  if (scope.isLarge) await scope.pause();
   scope.audited?.takeRequestObject(read.value);
   return read;
 }
@@ -67,12 +73,10 @@ async function parsePatch(
   scope: RequestScope,
   type: PatchType,
 ): Promise<{ value: unknown; duplicates: readonly string[] }> {
-  const bytes = await readBytes(scope.request);
+  const bytes = await readBytes(scope);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   try {
-    if (type !== 'apply') return parseJson(text);
-    const { parseYaml } = await import('../../api/codec/yaml.ts');
-    return parseYaml(text);
+    return type === 'apply' ? await readYaml(text, scope.request.yaml) : parseClientJson(text);
   } catch (error) {
     if (error instanceof JsonSyntaxError || (error as Error).name === 'YamlSyntaxError') {
       throw badRequest(
@@ -129,7 +133,6 @@ function patchFailure({ code, message }: PatchError): StatusError {
   }
 }
 
-/** Serves PATCH. */
 export async function servePatch(call: Call): Promise<ApiResponse> {
   const { store, scope, subresource } = call;
   const type = patchTypeOf(scope, store.definition.schema !== undefined);
@@ -182,25 +185,37 @@ interface ReadPatch {
 
 function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
   const { store, scope } = call;
-  return (current) => {
-    const result = patched(current as unknown as JsonObject, patch, store.schema);
+  const draftOf = (current: KubernetesObject | undefined, result: unknown): KubernetesObject => {
     if (isObject(result)) checkKind(result, expectedOf(call));
-    try {
-      const { object, warnings } = decodeTyped(store.schema, result, {
-        mode: patch.mode,
-        duplicates: patch.duplicates,
-        ...(call.subresource === 'status' && current !== undefined ? { known: partsOf(current, result) } : {}),
-      });
-      for (const text of warnings) scope.addWarning(text);
-      const draft = object as unknown as KubernetesObject;
-      store.definition.strategy.applyDefaults?.(draft);
-      return draft;
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      const text = `Invalid value: ${JSON.stringify(stringifyJson(patch.value))}: ${error.message}`;
-      throw invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
-    }
+    const { object, warnings } = decodeTyped(store.schema, result, {
+      mode: patch.mode,
+      duplicates: patch.duplicates,
+      ...(call.subresource === 'status' && current !== undefined ? { known: partsOf(current, result) } : {}),
+    });
+    for (const text of warnings) scope.addWarning(text);
+    return object as unknown as KubernetesObject;
   };
+  const steps = function* (current: KubernetesObject | undefined): Steps<KubernetesObject> {
+    const result = patched(current as unknown as JsonObject, patch, store.schema);
+    if (scope.isLarge) yield;
+    let draft: KubernetesObject;
+    try {
+      draft = draftOf(current, result);
+    } catch (error) {
+      throw patchedFailure(patch, error);
+    }
+    if (scope.isLarge) yield;
+    store.definition.strategy.applyDefaults?.(draft);
+    return draft;
+  };
+  return (current) => stepByStep(steps(current), () => scope.pause());
+}
+
+/** What a client is told of a result that is no object of the kind. */
+function patchedFailure(patch: ReadPatch, error: unknown): unknown {
+  if (!(error instanceof DecodeError)) return error;
+  const text = `Invalid value: ${JSON.stringify(stringifyJson(patch.value))}: ${error.message}`;
+  return invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
 }
 
 /**
@@ -218,6 +233,13 @@ function partsOf({ metadata, ...rest }: KubernetesObject, patchedObject: unknown
   };
 }
 
+/** Upstream cannot type such a configuration, and says so before it looks at what field validation asks for. */
+function refuseUndeclared(value: unknown, { schema, kind, apiVersion }: ExpectedKind): void {
+  if (!isObject(value) || value['kind'] !== kind || value['apiVersion'] !== apiVersion) return;
+  const problem = undeclaredFields(schema, value);
+  if (problem !== undefined) throw notTyped(value, problem);
+}
+
 function configurationOf(call: Call, patch: ReadPatch): JsonObject {
   const { scope } = call;
   const { value, duplicates, mode } = patch;
@@ -227,7 +249,9 @@ function configurationOf(call: Call, patch: ReadPatch): JsonObject {
     if (isObject(value['metadata']) && value['metadata']['managedFields'] !== undefined)
       throw badRequest('metadata.managedFields must be nil');
   }
-  const config = shapeObject(value, expectedOf(call), { mode, duplicates, scope, shape: 'sparse' });
+  const expected = expectedOf(call);
+  refuseUndeclared(value, expected);
+  const config = shapeObject(value, expected, { mode, duplicates, scope, shape: 'sparse' });
   const metadata = isObject(config['metadata']) ? config['metadata'] : {};
   const { name, namespace } = scope.info;
   config['metadata'] = { name, ...(namespace === '' ? {} : { namespace }), ...metadata };
@@ -245,17 +269,27 @@ export function applyConfiguration(
   { config, manager, subresource }: { config: JsonObject; manager: string; subresource: string },
 ): UpdateRequest['next'] {
   const force = isTrue(scope.params.get('force'));
+  const draftOf = (result: ApplyResult): KubernetesObject => {
+    if (result.kind === 'conflict') throw applyConflict(result.message, result.causes);
+    const draft = structuredClone(result.object) as unknown as KubernetesObject;
+    store.definition.strategy.applyDefaults?.(draft);
+    return draft;
+  };
   return (live) => {
     try {
-      const result = applyFields(store, { live, config, manager, subresource, force });
-      if (result.kind === 'conflict') throw applyConflict(result.message, result.causes);
-      const draft = structuredClone(result.object) as unknown as KubernetesObject;
-      store.definition.strategy.applyDefaults?.(draft);
-      return draft;
+      const applied = applyFields(store, { live, config, manager, subresource, force, context: scope });
+      if (!(applied instanceof Promise)) return draftOf(applied);
+      return applied.then(async (result) => {
+        await scope.pause();
+        return draftOf(result);
+      }, throwApplyError);
     } catch (error) {
-      if (error instanceof ListKeyError)
-        throw statusFailure(400, 'BadRequest', `failed to create typed patch object: ${error.message}`);
-      throw error;
+      return throwApplyError(error);
     }
   };
+}
+
+function throwApplyError(error: unknown): never {
+  if (!(error instanceof ListKeyError)) throw error;
+  throw statusFailure(400, 'BadRequest', `failed to create typed patch object: ${error.message}`);
 }

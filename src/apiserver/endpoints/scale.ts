@@ -144,7 +144,7 @@ async function applyScale(
   ) as unknown as Scale;
   if (scale.metadata?.name !== undefined) checkName(scale as KubernetesObject, { name, namespace });
   const replicas = scale.spec?.replicas;
-  if (replicas === undefined) throw badRequest('an applied scale must set spec.replicas');
+  if (replicas == null) throw badRequest('an applied scale must set spec.replicas');
   checkReplicas(replicas, name);
   const config = configurationOf(call, access, replicas);
   const next = applyConfiguration(call, { config, manager: request.manager, subresource: 'scale' });

@@ -1,10 +1,12 @@
 /** Sub-resources one POSTs a body to (binding, eviction, token), and resources without storage (reviews). */
+import { matchesFields } from '../../api/field-selector.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import { methodNotAllowed, noSuchPath } from '../../api/status-error.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { settleNamespace } from '../generic-registry/create.ts';
+import { selectionOf } from '../generic-registry/selection.ts';
 import { admissionAttributes } from '../generic-registry/write.ts';
 import { negotiate } from '../negotiation.ts';
 import type { CreateSubresource, VirtualResource } from '../registry/resource-definition.ts';
@@ -60,11 +62,19 @@ export async function serveVirtual(call: Call, virtual: VirtualResource): Promis
     });
     await store.services.admission.mutate(attributes);
     await store.services.admission.validate(attributes);
-    return await writeAny(scope, 201, await virtual.create(draft, scope, namespace));
+    const { kind, apiVersion, metadata, ...rest } = await virtual.create(draft, scope, namespace);
+    const answer: KubernetesObject = { kind: kind!, apiVersion: apiVersion!, metadata, ...rest };
+    return await writeAny(scope, 201, answer);
   }
   if (verb === 'get' && virtual.get !== undefined)
     return await writeObject(store, scope, { status: 200, object: await virtual.get(name, scope) });
-  if (verb === 'list' && virtual.list !== undefined) return await listVirtual(call, await virtual.list(scope));
+  if (verb === 'list' && virtual.list !== undefined) {
+    const { labels, fields } = selectionOf(store, scope);
+    const objects = (await virtual.list(scope)).filter(
+      (object) => labels.matches(object.metadata.labels) && matchesFields(fields, store.fieldsOf(object)),
+    );
+    return await listVirtual(call, objects);
+  }
   throw methodNotAllowed(store.groupResource, verb);
 }
 
@@ -84,5 +94,7 @@ async function listVirtual(call: Call, objects: readonly KubernetesObject[]): Pr
     stream: false,
   });
   const { group, version, listKind } = store.info;
-  return await writeList(call, { form, objects, metadata: {}, schema: schemaOf(group, version, listKind) });
+  const schema = schemaOf(group, version, listKind);
+  const object = (index: number): KubernetesObject => objects[index]!;
+  return await writeList(call, { form, count: objects.length, object, metadata: {}, schema });
 }

@@ -37,14 +37,9 @@ export function partialMetadata({ metadata }: Pick<KubernetesObject, 'metadata'>
   return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata };
 }
 
-/** A list of bare metadata. */
-export function partialMetadataList(
-  objects: readonly Pick<KubernetesObject, 'metadata'>[],
-  metadata: ListMeta,
-  version: string,
-): object {
-  const items = objects.map((object) => partialMetadata(object, version));
-  return { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${version}`, metadata, items };
+/** A list of bare metadata, without its items. */
+export function partialMetadataHead(metadata: ListMeta, version: string): object {
+  return { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${version}`, metadata };
 }
 
 /** What a table is made of. */
@@ -58,16 +53,22 @@ export interface TableRequest {
   readonly withoutColumns?: boolean;
 }
 
-/** A table of objects. */
 export function tableOf(objects: readonly KubernetesObject[], request: TableRequest): object {
-  const { printer = defaultPrinter, version, include, nowMs } = request;
-  const rows = objects.map((object) => ({
-    cells: printer.cells(object, nowMs),
-    object: rowObject(object, include, version),
-  }));
-  const columnDefinitions: readonly TableColumnDefinition[] | null =
-    request.withoutColumns === true ? null : printer.columns;
-  return { kind: 'Table', apiVersion: `meta.k8s.io/${version}`, metadata: request.metadata, columnDefinitions, rows };
+  return { ...tableHead(request), rows: objects.map((object) => tableRow(object, request)) };
+}
+
+/** A table without its rows. */
+export function tableHead({ printer = defaultPrinter, version, metadata, withoutColumns }: TableRequest): object {
+  const columnDefinitions: readonly TableColumnDefinition[] | null = withoutColumns === true ? null : printer.columns;
+  return { kind: 'Table', apiVersion: `meta.k8s.io/${version}`, metadata, columnDefinitions };
+}
+
+/** The row of one object. */
+export function tableRow(
+  object: KubernetesObject,
+  { printer = defaultPrinter, version, include, nowMs }: TableRequest,
+): object {
+  return { cells: printer.cells(object, nowMs), object: rowObject(object, include, version) };
 }
 
 function rowObject(object: KubernetesObject, include: IncludeObject, version: string): object | null {

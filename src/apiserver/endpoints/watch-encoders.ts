@@ -92,6 +92,7 @@ export function frameEncoder(store: GenericStore, form: MediaForm, include: Incl
   };
   const key = (type: WatchEventType): string => `${store.apiVersion} ${form.key} ${type}`;
   return {
+    isOrdered: form.as === 'Table',
     event: (type, cell, source) =>
       form.as === 'Table' ? make(type, cell) : shared(source, key(type), () => make(type, cell)),
     bookmark: (revision, isEnd) => write('BOOKMARK', shape(bookmarkObject(store, revision, isEnd))),

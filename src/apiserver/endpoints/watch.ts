@@ -1,4 +1,5 @@
 /** WATCH. Upstream: endpoints/handlers/watch.go over the cacher. */
+import { onAbort } from '../../base/abort.ts';
 import { expired } from '../../api/status-error.ts';
 import type { ApiResponse, ObjectEvent } from '../../api/transport.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
@@ -6,20 +7,25 @@ import { untilFresh } from '../generic-registry/freshness.ts';
 import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
 import { negotiate } from '../negotiation.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import { background } from '../../platform/unexpected.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { ByteSink } from '../../platform/streams.ts';
 import { isTrue } from '../request-info.ts';
 import { eventsOf } from '../generic-registry/events.ts';
-import { CACHE_CONTROL, statusOf, warningHeaders } from '../responses.ts';
+import { CACHE_CONTROL, statusOf } from '../responses.ts';
+import { warningHeaders } from '../warning-headers.ts';
 import type { CacheEvent } from '../watch-cache/cache-event.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { ListenerTrigger } from '../watch-cache/watch-cache.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
+import { Turns } from '../turns.ts';
 import { FlushRounds } from '../watch-cache/flush-rounds.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import { overWebSocket, wantsWebSocket, watchMessages } from '../streaming/websocket-stream.ts';
 import type { Call } from './endpoint.ts';
-import { checkListOptions, intParam, revisionParam } from './options.ts';
+import { checkListOptions, int64Param, revisionParam } from './options.ts';
 import { includeObjectOf } from './table.ts';
 import { frameEncoder, objectEncoder } from './watch-encoders.ts';
 
@@ -29,6 +35,10 @@ const defaultMinTimeoutMs = 1_800_000;
 const insideFactor = 24;
 
 const watchForms = ['Table', 'PartialObjectMetadata'];
+
+/** An initial state of so many objects, or so many bytes, is made in turns. */
+const manyCells = 500;
+const manyBytes = 256 * 1024;
 
 const bookmarkPeriodMs = 60_000;
 /** Watchers inside the process want bookmarks only where changes are being forgotten: they are asked so many times less often. */
@@ -45,6 +55,7 @@ export class RunningWatches {
   /** Those that hear of every beat: the others, inside this process, are many more. */
   readonly #eager = new Map<Watcher<never>, GenericStore>();
   readonly #clock: Clock;
+  readonly #log: Log;
   /** When those of the network write. */
   readonly rounds: FlushRounds;
   #cancelBeat: (() => void) | undefined;
@@ -53,10 +64,11 @@ export class RunningWatches {
   /** How long a watch lasts at least that does not say. */
   readonly minTimeoutMs: number;
 
-  constructor(clock: Clock, minTimeoutMs = defaultMinTimeoutMs) {
+  constructor({ clock, log }: Pick<BasePlatform, 'clock' | 'log'>, minTimeoutMs = defaultMinTimeoutMs) {
     this.#clock = clock;
+    this.#log = log;
     this.minTimeoutMs = minTimeoutMs;
-    this.rounds = new FlushRounds(clock);
+    this.rounds = new FlushRounds(clock, log);
   }
 
   get size(): number {
@@ -66,7 +78,9 @@ export class RunningWatches {
   add(watcher: Watcher<never>, store: GenericStore): void {
     this.#running.set(watcher, store);
     if (!watcher.sparesBookmarks) this.#eager.set(watcher, store);
-    this.#cancelBeat ??= this.#clock.setTicker(bookmarkPeriodMs, () => void this.#bookmarkAll());
+    this.#cancelBeat ??= this.#clock.setTicker(bookmarkPeriodMs, () => {
+      background(this.#log, 'bookmarks could not be sent', this.#bookmarkAll());
+    });
   }
 
   delete(watcher: Watcher<never>): void {
@@ -92,7 +106,6 @@ export class RunningWatches {
   }
 }
 
-/** Serves WATCH. */
 export async function serveWatch(
   call: Call,
   { watches: running, crypto }: { readonly watches: RunningWatches; readonly crypto: CryptoPort },
@@ -100,7 +113,7 @@ export async function serveWatch(
   const { store, scope } = call;
   const { params, request } = scope;
   checkListOptions(params, true);
-  const selection = selectionOf(store, params.get('labelSelector') ?? '', selectorWithName(call));
+  const selection = selectionOf(store, scope);
   const form = negotiate(request.headers['accept'], {
     as: watchForms,
     protobuf: store.definition.schema === undefined,
@@ -136,22 +149,14 @@ export async function serveWatch(
   };
 }
 
-/** The deprecated `/watch/…/<name>` paths select by name. */
-function selectorWithName({ scope }: Call): string {
-  const text = scope.params.get('fieldSelector') ?? '';
-  const { name } = scope.info;
-  if (name === '' || text !== '') return text;
-  return `metadata.name=${name}`;
-}
-
 function follow(call: Call, running: RunningWatches, watcher: Watcher<never>): () => void {
   const { signal } = call.scope.request;
   const end = (): void => watcher.end();
-  signal.addEventListener('abort', end, { once: true });
+  const unhook = onAbort(signal, end);
   if (signal.aborted) watcher.end();
   running.add(watcher, call.store);
   return () => {
-    signal.removeEventListener('abort', end);
+    unhook();
     running.delete(watcher);
     watcher.end();
   };
@@ -174,7 +179,7 @@ async function openWatch<T>(
   const given = revisionParam(params);
   const revision = given ?? 0;
   const wantsInitial = params.has('sendInitialEvents') ? isTrue(params.get('sendInitialEvents')) : revision === 0;
-  const timeoutSeconds = intParam(params, 'timeoutSeconds') ?? 0;
+  const timeoutSeconds = Number(int64Param(params, 'timeoutSeconds') ?? 0);
   const longestMs = minTimeoutMs * (1 + random.next()) * (scope.request.wantsObjects ? insideFactor : 1);
   const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : longestMs;
   const under = store.prefixOf(info.namespace);
@@ -205,7 +210,9 @@ async function openWatch<T>(
     marksEnd: params.has('sendInitialEvents') && wantsInitial && bookmarks,
   };
   await prepareStart(call, start);
-  begin(call, watcher, start);
+  const ahead = await encodeAhead(call, { watcher, encoder }, start);
+  if (ahead !== undefined) await prepareStart(call, start);
+  begin(call, watcher, { ...start, ahead });
   watcher.start((listener) => events.listen(listener, trigger));
   return watcher;
 }
@@ -234,6 +241,8 @@ interface Beginning {
   readonly under: string;
   readonly marksEnd: boolean;
   readonly name: string | undefined;
+  /** What was made of the initial state beforehand. */
+  readonly ahead?: ReadonlyMap<RevisionCell, unknown> | undefined;
 }
 
 /** One named object is looked up; all others are picked from the whole list. */
@@ -256,6 +265,30 @@ async function prepareStart(call: Call, start: Beginning): Promise<void> {
   for (let work = store.prepare(cells()); work !== undefined; work = store.prepare(cells())) await work;
 }
 
+/**
+ * Makes the events of a large initial state, with others' turns between them: it must be sent as a whole, at one revision. What
+ * changes meanwhile is made then.
+ */
+async function encodeAhead<T>(
+  call: Call,
+  { watcher, encoder }: { watcher: Watcher<T>; encoder: WatchEncoder<T> },
+  start: Beginning,
+): Promise<ReadonlyMap<RevisionCell, T | undefined> | undefined> {
+  if (!start.wantsInitial) return undefined;
+  const cells = initialCells(call, start);
+  if (cells.length < manyCells && cells.reduce((sum, cell) => sum + cell.byteLength, 0) < manyBytes) return undefined;
+  const turns = new Turns(call.store.services.clock);
+  const ahead = new Map<RevisionCell, T | undefined>();
+  for (const cell of cells) {
+    const due = turns.next();
+    if (due !== undefined) await due;
+    if (watcher.ended) return undefined;
+    if (encoder.isOrdered === true) call.store.object(cell);
+    else ahead.set(cell, watcher.encodeInitial(cell));
+  }
+  return ahead;
+}
+
 function cellsOf({ cell, previous }: CacheEvent): RevisionCell[] {
   return previous === undefined ? [cell] : [cell, previous];
 }
@@ -263,9 +296,9 @@ function cellsOf({ cell, previous }: CacheEvent): RevisionCell[] {
 function begin<T>(call: Call, watcher: Watcher<T>, start: Beginning): void {
   const { store } = call;
   const { hub } = store.services;
-  const { revision, wantsInitial, marksEnd } = start;
+  const { revision, wantsInitial, marksEnd, ahead } = start;
   if (wantsInitial) {
-    watcher.sendInitial(initialCells(call, start), hub.revision, marksEnd);
+    watcher.sendInitial(initialCells(call, start), { revision: hub.revision, marksEnd, ...(ahead && { ahead }) });
     return;
   }
   const from = revision === 0 ? hub.revision : revision;

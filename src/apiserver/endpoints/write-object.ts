@@ -1,4 +1,5 @@
 /** Writes one object in the form the client takes. */
+import { yamlOnLoop } from '../../api/codec/yaml-codec.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { builtinSchema, encodeProtobuf } from '../../api/codec/protobuf.ts';
@@ -10,7 +11,8 @@ import type { GenericStore } from '../generic-registry/generic-store.ts';
 import { type MediaForm, mediaTypeOf, negotiate } from '../negotiation.ts';
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { CACHE_CONTROL, jsonHeaders, warningHeaders } from '../responses.ts';
+import { CACHE_CONTROL, jsonHeaders } from '../responses.ts';
+import { warningHeaders } from '../warning-headers.ts';
 import type { Printer } from '../registry/resource-definition.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { includeObjectOf, partialMetadata, tableOf } from './table.ts';
@@ -41,18 +43,18 @@ export function isPretty(scope: RequestScope): boolean {
   return scope.params.has('pretty') && isTrue(scope.params.get('pretty'));
 }
 
-/** Encodes any object whose kind has `schema`. YAML loads its library on first use. */
+/** Encodes any object whose kind has `schema`. */
 export async function encodeObject(
   object: object,
   form: MediaForm,
-  { schema, pretty }: { schema: StructSchema | undefined; pretty: boolean },
+  { schema, scope }: { schema: StructSchema | undefined; scope: RequestScope },
 ): Promise<Uint8Array> {
   if (form.serialization === 'yaml') {
-    const { stringifyYaml } = await import('../../api/codec/yaml.ts');
-    return Buffer.from(stringifyYaml(object));
+    const { yaml = yamlOnLoop } = scope.request;
+    return Buffer.from(await yaml.stringify(object));
   }
   if (form.serialization === 'protobuf' && schema !== undefined) return encodeProtobuf(schema, object as JsonObject);
-  return Buffer.from(`${stringifyJson(object, pretty ? 2 : 0)}\n`);
+  return Buffer.from(`${stringifyJson(object, isPretty(scope) ? 2 : 0)}\n`);
 }
 
 /** What is to be written: a stored cell, or an object that is stored nowhere. A cell is decoded only when the form needs it. */
@@ -84,7 +86,7 @@ async function writeForm(
 ): Promise<ApiResponse> {
   const shaped = shape(store, scope, { form, object });
   const schema = form.as === undefined ? store.schema : schemaOf('meta.k8s.io', form.asVersion, form.as);
-  const bytes = await encodeObject(shaped, form, { schema, pretty: isPretty(scope) });
+  const bytes = await encodeObject(shaped, form, { schema, scope });
   return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [bytes] };
 }
 
@@ -137,6 +139,6 @@ export async function writeAny(
     });
   }
   const schema = builtinSchema(shaped.apiVersion ?? '', shaped.kind ?? '');
-  const bytes = await encodeObject(shaped, form, { schema, pretty: isPretty(scope) });
+  const bytes = await encodeObject(shaped, form, { schema, scope });
   return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [bytes] };
 }

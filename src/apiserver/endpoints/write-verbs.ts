@@ -144,5 +144,6 @@ export async function serveDeleteCollection(call: Call): Promise<ApiResponse> {
     stream: false,
   });
   const schema = custom ? undefined : schemaOf(store.info.group, store.info.version, store.info.listKind);
-  return await writeList(call, { form, objects, metadata, schema });
+  const object = (index: number): KubernetesObject => objects[index]!;
+  return await writeList(call, { form, count: objects.length, object, metadata, schema });
 }

@@ -1,13 +1,32 @@
 /** Tries the authenticators in order; nobody's recognition is 401. Upstream: endpoints/filters.WithAuthentication. */
 import { StatusError, unauthorized } from '../../api/status-error.ts';
 import type { ApiRequest, Principal } from '../../api/transport.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Authenticator } from '../authn/contract.ts';
+import type { RequestMetrics } from '../request-metrics.ts';
+import { type Filter, whenKnown } from './filter.ts';
 
-/** Who asks. Answers at once when the authenticators do; throws or rejects with 401. */
-export function authenticate(
-  authenticators: readonly Authenticator[],
-  request: ApiRequest,
-): Principal | Promise<Principal> {
+export interface AuthenticationFilterDeps {
+  readonly clock: Clock;
+  readonly authenticators: readonly Authenticator[];
+  readonly metrics: RequestMetrics;
+}
+
+/** Callers inside the process bring their user with them. Throws or rejects with 401. */
+export function withAuthentication({ clock, authenticators, metrics }: AuthenticationFilterDeps): Filter {
+  return (handler) => (scope) => {
+    const { request } = scope;
+    if (request.principal !== undefined) return handler(scope);
+    return whenKnown(authenticate(authenticators, request), (user) => {
+      metrics.authentication.succeeded(request, user, clock.nowMs());
+      scope.user = user;
+      return handler(scope);
+    });
+  };
+}
+
+/** Who asks. Answers at once when the authenticators do. */
+function authenticate(authenticators: readonly Authenticator[], request: ApiRequest): Principal | Promise<Principal> {
   for (let index = 0; index < authenticators.length; index++) {
     const found = authenticators[index]!.authenticate(request);
     if (found instanceof Promise) return authenticateLater(found, authenticators.slice(index + 1), request);

@@ -3,8 +3,31 @@ import { forbidden, type StatusError } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from '../authz/contract.ts';
 import type { RequestInfo } from '../request-context.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { type Filter, whenKnown } from './filter.ts';
 
-/** The attributes of a request. */
+export interface AuthorizationFilterDeps {
+  readonly authorizers: readonly Authorizer[];
+}
+
+/** Throws or rejects with 403. */
+export function withAuthorization({ authorizers }: AuthorizationFilterDeps): Filter {
+  return (handler) => (scope) => {
+    const attributes = attributesOf(scope.user, scope.info);
+    return whenKnown(decide(authorizers, attributes), (verdict) => {
+      annotateDecision(scope, verdict);
+      if (verdict.decision !== 'allow') throw forbiddenError(attributes, verdict.reason);
+      return handler(scope);
+    });
+  };
+}
+
+function annotateDecision(scope: RequestScope, { decision, reason }: AuthorizationDecision): void {
+  if (scope.audited === undefined) return;
+  scope.addAuditAnnotation('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid');
+  scope.addAuditAnnotation('authorization.k8s.io/reason', reason);
+}
+
 export function attributesOf(user: Principal, info: RequestInfo): AuthorizationAttributes {
   return {
     user,

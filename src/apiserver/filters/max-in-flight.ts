@@ -4,6 +4,7 @@
  * priority and fairness decides who is served (`flowcontrol/`), this only counts.
  */
 import { type StatusError, tooManyRequests } from '../../api/status-error.ts';
+import { SlotSet } from '../../base/slot-set.ts';
 import type { RequestScope } from '../request-scope.ts';
 
 const longRunningSubresources = new Set(['attach', 'exec', 'portforward', 'log', 'proxy']);
@@ -26,6 +27,8 @@ export class MaxInFlight {
   readonly #limits: { readonly readOnly: number; readonly mutating: number };
   readOnly = 0;
   mutating = 0;
+  /** Those that wait for something at this moment. */
+  readonly waiting = new SlotSet<RequestScope>();
 
   constructor(limits: { readOnly: number; mutating: number }) {
     this.#limits = limits;

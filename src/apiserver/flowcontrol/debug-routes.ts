@@ -14,7 +14,6 @@ const root = '/debug/api_priority_and_fairness';
 
 type Row = readonly (string | number | boolean)[];
 
-/** The routes. */
 export function flowDebugRoutes(controller: FlowController, clock: Clock): NonResourceRoute[] {
   return [
     { path: `${root}/dump_priority_levels`, serve: () => table(levelRows(controller)) },

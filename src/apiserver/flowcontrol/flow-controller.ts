@@ -5,6 +5,7 @@
  * A request that finds seats is admitted in the same turn, for the price of one small object. Which schemas can concern a
  * user at all is found once per user. Every ten seconds while there are requests, seats are lent anew by demand.
  */
+import { onAbort } from '../../base/abort.ts';
 import { type StatusError, tooManyRequests } from '../../api/status-error.ts';
 import type { ApiHeaders, Principal } from '../../api/transport.ts';
 import type { FlowSchema, PolicyRulesWithSubjects } from '../../api/gen/flowcontrol-v1.ts';
@@ -44,7 +45,6 @@ export interface Waiting {
   admit(seat: Place): void;
 }
 
-/** What the controller needs. */
 export interface FlowControllerDeps {
   readonly clock: Clock;
   /** Counts what is being served; its own limits should not bind. */
@@ -197,7 +197,7 @@ export class FlowController {
     return new Promise((resolve, reject) => {
       const end = (): void => {
         cancel();
-        scope.signal.removeEventListener('abort', onAbort);
+        unhook();
         stats.waiting--;
       };
       const waiting: Waiting = {
@@ -218,13 +218,13 @@ export class FlowController {
         // A wide one may have kept others from what is free.
         this.#dispatch(level);
       };
-      const onAbort = (): void => giveUp('cancelled');
+      const leave = (): void => giveUp('cancelled');
       const cancel = clock.setTimer(waitLimitMs, () => giveUp('time-out'));
       stats.waiting++;
       level.demand.add(width, request.arrivedMs);
-      scope.signal.addEventListener('abort', onAbort);
+      const unhook = onAbort(scope.signal, leave);
       this.#dispatch(level);
-      if (scope.signal.aborted) onAbort();
+      if (scope.signal.aborted) leave();
     });
   }
 

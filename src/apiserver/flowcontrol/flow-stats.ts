@@ -56,8 +56,9 @@ const prefix = 'apiserver_flowcontrol_';
 /** Prometheus text. */
 export function exposeFlows(stats: readonly FlowStats[], levels: readonly PriorityLevel<never>[]): string {
   const lines: string[] = [];
-  const head = (name: string, type: string, help: string): void =>
-    void lines.push(`# HELP ${prefix}${name} ${help}`, `# TYPE ${prefix}${name} ${type}`);
+  const head = (name: string, type: string, help: string): void => {
+    lines.push(`# HELP ${prefix}${name} ${help}`, `# TYPE ${prefix}${name} ${type}`);
+  };
   const labels = ({ schema, level }: FlowStats): string => `flow_schema="${schema}",priority_level="${level}"`;
   head('rejected_requests_total', 'counter', 'Requests refused for overload.');
   for (const one of stats)

@@ -3,13 +3,14 @@
  * rest.BeforeCreate and genericregistry.Store.Create.
  */
 import { Field } from '../../api/field-error.ts';
-import { validateObjectMeta } from '../../api/meta-validation.ts';
+import { finalizerNamesOf, validateObjectMeta } from '../../api/meta-validation.ts';
 import { nameIsDnsSubdomain } from '../../api/names.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { alreadyExists, badRequest, type FieldCause, invalid } from '../../api/status-error.ts';
-import { trackFields } from './field-tracking.ts';
+import { repairManagedFields, trackDraft } from './field-tracking.ts';
 import { mayBeOld, readNow } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
+import { strategyErrors } from './validation.ts';
 import { admissionAttributes, canonical, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
 
 const suffixLength = 5;
@@ -45,16 +46,15 @@ function fillSystemFields(store: GenericStore, draft: KubernetesObject): void {
   draft.kind = store.info.kind;
 }
 
-/** Field errors of metadata and of the strategy. */
-function validateNew(store: GenericStore, draft: KubernetesObject, request: WriteRequest): FieldCause[] {
+function metadataErrors(store: GenericStore, draft: KubernetesObject): readonly FieldCause[] {
   const { strategy } = store.definition;
   const field = Field.named('metadata');
   const validateName = strategy.validateName?.bind(strategy) ?? nameIsDnsSubdomain;
-  validateObjectMeta(draft.metadata, { namespaced: store.info.namespaced, validateName }, field);
-  return [...field.errors, ...strategy.validate(draft, request.context)];
+  const finalizers = strategy.finalizerNames ?? finalizerNamesOf(store.info.group);
+  validateObjectMeta(draft.metadata, { namespaced: store.info.namespaced, validateName, finalizers }, field);
+  return field.errors;
 }
 
-/** A create. */
 export interface CreateRequest extends WriteRequest {
   readonly namespace: string;
   /** Managed fields are already in the draft (apply). */
@@ -69,7 +69,7 @@ export async function createObject(
 ): Promise<WriteOutcome> {
   const { strategy } = store.definition;
   const { admission } = store.services;
-  if (draft.metadata.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+  const { resourceVersion = '' } = draft.metadata;
   settleNamespace(store, draft, request.namespace);
   const about = {
     operation: 'CREATE',
@@ -79,22 +79,36 @@ export async function createObject(
     object: draft,
   } as const;
   const attributes = admissionAttributes(store, request, about);
+  if (request.tracksFields !== true) {
+    const tracking = trackDraft(store, { draft, live: undefined, manager: request.manager, context: request.context });
+    if (tracking !== undefined) await tracking;
+  }
+  const { managedFields } = draft.metadata;
+  if (request.context.isLarge === true) await request.context.pause?.();
   const mutating = admission.mutate(attributes);
   if (mutating !== undefined) {
     await mutating;
     settleNamespace(store, draft, request.namespace);
   }
+  repairManagedFields(draft, managedFields, request.context);
+  if (request.context.isLarge === true) await request.context.pause?.();
   strategy.applyDefaults?.(draft);
   fillSystemFields(store, draft);
   const prefix = draft.metadata.name ? '' : (draft.metadata.generateName ?? '');
   if (prefix !== '') draft.metadata.name = generateName(store, prefix);
   strategy.prepareForCreate?.(draft, request.context);
-  const errors = validateNew(store, draft, request);
+  if (request.context.isLarge === true) await request.context.pause?.();
+  const found = strategyErrors(strategy, { draft, old: undefined, context: request.context });
+  const errors = [...metadataErrors(store, draft), ...(found instanceof Promise ? await found : found)];
   if (errors.length > 0)
     throw invalid({ group: store.info.group, kind: store.info.kind }, draft.metadata.name ?? '', errors);
   for (const text of strategy.warnings?.(draft, undefined) ?? []) request.context.addWarning(text);
+  if (request.context.isLarge === true) await request.context.pause?.();
   const judging = admission.validate(prefix === '' ? attributes : { ...attributes, name: draft.metadata.name ?? '' });
   if (judging !== undefined) await judging;
+  // The last check, as upstream's storage makes it: a dry run does not get there.
+  if (resourceVersion !== '' && !request.dryRun)
+    throw badRequest('resourceVersion should not be set on objects to be created');
   const work = { ...request, prefix };
   return await (strategy.allocate === undefined ? storeNew(store, draft, work) : allocateAndStore(store, draft, work));
 }
@@ -122,14 +136,12 @@ async function storeNew(
   draft: KubernetesObject,
   request: CreateRequest & { prefix: string },
 ): Promise<WriteOutcome> {
+  if (request.context.isLarge === true) await request.context.pause?.();
   const next = canonical(store, draft);
-  const tracked =
-    request.tracksFields === true
-      ? next
-      : trackFields(store, { live: undefined, next, manager: request.manager, subresource: '' });
+  if (request.context.isLarge === true) await request.context.pause?.();
   for (let attempt = 1; ; attempt++) {
     const name = draft.metadata.name ?? '';
-    const object = attempt === 1 ? tracked : { ...tracked, metadata: { ...tracked.metadata, name } };
+    const object = attempt === 1 ? next : { ...next, metadata: { ...next.metadata, name } };
     const key = store.keyOf({ namespace: draft.metadata.namespace ?? '', name });
     const known = store.cache.get(key) !== undefined;
     const taken = known && mayBeOld(store) ? (await readNow(store, key)) !== undefined : known;

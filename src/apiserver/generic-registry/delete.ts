@@ -1,7 +1,7 @@
 /** DELETE of one object and of collections. Upstream: genericregistry.Store.Delete and DeleteCollection. */
 import type { DeleteOptions } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import { conflict, isReason, notFound } from '../../api/status-error.ts';
+import { conflict, notFound, ignoreNotFound } from '../../api/status-error.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { planDeletion } from './deletion.ts';
 import { writeFromCache } from './freshness.ts';
@@ -9,7 +9,6 @@ import type { GenericStore, ObjectName } from './generic-store.ts';
 import { removeObject } from './remove.ts';
 import { admissionAttributes, putObject, type WriteRequest } from './write.ts';
 
-/** A delete. */
 export interface DeleteRequest extends WriteRequest, ObjectName {
   readonly options: DeleteOptions;
 }
@@ -76,11 +75,7 @@ export async function deleteObjects(
   const work = async (): Promise<void> => {
     while (next < names.length) {
       const name = names[next++]!;
-      try {
-        await deleteObject(store, { ...request, ...name });
-      } catch (error) {
-        if (!isReason(error, 'NotFound')) throw error;
-      }
+      await deleteObject(store, { ...request, ...name }).catch(ignoreNotFound);
     }
   };
   await Promise.all(Array.from({ length: Math.min(collectionWorkers, names.length) }, work));

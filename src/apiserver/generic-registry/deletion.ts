@@ -2,6 +2,7 @@
  * What a DELETE does to an object, decided without touching the store. Upstream: rest.BeforeDelete,
  * deletionFinalizersForGarbageCollection, markAsDeleting.
  */
+import { addInt64, type Int64, secondsToMs } from '../../api/int64.ts';
 import type { DeleteOptions } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
@@ -49,14 +50,14 @@ function draftOf(object: KubernetesObject): KubernetesObject {
 /** Marks a private copy. */
 function mark(
   next: KubernetesObject,
-  how: { deleteAt: string; graceSeconds: number; finalizers: readonly string[] },
+  how: { deleteAt: string; graceSeconds: Int64; finalizers: readonly string[] },
 ): KubernetesObject {
   const first = next.metadata.deletionTimestamp === undefined;
   next.metadata.deletionTimestamp = how.deleteAt;
   next.metadata.deletionGracePeriodSeconds = how.graceSeconds;
   if (how.finalizers.length > 0) next.metadata.finalizers = [...how.finalizers];
   else delete next.metadata.finalizers;
-  if (first && (next.metadata.generation ?? 0) > 0) next.metadata.generation = next.metadata.generation! + 1;
+  if (first && (next.metadata.generation ?? 0) > 0) next.metadata.generation = addInt64(next.metadata.generation!, 1);
   return next;
 }
 
@@ -87,22 +88,22 @@ export function planDeletion(
   if (grace === 0 && !blocked) return { kind: 'remove' };
   const unchanged = finalizers.length === before.length && finalizers.every((finalizer) => before.includes(finalizer));
   if (already && unchanged) return { kind: 'pending' };
-  const deleteAt = already ? metadata.deletionTimestamp! : formatTime(nowMs + grace * 1000);
+  const deleteAt = already ? metadata.deletionTimestamp! : formatTime(nowMs + secondsToMs(grace));
   return { kind: 'mark', object: mark(draft, { deleteAt, graceSeconds: grace, finalizers }) };
 }
 
 /** A second DELETE may only shorten the grace period. */
-function shorten(object: KubernetesObject, asked: number | undefined): DeletionPlan {
+function shorten(object: KubernetesObject, asked: Int64 | undefined): DeletionPlan {
   const { metadata } = object;
   const grace = metadata.deletionGracePeriodSeconds!;
   if (asked === undefined || asked >= grace) return { kind: 'pending' };
   const finalizers = metadata.finalizers ?? [];
   if (asked === 0 && finalizers.length === 0) return { kind: 'remove' };
-  const startMs = parseTime(metadata.deletionTimestamp) - grace * 1000;
+  const startMs = parseTime(metadata.deletionTimestamp) - secondsToMs(grace);
   return {
     kind: 'mark',
     object: mark(draftOf(object), {
-      deleteAt: formatTime(startMs + asked * 1000),
+      deleteAt: formatTime(startMs + secondsToMs(asked)),
       graceSeconds: asked,
       finalizers,
     }),

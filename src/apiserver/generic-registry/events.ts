@@ -13,10 +13,13 @@ export interface ResourceEvents {
   isBehind(): boolean;
 }
 
-/** Makes it. `fail` is told when changes cannot be converted; nothing follows then. */
+/** Makes it. `fail` is called when changes cannot be converted or the listener throws; the watch must end then. */
 export function eventsOf(store: GenericStore, fail: (error: unknown) => void): ResourceEvents {
   if (store.definition.reading?.convert === undefined)
-    return { listen: (listener, trigger) => store.cache.listen(listener, trigger), isBehind: () => false };
+    return {
+      listen: (listener, trigger) => store.cache.listen(failing(listener, fail), trigger),
+      isBehind: () => false,
+    };
   let pending = 0;
   return {
     isBehind: () => pending > 0,
@@ -47,5 +50,15 @@ export function eventsOf(store: GenericStore, fail: (error: unknown) => void): R
         leave();
       };
     },
+  };
+}
+
+function failing(listener: CacheListener, fail: (error: unknown) => void): CacheListener {
+  return (events) => {
+    try {
+      listener(events);
+    } catch (error) {
+      fail(error);
+    }
   };
 }

@@ -2,15 +2,20 @@
  * Keeps managed fields up to date on writes. Upstream: the field manager behind each request scope, with the reset
  * fields of the strategies: `status` belongs to the status sub-resource, everything else to the object.
  */
+import { allSteps, type Steps, stepByStep } from '../../base/steps.ts';
+import { canonicalize } from '../../api/codec/canonical.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import {
-  apply,
-  trackUpdate,
+  applySteps,
+  createdEntries,
+  trackUpdateSteps,
   type ApplyResult,
   type FieldManagerRequest,
 } from '../../api/managed-fields/field-manager.ts';
 import { type FieldSet, leaf } from '../../api/managed-fields/field-set.ts';
+import { readManagers } from '../../api/managed-fields/managers.ts';
 import type { KubernetesObject } from '../../api/object.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { GenericStore } from './generic-store.ts';
 import { nowText } from './write.ts';
 
@@ -34,17 +39,87 @@ function requestOf(store: GenericStore, manager: string, subresource: string): F
   };
 }
 
-/** The object with managed fields as an update by `manager` leaves them. */
-export function trackFields(
-  store: GenericStore,
-  change: { live: KubernetesObject | undefined; next: KubernetesObject; manager: string; subresource: string },
-): KubernetesObject {
-  const request = requestOf(store, change.manager, change.subresource);
-  const tracked = trackUpdate(change.live as JsonObject | undefined, change.next as unknown as JsonObject, request);
-  return tracked as unknown as KubernetesObject;
+/** The result of steps: at once, or, for a large object, with others' turns between them. */
+function worked<T>(context: RequestContext, steps: Steps<T>): T | Promise<T> {
+  const isStepped = context.isLarge === true && context.pause !== undefined;
+  return isStepped ? stepByStep(steps, () => context.pause?.()) : allSteps(steps);
 }
 
-/** Server-side apply of a configuration. */
+/** A change whose fields are to be tracked. */
+export interface TrackedChange {
+  readonly live: KubernetesObject | undefined;
+  readonly next: KubernetesObject;
+  readonly manager: string;
+  readonly subresource: string;
+  readonly context: RequestContext;
+}
+
+/** The object with managed fields as an update by `manager` leaves them. A promise for large ones. */
+export function trackFields(
+  store: GenericStore,
+  { live, next, manager, subresource, context }: TrackedChange,
+): KubernetesObject | Promise<KubernetesObject> {
+  const request = requestOf(store, manager, subresource);
+  const steps = trackUpdateSteps(live as JsonObject | undefined, next as unknown as JsonObject, request);
+  return worked(context, steps as Steps<unknown> as Steps<KubernetesObject>);
+}
+
+/** A draft whose fields belong to the writer as it came, before admission and strategy add theirs. */
+export interface DraftChange {
+  readonly draft: KubernetesObject;
+  readonly live: KubernetesObject | undefined;
+  readonly manager: string;
+  readonly context: RequestContext;
+}
+
+/**
+ * Brings the draft's managed fields up to date before mutating admission, so that what admission and the strategy add
+ * (cluster IPs, selectors, token volumes) belongs to nobody. A promise for large objects. Upstream: handlers/create.go and
+ * update.go.
+ */
+export function trackDraft(store: GenericStore, { draft, live, manager, context }: DraftChange): void | Promise<void> {
+  const next = isCanonical(store, live)
+    ? draft
+    : (canonicalize(store.schema, draft, live) as unknown as KubernetesObject);
+  if (live === undefined && (draft.metadata.managedFields ?? []).length === 0) {
+    const request = requestOf(store, manager, '');
+    if (request.resetFields === undefined)
+      return setManaged(draft, createdEntries(next as unknown as JsonObject, request));
+  }
+  const change = { live, next, manager, subresource: '', context };
+  const tracked = trackFields(store, change);
+  if (tracked instanceof Promise) return tracked.then(({ metadata }) => setManaged(draft, metadata.managedFields));
+  setManaged(draft, tracked.metadata.managedFields);
+}
+
+/**
+ * Whether a draft has its canonical shape before admission: it was decoded, and nobody filled in defaults, which may leave
+ * undefined and zero fields. Those of custom resources leave none.
+ */
+function isCanonical({ definition }: GenericStore, live: KubernetesObject | undefined): boolean {
+  if (definition.schema !== undefined) return true;
+  return live === undefined && definition.strategy.applyDefaults === undefined;
+}
+
+type ManagedFields = KubernetesObject['metadata']['managedFields'];
+
+function setManaged({ metadata }: KubernetesObject, entries: ManagedFields): void {
+  if (entries !== undefined && entries.length > 0) metadata.managedFields = entries;
+  else if (metadata.managedFields !== undefined) delete metadata.managedFields;
+}
+
+/** Puts managed fields back that admission made unreadable. Upstream: NewManagedFieldsValidatingAdmissionController. */
+export function repairManagedFields(draft: KubernetesObject, before: ManagedFields, context: RequestContext): void {
+  const { managedFields: after } = draft.metadata;
+  if (after === before || after === undefined || readManagers(after) !== undefined) return;
+  if (before === undefined) delete draft.metadata.managedFields;
+  else draft.metadata.managedFields = before;
+  context.addWarning(
+    '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: an entry cannot be read',
+  );
+}
+
+/** Server-side apply of a configuration. A promise for large ones. */
 export function applyFields(
   store: GenericStore,
   change: {
@@ -53,8 +128,10 @@ export function applyFields(
     manager: string;
     subresource: string;
     force: boolean;
+    context: RequestContext;
   },
-): ApplyResult {
+): ApplyResult | Promise<ApplyResult> {
   const request = requestOf(store, change.manager, change.subresource);
-  return apply(change.live as JsonObject | undefined, change.config, { ...request, force: change.force });
+  const live = change.live as JsonObject | undefined;
+  return worked(change.context, applySteps(live, change.config, { ...request, force: change.force }));
 }

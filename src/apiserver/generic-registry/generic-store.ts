@@ -53,7 +53,7 @@ export class GenericStore {
       `{"kind":${JSON.stringify(definition.info.kind)},"apiVersion":${JSON.stringify(this.apiVersion)},`,
     );
     const { storagePrefix } = definition;
-    this.cache = storagePrefix === '' ? new WatchCache('') : services.hub.cache(storagePrefix);
+    this.cache = storagePrefix === '' ? new WatchCache('', () => undefined) : services.hub.cache(storagePrefix);
   }
 
   /** The schema of the served version. */

@@ -11,7 +11,6 @@ import { untilFresh, waitUntilFresh } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
 import { type Selection, selects } from './selection.ts';
 
-/** What to list. */
 export interface ListRequest {
   /** '' for all. */
   readonly namespace: string;
@@ -25,7 +24,6 @@ export interface ListRequest {
   readonly minRevision: number | undefined;
 }
 
-/** One page. */
 export interface ListPage {
   readonly cells: readonly RevisionCell[];
   readonly revision: number;

@@ -97,7 +97,9 @@ const plainTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-
 function isCanonicalTime(text: string): boolean {
   if (plainTime.test(text)) return true;
   let fits = true;
-  const canonical = decodeScalar('microTime', text, () => void (fits = false));
+  const canonical = decodeScalar('microTime', text, () => {
+    fits = false;
+  });
   return fits && canonical === text;
 }
 

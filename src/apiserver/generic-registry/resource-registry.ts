@@ -1,5 +1,7 @@
 /** All resources this server serves, by group, version and name. Definitions come and go at run time (custom resources). */
 import type { ResourceInfo } from '../../api/resource-info.ts';
+import type { Log } from '../../platform/log.ts';
+import { callEach } from '../../platform/unexpected.ts';
 import type { ResourceDefinition } from '../registry/resource-definition.ts';
 import { GenericStore } from './generic-store.ts';
 import type { RegistryServices } from './services.ts';
@@ -16,12 +18,16 @@ function storedOf(definitions: readonly ResourceDefinition[]): ResourceDefinitio
   );
 }
 
-/** The resources. */
 export class ResourceRegistry {
   /** By the resources' names, which few share: every request looks one up. */
   readonly #stores = new Map<string, readonly GenericStore[]>();
   readonly #served = new Set<GenericStore>();
   readonly #listeners = new Set<() => void>();
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
 
   /** Stores of the served resources, in the order they were added. */
   get served(): Iterable<GenericStore> {
@@ -57,7 +63,7 @@ export class ResourceRegistry {
       if (isServed(definition)) this.#served.add(store);
       added.push(store);
     }
-    for (const listener of this.#listeners) listener();
+    this.#changed();
     return added;
   }
 
@@ -73,12 +79,16 @@ export class ResourceRegistry {
       this.#served.delete(store);
       changed = true;
     }
-    if (changed) for (const listener of this.#listeners) listener();
+    if (changed) this.#changed();
+  }
+
+  #changed(): void {
+    callEach({ log: this.#log, what: 'a listener of the served resources threw' }, this.#listeners);
   }
 
   /** Called whenever the set of resources changed. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return () => this.#listeners.delete(listener);
   }
 }

@@ -1,9 +1,16 @@
 /** Label and field selectors of a request, checked against the resource. Upstream: storage.SelectionPredicate. */
-import { type FieldSelector, FieldSelectorError, matchesFields, parseFieldSelector } from '../../api/field-selector.ts';
+import {
+  type FieldSelector,
+  FieldSelectorError,
+  matchesFields,
+  parseFieldSelector,
+  requiredFieldValue,
+} from '../../api/field-selector.ts';
 import type { LabelMatcher } from '../../api/label-selector.ts';
 import { everything } from '../../api/label-selector.ts';
 import { LabelSelectorParseError, parseLabelSelector } from '../../api/label-selector-parser.ts';
 import { badRequest } from '../../api/status-error.ts';
+import type { RequestScope } from '../request-scope.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { GenericStore } from './generic-store.ts';
 
@@ -16,7 +23,6 @@ export interface Selection {
   readonly name: string | undefined;
 }
 
-/** Selects all. */
 export const selectAll: Selection = { labels: everything, fields: [], isEverything: true, name: undefined };
 
 function parseLabels(text: string): LabelMatcher {
@@ -44,16 +50,27 @@ function unsupportedLabel({ definition }: GenericStore, field: string): string {
   return `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
 }
 
-/** Parses and checks the selectors. Throws 400. */
-export function selectionOf(store: GenericStore, labelText: string, fieldText: string): Selection {
-  if (labelText === '' && fieldText === '') return selectAll;
+/**
+ * The selection of a list, watch or deletion of many. It holds to the name the request was authorized for. Throws 400.
+ * Upstream: endpoints/handlers.ListResource.
+ */
+export function selectionOf(store: GenericStore, { info, params }: RequestScope): Selection {
+  // The selectors of a watch by its path are not part of what is authorized, so they may only narrow it.
+  const via = info.viaWatchPath === true;
+  const labelText = (via ? params.get('labelSelector') : info.labelSelector) ?? '';
+  const fieldText = (via ? params.get('fieldSelector') : info.fieldSelector) ?? '';
+  if (labelText === '' && fieldText === '' && info.name === '') return selectAll;
   const labels = labelText === '' ? everything : parseLabels(labelText);
-  const fields = fieldText === '' ? [] : parseFields(fieldText);
+  const asked = fieldText === '' ? [] : parseFields(fieldText);
+  const fields: FieldSelector =
+    info.name !== '' && asked.length === 0 ? [{ field: 'metadata.name', operator: '=', value: info.name }] : asked;
+  const name = requiredFieldValue(fields, 'metadata.name');
+  if (info.name !== '' && name !== info.name)
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
   const unknown = store.unknownField(fields);
   if (unknown !== undefined) {
     throw badRequest(unsupportedLabel(store, unknown));
   }
-  const name = fields.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
   return { labels, fields, isEverything: labels.isEverything && fields.length === 0, name };
 }
 

@@ -7,13 +7,15 @@
  */
 import { equal } from '../../api/patch/json-patch.ts';
 import { Field } from '../../api/field-error.ts';
-import { validateObjectMetaUpdate } from '../../api/meta-validation.ts';
+import { finalizerNamesOf, validateObjectMetaUpdate } from '../../api/meta-validation.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { conflict, invalid, notFound } from '../../api/status-error.ts';
 import type { Strategy } from '../registry/resource-definition.ts';
+import { largeBytes } from '../request-context.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { createObject, settleNamespace } from './create.ts';
-import { trackFields } from './field-tracking.ts';
+import { repairManagedFields, trackDraft, trackFields } from './field-tracking.ts';
+import { strategyErrors } from './validation.ts';
 import { writeFromCache } from './freshness.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 import { removeObject, shouldDeleteDuringUpdate } from './remove.ts';
@@ -26,7 +28,6 @@ import {
   type WriteRequest,
 } from './write.ts';
 
-/** An update. */
 export interface UpdateRequest extends WriteRequest, ObjectName {
   /** '' for the object itself. */
   readonly subresource: string;
@@ -56,6 +57,7 @@ export function updateObject(store: GenericStore, request: UpdateRequest): Promi
   const key = store.keyOf(request);
   return writeFromCache<WriteOutcome>(store, key, async (current, attempt) => {
     if (current === undefined) return await createMissing(store, request);
+    if (current.byteLength > largeBytes) request.context.isLarge = true;
     const preparing = store.prepare([current]);
     if (preparing !== undefined) await preparing;
     const outcome = await tryUpdate(store, request, { key, current });
@@ -96,6 +98,7 @@ async function tryUpdate(store: GenericStore, request: UpdateRequest, { key, cur
   const strategy = strategyOf(store, request.subresource);
   const made = request.next(old);
   const draft = made instanceof Promise ? await made : made;
+  if (request.context.isLarge === true) await request.context.pause?.();
   const insists = checkRevision(store, request, { draft, old, strategy });
   checkUid(store, key, { draft, old });
   carryOver(store, draft, { old, request });
@@ -108,19 +111,36 @@ async function tryUpdate(store: GenericStore, request: UpdateRequest, { key, cur
     oldObject: old,
   } as const;
   const attributes = admissionAttributes(store, request, about);
+  if (tracksBefore(request)) {
+    const tracking = trackDraft(store, { draft, live: old, manager: request.manager, context: request.context });
+    if (tracking !== undefined) await tracking;
+  }
+  const { managedFields } = draft.metadata;
+  if (request.context.isLarge === true) await request.context.pause?.();
   const mutating = store.services.admission.mutate(attributes);
   if (mutating !== undefined) await mutating;
+  repairManagedFields(draft, managedFields, request.context);
+  if (request.context.isLarge === true) await request.context.pause?.();
   strategy.applyDefaults?.(draft);
   strategy.prepareForUpdate?.(draft, old, request.context);
+  if (request.context.isLarge === true) await request.context.pause?.();
   const field = Field.named('metadata');
-  validateObjectMetaUpdate(draft.metadata, old.metadata, field);
-  const errors = [...field.errors, ...strategy.validateUpdate(draft, old, request.context)];
+  const finalizers = strategy.finalizerNames ?? finalizerNamesOf(store.info.group);
+  validateObjectMetaUpdate(draft.metadata, { old: old.metadata, finalizers }, field);
+  const found = strategyErrors(strategy, { draft, old, context: request.context });
+  const errors = [...field.errors, ...(found instanceof Promise ? await found : found)];
   if (errors.length > 0) throw invalid({ group: store.info.group, kind: store.info.kind }, request.name, errors);
   for (const text of strategy.warnings?.(draft, old) ?? []) request.context.addWarning(text);
+  if (request.context.isLarge === true) await request.context.pause?.();
   const judging = store.services.admission.validate(attributes);
   if (judging !== undefined) await judging;
   const outcome = await storeChange(store, request, { key, current, old, draft, strategy });
   return 'lost' in outcome ? { ...outcome, insists } : outcome;
+}
+
+/** The strategies of sub-resources put back what is not theirs: their writers own what is left after that. */
+function tracksBefore({ subresource, tracksFields }: UpdateRequest): boolean {
+  return tracksFields !== true && subresource === '';
 }
 
 /** Whether the request insists on the revision it read. Throws 409 when that is not the newest, 422 when it must name one. */
@@ -222,12 +242,15 @@ async function storeChange(
   const taken = strategy.allocate === undefined ? undefined : await strategy.allocate(draft, old, request.dryRun);
   let written = false;
   try {
-    const { subresource } = request;
     const next = canonical(store, draft, old);
-    const object =
-      request.tracksFields === true
+    if (request.context.isLarge === true) await request.context.pause?.();
+    const { manager, subresource, context } = request;
+    const tracked =
+      request.tracksFields === true || tracksBefore(request)
         ? next
-        : trackFields(store, { live: old, next, manager: request.manager, subresource });
+        : trackFields(store, { live: old, next, manager, subresource, context });
+    const object = tracked instanceof Promise ? await tracked : tracked;
+    if (request.context.isLarge === true) await request.context.pause?.();
     if (shouldDeleteDuringUpdate(store, object, old)) {
       const removed = await removeObject(store, { key, current, object, request });
       written = !request.dryRun && !('lost' in removed);
@@ -236,6 +259,7 @@ async function storeChange(
     if (isSame(object, old) && store.services.store.isStale?.(key) !== true)
       return { object: old, cell: current, created: false };
     if (request.dryRun) return { object, created: false };
+    if (request.context.isLarge === true) await request.context.pause?.();
     const outcome = await putObject(store, { key, object, expect: current.revision, created: false });
     written = !('lost' in outcome);
     return outcome;

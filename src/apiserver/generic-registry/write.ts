@@ -1,4 +1,5 @@
 /** Compare-and-swap writes of objects, and what the verbs that write have in common. */
+import { checkStoredParts } from '../../api/codec/parts.ts';
 import { canonicalize } from '../../api/codec/canonical.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { statusFailure } from '../../api/status-error.ts';
@@ -59,6 +60,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   const value = put.value ?? encodeStored(stored, life);
   if (value.length > maxValueBytes)
     throw statusFailure(413, 'RequestEntityTooLarge', 'etcdserver: request is too large');
+  checkStoredParts(stored, value.length);
   const result = await store.services.store.put({
     key: put.key,
     value,

@@ -33,7 +33,6 @@ interface Metrics extends KubernetesObject {
   readonly window: string;
 }
 
-/** Makes the API. */
 export function createMetricsApi(deps: MetricsApiDeps): BuiltInApi {
   const resource = (name: string, kind: string, scope: string): BuiltInApi['resources'][number] => ({
     resource: name,
@@ -55,6 +54,7 @@ async function serve(deps: MetricsApiDeps, scope: RequestScope): Promise<ApiResp
   const groupResource = { group: GROUP, resource };
   if (resource !== 'nodes' && resource !== 'pods') throw noSuchPath();
   if (subresource !== '' || (resource === 'nodes' && namespace !== '')) throw noSuchPath();
+  if (resource === 'pods' && namespace === '' && verb === 'get') throw noSuchPath();
   if (verb !== 'get' && verb !== 'list') throw methodNotAllowed(groupResource, verb);
   const selected = selection(scope);
   const usage = await deps.usage.read();
@@ -69,8 +69,8 @@ async function serve(deps: MetricsApiDeps, scope: RequestScope): Promise<ApiResp
   return objectResponse(scope.request, { object: { kind, apiVersion: API_VERSION, metadata: {}, items } });
 }
 
-function selection({ params }: RequestScope): (object: Metrics) => boolean {
-  const [labelText, fieldText] = [params.get('labelSelector') ?? '', params.get('fieldSelector') ?? ''];
+function selection({ info }: RequestScope): (object: Metrics) => boolean {
+  const { labelSelector: labelText = '', fieldSelector: fieldText = '' } = info;
   try {
     const labels: LabelMatcher = labelText === '' ? everything : parseLabelSelector(labelText);
     const fields = fieldText === '' ? [] : parseFieldSelector(fieldText);

@@ -3,6 +3,7 @@
  * asks every 15 s whether anybody wants to know or not.
  */
 import { Nodes } from '../../api/gen/resources.ts';
+import { isNodeReady } from '../../component-helpers/nodes.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Net, TlsOptions } from '../../platform/net.ts';
@@ -78,7 +79,9 @@ export function createUsageSource(deps: UsageSourceDeps): UsageSource {
   return {
     read() {
       if (last !== undefined && clock.monotonicMs() - last.atMs < MAX_AGE_MS) return Promise.resolve(last.usage);
-      reading ??= readAll().finally(() => void (reading = undefined));
+      reading ??= readAll().finally(() => {
+        reading = undefined;
+      });
       return reading;
     },
   };
@@ -87,9 +90,7 @@ export function createUsageSource(deps: UsageSourceDeps): UsageSource {
 function nodeNames(objects: ObjectStore): string[] {
   return objects
     .list(Nodes)
-    .filter(
-      ({ status }) => status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true,
-    )
+    .filter(isNodeReady)
     .map(({ metadata }) => metadata.name ?? '');
 }
 

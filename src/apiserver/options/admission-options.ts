@@ -3,7 +3,6 @@ import { admissionPluginNames, defaultAdmissionPlugins } from '../admission/plug
 import type { TolerationSeconds } from '../admission/default-toleration-seconds/default-toleration-seconds.ts';
 import { type Flag, type FlagValues, listOf, numberOf, OptionsError, textOf } from './flags.ts';
 
-/** The flags. */
 export const admissionFlags: readonly Flag[] = [
   {
     name: 'enable-admission-plugins',

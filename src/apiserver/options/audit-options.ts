@@ -11,7 +11,6 @@ import {
   textOf,
 } from './flags.ts';
 
-/** The flags. */
 export const auditFlags: readonly Flag[] = [
   { name: 'audit-policy-file', value: '<file>', description: 'audit.k8s.io/v1 Policy: what is recorded' },
   { name: 'audit-log-path', value: '<file>', description: 'where events are written; - for standard output' },
@@ -68,7 +67,6 @@ export interface AuditLogOptions {
   readonly maxSizeMib: number;
 }
 
-/** A webhook. */
 export interface AuditWebhookOptions {
   readonly configFile: string;
   readonly initialBackoffMs: number;

@@ -10,7 +10,6 @@ import {
   textOf,
 } from './flags.ts';
 
-/** The flags. */
 export const authenticationFlags: readonly Flag[] = [
   {
     name: 'authentication-config',

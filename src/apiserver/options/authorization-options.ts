@@ -7,7 +7,6 @@ export const AUTHORIZATION_MODES = ['Node', 'RBAC', 'Webhook', 'AlwaysAllow', 'A
 /** One of them. */
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
-/** The flags. */
 export const authorizationFlags: readonly Flag[] = [
   {
     name: 'authorization-config',

@@ -4,7 +4,6 @@
  */
 import { parseDurationMs } from '../../api/duration.ts';
 
-/** One flag. */
 export interface Flag {
   /** Without dashes, as upstream: `audit-log-path`. */
   readonly name: string;

@@ -1,7 +1,6 @@
 /** How many requests are served at once, and who shares them how. Upstream: ServerRunOptions. */
 import { booleanOf, durationMsOf, type Flag, type FlagValues, numberOf, OptionsError } from './flags.ts';
 
-/** The flags. */
 export const limitFlags: readonly Flag[] = [
   {
     name: 'max-requests-inflight',

@@ -1,7 +1,6 @@
 /** Which ports services of type NodePort have. Upstream: ServerRunOptions. */
 import { type Flag, type FlagValues, OptionsError, textOf } from './flags.ts';
 
-/** The flags. */
 export const nodePortFlags: readonly Flag[] = [
   {
     name: 'service-node-port-range',

@@ -18,19 +18,16 @@ import type { PriorityClass } from '../../api/gen/scheduling-v1.ts';
 import { ageCell, ageColumn, booleanColumn, column, integerColumn, printerOf, textOrNone } from './printing.ts';
 import type { Printer } from './resource-definition.ts';
 
-/** Printer of leases. */
 export const leasePrinter: Printer<Lease> = printerOf([column('Holder'), ageColumn], (lease, nowMs) => [
   lease.spec?.holderIdentity ?? '',
   ageCell(lease, nowMs),
 ]);
 
-/** Printer of runtime classes. */
 export const runtimeClassPrinter: Printer<RuntimeClass> = printerOf(
   [column('Handler'), ageColumn],
   (runtimeClass, nowMs) => [runtimeClass.handler, ageCell(runtimeClass, nowMs)],
 );
 
-/** Printer of priority classes. */
 export const priorityClassPrinter: Printer<PriorityClass> = printerOf(
   [integerColumn('Value'), booleanColumn('Global-Default'), ageColumn, column('PreemptionPolicy')],
   (priorityClass, nowMs) => [
@@ -41,7 +38,6 @@ export const priorityClassPrinter: Printer<PriorityClass> = printerOf(
   ],
 );
 
-/** Printer of disruption budgets. */
 export const podDisruptionBudgetPrinter: Printer<PodDisruptionBudget> = printerOf(
   [column('Min Available'), column('Max Unavailable'), integerColumn('Allowed Disruptions'), ageColumn],
   (budget, nowMs) => [
@@ -59,7 +55,6 @@ function requestCondition(request: CertificateSigningRequest): string {
   return (request.status?.certificate ?? '') === '' ? text : `${text},Issued`;
 }
 
-/** Printer of certificate signing requests. */
 export const certificateSigningRequestPrinter: Printer<CertificateSigningRequest> = printerOf(
   [ageColumn, column('SignerName'), column('Requestor'), column('RequestedDuration'), column('Condition')],
   (request, nowMs) => {
@@ -75,7 +70,6 @@ export const certificateSigningRequestPrinter: Printer<CertificateSigningRequest
   },
 );
 
-/** Printer of webhook configurations. */
 export const webhookConfigurationPrinter: Printer<ValidatingWebhookConfiguration | MutatingWebhookConfiguration> =
   printerOf([integerColumn('Webhooks'), ageColumn], (configuration, nowMs) => [
     (configuration.webhooks ?? []).length,
@@ -111,7 +105,6 @@ export const validatingAdmissionPolicyBindingPrinter: Printer<ValidatingAdmissio
   },
 );
 
-/** Printer of flow schemas. */
 export const flowSchemaPrinter: Printer<FlowSchema> = printerOf(
   [
     column('PriorityLevel'),
@@ -132,7 +125,6 @@ export const flowSchemaPrinter: Printer<FlowSchema> = printerOf(
   },
 );
 
-/** Printer of priority levels. */
 export const priorityLevelPrinter: Printer<PriorityLevelConfiguration> = printerOf(
   [column('Type'), ...['NominalConcurrencyShares', 'Queues', 'HandSize', 'QueueLengthLimit'].map(column), ageColumn],
   (level, nowMs) => {
@@ -150,7 +142,6 @@ export const priorityLevelPrinter: Printer<PriorityLevelConfiguration> = printer
   },
 );
 
-/** Printer of API services. */
 export const apiServicePrinter: Printer<APIService> = printerOf(
   [column('Service'), column('Available'), ageColumn],
   (service, nowMs) => {
@@ -168,13 +159,11 @@ export const apiServicePrinter: Printer<APIService> = printerOf(
   },
 );
 
-/** Printer of custom resource definitions. */
 export const customResourceDefinitionPrinter: Printer<CustomResourceDefinition> = printerOf(
   [column('Created At')],
   (definition) => [definition.metadata.creationTimestamp ?? ''],
 );
 
-/** Printer of resource claims. */
 export const resourceClaimPrinter: Printer<ResourceClaim> = printerOf([column('State'), ageColumn], (claim, nowMs) => {
   const states = [];
   if (claim.metadata.deletionTimestamp !== undefined) states.push('deleted');
@@ -183,7 +172,6 @@ export const resourceClaimPrinter: Printer<ResourceClaim> = printerOf([column('S
   return [states.join(','), ageCell(claim, nowMs)];
 });
 
-/** Printer of resource slices. */
 export const resourceSlicePrinter: Printer<ResourceSlice> = printerOf(
   [column('Node'), column('Driver'), column('Pool'), ageColumn],
   (slice, nowMs) => [slice.spec.nodeName ?? '', slice.spec.driver, slice.spec.pool.name, ageCell(slice, nowMs)],

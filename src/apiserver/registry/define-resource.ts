@@ -35,8 +35,29 @@ export interface DefinitionParts<T extends KubernetesObject> {
   readonly ttlSeconds?: number;
   readonly renewedField?: string;
   readonly defaultPropagation?: 'Orphan';
-  readonly returnsDeleted?: boolean;
 }
+
+/** Whose deletion answers with the object. Upstream: ReturnDeletedObject of their stores. */
+const RETURN_DELETED: Readonly<Record<string, readonly string[]>> = {
+  '': [
+    'persistentvolumeclaims',
+    'persistentvolumes',
+    'pods',
+    'podtemplates',
+    'resourcequotas',
+    'serviceaccounts',
+    'services',
+  ],
+  'resource.k8s.io': [
+    'deviceclasses',
+    'devicetaintrules',
+    'resourceclaims',
+    'resourceclaimtemplates',
+    'resourcepoolstatusrequests',
+    'resourceslices',
+  ],
+  'storage.k8s.io': ['csidrivers', 'csinodes', 'storageclasses', 'volumeattachments', 'volumeattributesclasses'],
+};
 
 /** Stable versions are served by default, alpha and beta ones only when asked for. */
 function isStable(version: string): boolean {
@@ -59,6 +80,7 @@ export function defineResource<T extends KubernetesObject>(
     ...rest,
     info,
     enabledByDefault: isStable(info.version),
+    returnsDeleted: RETURN_DELETED[info.group]?.includes(info.resource) === true,
     storagePrefix: `/registry/${prefix}/`,
     strategy: strategy ?? kindStrategy(rules),
     objectSubresources,

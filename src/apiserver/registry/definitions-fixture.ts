@@ -3,13 +3,12 @@ import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { RequestContext } from '../request-context.ts';
-import { ServiceAllocator } from './core/services/service-allocator.ts';
+import { ServiceAllocator, type ServiceAllocatorConfig } from './core/services/service-allocator.ts';
 import { createResourceDefinitions } from './list.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
 import type { RegistryServices } from './services.ts';
 
-/** Of a user. */
 export const context = { user: { name: 'ann', groups: ['g'] } } as unknown as RequestContext;
 
 /** A store over a map: reads, guarded updates and deletes, nothing else. */
@@ -51,12 +50,16 @@ function mapStore(): ObjectStore & { put(info: ResourceInfo, object: KubernetesO
 }
 
 /** All of them, with services of these address ranges. */
-export function setUp(extra: Partial<RegistryServices> = {}, ranges: readonly string[] = ['10.96.0.0/24']) {
+export function setUp(
+  extra: Partial<RegistryServices> = {},
+  ranges: readonly string[] = ['10.96.0.0/24'],
+  addresses: Pick<ServiceAllocatorConfig, 'dnsAddress'> = {},
+) {
   const platform = createSimPlatform();
   const objects = mapStore();
   const serviceAllocator = new ServiceAllocator(
     { objects, random: platform.random.fork('services') },
-    { serviceClusterIpRanges: ranges, nodePortRange: { first: 30000, last: 30019 } },
+    { serviceClusterIpRanges: ranges, nodePortRange: { first: 30000, last: 30019 }, ...addresses },
   );
   serviceAllocator.start();
   const authorizer = { authorize: () => ({ decision: 'allow' as const, reason: '' }) };

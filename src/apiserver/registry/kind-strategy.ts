@@ -3,6 +3,7 @@
  * on update, generation raised when the spec changes) stand here once. Upstream: the rest.RESTCreateUpdateStrategy of
  * each registry package.
  */
+import { addInt64 } from '../../api/int64.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { Field } from '../../api/field-error.ts';
 import type { NameCheck } from '../../api/names.ts';
@@ -79,7 +80,7 @@ function raiseGeneration<T extends KubernetesObject>(rules: KindRules<T>, draft:
   if (rules.generationOf === undefined) return;
   const generation = old.metadata.generation ?? 0;
   const changed = !deepEqual(rules.generationOf(draft), rules.generationOf(old));
-  if (changed || generation > 0) draft.metadata.generation = changed ? generation + 1 : generation;
+  if (changed || generation > 0) draft.metadata.generation = changed ? addInt64(generation, 1) : generation;
 }
 
 function commonParts<T extends KubernetesObject>(rules: KindRules<T>): Partial<Strategy<T>> {

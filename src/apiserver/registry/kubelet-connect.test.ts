@@ -1,11 +1,12 @@
 /** Who may open streams into pods. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Pods } from '../../api/gen/resources.ts';
+import { Nodes, Pods } from '../../api/gen/resources.ts';
 import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
 import type { RequestContext } from '../request-context.ts';
 import { setUp } from './definitions-fixture.ts';
-import { podConnectSubresources } from './kubelet-connect.ts';
+import { parseRequestInfo } from '../request-info.ts';
+import { nodeProxySubresource, podConnectSubresources } from './kubelet-connect.ts';
 import type { KubeletConnector } from './services.ts';
 
 /** Status of the answer, and what the authorizer was asked. */
@@ -46,4 +47,36 @@ for (const subresource of ['exec', 'attach', 'portforward'])
 
 test('logs are read', async () => {
   assert.deepEqual(await connect('log', 'get', false), ['200', []]);
+});
+
+/** Whether a node's proxy passes a GET on for somebody who may read it alone. */
+async function readsThroughProxy(path: string): Promise<boolean> {
+  const { objects } = setUp();
+  objects.put(Nodes, { metadata: { name: 'n' } });
+  const passed: string[] = [];
+  const kubelets: Partial<KubeletConnector> = {
+    proxyNode: async () => {
+      passed.push(path);
+      return { kind: 'bytes', status: 200, headers: {}, chunks: [] };
+    },
+  };
+  const authorizer = {
+    authorize: ({ verb }: { verb: string }) => ({
+      decision: verb === 'get' ? ('allow' as const) : ('noOpinion' as const),
+      reason: '',
+    }),
+  };
+  const info = parseRequestInfo({ method: 'GET', path: `/api/v1/nodes/n/proxy${path}`, params: new URLSearchParams() });
+  const context = { user: { name: 'ann', groups: [] }, info } as unknown as RequestContext;
+  const proxy = nodeProxySubresource(objects, kubelets as KubeletConnector, authorizer);
+  await proxy.serve({} as ApiRequest, context).catch((error: Error) => assert.match(error.message, /is forbidden/));
+  return passed.length > 0;
+}
+
+test('whoever may read the proxy of a node alone runs nothing there', async () => {
+  for (const path of ['', '/pods', '/metrics', '/containerLogs/a/b/c', '/stats/summary'])
+    assert.equal(await readsThroughProxy(path), true, path);
+  for (const what of ['exec', 'attach', 'portForward', 'run', '%65xec'])
+    for (const path of [`/${what}/a/b/c`, `//${what}/a/b`, `/x/../${what}/a`, `/x%2F..%2F${what}/a`, `/./${what}`])
+      assert.equal(await readsThroughProxy(path), false, path);
 });

@@ -84,12 +84,29 @@ function proxySubresource<T extends KubernetesObject>(
   };
 }
 
-/** The proxy of services. */
 export function serviceProxySubresource(objects: ObjectStore, kubelets: KubeletConnector): ConnectSubresource {
   return proxySubresource(objects, Services, (service, target, call) => kubelets.proxyService(service, target, call));
 }
 
-/** The proxy of nodes. */
-export function nodeProxySubresource(objects: ObjectStore, kubelets: KubeletConnector): ConnectSubresource {
-  return proxySubresource(objects, Nodes, (node, target, call) => kubelets.proxyNode(node, target, call));
+/** Paths of kubelets that run something, whatever the method. */
+const running = new Set(['exec', 'attach', 'portForward', 'run']);
+
+/** Whether any segment of the path runs something: how kubelets clean their paths does not matter then. */
+function runsSomething({ info }: RequestContext): boolean {
+  return info.rest.split(/[/\\]/).some((segment) => running.has(segment));
+}
+
+/**
+ * The proxy of nodes. The kubelet sees the API server ask, not the user: who may only read there may not run commands by
+ * the GET of a WebSocket.
+ */
+export function nodeProxySubresource(
+  objects: ObjectStore,
+  kubelets: KubeletConnector,
+  authorizer: Authorizer,
+): ConnectSubresource {
+  return proxySubresource(objects, Nodes, async (node, target, call) => {
+    if (runsSomething(call.context)) await mayCreate(authorizer, call.context);
+    return await kubelets.proxyNode(node, target, call);
+  });
 }

@@ -203,7 +203,7 @@ test('events and autoscalers convert both ways', () => {
     spec: {
       maxReplicas: 3,
       minReplicas: 1,
-      scaleTargetRef: { kind: 'Deployment', name: 'd' },
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' },
       metrics: [
         { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
         { type: 'Resource', resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } } },
@@ -264,7 +264,7 @@ test('tokens of service accounts', async () => {
     issueServiceAccountToken: async (order) => ({
       token: `for ${order.serviceAccount.metadata.name} on ${order.node?.name}`,
       expiresAtMs: 0,
-      expirationSeconds: Math.min(order.request.spec!.expirationSeconds!, 3000),
+      expirationSeconds: Math.min(Number(order.request.spec!.expirationSeconds), 3000),
     }),
   });
   objects.put(ServiceAccounts, { metadata: { name: 'sa', namespace: 'd' } } as ServiceAccount);

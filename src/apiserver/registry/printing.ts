@@ -29,7 +29,6 @@ export function integerColumn(name: string): TableColumnDefinition {
   return { ...column(name), type: 'integer' };
 }
 
-/** A column of booleans. */
 export function booleanColumn(name: string): TableColumnDefinition {
   return { ...column(name), type: 'boolean' };
 }
@@ -39,9 +38,7 @@ export function wide(definition: TableColumnDefinition): TableColumnDefinition {
   return { ...definition, priority: 1 };
 }
 
-/** The Name column. */
 export const nameColumn = column('Name');
-/** The Age column. */
 export const ageColumn = column('Age');
 
 /** Cell of the Age column. */

@@ -2,6 +2,9 @@
  * What the generic handlers need to know of one resource. Built-in resources and CustomResourceDefinitions produce the
  * same. Upstream: genericregistry.Store with its strategies, plus rest.Storage for sub-resources.
  */
+import { type Int64 } from '../../api/int64.ts';
+import type { Steps } from '../../base/steps.ts';
+import type { FinalizerNames } from '../../api/meta-validation.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
@@ -21,15 +24,19 @@ export interface Strategy<T extends KubernetesObject> {
   /** Carries over what an updater may not change; raises generation when the spec changed. */
   prepareForUpdate?(draft: T, old: T, context: RequestContext): void;
   validateUpdate(object: T, old: T, context: RequestContext): FieldCause[];
+  /** What both do, where it may take long: `old` is undefined for creates. */
+  validationSteps?(object: T, old: T | undefined): Steps<FieldCause[]>;
   /** Texts for Warning headers. */
   warnings?(object: T, old: T | undefined): string[];
+  /** What finalizers may be called; default: as the resource's group has it. */
+  readonly finalizerNames?: FinalizerNames;
   readonly allowCreateOnUpdate?: boolean;
   /** PUT without resourceVersion overwrites. */
   readonly allowUnconditionalUpdate?: boolean;
   /** Names of this resource: dns subdomain unless given. Returns the complaint's text. */
   validateName?(name: string, prefix: boolean): string[];
   /** Graceful deletion: seconds to grant (0: delete now), may replace fields of the draft and of its metadata (deletionTimestamp is set by the caller). Absent: immediate. */
-  gracefulDeletionSeconds?(object: T, requestedSeconds: number | undefined): number;
+  gracefulDeletionSeconds?(object: T, requestedSeconds: Int64 | undefined): Int64;
   /**
    * Takes outside resources (cluster IPs, node ports) before a create or update is stored. Called after validation and
    * admission, may change the draft; `commit` after the write, `rollback` when it failed or is a dry run.

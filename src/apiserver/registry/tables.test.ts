@@ -103,3 +103,12 @@ test('rows of claims', () => {
     'Filesystem',
   ]);
 });
+
+test('claims show the storage class that an annotation names', () => {
+  const claim = {
+    metadata: { name: 'c', annotations: { 'volume.beta.kubernetes.io/storage-class': 'slow' } },
+    spec: { storageClassName: 'fast' },
+  };
+  const at = persistentVolumeClaimPrinter.columns.findIndex(({ name }) => name === 'StorageClass');
+  assert.equal(persistentVolumeClaimPrinter.cells(claim, 0)[at], 'slow');
+});

@@ -1,6 +1,7 @@
 /** `/openapi/v2` and `/openapi/v3`. Upstream: kube-openapi's handlers. */
 import { createOpenApi, type OpenApi } from '../../api/openapi/open-api.ts';
 import { noSuchPath, notAcceptable } from '../../api/status-error.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { ApiHeaders, ApiResponse } from '../../api/transport.ts';
 import type { Aggregator } from '../aggregation/aggregator.ts';
 import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
@@ -40,15 +41,17 @@ function answer(scope: RequestScope, headers: ApiHeaders, bytes: () => Uint8Arra
   return { kind: 'bytes', status: 200, headers, chunks: [bytes()] };
 }
 
-function serveV2(openApi: OpenApi, scope: RequestScope): ApiResponse {
+async function serveV2(openApi: OpenApi, scope: RequestScope): Promise<ApiResponse> {
   const accept = scope.request.headers['accept'] ?? '';
   const clauses = accept === '' ? [{ type: 'application/json', params: {} }] : parseAccept(accept);
   for (const { type } of clauses) {
     const match = type === '*/*' || type === 'application/*' ? v2Types[0] : v2Types.find((one) => one.type === type);
     if (match === undefined) continue;
-    const { text, hash } = openApi.v2Text();
+    const pause = (): Promise<void> | undefined => scope.pause();
+    const { text, hash } = await openApi.v2Text(pause);
     const headers = { 'content-type': match.answer, etag: `"${hash}"`, vary: 'Accept', 'cache-control': CACHE_CONTROL };
-    return answer(scope, headers, () => (match.protobuf ? openApi.v2Protobuf() : Buffer.from(text)));
+    const bytes = match.protobuf && !isCurrent(scope, headers.etag) ? await openApi.v2Protobuf(pause) : undefined;
+    return answer(scope, headers, () => bytes ?? Buffer.from(text));
   }
   throw notAcceptable(`only the following media types are accepted: ${v2Types.map(({ type }) => type).join(', ')}`);
 }
@@ -93,13 +96,23 @@ export function openApiRoutes({ registry, gitVersion, custom, foreign }: OpenApi
   foreign?.onChange(() => (current = undefined));
   const get = (): OpenApi => {
     if (current !== undefined) return current;
-    const resources = [...registry.served]
-      .filter((store) => store.definition.schema === undefined)
-      .map((store) => store.info);
+    const builtin = [...registry.served].filter((store) => store.definition.schema === undefined);
+    const resources = builtin.map((store) => store.info);
+    const returning = new Set(
+      builtin.filter(({ definition }) => definition.returnsDeleted === true).map(({ info }) => info),
+    );
+    const returnsDeleted = (info: ResourceInfo): boolean => returning.has(info);
     const { extraV2, extraV3 } = custom?.() ?? {};
     const { v2: foreignV2, v3 } = foreign?.descriptions() ?? { v2: [], v3: [] };
     const documents = new Map([...(extraV3 ?? []), ...v3]);
-    current = createOpenApi({ gitVersion, resources, ...(extraV2 && { extraV2 }), extraV3: documents, foreignV2 });
+    current = createOpenApi({
+      gitVersion,
+      resources,
+      returnsDeleted,
+      ...(extraV2 && { extraV2 }),
+      extraV3: documents,
+      foreignV2,
+    });
     return current;
   };
   return [

@@ -41,7 +41,6 @@ export interface ServerInfoDeps {
   readonly groupVersionPaths: () => readonly string[];
 }
 
-/** The routes. */
 export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
   exposeBuild(deps);
   const startedMs = deps.clock.nowMs();

@@ -1,13 +1,16 @@
 /** What goes wrong between the API server and a kubelet, pod or service, as a Status. Upstream: GenericHttpResponseChecker. */
 import { badRequest, internalError, StatusError, statusFailure } from '../../api/status-error.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { HttpAnswer } from '../../platform/net.ts';
+import { isProgramError } from '../../platform/unexpected.ts';
 
 const maxErrorBytes = 50_000;
 
 /** The backend could not be reached at all. */
 export function dialError(error: unknown): StatusError {
+  if (isProgramError(error)) throw error;
   if (error instanceof StatusError) return error;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = errorMessage(error);
   return statusFailure(500, '', `error dialing backend: ${text}`);
 }
 

@@ -4,10 +4,13 @@
  *
  * Differs: pages that are to be rewritten are asked for unpacked, where upstream unpacks them and packs them again.
  */
+import { stringifyJson } from '../../api/codec/json.ts';
+import { headerValueOf } from '../../base/header-text.ts';
 import { serviceUnavailable } from '../../api/status-error.ts';
 import type { ApiHeaders, ApiRequest, ApiResponse } from '../../api/transport.ts';
 import { isUpgradeRequest, openTunnel } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import type { HttpAnswer, HttpCall, Net, TlsOptions } from '../../platform/net.ts';
+import { isProgramError } from '../../platform/unexpected.ts';
 import { dialError } from './backend-error.ts';
 import { type PagePlace, seenAddress, seenPage } from './proxied-page.ts';
 
@@ -18,10 +21,12 @@ export interface ProxyCall {
   /** Raw path below the base, with its leading slash; '' when the client gave none. */
   readonly path: string;
   readonly tls: TlsOptions;
-  /** Added to what the client sent, and instead of it. */
+  /** Text, added to what the client sent, and instead of it. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** The path up to `/proxy`, below which pages and redirects are seen. Absent: they go back as they are. */
   readonly seenAt?: string;
+  /** Redirects are 502 instead of passed on: clients would follow them with their credentials (CVE-2022-3172). */
+  readonly rejectsRedirects?: boolean;
 }
 
 const hopHeaders = new Set([
@@ -54,7 +59,7 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
   // Over HTTP/2, and where a server takes no notice of it (`h2c`), the header is no wish to be passed on.
   if (request.wantsUpgrade && isUpgradeRequest(request.headers)) {
     try {
-      return await openTunnel(call.net, {
+      const tunnel = await openTunnel(call.net, {
         method: request.method,
         url,
         headers: request.headers,
@@ -62,6 +67,9 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
         tls: call.tls,
         signal: request.signal,
       });
+      if (!(call.rejectsRedirects === true && tunnel.kind === 'stream' && isRedirect(tunnel.status))) return tunnel;
+      tunnel.dispose();
+      return redirectRefused();
     } catch (error) {
       throw dialError(error);
     }
@@ -77,13 +85,22 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
     answer = await call.net.http({
       method: request.method,
       url,
-      headers: { ...forwardedHeaders(request), ...(place && asksForPage(request) && unpacked), ...call.headers },
+      headers: {
+        ...forwardedHeaders(request),
+        ...(place && asksForPage(request) && unpacked),
+        ...encoded(call.headers),
+      },
       tls: call.tls,
       signal: request.signal,
       ...(body === undefined ? {} : { body }),
     });
   } catch (error) {
+    if (isProgramError(error)) throw error;
     throw serviceUnavailable(`error trying to reach service: ${(error as Error).message}`);
+  }
+  if (call.rejectsRedirects === true && isRedirect(answer.status) && (answer.headers['location'] ?? '') !== '') {
+    answer.cancel();
+    return redirectRefused();
   }
   try {
     return streamAnswer(answer, place);
@@ -91,6 +108,21 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
     answer.cancel();
     throw error;
   }
+}
+
+function encoded(headers: ProxyCall['headers'] = {}): Record<string, string | readonly string[]> {
+  const byName = Object.entries(headers).map(
+    ([name, value]) => [name, typeof value === 'string' ? headerValueOf(value) : value.map(headerValueOf)] as const,
+  );
+  return Object.fromEntries(byName);
+}
+
+const isRedirect = (status: number): boolean => status >= 300 && status <= 399;
+
+/** Upstream's words. */
+function redirectRefused(): ApiResponse {
+  const text = 'the backend attempted to redirect this request, which is not permitted';
+  return { kind: 'bytes', status: 502, headers: {}, chunks: [Buffer.from(text)] };
 }
 
 const unpacked = { 'accept-encoding': 'identity' };
@@ -158,7 +190,7 @@ function returnedHeaders({ headers, setCookie }: HttpAnswer): ApiHeaders {
 
 /** As it comes; the length is told where it is known. */
 function bodyOf({ body, headers }: ApiRequest): HttpCall['body'] | undefined {
-  if (body.kind === 'object') return Buffer.from(JSON.stringify(body.object));
+  if (body.kind === 'object') return Buffer.from(stringifyJson(body.object));
   if (body.kind === 'none') return undefined;
   const { 'content-length': length, 'transfer-encoding': encoding } = headers;
   const isThere =

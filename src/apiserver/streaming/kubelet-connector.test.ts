@@ -7,12 +7,13 @@ import { EndpointSlices } from '../../api/gen/resources.ts';
 import type { StatusError } from '../../api/status-error.ts';
 import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
+import type { Net } from '../../platform/net.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createDuplexPair } from '../../platform/sim/streams.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { KubeletCall } from '../registry/services.ts';
 import { createKubeletConnector } from './kubelet-connector.ts';
-import { kubeletAddress } from './kubelet-location.ts';
+import { kubeletAddress, kubeletBaseUrl } from './kubelet-location.ts';
 import { containerOf, logQuery, portForwardQuery, streamQuery } from './pod-options.ts';
 import { pathBehindProxy } from './http-proxy.ts';
 import { podLocation, serviceLocation } from './proxy-location.ts';
@@ -366,4 +367,41 @@ test('where proxied requests go', () => {
     ['/api/v1/namespaces/proxy/pods/proxy/proxy/proxy/x', '/proxy/x'],
   ] as const)
     assert.equal(pathBehindProxy(path), rest);
+});
+
+test('nothing is asked with the identity of the API server where an API server answers', async () => {
+  const own = {
+    metadata: { name: 's', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+    addressType: 'IPv4',
+    ports: [{ name: 'https', port: 6443 }],
+    endpoints: [{ addresses: ['10.0.0.2'] }],
+  };
+  const objects = {
+    get: (_: unknown, __: string, name: string) =>
+      name === 'kubernetes' ? { spec: { clusterIP: '10.43.0.1' } } : name === 'node-1' ? current : undefined,
+    list: () => [own],
+  } as unknown as ObjectStore;
+  let current = node;
+  const refused = { message: 'address not allowed' };
+  for (const [address, Port] of [
+    ['10.0.0.2', 6443],
+    ['127.0.0.1', 6443],
+    ['10.0.0.9', 6443],
+    ['server.example', 6443],
+    ['10.43.0.1', 443],
+  ] as const) {
+    current = {
+      metadata: { name: 'node-1' },
+      status: { addresses: [{ type: 'InternalIP', address }], daemonEndpoints: { kubeletEndpoint: { Port } } },
+    };
+    assert.throws(() => kubeletBaseUrl(objects, 'node-1'), refused, address);
+    const platform = createSimPlatform();
+    const net = { http: () => assert.fail('dialled'), lookup: () => assert.fail('looked up') } as unknown as Net;
+    const { clock, random, crypto } = platform;
+    const connector = createKubeletConnector({ net, objects, random, crypto, clock, kubeletTls: () => ({}) });
+    const asked = connector.proxyNode(current, { scheme: '', port: '' }, {} as KubeletCall);
+    await assert.rejects(asked, refused, address);
+  }
+  current = node;
+  assert.equal(kubeletBaseUrl(objects, 'node-1'), 'https://10.0.0.2:10251');
 });

@@ -18,13 +18,12 @@ import type { ObjectStore } from '../registry/object-store.ts';
 import type { KubeletCall, KubeletConnector } from '../registry/services.ts';
 import { dialError, kubeletRefusal } from './backend-error.ts';
 import { pathBehindProxy, proxyRequest } from './http-proxy.ts';
-import { kubeletBaseUrl } from './kubelet-location.ts';
+import { kubeletAddress, kubeletBaseUrl, refuseApiServer } from './kubelet-location.ts';
 import { containerOf, logQuery, portForwardQuery, streamOptions, streamQuery } from './pod-options.ts';
 import { nodeLocation, podLocation, resolveLocation, serviceLocation, type ProxyLocation } from './proxy-location.ts';
 import { translateStreams, wantsTranslation } from './stream-translator.ts';
 import { logMessages, overWebSocket, wantsWebSocket } from './websocket-stream.ts';
 
-/** What the connector needs. */
 export interface KubeletConnectorDeps {
   readonly net: Net;
   readonly objects: ObjectStore;
@@ -37,7 +36,6 @@ export interface KubeletConnectorDeps {
   readonly addressTypes?: readonly string[];
 }
 
-/** Makes the connector. */
 export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConnector {
   const random = deps.random.fork('kubelet-connector');
   const proxy = async (location: ProxyLocation, { request }: KubeletCall): Promise<ApiResponse> => {
@@ -59,7 +57,11 @@ export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConne
     proxyPod: async (pod, target, call) => proxy(podLocation(pod, target), call),
     proxyService: async (service, target, call) =>
       proxy(serviceLocation({ objects: deps.objects, random }, service, target), call),
-    proxyNode: async (node, target, call) => proxy(nodeLocation(node, target, deps.addressTypes), call),
+    async proxyNode(node, target, call) {
+      const location = nodeLocation(node, target, deps.addressTypes);
+      if (location.isKubelet) refuseApiServer(deps.objects, kubeletAddress(node, deps.addressTypes));
+      return proxy(location, call);
+    },
   };
 }
 

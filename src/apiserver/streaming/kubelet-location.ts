@@ -1,7 +1,7 @@
 /** Where a node's kubelet answers. Upstream: pkg/kubelet/client (NodeConnectionInfoGetter). */
 import type { Node } from '../../api/gen/core-v1.ts';
-import { Nodes } from '../../api/gen/resources.ts';
-import { notFound, statusFailure } from '../../api/status-error.ts';
+import { EndpointSlices, Nodes, Services } from '../../api/gen/resources.ts';
+import { badRequest, notFound, statusFailure } from '../../api/status-error.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 
 /** Kinds of addresses in the order they are tried, unless told otherwise. */
@@ -29,10 +29,27 @@ export function kubeletAddress(
   return { address: found, port: node.status?.daemonEndpoints?.kubeletEndpoint?.Port || defaultKubeletPort };
 }
 
+/**
+ * Where the API server itself answers, nobody is called with its identity: a node says where its kubelet is. By the port,
+ * as a machine has more addresses than it announces. Throws 400.
+ */
+export function refuseApiServer(
+  objects: Pick<ObjectStore, 'get' | 'list'>,
+  { address, port }: { readonly address: string; readonly port: number },
+): void {
+  const slices = objects
+    .list(EndpointSlices, 'default')
+    .filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === 'kubernetes');
+  const isServerPort = slices.some(({ ports }) => ports?.some((one) => one.port === port));
+  const { clusterIP, clusterIPs = [] } = objects.get(Services, 'default', 'kubernetes')?.spec ?? {};
+  if (isServerPort || clusterIP === address || clusterIPs.includes(address)) throw badRequest('address not allowed');
+}
+
 /** `https://address:port` of the kubelet of a node by its name. Throws 404 when there is no such node. */
 export function kubeletBaseUrl(objects: ObjectStore, nodeName: string, types?: readonly string[]): string {
   const node = objects.get(Nodes, '', nodeName);
   if (node === undefined) throw notFound(Nodes, nodeName);
   const { address, port } = kubeletAddress(node, types);
+  refuseApiServer(objects, { address, port });
   return `https://${urlHost(address)}:${port}`;
 }

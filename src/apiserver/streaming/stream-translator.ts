@@ -15,7 +15,6 @@ import type { Duplex } from '../../platform/streams.ts';
 import { createSpdyClient, type SpdyClient, type SpdyStream } from './spdy-client.ts';
 import { readMessages, sendClose, sendMessage } from './websocket-server.ts';
 
-/** The protocol that is translated. */
 export const translatedProtocol = 'v5.channel.k8s.io';
 
 /** Which streams the client asked for. */

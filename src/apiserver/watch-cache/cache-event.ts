@@ -17,13 +17,17 @@ export interface CacheEvent {
 
 /** Changes stay at least this long (upstream: 75 s) unless there are too many. */
 const keepMs = 75_000;
-/** So many stay whatever their age. */
+/** So many stay whatever their age, while they are small: 256 definitions of custom resources are 100 MB. */
 const keepCount = 256;
+const keepBytes = 2 * 1024 * 1024;
 const maxCount = 20_000;
 
 /** Changes of one resource in revision order; the oldest fall out. */
 export class EventRing {
   #events: CacheEvent[] = [];
+  /** Bytes of each change as it came. */
+  #sizes: number[] = [];
+  #bytes = 0;
   #head = 0;
   /** Everything after this revision is remembered. */
   #since: number;
@@ -38,20 +42,26 @@ export class EventRing {
   }
 
   push(event: CacheEvent): void {
+    const size = event.cell.byteLength + (event.previous?.byteLength ?? 0);
     this.#events.push(event);
+    this.#sizes.push(size);
+    this.#bytes += size;
     this.forget(event.atMs);
   }
 
   /** Drops what is old enough. Without it, what came in a burst would stay until the next change. */
   forget(nowMs: number): void {
-    for (let held = this.#events.length - this.#head; held > keepCount; held--) {
+    for (let held = this.#events.length - this.#head; held > 0; held--) {
+      if (held <= keepCount && this.#bytes <= keepBytes) break;
       const oldest = this.#events[this.#head]!;
       if (held <= maxCount && nowMs - oldest.atMs < keepMs) break;
+      this.#bytes -= this.#sizes[this.#head]!;
       this.#since = oldest.revision;
       this.#events[this.#head++] = undefined as unknown as CacheEvent;
     }
     if (this.#head > 1024 && this.#head * 2 > this.#events.length) {
       this.#events = this.#events.slice(this.#head);
+      this.#sizes = this.#sizes.slice(this.#head);
       this.#head = 0;
     }
   }

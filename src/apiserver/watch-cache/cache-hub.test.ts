@@ -198,3 +198,31 @@ test('memory is released: the objects go, readers see the same', async () => {
   );
   hub.stop();
 });
+
+test('a listener that throws keeps no change from the others, and what breaks a cache is read anew', async () => {
+  const { hub, store, clock, log } = setUp();
+  const things = hub.cache('/registry/things/');
+  await hub.start();
+  const seen: string[] = [];
+  const broken = (): never => {
+    throw new TypeError('broken');
+  };
+  things.listen(broken);
+  things.listen((events) => void seen.push(...events.map(({ key }) => key.slice(17))));
+  const trigger = { field: 'f', value: 'v', valueOf: () => 'v' };
+  const leave = things.listen(broken, trigger);
+  await store.put({ key: '/registry/things/one', value: value('one') });
+  assert.deepEqual(seen, ['one']);
+  assert.equal(log.entries.filter(({ message }) => message === 'a listener of a watch cache threw').length, 2);
+  leave();
+
+  const leaveBroken = things.listen(() => undefined, { ...trigger, valueOf: broken });
+  await store.put({ key: '/registry/things/two', value: value('two') });
+  leaveBroken();
+  await clock.advance(2000);
+  assert.equal(things.get('/registry/things/two')?.object().metadata.name, 'two');
+  assert.ok(hub.healthy);
+  await store.put({ key: '/registry/things/three', value: value('three') });
+  assert.ok(seen.includes('three'));
+  hub.stop();
+});

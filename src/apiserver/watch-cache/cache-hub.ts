@@ -10,6 +10,7 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
+import { callEach } from '../../platform/unexpected.ts';
 import { scanStore } from '../../storage/scan-store.ts';
 import { prefixEnd, type Store, StoreError, type StoreEvent, type StoreWatch } from '../../storage/store.ts';
 import { WatchCache } from './watch-cache.ts';
@@ -26,7 +27,6 @@ interface Waiter {
   readonly wake: () => void;
 }
 
-/** What the hub needs. */
 export interface CacheHubDeps {
   readonly store: Store;
   readonly clock: Clock;
@@ -64,8 +64,14 @@ export class CacheHub {
   /** The cache of a prefix, made when it is new; before `start` only, or followed by `load`. */
   cache(prefix: string): WatchCache {
     let cache = this.#caches.get(prefix);
-    if (cache === undefined) this.#caches.set(prefix, (cache = new WatchCache(prefix)));
+    if (cache === undefined) this.#caches.set(prefix, (cache = this.#newCache(prefix)));
     return cache;
+  }
+
+  #newCache(prefix: string): WatchCache {
+    return new WatchCache(prefix, (error) => {
+      this.#deps.log.unexpected('a listener of a watch cache threw', error, { prefix });
+    });
   }
 
   /** Reads everything, then watches. */
@@ -83,6 +89,11 @@ export class CacheHub {
     for (const load of loads.values()) load.finish(revision);
     this.#startWatch(revision);
     this.#advance(revision);
+    this.#startForgetting();
+  }
+
+  /** By itself: the ticker's closure would keep all of what `start` has read, and the caches of what is gone since. */
+  #startForgetting(): void {
     const { clock } = this.#deps;
     this.#cancelForgetting ??= clock.setTicker(forgetPeriodMs, () => {
       for (const cache of this.#caches.values()) cache.forgetOld(clock.monotonicMs());
@@ -92,7 +103,7 @@ export class CacheHub {
   #startWatch(afterRevision: number): void {
     const range = { start: REGISTRY_PREFIX, end: prefixEnd(REGISTRY_PREFIX), afterRevision };
     this.#watch = this.#deps.store.watch(range, {
-      onEvents: (events, revision) => this.#onEvents(events, revision),
+      onEvents: (events, revision) => this.#takeEvents(events, revision),
       onProgress: (revision) => this.#advance(revision),
       onError: (error) => this.#onError(error),
     });
@@ -142,6 +153,17 @@ export class CacheHub {
     const short = this.#caches.get(key.slice(0, second + 1));
     if (short !== undefined) return short;
     return this.#caches.get(key.slice(0, key.indexOf('/', second + 1) + 1));
+  }
+
+  /** Caches that took half of a commit are read anew. */
+  #takeEvents(events: readonly StoreEvent[], revision: number): void {
+    try {
+      this.#onEvents(events, revision);
+    } catch (error) {
+      this.#deps.log.unexpected('changes could not be taken into the watch caches', error, { revision });
+      this.#watch?.stop();
+      this.#onError(error as Error);
+    }
   }
 
   #onEvents(events: readonly StoreEvent[], revision: number): void {
@@ -205,13 +227,13 @@ export class CacheHub {
   /** Called when the caches were rebuilt with a gap: every running watch must end. */
   onReset(listener: () => void): () => void {
     this.#resetListeners.add(listener);
-    return () => void this.#resetListeners.delete(listener);
+    return () => this.#resetListeners.delete(listener);
   }
 
   #onError(error: Error): void {
     this.#watch = undefined;
     if (this.#stopped) return;
-    for (const listener of this.#resetListeners) listener();
+    callEach({ log: this.#deps.log, what: 'a watch could not be ended' }, this.#resetListeners);
     if (error instanceof StoreError && error.code === 'closed') return;
     this.#deps.log.error('watch on the store ended; reading everything again', { err: error });
     this.#scheduleRestart();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../../platform/clock.ts';
+import { createMemoryLog } from '../../platform/sim/log.ts';
 import { FlushRounds, type RoundMember } from './flush-rounds.ts';
 import { FrameSink } from './watch-sinks.ts';
 
@@ -68,7 +69,7 @@ function createMember(
 
 test('after a round there is a pause as long as it took, and all that came meanwhile goes out together', async () => {
   const control = createTurnClock();
-  const rounds = new FlushRounds(control.clock);
+  const rounds = new FlushRounds(control.clock, createMemoryLog());
   const written: string[] = [];
   const [a, b] = [createMember(rounds, written, 'a'), createMember(rounds, written, 'b')];
   a.give('1');
@@ -91,7 +92,7 @@ test('after a round there is a pause as long as it took, and all that came meanw
 
 test('many are written some at a time; what changes between goes out with those whose turn is yet to come', async () => {
   const control = createTurnClock();
-  const rounds = new FlushRounds(control.clock);
+  const rounds = new FlushRounds(control.clock, createMemoryLog());
   const written: string[] = [];
   const members = Array.from({ length: 100 }, (_, index) => createMember(rounds, written, `${index}`));
   for (const member of members) member.give('1');
@@ -112,7 +113,7 @@ test('many are written some at a time; what changes between goes out with those 
 
 test('while others take long, as many are written at once as take as long', async () => {
   const control = createTurnClock();
-  const rounds = new FlushRounds(control.clock);
+  const rounds = new FlushRounds(control.clock, createMemoryLog());
   const written: string[] = [];
   const members = Array.from({ length: 400 }, (_, index) => createMember(rounds, written, `${index}`));
   for (const member of members) member.give('1');
@@ -128,7 +129,7 @@ test('while others take long, as many are written at once as take as long', asyn
 
 test('a reader that takes nothing is cut off with what waits for it; one that got much at once is not', async () => {
   const control = createTurnClock();
-  const rounds = new FlushRounds(control.clock);
+  const rounds = new FlushRounds(control.clock, createMemoryLog());
   const large = Buffer.alloc(9 * 1024 * 1024);
   const open = (taken: Promise<void>) => {
     const sink = new FrameSink(rounds);
@@ -157,7 +158,7 @@ test('a reader that takes nothing is cut off with what waits for it; one that go
 
 test('sinks write what came together in one piece, the same for all, and go on when the connection has taken it', async () => {
   const control = createTurnClock();
-  const rounds = new FlushRounds(control.clock);
+  const rounds = new FlushRounds(control.clock, createMemoryLog());
   const frames = ['1', '2', '3'].map((text) => Buffer.from(text));
   const connections = ['a', 'b'].map(() => {
     const sink = new FrameSink(rounds);
@@ -197,7 +198,7 @@ test('sinks write what came together in one piece, the same for all, and go on w
 
 test('a connection that throws ends its own watch; the others of the round and the rounds after it go on', async () => {
   const control = createTurnClock();
-  const rounds = new FlushRounds(control.clock);
+  const rounds = new FlushRounds(control.clock, createMemoryLog());
   const written: string[] = [];
   const open = (name: string, isBroken = false) => {
     const sink = new FrameSink(rounds);

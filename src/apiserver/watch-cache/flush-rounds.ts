@@ -9,6 +9,8 @@
  * Invariants: a member is in at most one round at a time, and its frames go out in the order they came.
  */
 import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** Shorter pauses are none: timers are no finer. */
 const minPauseMs = 1;
@@ -34,14 +36,16 @@ export interface RoundMember {
 /** The rounds of one server. */
 export class FlushRounds {
   readonly #clock: Clock;
+  readonly #log: Log;
   #members: RoundMember[] = [];
   /** A round is to come, or under way. */
   #isScheduled = false;
   #pauseMs = 0;
   #lastEndMs = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, log: Log) {
     this.#clock = clock;
+    this.#log = log;
   }
 
   /** Takes a member into the next round. */
@@ -54,8 +58,9 @@ export class FlushRounds {
     this.#isScheduled = true;
     const pauseMs = this.#pauseMs - (this.#clock.monotonicMs() - this.#lastEndMs);
     // The first round begins when the change that asks for it has reached all watches.
-    if (pauseMs < minPauseMs) queueMicrotask(() => void this.#round());
-    else this.#clock.setTimer(pauseMs, () => void this.#round());
+    const begin = (): void => background(this.#log, 'watches could not be written to', this.#round());
+    if (pauseMs < minPauseMs) queueMicrotask(begin);
+    else this.#clock.setTimer(pauseMs, begin);
   }
 
   async #round(): Promise<void> {

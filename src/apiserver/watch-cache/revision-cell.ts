@@ -206,6 +206,11 @@ export class RevisionCell {
     return { bytes: this.#value, places: this.#places };
   }
 
+  /** Bytes in memory that hold the state. */
+  get byteLength(): number {
+    return (this.#spliced?.json ?? this.#value!).length;
+  }
+
   /** JSON text with the resourceVersion. From the first call on it replaces the stored bytes in memory. */
   json(): Buffer {
     if (this.#spliced === undefined) {

@@ -46,6 +46,8 @@ export interface CacheLoad {
 /** The cache of one storage prefix. */
 export class WatchCache {
   readonly prefix: string;
+  /** Called with what a listener threw; the others get the changes all the same. */
+  readonly #onThrow: (error: unknown) => void;
   #cells: Map<string, RevisionCell> = new Map<string, RevisionCell>();
   readonly #keys = new SortedKeys(compareKeys);
   readonly #listeners = new Set<CacheListener>();
@@ -55,8 +57,9 @@ export class WatchCache {
   readonly #lists = new Lru<string, readonly RevisionCell[]>(listCount);
   #loaded = false;
 
-  constructor(prefix: string) {
+  constructor(prefix: string, onThrow: (error: unknown) => void) {
     this.prefix = prefix;
+    this.#onThrow = onThrow;
   }
 
   get size(): number {
@@ -115,13 +118,22 @@ export class WatchCache {
     for (const change of changes) {
       change.frames = undefined;
       change.previous?.dropDecoded();
+      if (change.deleted) change.cell.dropDecoded();
     }
   }
 
   #tell(changes: readonly CacheEvent[]): void {
-    for (const listener of this.#listeners) listener(changes);
+    for (const listener of this.#listeners) this.#call(listener, changes);
     for (const index of this.#triggers.values()) {
-      for (const [listener, concerned] of concernedBy(index, changes)) listener(concerned);
+      for (const [listener, concerned] of concernedBy(index, changes)) this.#call(listener, concerned);
+    }
+  }
+
+  #call(listener: CacheListener, changes: readonly CacheEvent[]): void {
+    try {
+      listener(changes);
+    } catch (error) {
+      this.#onThrow(error);
     }
   }
 
@@ -194,7 +206,7 @@ export class WatchCache {
   listen(listener: CacheListener, trigger?: ListenerTrigger): () => void {
     if (trigger === undefined) {
       this.#listeners.add(listener);
-      return () => void this.#listeners.delete(listener);
+      return () => this.#listeners.delete(listener);
     }
     const { field, value } = trigger;
     let index = this.#triggers.get(field);

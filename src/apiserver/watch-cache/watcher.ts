@@ -9,7 +9,6 @@ import type { Clock } from '../../platform/clock.ts';
 import type { CacheEvent } from './cache-event.ts';
 import type { RevisionCell } from './revision-cell.ts';
 
-/** Types of watch events. */
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
 /** Takes the events of a watch; `T` is a frame of bytes or an object event. */
@@ -22,6 +21,8 @@ export interface WatchSink<T> {
 
 /** How events are written. */
 export interface WatchEncoder<T> {
+  /** What an event looks like depends on those before: none is made beforehand. */
+  readonly isOrdered?: boolean;
   /** Names the form; undefined: nothing is shared between watchers. */
   event(type: WatchEventType, cell: RevisionCell, source: CacheEvent | undefined): T;
   bookmark(revision: number, initialEventsEnd: boolean): T;
@@ -75,12 +76,23 @@ export class Watcher<T> {
     return this.#config.spareBookmarks === true;
   }
 
-  /** Sends what is there already as ADDED; `bookmark`: marks its end. */
-  sendInitial(cells: readonly RevisionCell[], revision: number, bookmark: boolean): void {
+  /** What the initial state will hold of a cell, made beforehand: undefined where it is not selected. */
+  encodeInitial(cell: RevisionCell): T | undefined {
     const { encoder, selects, selectsAll } = this.#config;
+    return selectsAll || selects(cell) ? encoder.event('ADDED', cell, undefined) : undefined;
+  }
+
+  /** Sends what is there already as ADDED. `marksEnd`: a bookmark follows; `ahead`: what was made beforehand. */
+  sendInitial(
+    cells: readonly RevisionCell[],
+    { revision, marksEnd, ahead }: { revision: number; marksEnd: boolean; ahead?: ReadonlyMap<RevisionCell, unknown> },
+  ): void {
     const items: T[] = [];
-    for (const cell of cells) if (selectsAll || selects(cell)) items.push(encoder.event('ADDED', cell, undefined));
-    if (bookmark) items.push(encoder.bookmark(revision, true));
+    for (const cell of cells) {
+      const item = ahead?.has(cell) === true ? (ahead.get(cell) as T | undefined) : this.encodeInitial(cell);
+      if (item !== undefined) items.push(item);
+    }
+    if (marksEnd) items.push(this.#config.encoder.bookmark(revision, true));
     this.#after = revision;
     this.#told = revision;
     this.#push(items);

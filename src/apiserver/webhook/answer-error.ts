@@ -16,6 +16,8 @@ const known: Readonly<Record<number, string>> = {
 };
 
 const shownBytes = 2048;
+/** Of a Status: it goes into the answers and the log of this server. */
+const statusChars = 32 * 1024;
 
 /** The text for a status that is no success; a Status in the body speaks for itself. */
 export function answerErrorText(status: number, body: string): string {
@@ -39,5 +41,6 @@ function statusMessage(body: string): string | undefined {
     return undefined;
   }
   if (!isObject(value) || value['kind'] !== 'Status' || value['status'] === 'Success') return undefined;
-  return typeof value['message'] === 'string' && value['message'] !== '' ? value['message'] : undefined;
+  const { message } = value;
+  return typeof message === 'string' && message !== '' ? message.slice(0, statusChars) : undefined;
 }

@@ -25,7 +25,6 @@ export interface ServiceResolverDeps {
 /** Host and port to connect to. Throws StatusErrors with upstream's texts. */
 export type ResolveService = (target: ServiceTarget) => { readonly host: string; readonly port: number };
 
-/** Makes the resolver. */
 export function createServiceResolver({ objects, random }: ServiceResolverDeps): ResolveService {
   return ({ namespace, name, port }) => {
     const service = objects().get(Services, namespace, name);

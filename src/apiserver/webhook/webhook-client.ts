@@ -6,10 +6,14 @@
  * Errors are {@link WebhookCallError}s with upstream's texts; the deadline covers the whole exchange. A kept connection
  * that the other side closed just then is tried once more: reviews are to be idempotent.
  */
+import { onAbort } from '../../base/abort.ts';
 import { parseJson, stringifyJson } from '../../api/codec/json.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
 import type { HttpAnswer, Net } from '../../platform/net.ts';
+import { isProgramError } from '../../platform/unexpected.ts';
 import { answerErrorText } from './answer-error.ts';
 import { transportErrorText } from './transport-error.ts';
 import type { Destination, WebhookTarget } from './webhook-target.ts';
@@ -26,7 +30,6 @@ export class WebhookCallError extends Error {
   }
 }
 
-/** One call. */
 export interface WebhookCall {
   readonly body: object;
   readonly timeoutMs: number;
@@ -43,20 +46,21 @@ export interface WebhookClient {
   postUnanswered(target: WebhookTarget, call: WebhookCall): Promise<void>;
 }
 
-/** What the client needs. */
 export interface WebhookClientDeps {
   readonly net: Pick<Net, 'http'>;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** An answer larger than this is refused: the largest object is 3 MiB, and its patch stands in base64. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 
-/** Makes the client. */
 export function createWebhookClient(deps: WebhookClientDeps): WebhookClient {
   return {
     post: async (target, call) => parseAnswer(await exchange(deps, target, call)),
-    postUnanswered: async (target, call) => void (await exchange(deps, target, call)),
+    postUnanswered: async (target, call) => {
+      await exchange(deps, target, call);
+    },
   };
 }
 
@@ -72,9 +76,10 @@ async function exchange(deps: WebhookClientDeps, target: WebhookTarget, call: We
     return await readAnswer(answer, shown);
   } catch (error) {
     if (error instanceof WebhookCallError) throw error;
+    if (isProgramError(error)) deps.log.unexpected('a webhook could not be called', error, { url: target.url });
     if (limit.timedOut())
       throw new WebhookCallError(`${shown}context deadline exceeded`, { cause: error, timedOut: true });
-    throw new WebhookCallError(`${shown}${textOf(error)}`, { cause: error });
+    throw new WebhookCallError(`${shown}${errorMessage(error)}`, { cause: error });
   } finally {
     limit.release();
   }
@@ -101,7 +106,8 @@ async function send({ net }: WebhookClientDeps, sending: Sending): Promise<HttpA
   try {
     return await net.http(request);
   } catch (error) {
-    if ((error as { code?: string }).code !== 'ECONNRESET' || signal.aborted) throw withAddress(error, destination);
+    if (isProgramError(error)) throw error;
+    if (!hasErrorCode(error, 'ECONNRESET') || signal.aborted) throw withAddress(error, destination);
     return await net.http(request).catch((again: unknown) => {
       throw withAddress(again, destination);
     });
@@ -115,10 +121,6 @@ function withAddress(error: unknown, { url }: Destination): Error {
   return new Error(transportErrorText(error, address), { cause: error });
 }
 
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** A signal that ends with the deadline or with the call's own. */
 function limitOf(
   clock: Clock,
@@ -130,15 +132,15 @@ function limitOf(
     late = true;
     controller.abort(new Error('context deadline exceeded'));
   });
-  const onAbort = (): void => controller.abort(new Error('context canceled'));
-  if (signal?.aborted === true) onAbort();
-  signal?.addEventListener('abort', onAbort, { once: true });
+  const leave = (): void => controller.abort(new Error('context canceled'));
+  if (signal?.aborted === true) leave();
+  const unhook = onAbort(signal, leave);
   return {
     signal: controller.signal,
     timedOut: () => late,
     release() {
       cancel();
-      signal?.removeEventListener('abort', onAbort);
+      unhook();
     },
   };
 }
@@ -165,7 +167,7 @@ function parseAnswer(text: string): JsonObject {
   try {
     ({ value } = parseJson(text));
   } catch (error) {
-    throw new WebhookCallError(`couldn't get version/kind; json parse error: ${textOf(error)}`, { cause: error });
+    throw new WebhookCallError(`couldn't get version/kind; json parse error: ${errorMessage(error)}`, { cause: error });
   }
   if (!isObject(value)) throw new WebhookCallError(`couldn't get version/kind; json parse error: not an object`);
   return value;

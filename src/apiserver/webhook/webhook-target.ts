@@ -30,16 +30,16 @@ export class WebhookTargetError extends Error {
 export function targetOfClientConfig(config: WebhookClientConfig, resolve: ResolveService): WebhookTarget {
   const trust = config.caBundle === undefined || config.caBundle === '' ? {} : { caPem: caPemOf(config.caBundle) };
   if (config.url !== undefined) {
-    const { url } = config;
+    const url = withCleanPath(config.url);
     return { url, tls: trust, destination: () => ({ url, headers: {} }) };
   }
   if (config.service === undefined)
     throw new WebhookTargetError('either URL or service must be specified in the client configuration');
   const { namespace, name, port = 443, path = '' } = config.service;
   const serverName = `${name}.${namespace}.svc`;
-  const rest = path === '' ? '/' : path;
+  const rest = cleanPath(path);
   return {
-    url: `https://${serverName}:${port}${path}`,
+    url: `https://${serverName}:${port}${path === '' ? '' : rest}`,
     tls: { ...trust, serverName },
     destination() {
       const found = resolve({ namespace, name, port });
@@ -47,6 +47,21 @@ export function targetOfClientConfig(config: WebhookClientConfig, resolve: Resol
       return { url: `https://${host}:${found.port}${rest}`, headers: { host: `${serverName}:${port}` } };
     },
   };
+}
+
+/** The path of a URL as client-go's REST client joins it: Go's path.Join. */
+function withCleanPath(url: string): string {
+  const [, origin = url, path = ''] = /^([^:/?#]+:\/\/[^/?#]*)([^?#]*)$/.exec(url) ?? [];
+  return path === '' ? url : `${origin}${cleanPath(path)}`;
+}
+
+function cleanPath(path: string): string {
+  const kept: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '..') kept.pop();
+    else if (part !== '' && part !== '.') kept.push(part);
+  }
+  return `/${kept.join('/')}`;
 }
 
 function caPemOf(caBundle: string): string {

@@ -4,6 +4,7 @@
  */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { TokenKey } from '../../apiserver/authn/service-account-tokens.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { FlagError } from '../../component-helpers/command-line/flags.ts';
 import type { ApiServerOptions } from '../../apiserver/command-line/list.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
@@ -138,8 +139,11 @@ function followFiles(
   followServingFiles(platform, { paths, identity, initial, onClientCa, onProxyCa }, signal);
 }
 
-async function setupOf(platform: Platform, { shared, serving }: ApiServerOptions): Promise<ApiServerSetup> {
-  const setup = await loadApiServerSetup(platform, shared);
+async function setupOf(
+  platform: Platform,
+  { shared, serving, serviceAccounts: { apiAudiences, issuers } }: ApiServerOptions,
+): Promise<ApiServerSetup> {
+  const setup = await loadApiServerSetup(platform, shared, apiAudiences ?? issuers);
   const { plugins, config } = setup.admission;
   return { ...setup, admission: { plugins, config: { ...config, refusesPrivileged: !serving.allowPrivileged } } };
 }
@@ -208,6 +212,7 @@ async function settingsOf(
     serviceNodePorts: shared.nodePorts,
     serviceClusterIpRanges: serving.serviceClusterIpRanges,
     bootstrapTokens,
+    rejectForwardingRedirects: serving.rejectForwardingRedirects,
     ...(serving.kubeletAddressTypes && { kubeletAddressTypes: serving.kubeletAddressTypes }),
     tokens: {
       issuers,
@@ -223,7 +228,7 @@ async function readText({ files }: Platform, path: string): Promise<string> {
   try {
     return await files.readText(path);
   } catch (error) {
-    throw new FlagError(`cannot read ${path}: ${(error as Error).message}`);
+    throw new FlagError(`cannot read ${path}: ${errorMessage(error)}`);
   }
 }
 
@@ -245,7 +250,7 @@ async function tokenKeys(platform: Platform, file: string, signs: boolean): Prom
       const privateKeyPem = createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }) as string;
       return { publicKeyPem, privateKeyPem, algorithm };
     } catch (error) {
-      throw new FlagError(`${file}: ${(error as Error).message}`);
+      throw new FlagError(`${file}: ${errorMessage(error)}`);
     }
   });
 }

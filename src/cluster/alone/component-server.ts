@@ -3,6 +3,7 @@
  * SecureServingOptions.
  */
 import { ConfigMaps } from '../../api/gen/resources.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import type { TlsServingOptions } from '../../component-helpers/command-line/tls-options.ts';
 import { certificateBlocks } from '../../platform/certificate-blocks.ts';
@@ -107,7 +108,7 @@ async function clientAuthority(
     if (pem !== undefined) certificateBlocks(pem); // Throws for what is none.
   } catch (err) {
     if (!toleratesLookupFailure)
-      throw new Error(`unable to load configmap based client-ca-file: ${(err as Error).message}`, { cause: err });
+      throw new Error(`unable to load configmap based client-ca-file: ${errorMessage(err)}`, { cause: err });
     log.warn('Unable to get the authorities of clients from the cluster; client certificates count for nothing yet', {
       err,
     });

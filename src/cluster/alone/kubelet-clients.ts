@@ -15,8 +15,8 @@ import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fi
 import type { TlsOptions } from '../../platform/net.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createNodeCertificate } from '../node/node-certificate.ts';
+import { background } from '../../platform/unexpected.ts';
 
-/** The clients. */
 export interface KubeletClients {
   readonly client: Client;
   readonly heartbeatClient: Client;
@@ -63,7 +63,8 @@ export async function createKubeletClients(
   return {
     ...threeClients(platform, identified, config),
     start(until) {
-      if (config.rotateCertificates && manager.current() !== undefined) void manager.keep(until); // Never rejects.
+      if (config.rotateCertificates && manager.current() !== undefined)
+        background(log, 'the client certificate is kept no more', manager.keep(until)); // Never rejects.
     },
   };
 }

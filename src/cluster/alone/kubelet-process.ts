@@ -7,7 +7,7 @@ import { ServiceAccounts } from '../../api/gen/resources.ts';
 import { createCriClient } from '../../cri/cri-client.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
-import { settingsOf, shutdownGroupsOf, type NodeIdentity } from '../../kubelet/configuration/settings.ts';
+import { settingsOf, type NodeIdentity } from '../../kubelet/configuration/settings.ts';
 import type { CredentialProviders } from '../../kubelet/images/credential-providers.ts';
 import type { DynamicConfiguration } from '../../kubelet/dynamic-configuration/dynamic-configuration.ts';
 import { parseDurationMs } from '../../api/duration.ts';
@@ -15,9 +15,10 @@ import { createServiceAccountTokens } from '../../kubelet/volumes/service-accoun
 import type { Platform } from '../../platform/platform.ts';
 import { cgroupsByDriver } from './cgroup-driver.ts';
 import { createAbsentClient, createKubeletClients, type KubeletClients } from './kubelet-clients.ts';
-import { checkMachine, placeProcess } from './kubelet-checks.ts';
+import { checkMachine, placeProcess } from '../node/kubelet-checks.ts';
 import { startKubeletServers, type KubeletServers } from './kubelet-servers.ts';
-import { createClusterNode, type ClusterNode, type NodeDeps } from '../node/node.ts';
+import { createClusterNode, type ClusterNode } from '../node/node.ts';
+import { nodeShutdown } from '../node/node-shutdown.ts';
 import { PreflightError } from '../preflight-error.ts';
 
 /** What flags alone say. */
@@ -81,7 +82,7 @@ async function startWithin(
     client,
     cri,
     ...(credentialProviders && { credentialProviders }),
-    ...(await shutdownOf(platform, config, options.pid)),
+    ...(await nodeShutdown(platform, config, options.pid)),
     config: standalone ? { ...settings, hasApiServer: false, registerNode: false } : settings,
   });
   clients?.start(signal);
@@ -160,20 +161,6 @@ async function credentialProvidersOf(
     },
     { providers, binDir: where.binDir },
   );
-}
-
-/** Shutdowns of the machine, where pods are to get time then. */
-async function shutdownOf(
-  platform: Platform,
-  config: KubeletConfigurationV1Beta1,
-  pid: number,
-): Promise<Pick<NodeDeps, 'shutdown'>> {
-  const groups = shutdownGroupsOf(config);
-  if (groups.length === 0) return {};
-  const { createLogindSource } = await import('../../kubelet/node-shutdown/logind.ts');
-  const graceMs = groups.reduce((sum, { gracePeriodSeconds }) => sum + gracePeriodSeconds * 1000, 0);
-  // The kubelet runs as root.
-  return { shutdown: { source: createLogindSource(platform, { graceMs, pid, uid: 0 }), groups } };
 }
 
 function criOf({ clock }: Platform, config: KubeletConfigurationV1Beta1): CriRuntime {

@@ -5,12 +5,12 @@
 import type { Client } from '../../client/client.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
-import { textResponse } from '../../kubelet/server/text-response.ts';
 import { openSslCipher, TLS_VERSIONS } from '../../component-helpers/tls-names.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { HttpServer, ListenOptions } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { openKubeletServer, openReadOnlyServer } from '../node/kubelet-server.ts';
+import { openPlainServers } from '../node/kubelet-plain-servers.ts';
+import { handlerSettings, openKubeletServer } from '../node/kubelet-server.ts';
 import { createNodeCertificate } from '../node/node-certificate.ts';
 import type { ClusterNode } from '../node/node.ts';
 import { clientAuthority, followServingFiles, servedIdentity, type ServedIdentity } from './serving-files.ts';
@@ -41,23 +41,12 @@ export async function startKubeletServers(
   const { platform, node } = deps;
   const servers: HttpServer[] = [];
   if (config.enableServer) servers.push(await openMainServer(deps, config, signal));
-  if (config.readOnlyPort > 0)
-    servers.push(
-      await openReadOnlyServer(
-        { platform, config: node.config, port: config.readOnlyPort, address: config.address },
-        node,
-      ),
-    );
-  if (config.healthzPort > 0) servers.push(await openHealthz(deps, config));
-  return { stop: async () => void (await Promise.all(servers.map((server) => server.close(CLOSE_GRACE_MS)))) };
-}
-
-function openHealthz({ platform, node }: KubeletServersDeps, config: KubeletConfigurationV1Beta1): Promise<HttpServer> {
-  return platform.listenHttp({ host: config.healthzBindAddress, port: config.healthzPort }, ({ path }) => {
-    if (path !== '/healthz' && !path.startsWith('/healthz/')) return textResponse(404, '404 page not found\n');
-    const problems = node.kubelet.host.healthProblems();
-    return problems.length === 0 ? textResponse(200, 'ok') : textResponse(500, `${problems.join('; ')}\n`);
-  });
+  servers.push(...(await openPlainServers({ platform, node }, config)));
+  return {
+    stop: async () => {
+      await Promise.all(servers.map((server) => server.close(CLOSE_GRACE_MS)));
+    },
+  };
 }
 
 async function openMainServer(
@@ -78,10 +67,7 @@ async function openMainServer(
       address: config.address,
       tls: { ...pair, ...clientCa, ...tlsChoices(config) },
       access: access(config),
-      debuggingHandlers: config.enableDebuggingHandlers,
-      systemLogs: config.enableSystemLogHandler,
-      systemLogQuery: config.enableSystemLogQuery,
-      streamIdleTimeoutMs: parseDurationMs(config.streamingConnectionIdleTimeout) ?? 0,
+      ...handlerSettings(config),
     },
     node,
   );

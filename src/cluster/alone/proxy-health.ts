@@ -52,7 +52,11 @@ export async function serveProxyHealth(
       log.error('Failed to serve', { address, err });
     }
   }
-  return { close: async () => void (await Promise.all(open.map((server) => server.close(500)))) };
+  return {
+    close: async () => {
+      await Promise.all(open.map((server) => server.close(500)));
+    },
+  };
 }
 
 /** `/livez` does not know of the node: a proxy is not restarted because its node is to go. */

@@ -55,7 +55,9 @@ export function createAccountTokens(client: Client, clock: Clock, account: strin
   return {
     async token() {
       if (held !== undefined && clock.monotonicMs() < held.renewAtMs) return held.token;
-      asking ??= request().finally(() => void (asking = undefined));
+      asking ??= request().finally(() => {
+        asking = undefined;
+      });
       return await asking;
     },
     invalidate() {

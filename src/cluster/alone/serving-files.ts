@@ -6,6 +6,8 @@
  * Files that are empty or half written, or do not fit each other, change nothing: what was good stays, and the log says
  * so once.
  */
+import { onAbort } from '../../base/abort.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { SniCertificateFiles } from '../../component-helpers/command-line/tls-options.ts';
 import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
@@ -14,6 +16,7 @@ import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpServer, SniCertificate } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { PreflightError } from '../preflight-error.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** Paths; '' is not followed. */
 export interface ServingFiles {
@@ -79,7 +82,7 @@ export async function clientAuthority({ files }: Pick<Platform, 'files'>, path: 
     certificateBlocks(pem);
     return pem;
   } catch (error) {
-    throw new PreflightError(`unable to load client CA file ${path}: ${(error as Error).message}`);
+    throw new PreflightError(`unable to load client CA file ${path}: ${errorMessage(error)}`);
   }
 }
 
@@ -125,9 +128,13 @@ export function followServingFiles(
   const cancel = clock.setTicker(PERIOD_MS, () => {
     if (busy) return;
     busy = true;
-    void Promise.all(followed.map(look)).finally(() => (busy = false));
+    background(
+      log,
+      'files could not be read again',
+      Promise.all(followed.map(look)).finally(() => (busy = false)),
+    );
   });
-  signal.addEventListener('abort', cancel, { once: true });
+  onAbort(signal, cancel);
 }
 
 function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, of: Following): Followed[] {

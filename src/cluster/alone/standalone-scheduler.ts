@@ -2,8 +2,9 @@
  * A scheduler on its own against any API server: leader election over a Lease, the scheduler only while leading, health,
  * metrics and explanations on a port of its own. Upstream: cmd/kube-scheduler/app/server.go.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { Client } from '../../client/client.ts';
-import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
+import { EventSeriesBroadcaster } from '../../client/event-series-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import { runLeaderElection } from '../../client/leader-election.ts';
 import type { ExplainPod } from '../../component-helpers/pod-why.ts';
@@ -26,6 +27,8 @@ export interface StandaloneSchedulerDeps {
 export interface StandaloneSchedulerConfig {
   readonly scheduler: SchedulerConfig;
   readonly leaderElection: LeaderElectionSettings;
+  /** Of this machine: events name it. */
+  readonly hostName: string;
   /** Unique among candidates: host name and a random part. */
   readonly identity: string;
 }
@@ -50,7 +53,7 @@ export function createStandaloneScheduler(
   const running: { why?: ExplainPod } = {};
   const lead = async (signal: AbortSignal): Promise<void> => {
     const sources = { client, clock, random, log };
-    const events = createEventBroadcaster(sources);
+    const events = new EventSeriesBroadcaster({ ...sources, hostName: config.hostName });
     events.start(signal);
     const scheduler = createScheduler(
       {
@@ -67,7 +70,7 @@ export function createStandaloneScheduler(
       await scheduler.start(signal);
       await new Promise<void>((resolve) => {
         if (signal.aborted) resolve();
-        else signal.addEventListener('abort', () => resolve(), { once: true });
+        else onAbort(signal, () => resolve());
       });
     } catch (error) {
       if (!signal.aborted) throw error;

@@ -31,6 +31,7 @@ import type { AuthorizationMode, AuthorizationOptions } from '../../apiserver/op
 import { followFile } from '../../apiserver/options/followed-file.ts';
 import { createWebhookClient, type WebhookClient } from '../../apiserver/webhook/webhook-client.ts';
 import type { WebhookTarget } from '../../apiserver/webhook/webhook-target.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { PreflightError } from '../preflight-error.ts';
@@ -65,9 +66,13 @@ export type BuiltInAuthorizer = Exclude<AuthorizationMode, 'Webhook'>;
 
 type SetupPlatform = Pick<Platform, 'files' | 'net' | 'clock' | 'crypto' | 'random' | 'log'>;
 
-/** Reads the files. Rejects with `PreflightError`. */
-export async function loadApiServerSetup(platform: SetupPlatform, options: ApiServerOptions): Promise<ApiServerSetup> {
-  const loader = new Loader(platform);
+/** Reads the files. `audiences`: whom tokens must be for. Rejects with `PreflightError`. */
+export async function loadApiServerSetup(
+  platform: SetupPlatform,
+  options: ApiServerOptions,
+  audiences: readonly string[],
+): Promise<ApiServerSetup> {
+  const loader = new Loader(platform, audiences);
   return {
     admission: {
       plugins: options.admission.plugins,
@@ -85,9 +90,11 @@ export async function loadApiServerSetup(platform: SetupPlatform, options: ApiSe
 class Loader {
   readonly #platform: SetupPlatform;
   readonly #client: WebhookClient;
+  readonly #audiences: readonly string[];
 
-  constructor(platform: SetupPlatform) {
+  constructor(platform: SetupPlatform, audiences: readonly string[]) {
     this.#platform = platform;
+    this.#audiences = audiences;
     this.#client = createWebhookClient(platform);
   }
 
@@ -99,7 +106,7 @@ class Loader {
     try {
       return await make();
     } catch (error) {
-      throw new PreflightError(`--${flag}: ${path}: ${(error as Error).message}`);
+      throw new PreflightError(`--${flag}: ${path}: ${errorMessage(error)}`);
     }
   }
 
@@ -154,7 +161,12 @@ class Loader {
     }
     if (webhook !== undefined) {
       const target = await this.#target('authentication-token-webhook-config-file', webhook.configFile);
-      last.push(createWebhookTokenAuthenticator({ ...this.#platform, client: this.#client, target }, webhook));
+      last.push(
+        createWebhookTokenAuthenticator(
+          { ...this.#platform, client: this.#client, target, audiences: this.#audiences },
+          webhook,
+        ),
+      );
     }
     const config = await this.#authenticationConfig(options.configFile);
     if (config.reloaded !== undefined) last.push(config.reloaded);
@@ -198,7 +210,9 @@ class Loader {
     return {
       extraClientCaPem,
       requestHeader: { ...rest, authorityFingerprints: () => fingerprints },
-      useProxyAuthority: (pem) => void (fingerprints = fingerprintsOf(crypto, pem)),
+      useProxyAuthority: (pem) => {
+        fingerprints = fingerprintsOf(crypto, pem);
+      },
     };
   }
 

@@ -8,8 +8,9 @@ import type { Principal } from '../../api/transport.ts';
 import { accountPrincipal } from '../../apiserver/authn/service-account-tokens.ts';
 import type { Client } from '../../client/client.ts';
 import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
+import { EventSeriesBroadcaster } from '../../client/event-series-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
-import type { ControllersConfig } from '../../controllers/controller.ts';
+import type { ControllersConfig, ControllerSettings } from '../../controllers/controller.ts';
 import { runControllers } from '../../controllers/list.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { defaultSchedulerConfig } from '../../scheduler/config/scheduler-config.ts';
@@ -26,14 +27,24 @@ export interface BuiltInDeps {
 
 /** What controllers are told. */
 export interface BuiltInConfig {
-  readonly instance: Pick<Instance, 'clusterCidr' | 'serviceCidr'>;
+  readonly instance: Pick<Instance, 'clusterCidr' | 'serviceCidr' | 'clusterDomain'>;
   readonly rootCaPem: string;
+  readonly apiServerNames?: ControllersConfig['apiServerNames'];
   /** Signs certificate requests. Absent: they stay unsigned. */
   readonly clusterSigning?: KeyPairPem;
   /** Signs the tokens of secrets. Absent: such secrets stay empty. */
   readonly signServiceAccountToken?: ControllersConfig['signServiceAccountToken'];
-  /** Upstream's names of those to run; all when absent. */
-  readonly names?: readonly string[];
+  /** Knows the machines behind the nodes. Absent: there is no cloud. */
+  readonly cloudNodes?: ControllersConfig['cloudNodes'];
+  readonly settings?: ControllerSettings;
+}
+
+/** How the scheduler runs. */
+export interface BuiltInSchedulerConfig {
+  /** Absent: upstream's default scheduler. */
+  readonly setup?: SchedulerSetup;
+  /** Of this machine: events name it. */
+  readonly hostName: string;
 }
 
 const SCHEDULER: Principal = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
@@ -48,7 +59,8 @@ export async function runBuiltInControllers(
   const manager = sourcesOf(platform, clientFor(CONTROLLER_MANAGER, 'kube-controller-manager'));
   const events = createEventBroadcaster(manager);
   events.start(signal);
-  const { clusterCidr, serviceCidr } = config.instance;
+  const { clusterCidr, serviceCidr, clusterDomain } = config.instance;
+  const { names, ...settings } = config.settings ?? {};
   await runControllers(
     {
       platform,
@@ -57,26 +69,30 @@ export async function runBuiltInControllers(
       clientFor: (account) => clientFor(accountPrincipal('kube-system', account), `kube-controller-manager/${account}`),
       recorderFor: (component) => events.recorderFor(component),
       config: {
+        ...settings,
         clusterCidrs: rangesOf(clusterCidr),
         serviceCidrs: rangesOf(serviceCidr),
+        clusterDomain,
         rootCaPem: config.rootCaPem,
+        ...(config.apiServerNames && { apiServerNames: config.apiServerNames }),
         ...(config.signServiceAccountToken && { signServiceAccountToken: config.signServiceAccountToken }),
         ...(config.clusterSigning && { clusterSigning: config.clusterSigning }),
+        ...(config.cloudNodes && { cloudNodes: config.cloudNodes }),
       },
     },
     signal,
-    config.names,
+    names,
   );
 }
 
-/** Starts the scheduler, upstream's default one without a setup; resolves once it runs. */
+/** Starts the scheduler; resolves once it runs. */
 export async function startBuiltInScheduler(
   { platform, clientFor }: BuiltInDeps,
-  setup: SchedulerSetup | undefined,
+  { setup, hostName }: BuiltInSchedulerConfig,
   signal: AbortSignal,
 ): Promise<Scheduler> {
   const sources = sourcesOf(platform, clientFor(SCHEDULER, 'kube-scheduler'));
-  const events = createEventBroadcaster(sources);
+  const events = new EventSeriesBroadcaster({ ...sources, hostName });
   events.start(signal);
   const scheduler = createScheduler(
     {

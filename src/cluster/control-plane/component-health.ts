@@ -6,6 +6,7 @@ import { Leases } from '../../api/gen/resources.ts';
 import { parseTime } from '../../api/time.ts';
 import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
 import type { ComponentHealth } from '../../apiserver/registry/services.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Store } from '../../storage/store.ts';
 
@@ -24,10 +25,16 @@ export interface ComponentHealthDeps {
   readonly objects: ObjectStore;
   readonly store: Pick<Store, 'status'>;
   readonly clock: Clock;
+  /** Whether the part runs in this process without having been started here. */
+  readonly runsBeside?: ((part: LedPart) => boolean) | undefined;
 }
 
-/** Makes the source. */
-export function createComponentHealth({ objects, store, clock }: ComponentHealthDeps): ComponentHealthSource {
+export function createComponentHealth({
+  objects,
+  store,
+  clock,
+  runsBeside,
+}: ComponentHealthDeps): ComponentHealthSource {
   const running: LedPart[] = [];
   const partHealth = (name: LedPart): ComponentHealth => {
     const lease = `kube-${name}`;
@@ -37,7 +44,7 @@ export function createComponentHealth({ objects, store, clock }: ComponentHealth
       leaseDurationSeconds = 0,
     } = objects.get(Leases, 'kube-system', lease)?.spec ?? {};
     const isHeld = holderIdentity !== '' && parseTime(renewTime) + leaseDurationSeconds * 1000 > clock.nowMs();
-    if (running.includes(name) || isHeld) return { name, healthy: true, message: 'ok' };
+    if (running.includes(name) || runsBeside?.(name) === true || isHeld) return { name, healthy: true, message: 'ok' };
     return { name, healthy: false, message: `it does not run here, and nobody holds the lease kube-system/${lease}` };
   };
   const storeHealth = async (): Promise<ComponentHealth> => {
@@ -46,13 +53,13 @@ export function createComponentHealth({ objects, store, clock }: ComponentHealth
       await store.status();
       return { name, healthy: true, message: 'ok' };
     } catch (error) {
-      return { name, healthy: false, message: (error as Error).message };
+      return { name, healthy: false, message: errorMessage(error) };
     }
   };
   return {
     runs(part) {
       running.push(part);
-      return () => void running.splice(running.indexOf(part), 1);
+      return () => running.splice(running.indexOf(part), 1);
     },
     read: async () => [partHealth('controller-manager'), partHealth('scheduler'), await storeHealth()],
   };

@@ -2,12 +2,13 @@
  * The control plane in one process: store, API server, controllers, scheduler. Components talk to the server in-process,
  * each under its own identity, through the same filters as everybody else.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { BuiltInApi } from '../../apiserver/aggregation/built-in-api.ts';
 import { createMetricsApi } from '../../apiserver/metrics-api/metrics-api.ts';
 import { createUsageSource } from '../../apiserver/metrics-api/usage-source.ts';
 import { createAdmissionPlugins } from '../../apiserver/admission/list.ts';
 import { createPostConversionReview } from '../../apiserver/apiextensions/post-conversion-review.ts';
-import { createApiServer, type ApiServer } from '../../apiserver/api-server.ts';
+import { createApiServer, type ApiServer, type ApiServerDeps } from '../../apiserver/api-server.ts';
 import { createBootstrapTokenAuthenticator } from '../../apiserver/authn/bootstrap-token.ts';
 import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
@@ -40,12 +41,16 @@ import type { ExplainPod } from '../../component-helpers/pod-why.ts';
 import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
 import type { HttpServer, ListenHttp, ListenOptions } from '../../platform/http.ts';
 import type { TlsOptions } from '../../platform/net.ts';
+import type { ControllerSettings } from '../../controllers/controller.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Store } from '../../storage/store.ts';
+import { apiServerNames } from './api-server-names.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 import { clientAuthoritiesOf, type RenewedAuthorities } from './client-authorities.ts';
-import { createComponentHealth } from './component-health.ts';
+import { createComponentHealth, type LedPart } from './component-health.ts';
 import { authenticatorsOf, authorizersOf, tokenKinds } from './authentication.ts';
+import { createYamlCodec } from '../yaml/yaml-threads.ts';
+import { defaultIssuer } from '../instance/host-address.ts';
 import type { Instance } from '../instance/instance.ts';
 import { createLeaving, type Leaving } from './leaving.ts';
 import { clusterInfoYaml } from '../kubeconfig.ts';
@@ -68,10 +73,13 @@ export interface ControlPlaneDeps {
   readonly settings?: ServerSettings;
   /** What the API server's options add and change. */
   readonly setup?: ApiServerSetup;
+  readonly controllers?: ControllerSettings;
   /** Default: upstream's default scheduler. */
   readonly scheduler?: SchedulerSetup;
   /** Explains pods when the scheduler is not started through this control plane. */
   readonly explainPod?: () => ExplainPod | undefined;
+  /** Whether controllers or scheduler run in this process without having been started by `runControllers` or `startScheduler`. */
+  readonly runsBeside?: (part: LedPart) => boolean;
   /** Serves what makes a machine another server of this cluster. */
   readonly serverJoin?: NonResourceRoute;
   /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
@@ -80,7 +88,7 @@ export interface ControlPlaneDeps {
 
 /** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
 export interface ControlPlanePki
-  extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'>, Partial<Pick<ClusterPki, 'frontProxy'>> {
+  extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'>, Partial<Pick<ClusterPki, 'frontProxy' | 'apiServer'>> {
   /** With its key the control plane signs certificate requests; without, it leaves them. */
   readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
   /** What kubelets' certificates are verified against; absent: the authority of the cluster. */
@@ -101,8 +109,8 @@ export interface ControlPlane {
   serve(options: ListenOptions, listen?: ListenHttp): Promise<HttpServer>;
   /** Tells aggregated API servers of authorities that were renewed; what is left out is as it was at the start. */
   tellAuthorities(renewed: RenewedAuthorities): void;
-  /** Controllers (all unless named); resolves when they have ended after the abort. */
-  runControllers(signal: AbortSignal, names?: readonly string[]): Promise<void>;
+  /** Resolves when the controllers have ended after the abort. */
+  runControllers(signal: AbortSignal): Promise<void>;
   /** Resolves once the scheduler runs. */
   startScheduler(signal: AbortSignal): Promise<void>;
   /** Before `stop`: nothing new is taken, and resolves when what is under way has ended, or took too long. */
@@ -113,7 +121,7 @@ export interface ControlPlane {
 const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
 
 function issuerOf({ settings, instance }: ControlPlaneDeps): string {
-  return settings?.tokens?.issuers[0] ?? `https://kubernetes.default.svc.${instance.clusterDomain}`;
+  return settings?.tokens?.issuers[0] ?? defaultIssuer(instance);
 }
 
 /** The issuer and checker of service-account tokens. */
@@ -153,6 +161,7 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
     {
       storage,
       platform,
+      eventLoop: platform.eventLoop,
       definitions: registry.definitions,
       authenticators: authenticatorsOf(kinds, setup, { clock, log: platform.log.child('authentication') }),
       authorizers,
@@ -174,18 +183,10 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       ),
       healthChecks: [leaving.check],
       routes: deps.serverJoin === undefined ? registry.routes : [...registry.routes, deps.serverJoin],
-      aggregation: {
-        net: platform.net,
-        identity: () => {
-          const { certPem, keyPem } = deps.pki.frontProxy ?? {};
-          return certPem === undefined || keyPem === undefined ? {} : { certPem, keyPem };
-        },
-        builtIns: [metricsApi(deps, storage.objects)],
-      },
+      aggregation: aggregation(deps, storage),
       ...(setup?.auditor === undefined ? {} : { auditor: setup.auditor }),
       postConversionReview: createPostConversionReview({
-        net: platform.net,
-        clock,
+        ...platform,
         objects: () => storage.objects,
         random: platform.random.fork('conversion-endpoints'),
       }),
@@ -205,6 +206,19 @@ function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
       ...(settings.http && { minRequestTimeoutMs: settings.http.minRequestTimeoutMs }),
     },
   );
+}
+
+/** Other servers' APIs behind this one, and the metrics API that this one serves itself. */
+function aggregation(deps: ControlPlaneDeps, { objects }: ServerStorage): NonNullable<ApiServerDeps['aggregation']> {
+  return {
+    net: deps.platform.net,
+    identity: () => {
+      const { certPem, keyPem } = deps.pki.frontProxy ?? {};
+      return certPem === undefined || keyPem === undefined ? {} : { certPem, keyPem };
+    },
+    builtIns: [metricsApi(deps, objects)],
+    rejectsRedirects: deps.settings?.rejectForwardingRedirects ?? true,
+  };
 }
 
 /** Towards kubelets: whom we show ourselves as, and what their certificates are verified against. */
@@ -241,7 +255,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const bootstrapTokens = createBootstrapTokenAuthenticator({ objects, clock, crypto: platform.crypto });
   const own = deps.settings?.bootstrapTokens === false ? [tokens] : [tokens, bootstrapTokens];
   const kinds = tokenKinds(own, deps.setup);
-  const health = createComponentHealth({ objects: storage.objects, store, clock });
+  const health = createComponentHealth({ ...deps, clock, objects: storage.objects });
   const registry = createRegistry({
     platform,
     store,
@@ -299,7 +313,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       if (deps.settings?.identityLease !== false) await identity.start(signal);
     },
     async serve(options, listen = platform.listenHttp) {
-      const handler = createHttpHandler(server.handler, platform.random.fork('audit-ids'), platform);
+      const handler = createHttpHandler(server.handler, platform.random.fork('audit-ids'), {
+        ...platform,
+        yaml: createYamlCodec(platform.threads),
+      });
       const filters = http && { ...http, refusesNew: leaving.refusesNew };
       const opened = await listen(
         withClientCas(options, deps.setup),
@@ -309,7 +326,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       return opened;
     },
     tellAuthorities: (renewed) => authorities.use(clientAuthoritiesOf(deps, renewed)),
-    async runControllers(signal, names) {
+    async runControllers(signal) {
       const { runBuiltInControllers } = await builtInClients();
       const { certPem, keyPem } = pki.ca;
       const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
@@ -319,19 +336,22 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         {
           instance,
           rootCaPem: certPem,
+          ...apiServerNames(platform, pki, instance),
           signServiceAccountToken: tokens.issueLegacy,
           ...signing,
-          ...(names && { names }),
+          ...(deps.controllers && { settings: deps.controllers }),
         },
         signal,
       ).finally(ended);
     },
     async startScheduler(signal) {
       const { startBuiltInScheduler } = await builtInClients();
-      const scheduler = await startBuiltInScheduler({ platform, clientFor }, deps.scheduler, signal);
+      const { hostname: hostName } = await platform.host.info();
+      const config = { hostName, ...(deps.scheduler && { setup: deps.scheduler }) };
+      const scheduler = await startBuiltInScheduler({ platform, clientFor }, config, signal);
       explain = scheduler.why;
       const ended = health.runs('scheduler');
-      signal.addEventListener('abort', ended, { once: true });
+      onAbort(signal, ended);
     },
     drain: () => leaving.drain({ busy: () => server.busy(), watches: () => server.watches(), listening }),
     async stop() {

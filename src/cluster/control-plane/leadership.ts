@@ -2,6 +2,7 @@
  * Controllers and scheduler of several servers over one store: only one server's work at a time, agreed on by a Lease under
  * the names upstream's processes use, so that one of those would count as a candidate too. A server alone needs no lease.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { Client } from '../../client/client.ts';
 import { runLeaderElection } from '../../client/leader-election.ts';
@@ -54,6 +55,6 @@ export async function runLed(deps: LeadershipDeps, component: LedComponent, sign
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    else onAbort(signal, () => resolve());
   });
 }

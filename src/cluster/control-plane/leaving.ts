@@ -20,7 +20,6 @@ type LeavingOptions = Pick<HttpOptions, 'shutdownDelayMs' | 'shutdownSendRetryAf
 
 const atOnce: LeavingOptions = { shutdownDelayMs: 0, shutdownSendRetryAfter: false, shutdownWatchGraceMs: 0 };
 
-/** One leave. */
 export interface Leaving {
   /** Fails from the first moment on. */
   readonly check: HealthCheck;
@@ -52,7 +51,7 @@ export function createLeaving(clock: Clock, options = atOnce, requestTimeoutMs =
       if (shutdownDelayMs > 0) await clock.sleep(shutdownDelayMs);
       if (shutdownSendRetryAfter) stage = 'refusing';
       // Whoever is told to come back must be able to ask.
-      else for (const server of listening) void server.close(requestTimeoutMs + shutdownWatchGraceMs);
+      else for (const server of listening) server.close(requestTimeoutMs + shutdownWatchGraceMs).catch(() => undefined); // It ends with the process.
       await untilNone(busy, requestTimeoutMs);
       await untilNone(watches, shutdownWatchGraceMs);
     },

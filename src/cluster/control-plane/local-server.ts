@@ -5,6 +5,7 @@
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { createDeferred } from '../../base/deferred.ts';
+import { nodeCondition } from '../../component-helpers/nodes.ts';
 import { ensureClusterPki, type ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Store } from '../../storage/store.ts';
@@ -13,7 +14,7 @@ import type { ClusterStatus, ComponentStatus } from '../cluster-status.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { OwnEtcd } from '../etcd/own-etcd.ts';
-import { servingNames } from '../instance/host-address.ts';
+import { defaultIssuer, servingNames } from '../instance/host-address.ts';
 import type { Instance } from '../instance/instance.ts';
 import { kubeconfigYaml } from '../kubeconfig.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
@@ -63,6 +64,8 @@ export interface LocalServer {
   status(): Promise<ServerStatus>;
   /** Copies the store to this file while work goes on. */
   backup(file: string): Promise<void>;
+  /** Verbs and paths of the requests that are being served. */
+  underWay(): readonly string[];
   /** For a quiet time: gives back what it holds to be quick. */
   releaseMemory(): void;
   /** After the signal's abort. */
@@ -112,7 +115,9 @@ class Server implements LocalServer {
     if (options === undefined && schedulerConfigFile === undefined)
       return { apiServer: undefined, scheduler: undefined };
     await this.#ensureCertificates().pki;
-    const apiServer = options && (await (await import('./api-server-setup.ts')).loadApiServerSetup(platform, options));
+    const audiences = [defaultIssuer(this.#config.instance)];
+    const apiServer =
+      options && (await (await import('./api-server-setup.ts')).loadApiServerSetup(platform, options, audiences));
     const scheduler =
       schedulerConfigFile === undefined
         ? undefined
@@ -146,6 +151,7 @@ class Server implements LocalServer {
         settings: { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts },
       }),
       ...(scheduler && { scheduler }),
+      ...(options.controllerManager && { controllers: options.controllerManager }),
       ...(this.#etcd && { serverJoin: await this.#joinRoute() }),
     });
     this.#controlPlane = controlPlane;
@@ -231,6 +237,10 @@ class Server implements LocalServer {
     await backupStore(this.#store, file);
   }
 
+  underWay(): readonly string[] {
+    return this.#controlPlane?.server.underWay() ?? [];
+  }
+
   releaseMemory(): void {
     this.#controlPlane?.server.releaseMemory();
   }
@@ -279,7 +289,7 @@ class Server implements LocalServer {
     const phases = Map.groupBy(objects?.list(Pods) ?? [], (pod) => pod.status?.phase ?? 'Pending');
     return {
       nodes: (objects?.list(Nodes) ?? []).map((node) => {
-        const ready = node.status?.conditions?.find((c) => c.type === 'Ready');
+        const ready = nodeCondition(node, 'Ready');
         return {
           name: node.metadata.name ?? '',
           ready: ready?.status === 'True',

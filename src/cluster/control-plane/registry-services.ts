@@ -17,6 +17,7 @@ import type { TlsOptions } from '../../platform/net.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Instance } from '../instance/instance.ts';
+import { dnsAddress } from '../network/pod-network.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { reviewToken } from './review-token.ts';
 import { tokenRoutes } from './token-routes.ts';
@@ -57,10 +58,15 @@ export function createRegistry(deps: RegistryDeps): Registry {
     {
       objects,
       random: platform.random.fork('allocator'),
-      ...(deps.store.latestRevision !== undefined && { shared: { store: deps.store, clock: platform.clock } }),
+      ...(deps.store.latestRevision !== undefined && {
+        shared: { store: deps.store, clock: platform.clock, log: platform.log },
+      }),
     },
     {
       serviceClusterIpRanges: settings.serviceClusterIpRanges ?? rangesOf(instance.serviceCidr),
+      // Ranges of a component's own flags come without DNS of ours, and `--dns=none` brings a Service with this address.
+      ...(settings.serviceClusterIpRanges === undefined &&
+        instance.dns !== 'none' && { dnsAddress: dnsAddress(instance.serviceCidr) }),
       ...(settings.serviceNodePorts && { nodePortRange: settings.serviceNodePorts }),
     },
   );
@@ -115,7 +121,7 @@ function issuer(tokens: ServiceAccountTokens): IssueServiceAccountToken {
     return tokens.issue({
       namespace: serviceAccount.metadata.namespace ?? '',
       account: serviceAccount,
-      expirationSeconds,
+      expirationSeconds: Number(expirationSeconds),
       ...(audiences === undefined ? {} : { audiences }),
       ...(bound === undefined
         ? {}

@@ -38,7 +38,9 @@ export async function reviewToken(
 async function askKinds(kinds: readonly TokenAuthenticator[], token: string): Promise<Principal | undefined> {
   const reasons: unknown[] = [];
   for (const kind of kinds) {
-    const principal = await kind.authenticateToken(token).catch((error: unknown) => void reasons.push(error));
+    const principal = await kind.authenticateToken(token).catch((error: unknown) => {
+      reasons.push(error);
+    });
     if (principal !== undefined) return principal;
   }
   if (reasons.length > 0) throw reasons[0];

@@ -28,6 +28,22 @@ extenders: [{ urlPrefix: 'https://x:1', filterVerb: f, tlsConfig: { caFile: /ca 
   );
 });
 
+it('Takes a Policy of the early releases, in YAML or JSON', async () => {
+  const policy = { kind: 'Policy', apiVersion: 'v1', predicates: [{ name: 'HostName' }], priorities: [] };
+  const texts = [
+    JSON.stringify(policy),
+    'kind: Policy\napiVersion: v1\npredicates: [{ name: HostName }]\npriorities: []\n',
+  ];
+  for (const text of texts) {
+    const { config } = await loadSchedulerSetup(platformWith({ '/c': text }), '/c');
+    const [profile] = config.profiles;
+    assert.deepEqual(
+      [profile?.schedulerName, profile?.enabled.filter.includes('NodeName')],
+      ['default-scheduler', true],
+    );
+  }
+});
+
 const refused: readonly (readonly [string, string | undefined, RegExp])[] = [
   ['a file that is not there', undefined, /--scheduler-config: \/c: ENOENT/],
   ['a field nobody knows', `${HEAD}speed: 9`, /--scheduler-config: \/c: unknown field "speed"/],

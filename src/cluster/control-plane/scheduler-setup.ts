@@ -1,10 +1,13 @@
 /** From a scheduler configuration file to what a scheduler is made from: profiles checked, extenders with their certificates. */
+import { parseYaml } from '../../api/codec/yaml.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Net, TlsOptions } from '../../platform/net.ts';
 import { SchedulerConfigError } from '../../scheduler/config/fields.ts';
 import { readSchedulerConfig } from '../../scheduler/config/read-config.ts';
 import type { ExtenderConfig } from '../../scheduler/config/read-extenders.ts';
 import type { SchedulerConfig } from '../../scheduler/config/scheduler-config.ts';
+import { readPolicy } from '../../scheduler/policy/read-policy.ts';
 import { createExtender, type Extender } from '../../scheduler/extenders/extender.ts';
 import { PreflightError } from '../preflight-error.ts';
 
@@ -20,17 +23,31 @@ interface SetupPlatform {
 }
 
 /**
- * Reads a KubeSchedulerConfiguration for the scheduler of a whole cluster, which has its own client and elects as the cluster
+ * Reads a KubeSchedulerConfiguration or a Policy for the scheduler of a whole cluster, which has its own client and elects as the cluster
  * does: the file's `clientConnection` and `leaderElection` are for `keelson scheduler`. Throws `PreflightError`.
  */
 export async function loadSchedulerSetup(platform: SetupPlatform, path: string): Promise<SchedulerSetup> {
   try {
-    const config = readSchedulerConfig(await platform.files.readText(path));
+    const text = await platform.files.readText(path);
+    if (isPolicy(text)) {
+      const policy = readPolicy(text, 'default-scheduler');
+      return { config: policy, extenders: await makeExtenders(platform, policy.extenders) };
+    }
+    const config = readSchedulerConfig(text);
     if (config.kubeconfig !== '')
       throw new SchedulerConfigError(['clientConnection.kubeconfig: Forbidden: this scheduler belongs to the cluster']);
     return { config, extenders: await makeExtenders(platform, config.extenders) };
   } catch (error) {
-    throw new PreflightError(`--scheduler-config: ${path}: ${(error as Error).message}`);
+    throw new PreflightError(`--scheduler-config: ${path}: ${errorMessage(error)}`);
+  }
+}
+
+function isPolicy(text: string): boolean {
+  try {
+    const { value } = parseYaml(text);
+    return typeof value === 'object' && value !== null && (value as { readonly kind?: unknown }).kind === 'Policy';
+  } catch {
+    return false; // The reader of the other kind names the mistake.
   }
 }
 

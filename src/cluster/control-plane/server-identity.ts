@@ -2,6 +2,7 @@
  * Who this API server is among those of its store: its identity lease, and under the lease's name which versions it stores.
  * Upstream: the same, in the hooks after the start of kube-apiserver.
  */
+import { onAbort } from '../../base/abort.ts';
 import { startIdentityLease, type IdentityLease } from '../../apiserver/bootstrap/identity-lease.ts';
 import { publishStorageVersions, recordsStorageVersions } from '../../apiserver/bootstrap/storage-versions.ts';
 import type { ServerStorage } from '../../apiserver/server-storage.ts';
@@ -23,7 +24,7 @@ export function createServerIdentity(platform: Platform, storage: ServerStorage,
       if (signal.aborted) return;
       const started = startIdentityLease({ ...platform, objects: storage.objects }, { hostname, address });
       lease = started;
-      signal.addEventListener('abort', () => started.stop(), { once: true });
+      onAbort(signal, () => started.stop());
       const records = { ...storage, clock: platform.clock };
       // Of a server without a lease the records would be taken for those of one that is gone.
       if (recordsStorageVersions(records) && (await started.stands))

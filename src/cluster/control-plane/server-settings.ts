@@ -4,7 +4,6 @@ import type { LimitOptions } from '../../apiserver/options/limit-options.ts';
 import type { NodePortOptions } from '../../apiserver/options/node-port-options.ts';
 import type { TokenConfig, TokenKey } from '../../apiserver/authn/service-account-tokens.ts';
 
-/** The settings. */
 export interface ServerSettings extends Partial<LimitOptions> {
   /** False: what machines that join look for is somebody else's to publish. */
   readonly servesJoin?: boolean;
@@ -33,6 +32,8 @@ export interface ServerSettings extends Partial<LimitOptions> {
   };
   /** False: tokens of machines that join are nobody's. */
   readonly bootstrapTokens?: boolean;
+  /** Default true. */
+  readonly rejectForwardingRedirects?: boolean;
   /** Kinds of node addresses by which kubelets are reached, in the order they are tried. */
   readonly kubeletAddressTypes?: readonly string[];
 }

@@ -2,6 +2,7 @@
  * What a server's own etcd member was made as, kept in `<data-dir>/etcd.json`: its presence says that the cluster's state
  * is in an etcd this server runs itself. The members last seen are kept too, so that a start finds the others.
  */
+import { errorMessage } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import { PreflightError } from '../preflight-error.ts';
 
@@ -25,7 +26,7 @@ export async function readEtcdFile(files: Files, dataDir: string): Promise<EtcdF
   try {
     return JSON.parse(await files.readText(path(dataDir))) as EtcdFile;
   } catch (error) {
-    throw new PreflightError(`the data directory is broken: ${path(dataDir)}: ${(error as Error).message}`);
+    throw new PreflightError(`the data directory is broken: ${path(dataDir)}: ${errorMessage(error)}`);
   }
 }
 

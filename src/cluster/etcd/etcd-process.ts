@@ -3,7 +3,9 @@
  * where they differ, started again with a growing pause when it dies. It outlives Keelson; `down` ends it.
  */
 import { createBackoff } from '../../base/backoff.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** What runs where. */
 export interface EtcdProcessConfig {
@@ -13,7 +15,6 @@ export interface EtcdProcessConfig {
   readonly args: readonly string[];
 }
 
-/** The process. */
 export interface EtcdProcess {
   /** Starts or adopts it, and looks after it until the signal. Resolves when it runs, not when it serves. */
   start(signal: AbortSignal): Promise<void>;
@@ -51,12 +52,12 @@ export function createEtcdProcess(deps: Deps, config: EtcdProcessConfig): EtcdPr
     const backoff = createBackoff({ initialMs: 250, maxMs: 30_000 });
     let sinceMs = clock.monotonicMs();
     while (!signal.aborted) {
-      await clock.sleep(CHECK_PERIOD_MS, signal).catch(() => undefined);
+      await sleepUnlessAborted(clock, CHECK_PERIOD_MS, signal);
       if (signal.aborted || exec.kill(pid, 0)) continue;
       if (clock.monotonicMs() - sinceMs > STABLE_MS) backoff.reset();
       const pauseMs = backoff.nextMs();
       log.warn('etcd ended; it is started again', { pid, pauseMs, logFile: config.logFile });
-      await clock.sleep(pauseMs, signal).catch(() => undefined);
+      await sleepUnlessAborted(clock, pauseMs, signal);
       if (signal.aborted) return;
       await launch().catch((error: unknown) => log.error('etcd cannot be started', { err: error }));
       sinceMs = clock.monotonicMs();
@@ -72,7 +73,7 @@ export function createEtcdProcess(deps: Deps, config: EtcdProcessConfig): EtcdPr
         await endEtcd(deps, config.dir);
         await launch();
       }
-      void supervise(signal);
+      background(log, 'the supervision of etcd broke off', supervise(signal));
     },
   };
 }

@@ -6,8 +6,10 @@
  * Invariants: a member learns before it votes, so that joining never costs the quorum; nothing of the cluster is removed
  * here.
  */
+import { onAbort } from '../../base/abort.ts';
 import { ensureEtcdPki } from '../../component-helpers/pki/etcd-pki.ts';
 import type { GrpcTls } from '../../grpc/grpc-caller.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { EtcdMember } from '../../storage/etcd/etcd-table.ts';
 import { createEtcdMembers, type EtcdMembers } from '../../storage/etcd/members.ts';
@@ -16,6 +18,7 @@ import { hostAddresses } from '../instance/host-address.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { readEtcdFile, writeEtcdFile, type EtcdFile } from './etcd-file.ts';
 import { createEtcdProcess, etcdDataDir, type EtcdProcess } from './etcd-process.ts';
+import { background, callEach } from '../../platform/unexpected.ts';
 
 /** Where it lives. */
 export interface OwnEtcdConfig {
@@ -80,19 +83,19 @@ class Member implements OwnEtcd {
       tls,
       timeoutMs: CALL_TIMEOUT_MS,
     });
-    signal.addEventListener('abort', () => members.close(), { once: true });
+    onAbort(signal, () => members.close());
     if (this.#file.initial === undefined) await this.#keep({ initial: await this.#register(members, signal) });
     this.#process = createEtcdProcess(this.#platform, this.#processConfig(this.#file));
     await this.#process.start(signal);
     await this.#vote(members, signal);
     members.setEndpoints(this.#endpoints());
-    void this.#look(members, signal);
+    background(this.#platform.log, 'the members of etcd are followed no more', this.#look(members, signal));
     return { endpoints: this.#endpoints(), tls };
   }
 
   followEndpoints(listener: (endpoints: readonly string[]) => void): () => void {
     this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   running(): boolean {
@@ -166,7 +169,7 @@ class Member implements OwnEtcd {
   /** Follows who the members are. */
   async #look(members: EtcdMembers, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#platform;
-    for (; !signal.aborted; await clock.sleep(LOOK_PERIOD_MS, signal).catch(() => undefined)) {
+    for (; !signal.aborted; await sleepUnlessAborted(clock, LOOK_PERIOD_MS, signal)) {
       try {
         const others = (await members.list())
           .filter(({ isLearner, peerURLs }) => !isLearner && !peerURLs.includes(this.#file!.peerUrl))
@@ -175,7 +178,7 @@ class Member implements OwnEtcd {
         if (others.join() === this.#file!.others.join()) continue;
         await this.#keep({ others });
         members.setEndpoints(this.#endpoints());
-        for (const listener of this.#listeners) listener(this.#endpoints());
+        callEach({ log, what: 'a client of etcd threw' }, this.#listeners, this.#endpoints());
       } catch (error) {
         if (!signal.aborted) log.debug('cannot list the members of etcd', { err: error });
       }

@@ -4,6 +4,7 @@
  *
  * Invariants: a cluster of which other members answer is never restored on one of them; what was there is kept beside.
  */
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createEtcdMembers } from '../../storage/etcd/members.ts';
 import { etcdConfig } from '../store/open-store.ts';
@@ -95,7 +96,7 @@ async function restoreTo({ exec, files }: Deps, target: string, args: readonly s
       if (exitCode === 0) return await files.chmod(target, 0o700);
       throw new PreflightError(`${tool} snapshot restore: ${(stderr || stdout).trim().slice(0, 1000)}`);
     } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ENOENT') throw error;
+      if (!hasErrorCode(error, 'ENOENT')) throw error;
     }
   }
   throw new PreflightError(`one of these programs is needed and missing: ${TOOLS.join(', ')} (Debian: etcd-client)`);

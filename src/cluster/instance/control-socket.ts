@@ -1,34 +1,24 @@
 /**
- * The instance's lock and control connection in one: an abstract unix socket, which the kernel frees when its process
- * ends however it ends, so that no stale lock is ever left. Whoever connects sends one JSON line and gets JSON lines back.
+ * The instance's lock, which lies in the data directory, and its control connection. The lock tells whether an instance
+ * runs; the socket of one that was killed stays behind and is replaced under the lock.
  */
-import { createConnection, createServer, type Server, type Socket } from 'node:net';
-
-/** What a running instance answers. */
-export interface ControlHandlers {
-  /** The whole status at once. */
-  status(): Promise<object>;
-  /** Progress lines until the instance is ready or failed; the last one says which. */
-  progress(send: (line: ProgressLine) => void): () => void;
-  /** Begins an orderly stop. */
-  stop(): void;
-  /** Makes a snapshot of the store; resolves to its file, which is the caller's to take. */
-  snapshot(): Promise<string>;
-}
-
-/** A step of the start-up. */
-export interface ProgressLine {
-  readonly phase: string;
-  readonly done: boolean;
-  readonly elapsedMs: number;
-  /** Set on the last line. */
-  readonly outcome?: 'ready' | 'failed';
-  readonly error?: string;
-}
+import { chmodSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { dirname } from 'node:path';
+import { errorMessage, hasErrorCode } from '../../base/errors.ts';
+import type { Log } from '../../platform/log.ts';
+import { PreflightError } from '../preflight-error.ts';
+import { requestControl } from './control-client.ts';
+import { ownControlDir, socketAddress } from './control-place.ts';
+import type { ControlHandlers } from './control-protocol.ts';
+import { takeFileLock, type FileLock } from './file-lock.ts';
+import { olderInstancePid } from './older-instance.ts';
+import { checkOwnDataDir } from './own-data-dir.ts';
 
 /** The held lock. */
 export interface ControlLock {
-  serve(handlers: ControlHandlers): void;
+  /** From now on; commands that fail are logged. */
+  serve(handlers: ControlHandlers, log: Log): void;
   release(): Promise<void>;
 }
 
@@ -36,39 +26,83 @@ export interface ControlLock {
 export class InstanceRunningError extends Error {
   readonly pid: number;
   constructor(dataDir: string, pid: number) {
-    super(`another keelson runs on ${dataDir} (pid ${pid}); stop it first or use another --data-dir`);
+    // Of an instance that was started by another path to the directory, the process is not known.
+    const which = pid === 0 ? '' : ` (pid ${pid})`;
+    super(`another keelson runs on ${dataDir}${which}; stop it first or use another --data-dir`);
     this.name = 'InstanceRunningError';
     this.pid = pid;
   }
 }
 
-/** Takes the lock. Rejects with `InstanceRunningError` when it is held. */
-export async function acquireControlLock(name: string, dataDir: string): Promise<ControlLock> {
-  let handlers: ControlHandlers | undefined;
+/** Of one data directory, whatever path leads to it. */
+const LOCK_FILE = 'keelson.lock';
+
+/** Takes the lock. Rejects with `InstanceRunningError` when it is held, with `PreflightError` when the directory is no use. */
+export async function acquireControlLock(dataDir: string): Promise<ControlLock> {
+  const lock = lockDataDir(dataDir);
+  const older = olderInstancePid(dataDir);
+  if (lock === undefined || older !== undefined) {
+    lock?.release();
+    const running = (await requestControl(dataDir, 'pid')) as { pid?: number } | undefined;
+    throw new InstanceRunningError(dataDir, running?.pid ?? older ?? 0);
+  }
+  try {
+    return await openControl(ownControlDir(dataDir), lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function lockDataDir(dataDir: string): FileLock | undefined {
+  checkOwnDataDir(dataDir);
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    return takeFileLock(`${dataDir}/${LOCK_FILE}`);
+  } catch (error) {
+    throw new PreflightError(`cannot use the data directory ${dataDir}: ${errorMessage(error)}`);
+  }
+}
+
+async function openControl(dir: string, lock: FileLock): Promise<ControlLock> {
+  // Root's run directory can be entered by all, as pods with users of their own must; its folder of the socket cannot.
+  if (mkdirSync(dirname(dir), { recursive: true }) !== undefined) chmodSync(dirname(dir), 0o711);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  chmodSync(dir, 0o700);
+  const address = socketAddress(dir);
+  rmSync(address.path, { force: true });
+  let served: Served | undefined;
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    answer(socket, () => handlers);
+    answer(socket, () => served);
   });
-  try {
-    await listen(server, name);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    const running = (await requestControl(name, 'pid')) as { pid?: number } | undefined;
-    throw new InstanceRunningError(dataDir, running?.pid ?? 0);
-  }
+  await listen(server, address.path);
+  chmodSync(address.path, 0o600);
   server.unref();
   return {
-    serve(these) {
-      handlers = these;
+    serve(handlers, log) {
+      served = { handlers, log };
     },
-    release: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => resolve());
-      }),
+    async release() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve)); // It removes the socket's file.
+      address.close();
+      removeEmpty(dir);
+      removeEmpty(dirname(dir));
+      lock.release();
+    },
   };
+}
+
+/** A run directory with anything else in it stays, for the next start and for `keelson down`. */
+function removeEmpty(dir: string): void {
+  try {
+    rmdirSync(dir);
+  } catch (error) {
+    if (!hasErrorCode(error, 'ENOTEMPTY', 'ENOENT', 'EEXIST')) throw error;
+  }
 }
 
 function listen(server: Server, path: string): Promise<void> {
@@ -82,20 +116,32 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
-function answer(socket: Socket, handlers: () => ControlHandlers | undefined): void {
+interface Served {
+  readonly handlers: ControlHandlers;
+  readonly log: Log;
+}
+
+function answer(socket: Socket, served: () => Served | undefined): void {
   socket.setEncoding('utf8');
   socket.on('error', () => socket.destroy());
   let text = '';
   socket.on('data', (chunk: string) => {
     text += chunk;
     const end = text.indexOf('\n');
-    if (end >= 0) void respond(socket, text.slice(0, end), handlers());
-    else if (text.length > 4096) socket.destroy();
+    if (end >= 0) {
+      const { handlers, log } = served() ?? {};
+      respond(socket, text.slice(0, end), handlers).catch((error: unknown) => {
+        log?.unexpected('a control command failed', error);
+        socket.destroy();
+      });
+    } else if (text.length > 4096) socket.destroy();
   });
 }
 
 async function respond(socket: Socket, command: string, handlers: ControlHandlers | undefined): Promise<void> {
-  const send = (value: object): void => void socket.write(`${JSON.stringify(value)}\n`);
+  const send = (value: object): void => {
+    socket.write(`${JSON.stringify(value)}\n`);
+  };
   if (command === 'pid') send({ pid: process.pid });
   else if (command === 'stop') {
     handlers?.stop();
@@ -104,8 +150,8 @@ async function respond(socket: Socket, command: string, handlers: ControlHandler
   else if (command === 'snapshot' && handlers !== undefined)
     send(
       await handlers.snapshot().then(
-        (file) => ({ file }),
-        (error: unknown) => ({ error: (error as Error).message }),
+        () => ({ saved: true }),
+        (error: unknown) => ({ error: errorMessage(error) }),
       ),
     );
   else if (command === 'progress' && handlers !== undefined) {
@@ -117,35 +163,4 @@ async function respond(socket: Socket, command: string, handlers: ControlHandler
     return;
   } else send({ error: `unknown or too early: ${command}` });
   socket.end();
-}
-
-/** Sends one command and returns the first line of the answer; undefined when nobody holds the instance. */
-export async function requestControl(
-  name: string,
-  command: 'pid' | 'stop' | 'status' | 'snapshot',
-): Promise<object | undefined> {
-  for await (const line of controlLines(name, command)) return line;
-  return undefined;
-}
-
-/** Sends one command and yields the answer's lines; none when nobody holds the instance. */
-export async function* controlLines(name: string, command: string): AsyncGenerator<object> {
-  const socket = createConnection({ path: name });
-  try {
-    socket.write(`${command}\n`);
-    let text = '';
-    socket.setEncoding('utf8');
-    for await (const chunk of socket as AsyncIterable<string>) {
-      text += chunk;
-      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
-        yield JSON.parse(text.slice(0, end)) as object;
-        text = text.slice(end + 1);
-      }
-    }
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code !== 'ECONNREFUSED' && code !== 'ENOENT' && code !== 'ECONNRESET' && code !== 'EPIPE') throw error;
-  } finally {
-    socket.destroy();
-  }
 }

@@ -50,3 +50,8 @@ export function servingNames(
     ipAddresses: [...new Set(ipAddresses)],
   };
 }
+
+/** Who issues service-account tokens, and whom they are for, unless settings say otherwise. */
+export function defaultIssuer({ clusterDomain }: Pick<Instance, 'clusterDomain'>): string {
+  return `https://kubernetes.default.svc.${clusterDomain}`;
+}

@@ -2,6 +2,7 @@
  * What an instance decided at its first start and must keep: ranges, node name, port. Kept in `<data-dir>/instance.json`;
  * later starts may not contradict it where pods or objects depend on it.
  */
+import { errorMessage } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import { PreflightError } from '../preflight-error.ts';
 
@@ -37,14 +38,14 @@ export async function readInstanceFile(files: Files, dataDir: string): Promise<I
   } catch (error) {
     const code = (error as { code?: string }).code;
     if (code === 'ENOENT') return undefined;
-    throw new PreflightError(`cannot read ${path(dataDir)}: ${(error as Error).message}`);
+    throw new PreflightError(`cannot read ${path(dataDir)}: ${errorMessage(error)}`);
   }
   try {
     const file = JSON.parse(text) as InstanceFile;
     if (file.format !== 1 || typeof file.clusterCidr !== 'string') throw new Error('it has another format');
     return file;
   } catch (error) {
-    throw new PreflightError(`the data directory is broken: ${path(dataDir)}: ${(error as Error).message}`);
+    throw new PreflightError(`the data directory is broken: ${path(dataDir)}: ${errorMessage(error)}`);
   }
 }
 

@@ -35,7 +35,6 @@ test('instances never share a name, and devices fit the kernel', () => {
     'bridge',
     'serviceDevice',
     'nftTable',
-    'controlSocket',
     'cgroupRoot',
     'masqueradeMark',
     'kubeletRoot',

@@ -49,8 +49,6 @@ export interface Instance extends InstanceOptions {
   readonly nftTable: string;
   /** Packet mark of this instance's service rules: one bit range apart from those of others. */
   readonly masqueradeMark: number;
-  /** Abstract unix socket that is the lock and the control connection. */
-  readonly controlSocket: string;
 }
 
 /** Where plugins of others write their configuration. Never removed. */
@@ -90,16 +88,10 @@ export function deriveInstance(options: InstanceOptions, sha256Hex: (text: strin
     nftTable: `keelson-${hash}`,
     // The proxy uses the upper 16 bits.
     masqueradeMark: 0x4000_0000 | ((Number.parseInt(hash.slice(0, 4), 16) & 0x3fff) << 16),
-    controlSocket: controlSocketName(hash),
   };
 }
 
 /** The instance's hash alone, for commands that need no more. */
 export function instanceHash(dataDir: string, sha256Hex: (text: string) => string): string {
   return sha256Hex(`keelson instance ${dataDir}`).slice(0, 6);
-}
-
-/** The control socket's (abstract) name. */
-export function controlSocketName(hash: string): string {
-  return `\0keelson-${hash}`;
 }

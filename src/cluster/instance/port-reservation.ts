@@ -15,7 +15,7 @@ export interface PortReservation {
 export function reservePort(port: number): Promise<PortReservation | undefined> {
   const server = createServer((socket) => socket.destroy());
   server.unref();
-  const release = (): Promise<void> => new Promise((resolve) => void server.close(() => resolve()));
+  const release = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),

@@ -1,4 +1,6 @@
 /** Looks at the machine before a start, and settles the names, ranges and ports of an instance. */
+import { errorMessage } from '../../base/errors.ts';
+import type { Files } from '../../platform/files.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import { checkAgainst, writeInstanceFile, type InstanceFile } from './instance-file.ts';
@@ -90,15 +92,32 @@ async function settleRanges(
   });
 }
 
-/** Makes the data directory and sees that it can be written. Throws `PreflightError`. */
-export async function makeDataDir({ files }: Platform, dataDir: string): Promise<void> {
+/** What a data directory has of its own; an open directory with other things in it is not taken for one. */
+const OWN_ENTRIES = ['instance.json', 'state.db', 'pki', 'admin.kubeconfig', 'logs', 'etcd', 'keelson.lock'];
+
+/** Takes the rights of others off a directory that was there before: keys, tokens and the store lie in it. */
+async function closeToOthers(files: Files, dataDir: string): Promise<void> {
+  const { mode } = await files.stat(dataDir);
+  if ((mode & 0o077) === 0) return;
+  const entries = await files.readDir(dataDir);
+  const isShared = (mode & 0o1000) !== 0;
+  if (isShared || (entries.length > 0 && !entries.some((name) => OWN_ENTRIES.includes(name))))
+    throw new Error(
+      `others may enter it (mode ${(mode & 0o7777).toString(8)}) and it holds files that are not Keelson's; use an empty directory, or chmod 700`,
+    );
+  await files.chmod(dataDir, 0o700);
+}
+
+/** Makes the data directory, closes it to others and sees that it can be written. Throws `PreflightError`. */
+export async function makeDataDir({ files }: Pick<Platform, 'files'>, dataDir: string): Promise<void> {
   try {
     await files.makeDir(dataDir, { mode: 0o700 });
+    await closeToOthers(files, dataDir);
     const probe = `${dataDir}/.write-test`;
     await files.writeFile(probe, '');
     await files.remove(probe);
   } catch (error) {
-    throw new PreflightError(`cannot use the data directory ${dataDir}: ${(error as Error).message}`);
+    throw new PreflightError(`cannot use the data directory ${dataDir}: ${errorMessage(error)}`);
   }
 }
 

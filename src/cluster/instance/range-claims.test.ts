@@ -13,7 +13,13 @@ async function setUp(...dataDirs: readonly string[]) {
   await files.makeDir('/proc/self/ns');
   await files.symlink('net:[1]', '/proc/self/ns/net');
   for (const dir of dataDirs) await files.makeDir(dir);
-  const deps = { files, clock, crypto: createSimCrypto(clock) };
+  let held = false;
+  const tryLock = () => {
+    if (held) return undefined;
+    held = true;
+    return { release: () => void (held = false) };
+  };
+  const deps = { files, clock, crypto: createSimCrypto(clock), tryLock };
   const claim = (dataDir: string, asked: { clusterCidr?: string; serviceCidr?: string } = {}) =>
     claimRanges(deps, dataDir, async (taken) => {
       await clock.yield(); // As whoever asks the kernel for its routes.

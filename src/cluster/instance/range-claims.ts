@@ -1,13 +1,13 @@
 /**
  * Which ranges the instances of this machine have, so that two that start at the same moment do not choose the same: a
  * range of pods is routed only when its first pod runs. Each instance notes its own in its run directory, looking at the
- * others' and choosing under a lock: an abstract unix socket, which the kernel frees however its process ends.
+ * others' and choosing under a lock, which the kernel frees however its process ends.
  *
  * Notes of another network namespace are another machine's; notes of data directories that are gone count no longer.
  */
-import { createServer, type Server } from 'node:net';
 import { rangesOf } from '../../base/cidr.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { takeFileLock, type FileLock } from './file-lock.ts';
 import { instanceHash } from './instance.ts';
 import { PreflightError } from '../preflight-error.ts';
 
@@ -29,12 +29,15 @@ interface Note extends Ranges {
   readonly network: string;
 }
 
-type Deps = Pick<Platform, 'files' | 'crypto' | 'clock'>;
+interface Deps extends Pick<Platform, 'files' | 'crypto' | 'clock'> {
+  /** Default: a file of root's in the folder of run directories. */
+  readonly tryLock?: () => FileLock | undefined;
+}
 
-const LOCK = '\0keelson-ranges';
 const LOCK_PATIENCE_MS = 20_000;
 const LOCK_RETRY_MS = 10;
 const RUN_DIR = '/run/keelson';
+const LOCK_FILE = `${RUN_DIR}/ranges.lock`;
 
 /** Chooses, knowing what other instances have, and notes the choice before anybody else chooses. Rejects as `choose` does. */
 export async function claimRanges<T extends Ranges>(
@@ -62,7 +65,7 @@ export async function claimRanges<T extends Ranges>(
     await files.writeFileAtomic(`${runDir}/ranges.json`, JSON.stringify(note), { mode: 0o600 });
     return ranges;
   } finally {
-    await new Promise((resolve) => lock.close(resolve));
+    lock.release();
   }
 }
 
@@ -78,17 +81,12 @@ async function notes({ files }: Deps): Promise<readonly Note[]> {
   return found;
 }
 
-async function takeLock({ clock }: Deps): Promise<Server> {
+async function takeLock({ clock, files, tryLock = () => takeFileLock(LOCK_FILE) }: Deps): Promise<FileLock> {
+  await files.makeDir(RUN_DIR, { mode: 0o755 });
   const deadlineMs = clock.monotonicMs() + LOCK_PATIENCE_MS;
   for (;;) {
-    const server = createServer((socket) => socket.destroy()).unref();
-    const held = await new Promise<boolean>((resolve, reject) => {
-      server.once('error', (error: NodeJS.ErrnoException) =>
-        error.code === 'EADDRINUSE' ? resolve(false) : reject(error),
-      );
-      server.listen({ path: LOCK }, () => resolve(true));
-    });
-    if (held) return server;
+    const lock = tryLock();
+    if (lock !== undefined) return lock;
     if (clock.monotonicMs() > deadlineMs)
       throw new PreflightError('another keelson has been choosing its ranges for long; try again when it has started');
     await clock.sleep(LOCK_RETRY_MS);

@@ -1,5 +1,6 @@
 /** What a user decides about a machine that joins a cluster, checked. */
 import type { JoinToken } from './join-token.ts';
+import type { KubeletSettings } from '../node/instance-kubelet.ts';
 
 /** Needed to join; a member keeps what it learnt. */
 export interface AgentOptions {
@@ -14,4 +15,5 @@ export interface AgentOptions {
   /** Where node ports answer: ranges, or `primary`. Absent: on all addresses. */
   readonly nodePortAddresses?: readonly string[];
   readonly containerRuntimeEndpoint?: string;
+  readonly kubelet?: KubeletSettings;
 }

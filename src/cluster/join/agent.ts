@@ -20,7 +20,6 @@ export interface AgentConfig extends PreparedAgent {
   readonly progress: Progress;
 }
 
-/** An agent. */
 export interface Agent {
   /** Resolves when the node is Ready. */
   start(): Promise<void>;
@@ -29,6 +28,8 @@ export interface Agent {
   /** Never settles: an agent has no part that fails for good after its start. */
   readonly failed: Promise<never>;
   status(): Promise<ClusterStatus>;
+  /** Records a warning event of the node. */
+  announce(reason: 'KeelsonRestarted', message: string): void;
 }
 
 /** Creates it; nothing runs before `start`. */
@@ -55,6 +56,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
     nodePortAddresses: options.nodePortAddresses ?? [],
     dnsStubDomains: options.dnsStubDomains ?? [],
     ...(containerRuntimeEndpoint && { containerRuntimeEndpoint }),
+    ...(options.kubelet && { kubelet: options.kubelet }),
   });
   let [joined, keeping, started]: [boolean, Promise<void>, Promise<void>] = [
     false,
@@ -69,7 +71,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
   };
   const startParts = async (): Promise<void> => {
     await makeInstanceDirectories(platform.files, instance);
-    node.prepare(signal);
+    await node.prepare(signal);
     await openBalancer();
     await progress.phase('certificates', () => connection.open(signal));
     keeping = connection.keep(signal);
@@ -90,6 +92,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
       await keeping;
       await balancer?.close();
     },
+    announce: (reason, message) => node.announce(reason, message),
     status: async () => ({
       phase: joined ? 'running' : 'starting',
       role: 'agent',

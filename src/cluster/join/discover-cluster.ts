@@ -6,6 +6,7 @@
 import { parse } from 'yaml';
 import { isReason, StatusError } from '../../api/status-error.ts';
 import { ConfigMaps } from '../../api/gen/resources.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { createRestClient } from '../../client/rest-client.ts';
 import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
 import { certificateBlocks } from '../../platform/certificate-blocks.ts';
@@ -44,7 +45,7 @@ export async function discoverCluster(
       return { caPem, ...(await sharedSettings(deps, { server, caPem, token: token.bootstrapToken })) };
     } catch (error) {
       if (!mayPass(error) || deps.clock.monotonicMs() > deadlineMs)
-        throw new PreflightError(`cannot join through ${server}: ${(error as Error).message}`);
+        throw new PreflightError(`cannot join through ${server}: ${errorMessage(error)}`);
       if (attempt === 0) deps.log.info('waiting for a server', { server, err: error });
     }
     await deps.clock.sleep(RETRY_MS);

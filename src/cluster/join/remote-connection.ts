@@ -68,7 +68,9 @@ export function createRemoteConnection(platform: Platform, config: RemoteConnect
       }
       await clientCertificate.ensure(signal);
     },
-    keep: async (signal) => void (await Promise.all([clientCertificate.keep(signal), keepServing(serving, signal)])),
+    keep: async (signal) => {
+      await Promise.all([clientCertificate.keep(signal), keepServing(serving, signal)]);
+    },
     servingCertificate: (signal) => serving.ensure(signal),
     onServingCertificate: (listener) => serving.onRenewed(listener),
     async writeDnsKubeconfig(path) {

@@ -8,6 +8,7 @@ import type { Datagrams } from '../../platform/datagrams.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Net } from '../../platform/net.ts';
 import type { Duplex } from '../../platform/streams.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** What it uses. */
 export interface ServerBalancerDeps {
@@ -48,7 +49,11 @@ export async function openServerBalancer(
     return undefined;
   };
   const listener = await datagrams.listenStreams({ address: '127.0.0.1', port }, (client) => {
-    void dial().then((backend) => (backend === undefined ? client.destroy() : joinStreams(client, backend)));
+    background(
+      log,
+      'a connection could not be passed on',
+      dial().then((backend) => (backend === undefined ? client.destroy() : joinStreams(client, backend))),
+    );
   });
   return { url: `https://127.0.0.1:${listener.local.port}`, close: () => listener.close() };
 }

@@ -4,7 +4,9 @@
  * the token pins; whoever has it is the cluster. Upstream has none of this; after k3s' server-bootstrap.
  */
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
-import { SERVER_JOIN_PATH } from '../../apiserver/bootstrap/server-join.ts';
+import { forbidden } from '../../api/status-error.ts';
+import { SERVER_GROUP, SERVER_JOIN_PATH } from '../../apiserver/bootstrap/server-join.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { readEtcdFile } from '../etcd/etcd-file.ts';
 import { PreflightError } from '../preflight-error.ts';
@@ -22,6 +24,9 @@ const SHARED_FILES = [
   'etcd/ca.crt',
   'etcd/ca.key',
 ] as const;
+
+/** Asked besides authorization: the authorities' keys are more than any `get` on `*` allows. */
+const MAY_FETCH: ReadonlySet<string> = new Set(['system:masters', SERVER_GROUP]);
 
 const ANSWER_MS = 10_000;
 const MAX_BYTES = 1_000_000;
@@ -48,7 +53,13 @@ export function serverJoinRoute(
   return {
     path: SERVER_JOIN_PATH,
     methods: ['GET'],
-    async serve() {
+    async serve({ user }) {
+      if (!user.groups.some((group) => MAY_FETCH.has(group)))
+        throw forbidden(
+          { group: '', resource: '' },
+          '',
+          `only members of ${[...MAY_FETCH].join(' and ')} may become servers of the cluster`,
+        );
       const texts = SHARED_FILES.map(async (name) => [name, await files.readText(`${pkiDir}/${name}`)] as const);
       const etcd = await readEtcdFile(files, dataDir);
       const material: ServerMaterial = {
@@ -82,7 +93,7 @@ export async function fetchServerMaterial(
       failure = error;
     }
   }
-  throw new PreflightError(`cannot join as a server: ${(failure as Error).message}`);
+  throw new PreflightError(`cannot join as a server: ${errorMessage(failure)}`);
 }
 
 /** Writes the shared files where `ensureClusterPki` and `ensureEtcdPki` find them. */

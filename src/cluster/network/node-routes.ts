@@ -3,6 +3,7 @@
  * on a link of ours, a VXLAN device of this instance with a permanent neighbour and forwarding entry per node. Follows Node
  * objects; looks again every half minute, which heals what others did. Everything is gone with `remove`.
  */
+import { onAbort } from '../../base/abort.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { cidrContains, parseCidr, parseIp, rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { InformerFactory } from '../../client/informer.ts';
@@ -10,7 +11,6 @@ import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';
 import { nodePaths, tunnelEnd, type NodePath } from './node-paths.ts';
 
-/** What it needs. */
 export interface NodeRoutesDeps {
   readonly informers: InformerFactory;
   readonly platform: Pick<Platform, 'exec' | 'files' | 'net' | 'clock' | 'log'>;
@@ -51,7 +51,7 @@ export async function runNodeRoutes(
   let wake = Promise.withResolvers<void>();
   const kick = (): void => wake.resolve();
   nodes.addHandler({ onAdd: kick, onUpdate: kick, onDelete: kick });
-  signal.addEventListener('abort', kick, { once: true });
+  onAbort(signal, kick);
   const stopTicker = clock.setTicker(CHECK_PERIOD_MS, kick);
   try {
     await nodes.waitForSync(signal);

@@ -3,14 +3,16 @@
  * a token bucket on its host device (tc), what it sends is policed there by nftables, which every kernel with nftables has.
  * Upstream: the CNI plugin `bandwidth`, one more program per pod, and two kernel modules many machines lack.
  */
+import { onAbort } from '../../base/abort.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { parseQuantity } from '../../api/quantity.ts';
 import type { InformerFactory } from '../../client/informer.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';
 
-/** What it needs. */
 export interface PodBandwidthDeps {
   readonly informers: InformerFactory;
   readonly platform: Pick<Platform, 'exec' | 'files' | 'clock' | 'log'>;
@@ -69,11 +71,15 @@ export async function runPodBandwidth(deps: PodBandwidthDeps, instance: Instance
   pods.addHandler({
     onAdd: read,
     onUpdate: (_old, pod) => read(pod),
-    onDelete: ({ metadata }) => void (limited.delete(metadata.uid ?? '') && kick()),
+    onDelete: ({ metadata }) => {
+      if (limited.delete(metadata.uid ?? '')) kick();
+    },
   });
   // Heals what others did.
-  const stopTicker = clock.setTicker(CHECK_PERIOD_MS, () => void (limited.size > 0 && kick()));
-  signal.addEventListener('abort', () => (stopTicker(), kick()), { once: true });
+  const stopTicker = clock.setTicker(CHECK_PERIOD_MS, () => {
+    if (limited.size > 0) kick();
+  });
+  onAbort(signal, () => (stopTicker(), kick()));
   for (;;) {
     await wake.promise;
     if (signal.aborted) return;
@@ -83,7 +89,7 @@ export async function runPodBandwidth(deps: PodBandwidthDeps, instance: Instance
     } catch (error) {
       if (signal.aborted) return;
       log.error('bandwidth limits were not applied, again later', { err: error });
-      await clock.sleep(RETRY_MS, signal).catch(() => undefined);
+      await sleepUnlessAborted(clock, RETRY_MS, signal);
       kick();
     }
   }
@@ -92,8 +98,7 @@ export async function runPodBandwidth(deps: PodBandwidthDeps, instance: Instance
 /** Those of a pod that has its network and is not done. */
 function limitsOf(pod: Pod, onProblem: (error: unknown) => void): Limits | undefined {
   const { phase, podIP } = pod.status ?? {};
-  if (podIP === undefined || pod.spec?.hostNetwork === true || phase === 'Succeeded' || phase === 'Failed')
-    return undefined;
+  if (podIP === undefined || pod.spec?.hostNetwork === true || isPodPhaseTerminal(phase)) return undefined;
   try {
     return bandwidthOf(pod);
   } catch (error) {

@@ -89,6 +89,24 @@ describe('the pod network', () => {
     assert.deepEqual([...present], []);
   });
 
+  it('keeps pods from each other by link-local addresses where the kernel has IPv6, and takes that back', async () => {
+    const { network, platform, scripts } = setUp({ forward: '-P FORWARD ACCEPT' });
+    for (const [path, value] of [
+      ['/proc/sys/net/bridge/bridge-nf-call-ip6tables', '0'],
+      ['/proc/sys/net/ipv6/conf/all/forwarding', '0'],
+    ] as const) {
+      await platform.files.makeDir(path.slice(0, path.lastIndexOf('/')));
+      await platform.files.writeFile(path, value);
+    }
+    await network.start();
+    assert.equal(await platform.files.readText('/proc/sys/net/bridge/bridge-nf-call-ip6tables'), '1');
+    const table = `ip6 ${instance.nftTable}-neighbours`;
+    const between = `iifname "${instance.bridge}" oifname "${instance.bridge}" drop`;
+    assert.ok(scripts.some((script) => script.includes(`\ntable ${table} {`) && script.includes(between)));
+    assert.deepEqual(await network.remove(), []);
+    assert.ok(scripts.includes(`table ${table}\ndelete table ${table}\n`));
+  });
+
   it('leaves a FORWARD that accepts alone', async () => {
     const { network, present } = setUp({ forward: '-P FORWARD ACCEPT' });
     await network.start();

@@ -4,10 +4,13 @@
  * node knows its pod range. Everything is removed by `remove`.
  */
 import { formatIp, nthAddress, parseCidr, rangeFamily, rangesOf } from '../../base/cidr.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';
 import { CNI_FILE, cniConfigList, type Attachment } from './cni-config.ts';
 import { insertForwardAccepts, removeForwardAccepts } from './forward-accepts.ts';
+import { neighbourRules, removeNeighbourRules } from './neighbour-rules.ts';
 import { removeNodeRoutes } from './node-routes.ts';
 import { podNetworkRules, removePodNetworkRules } from './pod-network-rules.ts';
 
@@ -33,6 +36,8 @@ export interface PodNetwork {
 type Deps = Pick<Platform, 'clock' | 'exec' | 'files' | 'log'>;
 
 const KEEP_PERIOD_MS = 60_000;
+/** There where the kernel has IPv6. */
+const IPV6_DEVICES = '/proc/sys/net/ipv6/conf';
 
 /** The tenth address of the (first) service range: cluster DNS. */
 export function dnsAddress(serviceCidr: string): string {
@@ -70,14 +75,16 @@ export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
       enableForwarding(deps, instance),
       ensureServiceDevice(deps, instance),
       nft(deps, podNetworkRules(instance)),
-      ...(instance.cni === 'none' ? [] : [insertForwardAccepts(deps, instance, toldChains)]),
+      ...(instance.cni === 'none'
+        ? []
+        : [guardNeighbours(deps, instance), insertForwardAccepts(deps, instance, toldChains)]),
     ]);
   };
   return {
     start,
     async keep(signal) {
       for (;;) {
-        await deps.clock.sleep(KEEP_PERIOD_MS, signal).catch(() => undefined);
+        await sleepUnlessAborted(deps.clock, KEEP_PERIOD_MS, signal);
         if (signal.aborted) return;
         await start().catch((error: unknown) =>
           deps.log.error('the pod network was not looked after, again in a minute', { err: error }),
@@ -115,16 +122,20 @@ async function enableForwarding({ files }: Deps, instance: Instance): Promise<vo
   };
   await set('/proc/sys/net/ipv4/ip_forward', '1');
   await set('/proc/sys/net/bridge/bridge-nf-call-iptables', '1');
+  // Also where pods have no IPv6 range: they have link-local addresses.
+  await set('/proc/sys/net/bridge/bridge-nf-call-ip6tables', '1');
   if (!hasIpv6(instance)) return;
-  const devices = '/proc/sys/net/ipv6/conf';
-  if (!(await files.exists(devices))) throw new Error('this kernel has no IPv6: the ranges must be of IPv4 alone');
+  if (!(await files.exists(IPV6_DEVICES))) throw new Error('this kernel has no IPv6: the ranges must be of IPv4 alone');
   // A machine that forwards does not listen to routers unless it is told to: it would lose its own way out.
-  for (const device of await files.readDir(devices)) {
-    const path = `${devices}/${device}/accept_ra`;
+  for (const device of await files.readDir(IPV6_DEVICES)) {
+    const path = `${IPV6_DEVICES}/${device}/accept_ra`;
     if ((await files.readText(path).catch(() => '')).trim() === '1') await files.writeFile(path, '2');
   }
-  await set(`${devices}/all/forwarding`, '1');
-  await set('/proc/sys/net/bridge/bridge-nf-call-ip6tables', '1');
+  await set(`${IPV6_DEVICES}/all/forwarding`, '1');
+}
+
+async function guardNeighbours(deps: Deps, instance: Instance): Promise<void> {
+  if (await deps.files.exists(IPV6_DEVICES)) await nft(deps, neighbourRules(instance));
 }
 
 async function ensureServiceDevice(deps: Deps, instance: Instance): Promise<void> {
@@ -155,13 +166,16 @@ async function nft({ exec }: Deps, script: string): Promise<void> {
 async function removeAll(deps: Deps, instance: Instance): Promise<readonly string[]> {
   const problems: string[] = [];
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
-    await work().catch((error: unknown) => problems.push((error as Error).message));
+    await work().catch((error: unknown) => problems.push(errorMessage(error)));
   };
   for (const device of [instance.bridge, instance.serviceDevice]) {
     if (await deps.files.exists(`/sys/class/net/${device}`)) await attempt(() => must(deps, ['link', 'del', device]));
   }
   // After the bridge, which may route to loopback addresses.
   await attempt(() => nft(deps, removePodNetworkRules(instance)));
+  await attempt(async () => {
+    if (await deps.files.exists(IPV6_DEVICES)) await nft(deps, removeNeighbourRules(instance));
+  });
   await attempt(() => removeForwardAccepts(deps, instance));
   await attempt(() => removeNodeRoutes({ platform: deps }, instance));
   if (instance.cni !== 'none') await attempt(() => deps.files.remove(instance.cniConfig.confDir));

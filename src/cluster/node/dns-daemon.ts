@@ -2,6 +2,7 @@
  * The cluster's DNS as a small process of its own: `keelson dns-server` in a session of its own, with a kubeconfig of its
  * own identity. It outlives Keelson; a start adopts one that runs with the same configuration and replaces any other.
  */
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';
 import { dnsAddress } from '../network/pod-network.ts';
@@ -23,6 +24,9 @@ export interface DnsDaemon {
 }
 
 const CHECK_PERIOD_MS = 1000;
+const CREDENTIALS_PERIOD_MS = 60 * 60_000;
+/** Part of the configuration: a process that has credentials of another form is replaced. */
+const CREDENTIALS_FORM = 'certificate in a file';
 
 interface DaemonRecord {
   readonly pid: number;
@@ -60,23 +64,33 @@ export function createDnsDaemon(
   };
   const ensure = async (): Promise<void> => {
     const command = dnsCommand(instance, connection?.stubDomains ?? []);
-    const configHash = platform.crypto.sha256Hex(JSON.stringify([...command, connection?.server]));
+    const configHash = platform.crypto.sha256Hex(JSON.stringify([...command, connection?.server, CREDENTIALS_FORM]));
     const record = await readRecord();
     if (record !== undefined && (await alive(record.pid))) {
-      if (record.configHash === configHash) return void (pid = record.pid);
+      if (record.configHash === configHash) {
+        pid = record.pid;
+        return;
+      }
       await end(record.pid);
     }
-    await connection?.writeDnsKubeconfig(dnsKubeconfig(instance));
     pid = await exec.startDaemon(command[0] ?? '', command.slice(1), { logFile: `${instance.logDir}/dns.log` });
     await files.writeFileAtomic(recordFile, JSON.stringify({ pid, configHash } satisfies DaemonRecord));
   };
   return {
     healthy: () => pid > 0 && exec.kill(pid, 0),
     async start(signal) {
+      let credentialsAtMs = -Infinity;
       while (!signal.aborted) {
-        if (!(await alive(pid)))
-          await ensure().catch((error: unknown) => log.error('cannot start the DNS process', { err: error }));
-        await clock.sleep(CHECK_PERIOD_MS, signal).catch(() => undefined);
+        try {
+          if (clock.monotonicMs() - credentialsAtMs >= CREDENTIALS_PERIOD_MS) {
+            await connection?.writeDnsKubeconfig(dnsKubeconfig(instance));
+            credentialsAtMs = clock.monotonicMs();
+          }
+          if (!(await alive(pid))) await ensure();
+        } catch (error) {
+          log.error('cannot start the DNS process', { err: error });
+        }
+        await sleepUnlessAborted(clock, CHECK_PERIOD_MS, signal);
       }
     },
     async remove() {

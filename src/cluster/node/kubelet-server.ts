@@ -1,6 +1,8 @@
 /** Opens the HTTPS server of one node's kubelet: logs, exec, statistics, health. */
 import type { Client } from '../../client/client.ts';
 import type { KubeletConfiguration } from '../../kubelet/kubelet-configuration.ts';
+import { parseDurationMs } from '../../api/duration.ts';
+import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import { createDelegatedAuth, type DelegatedAuthConfig } from '../../kubelet/server/delegated-auth.ts';
 import type { KubeletAuth } from '../../kubelet/server/kubelet-auth.ts';
 import { createKubeletServer } from '../../kubelet/server/kubelet-server.ts';
@@ -34,7 +36,18 @@ const FOUR_HOURS_MS = 4 * 3_600_000;
 /** The machine's own logs, as upstream's nodeLogDir. */
 const SYSTEM_LOGS = '/var/log';
 
-/** Opens it. */
+/** What a configuration file sets of the server's handlers. */
+export function handlerSettings(
+  config: KubeletConfigurationV1Beta1,
+): Pick<KubeletServerDeps, 'debuggingHandlers' | 'systemLogs' | 'systemLogQuery' | 'streamIdleTimeoutMs'> {
+  return {
+    debuggingHandlers: config.enableDebuggingHandlers,
+    systemLogs: config.enableSystemLogHandler,
+    systemLogQuery: config.enableSystemLogQuery,
+    streamIdleTimeoutMs: parseDurationMs(config.streamingConnectionIdleTimeout) ?? 0,
+  };
+}
+
 export function openKubeletServer(deps: KubeletServerDeps, node: ClusterNode): Promise<HttpServer> {
   const { platform, client, config, port, address = '0.0.0.0', tls, access } = deps;
   const auth = createDelegatedAuth(

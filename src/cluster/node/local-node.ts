@@ -4,7 +4,10 @@
  * DNS running.
  */
 import { Nodes } from '../../api/gen/resources.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { nodeCondition } from '../../component-helpers/nodes.ts';
 import { createCriClient, type CriClient } from '../../cri/cri-client.ts';
+import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ProxyMode } from '../../proxy/service-proxy.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
@@ -13,6 +16,7 @@ import type { Instance } from '../instance/instance.ts';
 import { createPodNetwork } from '../network/pod-network.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { NodeServices } from './node-services.ts';
+import type { KubeletSettings } from './instance-kubelet.ts';
 import type { ClusterNode } from './node.ts';
 import type { PortReservation } from '../instance/port-reservation.ts';
 import type { Progress } from '../progress.ts';
@@ -21,6 +25,8 @@ import type { Progress } from '../progress.ts';
 export interface LocalNodeConfig {
   readonly instance: Instance;
   readonly containerRuntimeEndpoint?: string;
+  /** What the user gives for the kubelet. */
+  readonly kubelet?: KubeletSettings;
   readonly cniBinDirs: readonly string[];
   readonly kubeletPort: PortReservation;
   readonly nodeIps: readonly string[];
@@ -30,13 +36,14 @@ export interface LocalNodeConfig {
   readonly progress: Progress;
 }
 
-/** The node. */
 export interface LocalNode {
-  /** Starts what needs no control plane. Its failures show in `join`. */
-  prepare(signal: AbortSignal): void;
+  /** Reads the kubelet's settings and starts what needs no control plane, whose failures show in `join`. @throws PreflightError */
+  prepare(signal: AbortSignal): Promise<void>;
   /** Starts the rest; resolves when the node is Ready, or waits for nothing but the user's own pod network. */
   join(connection: NodeConnection, signal: AbortSignal): Promise<void>;
   status(): readonly ComponentStatus[];
+  /** Records a warning event of the node, once it has joined. */
+  announce(reason: 'KeelsonRestarted', message: string): void;
   /** After the signal's abort: ends this process's part. */
   stop(): Promise<void>;
 }
@@ -58,6 +65,8 @@ class Machine implements LocalNode {
   #node: ClusterNode | undefined;
   #services: NodeServices | undefined;
   #serving: Promise<void> = Promise.resolve();
+  /** The kubelet's configuration, where the user gives settings. */
+  #document: KubeletConfigurationV1Beta1 | undefined;
 
   constructor(platform: Platform, config: LocalNodeConfig) {
     this.#platform = platform;
@@ -65,7 +74,8 @@ class Machine implements LocalNode {
     this.#network = createPodNetwork(platform, config.instance);
   }
 
-  prepare(signal: AbortSignal): void {
+  async prepare(signal: AbortSignal): Promise<void> {
+    this.#document = await this.#loadDocument();
     this.#networkUp = this.#network.start();
     this.#runtime = this.#config.progress.phase('container runtime', () => this.#startRuntime(signal));
     for (const started of [this.#networkUp, this.#runtime]) started.catch(() => undefined); // Awaited in `join`.
@@ -77,20 +87,21 @@ class Machine implements LocalNode {
     const [port, nodeIp] = [kubeletPort.port, nodeIps[0] ?? ''];
     const { startNodeServices } = await import('./node-services.ts');
     this.#services = startNodeServices(
-      { ...this.#config, platform, connection, kubeletPort: port, nodeIp, network: this.#network },
+      {
+        ...this.#config,
+        platform,
+        connection,
+        kubeletPort: port,
+        nodeIp,
+        network: this.#network,
+        kubeletDocument: this.#document,
+      },
       signal,
     );
     const cri = await this.#runtime;
     await this.#networkUp;
     if (cri === undefined) throw new Error('join comes after prepare');
-    const { createClusterNode, instanceNodeConfig } = await import('./node.ts');
-    const node = await createClusterNode({
-      platform,
-      client: connection.kubelet,
-      cri,
-      network: this.#network,
-      config: { ...instanceNodeConfig(instance, kubeletPort.port), nodeIps },
-    });
+    const node = await this.#createNode(connection, cri);
     this.#node = node;
     signal.throwIfAborted();
     await node.start(signal);
@@ -116,12 +127,45 @@ class Machine implements LocalNode {
     await this.#runtime?.catch(() => undefined);
   }
 
+  announce(reason: 'KeelsonRestarted', message: string): void {
+    this.#node?.announce(reason, message);
+  }
+
   status(): readonly ComponentStatus[] {
     const problems = this.#node?.kubelet.host.healthProblems() ?? ['not started'];
     return [
       { name: 'kubelet', healthy: problems.length === 0, message: problems.join('; ') },
       ...(this.#services?.status() ?? []),
     ];
+  }
+
+  async #loadDocument(): Promise<KubeletConfigurationV1Beta1 | undefined> {
+    const { instance, kubeletPort, containerRuntimeEndpoint, kubelet } = this.#config;
+    if (kubelet === undefined) return undefined;
+    const { loadInstanceDocument } = await import('./instance-kubelet.ts');
+    const endpoint = containerRuntimeEndpoint === undefined ? {} : { containerRuntimeEndpoint };
+    const of = { instance, port: kubeletPort.port, ...endpoint };
+    const document = await loadInstanceDocument(this.#platform.files, of, kubelet);
+    const { checkMachine } = await import('./kubelet-checks.ts');
+    await checkMachine(this.#platform, document);
+    return document;
+  }
+
+  async #createNode(connection: NodeConnection, cri: CriClient): Promise<ClusterNode> {
+    const { instance, kubeletPort, nodeIps } = this.#config;
+    const { createClusterNode, instanceNodeConfig } = await import('./node.ts');
+    const own = instanceNodeConfig(instance, kubeletPort.port);
+    const parts = { platform: this.#platform, client: connection.kubelet, cri, network: this.#network };
+    const document = this.#document;
+    if (document === undefined) return createClusterNode({ ...parts, config: { ...own, nodeIps } });
+    const { settingsOf } = await import('../../kubelet/configuration/settings.ts');
+    const { nodeShutdown } = await import('./node-shutdown.ts');
+    const { nodeName, rootDirectory, localPathRoot } = own;
+    return createClusterNode({
+      ...parts,
+      ...(await nodeShutdown(this.#platform, document, process.pid)),
+      config: { ...settingsOf(document, { nodeName, rootDirectory, nodeIps }), localPathRoot },
+    });
   }
 
   async #startRuntime(signal: AbortSignal): Promise<CriClient> {
@@ -144,10 +188,10 @@ class Machine implements LocalNode {
         .get({ name }, { signal })
         .catch((error: unknown) => {
           signal.throwIfAborted();
-          message = (error as Error).message;
+          message = errorMessage(error);
           return undefined;
         });
-      const ready = node?.status?.conditions?.find((c) => c.type === 'Ready');
+      const ready = nodeCondition(node, 'Ready');
       const tainted = node?.spec?.taints?.some((t) => t.key === 'node.kubernetes.io/not-ready') === true;
       if (ready?.status === 'True' && !tainted) return;
       // The user's plugin usually comes as pods, by this very API.

@@ -1,4 +1,5 @@
 /** The certificates a node asks its API server for, kept current: one as a client, one for its server. */
+import { onAbort } from '../../base/abort.ts';
 import type { Client } from '../../client/client.ts';
 import { requestCertificate } from '../../client/certificate-request.ts';
 import { createCertificateManager, type CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
@@ -70,11 +71,10 @@ function toldWhileWorking(manager: CertificateManager, tell: () => () => void): 
     if (signal.aborted || working.has(signal)) return;
     if (working.size === 0) end = tell();
     working.add(signal);
-    const onAbort = (): void => {
+    onAbort(signal, () => {
       working.delete(signal);
       if (working.size === 0) end();
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
+    });
   };
   return {
     file: manager.file,

@@ -4,12 +4,12 @@
  */
 import type { Principal } from '../../api/transport.ts';
 import type { Client } from '../../client/client.ts';
-import { issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Instance } from '../instance/instance.ts';
-import { kubeconfigJson } from '../kubeconfig.ts';
+import { writeDnsCredentials } from './dns-credentials.ts';
 
 /** A node's way to its control plane. */
 export interface NodeConnection {
@@ -24,12 +24,11 @@ export interface NodeConnection {
   servingCertificate(signal: AbortSignal): Promise<KeyPairPem>;
   /** Calls back when it is replaced. */
   onServingCertificate(listener: (pair: KeyPairPem) => void): void;
-  /** Writes the kubeconfig DNS reads the cluster with. */
+  /** Brings what DNS reads the cluster with up to date. Called again and again, so that credentials are renewed. */
   writeDnsKubeconfig(path: string): Promise<void>;
 }
 
 const PROXY: Principal = { name: 'system:kube-proxy', groups: ['system:authenticated'] };
-const YEAR_MS = 365 * 86_400_000;
 
 /** Who a node's kubelet is. */
 export function nodePrincipal(nodeName: string): Principal {
@@ -50,17 +49,6 @@ export function createLocalConnection(
     caPem: pki.ca.certPem,
     servingCertificate: () => Promise.resolve(pki.kubeletServer),
     onServingCertificate: () => undefined,
-    async writeDnsKubeconfig(path) {
-      if (await platform.files.exists(path)) return;
-      const deps = { crypto: platform.crypto, random: platform.random, nowMs: () => platform.clock.nowMs() };
-      const pair = await issueCertificate(deps, pki.ca, {
-        commonName: 'system:serviceaccount:kube-system:kube-dns',
-        organizations: ['system:serviceaccounts'],
-        usages: ['client'],
-        validityMs: 10 * YEAR_MS,
-      });
-      const text = kubeconfigJson({ server, caPem: pki.ca.certPem, ...pair, user: 'dns', cluster: 'keelson' });
-      await platform.files.writeFileAtomic(path, text, { mode: 0o600 });
-    },
+    writeDnsKubeconfig: (path) => writeDnsCredentials(platform, path, { server, ca: pki.ca, pkiDir: instance.pkiDir }),
   };
 }

@@ -2,8 +2,10 @@
  * What a node runs beside its kubelet: the kubelet's HTTPS server and the service proxy in this process, DNS in a small
  * one of its own. Rules and DNS stay when Keelson stops, so services go on answering; `removeNodeServices` ends them.
  */
+import { dnsAddress } from '../network/pod-network.ts';
 import { rangesOf } from '../../base/cidr.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
+import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import type { HttpServer } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { removeNetworkPolicies, runNetworkPolicies } from '../../proxy/network-policy/network-policies.ts';
@@ -15,7 +17,8 @@ import type { Instance } from '../instance/instance.ts';
 import { runNodeRoutes } from '../network/node-routes.ts';
 import { removePodBandwidth, runPodBandwidth } from '../network/pod-bandwidth.ts';
 import type { PodNetwork } from '../network/pod-network.ts';
-import { openKubeletServer } from './kubelet-server.ts';
+import { openPlainServers } from './kubelet-plain-servers.ts';
+import { handlerSettings, openKubeletServer } from './kubelet-server.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { ClusterNode } from './node.ts';
 
@@ -25,6 +28,8 @@ export interface NodeServicesDeps {
   readonly connection: NodeConnection;
   readonly instance: Instance;
   readonly kubeletPort: number;
+  /** The kubelet's configuration, where the user gives settings. */
+  readonly kubeletDocument?: KubeletConfigurationV1Beta1 | undefined;
   readonly nodeIp: string;
   readonly proxyMode: ProxyMode;
   readonly nodePortAddresses: readonly string[];
@@ -48,7 +53,9 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   // With the user's plugin, pods are attached as it likes.
   const loopback = instance.cni === 'none' ? {} : { routeLoopback: () => network.routeLoopback() };
   const { proxyMode, nodePortAddresses } = deps;
-  const config = { ...proxyConfig(instance, proxyMode), nodePortAddresses };
+  // A port of 0: nothing listens.
+  const ownTcpPorts = [instance.httpsPort, deps.kubeletPort].filter((port) => port > 0);
+  const config = { ...proxyConfig(instance, proxyMode), nodePortAddresses, ownTcpPorts };
   const proxy = createServiceProxy({ informers, platform, ...loopback }, config);
   const running = Promise.all([
     leaveOtherMode(deps).then(() => proxy.start(signal)),
@@ -57,17 +64,20 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   informers.start(signal);
   const dns = clusterDns(deps);
   const dnsRunning = dns?.start(signal);
-  let server: HttpServer | undefined;
+  const servers: HttpServer[] = [];
   return {
     async serveKubelet(node) {
       const { connection, kubeletPort: port } = deps;
       const pair = await connection.servingCertificate(signal);
       const tls = { ...pair, clientCaPem: connection.caPem };
+      const settings = deps.kubeletDocument === undefined ? {} : handlerSettings(deps.kubeletDocument);
       const opened = await openKubeletServer(
-        { platform, client: connection.kubelet, config: node.config, tls, port },
+        { platform, client: connection.kubelet, config: node.config, tls, port, ...settings },
         node,
       );
-      server = opened;
+      servers.push(opened);
+      if (deps.kubeletDocument !== undefined)
+        servers.push(...(await openPlainServers({ platform, node }, deps.kubeletDocument)));
       connection.onServingCertificate(({ certPem, keyPem }) => opened.setCertificate({ certPem, keyPem }));
     },
     status: () => [
@@ -77,7 +87,7 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
         : [{ name: 'dns', healthy: dns.healthy(), message: dns.healthy() ? '' : 'the DNS process does not run' }]),
     ],
     async stop() {
-      await server?.close(500);
+      await Promise.all(servers.map((server) => server.close(500)));
       await Promise.all([running, dnsRunning]);
     },
   };
@@ -85,7 +95,8 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
 
 function proxyConfig(instance: Instance, mode: ProxyMode): Parameters<typeof createServiceProxy>[1] {
   const { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark } = instance;
-  return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode };
+  const ownDns = instance.dns === 'none' ? {} : { ownDns: dnsAddress(serviceCidr) };
+  return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode, ...ownDns };
 }
 
 /** Ours, unless the user brings one: then one of an earlier start ends. */

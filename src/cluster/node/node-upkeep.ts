@@ -2,6 +2,7 @@
  * What a node does beside its pods, all its life: rotates container logs, frees the disk of unused images, keeps chains
  * of iptables where asked to.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import { createImageGc } from '../../kubelet/images/image-gc.ts';
@@ -11,7 +12,6 @@ import { startIptablesUtilChains } from '../../kubelet/network/iptables-util-cha
 import type { KubeletConfiguration } from '../../kubelet/kubelet-configuration.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** What upkeep needs. */
 export interface NodeUpkeepDeps {
   readonly platform: Pick<Platform, 'clock' | 'files' | 'log' | 'compression' | 'exec'>;
   readonly cri: CriRuntime;
@@ -68,7 +68,7 @@ export function createNodeUpkeep(deps: NodeUpkeepDeps): NodeUpkeep {
         },
       );
     });
-    signal.addEventListener('abort', stop, { once: true });
+    onAbort(signal, stop);
   };
   return { start, removeUnusedImages: images.deleteUnusedImages };
 }

@@ -31,12 +31,15 @@ import { createObjectCache, type WatchingObjectCache } from '../../kubelet/volum
 import { createCsiNodeObject } from '../../kubelet/volumes/csi/csi-node-object.ts';
 import type { VolumeManager } from '../../kubelet/volumes/volume-manager-contract.ts';
 import { createVolumeManager } from '../../kubelet/volumes/volume-manager.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { HostInfo } from '../../platform/host.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';
+import { instanceDocument } from './instance-kubelet.ts';
 import { dnsAddress, type PodNetwork } from '../network/pod-network.ts';
 import { createNodeUpkeep, type NodeUpkeep } from './node-upkeep.ts';
 import { preparePod } from './prepare-pod.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** What a node is made from. */
 export interface NodeDeps {
@@ -54,8 +57,8 @@ export interface NodeDeps {
   readonly csiNodeFirst?: boolean;
   /** Who tells that the machine shuts down, and how long pods then get. */
   readonly shutdown?: NonNullable<KubeletDeps['shutdown']>;
-  /** Calls plugins behind their sockets. The machine's own sockets when absent. */
-  readonly connectSocket?: NonNullable<KubeletDeps['connectSocket']>;
+  /** Calls plugins behind their sockets, and health services of pods. The machine's own when absent. */
+  readonly connectGrpc?: NonNullable<KubeletDeps['connectGrpc']>;
   /** Programs of the node that know credentials of registries. */
   readonly credentialProviders?: CredentialProviders;
 }
@@ -63,7 +66,6 @@ export interface NodeDeps {
 /** Pods' cgroups, to make and to find. */
 type NodeCgroups = ReturnType<typeof createPodContainerManager>;
 
-/** A node. */
 export interface ClusterNode {
   readonly config: KubeletConfiguration;
   readonly kubelet: Kubelet;
@@ -72,6 +74,8 @@ export interface ClusterNode {
   readonly informers: InformerFactory;
   /** Resolves once the kubelet's main loop runs. */
   start(signal: AbortSignal): Promise<void>;
+  /** Records a warning event of the node. */
+  announce(reason: 'KeelsonRestarted', message: string): void;
   /** Containers keep running. */
   stop(): Promise<void>;
 }
@@ -119,7 +123,12 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
       if (config.hasApiServer) parts.informers.start(signal);
       await kubelet.start(signal);
       parts.upkeep.start(signal);
-      if (config.hasApiServer && deps.csiNodeFirst !== false) void initializeCsiNode(parts, kubelet, signal);
+      if (config.hasApiServer && deps.csiNodeFirst !== false)
+        background(platform.log, 'the CSINode could not be made', initializeCsiNode(parts, kubelet, signal));
+    },
+    announce(reason, message) {
+      const { nodeName } = config;
+      recorder.event({ apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName }, 'Warning', reason, message);
     },
     async stop() {
       await kubelet.stop();
@@ -140,7 +149,7 @@ async function initializeCsiNode({ platform, client, config }: Parts, kubelet: K
       if (signal.aborted) return;
       platform.log.warn('Failed to initialize CSINode, will retry', { node: config.nodeName, err: error });
     }
-    await platform.clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+    await sleepUnlessAborted(platform.clock, backoff.nextMs(), signal);
   }
 }
 
@@ -178,7 +187,7 @@ function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContai
       preparePod,
       podContainers,
       ...(parts.shutdown && { shutdown: parts.shutdown }),
-      ...(parts.connectSocket && { connectSocket: parts.connectSocket }),
+      ...(parts.connectGrpc && { connectGrpc: parts.connectGrpc }),
       resources: {
         nodeStats: () => stats.node(),
         summary: () => stats.summary({ withoutPressure: true }),
@@ -216,6 +225,7 @@ export function instanceNodeConfig(
     clusterDns: [dnsAddress(instance.serviceCidr)],
     clusterDomain: instance.clusterDomain,
     staticPodPath: `${instance.dataDir}/manifests`,
+    published: () => instanceDocument({ instance, port: kubeletPort }),
     ...changes,
   };
 }
@@ -309,7 +319,7 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
       ownNode: core.ownNode,
       nodeStatusChanged: core.nodeStatusChanged,
       plugins: core.plugins,
-      connectSocket: core.connectSocket,
+      connectGrpc: core.connectGrpc,
     },
     {
       kubeletRoot: config.rootDirectory,

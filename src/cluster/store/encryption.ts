@@ -1,7 +1,9 @@
 /** Puts encryption at rest in front of a store, by an EncryptionConfiguration file that may change while we run. */
+import { errorMessage } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Store } from '../../storage/store.ts';
 import { PreflightError } from '../preflight-error.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** Upstream looks at the file so often. */
 const RELOAD_MS = 60_000;
@@ -30,7 +32,7 @@ export async function encryptStore(
     text = await files.readText(file);
     encrypted = createEncryptedStore(store, parse(text));
   } catch (error) {
-    throw new PreflightError(`cannot use the encryption configuration ${file}: ${(error as Error).message}`);
+    throw new PreflightError(`cannot use the encryption configuration ${file}: ${errorMessage(error)}`);
   }
   if (!reload) return encrypted;
   const reloads = metrics.counter({
@@ -51,7 +53,9 @@ export async function encryptStore(
       log.error('the encryption configuration cannot be used; the one before stays', { err, file });
     }
   };
-  const stop = clock.setTicker(RELOAD_MS, () => void look());
+  const stop = clock.setTicker(RELOAD_MS, () =>
+    background(log, 'the encryption configuration could not be read', look()),
+  );
   return {
     ...encrypted,
     close: async () => {

@@ -1,4 +1,5 @@
 /** Opens the store a cluster keeps its state in, with errors in the user's words. */
+import { errorMessage } from '../../base/errors.ts';
 import type { GrpcTls } from '../../grpc/grpc-caller.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { EtcdStoreOptions } from '../../storage/etcd/etcd-store.ts';
@@ -46,7 +47,7 @@ async function openPlain(platform: Platform, { choice, file }: StoreOpening): Pr
     if (choice.kind === 'etcd') return await openEtcd(platform, choice);
     if (choice.kind === 'memory') {
       const { createMemoryStore } = await import('../../storage/memory/memory-store.ts');
-      return createMemoryStore({ clock: platform.clock });
+      return createMemoryStore(platform);
     }
     const { createSqliteStore } = await import('../../storage/sqlite/sqlite-store.ts');
     return await createSqliteStore({ path: file, platform });
@@ -101,7 +102,7 @@ export async function etcdConfig(
     try {
       return await readText(path);
     } catch (error) {
-      throw new PreflightError(`cannot read ${path}: ${(error as Error).message}`);
+      throw new PreflightError(`cannot read ${path}: ${errorMessage(error)}`);
     }
   };
   const [caPem, certPem, keyPem] = await Promise.all([read(caFile), read(certFile), read(keyFile)]);

@@ -4,16 +4,16 @@
  *
  * Invariants: a file that was there is replaced by a whole snapshot or not at all; what a restore replaces is kept beside.
  */
-import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { access, copyFile, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { StoreError } from '../../storage/store.ts';
-import { acquireControlLock, requestControl } from '../instance/control-socket.ts';
+import { requestControl } from '../instance/control-client.ts';
+import { acquireControlLock } from '../instance/control-socket.ts';
 import { restoreOwnEtcd } from '../etcd/own-snapshots.ts';
-import { controlSocketName, instanceHash } from '../instance/instance.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { etcdConfig } from './open-store.ts';
 import type { EtcdStoreChoice } from './store-options.ts';
@@ -30,13 +30,12 @@ export function workingCopy(dataDir: string): string {
 }
 
 const storeFile = (dataDir: string): string => `${dataDir}/state.db`;
-const socketOf = (dataDir: string): string =>
-  controlSocketName(instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex')));
 
 /** Saves the SQLite store of a data directory, of a running cluster or a stopped one. Rejects with `PreflightError`. */
 export async function saveSnapshot(dataDir: string, file: string): Promise<SnapshotReport> {
   return inUsersWords(async () => {
-    const copy = (await fromRunning(dataDir)) ?? (await fromStopped(dataDir));
+    const copy = workingCopy(dataDir);
+    if (!(await savedByRunning(dataDir))) await copyStopped(dataDir, copy);
     try {
       const { checkStoreFile } = await import('../../storage/sqlite/backup.ts');
       const report = checkStoreFile(copy);
@@ -77,7 +76,7 @@ export async function restoreEtcdSnapshot(
   file: string,
 ): ReturnType<typeof restoreOwnEtcd> {
   return inUsersWords(async () => {
-    const lock = await acquireControlLock(socketOf(dataDir), dataDir);
+    const lock = await acquireControlLock(dataDir);
     try {
       return await restoreOwnEtcd(deps, dataDir, file);
     } finally {
@@ -93,7 +92,7 @@ export async function restoreSnapshot(
 ): Promise<SnapshotReport & { readonly keptAs: string | undefined }> {
   return inUsersWords(async () => {
     if (!(await exists(dataDir))) throw new PreflightError(`there is no data directory ${dataDir} to restore into`);
-    const lock = await acquireControlLock(socketOf(dataDir), dataDir);
+    const lock = await acquireControlLock(dataDir);
     try {
       const { advanceStoreFile, checkStoreFile, isEtcdSnapshot } = await import('../../storage/sqlite/backup.ts');
       if (isEtcdSnapshot(await firstBytes(file)))
@@ -118,23 +117,24 @@ export async function restoreSnapshot(
   });
 }
 
-async function fromRunning(dataDir: string): Promise<string | undefined> {
-  const answer = (await requestControl(socketOf(dataDir), 'snapshot')) as { file?: string; error?: string } | undefined;
-  if (answer === undefined) return undefined;
-  if (answer.file === undefined) throw new PreflightError(answer.error ?? 'the running cluster makes no snapshot');
-  return answer.file;
+/** Whether a running instance made the working copy; false when none runs. */
+async function savedByRunning(dataDir: string): Promise<boolean> {
+  const answer = (await requestControl(dataDir, 'snapshot')) as { saved?: boolean; error?: string } | undefined;
+  if (answer === undefined) return false;
+  if (answer.saved !== true) throw new PreflightError(answer.error ?? 'the running cluster makes no snapshot');
+  return true;
 }
 
-async function fromStopped(dataDir: string): Promise<string> {
-  const lock = await acquireControlLock(socketOf(dataDir), dataDir);
+async function copyStopped(dataDir: string, copy: string): Promise<void> {
+  const missing = `there is no cluster in ${dataDir}: ${storeFile(dataDir)} is missing`;
+  if (!(await exists(dataDir))) throw new PreflightError(missing);
+  const lock = await acquireControlLock(dataDir);
   try {
     const from = storeFile(dataDir);
-    if (!(await exists(from))) throw new PreflightError(`there is no cluster in ${dataDir}: ${from} is missing`);
+    if (!(await exists(from))) throw new PreflightError(missing);
     const { copyStoreFile } = await import('../../storage/sqlite/backup.ts');
-    const copy = workingCopy(dataDir);
     await removeStore(copy);
     await copyStoreFile(from, copy);
-    return copy;
   } finally {
     await lock.release();
   }
@@ -163,7 +163,7 @@ async function publish(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    if (!hasErrorCode(error, 'EXDEV')) throw error;
     const beside = `${to}.partial`;
     await copyFile(from, beside);
     await sync(beside);

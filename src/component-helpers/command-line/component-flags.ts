@@ -23,7 +23,6 @@ export const onlyDefault = (is: string, otherwise: string, description: string):
 
 const unlabelled = 'metrics have the labels they have here';
 
-/** The flags. */
 export const componentFlags: FixedFlags = {
   profiling: {
     type: 'bool',

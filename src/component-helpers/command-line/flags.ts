@@ -4,7 +4,6 @@
  * beside this one and a line in `list.ts`.
  */
 import { parseGoBoolean } from '../../base/go-boolean.ts';
-/** One flag. */
 export interface Flag {
   readonly name: string;
   /** `list`: separated by commas, and repeatable. */

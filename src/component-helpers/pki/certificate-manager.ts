@@ -3,9 +3,10 @@
  * renewed when 70 to 90 percent of its life are over. Certificate and key stand in one file, replaced as a whole, under
  * the kubelet's name `<name>-current.pem`. Upstream: client-go util/certificate certificate_manager.go.
  */
-import type { Clock } from '../../platform/clock.ts';
+import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
+import { callEach } from '../../platform/unexpected.ts';
 import { createRequest, type CertificateDeps, type KeyPairPem } from './certificates.ts';
 import { readCertificate } from './read-certificate.ts';
 
@@ -118,7 +119,7 @@ class Manager implements CertificateManager {
       } catch (error) {
         if (signal.aborted) return;
         this.#failed(error, signal);
-        await this.#deps.clock.sleep(RETRY_MS, signal).catch(() => undefined);
+        await sleepUnlessAborted(this.#deps.clock, RETRY_MS, signal);
       }
     }
   }
@@ -149,7 +150,8 @@ class Manager implements CertificateManager {
     await files.writeFileAtomic(this.file, `${certPem.trimEnd()}\n${keyPem}`, { mode: 0o600 });
     const renewed = this.#current !== undefined;
     this.#current = { certPem, keyPem };
-    if (renewed) for (const listener of this.#listeners) listener(this.#current);
+    if (renewed)
+      callEach({ log: this.#deps.log, what: 'a user of the certificate threw' }, this.#listeners, this.#current);
   }
 
   async #load(): Promise<KeyPairPem | undefined> {

@@ -26,6 +26,7 @@ test('certificates are made once, and anew when they are old, lost or for other 
   assert.ok(api.verify(new X509Certificate(first.ca.certPem).publicKey));
   assert.equal(api.checkIP('10.0.0.1'), '10.0.0.1');
   assert.match(new X509Certificate(first.admin.certPem).subject, /O=system:masters/);
+  assert.match(new X509Certificate(first.kubeletClient.certPem).subject, /^O=keelson:kubelet-clients$/m);
   assert.match(new X509Certificate(first.kubeletServer.certPem).subject, /CN=system:node:n1/);
   for (const key of ['ca.key', 'sa.key', 'admin.key', 'stamp.json'])
     assert.equal((await files.stat(`/pki/${key}`))?.mode & 0o777, 0o600, key);

@@ -10,6 +10,9 @@ import { authority, closePkiFolder, leafCertificate, openPkiFolder, type PkiFold
 
 const LEAF_MS = 365 * 86_400_000;
 
+/** The group of API servers towards kubelets: the role `keelson:kubelet-client` is bound to it, and nothing else. */
+export const KUBELET_CLIENTS = 'keelson:kubelet-clients';
+
 /** Names and addresses the serving certificates carry. */
 export interface PkiNames {
   readonly nodeName: string;
@@ -53,7 +56,7 @@ export async function ensureClusterPki(
     leaf('apiserver', { commonName: 'kube-apiserver', ...serving, usages: ['server'] }),
     leaf('apiserver-kubelet-client', {
       commonName: 'kube-apiserver-kubelet-client',
-      organizations: ['system:masters'],
+      organizations: [KUBELET_CLIENTS],
       usages: ['client'],
     }),
     leaf('kubelet', {

@@ -1,6 +1,8 @@
 /**
  * DER, read: elements one after another, each a tag, a length and a content. Definite lengths only, as DER demands, and
  * nothing beyond the end of what encloses it. Upstream: encoding/asn1.
+ * By hand rather than by @peculiar/x509: loading it takes a fifth of a first start. Tests hold it against Node's and
+ * OpenSSL's readers.
  */
 
 /** One element; all three are views of the bytes it was read from. */

@@ -37,11 +37,16 @@ test('what Node.js reads of a certificate is read, and its addresses', async () 
     usages: ['server'],
     validityMs: 365 * DAY_MS,
   });
-  const { ipAddresses, ...facts } = readCertificate(deps, pair.certPem);
+  const { ipAddresses, dnsNames, ...facts } = readCertificate(deps, pair.certPem);
   assert.deepEqual(ipAddresses, ['127.0.0.1', '::1', '2001:db8::a:0:1']);
+  assert.deepEqual(dnsNames, ['a', 'localhost']);
   assert.deepEqual(facts, readByNode(pair.certPem));
-  const { ipAddresses: none, ...ofCa } = readCertificate(deps, `# ours\r\n${ca.certPem.replaceAll('\n', '\r\n')}`);
-  assert.deepEqual([none, ofCa], [[], readByNode(ca.certPem)]);
+  const {
+    ipAddresses: none,
+    dnsNames: noNames,
+    ...ofCa
+  } = readCertificate(deps, `# ours\r\n${ca.certPem.replaceAll('\n', '\r\n')}`);
+  assert.deepEqual([none, noNames, ofCa], [[], [], readByNode(ca.certPem)]);
 });
 
 /** `openssl req -x509 -newkey rsa:1024 -days 36500`, subject `/O=x`: an RSA key, a year beyond 2049, no common name. */
@@ -61,8 +66,8 @@ cgxhRI8UJ8pS2N1MtTriopsg2bqBF+swq7s=
 `;
 
 test('so is one of another key, without a common name, that ends after 2049', () => {
-  const { ipAddresses, ...facts } = readCertificate(deps, OTHER);
-  assert.deepEqual([ipAddresses, facts], [[], readByNode(OTHER)]);
+  const { ipAddresses, dnsNames, ...facts } = readCertificate(deps, OTHER);
+  assert.deepEqual([ipAddresses, dnsNames, facts], [[], [], readByNode(OTHER)]);
   assert.equal(facts.commonName, '');
 });
 

@@ -16,6 +16,7 @@ export interface CertificateFacts {
   readonly notAfterMs: number;
   /** Of the subject; '' when it has none. */
   readonly commonName: string;
+  readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
   /** SHA-256 of the public key (SPKI), hexadecimal: what kubeadm pins an authority by. */
   readonly publicKeyHash: string;
@@ -25,7 +26,7 @@ const COMMON_NAME = '2.5.4.3';
 const SUBJECT_KEY_ID = '2.5.29.14';
 const ALTERNATIVE_NAMES = '2.5.29.17';
 /** Tags within a certificate. */
-const [VERSION, EXTENSIONS, IP_ADDRESS] = [0xa0, 0xa3, 0x87];
+const [VERSION, EXTENSIONS, DNS_NAME, IP_ADDRESS] = [0xa0, 0xa3, 0x82, 0x87];
 
 /** What a certificate that signs others passes on to them. */
 export interface IssuerFacts {
@@ -43,7 +44,8 @@ export function readCertificate({ crypto }: { readonly crypto: CryptoPort }, cer
     notBeforeMs,
     notAfterMs,
     commonName: commonNameOf(subject),
-    ipAddresses: ipAddressesOf(extensions),
+    dnsNames: alternativeNames(extensions, DNS_NAME).map((name) => Buffer.from(name).toString('latin1')),
+    ipAddresses: alternativeNames(extensions, IP_ADDRESS).map(addressText),
     publicKeyHash: crypto.sha256Hex(publicKey.whole),
   };
 }
@@ -131,12 +133,12 @@ function textOf({ tag, content }: DerElement): string {
     : Buffer.from(content).toString('utf8');
 }
 
-function ipAddressesOf(extensions: DerElement | undefined): readonly string[] {
+function alternativeNames(extensions: DerElement | undefined, kind: number): readonly Uint8Array[] {
   const names = extensionOf(extensions, ALTERNATIVE_NAMES);
   if (names === undefined) return [];
   return derContent(names, TAG.sequence)
-    .filter(({ tag }) => tag === IP_ADDRESS)
-    .map(({ content }) => addressText(content));
+    .filter(({ tag }) => tag === kind)
+    .map(({ content }) => content);
 }
 
 /** What an extension of this type says. */

@@ -50,7 +50,6 @@ const [VERSION, EXTENSIONS, ATTRIBUTES, KEY_ID, DNS_NAME, IP_ADDRESS] = [0xa0, 0
 const sequence = (...parts: readonly Uint8Array[]): Uint8Array => derElement(TAG.sequence, ...parts);
 const algorithm = sequence(derOid(OID.ecdsaWithSha256));
 
-/** A signed certificate. */
 export async function certificate(content: CertificateContent, sign: Signer): Promise<Uint8Array> {
   const { serial, issuer, subject, notBeforeMs, notAfterMs, publicKey, extensions } = content;
   const version3 = derElement(VERSION, derInteger(Buffer.from([2])));
@@ -87,7 +86,6 @@ function stringElement(text: string): Uint8Array {
   return derElement(/^[A-Za-z0-9 '()+,\-./:=?]*$/.test(text) ? PRINTABLE_STRING : UTF8_STRING, Buffer.from(text));
 }
 
-/** Of an authority with this key. */
 export function authorityExtensions(keyId: Uint8Array): Uint8Array[] {
   return [
     extension(OID.basicConstraints, { critical: true, value: sequence(derElement(BOOLEAN, Buffer.from([0xff]))) }),

@@ -1,4 +1,7 @@
-/** DER, written: what `der.ts` reads. Upstream: encoding/asn1. */
+/**
+ * DER, written: what `der.ts` reads. Upstream: encoding/asn1. By hand rather than by @peculiar/x509, for the reason
+ * `der.ts` names.
+ */
 import { formatTime } from '../../api/time.ts';
 import { TAG } from './der.ts';
 

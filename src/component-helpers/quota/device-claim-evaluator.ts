@@ -55,7 +55,7 @@ function devicesByClass(claim: ResourceClaim): ReadonlyMap<string, number> {
   for (const { exactly, firstAvailable = [] } of claim.spec?.devices?.requests ?? []) {
     const most = new Map<string, number>();
     for (const { deviceClassName, allocationMode, count = 1 } of exactly === undefined ? firstAvailable : [exactly]) {
-      const wanted = allocationMode === 'All' ? MAX_ALLOCATED : count;
+      const wanted = allocationMode === 'All' ? MAX_ALLOCATED : Number(count);
       most.set(deviceClassName, Math.max(wanted, most.get(deviceClassName) ?? 0));
     }
     for (const [name, count] of most) devices.set(name, (devices.get(name) ?? 0) + count);

@@ -9,7 +9,6 @@ export interface QuotaEvaluator {
   /** Whether it measures this name of a quota. */
   measures(name: string): boolean;
   usage(object: KubernetesObject, nowMs: number): Quantities;
-  /** Whether the object is in the scope. */
   inScope(scope: ScopedResourceSelectorRequirement, object: KubernetesObject): boolean;
   /** What the object must say for these names to be measured, as upstream's text; undefined when it says all. */
   unsaid(names: readonly string[], object: KubernetesObject): string | undefined;

@@ -1,4 +1,5 @@
 /** What pods count against quotas. Upstream: pkg/quota/v1/evaluator/core/pods.go. */
+import { secondsToMs } from '../../api/int64.ts';
 import type { Container, Pod, ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
 import { computePodQosClass } from '../../api/pod-qos.ts';
 import { parseTime } from '../../api/time.ts';
@@ -60,7 +61,7 @@ function held({ status }: Pod, kind: 'requests' | 'limits'): (container: Contain
 function isStuck(pod: Pod, nowMs: number): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return false;
-  return nowMs > parseTime(deletionTimestamp) + deletionGracePeriodSeconds * 1000;
+  return nowMs > parseTime(deletionTimestamp) + secondsToMs(deletionGracePeriodSeconds);
 }
 
 function podInScope({ scopeName, operator, values = [] }: ScopedResourceSelectorRequirement, pod: Pod): boolean {

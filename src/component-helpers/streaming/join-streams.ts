@@ -3,10 +3,11 @@ import type { Duplex } from '../../platform/streams.ts';
 
 /** Returns at once; the connections live until both are over. */
 export function joinStreams(client: Duplex, backend: Duplex): void {
-  client.closed.then(() => backend.destroy(), undefined);
-  backend.closed.then(() => client.destroy(), undefined);
-  void copy(client, backend);
-  void copy(backend, client);
+  const [endClient, endBackend] = [() => client.destroy(), () => backend.destroy()];
+  client.closed.then(endBackend, endBackend);
+  backend.closed.then(endClient, endClient);
+  copy(client, backend).catch(endBackend);
+  copy(backend, client).catch(endClient);
 }
 
 async function copy(from: Duplex, to: Duplex): Promise<void> {

@@ -165,3 +165,59 @@ test('what asks for no upgrade, or comes to nobody, is refused', async () => {
   await assert.rejects(openTunnel(net, { ...request, headers: {} }), { message: 'Upgrade request required' });
   await assert.rejects(openTunnel(net, { ...request, headers }), { code: 'ECONNREFUSED' });
 });
+
+test('nothing a request names can begin a header or a request of its own', async () => {
+  const { net, clock } = createSimPlatform();
+  let sent = '';
+  net.listenRaw(80, (socket) => {
+    void (async () => {
+      for await (const chunk of socket.incoming) sent += Buffer.from(chunk).toString('latin1');
+    })();
+  });
+  const smuggled = 'x\r\n\r\nDELETE /apis/g/v1/things/victim HTTP/1.1\r\nX-Remote-User: admin\r\n\r\n';
+  const base = { method: 'GET', url: 'http://127.0.0.1/', headers, signal: new AbortController().signal };
+  const attempts: readonly (readonly [string, Partial<Parameters<typeof openTunnel>[1]>])[] = [
+    ['added value', { added: { 'x-remote-user': smuggled } }],
+    ['added list', { added: { 'x-remote-group': ['fine', smuggled] } }],
+    ['added name', { added: { [`x-remote-extra-${smuggled}`]: 'v' } }],
+    ['added name with a space', { added: { 'x y': 'v' } }],
+    ['line feed alone', { added: { 'x-remote-user': 'a\nx-remote-group: system:masters' } }],
+    ['carriage return alone', { added: { 'x-remote-user': 'a\rb' } }],
+    ['NUL', { added: { 'x-remote-user': 'a\0b' } }],
+    ['host', { added: { host: `h${smuggled}` } }],
+    ['method', { method: 'GET / HTTP/1.1\r\nX: ' }],
+    ["client's value", { headers: { ...headers, 'x-own': smuggled } }],
+    ["client's protocols", { headers: { ...headers, 'sec-websocket-protocol': `v4, ${smuggled}` } }],
+    ["client's stream protocols", { headers: { ...headers, 'x-stream-protocol-version': `v4, ${smuggled}` } }],
+    ["client's name", { headers: { ...headers, [`x-own: a\r\nx`]: 'v' } }],
+  ];
+  for (const [what, order] of attempts) {
+    await assert.rejects(openTunnel(net, { ...base, ...order }), { code: 400 }, what);
+    await clock.settle();
+    assert.equal(sent, '', what);
+  }
+});
+
+test('names beyond ASCII are sent as their UTF-8 bytes', async () => {
+  const { net } = createSimPlatform();
+  const sent = Promise.withResolvers<Buffer>();
+  net.listenRaw(80, (socket) => {
+    void (async () => {
+      for await (const chunk of socket.incoming) {
+        sent.resolve(Buffer.from(chunk));
+        await socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+      }
+    })().catch(() => undefined);
+  });
+  const answer = await openTunnel(net, {
+    method: 'GET',
+    url: 'http://127.0.0.1/',
+    headers: { ...headers, 'x-own': Buffer.from('Ω', 'utf8').toString('latin1') },
+    added: { 'x-remote-user': 'jürgen€' },
+    signal: new AbortController().signal,
+  });
+  const text = (await sent.promise).toString('utf8');
+  assert.match(text, /\r\nx-remote-user: jürgen€\r\n/);
+  assert.match(text, /\r\nx-own: Ω\r\n/);
+  if (answer.kind === 'upgrade') answer.dispose();
+});

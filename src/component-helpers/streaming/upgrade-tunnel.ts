@@ -7,7 +7,9 @@
  * passed on and nothing more, else the client could speak to it with our credentials. Works on raw connections, because
  * the protocols offered must reach old runtimes as they came: one header line each.
  */
+import { onAbort } from '../../base/abort.ts';
 import { badRequest } from '../../api/status-error.ts';
+import { headerValueOf, isHeaderName, isHeaderValue } from '../../base/header-text.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { HttpRequest } from '../../platform/http.ts';
 import type { Net, TlsOptions } from '../../platform/net.ts';
@@ -21,7 +23,7 @@ export interface TunnelRequest {
   readonly url: string;
   /** The client's own, lower-case names; those of this hop are left out here. */
   readonly headers: HttpRequest['headers'];
-  /** Sent as they are; `host` in the place of the URL's. */
+  /** Text in the place of the client's headers of these names; `host` in the place of the URL's. */
   readonly added?: Readonly<Record<string, string | readonly string[]>>;
   readonly tls?: TlsOptions;
   readonly signal: AbortSignal;
@@ -43,6 +45,8 @@ export type TunnelAnswer =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       run(sink: ByteSink): Promise<void>;
+      /** Called instead of `run`: leaves the backend. */
+      dispose(): void;
     };
 
 const dialTimeoutMs = 30_000;
@@ -74,6 +78,7 @@ export type UpgradeOutcome =
 export async function dialUpgrade(net: Net, request: TunnelRequest): Promise<UpgradeOutcome> {
   if (!isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
   const url = new URL(request.url);
+  const head = requestHead(request, url);
   const tls = url.protocol === 'https:';
   const backend = await net.dial({
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
@@ -82,15 +87,14 @@ export async function dialUpgrade(net: Net, request: TunnelRequest): Promise<Upg
     timeoutMs: dialTimeoutMs,
     signal: request.signal,
   });
-  const onAbort = (): void => backend.destroy();
-  request.signal.addEventListener('abort', onAbort, { once: true });
-  void backend.closed.then(() => request.signal.removeEventListener('abort', onAbort));
+  const unhook = onAbort(request.signal, () => backend.destroy());
+  backend.closed.then(unhook, unhook);
   try {
-    await backend.write(requestHead(request, url));
-    const head = await readHead(backend.incoming);
-    return head.status === 101
-      ? { kind: 'switched', backend, head }
-      : { kind: 'refused', answer: refusal(backend, head) };
+    await backend.write(head);
+    const answer = await readHead(backend.incoming);
+    return answer.status === 101
+      ? { kind: 'switched', backend, head: answer }
+      : { kind: 'refused', answer: refusal(backend, answer) };
   } catch (error) {
     backend.destroy();
     throw error;
@@ -115,23 +119,30 @@ export async function openTunnel(net: Net, request: TunnelRequest): Promise<Tunn
   };
 }
 
-function requestHead(request: TunnelRequest, url: URL): string {
+/** Throws for what Go's net/http would not send: a line break in a name or value would begin a request of its own. */
+function requestHead(request: TunnelRequest, url: URL): Uint8Array {
   const { host = url.host, ...added } = request.added ?? {};
-  const lines = [`${request.method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${[host].flat().join()}`];
-  lines.push('Connection: Upgrade');
+  if (!isHeaderName(request.method)) throw badRequest(`invalid method ${JSON.stringify(request.method)}`);
+  const lines = [`${request.method} ${url.pathname}${url.search} HTTP/1.1`];
+  const push = (name: string, value: string): void => {
+    if (!isHeaderName(name)) throw badRequest(`invalid header name ${JSON.stringify(name)}`);
+    if (!isHeaderValue(value)) throw badRequest(`invalid value of header ${name}`);
+    lines.push(`${name}: ${value}`);
+  };
+  push('Host', [host].flat().join());
+  push('Connection', 'Upgrade');
   for (const [name, value] of Object.entries(request.headers)) {
     if (value === undefined || hopHeaders.has(name) || name.startsWith('impersonate-') || name.startsWith('x-remote-'))
       continue;
-    for (const line of headerLines(name, value)) lines.push(`${name}: ${line}`);
+    for (const line of headerLines(name, value)) push(name, line);
   }
-  for (const [name, value] of Object.entries(added)) for (const line of [value].flat()) lines.push(`${name}: ${line}`);
-  if (request.method !== 'GET') lines.push('Content-Length: 0');
-  return `${lines.join('\r\n')}\r\n\r\n`;
+  for (const [name, value] of Object.entries(added)) for (const line of [value].flat()) push(name, headerValueOf(line));
+  if (request.method !== 'GET') push('Content-Length', '0');
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
 /** Servers join repeated headers; old runtimes look at whole lines. Tokens hidden among the protocols stay here. */
 function headerLines(name: string, value: string): readonly string[] {
-  if (/[\r\n]/.test(value)) throw badRequest(`invalid value of header ${name}`);
   const parts = (): string[] => value.split(',').map((part) => part.trim());
   if (name === 'x-stream-protocol-version') return parts();
   if (name === 'sec-websocket-protocol')
@@ -167,7 +178,12 @@ function watchSilence(
     });
   };
   arm(timeoutMs);
-  return { active: () => void (lastMs = clock.monotonicMs()), stop: () => cancel() };
+  return {
+    active: () => {
+      lastMs = clock.monotonicMs();
+    },
+    stop: () => cancel(),
+  };
 }
 
 /**
@@ -225,6 +241,7 @@ function refusal(backend: Duplex, head: ReadHead): TunnelAnswer {
     kind: 'stream',
     status: head.status,
     headers,
+    dispose: () => backend.destroy(),
     async run(sink) {
       try {
         for await (const chunk of head.body()) await sink.write(chunk);

@@ -14,10 +14,11 @@ import {
   VolumeAttachments,
 } from '../../api/gen/resources.ts';
 import { deepEqual } from '../../base/equal.ts';
-import { isReason } from '../../api/status-error.ts';
+import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
 import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
+import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import {
   attachmentName,
@@ -38,7 +39,6 @@ const MAX_WAIT_FOR_UNMOUNT_MS = 360_000;
 const RETRY_MS = 5000;
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
-/** Makes the controller. */
 export function createAttachDetachController(deps: ControllerDeps): Controller {
   const { clock, crypto } = deps.platform;
   const client = deps.clientFor(ACCOUNT);
@@ -100,7 +100,7 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     if (node === undefined) return true;
     const unique = uniqueNameOf(attachment);
     if (unique === undefined || !(node.status?.volumesInUse ?? []).includes(unique)) return true;
-    const isLate = !isReady(node) && clock.nowMs() - since > MAX_WAIT_FOR_UNMOUNT_MS;
+    const isLate = !isNodeReady(node) && clock.nowMs() - since > MAX_WAIT_FOR_UNMOUNT_MS;
     if (!isLate && !isOutOfService(node)) return false;
     if (attachment.metadata.deletionTimestamp === undefined)
       forced.inc({ reason: isOutOfService(node) ? 'out-of-service' : 'timeout' });
@@ -124,11 +124,10 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     listed.sort((a, b) => (a.name < b.name ? -1 : 1));
     if (deepEqual(listed, node.status?.volumesAttached ?? [])) return;
     const patch = { status: { volumesAttached: listed.length === 0 ? null : listed } };
-    try {
-      await client.resource(Nodes).patch({ name }, { type: 'merge', patch }, { subresource: 'status', signal });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+    await client
+      .resource(Nodes)
+      .patch({ name }, { type: 'merge', patch }, { subresource: 'status', signal })
+      .catch(ignoreNotFound);
   }
 
   async function detach(attachment: VolumeAttachment, signal: AbortSignal): Promise<void> {
@@ -194,8 +193,9 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     }
   }
 
-  const ofPod = (pod: Pod): void =>
-    void ((pod.spec?.nodeName ?? '') !== '' && loop.queue.add(pod.spec?.nodeName ?? ''));
+  const ofPod = (pod: Pod): void => {
+    if ((pod.spec?.nodeName ?? '') !== '') loop.queue.add(pod.spec?.nodeName ?? '');
+  };
   const ofAttachment = ({ spec }: VolumeAttachment): void => loop.queue.add(spec.nodeName);
   const all = (): void => nodes.list().forEach((node) => loop.queue.add(node.metadata.name ?? ''));
   const hasClaims = (pod: Pod): boolean =>
@@ -205,7 +205,9 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
         volume.ephemeral !== undefined ||
         migratedInlineVolume(volume, '') !== undefined,
     );
-  const podChanged = (pod: Pod): void => void (hasClaims(pod) && ofPod(pod));
+  const podChanged = (pod: Pod): void => {
+    if (hasClaims(pod)) ofPod(pod);
+  };
   pods.addHandler({ onAdd: podChanged, onUpdate: (_, pod) => podChanged(pod), onDelete: podChanged });
   attachments.addHandler({
     onAdd: ofAttachment,
@@ -219,10 +221,16 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     },
   });
   nodes.addHandler({
-    onUpdate: (old, node) => void (isNews(old, node) && loop.queue.add(node.metadata.name ?? '')),
+    onUpdate: (old, node) => {
+      if (isNews(old, node)) loop.queue.add(node.metadata.name ?? '');
+    },
     onDelete: (node) => loop.queue.add(node.metadata.name ?? ''),
   });
-  volumes.addHandler({ onUpdate: (old, volume) => void (!deepEqual(old.spec, volume.spec) && all()) });
+  volumes.addHandler({
+    onUpdate: (old, volume) => {
+      if (!deepEqual(old.spec, volume.spec)) all();
+    },
+  });
   return withVolumeCounts(loop, deps.platform.metrics, { nodes, pods, attachments, lookup });
 }
 
@@ -233,10 +241,6 @@ function isNews(old: Node, now: Node): boolean {
     !deepEqual(old.metadata.annotations, now.metadata.annotations) ||
     isOutOfService(now)
   );
-}
-
-function isReady(node: Node): boolean {
-  return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 }
 
 function isOutOfService(node: Node): boolean {

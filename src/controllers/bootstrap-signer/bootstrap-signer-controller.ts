@@ -5,7 +5,7 @@
  * Watches: bootstrap tokens of kube-system, that ConfigMap. Writes alone: its `jws-kubeconfig-<token id>` entries.
  */
 import { ConfigMaps, Secrets } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import type { ConfigMap, Secret } from '../../api/gen/core-v1.ts';
 import { tokenExpiresAtMs } from '../../component-helpers/token-secrets.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
@@ -17,7 +17,6 @@ const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
 const PREFIX = 'jws-kubeconfig-';
 const CLUSTER_INFO = { namespace: 'kube-public', name: 'cluster-info' };
 
-/** Makes the controller. */
 export function createBootstrapSignerController(deps: ControllerDeps): Controller {
   const { clock, crypto } = deps.platform;
   const client = deps.clientFor(ACCOUNT).resource(ConfigMaps);
@@ -45,16 +44,14 @@ export function createBootstrapSignerController(deps: ControllerDeps): Controlle
       if (token !== undefined) data[PREFIX + token.id] = await signDetached(crypto, kubeconfig, token);
     }
     if (sameData(map, data)) return;
-    try {
-      await client.update({ ...map, data }, { signal });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+    await client.update({ ...map, data }, { signal }).catch(ignoreNotFound);
   }
 
   const again = (): void => loop.queue.add(CLUSTER_INFO.name);
   maps.addHandler({ onAdd: again, onUpdate: again });
-  const onToken = (secret: Secret): void => void (secret.type === TOKEN_TYPE && again());
+  const onToken = (secret: Secret): void => {
+    if (secret.type === TOKEN_TYPE) again();
+  };
   tokens.addHandler({ onAdd: onToken, onUpdate: (_, secret) => onToken(secret), onDelete: onToken });
   return loop;
 }

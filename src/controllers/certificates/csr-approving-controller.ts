@@ -1,42 +1,56 @@
 /**
  * Approves kubelets' client certificates for those who may have them. Upstream: pkg/controller/certificates/approver.
  *
- * Watches: CertificateSigningRequests. Writes alone: the Approved condition with reason AutoApproved.
+ * Differs: for the name of a node that is Ready nobody but the node itself is given one; a request for it waits until the
+ * node is gone or not Ready, or for people. With upstream's whoever has a bootstrap token becomes any node.
+ *
+ * Watches: CertificateSigningRequests, Nodes. Writes alone: the Approved condition with reason AutoApproved.
  */
-import { CertificateSigningRequests, SubjectAccessReviews } from '../../api/gen/resources.ts';
+import { CertificateSigningRequests, Nodes, SubjectAccessReviews } from '../../api/gen/resources.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
 import { parseKey } from '../../client/object-store.ts';
+import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { parseRequest } from '../../component-helpers/pki/certificates.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
-import { hasCondition, KUBELET_CLIENT, signerProblem } from './signer-rules.ts';
+import { reservedNames } from './reserved-names.ts';
+import { hasCondition, KUBELET_CLIENT, NODE_PREFIX, signerProblem } from './signer-rules.ts';
 
 const ACCOUNT = 'certificate-controller';
 const NAME = 'certificatesigningrequest-approving-controller';
 
-/** Makes the controller. */
 export function createCsrApprovingController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT);
   const requests = deps.informers.informer(CertificateSigningRequests);
+  const nodes = deps.informers.informer(Nodes);
+  const reserved = reservedNames(deps.config);
   const log = deps.platform.log.child(NAME);
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'csr_approving',
     workers: 1,
-    informers: informerList(requests),
+    informers: [...informerList(requests), ...informerList(nodes)],
     sync,
   });
 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const csr = requests.get(parseKey(key));
-    if (csr === undefined || csr.spec.signerName !== KUBELET_CLIENT || (csr.status?.certificate ?? '') !== '') return;
-    if (hasCondition(csr, 'Approved') || hasCondition(csr, 'Denied')) return;
+    if (csr === undefined || !isOpen(csr)) return;
     const parsed = await parseRequest(
       deps.platform.crypto,
       Buffer.from(csr.spec.request, 'base64').toString('utf8'),
     ).catch(() => undefined);
     // What cannot be read, or is no kubelet's request, is for people to judge.
-    if (parsed === undefined || signerProblem(csr, parsed) !== undefined) return;
+    if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return;
     const own = parsed.commonName === csr.spec.username;
+    const name = parsed.commonName.slice(NODE_PREFIX.length);
+    if (!own && isNodeReady(nodes.get({ name }))) {
+      log.info('a request for the name of a node that is Ready waits', {
+        csr: key,
+        user: csr.spec.username,
+        node: name,
+      });
+      return;
+    }
     for (const [subresource, whose] of [
       ...(own ? [['selfnodeclient', 'self kubelet']] : []),
       ['nodeclient', 'kubelet'],
@@ -80,5 +94,21 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
 
   const enqueue = (csr: CertificateSigningRequest): void => loop.queue.add(csr.metadata.name ?? '');
   requests.addHandler({ onAdd: enqueue, onUpdate: (_, csr) => enqueue(csr) });
+  const again = (): void => requests.list().filter(isOpen).forEach(enqueue);
+  nodes.addHandler({
+    onUpdate: (old, node) => {
+      if (isNodeReady(old) && !isNodeReady(node)) again();
+    },
+    onDelete: again,
+  });
   return loop;
+}
+
+function isOpen(csr: CertificateSigningRequest): boolean {
+  return (
+    csr.spec.signerName === KUBELET_CLIENT &&
+    (csr.status?.certificate ?? '') === '' &&
+    !hasCondition(csr, 'Approved') &&
+    !hasCondition(csr, 'Denied')
+  );
 }

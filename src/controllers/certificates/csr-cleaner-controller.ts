@@ -3,7 +3,7 @@
  * and never judged. Upstream: pkg/controller/certificates/cleaner.
  */
 import { CertificateSigningRequests } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import { parseTime } from '../../api/time.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
 import { informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
@@ -25,18 +25,13 @@ export function isOld({ metadata, status }: CertificateSigningRequest, nowMs: nu
   });
 }
 
-/** Makes the controller. */
 export function createCsrCleanerController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(CertificateSigningRequests);
   const requests = deps.informers.informer(CertificateSigningRequests);
   async function round(signal: AbortSignal): Promise<void> {
     for (const csr of requests.list()) {
       if (!isOld(csr, deps.platform.clock.nowMs())) continue;
-      try {
-        await client.delete({ name: csr.metadata.name ?? '' }, { signal });
-      } catch (error) {
-        if (!isReason(error, 'NotFound')) throw error;
-      }
+      await client.delete({ name: csr.metadata.name ?? '' }, { signal }).catch(ignoreNotFound);
     }
   }
   return {

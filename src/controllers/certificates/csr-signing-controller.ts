@@ -7,6 +7,7 @@
 import { CertificateSigningRequests } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
 import type { CertificateSigningRequest, CertificateSigningRequestStatus } from '../../api/gen/certificates-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { parseKey } from '../../client/object-store.ts';
 import {
   parseRequest,
@@ -15,6 +16,7 @@ import {
   type ParsedRequest,
 } from '../../component-helpers/pki/certificates.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { reservedNames } from './reserved-names.ts';
 import { BUILT_IN_SIGNERS, extendedUsages, hasCondition, isApproved, signerProblem } from './signer-rules.ts';
 
 const ACCOUNT = 'certificate-controller';
@@ -22,12 +24,12 @@ const NAME = 'certificatesigningrequest-signing-controller';
 const MAX_VALIDITY_MS = 365 * 86_400_000;
 const MIN_VALIDITY_MS = 10 * 60_000;
 
-/** Makes the controller. */
 export function createCsrSigningController(deps: ControllerDeps): Controller {
   const { clock, crypto, random } = deps.platform;
   const client = deps.clientFor(ACCOUNT).resource(CertificateSigningRequests);
   const requests = deps.informers.informer(CertificateSigningRequests);
   const authority = deps.config.clusterSigning;
+  const reserved = reservedNames(deps.config);
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'csr_signing',
@@ -48,9 +50,9 @@ export function createCsrSigningController(deps: ControllerDeps): Controller {
     try {
       parsed = await parseRequest(crypto, pem);
     } catch (error) {
-      return failed(csr, `unable to parse csr ${JSON.stringify(csr.metadata.name)}: ${(error as Error).message}`);
+      return failed(csr, `unable to parse csr ${JSON.stringify(csr.metadata.name)}: ${errorMessage(error)}`);
     }
-    const problem = signerProblem(csr, parsed);
+    const problem = signerProblem(csr, parsed, reserved);
     if (problem !== undefined) return failed(csr, problem);
     const { commonName, organizations, dnsNames, ipAddresses } = parsed;
     const spec = {

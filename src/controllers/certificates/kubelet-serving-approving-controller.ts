@@ -1,7 +1,8 @@
 /**
  * Approves the serving certificates of kubelets: upstream leaves these to people or to add-ons, so that logs and exec on a
  * machine that joined would wait for a command by hand. A node gets a certificate for its own name and for addresses its
- * Node object has, unless another node or the API server has them too: no node can pass for the API server.
+ * Node object has, unless another node or the API server has them too. What no node may have (`reserved-names.ts`) the signer
+ * refuses, whoever approved it.
  *
  * Watches: CertificateSigningRequests, Nodes, the `kubernetes` EndpointSlice. Writes alone: the Approved condition with
  * reason AutoApproved of requests to kubernetes.io/kubelet-serving.
@@ -12,11 +13,11 @@ import type { Node } from '../../api/gen/core-v1.ts';
 import { parseKey } from '../../client/object-store.ts';
 import { parseRequest, type ParsedRequest } from '../../component-helpers/pki/certificates.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
-import { hasCondition, KUBELET_SERVING, signerProblem } from './signer-rules.ts';
+import { reservedNames } from './reserved-names.ts';
+import { hasCondition, KUBELET_SERVING, NODE_PREFIX, signerProblem } from './signer-rules.ts';
 
 const ACCOUNT = 'certificate-controller';
 const NAME = 'kubelet-serving-certificate-approving-controller';
-const NODE_PREFIX = 'system:node:';
 
 /** Why a node may not have the certificate; undefined when it may. `serverAddresses`: the API servers'. Pure. */
 export function servingProblem(
@@ -44,12 +45,12 @@ function addressesOf(node: Node): Set<string> {
   return new Set((node.status?.addresses ?? []).map(({ address }) => address));
 }
 
-/** Makes the controller. */
 export function createKubeletServingApprovingController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT);
   const requests = deps.informers.informer(CertificateSigningRequests);
   const nodes = deps.informers.informer(Nodes);
   const slices = deps.informers.informer(EndpointSlices);
+  const reserved = reservedNames(deps.config);
   const log = deps.platform.log.child(NAME);
   const loop = createKeyedLoop(deps, {
     name: NAME,
@@ -64,7 +65,7 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
     if (csr === undefined || !isOpen(csr)) return;
     const pem = Buffer.from(csr.spec.request, 'base64').toString('utf8');
     const parsed = await parseRequest(deps.platform.crypto, pem).catch(() => undefined);
-    if (parsed === undefined || signerProblem(csr, parsed) !== undefined) return; // For people to judge.
+    if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return; // For people to judge.
     const problem = servingProblem(csr, parsed, { nodes: nodes.list(), serverAddresses: serverAddresses() });
     if (problem !== undefined) {
       log.info('a serving certificate waits', { csr: key, user: csr.spec.username, problem });

@@ -1,6 +1,8 @@
 /** What the built-in signers put their name to. Pure. Upstream: apis/certificates/v1/helpers.go, certificates/signer. */
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import { isHeaderValue } from '../../base/header-text.ts';
 import type { ParsedRequest } from '../../component-helpers/pki/certificates.ts';
+import type { ReservedNames } from './reserved-names.ts';
 
 /** The signers of this controller manager. */
 export const KUBELET_CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet';
@@ -9,16 +11,30 @@ const API_CLIENT = 'kubernetes.io/kube-apiserver-client';
 const LEGACY_UNKNOWN = 'kubernetes.io/legacy-unknown';
 export const BUILT_IN_SIGNERS: readonly string[] = [KUBELET_CLIENT, KUBELET_SERVING, API_CLIENT, LEGACY_UNKNOWN];
 
+/** What the common name of a node's certificate begins with. */
+export const NODE_PREFIX = 'system:node:';
 const KEY_USAGES = ['digital signature', 'key encipherment'];
 
 /** Why a signer refuses, as upstream's text; undefined when it signs. */
-export function signerProblem(csr: CertificateSigningRequest, request: ParsedRequest): string | undefined {
+export function signerProblem(
+  csr: CertificateSigningRequest,
+  request: ParsedRequest,
+  reserved: ReservedNames,
+): string | undefined {
   const { signerName, usages = [] } = csr.spec;
+  if (!everyName(request).every(isHeaderValue)) return 'names with control characters are not allowed';
   switch (signerName) {
     case KUBELET_CLIENT:
-      return kubeletProblem(request, usages, 'client auth') ?? clientNamesProblem(request);
+      return (
+        kubeletProblem(request, usages, 'client auth') ?? clientNamesProblem(request) ?? nodeProblem(request, reserved)
+      );
     case KUBELET_SERVING:
-      return kubeletProblem(request, usages, 'server auth') ?? servingNamesProblem(request);
+      return (
+        kubeletProblem(request, usages, 'server auth') ??
+        servingNamesProblem(request) ??
+        nodeProblem(request, reserved) ??
+        reservedProblem(request, reserved)
+      );
     case API_CLIENT:
       return clientProblem(usages);
     default:
@@ -26,10 +42,24 @@ export function signerProblem(csr: CertificateSigningRequest, request: ParsedReq
   }
 }
 
+function everyName(request: ParsedRequest): readonly string[] {
+  const { commonName, organizations, dnsNames, ipAddresses, emailAddresses, uris } = request;
+  return [commonName, ...organizations, ...dnsNames, ...ipAddresses, ...emailAddresses, ...uris];
+}
+
+function nodeProblem({ commonName }: ParsedRequest, reserved: ReservedNames): string | undefined {
+  return reserved.nodeNameProblem(commonName.slice(NODE_PREFIX.length));
+}
+
+function reservedProblem({ dnsNames, ipAddresses }: ParsedRequest, reserved: ReservedNames): string | undefined {
+  const taken = dnsNames.find(reserved.hasDnsName) ?? ipAddresses.find(reserved.hasAddress);
+  return taken === undefined ? undefined : `${taken} belongs to the cluster itself, no kubelet may serve under it`;
+}
+
 function kubeletProblem(request: ParsedRequest, usages: readonly string[], needed: string): string | undefined {
   if (request.organizations.length !== 1 || request.organizations[0] !== 'system:nodes')
     return 'subject organization is not system:nodes';
-  if (!request.commonName.startsWith('system:node:')) return 'subject common name does not begin with system:node:';
+  if (!request.commonName.startsWith(NODE_PREFIX)) return 'subject common name does not begin with system:node:';
   const allowed = [...KEY_USAGES, needed];
   if (
     !usages.includes('digital signature') ||
@@ -60,7 +90,6 @@ function clientProblem(usages: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** The extended usages of the certificate. */
 export function extendedUsages({ spec }: CertificateSigningRequest): ('server' | 'client')[] {
   const usages: ('server' | 'client')[] = [];
   if (spec.usages?.includes('server auth') === true) usages.push('server');

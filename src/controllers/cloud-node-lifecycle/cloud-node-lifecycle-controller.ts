@@ -17,7 +17,6 @@ const NAME = 'cloud-node-lifecycle-controller';
 const MONITOR_PERIOD_MS = 5000;
 const SHUTDOWN: Taint = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' };
 
-/** Makes the controller. */
 export function createCloudNodeLifecycleController(deps: ControllerDeps): Controller {
   const { cloudNodes, nodeMonitorPeriodMs = MONITOR_PERIOD_MS } = deps.config;
   if (cloudNodes === undefined) return { name: NAME, start: () => Promise.resolve() };

@@ -28,7 +28,6 @@ export function aggregateRules(role: ClusterRole, all: readonly ClusterRole[]): 
   return rules;
 }
 
-/** Makes the controller. */
 export function createClusterRoleAggregationController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(ClusterRoles);
   const roles = deps.informers.informer(ClusterRoles);

@@ -3,10 +3,12 @@
  *
  * Watches: CronJobs and Jobs. Writes alone: CronJob status, creation and deletion of the jobs it controls.
  */
+import { secondsToMs } from '../../api/int64.ts';
 import { CronJobs, Jobs } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { CronJob, CronJobStatus, Job } from '../../api/gen/batch-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
@@ -26,7 +28,6 @@ const JOBS_BY_CRON_JOB = 'cronjob-uid';
 /** So that the clock has passed the time for sure. */
 const AFTER_SCHEDULE_MS = 100;
 
-/** Makes the CronJob controller. */
 export function createCronJobController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT);
@@ -108,7 +109,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     const live = await client
       .resource(CronJobs)
       .get(parseKey(keyOfObject(cronJob)), { signal })
-      .catch(ignoreMissing);
+      .catch(ignoreNotFound);
     return live?.status?.active?.some((reference) => reference.uid === uid) === true;
   }
 
@@ -154,7 +155,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
         cronJob,
         'Warning',
         'UnknownTimeZone',
-        `invalid timeZone: ${JSON.stringify(timeZone)}: ${(error as Error).message}`,
+        `invalid timeZone: ${JSON.stringify(timeZone)}: ${errorMessage(error)}`,
       );
       return undefined;
     }
@@ -165,7 +166,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
         cronJob,
         'Warning',
         'UnparseableSchedule',
-        `unparseable schedule: ${JSON.stringify(schedule)} : ${(error as Error).message}`,
+        `unparseable schedule: ${JSON.stringify(schedule)} : ${errorMessage(error)}`,
       );
       return undefined;
     }
@@ -174,7 +175,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
   function dueOf(cronJob: CronJob, schedule: Schedule): Due | undefined {
     const nowMs = clock.nowMs();
     const deadline = cronJob.spec.startingDeadlineSeconds;
-    const tooLateMs = deadline === undefined ? -Infinity : nowMs - deadline * 1000;
+    const tooLateMs = deadline === undefined ? -Infinity : nowMs - secondsToMs(deadline);
     const earliestMs = Math.max(followedSinceMs(cronJob), tooLateMs);
     try {
       const due = mostRecentDue(schedule, earliestMs, nowMs);
@@ -191,7 +192,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
         cronJob,
         'Warning',
         'InvalidSchedule',
-        `invalid schedule: ${cronJob.spec.schedule} : ${(error as Error).message}`,
+        `invalid schedule: ${cronJob.spec.schedule} : ${errorMessage(error)}`,
       );
       return undefined;
     }
@@ -204,7 +205,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     const { status, scheduledMs, signal } = run;
     const { concurrencyPolicy, startingDeadlineSeconds } = cronJob.spec;
     const name = jobName(cronJob, scheduledMs);
-    if (startingDeadlineSeconds !== undefined && scheduledMs + startingDeadlineSeconds * 1000 < clock.nowMs()) {
+    if (startingDeadlineSeconds !== undefined && scheduledMs + secondsToMs(startingDeadlineSeconds) < clock.nowMs()) {
       recorder.event(
         cronJob,
         'Warning',
@@ -248,7 +249,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     } catch (error) {
       if (isNamespaceTerminating(error)) return undefined;
       if (!isReason(error, 'AlreadyExists')) {
-        recorder.event(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${(error as Error).message}`);
+        recorder.event(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${errorMessage(error)}`);
         throw error;
       }
       // Created before, and the status was not written: take it up.
@@ -265,9 +266,9 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     const { namespace = '' } = cronJob.metadata;
     let job: Job | undefined;
     try {
-      job = await jobClient.get({ namespace, name }, { signal }).catch(ignoreMissing);
+      job = await jobClient.get({ namespace, name }, { signal }).catch(ignoreNotFound);
     } catch (error) {
-      recorder.event(cronJob, 'Warning', 'FailedGet', `Get job: ${(error as Error).message}`);
+      recorder.event(cronJob, 'Warning', 'FailedGet', `Get job: ${errorMessage(error)}`);
       throw error;
     }
     if (job !== undefined && !(await deleteJob(cronJob, job, signal)))
@@ -283,7 +284,7 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     } catch (error) {
       if (signal.aborted) throw error;
       if (isReason(error, 'NotFound')) return true;
-      recorder.event(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${(error as Error).message}`);
+      recorder.event(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${errorMessage(error)}`);
       return false;
     }
     return true;
@@ -315,8 +316,4 @@ export function createCronJobController(deps: ControllerDeps): Controller {
   };
   jobs.addHandler({ onAdd: enqueueOwner, onUpdate: (_, job) => enqueueOwner(job), onDelete: enqueueOwner });
   return loop;
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isReason(error, 'NotFound')) throw error;
 }

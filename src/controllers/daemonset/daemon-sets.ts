@@ -61,7 +61,6 @@ export function shouldRun(set: DaemonSet, node: Node): { readonly run: boolean; 
   return shouldRunOnNode(set.spec?.template.spec, node);
 }
 
-/** The pod for a node. */
 export function daemonPod(set: DaemonSet, hash: string, nodeName: string): Pod {
   const template = set.spec?.template ?? {};
   const pod = podFromTemplate(template, set, DaemonSets);

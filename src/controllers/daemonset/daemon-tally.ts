@@ -74,9 +74,15 @@ export class DaemonTally implements Tally {
   put(pod: Pod): void {
     const { uid = '', labels } = pod.metadata;
     this.remove(uid);
-    if (!this.selector.matches(labels)) return void this.#released.set(uid, pod);
+    if (!this.selector.matches(labels)) {
+      this.#released.set(uid, pod);
+      return;
+    }
     const nodeName = daemonPodNode(pod);
-    if (nodeName === undefined) return void this.#unplaced.set(uid, pod);
+    if (nodeName === undefined) {
+      this.#unplaced.set(uid, pod);
+      return;
+    }
     const there = this.#pods.get(nodeName);
     if (there === undefined) this.#pods.set(nodeName, new Map([[uid, pod]]));
     else there.set(uid, pod);
@@ -173,7 +179,10 @@ export class DaemonTally implements Tally {
     this.#planned.delete(nodeName);
     for (const steps of Object.values(this.#steps)) steps.delete(nodeName);
     this.#availableAtMs.delete(nodeName);
-    if (facts === undefined) return void this.#facts.delete(nodeName);
+    if (facts === undefined) {
+      this.#facts.delete(nodeName);
+      return;
+    }
     this.#facts.set(nodeName, facts);
     this.#add(facts, 1);
     if (facts.isPlanned) this.#planned.add(nodeName);

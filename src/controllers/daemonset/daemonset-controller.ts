@@ -40,7 +40,6 @@ const WORKERS = 2;
 const BURST_REPLICAS = 250;
 const FAILED_BACKOFF = { initialMs: 1000, maxMs: 15 * 60_000 };
 
-/** Makes the DaemonSet controller. */
 export function createDaemonSetController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT);

@@ -2,6 +2,7 @@
  * The revisions of a DaemonSet: finds or makes the one of the current template, numbers it highest, and drops old ones.
  * Upstream: daemon/update.go constructHistory, cleanupHistory.
  */
+import type { Int64 } from '../../api/int64.ts';
 import { ControllerRevisions, DaemonSets, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { ControllerRevision, DaemonSet } from '../../api/gen/apps-v1.ts';
@@ -84,7 +85,7 @@ export async function cleanUpHistory(input: HistoryInput, old: readonly Controll
 async function createRevision(
   { client, set, signal }: HistoryInput,
   data: Record<string, unknown>,
-  revision: number,
+  revision: Int64,
 ): Promise<ControllerRevision> {
   const template = set.spec?.template ?? {};
   const hash = computePodTemplateHash(template, set.status?.collisionCount);

@@ -42,17 +42,29 @@ export function isNothing({ create, remove, failed, succeeded }: DaemonPlan): bo
 function planNode(view: NodeView, plan: Draft): void {
   const { nodeName, pods, run } = view;
   // Of a node that is gone, those bound to it are the pod garbage collector's.
-  if (!view.isKnown) return void plan.remove.push(...pods.filter((pod) => (pod.spec?.nodeName ?? '') === ''));
-  if (pods.length === 0) return void (run && plan.create.push(nodeName));
+  if (!view.isKnown) {
+    plan.remove.push(...pods.filter((pod) => (pod.spec?.nodeName ?? '') === ''));
+    return;
+  }
+  if (pods.length === 0) {
+    if (run) plan.create.push(nodeName);
+    return;
+  }
   const alive = pods.filter((pod) => pod.metadata.deletionTimestamp === undefined);
-  if (!view.stay) return void plan.remove.push(...alive);
+  if (!view.stay) {
+    plan.remove.push(...alive);
+    return;
+  }
   const running: Pod[] = [];
   for (const pod of alive) {
     if (pod.status?.phase === 'Failed') plan.failed.push({ pod, nodeName });
     else if (pod.status?.phase === 'Succeeded') plan.succeeded.push({ pod, nodeName });
     else running.push(pod);
   }
-  if (!allowsSurge(view.set)) return void plan.remove.push(...running.slice(1));
+  if (!allowsSurge(view.set)) {
+    plan.remove.push(...running.slice(1));
+    return;
+  }
   if (running.length === 0 && run) plan.create.push(nodeName);
   if (running.length > 1) plan.remove.push(...surplusWhileSurging(view, running));
 }

@@ -7,7 +7,6 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import { allowsSurge, isUpdated, rollingLimits } from './daemon-sets.ts';
 import { isAvailable, type NodeView } from './node-view.ts';
 
-/** One step. */
 export interface RollingStep {
   readonly create: readonly string[];
   readonly remove: readonly Pod[];

@@ -34,7 +34,6 @@ import { watchSets } from './set-events.ts';
 const ACCOUNT = 'deployment-controller';
 const WORKERS = 5;
 
-/** Makes the Deployment controller. */
 export function createDeploymentController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT);

@@ -1,6 +1,6 @@
 /** All writes of the Deployment controller in one place: the thin part. Upstream: controller/deployment sync. */
 import { Deployments, ReplicaSets } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import type { Deployment, DeploymentStatus, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -53,11 +53,9 @@ export function createDeploymentWriter(client: Client, recorder: EventRecorder, 
     getSet: (namespace, name) => sets.get({ namespace, name }, { signal }),
     async deleteSet(set) {
       const { namespace = '', name = '', uid } = set.metadata;
-      try {
-        await sets.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
-      } catch (error) {
-        if (!isReason(error, 'NotFound')) throw error;
-      }
+      await sets
+        .delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) })
+        .catch(ignoreNotFound);
     },
     update: (deployment) => deployments.update(deployment, { signal }),
     async annotate(deployment, annotations) {

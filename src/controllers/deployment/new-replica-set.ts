@@ -6,6 +6,7 @@ import { deepEqual } from '../../base/equal.ts';
 import { Deployments } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Deployment, DeploymentCondition, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { computePodTemplateHash } from '../../component-helpers/pod-template-hash.ts';
 import { controllerOf, newControllerReference } from '../../component-helpers/owner-references.ts';
 import { withCondition } from '../../component-helpers/workload-conditions.ts';
@@ -173,7 +174,7 @@ async function reportFailure(
   // After a collision the next round computes another hash; a dying namespace ends the matter by itself.
   if (!isReason(error, 'AlreadyExists') && !isNamespaceTerminating(error)) {
     const reason = 'ReplicaSetCreateError';
-    const message = `Failed to create new replica set "${wanted.metadata.name}": ${(error as Error).message}`;
+    const message = `Failed to create new replica set "${wanted.metadata.name}": ${errorMessage(error)}`;
     if (hasProgressDeadline(deployment)) {
       await setProgress(
         writer,

@@ -85,7 +85,10 @@ export async function scaleOnly(writer: DeploymentWriter, rollout: Rollout): Pro
     if (replicasOf(only) !== replicasOf(deployment)) await writer.scale(deployment, only, replicasOf(deployment));
     return;
   }
-  if (isSaturated(deployment, rollout.newSet)) return void (await scaleToZero(writer, deployment, rollout.oldSets));
+  if (isSaturated(deployment, rollout.newSet)) {
+    await scaleToZero(writer, deployment, rollout.oldSets);
+    return;
+  }
   if (!isRolling(deployment)) return;
   for (const [set, size] of proportionalSizes(deployment, activeSets(allOf(rollout))))
     await writer.scale(deployment, set, size);

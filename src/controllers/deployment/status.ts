@@ -22,7 +22,6 @@ export function hasProgressDeadline(deployment: Deployment): boolean {
   return seconds !== undefined && seconds !== NO_DEADLINE;
 }
 
-/** The Progressing condition. */
 export function progressing(status: DeploymentStatus | undefined): DeploymentCondition | undefined {
   return status?.conditions?.find((c) => c.type === 'Progressing');
 }

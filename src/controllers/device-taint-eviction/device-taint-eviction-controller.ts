@@ -48,7 +48,8 @@ const poolOf = ({ spec }: ResourceSlice): string => poolKey(spec.driver, spec.po
 
 /** NoExecute taints of an allocated device, by the newest generation of its pool. */
 export function deviceTaints(slices: readonly ResourceSlice[], device: string): readonly DeviceTaint[] {
-  const newest = Math.max(...slices.map(({ spec }) => spec.pool.generation));
+  const generations = slices.map(({ spec }) => spec.pool.generation);
+  const newest = generations.reduce((most, generation) => (generation > most ? generation : most), -1);
   return slices
     .filter(({ spec }) => spec.pool.generation === newest)
     .flatMap(({ spec }) => spec.devices ?? [])
@@ -62,7 +63,6 @@ function isSelected({ status }: ResourceClaim, rules: readonly DeviceTaintRule[]
   return results.some((result) => rules.some((rule) => ruleSelects(rule, result)));
 }
 
-/** Makes the controller. */
 export function createDeviceTaintEvictionController(deps: ControllerDeps): Controller {
   const { clock, log } = deps.platform;
   const own = deps.clientFor(NAME);
@@ -165,7 +165,9 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
   const enqueuePool = (slice: ResourceSlice): void => {
     for (const claim of claims.byIndex(CLAIMS_BY_POOL, poolOf(slice))) loop.queue.add(keyOfObject(claim));
   };
-  const enqueue = (claim: ResourceClaim): void => void loop.queue.add(keyOfObject(claim));
+  const enqueue = (claim: ResourceClaim): void => {
+    loop.queue.add(keyOfObject(claim));
+  };
   claims.addHandler({ onAdd: enqueue, onUpdate: (_, claim) => enqueue(claim), onDelete: enqueue });
   slices.addHandler({ onAdd: enqueuePool, onUpdate: (_, slice) => enqueuePool(slice), onDelete: enqueuePool });
   const enqueueSelected = (...of: DeviceTaintRule[]): void =>
@@ -175,7 +177,9 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
       .forEach(enqueue);
   rules.addHandler({
     onAdd: (rule) => enqueueSelected(rule),
-    onUpdate: (old, rule) => void (!deepEqual(old.spec, rule.spec) && enqueueSelected(old, rule)),
+    onUpdate: (old, rule) => {
+      if (!deepEqual(old.spec, rule.spec)) enqueueSelected(old, rule);
+    },
     onDelete: (rule) => enqueueSelected(rule),
   });
   return {

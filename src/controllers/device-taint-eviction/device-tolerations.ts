@@ -1,4 +1,5 @@
 /** How long an allocated device may stay with a taint. Pure. Upstream: claimEvictionTime of devicetainteviction. */
+import { minInt64, secondsToMs } from '../../api/int64.ts';
 import type { DeviceRequestAllocationResult, DeviceTaint } from '../../api/gen/resource-v1.ts';
 import { toleratesDeviceTaint } from '../../component-helpers/resource-claims.ts';
 
@@ -9,5 +10,5 @@ export function deviceToleratedMs({ tolerations = [] }: DeviceRequestAllocationR
   const bearing = tolerations.filter((toleration) => toleratesDeviceTaint(toleration, taint));
   if (bearing.length === 0) return 0;
   const limits = bearing.map(({ tolerationSeconds }) => tolerationSeconds).filter((seconds) => seconds !== undefined);
-  return limits.length === 0 ? NEVER : Math.max(0, Math.min(...limits)) * 1000;
+  return limits.length === 0 ? NEVER : Math.max(0, secondsToMs(limits.reduce(minInt64)));
 }

@@ -5,12 +5,13 @@
  * Writes alone: the condition. Said at once when a rule is new or changed, then at most every ten seconds. What an earlier
  * controller has said of this generation stands while there is nothing to add: how many it evicted nobody else knows.
  */
+import { type Int64 } from '../../api/int64.ts';
 import type { Condition } from '../../api/gen/meta-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { DeviceRequestAllocationResult, ResourceClaim, ResourceSlice } from '../../api/gen/resource-v1.ts';
 import type { DeviceTaintRule } from '../../api/gen/resource-v1beta2.ts';
 import { DeviceTaintRules } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Client } from '../../client/client.ts';
@@ -122,24 +123,23 @@ export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): 
     const next = { ...condition, lastTransitionTime: formatTime(clock.nowMs()) };
     // Conditions are replaced as a whole: what another has said meanwhile must not be lost.
     const status = { conditions: [...conditions.filter(({ type }) => type !== TYPE), next] };
-    try {
-      await client
-        .resource(DeviceTaintRules)
-        .patch(
-          { name },
-          { type: 'merge', patch: { metadata: { uid, resourceVersion }, status } },
-          { subresource: 'status', signal },
-        );
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+    await client
+      .resource(DeviceTaintRules)
+      .patch(
+        { name },
+        { type: 'merge', patch: { metadata: { uid, resourceVersion }, status } },
+        { subresource: 'status', signal },
+      )
+      .catch(ignoreNotFound);
   }
 
   const enqueue = (rule: DeviceTaintRule): void => loop.queue.add(rule.metadata.name ?? '');
   rules.addHandler({
     onAdd: enqueue,
-    onUpdate: (old, rule) => void (!deepEqual(old.spec, rule.spec) && enqueue(rule)),
-    onDelete: (rule) => void evictedBy.delete(rule.metadata.uid ?? ''),
+    onUpdate: (old, rule) => {
+      if (!deepEqual(old.spec, rule.spec)) enqueue(rule);
+    },
+    onDelete: (rule) => evictedBy.delete(rule.metadata.uid ?? ''),
   });
   const enqueueSelecting = ({ status }: ResourceClaim): void => {
     const results = status?.allocation?.devices?.results ?? [];
@@ -189,10 +189,12 @@ function countFor({ claims, slices, podsOf }: RuleStatusDeps, rule: DeviceTaintR
 
 /** Devices in the newest generation of each pool. */
 function devicesOf(slices: readonly ResourceSlice[]): DeviceName[] {
-  const newest = new Map<string, number>();
+  const newest = new Map<string, Int64>();
   const poolOf = ({ spec }: ResourceSlice): string => `${spec.driver}/${spec.pool.name}`;
-  for (const slice of slices)
-    newest.set(poolOf(slice), Math.max(newest.get(poolOf(slice)) ?? 0, slice.spec.pool.generation));
+  for (const slice of slices) {
+    const { generation } = slice.spec.pool;
+    if (generation > (newest.get(poolOf(slice)) ?? -1)) newest.set(poolOf(slice), generation);
+  }
   return slices
     .filter((slice) => slice.spec.pool.generation === newest.get(poolOf(slice)))
     .flatMap(({ spec }) =>

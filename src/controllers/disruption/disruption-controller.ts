@@ -10,6 +10,7 @@ import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/gen/policy-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Informer } from '../../client/informer.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
@@ -21,7 +22,6 @@ import { expectedScale, SIZED_KINDS, type ScaleDeps } from './expected-scale.ts'
 const NAME = 'disruption-controller';
 const RECORDER = 'controllermanager';
 
-/** Makes the controller. */
 export function createDisruptionController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(NAME);
@@ -94,7 +94,7 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
           budget,
           'Warning',
           'CalculateExpectedPodCountFailed',
-          `Failed to calculate the number of expected pods: ${(error as Error).message}`,
+          `Failed to calculate the number of expected pods: ${errorMessage(error)}`,
         );
       throw error;
     }

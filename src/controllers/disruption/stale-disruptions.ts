@@ -6,7 +6,7 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
@@ -26,7 +26,6 @@ export function staleAtMs({ metadata, status }: Pod): number | undefined {
   return (Number.isNaN(sinceMs) ? 0 : sinceMs) + TIMEOUT_MS;
 }
 
-/** Makes the loop. */
 export function createStaleDisruptionLoop(deps: ControllerDeps, client: Client): KeyedLoop {
   const { clock } = deps.platform;
   const pods = deps.informers.informer(Pods);
@@ -47,16 +46,15 @@ export function createStaleDisruptionLoop(deps: ControllerDeps, client: Client):
       const conditions = [{ type: TYPE, status: 'False', lastTransitionTime: formatTime(clock.nowMs()), ...untold }];
       // What announced it again meanwhile must win.
       const patch = { metadata: { uid, resourceVersion }, status: { conditions } };
-      try {
-        await client
-          .resource(Pods)
-          .patch(parseKey(key), { type: 'strategic', patch }, { subresource: 'status', signal });
-      } catch (error) {
-        if (!isReason(error, 'NotFound')) throw error;
-      }
+      await client
+        .resource(Pods)
+        .patch(parseKey(key), { type: 'strategic', patch }, { subresource: 'status', signal })
+        .catch(ignoreNotFound);
     },
   });
-  const enqueue = (pod: Pod): void => void (staleAtMs(pod) !== undefined && loop.queue.add(keyOfObject(pod)));
+  const enqueue = (pod: Pod): void => {
+    if (staleAtMs(pod) !== undefined) loop.queue.add(keyOfObject(pod));
+  };
   pods.addHandler({ onAdd: enqueue, onUpdate: (_, pod) => enqueue(pod) });
   return loop;
 }

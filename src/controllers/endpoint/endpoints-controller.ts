@@ -8,6 +8,7 @@ import { deepEqual } from '../../base/equal.ts';
 import { Endpoints, Pods, Services } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Endpoints as EndpointsObject, Service } from '../../api/gen/core-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createBatchPeriods } from '../batch-period.ts';
 import {
@@ -34,7 +35,6 @@ const MAX_RETRIES = 15;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 
-/** Makes the Endpoints controller. */
 export function createEndpointsController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(Endpoints);
   const recorder = deps.recorderFor(ACCOUNT);
@@ -77,7 +77,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
       if (isNamespaceTerminating(error)) return;
       const verb = current === undefined ? 'Create' : 'Update';
       if (!signal.aborted && !isReason(error, 'Conflict', 'AlreadyExists')) {
-        const message = `Failed to ${verb.toLowerCase()} endpoint ${key}: ${(error as Error).message}`;
+        const message = `Failed to ${verb.toLowerCase()} endpoint ${key}: ${errorMessage(error)}`;
         recorder.event(current ?? service, 'Warning', `FailedTo${verb}Endpoint`, message);
       }
       throw error;
@@ -102,7 +102,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     gone.delete(key);
   }
 
-  services.addHandler({ onDelete: (service) => void gone.add(keyOfObject(service)) });
+  services.addHandler({ onDelete: (service) => gone.add(keyOfObject(service)) });
   const enqueueInTime = (key: string): void => loop.queue.addAfter(key, periods.ms(key));
   watchServicesAndPods({
     services,

@@ -5,7 +5,7 @@
  * Watches: Endpoints, Services, its EndpointSlices. Writes alone: slices managed by endpointslicemirroring-controller.k8s.io.
  */
 import { Endpoints as EndpointsInfo, EndpointSlices, Services } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import type { Endpoints } from '../../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
@@ -33,7 +33,6 @@ function isSkipped({ metadata }: Endpoints): boolean {
   return metadata.labels?.[SKIP_LABEL] === 'true' || metadata.annotations?.[LEADER_ANNOTATION] !== undefined;
 }
 
-/** Makes the controller. */
 export function createEndpointSliceMirroringController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(EndpointSlices);
   const recorder = deps.recorderFor(RECORDER);
@@ -93,17 +92,15 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
   }
 
   async function remove(slice: EndpointSlice, signal: AbortSignal): Promise<void> {
-    try {
-      await client.delete(parseKey(keyOfObject(slice)), { signal });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+    await client.delete(parseKey(keyOfObject(slice)), { signal }).catch(ignoreNotFound);
   }
 
   const enqueue = (object: Endpoints): void => loop.queue.add(keyOfObject(object));
   endpoints.addHandler({ onAdd: enqueue, onUpdate: (_, object) => enqueue(object), onDelete: enqueue });
   services.addHandler({ onAdd: enqueue, onUpdate: (_, service) => enqueue(service), onDelete: enqueue });
-  const enqueueMirror = (slice: EndpointSlice): void => void (isMirror(slice) && loop.queue.add(serviceOf(slice)));
+  const enqueueMirror = (slice: EndpointSlice): void => {
+    if (isMirror(slice)) loop.queue.add(serviceOf(slice));
+  };
   slices.addHandler({ onAdd: enqueueMirror, onUpdate: (_, slice) => enqueueMirror(slice), onDelete: enqueueMirror });
   return loop;
 }

@@ -3,7 +3,12 @@ import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 import { Endpoints as EndpointsInfo } from '../../api/gen/resources.ts';
-import type { EndpointAddress, Endpoints, EndpointSubset } from '../../api/gen/core-v1.ts';
+import type {
+  EndpointAddress,
+  EndpointPort as EndpointPortV1,
+  Endpoints,
+  EndpointSubset,
+} from '../../api/gen/core-v1.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import { SubsetPacker } from '../subset-packer.ts';
@@ -30,8 +35,9 @@ export interface MirrorPlan {
 /** Compares the slices there are with those there should be: one for each set of ports and address family. */
 export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlice[]): MirrorPlan {
   const wanted = new Map<string, EndpointSlice>();
-  let skipped = 0;
-  for (const subset of packed(endpoints)) skipped += addSubset(endpoints, subset, wanted);
+  const { subsets, skipped: unread } = packed(endpoints);
+  let skipped = unread;
+  for (const subset of subsets) skipped += addSubset(endpoints, subset, wanted);
   const update: EndpointSlice[] = [];
   const remove: EndpointSlice[] = [];
   for (const slice of existing) {
@@ -44,16 +50,42 @@ export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlic
   return { create: [...wanted.values()], update, remove, skipped };
 }
 
-/** Subsets written by hand may say of one address in several places what could be said in one. */
-function packed({ subsets = [] }: Endpoints): EndpointSubset[] {
-  const packer = new SubsetPacker();
-  for (const { addresses = [], notReadyAddresses = [], ports = [] } of subsets) {
+/** Addresses of ports that are looked at: an object of 3 MiB can name billions. */
+const MAX_PAIRS = 100_000;
+
+/**
+ * Subsets written by hand may say of one address in several places what could be said in one. Ports that stand in the same
+ * subsets have the same addresses, which are walked through once for all of them.
+ */
+function packed({ subsets = [] }: Endpoints): { readonly subsets: EndpointSubset[]; readonly skipped: number } {
+  const places = new Map<string, { readonly port: EndpointPortV1 | undefined; readonly in: Set<number> }>();
+  for (const [index, { ports = [] }] of subsets.entries())
     for (const port of ports.length === 0 ? [undefined] : ports) {
-      for (const address of addresses) packer.add(port, address, true);
-      for (const address of notReadyAddresses) packer.add(port, address, false);
+      const key = JSON.stringify(port ?? null);
+      const place = places.get(key) ?? { port, in: new Set<number>() };
+      place.in.add(index);
+      places.set(key, place);
+    }
+  const packer = new SubsetPacker();
+  let skipped = 0;
+  let left = MAX_PAIRS;
+  for (const [key, group] of Map.groupBy(places.values(), (place) => [...place.in].join())) {
+    const slot = packer.slot(
+      key,
+      group.map(({ port }) => port).filter((port) => port !== undefined),
+    );
+    for (const index of group[0]!.in) {
+      const { addresses = [], notReadyAddresses = [] } = subsets[index]!;
+      if (addresses.length + notReadyAddresses.length > left) {
+        skipped += addresses.length + notReadyAddresses.length;
+        continue;
+      }
+      left -= addresses.length + notReadyAddresses.length;
+      for (const address of addresses) packer.addTo(slot, address, true);
+      for (const address of notReadyAddresses) packer.addTo(slot, address, false);
     }
   }
-  return packer.subsets();
+  return { subsets: packer.subsets(), skipped };
 }
 
 function pick({
@@ -83,16 +115,26 @@ function addSubset(endpoints: Endpoints, subset: EndpointSubset, wanted: Map<str
   }));
   let added = 0;
   let skipped = 0;
-  const add = (address: EndpointAddress, ready: boolean): void => {
-    const family = parseIp(address.ip)?.family;
-    if (family === undefined) return;
-    if (added >= MAX_PER_SUBSET) return void skipped++;
-    added++;
+  const slices = new Map<4 | 6, EndpointSlice>();
+  const sliceOf = (family: 4 | 6): EndpointSlice => {
+    const made = slices.get(family);
+    if (made !== undefined) return made;
     const type = family === 6 ? 'IPv6' : 'IPv4';
     const key = keyOf(type, ports);
     const slice = wanted.get(key) ?? newSlice(endpoints, type, ports);
-    (slice.endpoints ??= []).push(toEndpoint(address, ready));
+    slices.set(family, slice);
     wanted.set(key, slice);
+    return slice;
+  };
+  const add = (address: EndpointAddress, ready: boolean): void => {
+    const family = parseIp(address.ip)?.family;
+    if (family === undefined) return;
+    if (added >= MAX_PER_SUBSET) {
+      skipped++;
+      return;
+    }
+    added++;
+    (sliceOf(family).endpoints ??= []).push(toEndpoint(address, ready));
   };
   for (const address of subset.addresses ?? []) add(address, true);
   for (const address of subset.notReadyAddresses ?? []) add(address, false);

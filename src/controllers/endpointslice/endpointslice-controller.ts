@@ -54,7 +54,6 @@ function serviceKeyOf(slice: EndpointSlice): string | undefined {
   return `${slice.metadata.namespace}/${labels[SERVICE_NAME_LABEL]}`;
 }
 
-/** Makes the EndpointSlice controller. */
 export function createEndpointSliceController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(EndpointSlices);
   const recorder = deps.recorderFor('endpoint-slice-controller');

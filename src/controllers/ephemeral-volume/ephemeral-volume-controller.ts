@@ -6,6 +6,7 @@
 import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { PersistentVolumeClaim, Pod, Volume } from '../../api/gen/core-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
@@ -21,7 +22,6 @@ const ACCOUNT = 'ephemeral-volume-controller';
 const NAME = 'ephemeral-volume-controller';
 const PODS_BY_CLAIM = 'ephemeral-claim';
 
-/** Makes the controller. */
 export function createEphemeralVolumeController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(PersistentVolumeClaims);
   const recorder = deps.recorderFor('ephemeral_volume');
@@ -55,7 +55,7 @@ export function createEphemeralVolumeController(deps: ControllerDeps): Controlle
         await ensureClaim(pod, volume, signal);
       } catch (error) {
         signal.throwIfAborted();
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorMessage(error);
         recorder.event(pod, 'Warning', 'FailedBinding', `ephemeral volume ${volume.name}: ${text}`);
         throw error;
       }
@@ -80,7 +80,9 @@ export function createEphemeralVolumeController(deps: ControllerDeps): Controlle
     }
   }
 
-  const enqueue = (pod: Pod): void => void (ephemeralVolumes(pod).length > 0 && loop.queue.add(keyOfObject(pod)));
+  const enqueue = (pod: Pod): void => {
+    if (ephemeralVolumes(pod).length > 0) loop.queue.add(keyOfObject(pod));
+  };
   pods.addHandler({ onAdd: enqueue, onUpdate: (_, pod) => enqueue(pod) });
   const claimChanged = (claim: PersistentVolumeClaim): void =>
     pods.byIndex(PODS_BY_CLAIM, keyOfObject(claim)).forEach(enqueue);

@@ -10,7 +10,8 @@ import type { KubernetesObject } from '../../api/object.ts';
 import { createWorkQueue, type WorkQueue } from '../../client/workqueue.ts';
 import { Lru } from '../../base/lru.ts';
 import { APIServices, CustomResourceDefinitions } from '../../api/gen/resources.ts';
-import { aborted } from '../../base/abort.ts';
+import { aborted, onAbort } from '../../base/abort.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import { runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import {
   blockingDependents,
@@ -22,6 +23,7 @@ import {
 } from './graph.ts';
 import { createLiveObjects, NamespacedOwnerError, type LiveObjects } from './live-objects.ts';
 import { createResourceMonitors } from './resource-monitors.ts';
+import { background, isProgramError } from '../../platform/unexpected.ts';
 
 const ACCOUNT = 'generic-garbage-collector';
 const NAME = 'garbage-collector-controller';
@@ -34,7 +36,6 @@ const RESYNC_MS = 300_000;
 const MOST_WAIT_MS = 30_000;
 const ABSENT_OWNERS = 500;
 
-/** Makes the garbage collector. */
 export function createGarbageCollector(deps: ControllerDeps): Controller {
   const { clock, metrics } = deps.platform;
   const log = deps.platform.log.child(NAME);
@@ -70,7 +71,9 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
       } catch (error) {
         // Trying again would not help.
         if (!signal.aborted && !(error instanceof NamespacedOwnerError)) {
-          log.debug('collection of an object failed, again later', { object: graph.get(uid)?.identity, err: error });
+          const object = graph.get(uid)?.identity;
+          if (isProgramError(error)) log.unexpected('collection of an object failed, again later', error, { object });
+          else log.debug('collection of an object failed, again later', { object, err: error });
           queue.addRateLimited(uid);
         }
       } finally {
@@ -93,7 +96,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
 
   /** The server does not know the object: a real one's deletion will still be seen, a virtual one's never. */
   function onAbsent(node: GraphNode): void {
-    if (node.virtual) graph.remove(node.identity.uid);
+    if (node.virtual && graph.removeVirtual(node)) throw new Error('the owner is looked for as others name it');
   }
 
   async function deleteDependents(live: LiveObjects, node: GraphNode): Promise<void> {
@@ -153,7 +156,8 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     reference: OwnerReference,
   ): Promise<KubernetesObject | undefined> {
     const { apiVersion, kind, name, uid } = reference;
-    const key = `${uid}/${dependent.namespace ?? ''}`;
+    // All that was looked for: under another name or kind the same uid may exist.
+    const key = [apiVersion, kind, name, uid, dependent.namespace ?? ''].join(' ');
     if (absentOwners.get(key) === true) return undefined;
     const owner = await live.read({ apiVersion, kind, name, uid, namespace: dependent.namespace });
     if (owner === undefined) absentOwners.set(key, true);
@@ -180,21 +184,17 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
       } catch (error) {
         if (!signal.aborted) log.warn('cannot find out what to watch, again later', { err: error });
       }
-      await clock.sleep(delayMs, signal).catch(() => undefined);
+      await sleepUnlessAborted(clock, delayMs, signal);
     }
   }
 
   return {
     name: NAME,
     async start(signal) {
-      signal.addEventListener(
-        'abort',
-        () => {
-          deletions.shutDown();
-          orphanings.shutDown();
-        },
-        { once: true },
-      );
+      onAbort(signal, () => {
+        deletions.shutDown();
+        orphanings.shutDown();
+      });
       await firstSync(signal);
       const live = createLiveObjects({ client, monitors, clock }, signal);
       const workers = (queue: WorkQueue<string>, process: (uid: string) => Promise<void>) =>
@@ -213,12 +213,14 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     let cancel = (): void => undefined;
     const changed = (): void => {
       cancel();
-      cancel = clock.setTimer(
-        DEFINITION_DELAY_MS,
-        () =>
-          void monitors.sync(signal).catch((error: unknown) => {
+      cancel = clock.setTimer(DEFINITION_DELAY_MS, () =>
+        background(
+          log,
+          'what to watch could not be found out',
+          monitors.sync(signal).catch((error: unknown) => {
             if (!signal.aborted) log.warn('cannot find out what to watch, again later', { err: error });
           }),
+        ),
       );
     };
     const handler = { onAdd: changed, onUpdate: changed, onDelete: changed };
@@ -233,7 +235,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
   }
 
   async function resync(signal: AbortSignal): Promise<void> {
-    await clock.sleep(RESYNC_MS, signal).catch(() => undefined);
+    await sleepUnlessAborted(clock, RESYNC_MS, signal);
     await runPeriodically(deps, { name: NAME, periodMs: RESYNC_MS, round: (s) => monitors.sync(s) }, signal);
   }
 }

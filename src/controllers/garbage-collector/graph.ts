@@ -3,7 +3,8 @@
  * writes nothing. Upstream: controller/garbagecollector GraphBuilder.
  *
  * Invariants: an owner that was named but not seen is a virtual node, to be verified on the server; an owner that is gone
- * makes all its dependents be looked at.
+ * makes all its dependents be looked at. A reference is what its writer claims: kind and name may be wrong for the uid, so
+ * the absence of one claimed owner says nothing about other claims of the same uid.
  */
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -59,7 +60,6 @@ export interface GraphListener {
   invalidReference(node: GraphNode, owner: OwnerReference): void;
 }
 
-/** The graph. */
 export class OwnerGraph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #listener: GraphListener;
@@ -100,6 +100,24 @@ export class OwnerGraph {
     this.#transition(node, object);
   }
 
+  /**
+   * The server does not know a virtual node under its identity. Returns whether other dependents name the same uid
+   * otherwise: it then has their identity, and is to be verified again. Upstream: replaceVirtualDeletedOwner.
+   */
+  removeVirtual(node: GraphNode): boolean {
+    const { identity } = node;
+    const claims = [...node.dependents].map((dependent) => ({ dependent, claimed: claimOf(dependent, identity.uid) }));
+    const other = claims.find(({ claimed }) => claimed !== undefined && !isSame(claimed, identity))?.claimed;
+    if (other === undefined) {
+      this.remove(identity.uid);
+      return false;
+    }
+    node.identity = other;
+    for (const { dependent, claimed } of claims)
+      if (claimed !== undefined && isSame(claimed, identity)) this.#listener.attemptToDelete(dependent);
+    return true;
+  }
+
   /** An object is gone (or a virtual node turned out not to exist). */
   remove(uid: string): void {
     const node = this.#nodes.get(uid);
@@ -133,10 +151,8 @@ export class OwnerGraph {
   #addDependent(node: GraphNode, reference: OwnerReference): void {
     let owner = this.#nodes.get(reference.uid);
     if (owner === undefined) {
-      const { apiVersion, kind, name, uid } = reference;
-      const identity = { apiVersion, kind, name, uid, namespace: node.identity.namespace };
       owner = {
-        identity,
+        identity: claimedIdentity(node, reference),
         owners: noOwners,
         dependents: noDependents,
         virtual: true,
@@ -144,22 +160,25 @@ export class OwnerGraph {
         deletingDependents: false,
         orphaningDependents: false,
       };
-      this.#nodes.set(uid, owner);
+      this.#nodes.set(reference.uid, owner);
       this.#listener.attemptToDelete(owner);
     } else if (!owner.virtual && isMisplaced(node.identity, owner.identity)) {
       this.#listener.invalidReference(node, reference);
+      this.#listener.attemptToDelete(node);
+    } else if (!isNamedBy(reference, owner.identity)) {
       this.#listener.attemptToDelete(node);
     }
     giveDependent(owner, node);
   }
 
-  /** A virtual owner became real: dependents elsewhere named it wrongly. */
+  /** A virtual owner became real: dependents elsewhere, or with another name for it, named it wrongly. */
   #rejectMisplacedDependents(owner: GraphNode, identity: Identity): void {
     for (const dependent of owner.dependents) {
-      if (!isMisplaced(dependent.identity, identity)) continue;
       const reference = dependent.owners.find((r) => r.uid === identity.uid);
-      if (reference !== undefined) this.#listener.invalidReference(dependent, reference);
-      this.#listener.attemptToDelete(dependent);
+      const misplaced = isMisplaced(dependent.identity, identity);
+      if (reference !== undefined && misplaced) this.#listener.invalidReference(dependent, reference);
+      if (misplaced || (reference !== undefined && !isNamedBy(reference, identity)))
+        this.#listener.attemptToDelete(dependent);
     }
   }
 
@@ -182,12 +201,39 @@ export class OwnerGraph {
   }
 }
 
+/** The owner as the reference of a dependent claims it. */
+function claimedIdentity(dependent: GraphNode, { apiVersion, kind, name, uid }: OwnerReference): Identity {
+  return { apiVersion, kind, name, uid, namespace: dependent.identity.namespace };
+}
+
+function claimOf(dependent: GraphNode, uid: string): Identity | undefined {
+  const reference = dependent.owners.find((one) => one.uid === uid);
+  return reference === undefined ? undefined : claimedIdentity(dependent, reference);
+}
+
+/** Whether a reference has the owner's name and kind; the version does not matter. */
+function isNamedBy(reference: Pick<OwnerReference, 'apiVersion' | 'kind' | 'name'>, owner: Identity): boolean {
+  return (
+    reference.name === owner.name &&
+    reference.kind === owner.kind &&
+    groupOf(reference.apiVersion) === groupOf(owner.apiVersion)
+  );
+}
+
+function isSame(a: Identity, b: Identity): boolean {
+  return isNamedBy(a, b) && a.namespace === b.namespace;
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
+}
+
 /** Whether the owner is namespaced and not in the dependent's namespace. */
 function isMisplaced(dependent: Identity, owner: Identity): boolean {
   return owner.namespace !== undefined && owner.namespace !== dependent.namespace;
 }
 
-/** The identity of an object. */
 export function identityOf(object: KubernetesObject): Identity {
   const { namespace, name = '', uid = '' } = object.metadata;
   return {

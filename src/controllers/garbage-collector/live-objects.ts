@@ -1,7 +1,7 @@
 /** Reads and writes of single objects for the garbage collector, by identity. Upstream: garbagecollector operations, patch. */
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import { isReason } from '../../api/status-error.ts';
+import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import type { Client, ResourceClient } from '../../client/client.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -71,11 +71,7 @@ export function createLiveObjects(
         if (live === undefined || metadata === undefined) return;
         const found = locate(identity);
         const patch = { metadata: { uid: identity.uid, resourceVersion: live.metadata.resourceVersion, ...metadata } };
-        try {
-          await found.resource.patch(found.key, { type: 'merge', patch }, { signal });
-        } catch (error) {
-          if (!isReason(error, 'NotFound')) throw error;
-        }
+        await found.resource.patch(found.key, { type: 'merge', patch }, { signal }).catch(ignoreNotFound);
       },
       signal,
     );

@@ -12,6 +12,7 @@ import type { Informer, InformerOptions } from '../../client/informer.ts';
 import { createSharedInformer } from '../../client/shared-informer.ts';
 import type { ControllerDeps } from '../controller.ts';
 import type { OwnerGraph } from './graph.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** Never collected: too many, too short-lived. */
 const IGNORED = new Set(['events', 'events.events.k8s.io']);
@@ -84,7 +85,7 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
         random: random.fork(`gc/${groupResourceOf(info)}`),
         log,
       });
-      void made.run(term.signal);
+      background(log, 'an informer broke off', made.run(term.signal));
       informer = made;
     }
     const detach = informer.addHandler({

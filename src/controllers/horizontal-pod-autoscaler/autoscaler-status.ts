@@ -1,4 +1,5 @@
 /** Conditions and events of an autoscaler. Upstream: podautoscaler horizontal.go setCondition and its texts. */
+import { type Int64 } from '../../api/int64.ts';
 import { formatTime } from '../../api/time.ts';
 import type {
   HorizontalPodAutoscaler,
@@ -23,7 +24,7 @@ export interface StatusDraft {
   desiredReplicas: number;
   currentMetrics?: MetricStatus[];
   lastScaleTime?: string;
-  observedGeneration?: number;
+  observedGeneration?: Int64;
 }
 
 /** Starts from the status that is stored. */

@@ -8,9 +8,10 @@
 import { parseLabelSelector } from '../../api/label-selector-parser.ts';
 import { formatTime } from '../../api/time.ts';
 import { groupResourceOf } from '../../api/resource-info.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import { HorizontalPodAutoscalers, Pods } from '../../api/gen/resources.ts';
 import type { HorizontalPodAutoscaler } from '../../api/gen/autoscaling-v2.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { quantityAsFloat } from '../../api/quantity.ts';
@@ -19,7 +20,7 @@ import { draftOf, setCondition, type Saying, type StatusDraft } from './autoscal
 import { evaluateMetric, type Evaluation, type EvaluationState, MetricError } from './metric-evaluation.ts';
 import { createMetricsClient } from './metrics-client.ts';
 import { createHpaMetrics, type ScaleAction, type ScaleError } from './hpa-metrics.ts';
-import { errorText, readScale, resourceOfKind, writeScale, type ScaleTarget } from './scale-target.ts';
+import { readScale, resourceOfKind, writeScale, type ScaleTarget } from './scale-target.ts';
 import { decidePlain, decideWithBehavior, emptyHistory, type ScalingHistory } from './scaling-rules.ts';
 
 const ACCOUNT = 'horizontal-pod-autoscaler';
@@ -53,7 +54,6 @@ interface Wish {
   readonly metric: string;
 }
 
-/** Makes the controller. */
 export function createHorizontalPodAutoscalerController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT);
@@ -116,11 +116,11 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
       target = await readScale(client, { namespace, apiVersion, kind, name }, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const message = `the HPA controller was unable to get the target's current scale: ${errorText(error)}`;
+      const message = `the HPA controller was unable to get the target's current scale: ${errorMessage(error)}`;
       return await giveUp(look, 'AbleToScale', {
         reason: 'FailedGetScale',
         message,
-        event: { reason: 'FailedGetScale', message: errorText(error) },
+        event: { reason: 'FailedGetScale', message: errorMessage(error) },
       });
     }
     say(look, 'AbleToScale', {
@@ -308,8 +308,11 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
       look.draft.currentReplicas = target.scale.spec?.replicas ?? 0;
       await giveUp(look, 'AbleToScale', {
         reason: 'FailedUpdateScale',
-        message: `the HPA controller was unable to update the target scale: ${errorText(error)}`,
-        event: { reason: 'FailedRescale', message: `New size: ${desired}; reason: ${why}; error: ${errorText(error)}` },
+        message: `the HPA controller was unable to update the target scale: ${errorMessage(error)}`,
+        event: {
+          reason: 'FailedRescale',
+          message: `New size: ${desired}; reason: ${why}; error: ${errorMessage(error)}`,
+        },
       });
       return false;
     }
@@ -326,11 +329,10 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
 
   async function store({ hpa, draft, signal }: Look): Promise<void> {
     if (equalStatus(draft, hpa.status)) return;
-    try {
-      await client.resource(HorizontalPodAutoscalers).updateStatus({ ...hpa, status: draft }, { signal });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+    await client
+      .resource(HorizontalPodAutoscalers)
+      .updateStatus({ ...hpa, status: draft }, { signal })
+      .catch(ignoreNotFound);
   }
 
   let count = 0;
@@ -339,8 +341,9 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
       told.count(++count);
       loop.queue.add(keyOfObject(hpa));
     },
-    onUpdate: (old, hpa) =>
-      void (old.metadata.generation !== hpa.metadata.generation && loop.queue.add(keyOfObject(hpa))),
+    onUpdate: (old, hpa) => {
+      if (old.metadata.generation !== hpa.metadata.generation) loop.queue.add(keyOfObject(hpa));
+    },
     onDelete(hpa) {
       told.count(--count);
       loop.queue.add(keyOfObject(hpa));

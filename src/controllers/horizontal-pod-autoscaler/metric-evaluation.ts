@@ -5,6 +5,7 @@
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { quantityFromMilliValue, quantityMilliValue } from '../../api/quantity.ts';
 import type { MetricSpec, MetricStatus, MetricTarget, MetricValueStatus } from '../../api/gen/autoscaling-v2.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { MetricsClient } from './metrics-client.ts';
 import {
   averageValueReplicas,
@@ -39,7 +40,7 @@ export interface Evaluation {
 export class MetricError extends Error {
   readonly reason: string;
   constructor(reason: string, message: string, cause: unknown) {
-    super(`${message}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`${message}: ${errorMessage(cause)}`, { cause });
     this.name = 'MetricError';
     this.reason = reason;
   }
@@ -55,7 +56,10 @@ const REASONS: Readonly<Record<string, readonly [reason: string, what: string]>>
 
 /** Evaluates one metric. Rejects with `MetricError` only. */
 export async function evaluateMetric(state: EvaluationState, spec: MetricSpec): Promise<Evaluation> {
-  const [reason, what] = REASONS[spec.type] ?? ['InvalidMetricSourceType', 'metric value'];
+  const [reason, what] = (Object.hasOwn(REASONS, spec.type) ? REASONS[spec.type] : undefined) ?? [
+    'InvalidMetricSourceType',
+    'metric value',
+  ];
   try {
     if (spec.resource !== undefined) return await evaluateResource(state, spec, spec.resource);
     if (spec.containerResource !== undefined) return await evaluateResource(state, spec, spec.containerResource);

@@ -3,6 +3,7 @@
  * is not known must not make the target move further than what is known does, and never in the other direction.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { isPodReady } from '../../component-helpers/pods.ts';
 import type { PodMetric, PodMetrics } from './metrics-client.ts';
 import { groupPods, podRequestsOf, withoutPods, type PodGroups, type ReadinessDelays } from './pod-groups.ts';
 
@@ -76,10 +77,7 @@ export function valueReplicas(state: TargetState, milliValue: number, targetMill
   if (isWithin(state.tolerances, ratio)) return state.currentReplicas;
   // None of them seen yet is no wish for none.
   if (state.pods.length === 0) throw new Error(NO_PODS);
-  const ready = state.pods.filter(
-    (pod) =>
-      pod.status?.phase === 'Running' && pod.status.conditions?.some((c) => c.type === 'Ready' && c.status === 'True'),
-  ).length;
+  const ready = state.pods.filter((pod) => pod.status?.phase === 'Running' && isPodReady(pod)).length;
   return Math.ceil(ratio * ready);
 }
 
@@ -127,8 +125,9 @@ function replicasFor(state: TargetState, groups: PodGroups, usage: Usage): numbe
     return Math.ceil(usage.ratio * groups.readyCount);
   }
   const all = new Map(usage.counted);
-  const assume = (pod: string, milliValue: number): void =>
-    void all.set(pod, { milliValue, timestampMs: state.nowMs, windowMs: 0 });
+  const assume = (pod: string, milliValue: number): void => {
+    all.set(pod, { milliValue, timestampMs: state.nowMs, windowMs: 0 });
+  };
   if (usage.ratio < 1) for (const pod of groups.missing) assume(pod, usage.assumed(pod));
   if (growing) for (const pod of groups.missing) assume(pod, 0);
   if (countUnready) for (const pod of groups.unready) assume(pod, 0);

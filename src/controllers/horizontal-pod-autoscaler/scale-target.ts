@@ -1,7 +1,6 @@
 /** The thing an autoscaler scales. Upstream: client-go/scale and the REST mapping of the target's kind. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
-import { StatusError } from '../../api/status-error.ts';
 import type { Scale } from '../../api/gen/autoscaling-v1.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
@@ -46,10 +45,4 @@ export async function writeScale(
 ): Promise<void> {
   const changed = { ...scale, spec: { ...scale.spec, replicas } };
   await client.resource(info).update(changed as KubernetesObject, { subresource: 'scale', signal });
-}
-
-/** What went wrong, in the server's own words where it said some. */
-export function errorText(error: unknown): string {
-  if (error instanceof StatusError) return error.status.message ?? error.message;
-  return error instanceof Error ? error.message : String(error);
 }

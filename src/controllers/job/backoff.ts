@@ -2,6 +2,7 @@
  * How long new pods wait after failures. Pure. Upstream: controller/job/backoff_utils.go. Differs on purpose: computed from
  * the pods that are there instead of from memory, so that a restart forgets nothing.
  */
+import { secondsToMs } from '../../api/int64.ts';
 import { parseTime } from '../../api/time.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 
@@ -34,7 +35,8 @@ export function finishedAtMs(pod: Pod): number {
   const readyMs = parseTime(notReady?.lastTransitionTime);
   if (!Number.isNaN(readyMs)) return readyMs;
   // The timestamp of a deletion is the end of its grace period.
-  const deletedMs = parseTime(pod.metadata.deletionTimestamp) - (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+  const deletedMs =
+    parseTime(pod.metadata.deletionTimestamp) - secondsToMs(pod.metadata.deletionGracePeriodSeconds ?? 0);
   if (!Number.isNaN(deletedMs)) return deletedMs;
   const createdMs = parseTime(pod.metadata.creationTimestamp);
   return Number.isNaN(createdMs) ? 0 : createdMs;

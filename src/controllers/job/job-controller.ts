@@ -7,11 +7,12 @@
  */
 import { Jobs, Pods } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import type { Job } from '../../api/gen/batch-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
+import { isPodReady } from '../../component-helpers/pods.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { claimObjects } from '../controller-ref-manager.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
@@ -39,7 +40,6 @@ interface Managed {
   readonly error?: unknown;
 }
 
-/** Makes the Job controller. */
 export function createJobController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(NAME);
@@ -56,8 +56,8 @@ export function createJobController(deps: ControllerDeps): Controller {
     expectations,
     ownWrites,
     podControl: createPodControl(client, recorder),
-    releasing: (pod) => void settled.add(pod.metadata.uid ?? ''),
-    notReleased: (pod) => void settled.delete(pod.metadata.uid ?? ''),
+    releasing: (pod) => settled.add(pod.metadata.uid ?? ''),
+    notReleased: (pod) => settled.delete(pod.metadata.uid ?? ''),
   });
 
   const loop = createKeyedLoop(deps, {
@@ -193,7 +193,7 @@ export function createJobController(deps: ControllerDeps): Controller {
       const live = await client
         .resource(Jobs)
         .get({ namespace: pod.metadata.namespace ?? '', name: owner.name }, { signal })
-        .catch(ignoreMissing);
+        .catch(ignoreNotFound);
       if (live?.metadata.uid === owner.uid) return;
     }
     const { error } = await writer.release([pod], signal);
@@ -212,7 +212,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     expectations,
     enqueue: (key) => loop.queue.add(key),
     enqueueOrphan: (key) => orphans.queue.add(key),
-    released: (pod) => void settled.delete(pod.metadata.uid ?? ''),
+    released: (pod) => settled.delete(pod.metadata.uid ?? ''),
     tracked: metrics.tracked,
   });
   return {
@@ -224,9 +224,7 @@ export function createJobController(deps: ControllerDeps): Controller {
 }
 
 function without(numbers: PodNumbers, gone: readonly Pod[]): PodNumbers {
-  const ready = gone.filter(
-    (pod) => pod.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true,
-  ).length;
+  const ready = gone.filter(isPodReady).length;
   return {
     active: numbers.active - gone.length,
     ready: numbers.ready - ready,
@@ -237,8 +235,4 @@ function without(numbers: PodNumbers, gone: readonly Pod[]): PodNumbers {
 function creationReason({ spec, failed, terminating }: JobView): CreationReason {
   if (spec.podReplacementPolicy === 'Failed' && failed > 0) return 'recreate_failed';
   return failed > 0 || terminating > 0 ? 'recreate_terminating_or_failed' : 'new';
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isReason(error, 'NotFound')) throw error;
 }

@@ -51,7 +51,6 @@ export interface JobWriterDeps {
   readonly notReleased: (pod: Pod) => void;
 }
 
-/** Makes a writer. */
 export function createJobWriter(deps: JobWriterDeps): JobWriter {
   const { client, podControl, expectations, ownWrites } = deps;
 

@@ -1,4 +1,5 @@
 /** Whether a job is over, and why. Pure. Upstream: the condition part of syncJob. */
+import { secondsToMs } from '../../api/int64.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { Job, JobCondition } from '../../api/gen/batch-v1.ts';
 import { matchFailurePolicy, matchSuccessPolicy } from './policies.ts';
@@ -63,7 +64,7 @@ export function deadlineMs({ job, spec, nowMs }: JobView): number | undefined {
   if (spec.activeDeadlineSeconds === undefined || spec.suspend === true || Number.isNaN(startedMs)) return undefined;
   // Just resumed: the start time is about to be set anew.
   if (trueCondition(job, 'Suspended') !== undefined) return undefined;
-  return Math.max(0, startedMs + spec.activeDeadlineSeconds * 1000 - nowMs);
+  return Math.max(0, startedMs + secondsToMs(spec.activeDeadlineSeconds) - nowMs);
 }
 
 function judgeIndexes({ spec, failedIndexes, succeededIndexes }: JobView): Verdict | undefined {

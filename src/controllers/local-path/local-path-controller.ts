@@ -11,8 +11,10 @@ import { Nodes, PersistentVolumeClaims, PersistentVolumes, StorageClasses } from
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
 import { isReason } from '../../api/status-error.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { LOCAL_PATH_PROVISIONER, LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
+import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { FINALIZER, finalizerChange, isOurs, isToBeDeleted, nodeOf, refusal, volumeFor } from './provisioning.ts';
 
@@ -23,7 +25,6 @@ const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 const REMOVAL_TIMEOUT_MS = 30_000;
 const WORKERS = 4;
 
-/** Makes the controller. */
 export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT);
   const recorder = deps.recorderFor(LOCAL_PATH_PROVISIONER);
@@ -64,7 +65,7 @@ export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
       await client.resource(PersistentVolumes).create(volume, { signal });
     } catch (error) {
       if (isReason(error, 'AlreadyExists')) return;
-      fail(claim, storageClass, error instanceof Error ? error.message : String(error));
+      fail(claim, storageClass, errorMessage(error));
       throw error;
     }
     const message = `Successfully provisioned volume ${volume.metadata.name}`;
@@ -129,8 +130,7 @@ export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
     } catch (error) {
       // The kubelet there keeps no such volumes (any more): there is nothing to remove.
       if (isReason(error, 'NotFound')) return;
-      if (!signal.aborted)
-        recorder.event(volume, 'Warning', 'VolumeFailedDelete', error instanceof Error ? error.message : String(error));
+      if (!signal.aborted) recorder.event(volume, 'Warning', 'VolumeFailedDelete', errorMessage(error));
       throw error;
     } finally {
       cancel();
@@ -154,7 +154,9 @@ export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
     onUpdate: (_, volume) => volumeLoop.queue.add(keyOfObject(volume)),
   });
   nodes.addHandler({
-    onUpdate: (old, node) => void (!isReady(old) && isReady(node) && releasedVolumes()),
+    onUpdate: (old, node) => {
+      if (!isNodeReady(old) && isNodeReady(node)) releasedVolumes();
+    },
     onDelete: releasedVolumes,
   });
   return {
@@ -163,8 +165,4 @@ export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
       await Promise.all([claimLoop.start(signal), volumeLoop.start(signal)]);
     },
   };
-}
-
-function isReady({ status }: Node): boolean {
-  return status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
 }

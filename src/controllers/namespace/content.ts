@@ -5,7 +5,7 @@
  * Pods go first and must be gone before anything else is touched, so that no pod runs without its config or policies.
  */
 import { groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
-import { isReason } from '../../api/status-error.ts';
+import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
@@ -78,11 +78,8 @@ function noteRemaining(tally: Tally, info: ResourceInfo, items: readonly Kuberne
 }
 
 async function deleteOne(client: Client, { info, namespace, signal }: Target, item: KubernetesObject): Promise<void> {
-  try {
-    await client
-      .resource(info)
-      .delete({ namespace, name: item.metadata.name ?? '' }, { propagationPolicy: 'Background', signal });
-  } catch (error) {
-    if (!isReason(error, 'NotFound')) throw error;
-  }
+  await client
+    .resource(info)
+    .delete({ namespace, name: item.metadata.name ?? '' }, { propagationPolicy: 'Background', signal })
+    .catch(ignoreNotFound);
 }

@@ -18,8 +18,9 @@ const WORKERS = 10;
 const FINALIZER = 'kubernetes';
 const FIRST_RECHECK_MS = 250;
 const MAX_RECHECK_MS = 15_000;
+/** Upstream's nsControllerRateLimiter: what kept a namespace from going is often mended from outside. */
+const MAX_RETRY_MS = 60_000;
 
-/** Makes the namespace controller. */
 export function createNamespaceController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT);
@@ -31,13 +32,17 @@ export function createNamespaceController(deps: ControllerDeps): Controller {
     name: 'namespace-controller',
     queueName: 'namespace',
     workers: WORKERS,
+    maxRetryMs: MAX_RETRY_MS,
     informers: informerList(informer),
     sync,
   });
 
   async function sync(name: string, signal: AbortSignal): Promise<void> {
     const cached = informer.get({ name });
-    if (cached?.metadata.deletionTimestamp === undefined) return void rechecks.delete(name);
+    if (cached?.metadata.deletionTimestamp === undefined) {
+      rechecks.delete(name);
+      return;
+    }
     if (!(cached.spec?.finalizers ?? []).includes(FINALIZER)) return;
     const report = await deleteContent(client, name, signal);
     try {
@@ -106,7 +111,7 @@ export function createNamespaceController(deps: ControllerDeps): Controller {
   informer.addHandler({
     onAdd: enqueue,
     onUpdate: (_, namespace) => enqueue(namespace),
-    onDelete: (namespace) => void rechecks.delete(namespace.metadata.name ?? ''),
+    onDelete: (namespace) => rechecks.delete(namespace.metadata.name ?? ''),
   });
   return loop;
 }

@@ -9,14 +9,14 @@
  */
 import { deepEqual } from '../../base/equal.ts';
 import { Leases, Nodes, Pods } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Lease } from '../../api/gen/coordination-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { isNodeReady, nodeCondition, zoneKeyOf } from '../../component-helpers/nodes.ts';
-import { isPodReady, withPodCondition } from '../../component-helpers/pods.ts';
+import { isPodReady, withPodCondition, podCondition } from '../../component-helpers/pods.ts';
 import { createKeyedLoop, informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import { observeNode, silentConditions, type NodeHealth } from './health.ts';
 import { createNodeAnnouncer } from './node-changes.ts';
@@ -34,7 +34,6 @@ const DEFAULT_GRACE_MS = 50_000;
 const STARTUP_GRACE_MS = 60_000;
 const MONITOR_PERIOD_MS = 5000;
 
-/** Makes the node lifecycle controller. */
 export function createNodeLifecycleController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT);
@@ -68,7 +67,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     const labels = earlyLabels(node);
     if (labels === undefined) return;
     const patch = { metadata: { uid: node.metadata.uid, labels } };
-    await nodeClient.patch({ name }, { type: 'merge', patch }, { signal }).catch(ignoreMissing);
+    await nodeClient.patch({ name }, { type: 'merge', patch }, { signal }).catch(ignoreNotFound);
   }
 
   /** Resolves to whether there was something to write. */
@@ -181,7 +180,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
 
   async function markNotReady(pod: Pod, signal: AbortSignal): Promise<void> {
     const condition = {
-      ...pod.status?.conditions?.find((c) => c.type === 'Ready'),
+      ...podCondition(pod, 'Ready'),
       type: 'Ready',
       status: 'False',
       lastTransitionTime: formatTime(clock.nowMs()),
@@ -263,8 +262,4 @@ function isBeingEmptied(node: Node): boolean {
 /** A ready node without a taint that empties it. */
 function isWell(node: Node): boolean {
   return isNodeReady(node) && node.spec?.taints?.some(({ effect }) => effect === 'NoExecute') !== true;
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!isReason(error, 'NotFound')) throw error;
 }

@@ -3,7 +3,7 @@
  * disturbs the sleep is seen by the round that would have been next.
  */
 import { onAbort } from '../../base/abort.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 
 /** The sleep between two rounds. */
 export interface QuietPeriods {
@@ -19,7 +19,7 @@ const MOST_PERIODS = 720;
 /** Makes it. `quietMs`: how long, from now on, nothing can come to pass unless `disturb` is called. */
 export function createQuietPeriods(clock: Clock, periodMs: number, quietMs: () => number): QuietPeriods {
   let disturb = (): void => undefined;
-  const sleep = (ms: number, signal: AbortSignal): Promise<void> => clock.sleep(ms, signal).catch(() => undefined);
+  const sleep = (ms: number, signal: AbortSignal): Promise<void> => sleepUnlessAborted(clock, ms, signal);
   // Without an AbortController of its own: it would cost more than the rounds that are slept through.
   const quietSleep = (ms: number, signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {

@@ -10,7 +10,6 @@ const SECONDARY_EVICTIONS_PER_SECOND = 0.01;
 const UNHEALTHY_THRESHOLD = 0.55;
 const LARGE_ZONE_NODES = 50;
 
-/** State of a zone. */
 export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption';
 
 /** The zones' eviction rates in nodes per second, and whether everything is down (then nothing is evicted). */

@@ -6,8 +6,9 @@
  * purpose: it neither provisions, deletes nor recycles storage itself; claims are handed to external provisioners, and volumes
  * to be deleted without one are marked Failed, as upstream does without a plugin.
  */
+import { onAbort } from '../../base/abort.ts';
 import { PersistentVolumeClaims, PersistentVolumes, Pods, StorageClasses } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
 import { formatTime } from '../../api/time.ts';
@@ -30,7 +31,6 @@ const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 const PROVISIONERS = ['volume.kubernetes.io/storage-provisioner', 'volume.beta.kubernetes.io/storage-provisioner'];
 const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 
-/** Makes the binder. */
 export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT);
@@ -223,7 +223,8 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     if (finalizers !== undefined) {
       // The event of the write brings the volume back.
       const metadata = { ...volume.metadata, finalizers };
-      return void (await client.resource(PersistentVolumes).update({ ...volume, metadata }, { signal }));
+      await client.resource(PersistentVolumes).update({ ...volume, metadata }, { signal });
+      return;
     }
     const ref = volume.spec?.claimRef;
     if (ref === undefined || (ref.uid ?? '') === '') return await setPhase(volume, { phase: 'Available' }, signal);
@@ -231,7 +232,7 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     // A claim the cache does not know may have been made a moment ago.
     const claim =
       claims.get(claimKey) ??
-      (await client.resource(PersistentVolumeClaims).get(claimKey, { signal }).catch(ignoreMissing));
+      (await client.resource(PersistentVolumeClaims).get(claimKey, { signal }).catch(ignoreNotFound));
     if (claim === undefined || claim.metadata.uid !== ref.uid) return await release(volume, signal);
     if (claim.spec?.volumeName === volume.metadata.name) return await setPhase(volume, { phase: 'Bound' }, signal);
     if ((claim.spec?.volumeName ?? '') === '') return claimLoop.queue.add(keyOfObject(claim));
@@ -287,8 +288,9 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   claims.addHandler({
     onAdd: (claim) => claimLoop.queue.add(keyOfObject(claim)),
     onUpdate: (_, claim) => claimLoop.queue.add(keyOfObject(claim)),
-    onDelete: (claim) =>
-      void ((claim.spec?.volumeName ?? '') !== '' && volumeLoop.queue.add(claim.spec?.volumeName ?? '')),
+    onDelete: (claim) => {
+      if ((claim.spec?.volumeName ?? '') !== '') volumeLoop.queue.add(claim.spec?.volumeName ?? '');
+    },
   });
   const volumeChanged = (volume: PersistentVolume): void => {
     volumeLoop.queue.add(keyOfObject(volume));
@@ -302,13 +304,9 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     name: NAME,
     async start(signal) {
       const resync = clock.setTicker(RESYNC_MS, pending);
-      signal.addEventListener('abort', resync, { once: true });
+      onAbort(signal, resync);
       const endMetrics = exposeVolumes(deps.platform.metrics, volumes, claims);
       await Promise.all([claimLoop.start(signal), volumeLoop.start(signal)]).finally(endMetrics);
     },
   };
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isReason(error, 'NotFound')) throw error;
 }

@@ -12,7 +12,6 @@ import { createKeyedLoop, informerList, type Controller, type ControllerDeps } f
 
 const NAME = 'persistentvolume-expander-controller';
 
-/** Makes the controller. */
 export function createPersistentVolumeExpander(deps: ControllerDeps): Controller {
   const recorder = deps.recorderFor('volume_expand');
   const claims = deps.informers.informer(PersistentVolumeClaims);

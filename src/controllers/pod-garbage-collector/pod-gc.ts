@@ -26,7 +26,6 @@ const NODE_GONE: PodCondition = {
   message: 'PodGC: node no longer exists',
 };
 
-/** Makes the pod garbage collector. */
 export function createPodGarbageCollector(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT);

@@ -4,7 +4,7 @@
  * Watches: volumes. Writes alone: the `kubernetes.io/pv-protection` finalizer.
  */
 import { PersistentVolumes } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import type { PersistentVolume } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
@@ -13,7 +13,6 @@ const ACCOUNT = 'pv-protection-controller';
 const NAME = 'persistentvolume-protection-controller';
 const FINALIZER = 'kubernetes.io/pv-protection';
 
-/** Makes the controller. */
 export function createPvProtectionController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(PersistentVolumes);
   const volumes = deps.informers.informer(PersistentVolumes);
@@ -33,11 +32,9 @@ export function createPvProtectionController(deps: ControllerDeps): Controller {
     const going = volume.metadata.deletionTimestamp !== undefined;
     if (going === !held || (going && volume.status?.phase === 'Bound')) return;
     const next = going ? finalizers.filter((finalizer) => finalizer !== FINALIZER) : [...finalizers, FINALIZER];
-    try {
-      await client.update({ ...volume, metadata: { ...volume.metadata, finalizers: next } }, { signal });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+    await client
+      .update({ ...volume, metadata: { ...volume.metadata, finalizers: next } }, { signal })
+      .catch(ignoreNotFound);
   }
 
   const enqueue = (volume: PersistentVolume): void => loop.queue.add(keyOfObject(volume));

@@ -5,7 +5,7 @@
  * their node would refuse to start them with a claim that is going.
  */
 import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { claimKeysOf, PODS_BY_CLAIM } from '../../component-helpers/pod-claims.ts';
@@ -15,7 +15,6 @@ const ACCOUNT = 'pvc-protection-controller';
 const NAME = 'persistentvolumeclaim-protection-controller';
 const FINALIZER = 'kubernetes.io/pvc-protection';
 
-/** Makes the controller. */
 export function createPvcProtectionController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT);
   const claims = deps.informers.informer(PersistentVolumeClaims);
@@ -54,13 +53,10 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
   }
 
   async function write(claim: PersistentVolumeClaim, finalizers: string[], signal: AbortSignal): Promise<void> {
-    try {
-      await client
-        .resource(PersistentVolumeClaims)
-        .update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+    await client
+      .resource(PersistentVolumeClaims)
+      .update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal })
+      .catch(ignoreNotFound);
   }
 
   const enqueue = (claim: PersistentVolumeClaim): void => {

@@ -56,7 +56,10 @@ export class PodTally implements Tally {
     this.remove(uid);
     if (isPodTerminating(pod)) this.#terminating.add(uid);
     if (!isPodActive(pod)) return;
-    if (!this.rules.selector.matches(labels)) return void this.#released.set(uid, pod);
+    if (!this.rules.selector.matches(labels)) {
+      this.#released.set(uid, pod);
+      return;
+    }
     this.#active.set(uid, pod);
     if (this.#template.matches(labels)) this.#labeled.add(uid);
     if (!isPodReady(pod)) return;

@@ -1,6 +1,7 @@
 /** Status of a ReplicaSet, computed from the counts of its pods. Upstream: replica_set_utils.calculateStatus. */
 import { formatTime } from '../../api/time.ts';
 import type { ReplicaSetCondition, ReplicaSetStatus } from '../../api/gen/apps-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { withCondition, withoutCondition } from '../../component-helpers/workload-conditions.ts';
 import type { ReplicaOwner } from './flavours.ts';
 import type { PodCounts } from './pod-tally.ts';
@@ -43,6 +44,6 @@ function failureConditions({ owner, counts, failure, nowMs }: StatusInput): Repl
     status: 'True',
     lastTransitionTime: formatTime(nowMs),
     reason: tooFew ? 'FailedCreate' : 'FailedDelete',
-    message: failure instanceof Error ? failure.message : String(failure),
+    message: errorMessage(failure),
   });
 }

@@ -8,7 +8,8 @@
 import type { Pod, PodResourceClaim } from '../../api/gen/core-v1.ts';
 import { Pods, ResourceClaims, ResourceClaimTemplates } from '../../api/gen/resources.ts';
 import type { ResourceClaim, ResourceClaimConsumerReference } from '../../api/gen/resource-v1.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -28,7 +29,6 @@ const POD_CLAIM_NAME = 'resource.kubernetes.io/pod-claim-name';
 const CLAIMS_BY_OWNER = 'resource-claim-owner';
 const PODS_BY_TEMPLATE = 'resource-claim-template';
 
-/** Makes the controller. */
 export function createResourceClaimController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT);
   const recorder = deps.recorderFor('resource_claim');
@@ -70,7 +70,7 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
         made.push({ name: podClaim.name, resourceClaimName: await ensureClaim(pod, podClaim, signal) });
       } catch (error) {
         signal.throwIfAborted();
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorMessage(error);
         recorder.event(pod, 'Warning', 'FailedResourceClaimCreation', `PodResourceClaim ${podClaim.name}: ${text}`);
         throw error;
       }
@@ -157,13 +157,10 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
 
   async function remove(claim: ResourceClaim, signal: AbortSignal): Promise<void> {
     const { namespace = '', name = '', uid } = claim.metadata;
-    try {
-      await client
-        .resource(ResourceClaims)
-        .delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
+    await client
+      .resource(ResourceClaims)
+      .delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal })
+      .catch(ignoreNotFound);
   }
 
   /** Whether the consumer is a pod that may still use the claim; what is no pod is not ours to judge. */
@@ -180,7 +177,9 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
     return pod !== undefined && pod.metadata.uid === owner.uid && isDone(pod);
   }
 
-  const enqueueClaim = (claim: ResourceClaim): void => void loop.queue.add(`claim:${keyOfObject(claim)}`);
+  const enqueueClaim = (claim: ResourceClaim): void => {
+    loop.queue.add(`claim:${keyOfObject(claim)}`);
+  };
   const enqueuePod = (pod: Pod): void => {
     if ((pod.spec?.resourceClaims ?? []).length > 0) loop.queue.add(`pod:${keyOfObject(pod)}`);
     for (const name of claimNamesOf(pod)) loop.queue.add(`claim:${pod.metadata.namespace ?? ''}/${name}`);

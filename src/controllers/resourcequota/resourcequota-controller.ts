@@ -20,7 +20,6 @@ const NAME = 'resourcequota-controller';
 const WORKERS = 5;
 const RESYNC_MS = 5 * 60_000;
 
-/** Makes the controller. */
 export function createResourceQuotaController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(NAME);
@@ -91,7 +90,9 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
   quotas.addHandler({
     onAdd: enqueue,
     // Admission's charges are no reason to count: the cache of what is counted may be behind them.
-    onUpdate: (old, quota) => void (!deepEqual(old.spec, quota.spec) && enqueue(quota)),
+    onUpdate: (old, quota) => {
+      if (!deepEqual(old.spec, quota.spec)) enqueue(quota);
+    },
   });
   return {
     name: NAME,

@@ -23,7 +23,6 @@ const DESCRIPTION =
   'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. ' +
   'No other usage is guaranteed across distributions of Kubernetes clusters.';
 
-/** Makes the publisher. */
 export function createRootCaPublisher(deps: ControllerDeps): Controller {
   const caPem = deps.config.rootCaPem;
   if (caPem === undefined) return { name: 'root-ca-certificate-publisher-controller', start: () => Promise.resolve() };

@@ -20,7 +20,6 @@ const READY = 'Ready';
 
 type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>;
 
-/** Makes the controller. */
 export function createServiceCidrsController(deps: ControllerDeps): Controller {
   const client = deps.clientFor('service-cidrs-controller').resource(ServiceCIDRs);
   const ranges = deps.informers.informer(ServiceCIDRs);

@@ -6,7 +6,7 @@
  * secrets that an account refers to count as made by the system; those people made by hand stay.
  */
 import { ConfigMaps, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
@@ -37,12 +37,7 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
 
   /** From the first whole day on. Infinity: nobody has noted anything yet. */
   async function trackedSinceMs(signal: AbortSignal): Promise<number> {
-    const map = await account
-      .resource(ConfigMaps)
-      .get(TOKEN_TRACKING, { signal })
-      .catch((error: unknown) => {
-        if (!isReason(error, 'NotFound')) throw error;
-      });
+    const map = await account.resource(ConfigMaps).get(TOKEN_TRACKING, { signal }).catch(ignoreNotFound);
     return (startOfDayMs(map?.data?.[TRACKED_SINCE]) ?? Infinity) + DAY_MS;
   }
 

@@ -34,7 +34,9 @@ export function needsToken(secret: Secret): boolean {
 /** The secret complete; the same object when nothing is missing. */
 export function completed(secret: Secret, account: ServiceAccount, content: TokenContent): Secret {
   const data: Record<string, string> = { ...secret.data };
-  const put = (key: string, text: string): void => void (data[key] = Buffer.from(text).toString('base64'));
+  const put = (key: string, text: string): void => {
+    data[key] = Buffer.from(text).toString('base64');
+  };
   if (content.rootCaPem !== '') put('ca.crt', content.rootCaPem);
   if ((data['namespace'] ?? '') === '') put('namespace', secret.metadata.namespace ?? '');
   if (needsToken(secret)) put('token', content.token);

@@ -7,7 +7,7 @@
  * secret for each account that has none.
  */
 import { Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
@@ -65,14 +65,14 @@ export function createTokensController(deps: ControllerDeps): Controller {
     const token = needsToken(secret) ? await sign!(account, secret) : '';
     const next = completed(secret, account, { rootCaPem, token });
     if (next === secret) return;
-    await client.resource(Secrets).update(next, { signal }).catch(ignoreMissing);
+    await client.resource(Secrets).update(next, { signal }).catch(ignoreNotFound);
   }
 
   /** The cache first; before a secret is removed, the server: the account may have been made a moment ago. */
   async function accountOf(secret: Secret, key: string, signal: AbortSignal): Promise<ServiceAccount | undefined> {
     const cached = accounts.get(parseKey(key));
     if (cached !== undefined && belongsTo(secret, cached)) return cached;
-    const live = await client.resource(ServiceAccounts).get(parseKey(key), { signal }).catch(ignoreMissing);
+    const live = await client.resource(ServiceAccounts).get(parseKey(key), { signal }).catch(ignoreNotFound);
     return live !== undefined && belongsTo(secret, live) ? live : undefined;
   }
 
@@ -104,13 +104,16 @@ export function createTokensController(deps: ControllerDeps): Controller {
     const lost: string[] = [];
     for (const { name: secretName = '' } of account.secrets ?? []) {
       if (!lostSecrets.has(`${namespace}/${secretName}`)) continue;
-      const live = await client.resource(Secrets).get({ namespace, name: secretName }, { signal }).catch(ignoreMissing);
+      const live = await client
+        .resource(Secrets)
+        .get({ namespace, name: secretName }, { signal })
+        .catch(ignoreNotFound);
       lostSecrets.delete(`${namespace}/${secretName}`);
       if (live === undefined) lost.push(secretName);
     }
     if (lost.length === 0) return false;
     const change = async (): Promise<void> => {
-      const live = await client.resource(ServiceAccounts).get({ namespace, name }, { signal }).catch(ignoreMissing);
+      const live = await client.resource(ServiceAccounts).get({ namespace, name }, { signal }).catch(ignoreNotFound);
       if (live === undefined || live.metadata.uid !== account.metadata.uid) return;
       const kept = (live.secrets ?? []).filter((reference) => !lost.includes(reference.name ?? ''));
       if (kept.length === (live.secrets ?? []).length) return;
@@ -168,8 +171,4 @@ export function createTokensController(deps: ControllerDeps): Controller {
       await Promise.all([secretLoop.start(signal), accountLoop.start(signal)]);
     },
   };
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isReason(error, 'NotFound')) throw error;
 }

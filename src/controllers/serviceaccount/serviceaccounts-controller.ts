@@ -16,7 +16,6 @@ import {
 const ACCOUNT = 'service-account-controller';
 const DEFAULT_NAME = 'default';
 
-/** Makes the service account controller. */
 export function createServiceAccountsController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(ACCOUNT).resource(ServiceAccounts);
   const namespaces = deps.informers.informer(Namespaces);

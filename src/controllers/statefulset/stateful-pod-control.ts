@@ -3,9 +3,10 @@
  * statefulset/stateful_pod_control.go.
  */
 import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
@@ -54,7 +55,7 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
       const quiet =
         signal.aborted || isReason(error, 'AlreadyExists') || (what.verb === 'delete' && isReason(error, 'NotFound'));
       if (!quiet)
-        recorder.event(set, 'Warning', `Failed${PAST[what.verb]}`, `${text} failed error: ${(error as Error).message}`);
+        recorder.event(set, 'Warning', `Failed${PAST[what.verb]}`, `${text} failed error: ${errorMessage(error)}`);
       throw error;
     }
   }
@@ -112,15 +113,13 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
       const { namespace = '', name = '', uid } = pod.metadata;
       const what = { verb: 'delete', text: `Pod ${name}`, done: 'successful' } as const;
       const preconditions = uid === undefined ? {} : { preconditions: { uid } };
-      await recorded(set, what, () => pods.delete({ namespace, name }, { signal, ...preconditions })).catch(ignoreGone);
+      await recorded(set, what, () => pods.delete({ namespace, name }, { signal, ...preconditions })).catch(
+        ignoreNotFound,
+      );
     },
   };
 }
 
 function ignoreExisting(error: unknown): void {
   if (!isReason(error, 'AlreadyExists')) throw error;
-}
-
-function ignoreGone(error: unknown): void {
-  if (!isReason(error, 'NotFound')) throw error;
 }

@@ -26,7 +26,6 @@ import { calculateStatus } from './status.ts';
 const NAME = 'statefulset-controller';
 const WORKERS = 5;
 
-/** Makes the StatefulSet controller. */
 export function createStatefulSetController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(NAME);

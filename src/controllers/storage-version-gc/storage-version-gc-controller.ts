@@ -16,7 +16,6 @@ const NAME = 'storageversion-garbage-collector-controller';
 const ACCOUNT = 'storage-version-garbage-collector';
 const NAMESPACE = 'kube-system';
 
-/** Makes the controller. */
 export function createStorageVersionGcController(deps: ControllerDeps): Controller {
   const { clock, log } = deps.platform;
   const client = deps.clientFor(ACCOUNT);
@@ -73,7 +72,9 @@ export function createStorageVersionGcController(deps: ControllerDeps): Controll
     (status?.storageVersions ?? []).some(
       ({ apiServerID: name }) => leases.get({ namespace: NAMESPACE, name }) === undefined,
     );
-  const check = (version: StorageVersion): void => void (hasUnknown(version) && enqueue(version));
+  const check = (version: StorageVersion): void => {
+    if (hasUnknown(version)) enqueue(version);
+  };
   versions.addHandler({ onAdd: check, onUpdate: (_, version) => check(version) });
   leases.addHandler({ onDelete: () => versions.list().forEach(check) });
   return {

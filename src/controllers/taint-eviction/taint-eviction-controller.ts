@@ -4,6 +4,8 @@
  *
  * Watches: pods, nodes. Deletes pods. A pod's clock starts when the taint is first seen and stops when it is gone.
  */
+import { deepEqual } from '../../base/equal.ts';
+import { minInt64, secondsToMs } from '../../api/int64.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { toleratesTaint } from '../../api/taints-tolerations.ts';
 import type { Node, Pod, Taint, Toleration } from '../../api/gen/core-v1.ts';
@@ -30,10 +32,9 @@ export function toleratedMs(taints: readonly Taint[], tolerations: readonly Tole
     used.push(...bearing);
   }
   const limits = used.map((toleration) => toleration.tolerationSeconds).filter((seconds) => seconds !== undefined);
-  return limits.length === 0 ? Number.POSITIVE_INFINITY : Math.max(0, Math.min(...(limits as number[]))) * 1000;
+  return limits.length === 0 ? Number.POSITIVE_INFINITY : Math.max(0, secondsToMs(limits.reduce(minInt64)));
 }
 
-/** Makes the taint eviction controller. */
 export function createTaintEvictionController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT).resource(Pods);
@@ -55,7 +56,10 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
   async function sync(key: string, signal: AbortSignal): Promise<void> {
     const pod = pods.get(parseKey(key));
     const node = pod === undefined ? undefined : nodes.get({ name: pod.spec?.nodeName ?? '' });
-    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return void running.delete(key);
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) {
+      running.delete(key);
+      return;
+    }
     const taints = (node?.spec?.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
     const limitMs = taints.length === 0 ? Number.POSITIVE_INFINITY : toleratedMs(taints, pod.spec?.tolerations ?? []);
     if (limitMs === Number.POSITIVE_INFINITY) return cancel(key, pod);
@@ -89,13 +93,10 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
     onAdd: (pod) => loop.queue.add(keyOfObject(pod)),
     onUpdate(old, pod) {
       if (old.spec === pod.spec && old.metadata.deletionTimestamp === pod.metadata.deletionTimestamp) return;
-      if (
-        old.spec?.nodeName !== pod.spec?.nodeName ||
-        JSON.stringify(old.spec?.tolerations) !== JSON.stringify(pod.spec?.tolerations)
-      )
+      if (old.spec?.nodeName !== pod.spec?.nodeName || !deepEqual(old.spec?.tolerations, pod.spec?.tolerations))
         loop.queue.add(keyOfObject(pod));
     },
-    onDelete: (pod) => void running.delete(keyOfObject(pod)),
+    onDelete: (pod) => running.delete(keyOfObject(pod)),
   });
   return loop;
 }

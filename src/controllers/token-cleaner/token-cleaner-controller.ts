@@ -15,7 +15,6 @@ const NAME = 'token-cleaner-controller';
 const NAMESPACE = 'kube-system';
 const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
 
-/** Makes the controller. */
 export function createTokenCleanerController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT).resource(Secrets);

@@ -24,7 +24,6 @@ export function expiresAtMs(job: Job): number | undefined {
   return Number.isNaN(endedMs) ? undefined : endedMs + ttlSeconds * 1000;
 }
 
-/** Makes the controller. */
 export function createTtlAfterFinishedController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const jobClient = deps.clientFor(NAME).resource(Jobs);
@@ -69,7 +68,9 @@ export function createTtlAfterFinishedController(deps: ControllerDeps): Controll
     return waitMs > 0;
   }
 
-  const enqueue = (job: Job): void => void (expiresAtMs(job) !== undefined && loop.queue.add(keyOfObject(job)));
+  const enqueue = (job: Job): void => {
+    if (expiresAtMs(job) !== undefined) loop.queue.add(keyOfObject(job));
+  };
   jobs.addHandler({ onAdd: enqueue, onUpdate: (_, job) => enqueue(job) });
   return loop;
 }

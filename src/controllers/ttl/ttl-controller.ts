@@ -8,7 +8,7 @@
  */
 import type { Node } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 
 const NAME = 'ttl-controller';
@@ -30,12 +30,10 @@ export function nextBand(band: number, nodeCount: number): number {
   return nodeCount < (BANDS[band]?.min ?? 0) ? band - 1 : band;
 }
 
-/** The seconds of a band. */
 export function secondsOfBand(band: number): number {
   return BANDS[band]?.seconds ?? 0;
 }
 
-/** Makes the controller. */
 export function createTtlController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(NAME).resource(Nodes);
   const nodes = deps.informers.informer(Nodes);
@@ -51,11 +49,7 @@ export function createTtlController(deps: ControllerDeps): Controller {
       const ttl = String(secondsOfBand(band));
       if (node === undefined || node.metadata.annotations?.[ANNOTATION] === ttl) return;
       const patch = { metadata: { annotations: { [ANNOTATION]: ttl } } };
-      try {
-        await client.patch({ name }, { type: 'strategic', patch }, { signal });
-      } catch (error) {
-        if (!isReason(error, 'NotFound')) throw error;
-      }
+      await client.patch({ name }, { type: 'strategic', patch }, { signal }).catch(ignoreNotFound);
     },
   });
   const changed = (by: 1 | -1): void => {

@@ -25,7 +25,6 @@ function uses(name: string, claims: readonly PersistentVolumeClaim[], volumes: r
   );
 }
 
-/** Makes the controller. */
 export function createVacProtectionController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(NAME);
   const classes = deps.informers.informer(VolumeAttributesClasses);

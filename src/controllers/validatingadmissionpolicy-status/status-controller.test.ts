@@ -24,7 +24,7 @@ it('a policy is told what its expressions get wrong, once per generation', async
       expressionWarnings: [
         {
           fieldRef: 'spec.validations[0].expression',
-          warning: "v1, Kind=Pod: ERROR: <input>:1:11: undefined field 'nope'\n | has(object.nope)\n | ..........^\n",
+          warning: "v1, Kind=Pod: ERROR: <input>:1:4: undefined field 'nope'\n | has(object.nope)\n | ...^\n",
         },
       ],
     },

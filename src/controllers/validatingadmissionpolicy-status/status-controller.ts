@@ -11,7 +11,6 @@ import { createKeyedLoop, informerList, type Controller, type ControllerDeps } f
 const NAME = 'validatingadmissionpolicy-status-controller';
 const WORKERS = 5;
 
-/** Makes the controller. */
 export function createValidatingAdmissionPolicyStatusController(deps: ControllerDeps): Controller {
   const client = deps.clientFor(NAME).resource(ValidatingAdmissionPolicies);
   const policies = deps.informers.informer(ValidatingAdmissionPolicies);

@@ -4,12 +4,15 @@
  *
  * Which daemon is ours stands in a file beside its state: pid, and hash of the configuration it was started with.
  */
+import { onAbort } from '../../base/abort.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createBackoff } from '../../base/backoff.ts';
 import { createCriClient, type CriClient } from '../cri-client.ts';
 import { buildPauseImage, pauseImageName } from '../pause-image.ts';
 import { containerdConfig, type ContainerdOptions } from './containerd-config.ts';
 import { importImage } from './image-import.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** What the supervisor works with. */
 export interface ContainerdSupervisorDeps {
@@ -34,7 +37,6 @@ export interface ContainerdSupervisorConfig {
   readonly checkPeriodMs?: number;
 }
 
-/** The supervisor. */
 export interface ContainerdSupervisor {
   /** A client of the daemon; usable once `start` has resolved. */
   readonly client: CriClient;
@@ -77,7 +79,16 @@ class Supervisor implements ContainerdSupervisor {
   constructor({ platform }: ContainerdSupervisorDeps, config: ContainerdSupervisorConfig) {
     this.#platform = platform;
     this.#config = config;
-    this.client = createCriClient(platform, { endpoint: config.options.socketPath });
+    const client = createCriClient(platform, { endpoint: config.options.socketPath });
+    const runPodSandbox: typeof client.runtime.runPodSandbox = async (request, options) => {
+      try {
+        return await client.runtime.runPodSandbox(request, options);
+      } catch (error) {
+        await this.#restoreSandboxImage(error, options?.signal);
+        throw error;
+      }
+    };
+    this.client = { ...client, runtime: { ...client.runtime, runPodSandbox } };
   }
 
   get #recordFile(): string {
@@ -187,18 +198,32 @@ class Supervisor implements ContainerdSupervisor {
     );
   }
 
+  /** Puts an image back that somebody removed; whoever asked for the sandbox asks again. */
+  async #restoreSandboxImage(error: unknown, signal = new AbortController().signal): Promise<void> {
+    if (!(error instanceof Error) || !error.message.includes('failed to get sandbox image')) return;
+    const { log } = this.#platform;
+    log.warn('the sandbox image is missing; it is put back', { image: pauseImageName });
+    await this.#ensureSandboxImage(signal).catch((err: unknown) =>
+      log.error('the sandbox image cannot be put back', { err }),
+    );
+  }
+
   #watch(text: string, configHash: string, signal: AbortSignal): void {
     const { clock, exec, log } = this.#platform;
     const cancel = clock.setTicker(this.#config.checkPeriodMs ?? 1000, () => {
       if (this.#restarting || exec.kill(this.#pid, 0)) return;
       log.warn('containerd ended; it is started again', { pid: this.#pid });
       this.#restarting = true;
-      void this.#restart(text, configHash, signal).finally(() => {
-        this.#restarting = false;
-      });
+      background(
+        log,
+        'containerd could not be started again',
+        this.#restart(text, configHash, signal).finally(() => {
+          this.#restarting = false;
+        }),
+      );
     });
     this.#stopWatching = cancel;
-    signal.addEventListener('abort', cancel, { once: true });
+    onAbort(signal, cancel);
   }
 
   async #restart(text: string, configHash: string, signal: AbortSignal): Promise<void> {
@@ -217,7 +242,7 @@ class Supervisor implements ContainerdSupervisor {
     } catch (error) {
       if (signal.aborted) return;
       log.error('containerd cannot be started', { err: error });
-      await clock.sleep(this.#backOff.nextMs(), signal).catch(() => undefined);
+      await sleepUnlessAborted(clock, this.#backOff.nextMs(), signal);
     }
   }
 

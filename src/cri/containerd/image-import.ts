@@ -39,7 +39,6 @@ const imagesTable = {
   },
 } as const satisfies ProtobufTable;
 
-/** What an import needs. */
 export interface ImageImportDeps {
   readonly socketPath: string;
   /** Namespace of containerd; CRI's is `k8s.io`. */

@@ -1,5 +1,5 @@
 /** One simulated container: its state, its process and its log. Time and files come from the ports. */
-import type { Clock } from '../../platform/clock.ts';
+import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import { formatTime } from '../../api/time.ts';
 import { linkedController } from '../../base/abort.ts';
@@ -131,7 +131,7 @@ export class SimContainer {
     }
     if (graceMs > 0) {
       const waiting = linkedController(this.#lifeSignal, signal);
-      await Promise.race([this.ended, clock.sleep(graceMs, waiting.signal).catch(() => undefined)]);
+      await Promise.race([this.ended, sleepUnlessAborted(clock, graceMs, waiting.signal)]);
       waiting.abort();
       waiting.dispose();
       // Whoever waited went away: the process has had its signal and lives on.
@@ -263,7 +263,8 @@ export class SimContainer {
 
   async #writeMessage(text: string): Promise<void> {
     const path = this.init.config.annotations?.['io.kubernetes.container.terminationMessagePath'];
-    const mount = this.init.config.mounts?.find((candidate) => candidate.containerPath === path);
+    // A later mount covers an earlier one.
+    const mount = this.init.config.mounts?.findLast((candidate) => candidate.containerPath === path);
     if (mount?.hostPath !== undefined) await this.#deps.files.writeFile(mount.hostPath, text);
   }
 }

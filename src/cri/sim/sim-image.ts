@@ -6,6 +6,7 @@
  */
 
 import { quantityAsFloat } from '../../api/quantity.ts';
+import { errorMessage } from '../../base/errors.ts';
 
 /** Milliseconds, or a text such as `2s`. */
 export type Duration = number | string;
@@ -51,7 +52,6 @@ export interface SimHttpCall {
   readonly uptimeMs: number;
 }
 
-/** The answer to one. */
 export interface SimHttpAnswer {
   readonly status: number;
   readonly body?: string;
@@ -124,7 +124,7 @@ export interface SimImageSpec {
   /** On the node from the start. Default true. */
   readonly present?: boolean;
   readonly sizeBytes?: number;
-  /** Numeric user the image runs as. */
+  /** Numeric user the image runs as. An image without `uid` and `username` names no user and runs as root. */
   readonly uid?: number;
   readonly username?: string;
 }
@@ -152,7 +152,7 @@ export function image(name: string, spec: SimImageSpec = {}): SimImage {
     for (const duration of durations) durationMs(duration);
     if (usage !== undefined && typeof usage !== 'function') usageSteps(usage);
   } catch (error) {
-    throw new Error(`image ${name}: ${(error as Error).message}`, { cause: error });
+    throw new Error(`image ${name}: ${errorMessage(error)}`, { cause: error });
   }
   return {
     ...rest,

@@ -41,7 +41,7 @@ function imageOf(image: SimImage): Image {
     size: sizeBytes,
     username,
     pinned: false,
-    ...(username !== '' ? {} : { uid: { value: uid ?? 0 } }),
+    ...(username !== '' || uid === undefined ? {} : { uid: { value: uid } }),
   };
 }
 

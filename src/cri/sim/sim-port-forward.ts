@@ -5,6 +5,7 @@
  */
 import { Channel } from '../../base/channel.ts';
 import { acceptHead } from '../../base/websocket-frames.ts';
+import type { InflateRaw } from '../../platform/compression.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Duplex } from '../../platform/streams.ts';
@@ -24,16 +25,25 @@ const spdyProtocol = 'portforward.k8s.io';
 const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io';
 const channelProtocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'portforward.k8s.io'];
 
+/** For WebSockets and for the headers of SPDY. */
+export interface StreamingDeps {
+  readonly crypto: CryptoPort;
+  readonly inflate: InflateRaw;
+}
+
 /** Answers the request for the streams; undefined when it is for none that is known. */
 export async function acceptForward(
   request: HttpRequest,
   pending: PendingForward,
-  crypto: CryptoPort,
+  { crypto, inflate }: StreamingDeps,
 ): Promise<HttpResponse | undefined> {
   if (!request.wantsUpgrade) return undefined;
   if (request.headers['upgrade']?.toLowerCase() === 'spdy/3.1') {
     const head = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Stream-Protocol-Version: ${spdyProtocol}\r\n\r\n`;
-    return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => serveStreams(socket, pending)) };
+    return {
+      kind: 'upgrade',
+      accept: (socket) => socket.write(head).then(() => serveStreams(socket, pending, inflate)),
+    };
   }
   const key = request.headers['sec-websocket-key'];
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
@@ -41,7 +51,7 @@ export async function acceptForward(
   if (key === undefined || protocol === undefined) return undefined;
   const head = await acceptHead({ key, protocol }, crypto.webcrypto);
   const work = protocol === tunnelProtocol ? serveTunnel : serveChannels;
-  return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => work(socket, pending)) };
+  return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => work(socket, pending, inflate)) };
 }
 
 /** One connection to a port. */
@@ -77,8 +87,8 @@ function connect(pending: PendingForward, port: number, { send, finish }: Answer
 }
 
 /** Streams come in pairs of one request id: one for the bytes, one for what went wrong. */
-async function serveStreams(socket: Duplex, pending: PendingForward): Promise<void> {
-  const readHeaders = createHeaderReader();
+async function serveStreams(socket: Duplex, pending: PendingForward, inflate: InflateRaw): Promise<void> {
+  const readHeaders = createHeaderReader(inflate);
   const errorStreams = new Map<string, number>();
   const connections = new Map<number, Connection>();
   let isFirst = true;
@@ -115,7 +125,7 @@ async function serveStreams(socket: Duplex, pending: PendingForward): Promise<vo
 }
 
 /** SPDY whose bytes are a WebSocket's messages. */
-async function serveTunnel(socket: Duplex, pending: PendingForward): Promise<void> {
+async function serveTunnel(socket: Duplex, pending: PendingForward, inflate: InflateRaw): Promise<void> {
   const inner: Duplex = {
     ...socket,
     incoming: readMessages(socket.incoming),
@@ -125,7 +135,7 @@ async function serveTunnel(socket: Duplex, pending: PendingForward): Promise<voi
       await socket.end();
     },
   };
-  await serveStreams(inner, pending);
+  await serveStreams(inner, pending, inflate);
 }
 
 /** Two channels for each port that was named: bytes and errors, each of which begins with the port. */

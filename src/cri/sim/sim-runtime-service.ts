@@ -50,6 +50,19 @@ function containerOf(state: SimState, id: string | undefined): SimContainer {
   return container;
 }
 
+interface RequestedUser {
+  readonly runAsUser?: { readonly value?: number } | undefined;
+  readonly runAsUsername?: string | undefined;
+  readonly runAsGroup?: { readonly value?: number } | undefined;
+}
+
+/** containerd takes a group only beside a user. */
+function refuseGroupAlone({ runAsUser, runAsUsername = '', runAsGroup }: RequestedUser = {}): void {
+  if (runAsGroup === undefined || runAsUser !== undefined || runAsUsername !== '') return;
+  const why = `user group "${runAsGroup.value ?? 0}" is specified without user`;
+  throw new CriError('Unknown', `failed to generate user string: ${why}`);
+}
+
 type SandboxCalls = Pick<
   CriRuntimeService,
   'runPodSandbox' | 'stopPodSandbox' | 'removePodSandbox' | 'podSandboxStatus' | 'listPodSandbox'
@@ -72,6 +85,7 @@ function sandboxCalls(state: SimState): SandboxCalls {
       const { uid, attempt = 0 } = config.metadata ?? {};
       if (isNameTaken(state, uid, attempt))
         throw new CriError('Unknown', `failed to reserve sandbox name: name is reserved for ${uid} attempt ${attempt}`);
+      refuseGroupAlone(config.linux?.securityContext);
       const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
       const id = state.newId();
       state.sandboxes.set(id, {
@@ -180,6 +194,7 @@ function containerCalls(state: SimState): ContainerCalls {
     async createContainer({ podSandboxId, config = {} }) {
       const sandbox = sandboxOf(state, podSandboxId);
       if (!sandbox.ready) throw new CriError('Unknown', `sandbox container "${podSandboxId}" is not running`);
+      refuseGroupAlone(config.linux?.securityContext);
       const container = newContainer(state, sandbox, config);
       state.containers.set(container.init.id, container);
       state.emit({ containerId: container.init.id, type: 'created' });
@@ -341,7 +356,6 @@ function runtimeStatus({ config }: SimState, networkReady: boolean): StatusRespo
   return { status: { conditions }, info: {}, runtimeHandlers: [{ name: '', features }] };
 }
 
-/** Makes the service. */
 export function createSimRuntimeService(state: SimState): CriRuntimeService {
   const { clock } = state.deps;
   const ready = runtimeStatus(state, true);

@@ -3,6 +3,7 @@
  * on the ports, so that whole clusters run under virtual time. What the kubelet can observe is kept faithful: states,
  * times, exit codes, errors by code, logs in CRI's format.
  */
+import { onAbort } from '../../base/abort.ts';
 import { nthAddress, formatIp, parseCidr } from '../../base/cidr.ts';
 import { Channel } from '../../base/channel.ts';
 import { TextInterner } from '../../base/text-interner.ts';
@@ -77,17 +78,18 @@ function instrument<T extends object>(
 const STREAMING_PORT = 10_010;
 
 function listenForStreams(
-  { listen, crypto }: SimRuntimeDeps,
+  { listen, crypto, inflate }: SimRuntimeDeps,
   { nodeAddress }: SimRuntimeConfig,
   pending: SimState['pendingStreams'],
 ): string | undefined {
-  if (listen === undefined || crypto === undefined || nodeAddress === undefined) return undefined;
+  if (listen === undefined || crypto === undefined || inflate === undefined || nodeAddress === undefined)
+    return undefined;
   const take = (token: string) => {
     const found = pending.get(token);
     pending.delete(token);
     return found;
   };
-  listen(nodeAddress, STREAMING_PORT, createSimStreaming(take, crypto));
+  listen(nodeAddress, STREAMING_PORT, createSimStreaming(take, { crypto, inflate }));
   return `${nodeAddress}:${STREAMING_PORT}`;
 }
 
@@ -107,7 +109,6 @@ function createChangeHandler({ listen, clock }: SimRuntimeDeps, emit: (event: Cr
   };
 }
 
-/** Makes the runtime. */
 export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig = {}): SimRuntime {
   const random = deps.random.fork('sim-runtime');
   const sandboxes = new Map<string, SimSandbox>();
@@ -141,15 +142,14 @@ export function createSimRuntime(deps: SimRuntimeDeps, config: SimRuntimeConfig 
     signal.throwIfAborted();
     const channel = new Channel<CriEvent>();
     subscriptions.add(channel);
-    const onAbort = (): void => channel.close();
-    signal.addEventListener('abort', onAbort, { once: true });
+    const unhook = onAbort(signal, () => channel.close());
     try {
       yield* channel;
       signal.throwIfAborted();
       throw new CriError('Unavailable', 'event stream closed');
     } finally {
       subscriptions.delete(channel);
-      signal.removeEventListener('abort', onAbort);
+      unhook();
     }
   }
 

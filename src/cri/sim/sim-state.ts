@@ -1,6 +1,7 @@
 /** What the parts of the simulated runtime share: its ports, its configuration, and everything that runs. */
 import type { TextInterner } from '../../base/text-interner.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { InflateRaw } from '../../platform/compression.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpHandler } from '../../platform/http.ts';
 import type { Files } from '../../platform/files.ts';
@@ -23,8 +24,9 @@ export interface SimRuntimeDeps {
   listen?(address: string, port: number, handler: HttpHandler): () => void;
   /** Speaks HTTP on a connection, to its end. Without it nobody outside reaches pods' ports. */
   serveHttp?(handler: HttpHandler, socket: Duplex): Promise<void>;
-  /** For exec from outside, besides `listen`. */
+  /** For exec and port-forward from outside, besides `listen`: both or none. */
   readonly crypto?: CryptoPort;
+  readonly inflate?: InflateRaw;
   /** Makes values of equal environments one; shared with other machines. Default: its own. */
   readonly texts?: TextInterner;
 }

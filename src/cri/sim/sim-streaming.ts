@@ -5,9 +5,8 @@
  */
 import { acceptHead } from '../../base/websocket-frames.ts';
 import type { HttpHandler, HttpResponse } from '../../platform/http.ts';
-import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Duplex } from '../../platform/streams.ts';
-import { acceptForward, type PendingForward } from './sim-port-forward.ts';
+import { acceptForward, type PendingForward, type StreamingDeps } from './sim-port-forward.ts';
 import { serveSpdy, type RequestedStreams } from './sim-spdy.ts';
 import { channelMessage, closeMessage } from './sim-websocket.ts';
 
@@ -27,14 +26,14 @@ const CHANNEL = { stdout: 1, stderr: 2, error: 3 } as const;
 /** The handler of the streaming port; `take` finds, and removes, what a token stands for. */
 export function createSimStreaming(
   take: (token: string) => PendingStream | PendingForward | undefined,
-  crypto: CryptoPort,
+  deps: StreamingDeps,
 ): HttpHandler {
   return async (request): Promise<HttpResponse> => {
     const pending = take(request.path.split('/').at(-1) ?? '');
     if (pending === undefined) return text(404, 'no such stream\n');
     if ('serve' in pending)
       return (
-        (await acceptForward(request, pending, crypto)) ?? text(400, 'port-forward speaks SPDY/3.1 and WebSockets\n')
+        (await acceptForward(request, pending, deps)) ?? text(400, 'port-forward speaks SPDY/3.1 and WebSockets\n')
       );
     if (request.wantsUpgrade && request.headers['upgrade']?.toLowerCase() === 'spdy/3.1')
       return { kind: 'upgrade', accept: (socket) => serveOverSpdy(socket, pending) };
@@ -43,7 +42,7 @@ export function createSimStreaming(
     const key = request.headers['sec-websocket-key'];
     if (protocol === undefined || key === undefined || !request.wantsUpgrade)
       return text(400, 'simulated containers speak SPDY/3.1 and WebSockets (v5.channel.k8s.io) alone\n');
-    const head = await acceptHead({ key, protocol }, crypto.webcrypto);
+    const head = await acceptHead({ key, protocol }, deps.crypto.webcrypto);
     return { kind: 'upgrade', accept: (socket) => serve(socket, { pending, head }) };
   };
 }

@@ -8,7 +8,6 @@ export function channelMessage(channel: number, data: Uint8Array): Uint8Array {
   return binaryMessage(Buffer.concat([Buffer.from([channel]), data]));
 }
 
-/** A message. */
 export function binaryMessage(data: Uint8Array): Uint8Array {
   return frameOf(opcodes.binary, data);
 }

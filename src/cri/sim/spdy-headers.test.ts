@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { constants, deflateRawSync } from 'node:zlib';
 
+import { inflateRaw } from '../../platform/node/compression.ts';
 import { createHeaderReader } from './spdy-headers.ts';
 
 /** The zlib head that names SPDY/3's dictionary. */
@@ -29,7 +30,7 @@ const levels: readonly (readonly [string, object])[] = [
 
 for (const [name, options] of levels) {
   test(`headers of ${name} blocks are read, one block after the other`, () => {
-    const read = createHeaderReader();
+    const read = createHeaderReader(inflateRaw);
     const many = Object.fromEntries(
       Array.from({ length: 40 }, (_, at) => [`header-${at}`, `${at * at} and ${'x'.repeat(at)}`]),
     );
@@ -46,11 +47,30 @@ test('a compressor that refers to the dictionary of the protocol is understood',
     '78f9e3c6a7c20265252c850917c21590d2b9089c112c0c2c0c5052342f4a9c612458615010eb28a0b8089172812c711c5107000000ffff',
     'hex',
   );
-  assert.deepEqual(Object.fromEntries(createHeaderReader()(block)), {
+  assert.deepEqual(Object.fromEntries(createHeaderReader(inflateRaw)(block)), {
     'content-type': 'text/plain',
     port: '8080',
     status: '404 Not Found',
     'set-cookie': 'Sept, charset=utf-8',
     origin: '503 Service Unavailable',
   });
+});
+
+test('a header may repeat what stood 32 KiB before, over many blocks', () => {
+  const read = createHeaderReader(inflateRaw);
+  const value = 'abcdefghijklmnopqrstuvwxyz'.repeat(40);
+  let before = Buffer.alloc(0);
+  for (let at = 0; at < 80; at++) {
+    const headers = { [`header-${at}`]: `${value}${at}` };
+    const plain = blockOf(headers);
+    const options = { level: 9, finishFlush: constants.Z_SYNC_FLUSH, dictionary: before.subarray(-32 * 1024) };
+    const deflated = deflateRawSync(plain, before.length === 0 ? { ...options, dictionary: undefined } : options);
+    before = Buffer.concat([before, plain]);
+    assert.deepEqual(Object.fromEntries(read(at === 0 ? Buffer.concat([zlibHead, deflated]) : deflated)), headers);
+  }
+});
+
+test('what is no header block is an error', () => {
+  for (const block of ['', '00', 'ffffffffffff', '78f9e3c6a7c2ffff'])
+    assert.throws(() => createHeaderReader(inflateRaw)(Buffer.from(block, 'hex')), Error, block);
 });

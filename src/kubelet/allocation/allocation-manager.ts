@@ -33,7 +33,6 @@ export interface AllocationDeps {
   readonly memoryFixed?: string;
 }
 
-/** The manager. */
 export interface AllocationManager {
   /** The pod with what it has been given, which is what everything on the node works with. */
   allocatedPod(pod: Pod): Pod;
@@ -65,7 +64,6 @@ interface Pending {
   readonly message: string;
 }
 
-/** Makes the manager. */
 export function createAllocationManager(deps: AllocationDeps): AllocationManager {
   const { state, recorder } = deps;
   const pending = new Map<string, Pending>();

@@ -31,7 +31,7 @@ export function resizableContainers({ spec }: Pod): readonly Container[] {
 /** The pod with these resources in place of its containers' own; containers not named keep theirs. */
 export function withContainerResources(pod: Pod, resources: Readonly<Record<string, ContainerResources>>): Pod {
   const replace = (container: Container): Container => {
-    const given = resources[container.name];
+    const given = Object.hasOwn(resources, container.name) ? resources[container.name] : undefined;
     if (given === undefined || changedResources(container.resources ?? {}, given).length === 0) return container;
     return { ...container, resources: resourcesInForce(container.resources ?? {}, given) };
   };

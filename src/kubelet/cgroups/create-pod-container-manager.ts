@@ -5,6 +5,8 @@
  * `/kubepods` holds all pods to the node's allocatable resources; guaranteed pods are its children, the others those of
  * `/kubepods/burstable` (shares: the sum of their requests) and `/kubepods/besteffort` (the least there is).
  */
+import { onAbort } from '../../base/abort.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
@@ -25,7 +27,6 @@ export interface NodeAllocatable {
   readonly pids?: number;
 }
 
-/** What the manager needs. */
 export interface PodContainerManagerDeps {
   readonly cgroups: Cgroups;
   readonly platform: Pick<BasePlatform, 'clock' | 'log'>;
@@ -109,7 +110,7 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     const cancel = platform.clock.setTicker(qosPeriodMs, () => {
       this.#updateQos().catch((error: unknown) => platform.log.error('Failed to reserve QoS requests', { err: error }));
     });
-    signal.addEventListener('abort', cancel, { once: true });
+    onAbort(signal, cancel);
   }
 
   async ensurePodCgroup(pod: Pod): Promise<void> {
@@ -242,7 +243,7 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
       if (!(await cgroups.exists(cgroup))) throw new Error(`${cgroup} cgroup does not exist`);
       await cgroups.update(cgroup, reservedLimits(amounts, whole));
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorMessage(error);
       const message = `Failed to enforce ${title} Reserved Cgroup Limits on "${cgroup}": ${text}`;
       if (nodeRef !== undefined) recorder?.event(nodeRef, 'Warning', 'FailedNodeAllocatableEnforcement', message);
       throw new Error(message, { cause: error });
@@ -263,7 +264,7 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     try {
       await this.#deps.cgroups.update(this.rootName, limits);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorMessage(error);
       const message = `Failed to update Node Allocatable Limits "${this.rootName}": ${text}`;
       if (nodeRef !== undefined) recorder?.event(nodeRef, 'Warning', 'FailedNodeAllocatableEnforcement', message);
       throw new Error(message, { cause: error });

@@ -59,6 +59,7 @@ export function createSystemdCgroups(deps: SystemdCgroupsDeps): Cgroups {
     stats: (name) => cgroups.stats(path(name)),
     memoryMax: (name) => cgroups.memoryMax(path(name)),
     pressures: (name, containerId) => cgroups.pressures(path(name), containerId),
+    counters: (name, containerId) => cgroups.counters(path(name), containerId),
     async children(name) {
       const slice = sliceNameOf(name);
       return (await cgroups.children(slice.path)).map((directory) => childNameOf(slice, directory));
@@ -137,8 +138,9 @@ function isNamed(error: unknown, name: string): boolean {
 function propertiesOf(resources: CgroupResources, version: 1 | 2): Property[] {
   const { memoryMaxBytes, cpuShares, cpuQuotaUs, cpuPeriodUs = DEFAULT_PERIOD_US, pidsMax } = resources;
   const properties: Property[] = [];
-  const add = (name: string, value: number | 'max'): void =>
-    void properties.push([name, ['t', value === 'max' ? INFINITY : BigInt(value)]]);
+  const add = (name: string, value: number | 'max'): void => {
+    properties.push([name, ['t', value === 'max' ? INFINITY : BigInt(value)]]);
+  };
   if (memoryMaxBytes !== undefined) add(version === 2 ? 'MemoryMax' : 'MemoryLimit', memoryMaxBytes);
   if (cpuShares !== undefined && version === 1) add('CPUShares', Math.max(2, cpuShares));
   if (cpuShares !== undefined && version === 2) add('CPUWeight', cpuSharesToWeight(cpuShares));

@@ -38,7 +38,9 @@ export function createEviction(
           { minAgeMs: 0, maxPerPodContainer: 0, maxContainers: 0 },
           { allSourcesReady: sourcesReady.allReady(), evictNonDeleted: true },
         ),
-      removeUnusedImages: async () => void (await resources.removeUnusedImages()),
+      removeUnusedImages: async () => {
+        await resources.removeUnusedImages();
+      },
       onPressureChange: nodeStatus.trigger,
     },
     config,

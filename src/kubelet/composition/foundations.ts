@@ -1,14 +1,15 @@
 /** First stage of the kubelet: what it remembers, where its pods come from, and the volumes and runtime it works with. */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { createPodStarts } from '../metrics/pod-starts.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import type { Informer } from '../../client/informer.ts';
-import { createSocketConnector } from '../../grpc/socket-connector.ts';
+import { createGrpcConnector } from '../../grpc/grpc-connector.ts';
 import type { Log } from '../../platform/log.ts';
 import { createAllocationManager, type AllocationManager } from '../allocation/allocation-manager.ts';
 import { createAllocationState, type AllocationState } from '../allocation/allocation-state.ts';
-import { isTerminalPhase, podUid } from '../types/pod-update.ts';
+import { podUid } from '../types/pod-update.ts';
 import { nodePodInformer } from '../config/apiserver-source.ts';
 import { createPodConfig, type PodConfig } from '../config/pod-config.ts';
 import { createSourcesReady, type SourcesReady } from '../config/sources-ready.ts';
@@ -59,10 +60,10 @@ export interface Foundations {
 export function createFoundations(deps: KubeletDeps, config: KubeletConfiguration): Foundations {
   const late = createLateBindings();
   const podManager = createPodManager();
-  const results = createResultsManager();
+  const log = deps.platform.log.child('kubelet');
+  const results = createResultsManager(log);
   const podConfig = createPodConfig((update) => late.syncLoop.get().configCh(update));
   const sourcesReady = createSourcesReady(podConfig.sources);
-  const log = deps.platform.log.child('kubelet');
   const nodeInformer = deps.informers.informer(Nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
   const allocationState = createAllocationState(
     { files: deps.platform.files, log },
@@ -77,7 +78,7 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
   const core: KubeletCore = {
     ...createCore({ deps, config, late, podManager, results, sourcesReady, allocations, nodeInformer }),
     plugins,
-    connectSocket: connect,
+    connectGrpc: connect,
     containerDevices: managers.containerDevices,
     withoutCpuQuota: managers.withoutCpuQuota,
     ownNode: () => nodeInformer.get({ name: config.nodeName }),
@@ -107,8 +108,8 @@ export function createFoundations(deps: KubeletDeps, config: KubeletConfiguratio
 function createPlugins(
   deps: KubeletDeps,
   config: KubeletConfiguration,
-): { readonly connect: NonNullable<KubeletDeps['connectSocket']>; readonly plugins: PluginManager } {
-  const connect = deps.connectSocket ?? createSocketConnector(deps.platform.clock);
+): { readonly connect: NonNullable<KubeletDeps['connectGrpc']>; readonly plugins: PluginManager } {
+  const connect = deps.connectGrpc ?? createGrpcConnector(deps.platform.clock);
   const folder = `${config.rootDirectory}/plugins_registry`;
   return { connect, plugins: createPluginManager({ platform: deps.platform, connect }, folder) };
 }
@@ -125,7 +126,7 @@ function createAllocations(
       podManager
         .getPods()
         .filter(
-          (pod) => !isTerminalPhase(pod.status?.phase) && !late.podWorkers.get().isPodKnownTerminated(podUid(pod)),
+          (pod) => !isPodPhaseTerminal(pod.status?.phase) && !late.podWorkers.get().isPodKnownTerminated(podUid(pod)),
         ),
     fixed: (pod) => fixedByManagers(pod, config),
     ...(config.cgroups.swapBehavior === 'LimitedSwap'
@@ -162,7 +163,7 @@ function createCore(
   >,
 ): Omit<
   KubeletCore,
-  'plugins' | 'containerDevices' | 'withoutCpuQuota' | 'connectSocket' | 'ownNode' | 'nodeStatusChanged'
+  'plugins' | 'containerDevices' | 'withoutCpuQuota' | 'connectGrpc' | 'ownNode' | 'nodeStatusChanged'
 > {
   const { config, late, podManager, sourcesReady } = parts;
   const { platform } = parts.deps;

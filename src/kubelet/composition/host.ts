@@ -20,11 +20,13 @@ export function createHost(stages: { foundations: Foundations; nodeSide: NodeSid
     podByUid: (uid) => podManager.getPodByUid(podManager.translatePodUid(uid)),
     podStatus: (uid) => podCache.peek(podManager.translatePodUid(uid)),
     healthProblems: () => healthProblems(stages.loopSide),
-    configz: () => ({ kubeletconfig: config.published ?? config }),
+    configz: () => ({ kubeletconfig: config.published?.() ?? {} }),
   };
 }
 
 /** Why the kubelet is not healthy; empty when it is. */
-export function healthProblems({ syncLoop, pleg }: LoopSide): readonly string[] {
-  return [syncLoop.healthProblem(), pleg.healthProblem()].filter((problem) => problem !== undefined);
+export function healthProblems({ syncLoop, pleg, fileWork }: LoopSide): readonly string[] {
+  return [syncLoop.healthProblem(), pleg.healthProblem(), fileWork.problem()].filter(
+    (problem) => problem !== undefined,
+  );
 }

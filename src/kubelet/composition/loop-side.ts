@@ -1,5 +1,6 @@
 /** Fourth stage of the kubelet: what keeps it going. The sync loop, the PLEG and the runtime monitor, and who hears them. */
 import { containersToDelete, deleteContainers } from '../container-deletor.ts';
+import { createFileWorkCheck, type FileWorkCheck } from '../file-work-check.ts';
 import { createSyncLoop, type SyncLoop } from '../kubelet-sync-loop.ts';
 import { createRuntimeMonitor, type RuntimeMonitor } from '../node-status/runtime-monitor.ts';
 import { createGenericPleg, type PodLifecycleEventGenerator } from '../pleg/generic-pleg.ts';
@@ -14,6 +15,7 @@ export interface LoopSide {
   readonly syncLoop: SyncLoop;
   readonly pleg: PodLifecycleEventGenerator;
   readonly runtimeMonitor: RuntimeMonitor;
+  readonly fileWork: FileWorkCheck;
 }
 
 /** The stages before this one. */
@@ -31,7 +33,8 @@ export function createLoopSide(stages: LoopSideDeps): LoopSide {
   const pleg = late.pleg.bind(createPleg(stages.foundations, syncLoop));
   runtimeState.addHealthCheck('PLEG', pleg.healthProblem);
   const runtimeMonitor = late.runtimeMonitor.bind(createMonitor(stages, syncLoop));
-  return { syncLoop, pleg, runtimeMonitor };
+  const { deps, config } = stages.foundations;
+  return { syncLoop, pleg, runtimeMonitor, fileWork: createFileWorkCheck(deps.platform, config.rootDirectory) };
 }
 
 function createLoop(stages: LoopSideDeps): SyncLoop {

@@ -35,7 +35,13 @@ function createPodProbes(foundations: Foundations, statusManager: StatusManager)
   const { platform, recorder } = foundations.deps;
   return createProbeManager({
     platform,
-    prober: createProber({ clock: platform.clock, net: platform.net, runtime, recorder }),
+    prober: createProber({
+      clock: platform.clock,
+      net: platform.net,
+      connectGrpc: foundations.core.connectGrpc,
+      runtime,
+      recorder,
+    }),
     recorder,
     results,
     podStatus: statusManager.getPodStatus,

@@ -2,10 +2,11 @@
  * The managers of what is given to containers piece by piece, put together: devices of plugins, processors, memory, and
  * how they lie together. Upstream: NewContainerManager in pkg/kubelet/cm/container_manager_linux.go.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { Container, Node, Pod } from '../../api/gen/core-v1.ts';
 import { ResourceClaims, ResourceSlices } from '../../api/gen/resources.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
-import type { SocketConnector } from '../../grpc/socket-connector.ts';
+import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import { createSocketServer } from '../../grpc/socket-server.ts';
 import type { HostTopology } from '../../platform/host.ts';
 import type { AdmissionResult } from '../admission.ts';
@@ -69,7 +70,7 @@ export interface ResourceManagersDeps {
   readonly podManager: PodManager;
   readonly sourcesReady: SourcesReady;
   readonly plugins: Pick<PluginManager, 'addHandler'>;
-  readonly connect: SocketConnector;
+  readonly connect: GrpcConnector;
   /** Pods whose admission is not settled: nobody may sync them. */
   readonly admitting: ReadonlySet<string>;
 }
@@ -159,6 +160,7 @@ function createManagers(parts: ResourceManagersDeps): Managers {
   const registration = createDeviceRegistration(
     {
       files,
+      clock: platform.clock,
       log,
       inventory,
       connect: parts.connect,
@@ -236,7 +238,7 @@ function startClaimUpkeep(parts: ResourceManagersDeps, dra: DraManager, signal: 
       .keepOnly(new Set([...holding, ...parts.admitting]))
       .catch((error: unknown) => log.warn('Unpreparing resource claims failed, will retry', { err: error }));
   });
-  signal.addEventListener('abort', cancel, { once: true });
+  onAbort(signal, cancel);
 }
 
 function reconcilerOf(

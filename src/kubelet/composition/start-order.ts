@@ -2,6 +2,9 @@
  * The order in which a kubelet's parts begin, upstream's: volumes, node status, runtime check, status, probes, PLEG, main
  * loop, and the pod sources last. Upstream: (*Kubelet).Run and startKubelet.
  */
+import { onAbort } from '../../base/abort.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { KUBERNETES_VERSION } from '../../base/version.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import { startApiserverSource } from '../config/apiserver-source.ts';
 import { startStaticSources } from '../config/static-sources.ts';
@@ -17,6 +20,7 @@ import { healthProblems } from './host.ts';
 import type { LoopSide } from './loop-side.ts';
 import type { NodeSide } from './node-side.ts';
 import type { PodSide } from './pod-side.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** All stages of a kubelet. */
 export interface Stages {
@@ -30,6 +34,7 @@ export interface Stages {
 export async function startKubelet(stages: Stages, signal: AbortSignal): Promise<void> {
   const { deps, config, core, podManager, podConfig, nodePods } = stages.foundations;
   const { platform, preparePod } = deps;
+  stages.foundations.log.info('Kubelet version', { kubeletVersion: KUBERNETES_VERSION });
   await platform.files.makeDir(core.directories.podsDir(), { mode: 0o750 });
   await stages.foundations.allocationState.load();
   await deps.podContainers.start(signal);
@@ -52,9 +57,13 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
     followStarts(stages.foundations, signal);
   }
   startSources();
-  // Mirrors need the Node object as their owner.
-  void stages.nodeSide.nodeStatus.registered.then(() =>
-    stages.podSide.handler.handlePodSyncs(podManager.getPods().filter(isStaticPod)),
+  const syncStaticPods = (): void => stages.podSide.handler.handlePodSyncs(podManager.getPods().filter(isStaticPod));
+  // Mirrors need the Node object as their owner, also one that was registered anew after its deletion.
+  if (config.hasApiServer) stages.foundations.nodeInformer.addHandler({ onAdd: syncStaticPods });
+  background(
+    platform.log,
+    'static pods could not be mirrored',
+    stages.nodeSide.nodeStatus.registered.then(syncStaticPods),
   );
 }
 
@@ -64,7 +73,7 @@ function followStarts({ core, nodePods }: Foundations, signal: AbortSignal): voi
     onUpdate: (_before, pod) => core.podStarts.watched(pod),
     onDelete: (pod) => core.podStarts.forget(podUid(pod)),
   });
-  signal.addEventListener('abort', stop, { once: true });
+  onAbort(signal, stop);
 }
 
 function exposeCounts({ foundations, nodeSide, podSide }: Stages, signal: AbortSignal): void {
@@ -106,10 +115,16 @@ function startReporting({ foundations, nodeSide }: Stages, signal: AbortSignal):
   const { deps, config } = foundations;
   const { nodeStatus, statusManager } = nodeSide;
   nodeStatus.start(signal);
-  void runLeaseController(
-    { platform: deps.platform, client: deps.heartbeatClient ?? deps.client, node: nodeStatus.node },
-    { nodeName: config.nodeName, leaseDurationSeconds: config.nodeLeaseDurationSeconds },
-    signal,
+  // Upstream's BirthCry.
+  deps.recorder.event(nodeRefOf(config), 'Normal', 'Starting', 'Starting kubelet.');
+  background(
+    deps.platform.log,
+    'a part of the kubelet broke off',
+    runLeaseController(
+      { platform: deps.platform, client: deps.heartbeatClient ?? deps.client, node: nodeStatus.node },
+      { nodeName: config.nodeName, leaseDurationSeconds: config.nodeLeaseDurationSeconds },
+      signal,
+    ),
   );
   statusManager.start(signal);
 }
@@ -118,16 +133,16 @@ function startReporting({ foundations, nodeSide }: Stages, signal: AbortSignal):
 function startRuntimeUpkeep({ foundations, loopSide }: Stages, signal: AbortSignal): void {
   const { deps, config, runtime } = foundations;
   startOomWatcher({ platform: deps.platform, recorder: deps.recorder, nodeRef: nodeRefOf(config) }, signal);
-  void startEventedPleg(
-    { platform: deps.platform, runtime, pleg: loopSide.pleg },
-    { healthyRelistPeriodMs: config.plegHealthyRelistPeriodMs, brokenRelistPeriodMs: config.plegRelistPeriodMs },
-    signal,
+  background(
+    deps.platform.log,
+    'a part of the kubelet broke off',
+    startEventedPleg(
+      { platform: deps.platform, runtime, pleg: loopSide.pleg },
+      { healthyRelistPeriodMs: config.plegHealthyRelistPeriodMs, brokenRelistPeriodMs: config.plegRelistPeriodMs },
+      signal,
+    ),
   );
   startContainerGc(foundations, signal);
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function nodeRefOf({ nodeName }: Foundations['config']): EventTarget {
@@ -146,8 +161,8 @@ function startContainerGc(foundations: Foundations, signal: AbortSignal): void {
       .garbageCollect(policy, { allSourcesReady: sourcesReady.allReady(), evictNonDeleted: false })
       .catch((error: unknown) => {
         log.error('Container garbage collection failed', { err: error });
-        deps.recorder.event(nodeRefOf(config), 'Warning', 'ContainerGCFailed', textOf(error));
+        deps.recorder.event(nodeRefOf(config), 'Warning', 'ContainerGCFailed', errorMessage(error));
       });
   });
-  signal.addEventListener('abort', cancel, { once: true });
+  onAbort(signal, cancel);
 }

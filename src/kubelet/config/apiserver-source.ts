@@ -1,4 +1,5 @@
 /** Pods the API server has bound to this node. Upstream: pkg/kubelet/config/apiserver.go. */
+import { onAbort } from '../../base/abort.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { Informer, InformerFactory } from '../../client/informer.ts';
@@ -24,7 +25,7 @@ export function startApiserverSource(informer: Informer<Pod>, sink: PodConfigSou
       if (live) sink.remove(podUid(pod));
     },
   });
-  signal.addEventListener('abort', removeHandler, { once: true });
+  onAbort(signal, removeHandler);
   informer.waitForSync(signal).then(
     () => {
       sink.set(informer.list());

@@ -1,12 +1,14 @@
 /** Static pods from a manifest file or a directory of them, read every 20 s and at once after a change. Upstream: pkg/kubelet/config/file.go. */
+import { onAbort } from '../../base/abort.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { PodConfigSource } from './pod-config.ts';
 import { podsOfManifest, staticPodOf, type PreparePod } from './static-pod.ts';
+import { background } from '../../platform/unexpected.ts';
 
-/** What it needs. */
 export interface FileSourceDeps {
   readonly platform: Platform;
   readonly sink: PodConfigSource;
@@ -69,8 +71,8 @@ export function startFileSource(deps: FileSourceDeps, config: KubeletConfigurati
         if (!signal.aborted) sink.set(pods);
         lastText = '';
       } catch (error) {
-        const text = error instanceof Error ? error.message : String(error);
-        if ((error as { code?: unknown }).code === 'ENOENT') sink.set([]);
+        const text = errorMessage(error);
+        if (hasErrorCode(error, 'ENOENT')) sink.set([]);
         if (text !== lastText) log.error('Unable to read config path', { path, err: error });
         lastText = text;
       }
@@ -83,7 +85,7 @@ export function startFileSource(deps: FileSourceDeps, config: KubeletConfigurati
     stopWatching = undefined;
     const watching = files.watch(
       path,
-      () => void read(),
+      () => background(log, 'pods could not be read', read()),
       () => {
         // The next beat reads and watches again.
         stopWatching = undefined;
@@ -102,17 +104,13 @@ export function startFileSource(deps: FileSourceDeps, config: KubeletConfigurati
   }
 
   tryWatch();
-  void read();
+  background(log, 'pods could not be read', read());
   const cancel = clock.setTicker(config.fileCheckFrequencyMs, () => {
     tryWatch();
-    void read();
+    background(log, 'pods could not be read', read());
   });
-  signal.addEventListener(
-    'abort',
-    () => {
-      cancel();
-      stopWatching?.();
-    },
-    { once: true },
-  );
+  onAbort(signal, () => {
+    cancel();
+    stopWatching?.();
+  });
 }

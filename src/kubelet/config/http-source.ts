@@ -1,12 +1,16 @@
 /** Static pods from a URL, asked every 20 s. Upstream: pkg/kubelet/config/http.go. */
+import { onAbort } from '../../base/abort.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { readBody } from '../http-body.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { PodConfigSource } from './pod-config.ts';
 import { podsOfManifest, staticPodOf, type PreparePod } from './static-pod.ts';
+import { background } from '../../platform/unexpected.ts';
 
 const TIMEOUT_MS = 10_000;
+/** Upstream's maxConfigLength. */
+const MAX_BYTES = 10 * 2 ** 20;
 
-/** What it needs. */
 export interface HttpSourceDeps {
   readonly platform: Platform;
   readonly sink: PodConfigSource;
@@ -23,6 +27,7 @@ export function startHttpSource(deps: HttpSourceDeps, config: KubeletConfigurati
   let failures = 0;
 
   async function fetchText(): Promise<string> {
+    const endMs = platform.clock.monotonicMs() + TIMEOUT_MS;
     const answer = await platform.net.http({
       method: 'GET',
       url,
@@ -30,10 +35,10 @@ export function startHttpSource(deps: HttpSourceDeps, config: KubeletConfigurati
       timeoutMs: TIMEOUT_MS,
       signal,
     });
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of answer.body) chunks.push(chunk);
+    const { bytes, cut } = await readBody(answer, platform.clock, { maxBytes: MAX_BYTES, endMs });
     if (answer.status !== 200) throw new Error(`${url}: ${answer.status}`);
-    const text = Buffer.concat(chunks).toString();
+    if (cut) throw new Error(`${url}: more than ${MAX_BYTES} bytes`);
+    const text = Buffer.from(bytes).toString();
     if (text === '') throw new Error(`zero-length data received from ${url}`);
     return text;
   }
@@ -64,7 +69,9 @@ export function startHttpSource(deps: HttpSourceDeps, config: KubeletConfigurati
     }
   }
 
-  void extractFromUrl();
-  const cancel = platform.clock.setTicker(config.httpCheckFrequencyMs, () => void extractFromUrl());
-  signal.addEventListener('abort', cancel, { once: true });
+  background(log, 'pods could not be read', extractFromUrl());
+  const cancel = platform.clock.setTicker(config.httpCheckFrequencyMs, () =>
+    background(log, 'pods could not be read', extractFromUrl()),
+  );
+  onAbort(signal, cancel);
 }

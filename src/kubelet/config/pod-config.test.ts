@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { PodUpdate } from '../types/pod-update.ts';
+import { isCriticalPod, isStaticPod, podSource, type PodUpdate } from '../types/pod-update.ts';
 import { classifyChange, createPodConfig } from './pod-config.ts';
 import { createSourcesReady } from './sources-ready.ts';
 import { ManifestError, podsOfManifest, staticPodOf } from './static-pod.ts';
@@ -56,6 +56,41 @@ describe('pod configuration', () => {
     source.set([pod('b', { image: 'two' }), pod('c', { phase: 'Running' }), pod('d')]);
     assert.deepEqual(updates, ['file ADD a,b,c', 'file REMOVE a', 'file ADD d', 'file UPDATE b', 'file RECONCILE c']);
   });
+
+  it('takes a pod that becomes a mirror, or ceases to be one, for another', () => {
+    const { updates, send } = collect();
+    const source = createPodConfig(send).source('api');
+    const mirror = pod('a', { metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } });
+    source.set([pod('a')]);
+    source.upsert(mirror);
+    source.set([pod('a')]);
+    assert.deepEqual(updates, ['api ADD a', 'api REMOVE a', 'api ADD a', 'api REMOVE a', 'api ADD a']);
+  });
+
+  const ANNOTATIONS: readonly (Record<string, string> | undefined)[] = [
+    undefined,
+    ...['api', 'file', 'http', '*', ''].flatMap((source): Record<string, string>[] => [
+      { 'kubernetes.io/config.source': source },
+      { 'kubernetes.io/config.source': source, 'kubernetes.io/config.mirror': 'x' },
+    ]),
+  ];
+  for (const name of ['api', 'file', 'http'] as const)
+    it(`marks every pod of source ${name}, whatever its annotation says`, () => {
+      const seen: Pod[] = [];
+      const source = createPodConfig(({ pods }) => seen.push(...pods)).source(name);
+      source.set(ANNOTATIONS.map((annotations, index) => pod(`a${index}`, { metadata: { annotations } })));
+      for (const [index, annotations] of ANNOTATIONS.entries())
+        source.upsert(pod(`b${index}`, { metadata: { annotations } }));
+      assert.equal(seen.length, 2 * ANNOTATIONS.length);
+      for (const one of seen) {
+        const text = JSON.stringify(one.metadata);
+        assert.equal(podSource(one), name, text);
+        assert.equal(isStaticPod(one), name !== 'api', text);
+        // Of the pods of the API server, mirrors alone are critical without a priority.
+        const isMirror = one.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
+        assert.equal(isCriticalPod(one), name !== 'api' || isMirror, text);
+      }
+    });
 
   it('tells single changes', () => {
     const { updates, send } = collect();

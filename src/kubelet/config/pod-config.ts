@@ -12,6 +12,7 @@ import {
   CONFIG_HASH_ANNOTATION,
   CONFIG_MIRROR_ANNOTATION,
   CONFIG_SOURCE_ANNOTATION,
+  isMirrorPod,
   podUid,
   type PodOperation,
   type PodSource,
@@ -63,6 +64,16 @@ export function classifyChange(before: Pod, after: Pod): PodOperation | undefine
   return after.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
 }
 
+/** The pod with its source in the annotation: what a user wrote there never makes a pod static. */
+function withSource(pod: Pod, source: PodSource): Pod {
+  const { annotations } = pod.metadata;
+  if (annotations?.[CONFIG_SOURCE_ANNOTATION] === source) return pod;
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, annotations: { ...annotations, [CONFIG_SOURCE_ANNOTATION]: source } },
+  };
+}
+
 /** A static pod keeps the time it was first seen. */
 function withFirstSeen(before: Pod, after: Pod): Pod {
   const seen = before.metadata.annotations?.[CONFIG_FIRST_SEEN_ANNOTATION];
@@ -89,10 +100,22 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
       configCh({ op, source: name, pods });
     }
 
+    /**
+     * The pod as it was, where it became a mirror or ceases to be one. To the kubelet that is another pod: what ran for
+     * the old one must end, or nobody would stop it. Upstream's API server refuses such changes.
+     */
+    function takeReplaced(given: Pod): Pod | undefined {
+      const before = known.get(podUid(given));
+      if (before === undefined || isMirrorPod(before) === isMirrorPod(given)) return undefined;
+      known.delete(podUid(given));
+      return before;
+    }
+
     /** Takes the version over; returns what it means. */
     function note(given: Pod): { op: PodOperation | undefined; pod: Pod } {
       const before = known.get(podUid(given));
-      const pod = before === undefined ? given : withFirstSeen(before, given);
+      const marked = withSource(given, name);
+      const pod = before === undefined ? marked : withFirstSeen(before, marked);
       known.set(podUid(pod), pod);
       return { op: before === undefined ? 'ADD' : classifyChange(before, pod), pod };
     }
@@ -113,6 +136,8 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
           byOperation.REMOVE.push(pod);
         }
         for (const pod of pods) {
+          const replaced = takeReplaced(pod);
+          if (replaced !== undefined) byOperation.REMOVE.push(replaced);
           const noted = note(pod);
           if (noted.op !== undefined && noted.op !== 'SET') byOperation[noted.op].push(noted.pod);
         }
@@ -122,6 +147,8 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
         seen = true;
       },
       upsert(pod) {
+        const replaced = takeReplaced(pod);
+        if (replaced !== undefined) send('REMOVE', [replaced]);
         const noted = note(pod);
         if (noted.op !== undefined) send(noted.op, [noted.pod]);
       },

@@ -12,7 +12,7 @@ export interface SourcesReady {
 export function createSourcesReady(expected: () => readonly PodSource[]): SourcesReady {
   const seen = new Set<PodSource>();
   return {
-    addSource: (source) => void seen.add(source),
+    addSource: (source) => seen.add(source),
     allReady: () => expected().every((source) => seen.has(source)),
   };
 }

@@ -1,4 +1,5 @@
 /** The sources of static pods that are configured. The YAML reader is loaded with the first manifest. Upstream: makePodSourceConfig in pkg/kubelet/kubelet.go. */
+import { readYaml } from '../../api/codec/yaml-codec.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import { startFileSource } from './file-source.ts';
@@ -22,8 +23,6 @@ export function startStaticSources(
   };
 }
 
-/** JSON is YAML too. */
 async function parseManifest(text: string): Promise<unknown> {
-  const { parseYaml } = await import('../../api/codec/yaml.ts');
-  return parseYaml(text).value;
+  return (await readYaml(text)).value;
 }

@@ -7,7 +7,13 @@ const HEAD = `# KubeletConfiguration
 
 \`keelson kubelet --config FILE\` reads \`kubelet.config.k8s.io/v1beta1\` strictly: unknown fields, keys that occur twice and
 values of the wrong type are errors that name the field. \`--config-dir\` merges drop-ins (\`*.conf\`, sorted by path) over the
-file; flags win over both. This page is made from the tables in \`src/kubelet/configuration\`; a test keeps it current.
+file; flags win over both.
+
+\`keelson up\`, \`server\` and \`agent\` take the same file by \`--kubelet-config FILE\` and the same flags by
+\`--kubelet-arg NAME=VALUE\`, as often as needed. Fields that belong to the instance (its port, addresses, certificates,
+runtime, log directory) are refused with the reason.
+
+This page is made from the tables in \`src/kubelet/configuration\`; a test keeps it current.
 
 - **honoured**: does what upstream's does.
 - **in part**: as the note says.

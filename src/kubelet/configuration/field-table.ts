@@ -24,7 +24,6 @@ export type FieldType =
 /** What becomes of a value. `refused`: any other than the default, or than those in `accepts`, is an error. */
 export type FieldState = 'honoured' | 'in part' | 'refused' | 'no effect';
 
-/** One field. */
 export interface FieldRow {
   readonly type: FieldType;
   /** Upstream's default, or Keelson's where the note says so. Absent: the type's zero value. */
@@ -40,7 +39,6 @@ export interface FieldRow {
   readonly emptyIsValue?: true;
 }
 
-/** Fields by name. */
 export type FieldTable = { readonly [name: string]: FieldRow };
 
 type ValueOf<T> = T extends 'bool'
@@ -83,7 +81,6 @@ function zeroOf(type: FieldType): unknown {
   return zeros[type];
 }
 
-/** The default of a row. */
 export function defaultOf(row: FieldRow): unknown {
   return row.default === undefined ? zeroOf(row.type) : row.default;
 }

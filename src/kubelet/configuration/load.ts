@@ -1,9 +1,10 @@
 /**
- * The configuration a kubelet starts with: defaults, then the file of `--config`, then the drop-ins of `--config-dir` in
+ * The configuration a kubelet starts with: defaults, then what its host program settles, then the file of `--config`, then the drop-ins of `--config-dir` in
  * the order of their paths, then flags. Upstream: loadConfig, mergeKubeletConfigurations and
  * kubeletConfigFlagPrecedence in cmd/kubelet/app.
  */
 import { parseDurationMs } from '../../api/duration.ts';
+import { errorMessage, aggregateText } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import { decodeConfiguration, KubeletConfigurationError } from './decode.ts';
 import { FIELDS, completeConfiguration, type GivenConfiguration, type KubeletConfigurationV1Beta1 } from './fields.ts';
@@ -12,6 +13,8 @@ import { validateConfiguration } from './validate.ts';
 
 /** Where the configuration comes from. */
 export interface ConfigurationSources {
+  /** What holds where neither file nor flags set anything. */
+  readonly base?: GivenConfiguration;
   /** A file of YAML or JSON. */
   readonly file?: string;
   /** Files below that end in `.conf` are merged over it. */
@@ -26,9 +29,10 @@ export interface ConfigurationSources {
  */
 export async function loadConfiguration(
   files: Pick<Files, 'readText' | 'readDir' | 'stat'>,
-  { file, dropInDir, flags = {} }: ConfigurationSources,
+  { base = {}, file, dropInDir, flags = {} }: ConfigurationSources,
 ): Promise<KubeletConfigurationV1Beta1> {
-  let given: GivenConfiguration = file === undefined ? {} : await readFile(files, file);
+  let given = base;
+  if (file !== undefined) given = mergePatch(given, await readFile(files, file)) as GivenConfiguration;
   for (const path of dropInDir === undefined ? [] : await dropIns(files, dropInDir))
     given = mergePatch(given, await readFile(files, path)) as GivenConfiguration;
   const completeWith = (texts: typeof flags): KubeletConfigurationV1Beta1 =>
@@ -37,9 +41,8 @@ export async function loadConfiguration(
   const complaints = validateConfiguration(config);
   if (complaints.length === 0) return config;
   const texts = complaints.map((complaint) => `invalid configuration: ${complaint}`);
-  const shown = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   const Fault = validateConfiguration(completeWith({})).length === 0 ? KubeletFlagError : KubeletConfigurationError;
-  throw new Fault(`failed to validate kubelet configuration, error: ${shown}, path: ${file ?? ''}`);
+  throw new Fault(`failed to validate kubelet configuration, error: ${aggregateText(texts)}, path: ${file ?? ''}`);
 }
 
 /** Who says how often the status is computed, and not how often it is sent, means both, as upstream. */
@@ -61,7 +64,7 @@ async function readFile(files: Pick<Files, 'readText'>, path: string): Promise<G
     return decodeConfiguration(parseYaml(await files.readText(path)), path);
   } catch (error) {
     if (error instanceof KubeletConfigurationError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new KubeletConfigurationError(`failed to load kubelet config file, path: ${path}, error: ${reason}`, {
       cause: error,
     });
@@ -83,7 +86,7 @@ async function dropIns(files: Pick<Files, 'readDir' | 'stat'>, dir: string): Pro
     await walk(dir);
   } catch (error) {
     throw new KubeletConfigurationError(
-      `failed to walk through kubelet dropin directory "${dir}": ${(error as Error).message}`,
+      `failed to walk through kubelet dropin directory "${dir}": ${errorMessage(error)}`,
       { cause: error },
     );
   }

@@ -9,7 +9,6 @@ const taint = {
   timeAdded: { type: 'string', state: 'honoured', note: '' },
 } as const satisfies FieldTable;
 
-/** The fields. */
 export const NODE_FIELDS = {
   registerNode: { type: 'bool', default: true, flag: 'register-node', state: 'honoured', note: '' },
   registerWithTaints: { type: { list: taint }, flag: 'register-with-taints', state: 'honoured', note: '' },

@@ -7,7 +7,6 @@ const priorityPeriod = {
 } as const satisfies FieldTable;
 const LOGIND = 'with systemd-logind on the system bus, and the program systemd-inhibit';
 
-/** The fields. */
 export const RESOURCE_FIELDS = {
   maxPods: { type: 'int', default: 110, flag: 'max-pods', state: 'honoured', note: '' },
   podsPerCore: { type: 'int', flag: 'pods-per-core', state: 'honoured', note: '' },

@@ -87,7 +87,6 @@ const logging = {
   },
 } as const satisfies FieldTable;
 
-/** The fields. */
 export const SERVER_FIELDS = {
   enableServer: { type: bool, default: true, flag: 'enable-server', state: 'honoured', note: '' },
   address: { type: 'string', default: '0.0.0.0', flag: 'address', state: 'honoured', note: '' },

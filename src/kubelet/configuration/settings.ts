@@ -192,7 +192,6 @@ export function shutdownGroupsOf(c: KubeletConfigurationV1Beta1): readonly Shutd
   });
 }
 
-/** The settings of a node with this configuration. */
 export function settingsOf(c: KubeletConfigurationV1Beta1, identity: NodeIdentity): KubeletConfiguration {
   return {
     ...KUBELET_DEFAULTS,
@@ -201,6 +200,6 @@ export function settingsOf(c: KubeletConfigurationV1Beta1, identity: NodeIdentit
     ...resources(c),
     ...upkeep(c),
     ...identity,
-    published: c,
+    published: () => c,
   };
 }

@@ -28,7 +28,6 @@ function amountProblem(signal: string, amount: string): string | undefined {
   return quantity.nanos <= 0n ? `eviction threshold ${signal} must be positive: ${amount}` : undefined;
 }
 
-/** The complaints. */
 export function evictionComplaints(config: KubeletConfigurationV1Beta1): string[] {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim } = config;
   const all = [evictionHard, evictionSoft, evictionMinimumReclaim];

@@ -35,7 +35,6 @@ export interface CpuManagerConfig {
   readonly strictReservation: boolean;
 }
 
-/** The manager. */
 export interface CpuManager extends HintProvider {
   /** Reads what an earlier run kept. Rejects when it does not fit the machine or the configuration. */
   start(cpus: readonly HostCpu[]): Promise<void>;

@@ -2,6 +2,7 @@
  * Keeps containers on the processors they are meant to run on: the shared ones change when others come and go. Upstream:
  * reconcileState in cpumanager/cpu_manager.go. Differs: it runs at once when something changed, and from time to time.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
@@ -9,8 +10,8 @@ import type { PodStatus } from '../container/runtime.ts';
 import { podFields, podUid } from '../types/pod-update.ts';
 import type { CpuManager } from './cpu-manager.ts';
 import { formatCpuSet } from './cpu-set.ts';
+import { background } from '../../platform/unexpected.ts';
 
-/** What the reconciler needs. */
 export interface CpuReconcilerDeps {
   readonly clock: Clock;
   readonly log: Log;
@@ -22,7 +23,6 @@ export interface CpuReconcilerDeps {
   readonly updateCpus: (containerId: string, cpusetCpus: string) => Promise<void>;
 }
 
-/** The reconciler. */
 export interface CpuReconciler {
   start(signal: AbortSignal): void;
   /** Something changed. */
@@ -31,7 +31,6 @@ export interface CpuReconciler {
   noteCreated(podUid: string, container: string, cpus: string): void;
 }
 
-/** Makes the reconciler. */
 export function createCpuReconciler(deps: CpuReconcilerDeps, periodMs: number): CpuReconciler {
   const applied = new Map<string, string>();
   let running = false;
@@ -76,15 +75,15 @@ export function createCpuReconciler(deps: CpuReconcilerDeps, periodMs: number): 
   function trigger(): void {
     if (lifetime === undefined || lifetime.aborted) return;
     if (running) again = true;
-    else void reconcile();
+    else background(deps.log, 'processors could not be reconciled', reconcile());
   }
 
   return {
     trigger,
-    noteCreated: (uid, container, cpus) => void applied.set(`${uid}/${container}`, cpus),
+    noteCreated: (uid, container, cpus) => applied.set(`${uid}/${container}`, cpus),
     start(signal) {
       lifetime = signal;
-      signal.addEventListener('abort', deps.clock.setTicker(periodMs, trigger), { once: true });
+      onAbort(signal, deps.clock.setTicker(periodMs, trigger));
     },
   };
 }

@@ -16,7 +16,6 @@ function groups(cpus: readonly HostCpu[], key: (cpu: HostCpu) => string | number
 
 const coreOf = ({ socket, core }: HostCpu): string => `${socket}/${core}`;
 
-/** Threads of a core. */
 export function threadsPerCore(cpus: readonly HostCpu[]): number {
   return Math.max(1, Math.floor(cpus.length / Math.max(1, groups(cpus, coreOf).length)));
 }

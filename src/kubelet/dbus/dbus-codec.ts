@@ -1,6 +1,7 @@
 /**
  * D-Bus messages as bytes, as far as calls of systemd and their answers need: little-endian out, both ways in. A variant is
  * written from a pair of its type and its value, and read as its value alone. No file descriptors. Specification: dbus.freedesktop.org, "Message Protocol".
+ * By hand rather than by dbus-next or dbus-native: neither is maintained, and both open sockets past the network port.
  */
 
 /** Kinds of messages. */
@@ -9,7 +10,6 @@ export const MESSAGE_TYPES = { call: 1, answer: 2, error: 3, signal: 4 } as cons
 /** A value of a body; `t` and `x` are bigints. */
 export type DbusValue = string | number | bigint | boolean | readonly DbusValue[];
 
-/** A message. */
 export interface DbusMessage {
   readonly type: number;
   readonly serial: number;

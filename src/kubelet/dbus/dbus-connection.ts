@@ -15,7 +15,6 @@ export interface DbusCall {
   readonly body?: readonly DbusValue[];
 }
 
-/** The connection. */
 export interface DbusConnection {
   /** Resolves to the answer's values. Rejects with the bus's error, named, or when the connection ends. */
   call(call: DbusCall): Promise<readonly DbusValue[]>;

@@ -1,4 +1,5 @@
 /** The system's message bus for calls: connected at the first, and anew after the connection has broken; closed with its signal. */
+import { onAbort } from '../../base/abort.ts';
 import type { Net } from '../../platform/net.ts';
 import { connectDbus, type DbusConnection } from './dbus-connection.ts';
 
@@ -24,14 +25,17 @@ export function createSystemBus(
       signal.throwIfAborted();
       const stream = await net.dial({ unixPath: socket, signal });
       const close = (): void => stream.destroy(signal.reason as Error);
-      signal.addEventListener('abort', close, { once: true });
+      const over = onAbort(signal, close);
       if (signal.aborted) close();
-      const over = (): void => signal.removeEventListener('abort', close);
       const connection = await connectDbus(stream, { uid, onSignal: () => undefined }).catch((error: Error) => {
         over();
         throw error;
       });
-      void connection.closed.then(over).then(forget);
+      const end = (): void => {
+        over();
+        forget();
+      };
+      connection.closed.then(end, end);
       return connection;
     } catch (error) {
       forget();

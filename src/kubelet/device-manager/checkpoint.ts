@@ -35,7 +35,6 @@ interface Kept {
 const RESPONSE = 'v1beta1.ContainerAllocateResponse';
 const NO_NODE = '-1';
 
-/** Writes the checkpoint. */
 export async function writeDeviceCheckpoint(files: Files, path: string, checkpoint: DeviceCheckpoint): Promise<void> {
   const codec = createMessageCodec([devicePluginTable]);
   const Data: Kept['Data'] = {

@@ -13,7 +13,6 @@ export interface DeviceCapacity {
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
-/** The inventory. */
 export interface DeviceInventory {
   /** A plugin serves the resource from now on; returns the one it replaces. */
   connected(resource: string, endpoint: Endpoint): Endpoint | undefined;
@@ -71,7 +70,7 @@ export function createDeviceInventory(clock: Clock): DeviceInventory {
       Object.assign(stock, { endpoint: undefined, stoppedAtMs: clock.monotonicMs(), healthy: new Set() });
       return true;
     },
-    restored: (resource) => void stockOf(resource),
+    restored: (resource) => stockOf(resource),
     update(resource, devices) {
       const stock = stockOf(resource);
       stock.devices = new Map(devices.map((device) => [device.ID, device]));

@@ -4,6 +4,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { Container } from '../../api/gen/core-v1.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { createKubeletFixture, type KubeletFixture, type KubeletFixtureOptions } from '../kubelet-fixture.ts';
+import { devicePluginTable } from './device-plugin-api.ts';
 import { createFakeDevicePlugin, type FakeDevicePlugin } from './fake-device-plugin-fixture.ts';
 
 const resource = 'example.com/gpu';
@@ -184,5 +185,26 @@ describe('device plugins', () => {
     await fixture.platform.files.writeFile(path, '{"Data":{},"Checksum":1}');
     await started({ beside: fixture });
     assert.ok(fixture.platform.log.entries.some((line) => JSON.stringify(line).includes('failing to read checkpoint')));
+  });
+
+  it('that tell of their devices without end are heard ten times a second, and nobody waits for them', async () => {
+    const fixture = await started();
+    let told = 0;
+    const socket = '/var/lib/kubelet/device-plugins/flood.sock';
+    fixture.sockets.serve(socket, {
+      GetDevicePluginOptions: () => ({}),
+      async *ListAndWatch() {
+        for (;;) yield { devices: [{ ID: String(told++), health: 'Healthy' }] };
+      },
+    });
+    const request = { version: 'v1beta1', endpoint: 'flood.sock', resourceName: 'example.com/flood' };
+    await fixture.platform.clock.drive(
+      fixture.sockets
+        .connect('/var/lib/kubelet/device-plugins/kubelet.sock', [devicePluginTable])
+        .unary({ service: 'v1beta1.Registration', method: 'Register' }, request, {}),
+    );
+    await fixture.platform.clock.advance(10_000);
+    assert.ok(told > 50 && told < 130, String(told));
+    assert.equal(await run(fixture, 'other', [{ name: 'app', image: 'image' }]), 'Running');
   });
 });

@@ -20,7 +20,6 @@ import { deviceHints, haveTopology } from './device-hints.ts';
 import type { DeviceInventory } from './device-inventory.ts';
 import { createPodDevices, type PodDevices } from './pod-devices.ts';
 
-/** What the manager needs. */
 export interface DeviceManagerDeps {
   readonly files: Files;
   readonly log: Log;
@@ -31,7 +30,6 @@ export interface DeviceManagerDeps {
   readonly isContainerRunning: (podUid: string, container: string) => boolean;
 }
 
-/** The manager. */
 export interface DeviceManager extends HintProvider {
   readonly podDevices: Pick<PodDevices, 'ofContainer' | 'inUse' | 'entries'>;
   /** Reads what an earlier run kept; damage is logged and forgotten. */

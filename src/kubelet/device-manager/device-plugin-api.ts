@@ -56,7 +56,6 @@ export interface RegisterRequest {
   readonly options?: DevicePluginOptions;
 }
 
-/** One device. */
 export interface PluginDevice {
   readonly ID: string;
   /** `Healthy` or `Unhealthy`. */

@@ -1,6 +1,6 @@
 /** A registered device plugin: its calls, and what it tells of its devices. Upstream: pkg/kubelet/cm/devicemanager/endpoint.go. */
 import type { GrpcCaller } from '../../grpc/grpc-caller.ts';
-import type { SocketConnector } from '../../grpc/socket-connector.ts';
+import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import {
   devicePluginTable,
   type ContainerAllocateResponse,
@@ -30,7 +30,7 @@ export interface Endpoint {
 
 /** Connects to a plugin's socket; asks what it can do unless it has said so. */
 export async function connectEndpoint(
-  connect: SocketConnector,
+  connect: GrpcConnector,
   socketPath: string,
   given?: DevicePluginOptions,
 ): Promise<Endpoint> {
@@ -51,7 +51,9 @@ export async function connectEndpoint(
       const answer = await unary('GetPreferredAllocation', { containerRequests: [request] }, callTimeoutMs);
       return (answer as { containerResponses: { deviceIDs: string[] }[] }).containerResponses[0]?.deviceIDs ?? [];
     },
-    preStartContainer: async (ids) => void (await unary('PreStartContainer', { devicesIds: ids }, preStartTimeoutMs)),
+    preStartContainer: async (ids) => {
+      await unary('PreStartContainer', { devicesIds: ids }, preStartTimeoutMs);
+    },
     listAndWatch: (signal) => watch(caller, signal),
     disconnect: () => caller.disconnect(),
   };

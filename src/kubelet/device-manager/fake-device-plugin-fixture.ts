@@ -1,11 +1,10 @@
 /** A device plugin behind a fake socket. */
 import { Channel } from '../../base/channel.ts';
-import type { FakeSockets } from '../../grpc/socket-connector-fixture.ts';
+import type { FakeSockets } from '../../grpc/grpc-connector-fixture.ts';
 import { devicePluginTable, type PluginDevice } from './device-plugin-api.ts';
 
 const directory = '/var/lib/kubelet/device-plugins';
 
-/** The plugin. */
 export interface FakeDevicePlugin {
   /** What was asked of it: `Allocate a,b`. */
   readonly calls: string[];

@@ -50,7 +50,7 @@ export function createPodDevices(): PodDevices {
     ofContainer: (podUid, container) => pods.get(podUid)?.get(container) ?? new Map(),
     inUse: (resource) => new Set(entries().flatMap((entry) => (entry.resource === resource ? entry.ids : []))),
     podUids: () => [...pods.keys()],
-    remove: (podUid) => void pods.delete(podUid),
+    remove: (podUid) => pods.delete(podUid),
     entries,
   };
 }

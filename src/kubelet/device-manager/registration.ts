@@ -2,23 +2,29 @@
  * Takes device plugins in: those that register themselves on `kubelet.sock` in the device plugin directory, and those the
  * plugin manager found. Follows each one's devices until it goes. Upstream: pkg/kubelet/cm/devicemanager/plugin/v1beta1.
  */
-import type { SocketConnector } from '../../grpc/socket-connector.ts';
+import { onAbort } from '../../base/abort.ts';
+import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import type { SocketServer } from '../../grpc/socket-server.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { PluginHandler } from '../plugin-manager/plugin-manager.ts';
 import type { DeviceInventory } from './device-inventory.ts';
 import { devicePluginTable, type RegisterRequest } from './device-plugin-api.ts';
 import { connectEndpoint, type Endpoint } from './endpoint.ts';
+import { background, isProgramError } from '../../platform/unexpected.ts';
 
 const VERSION = 'v1beta1';
+/** A plugin that tells of its devices without end is heard so often, after so many messages at once. */
+const LIST_GAP_MS = 100;
+const LIST_BURST = 10;
 const CHECKPOINT = 'kubelet_internal_checkpoint';
 
-/** What registration needs. */
 export interface DeviceRegistrationDeps {
   readonly files: Files;
+  readonly clock: Clock;
   readonly log: Log;
-  readonly connect: SocketConnector;
+  readonly connect: GrpcConnector;
   readonly serve: SocketServer;
   readonly inventory: DeviceInventory;
   /** Devices came, went or changed their health. */
@@ -33,22 +39,25 @@ export interface DeviceRegistration {
   start(signal: AbortSignal): Promise<void>;
 }
 
-/** Makes the registration in a directory. */
 export function createDeviceRegistration(deps: DeviceRegistrationDeps, directory: string): DeviceRegistration {
   const { inventory, files, log } = deps;
   let lifetime: AbortSignal | undefined;
 
   async function follow(resource: string, endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+    const pause = pacer(deps.clock, signal);
     try {
       for await (const devices of endpoint.listAndWatch(signal)) {
         if (inventory.endpoint(resource) !== endpoint) return;
         inventory.update(resource, devices);
         log.debug('Device plugin told of its devices', { resource, devices: devices.length });
         deps.onChange(resource);
+        await pause();
       }
       log.info('Device plugin ended', { resource });
     } catch (error) {
-      if (!signal.aborted) log.warn('ListAndWatch ended unexpectedly for device plugin', { resource, err: error });
+      if (isProgramError(error))
+        log.unexpected('ListAndWatch ended unexpectedly for device plugin', error, { resource });
+      else if (!signal.aborted) log.warn('ListAndWatch ended unexpectedly for device plugin', { resource, err: error });
     } finally {
       endpoint.disconnect();
       if (!signal.aborted && inventory.disconnected(resource, endpoint)) deps.onChange(resource);
@@ -61,7 +70,7 @@ export function createDeviceRegistration(deps: DeviceRegistrationDeps, directory
     const endpoint = await connectEndpoint(deps.connect, socketPath);
     inventory.connected(resource, endpoint)?.disconnect();
     log.info('Device plugin connected', { resource, path: socketPath });
-    void follow(resource, endpoint, signal);
+    background(log, 'a device plugin is followed no more', follow(resource, endpoint, signal));
   }
 
   async function register(request: RegisterRequest): Promise<object> {
@@ -101,8 +110,20 @@ export function createDeviceRegistration(deps: DeviceRegistrationDeps, directory
         server.close().catch((error: unknown) => log.error('cannot close the device plugin socket', { err: error }));
       };
       if (signal.aborted) close();
-      else signal.addEventListener('abort', close, { once: true });
+      else onAbort(signal, close);
     },
+  };
+}
+
+/** Waits where messages come faster than they are heard; meanwhile flow control holds up who sends them. */
+function pacer(clock: Clock, signal: AbortSignal): () => Promise<void> {
+  let spare = LIST_BURST;
+  let lastMs = clock.monotonicMs();
+  return async () => {
+    const nowMs = clock.monotonicMs();
+    spare = Math.min(LIST_BURST, spare + (nowMs - lastMs) / LIST_GAP_MS) - 1;
+    lastMs = nowMs;
+    if (spare < 0) await clock.sleep(LIST_GAP_MS, signal);
   };
 }
 

@@ -6,7 +6,6 @@ import { fnv32a } from '../../base/fnv.ts';
 import type { Files } from '../../platform/files.ts';
 import type { DraClaim, DraDevice } from './dra-api.ts';
 
-/** One claim. */
 export interface ClaimInfo extends DraClaim {
   readonly podUids: readonly string[];
   /** Every driver has made it ready in this life of the kubelet: the machine may have lost its power since the last. */

@@ -22,7 +22,6 @@ const SERVICES = {
 /** Versions as drivers name them when they register, the best first. */
 export const DRA_VERSIONS = ['v1', 'v1beta1'] as const;
 
-/** A version. */
 export type DraVersion = (typeof DRA_VERSIONS)[number];
 
 /** Messages and methods of a version. */

@@ -7,7 +7,7 @@ import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { claimNameOf } from '../../component-helpers/resource-claims.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
-import type { SocketConnector } from '../../grpc/socket-connector.ts';
+import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Plugin, PluginHandler } from '../plugin-manager/plugin-manager.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
@@ -23,9 +23,8 @@ import {
 } from './dra-api.ts';
 import type { SliceWiper } from './slice-wiper.ts';
 
-/** What the manager needs. */
 export interface DraManagerDeps {
-  readonly connect: SocketConnector;
+  readonly connect: GrpcConnector;
   readonly log: Log;
   readonly infos: ClaimInfos;
   /** Rejects with a NotFound StatusError when there is no such claim. */
@@ -33,7 +32,6 @@ export interface DraManagerDeps {
   readonly wiper: Pick<SliceWiper, 'driverGone' | 'driverBack'>;
 }
 
-/** The manager. */
 export interface DraManager {
   /** For the plugin manager. */
   readonly pluginHandler: PluginHandler;
@@ -65,13 +63,12 @@ interface Driver {
   readonly version: DraVersion;
 }
 
-/** Makes the manager. */
 export function createDraManager(deps: DraManagerDeps): DraManager {
   const { infos } = deps;
   const drivers = new Map<string, Driver>();
   const mutex = new KeyedMutex();
 
-  async function call<T>(name: string, run: (caller: ReturnType<SocketConnector>, version: DraVersion) => Promise<T>) {
+  async function call<T>(name: string, run: (caller: ReturnType<GrpcConnector>, version: DraVersion) => Promise<T>) {
     const driver = drivers.get(name);
     if (driver === undefined) throw new Error(`DRA driver ${name} is not registered`);
     const caller = deps.connect(driver.endpoint, [draTable(driver.version)]);

@@ -12,12 +12,12 @@ import type { ResourceClient } from '../../client/client.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Random } from '../../platform/random.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** So long a driver may be away, as when its pod is replaced. Upstream's. */
 const WIPING_DELAY_MS = 30_000;
 const BACKOFF = { initialMs: 1000, maxMs: 5 * 60_000, jitter: 0.2 } as const;
 
-/** What it needs. */
 export interface SliceWiperDeps {
   readonly clock: Clock;
   readonly random: Random;
@@ -36,7 +36,6 @@ export interface SliceWiper {
   driverBack(driver: string): void;
 }
 
-/** Makes the wiper. */
 export function createSliceWiper(deps: SliceWiperDeps): SliceWiper {
   const { clock, random, log, slices, nodeName } = deps;
   const pending = new Map<string, { abort(): void }>();
@@ -58,15 +57,19 @@ export function createSliceWiper(deps: SliceWiperDeps): SliceWiper {
   }
 
   return {
-    wipeAll: (signal) => void wipe(undefined, 0, signal),
+    wipeAll: (signal) => background(log, 'ResourceSlices could not be deleted', wipe(undefined, 0, signal)),
     driverGone(driver, signal) {
       if (pending.has(driver)) return;
       const absence = linkedController(signal);
       pending.set(driver, absence);
-      void wipe(driver, WIPING_DELAY_MS, absence.signal).finally(() => {
-        absence.dispose();
-        if (pending.get(driver) === absence) pending.delete(driver);
-      });
+      background(
+        log,
+        'ResourceSlices could not be deleted',
+        wipe(driver, WIPING_DELAY_MS, absence.signal).finally(() => {
+          absence.dispose();
+          if (pending.get(driver) === absence) pending.delete(driver);
+        }),
+      );
     },
     driverBack(driver) {
       pending.get(driver)?.abort();

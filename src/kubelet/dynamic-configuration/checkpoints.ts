@@ -3,6 +3,7 @@
  * which was the last known good one. Upstream (to v1.23): kubeletconfig/checkpoint/store, with the same layout.
  */
 import type { ConfigMap, ConfigMapNodeConfigSource } from '../../api/gen/core-v1.ts';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 
 /** One version of a ConfigMap, and the key that holds the configuration. */
@@ -34,7 +35,7 @@ export function createCheckpoints(files: Files, directory: string): Checkpoints 
         const text = await files.readText(metaPath(role));
         return text === '' ? undefined : (JSON.parse(text) as ConfigurationSource);
       } catch (error) {
-        if ((error as { code?: string }).code === 'ENOENT') return undefined;
+        if (hasErrorCode(error, 'ENOENT')) return undefined;
         throw error;
       }
     },

@@ -6,10 +6,12 @@
  * Differs on purpose: another configuration starts the kubelet anew within its process instead of ending it. Containers
  * keep running.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { ConfigMap, Node, NodeConfigSource, NodeConfigStatus } from '../../api/gen/core-v1.ts';
 import { ConfigMaps, Nodes } from '../../api/gen/resources.ts';
 import { StatusError } from '../../api/status-error.ts';
 import { deepEqual } from '../../base/equal.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import type { Informer } from '../../client/informer.ts';
@@ -18,6 +20,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Random } from '../../platform/random.ts';
 import type { KubeletConfigurationV1Beta1 } from '../configuration/fields.ts';
 import { isSameSource, type Checkpoints, type ConfigurationSource } from './checkpoints.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** How long a configuration has to run until it is the last known good one. */
 const TRIAL_MS = 600_000;
@@ -28,7 +31,7 @@ const NO_SUBFIELD = 'invalid NodeConfigSource, exactly one subfield must be non-
 const failed = (what: string): string => `failed to ${what} config, see Kubelet log for details`;
 
 function syncReason(error: unknown): string {
-  if ((error as Error).message === NO_SUBFIELD) return NO_SUBFIELD;
+  if (errorMessage(error) === NO_SUBFIELD) return NO_SUBFIELD;
   return error instanceof StatusError ? failed('download') : 'internal failure, see Kubelet log for details';
 }
 
@@ -52,7 +55,6 @@ export interface DynamicConfiguration {
   untilChanged(): Promise<void>;
 }
 
-/** Makes it. */
 export function createDynamicConfiguration(deps: DynamicConfigurationDeps): DynamicConfiguration {
   return new Dynamic(deps);
 }
@@ -85,7 +87,7 @@ class Dynamic implements DynamicConfiguration {
         return await load(checkpoints.pathOf(source));
       } catch (error) {
         log.error('Failed to load a dynamic configuration', { err: error, source });
-        this.#loadError ??= failed(String((error as Error).message).includes('validate') ? 'validate' : 'load');
+        this.#loadError ??= failed(errorMessage(error).includes('validate') ? 'validate' : 'load');
       }
     }
     this.#active = undefined;
@@ -123,7 +125,7 @@ class Dynamic implements DynamicConfiguration {
     };
     nodes.addHandler({ onAdd: sync, onUpdate: sync });
     informers.start(signal);
-    signal.addEventListener('abort', () => cancelRetry?.(), { once: true });
+    onAbort(signal, () => cancelRetry?.());
     this.#startTrial(sync, signal);
   }
 
@@ -190,8 +192,10 @@ class Dynamic implements DynamicConfiguration {
       this.#lastKnownGood = onTrial;
       sync();
     };
-    const cancel = clock.setTimer(TRIAL_MS, () => void succeed());
-    signal.addEventListener('abort', cancel, { once: true });
+    const cancel = clock.setTimer(TRIAL_MS, () =>
+      background(this.#deps.log, 'the configuration on trial could not be kept', succeed()),
+    );
+    onAbort(signal, cancel);
   }
 
   async #tell(client: Client, node: Node): Promise<void> {

@@ -44,6 +44,8 @@ interface Use {
   readonly disk?: number;
   readonly volume?: number;
   readonly processes?: number;
+  /** The whole of the pod's ephemeral storage. */
+  readonly total?: number;
 }
 
 function pod(
@@ -69,6 +71,7 @@ function podStats({ metadata }: Pod, use: Use): PodStats {
     memory,
     containers: [{ name: 'app', startTime: time, memory, rootfs: { time, usedBytes: use.disk ?? 0 } }],
     ...(use.volume === undefined ? {} : { volume: [{ time, name: 'cache', usedBytes: use.volume }] }),
+    ...(use.total === undefined ? {} : { 'ephemeral-storage': { time, usedBytes: use.total } }),
     process_stats: { process_count: use.processes ?? 1 },
   };
 }
@@ -283,6 +286,12 @@ describe('the eviction manager', () => {
       'a pod past its containers’ limits',
       pod('a', { storageLimit: '1Gi' }),
       { disk: GI + 1 },
+      'Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ',
+    ],
+    [
+      'a pod whose hosts file and termination messages pass its containers’ limits',
+      pod('a', { storageLimit: '1Gi' }),
+      { disk: MI, total: GI + 1 },
       'Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ',
     ],
     [

@@ -5,6 +5,8 @@
  * Looks every ten seconds. A hard threshold acts at once, a soft one when it has been met for its grace period; a
  * pressure is told until its threshold has not been met for the transition period.
  */
+import { onAbort } from '../../base/abort.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { EndPod } from '../end-pod.ts';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
@@ -14,10 +16,9 @@ import type { BasePlatform } from '../../platform/platform.ts';
 import type { AdmissionResult } from '../admission.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { NodePressure } from '../node-status/node-facts.ts';
-import { isCriticalPod } from '../runtime/pod-facts.ts';
 import { disruptedStatus } from '../status/disrupted-status.ts';
 import type { NodeStats, Summary } from '../stats/summary-types.ts';
-import { podFields, podUid } from '../types/pod-update.ts';
+import { podFields, podUid, isCriticalPod } from '../types/pod-update.ts';
 import {
   diskLayoutOf,
   diskPartsOf,
@@ -56,7 +57,6 @@ export interface EvictionDeps {
   readonly onPressureChange: () => void;
 }
 
-/** The manager. */
 export interface EvictionManager {
   /** Looks periodically until the signal aborts. */
   start(signal: AbortSignal): void;
@@ -69,7 +69,6 @@ export interface EvictionManager {
 
 type EvictionConfig = Pick<KubeletConfiguration, 'evictionHard' | 'eviction' | 'cgroups'>;
 
-/** Makes a manager. */
 export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig): EvictionManager {
   const { clock, metrics } = deps.platform;
   const log = deps.platform.log.child('eviction');
@@ -109,7 +108,7 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
       killed.catch((error: unknown) =>
         log.error('Eviction manager: pod failed to evict', { ...podFields(pod), err: error }),
       ),
-      clock.sleep(CLEANUP_TIMEOUT_MS, limit.signal).catch(() => undefined),
+      sleepUnlessAborted(clock, CLEANUP_TIMEOUT_MS, limit.signal),
     ]);
     limit.abort();
     return true;
@@ -162,7 +161,7 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
   function graceOf(threshold: Threshold, pod: Pod): number {
     if (threshold.hard) return IMMEDIATE_GRACE_SECONDS;
     const own = pod.spec?.terminationGracePeriodSeconds ?? 30;
-    return Math.min(own, config.eviction.maxPodGracePeriodSeconds);
+    return Math.min(Number(own), config.eviction.maxPodGracePeriodSeconds);
   }
 
   async function evictOne(threshold: Threshold, observations: Observations): Promise<Pod[]> {
@@ -206,7 +205,7 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
           .catch((error: unknown) => log.error('Eviction manager: failed to get summary stats', { err: error }))
           .finally(() => (running = false));
       });
-      signal.addEventListener('abort', cancel, { once: true });
+      onAbort(signal, cancel);
     },
     pressure: () => ({
       memory: pressures.has('MemoryPressure'),

@@ -50,7 +50,9 @@ function totalLimit(pod: Pod): string | undefined {
 function podLimit(pod: Pod, stats: PodStats): string | undefined {
   const limit = totalLimit(pod);
   if (limit === undefined) return undefined;
-  const use = diskUsage(pod, stats, { parts: { layers: true, logsAndVolumes: true }, what: 'bytes' });
+  const parts = diskUsage(pod, stats, { parts: { layers: true, logsAndVolumes: true }, what: 'bytes' });
+  // The sum of the statistics has the kubelet's own files in it, which no part shows.
+  const use = Math.max(parts, stats['ephemeral-storage']?.usedBytes ?? 0);
   return use > quantityValue(limit) ? limitMessages.pod(limit) : undefined;
 }
 

@@ -41,7 +41,6 @@ export const SIGNALS: Readonly<Record<Signal, { condition: PressureCondition; re
 /** An amount: units, or a share of the capacity between 0 and 1. */
 export type Amount = { readonly units: number } | { readonly share: number };
 
-/** One threshold. */
 export interface Threshold {
   readonly signal: Signal;
   readonly value: Amount;
@@ -58,7 +57,6 @@ export interface Observation {
   readonly capacity: number;
 }
 
-/** Observations by signal. */
 export type Observations = ReadonlyMap<Signal, Observation>;
 
 function amountOf(text: string): Amount {

@@ -63,7 +63,9 @@ export async function readCredentialProviders(
   const providers: CredentialProvider[] = [];
   for (const path of paths) {
     const { value, duplicates } = parseYaml(await files.readText(path));
-    const complain = (text: string): void => void problems.push(`${path}: ${text}`);
+    const complain = (text: string): void => {
+      problems.push(`${path}: ${text}`);
+    };
     duplicates.forEach(complain);
     const given = objectOf(value);
     providers.push(...providersOf(given, complain));

@@ -7,6 +7,7 @@ import type { CriImageService, CriRuntimeService, Image } from '../../cri/gen/cr
 import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
+import { sandboxImageOf } from './sandbox-image.ts';
 
 /** What collection needs. */
 export interface ImageGcDeps {
@@ -56,10 +57,14 @@ export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc
   /** Unused images, the longest unused first; records what is in use now. */
   const detect = async (): Promise<Image[]> => {
     const nowMs = clock.monotonicMs();
-    const [{ images: all }, { containers }] = await Promise.all([images.listImages({}), runtime.listContainers({})]);
+    const [{ images: all }, { containers }, sandboxImage = ''] = await Promise.all([
+      images.listImages({}),
+      runtime.listContainers({}),
+      sandboxImageOf(runtime),
+    ]);
     const used = new Set(
       containers.flatMap((container) => [container.imageId, container.imageRef, container.image?.image ?? '']),
-    );
+    ).add(sandboxImage);
     const isUsed = (image: Image): boolean =>
       [image.id, ...image.repoTags, ...image.repoDigests].some((name) => used.has(name));
     for (const id of seen.keys()) if (!all.some((image) => image.id === id)) seen.delete(id);

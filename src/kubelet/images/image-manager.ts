@@ -6,6 +6,7 @@
  * that ask at the same time share the answer.
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { createTokenBucket } from '../../client/rate-limiter.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
@@ -45,7 +46,6 @@ export class ImageError extends Error {
   }
 }
 
-/** What the manager needs. */
 export interface ImageManagerDeps {
   readonly images: CriImageService;
   readonly clock: Clock;
@@ -84,7 +84,6 @@ export interface ImageNeed {
   readonly signal: AbortSignal;
 }
 
-/** The image manager. */
 export interface ImageManager {
   /** The image as the runtime has it. Rejects with ImageError. */
   ensureImageExists(need: ImageNeed): Promise<Image>;
@@ -105,26 +104,21 @@ function pullPolicy(container: ImageNeed['container'], reference: ImageReference
   return reference.digest === undefined && (reference.tag ?? 'latest') === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 function pullFailure(image: string, error: unknown): { reason: ImageFailureReason; message: string } {
   const detail = error instanceof CriError ? error.detail : '';
   if (detail.startsWith('RegistryUnavailable'))
     return {
       reason: 'RegistryUnavailable',
-      message: `image pull failed for ${image} because the registry is unavailable: ${textOf(error)}`,
+      message: `image pull failed for ${image} because the registry is unavailable: ${errorMessage(error)}`,
     };
   if (detail.startsWith('SignatureValidationFailed'))
     return {
       reason: 'SignatureValidationFailed',
-      message: `image pull failed for ${image} because the signature validation failed: ${textOf(error)}`,
+      message: `image pull failed for ${image} because the signature validation failed: ${errorMessage(error)}`,
     };
-  return { reason: 'ErrImagePull', message: textOf(error) };
+  return { reason: 'ErrImagePull', message: errorMessage(error) };
 }
 
-/** Makes the manager. */
 export function createImageManager(deps: ImageManagerDeps, config: ImageManagerConfig): ImageManager {
   const { images, clock, log, recorder } = deps;
   const puller = createImagePuller({ images, clock }, { maxParallel: config.maxParallelPulls ?? 5 });
@@ -181,7 +175,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     if (throttle?.tryTake() === false) throw new Error('pull QPS exceeded');
     await deps.verification?.begin(reference).catch((error: unknown) => {
       const shown = need.container.image ?? '';
-      const message = `Failed to record image pull intent for container image "${shown}": ${textOf(error)}`;
+      const message = `Failed to record image pull intent for container image "${shown}": ${errorMessage(error)}`;
       throw new Error(message, { cause: error });
     });
     let tried: readonly SourcedCredential[];
@@ -243,7 +237,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
     try {
       return parseImageReference(image);
     } catch (error) {
-      const message = `Failed to apply default image tag "${image}": ${textOf(error)}`;
+      const message = `Failed to apply default image tag "${image}": ${errorMessage(error)}`;
       recorder.event(need.target, 'Warning', 'InspectFailed', message);
       throw new ImageError('InvalidImageName', message, { cause: error });
     }
@@ -258,7 +252,7 @@ export function createImageManager(deps: ImageManagerDeps, config: ImageManagerC
       try {
         present = await inspect(reference.pullName);
       } catch (error) {
-        const message = `Failed to inspect image "${shown}": ${textOf(error)}`;
+        const message = `Failed to inspect image "${shown}": ${errorMessage(error)}`;
         recorder.event(need.target, 'Warning', 'InspectFailed', message);
         throw new ImageError('ImageInspectError', message, { cause: error });
       }

@@ -9,7 +9,6 @@ import type { Clock } from '../../platform/clock.ts';
 import { abortable } from '../../base/abort.ts';
 import type { PullCredential } from './pull-credentials.ts';
 
-/** One pull. */
 export interface PullRequest {
   readonly image: string;
   /** Tried in order; empty: without. */

@@ -181,7 +181,7 @@ describe('pulls per second', () => {
 
 describe('image garbage collection', () => {
   const gib = 2 ** 30;
-  const setUp = async (availableBytes: number, config: Parameters<typeof createImageGc>[1] = {}) => {
+  const setUp = async (availableBytes: number, config: Parameters<typeof createImageGc>[1] = {}, info = {}) => {
     const fixture = createRuntimeFixture({
       images: [image('used', { sizeBytes: gib }), image('old', { sizeBytes: gib }), image('new', { sizeBytes: gib })],
     });
@@ -190,7 +190,14 @@ describe('image garbage collection', () => {
     const disk = { totalBytes: 10 * gib, availableBytes, totalInodes: 1, availableInodes: 1 };
     const gc = createImageGc(
       {
-        runtime: fixture.cri.runtime,
+        runtime: {
+          ...fixture.cri.runtime,
+          listContainers: (request) => fixture.cri.runtime.listContainers(request),
+          status: async (request) => ({
+            ...(await fixture.cri.runtime.status(request)),
+            info: request.verbose ? info : {},
+          }),
+        },
         images: fixture.cri.images,
         clock: fixture.platform.clock,
         log: fixture.platform.log,
@@ -220,6 +227,16 @@ describe('image garbage collection', () => {
     await platform.clock.advance(1);
     await drive(gc.garbageCollect());
     assert.deepEqual(await left(), ['used:latest']);
+  });
+
+  it('spares the image that the runtime makes sandboxes from, pinned or not', async () => {
+    const config = { maxAgeMs: 3_600_000 };
+    const { gc, drive, left, platform } = await setUp(gib, config, { config: '{"sandboxImage":"old:latest"}' });
+    await drive(gc.garbageCollect()).catch(() => undefined);
+    await drive(gc.deleteUnusedImages());
+    await platform.clock.advance(4_000_000);
+    await drive(gc.garbageCollect()).catch(() => undefined);
+    assert.deepEqual((await left()).toSorted(), ['old:latest', 'used:latest']);
   });
 
   it('frees down to the low threshold, never what is used, nothing too young', async () => {

@@ -142,7 +142,10 @@ export function createPullRecords(deps: PullRecordsDeps, directory: string): Pul
     },
     async end(image) {
       const left = (pulling.get(image) ?? 1) - 1;
-      if (left > 0) return void pulling.set(image, left);
+      if (left > 0) {
+        pulling.set(image, left);
+        return;
+      }
       pulling.delete(image);
       await writes.run(image, async () => {
         if (!pulling.has(image)) await files.remove(pathOf('pulling', image));

@@ -5,6 +5,7 @@
  * An image that this kubelet has no record of was there before ("preloaded"). When records cannot be read, a pull decides.
  */
 import { parseTime } from '../../api/time.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { CriImageService } from '../../cri/gen/cri-types.ts';
 import { parseImageReference, type ImageReference } from './image-reference.ts';
 import type { ObjectIdentity, PullSource, SourcedCredential } from './pull-credentials.ts';
@@ -25,7 +26,6 @@ export const VERIFICATION_POLICIES = [
 /** One of them. */
 export type VerificationPolicy = (typeof VERIFICATION_POLICIES)[number];
 
-/** The settings. */
 export interface PullVerificationConfig {
   readonly policy: VerificationPolicy;
   /** Names without tag, or prefixes that end in `/*`; for the policy that is named after it. */
@@ -34,7 +34,6 @@ export interface PullVerificationConfig {
   readonly directory: string;
 }
 
-/** What it needs. */
 export interface PullVerificationDeps extends PullRecordsDeps {
   readonly images: Pick<CriImageService, 'listImages'>;
 }
@@ -75,7 +74,7 @@ export function allowlistComplaint(pattern: string): string | undefined {
       ? undefined
       : `neither tag nor digest is accepted in an image reference: ${pattern}`;
   } catch (error) {
-    return `failed to parse as an image name: ${(error as Error).message}`;
+    return `failed to parse as an image name: ${errorMessage(error)}`;
   }
 }
 

@@ -2,13 +2,16 @@
  * Runs postStart and preStop hooks: a command, an HTTP request, a TCP connection or a pause. Upstream:
  * pkg/kubelet/lifecycle/handlers.go.
  */
+import { secondsToMs } from '../../api/int64.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { headerValueOf } from '../../base/header-text.ts';
 import type { Container, HTTPGetAction, LifecycleHandler, Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpAnswer, HttpCall, Net } from '../../platform/net.ts';
 import type { ContainerExecResult } from '../container/runtime.ts';
+import { readBody } from '../http-body.ts';
 import { podFullText } from '../runtime/pod-facts.ts';
 
-/** What hooks need. */
 export interface HookDeps {
   readonly clock: Clock;
   readonly net: Net;
@@ -17,7 +20,6 @@ export interface HookDeps {
   podIp(pod: Pod): Promise<string>;
 }
 
-/** One hook to run. */
 export interface HookRun {
   readonly pod: Pod;
   readonly container: Container;
@@ -32,7 +34,7 @@ export interface HookRunner {
   run(hook: HookRun): Promise<void>;
 }
 
-const maxBodyChars = 10 * 1024;
+const maxBodyBytes = 10 * 1024;
 const hookTimeoutMs = 30_000;
 
 /** The number of a port given by number or by name. Throws when the container has no such port. */
@@ -54,15 +56,6 @@ function urlOf(action: HTTPGetAction, host: string, port: number): string {
   return `${scheme}://${authority}${path.startsWith('/') ? path : `/${path}`}`;
 }
 
-async function bodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  let text = '';
-  for await (const chunk of body) {
-    text += Buffer.from(chunk).toString('utf8');
-    if (text.length > maxBodyChars) return text.slice(0, maxBodyChars);
-  }
-  return text;
-}
-
 /** What TLS says of an answer that is no TLS. */
 function speaksPlainHttp(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
@@ -73,7 +66,6 @@ function lowerCased(headers: NonNullable<HttpCall['headers']>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Makes a runner. */
 export function createHookRunner(deps: HookDeps): HookRunner {
   const exec = async ({ handler, container, pod, containerId }: HookRun): Promise<void> => {
     const command = handler.exec!.command ?? [];
@@ -90,7 +82,9 @@ export function createHookRunner(deps: HookDeps): HookRunner {
     const host = action.host || (await deps.podIp(pod));
     if (host === '') throw new Error('failed to find networking container: no pod address');
     const url = urlOf(action, host, resolvePort(action.port, container));
-    const headers = Object.fromEntries((action.httpHeaders ?? []).map(({ name, value }) => [name, value]));
+    const headers = Object.fromEntries(
+      (action.httpHeaders ?? []).map(({ name, value }) => [name, headerValueOf(value)]),
+    );
     const fail = (why: string): Error =>
       new Error(
         `HTTP lifecycle hook (${action.path ?? ''}) for Container "${container.name}" in Pod "${podFullText(pod)}" failed - error: ${why}`,
@@ -103,15 +97,16 @@ export function createHookRunner(deps: HookDeps): HookRunner {
       timeoutMs: hookTimeoutMs,
       signal,
     };
-    let answer;
+    const endMs = deps.clock.monotonicMs() + hookTimeoutMs;
     try {
-      answer = await withHttpFallback(call);
+      const answer = await withHttpFallback(call);
+      const { bytes } = await readBody(answer, deps.clock, { maxBytes: maxBodyBytes, endMs });
+      if (answer.status < 400) return;
+      const body = Buffer.from(bytes).toString();
+      throw new Error(`HTTP status ${answer.status}, message: ${JSON.stringify(body)}`);
     } catch (error) {
-      throw fail(error instanceof Error ? error.message : String(error));
+      throw fail(errorMessage(error));
     }
-    const body = await bodyText(answer.body);
-    answer.cancel();
-    if (answer.status >= 400) throw fail(`HTTP status ${answer.status}, message: ${JSON.stringify(body)}`);
   };
 
   /** Hooks once asked by plain HTTP whatever their scheme said; a server that still speaks it is asked so, without credentials. */
@@ -145,7 +140,7 @@ export function createHookRunner(deps: HookDeps): HookRunner {
       if (handler.exec !== undefined) await exec(hook);
       else if (handler.httpGet !== undefined) await http(hook);
       else if (handler.tcpSocket !== undefined) await tcp(hook);
-      else if (handler.sleep !== undefined) await deps.clock.sleep(handler.sleep.seconds * 1000, hook.signal);
+      else if (handler.sleep !== undefined) await deps.clock.sleep(secondsToMs(handler.sleep.seconds), hook.signal);
       else throw new Error(`invalid handler: ${JSON.stringify(handler)}`);
     },
   };

@@ -4,6 +4,8 @@
  * The newest rotated file stays readable as it is, for a reader that follows; older ones are compressed by upstream, here
  * they are kept as they are. A rotation whose reopen fails is undone, so that nothing is written into a file nobody reads.
  */
+import { onAbort } from '../../base/abort.ts';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { CriRuntimeService } from '../../cri/gen/cri-types.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import { formatTime } from '../../api/time.ts';
@@ -41,6 +43,10 @@ export interface ContainerLogManager {
   rotateLogs(): Promise<void>;
 }
 
+/** Of a packed file that is not complete: a process that was killed left it. */
+const partialSuffix = '.gz.tmp';
+const packedBlockBytes = 2 ** 20;
+
 /** `20260102-030405`, which sorts by time. */
 function rotationSuffix(nowMs: number): string {
   return formatTime(nowMs).replace(/[-:Z]/g, '').replace('T', '-');
@@ -56,28 +62,43 @@ async function sizeOf(files: Files, path: string): Promise<number | undefined> {
   try {
     return (await files.stat(path)).sizeBytes;
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'ENOENT') return undefined;
+    if (hasErrorCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
 
-/** Makes the manager. */
 export function createContainerLogManager(deps: LogManagerDeps, config: LogManagerConfig): ContainerLogManager {
   const { runtime, files, clock, log } = deps;
   const { maxSizeBytes = 10 * 2 ** 20, maxFiles = 5, periodMs = 10_000, maxWorkers = 1 } = config;
   if (maxFiles < 2) throw new Error(`containerLogMaxFiles must be at least 2, got ${maxFiles}`);
 
   const compress = async (path: string): Promise<void> => {
-    const packed = await deps.gzip?.(await files.readFile(path));
-    if (packed === undefined) return;
-    await files.writeFileAtomic(`${path}.gz`, packed, { mode: 0o640 });
+    const { gzip } = deps;
+    if (gzip === undefined) return;
+    const partial = `${path}${partialSuffix}`;
+    const [from, to] = [await files.open(path, 'r'), await files.open(partial, 'a', { mode: 0o640 })];
+    try {
+      // Pieces of gzip's form one after another are of that form too. A container decides how large its log is.
+      for (let offset = 0; ;) {
+        const block = await from.read(offset, packedBlockBytes);
+        if (block.length === 0) break;
+        await to.append(await gzip(block));
+        offset += block.length;
+      }
+    } finally {
+      await Promise.all([from.close(), to.close()]);
+    }
+    await files.rename(partial, `${path}.gz`);
     await files.remove(path);
   };
 
   /** Keeps the newest rotated files, with room for the one to come. */
   const removeExcess = async (path: string): Promise<void> => {
     const { directory, name } = splitPath(path);
-    const rotated = (await files.readDir(directory)).filter((candidate) => candidate.startsWith(`${name}.`)).sort();
+    const all = (await files.readDir(directory)).filter((candidate) => candidate.startsWith(`${name}.`)).sort();
+    const partial = all.filter((candidate) => candidate.endsWith(partialSuffix));
+    for (const left of partial) await files.remove(`${directory}/${left}`);
+    const rotated = all.filter((candidate) => !partial.includes(candidate));
     const excess = rotated.length - (maxFiles - 2);
     const cut = Math.max(0, excess);
     for (const old of rotated.slice(0, cut)) await files.remove(`${directory}/${old}`);
@@ -151,7 +172,7 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
             busy = false;
           });
       });
-      signal.addEventListener('abort', cancel, { once: true });
+      onAbort(signal, cancel);
     },
   };
 }

@@ -3,7 +3,6 @@
  * marks a piece whose line goes on. Upstream: cri-client/pkg/logs.
  */
 
-/** One entry. */
 export interface LogEntry {
   /** As written: RFC 3339 with nanoseconds. */
   readonly timestamp: string;

@@ -235,6 +235,37 @@ describe('rotation', () => {
     assert.equal(await files.readText(`${directory}/${names[0]}`), 'packed round 2, long enough');
   });
 
+  it('packs a file of any size a piece at a time, and removes what an earlier process left of one', async () => {
+    const fixture = createRuntimeFixture({ images: [image('web:1')] });
+    await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));
+    const { files, clock, log } = fixture.platform;
+    const pieces: number[] = [];
+    const gzip = async (data: Uint8Array): Promise<Uint8Array> => {
+      pieces.push(data.length);
+      return Buffer.from(data);
+    };
+    const manager = createContainerLogManager(
+      { runtime: fixture.cri.runtime, files, clock, log, gzip },
+      { maxSizeBytes: 10 },
+    );
+    const directory = '/var/logs/pods/default_web_uid-1/web';
+    const large = 'x'.repeat(2.5 * 2 ** 20);
+    await files.writeFile(`${directory}/0.log.20251231-000000.gz.tmp`, 'cut off');
+    for (const text of [large, 'long enough', 'long enough']) {
+      await files.writeFile(`${directory}/0.log`, text);
+      await fixture.drive(manager.rotateLogs());
+      await clock.advance(1000);
+    }
+    assert.deepEqual(pieces, [2 ** 20, 2 ** 20, 2 ** 19, 'long enough'.length]);
+    const names = await files.readDir(directory);
+    assert.deepEqual(
+      names.filter((name) => name.includes('.gz')).map((name) => name.slice(-3)),
+      ['.gz', '.gz'],
+    );
+    const [packed = ''] = names.filter((name) => name.endsWith('.gz'));
+    assert.equal(await files.readText(`${directory}/${packed}`), large);
+  });
+
   it('is undone when the runtime cannot reopen', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1')] });
     await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));

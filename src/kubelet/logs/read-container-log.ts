@@ -5,8 +5,8 @@
  * Without following, the log is what it was when it was opened: `--tail=2` is two lines however fast the container writes.
  * Following survives rotation: when the file at the path becomes another one, the rest of the old one is read first.
  */
+import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import type { ByteSink } from '../../platform/streams.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { FileHandle, Files } from '../../platform/files.ts';
 import { parseTime } from '../../api/time.ts';
 import { parseLogLine, type LogEntry } from './cri-log.ts';
@@ -164,7 +164,7 @@ async function untilChange(of: { files: Files; clock: Clock; path: string; signa
     () => wake.abort(),
     () => undefined,
   );
-  await of.clock.sleep(pollMs, AbortSignal.any([wake.signal, of.signal])).catch(() => undefined);
+  await sleepUnlessAborted(of.clock, pollMs, AbortSignal.any([wake.signal, of.signal]));
   watch.stop();
 }
 

@@ -24,7 +24,6 @@ export interface MemoryManagerConfig {
   readonly reservedByNode: (capacityBytes: number) => Bytes;
 }
 
-/** The manager. */
 export interface MemoryManager extends HintProvider {
   /** Reads what an earlier run kept. Rejects when it does not fit the machine or the configuration. */
   start(nodes: readonly HostNumaNode[]): Promise<void>;

@@ -28,6 +28,7 @@ export function measureCgroups(cgroups: Cgroups, { clock, metrics }: Pick<BasePl
     stats: (name) => cgroups.stats(name),
     memoryMax: (name) => cgroups.memoryMax(name),
     pressures: (name, containerId) => cgroups.pressures(name, containerId),
+    counters: (name, containerId) => cgroups.counters(name, containerId),
     children: (name) => cgroups.children(name),
     criParent: (name) => cgroups.criParent(name),
   };

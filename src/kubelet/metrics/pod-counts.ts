@@ -5,12 +5,12 @@
  * Differs: counted at the scrape, not at the last housekeeping. Only what workers do is counted at housekeeping, and kept as
  * plain numbers until a scrape: the dozen series with their labels are made then.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Gauge, Metrics } from '../../platform/metrics.ts';
 import type { PodWorkerSync } from '../pod-workers/pod-syncer.ts';
 import { isStaticPod } from '../types/pod-update.ts';
 
-/** What is counted. */
 export interface PodCountSources {
   /** Pods that should run here. */
   readonly desired: () => readonly Pod[];
@@ -31,7 +31,7 @@ export function exposePodCounts(metrics: Metrics, sources: PodCountSources, sign
     gauges.mirrors.set(sources.mirrors().length);
     gauges.ephemeral.set(desired.reduce((sum, { spec }) => sum + (spec?.ephemeralContainers?.length ?? 0), 0));
   });
-  signal.addEventListener('abort', end, { once: true });
+  onAbort(signal, end);
 }
 
 function createGauges(metrics: Metrics) {
@@ -93,7 +93,7 @@ export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
   return {
     // Ends as the hook above does.
     start(signal) {
-      if (!signal.aborted) signal.addEventListener('abort', metrics.beforeExpose(expose), { once: true });
+      if (!signal.aborted) onAbort(signal, metrics.beforeExpose(expose));
     },
     note({ workers, unseen, restarted }) {
       const counts = new Map<string, number>();

@@ -7,7 +7,7 @@
 import type { ContainerStatus, Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
-import { isRestartableInitContainer } from '../status/restart-policy.ts';
+import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import { isMirrorPod, isHostNetworkPod, isStaticPod, podUid } from '../types/pod-update.ts';
 
 const BUCKETS = [
@@ -92,7 +92,7 @@ export function createPodStarts({ clock, metrics }: Pick<BasePlatform, 'clock' |
       const toMs = clock.monotonicMs();
       start.pulls = { fromMs: Math.min(start.pulls?.fromMs ?? Infinity, toMs - tookMs), toMs };
     },
-    forget: (uid) => void starts.delete(uid),
+    forget: (uid) => starts.delete(uid),
   };
 }
 

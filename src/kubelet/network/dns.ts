@@ -109,7 +109,6 @@ function dnsType(pod: Pod): PodDnsType {
   throw new Error(`invalid DNSPolicy=${policy}`);
 }
 
-/** Makes the configurer. */
 export function createDnsConfigurer(deps: DnsConfigurerDeps): DnsConfigurer {
   const cluster = (pod: Pod, host: DnsConfig): DnsConfig => {
     const { clusterDomain, clusterDns } = deps;

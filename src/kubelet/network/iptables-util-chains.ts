@@ -5,6 +5,8 @@
  *
  * Nothing is removed at the end, as upstream. A node without iptables is told of once, in the log.
  */
+import { onAbort } from '../../base/abort.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Exec } from '../../platform/exec.ts';
 import type { Log } from '../../platform/log.ts';
@@ -39,15 +41,17 @@ export function startIptablesUtilChains(deps: IptablesUtilChainsDeps, signal: Ab
         await keepChains(deps, program);
         failing = '';
       } catch (error) {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorMessage(error);
         if (signal.aborted || text === failing) return;
         failing = text;
         log.warn('Failed to ensure the chains other components rely on', { program, err: error });
       }
     };
     let turn = keep();
-    const stop = deps.clock.setTicker(CHECK_PERIOD_MS, () => (turn = turn.then(keep)));
-    signal.addEventListener('abort', stop, { once: true });
+    const stop = deps.clock.setTicker(CHECK_PERIOD_MS, () => {
+      turn = turn.then(keep);
+    });
+    onAbort(signal, stop);
   }
 }
 

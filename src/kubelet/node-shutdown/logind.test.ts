@@ -1,6 +1,7 @@
 /** Shutdowns told by a logind on a bus of the test's own, under virtual time. Real D-Bus: test/integration/dbus.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { onAbort } from '../../base/abort.ts';
 import { createDuplexPair } from '../../platform/sim/streams.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { Duplex } from '../../platform/streams.ts';
@@ -54,7 +55,7 @@ function machine(): Machine {
     const who = args.find((arg) => arg.startsWith('--who='))?.slice(6) ?? '';
     assert.deepEqual(args.slice(-5), ['tail', '--pid', '77', '-f', '/dev/null']);
     made.inhibitors.push(who);
-    options.signal?.addEventListener('abort', () => (made.inhibitors = []), { once: true });
+    onAbort(options.signal, () => (made.inhibitors = []));
     return new Promise(() => undefined);
   });
   return made;

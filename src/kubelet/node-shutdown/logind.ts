@@ -8,7 +8,9 @@
  *
  * While logind cannot be reached or does not grant the time, it is tried again, and the log says so once per reason.
  */
-import type { Clock } from '../../platform/clock.ts';
+import { onAbort } from '../../base/abort.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import type { Exec } from '../../platform/exec.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
@@ -17,6 +19,7 @@ import type { DbusMessage, DbusValue } from '../dbus/dbus-codec.ts';
 import { addMatch, connectDbus, type DbusConnection } from '../dbus/dbus-connection.ts';
 import { SYSTEM_BUS } from '../dbus/system-bus.ts';
 import type { ShutdownSource } from './node-shutdown-manager.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** What it works with. */
 export interface LogindDeps {
@@ -76,8 +79,7 @@ export function createLogindSource(deps: LogindDeps, config: LogindConfig): Shut
     };
     const stream = await deps.net.dial({ unixPath: config.busSocket ?? SYSTEM_BUS, signal });
     const connected = await connectDbus(stream, { uid: config.uid, onSignal });
-    const close = (): void => connected.close();
-    signal.addEventListener('abort', close, { once: true });
+    const unhook = onAbort(signal, () => connected.close());
     made.bus = connected;
     try {
       await ensureDelay(deps, connected, config.graceMs);
@@ -88,7 +90,7 @@ export function createLogindSource(deps: LogindDeps, config: LogindConfig): Shut
       await hold();
       await connected.closed;
     } finally {
-      signal.removeEventListener('abort', close);
+      unhook();
       connected.close();
       release();
     }
@@ -98,18 +100,18 @@ export function createLogindSource(deps: LogindDeps, config: LogindConfig): Shut
     let said = '';
     while (!signal.aborted) {
       await follow(listener, signal).catch((error: unknown) => {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorMessage(error);
         if (!signal.aborted && text !== said) log.error('Failed to start node shutdown manager', { err: error });
         said = text;
       });
-      await deps.clock.sleep(RETRY_MS, signal).catch(() => undefined);
+      await sleepUnlessAborted(deps.clock, RETRY_MS, signal);
     }
   }
 
   return {
     onShutdown(listener) {
       const listening = new AbortController();
-      void run(listener, listening.signal);
+      background(log, 'logind is followed no more', run(listener, listening.signal));
       return () => listening.abort(new Error('nobody listens'));
     },
     release,

@@ -4,6 +4,9 @@
  *
  * Who says that the machine shuts down is a port: systemd-logind (logind.ts) on a machine, anything in tests.
  */
+import { onAbort } from '../../base/abort.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { EndPod } from '../end-pod.ts';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
@@ -39,7 +42,6 @@ export interface NodeShutdownDeps {
   readonly onChange: () => void;
 }
 
-/** The manager. */
 export interface NodeShutdownManager {
   start(signal: AbortSignal): void;
   /** Why the node is not ready; undefined while no shutdown is under way. */
@@ -85,7 +87,7 @@ function ended(status: PodStatus, now: string): PodStatus {
     lastTransitionTime: now,
   };
   const others = (status.conditions ?? []).filter(({ type }) => type !== condition.type);
-  const phase = status.phase === 'Succeeded' || status.phase === 'Failed' ? status.phase : 'Failed';
+  const phase = isPodPhaseTerminal(status.phase) ? status.phase : 'Failed';
   return { ...status, phase, reason: 'Terminated', message: MESSAGE, conditions: [...others, condition] };
 }
 
@@ -112,13 +114,10 @@ export function createNodeShutdownManager(
       const own = pod.spec?.terminationGracePeriodSeconds ?? 30;
       const changeStatus = (status: PodStatus): PodStatus => ended(status, formatTime(clock.nowMs()));
       return deps
-        .killPod({ pod, gracePeriodSeconds: Math.min(own, gracePeriodSeconds), changeStatus })
+        .killPod({ pod, gracePeriodSeconds: Math.min(Number(own), gracePeriodSeconds), changeStatus })
         .catch((error: unknown) => log.error('Shutdown manager failed killing pod', { ...podFields(pod), err: error }));
     });
-    await Promise.race([
-      Promise.all(killed),
-      clock.sleep(gracePeriodSeconds * 1000, over.signal).catch(() => undefined),
-    ]);
+    await Promise.race([Promise.all(killed), sleepUnlessAborted(clock, gracePeriodSeconds * 1000, over.signal)]);
     over.abort();
   }
 
@@ -144,7 +143,7 @@ export function createNodeShutdownManager(
   return {
     start(signal) {
       if (groups.length === 0) return;
-      signal.addEventListener('abort', deps.source.onShutdown(onShutdown), { once: true });
+      onAbort(signal, deps.source.onShutdown(onShutdown));
     },
     problem: () => (active ? 'node is shutting down' : undefined),
     admit: () =>

@@ -6,16 +6,15 @@ import { Leases } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { formatMicroTime } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 
-/** Namespace of node leases. */
 export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 
 const RENEW_SHARE = 0.25;
 const RENEW_JITTER = 0.04;
 const MAX_UPDATE_TRIES = 5;
 
-/** What it needs. */
 export interface LeaseControllerDeps {
   readonly platform: BasePlatform;
   /** A client of its own keeps heartbeats from queueing behind other requests. */
@@ -77,8 +76,7 @@ export async function runLeaseController(
         if (signal.aborted) return;
         latest = undefined;
         if (attempt >= MAX_UPDATE_TRIES) throw error;
-        if (!isReason(error, 'Conflict', 'NotFound'))
-          await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+        if (!isReason(error, 'Conflict', 'NotFound')) await sleepUnlessAborted(clock, backoff.nextMs(), signal);
       }
     }
   }
@@ -90,6 +88,6 @@ export async function runLeaseController(
     } catch (error) {
       log.error('Failed to update lease', { err: error });
     }
-    await clock.sleep(renewIntervalMs * (1 + random.next() * RENEW_JITTER), signal).catch(() => undefined);
+    await sleepUnlessAborted(clock, renewIntervalMs * (1 + random.next() * RENEW_JITTER), signal);
   }
 }

@@ -4,6 +4,7 @@
  *
  * One update runs at a time; a trigger during one causes one more. Upstream only looks every 10 s.
  */
+import { onAbort } from '../../base/abort.ts';
 import { createBackoff } from '../../base/backoff.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Node, NodeStatus } from '../../api/gen/core-v1.ts';
@@ -17,8 +18,8 @@ import { strategicDiff } from '../status/status-patch.ts';
 import { collectNodeFacts, type NodeFacts, type NodeFactsDeps } from './node-facts.ts';
 import { initialNode, reconcileExistingNode } from './registration.ts';
 import { applyNodeStatusSetters } from './setters.ts';
+import { background } from '../../platform/unexpected.ts';
 
-/** The manager. */
 export interface NodeStatusManager {
   start(signal: AbortSignal): void;
   /** Looks now whether something changed. */
@@ -33,7 +34,6 @@ export interface NodeStatusManager {
   readonly registered: Promise<void>;
 }
 
-/** What it needs. */
 export interface NodeStatusManagerDeps extends NodeFactsDeps {
   readonly client: Client;
   readonly recorder: KubeletEventRecorder;
@@ -75,7 +75,6 @@ function sameFacts(before: NodeFacts, now: NodeFacts): boolean {
   return names.every((name) => name === 'nowMs' || deepEqual(before[name], now[name]));
 }
 
-/** Makes a manager. */
 export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: KubeletConfiguration): NodeStatusManager {
   const { clock } = deps.platform;
   const log = deps.platform.log.child('node-status');
@@ -202,21 +201,22 @@ export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: Kub
       }
     } while (again && running?.aborted === false);
     updating = false;
-    if (running?.aborted === false) cancelTimer = clock.setTimer(delayMs, () => void loop());
+    if (running?.aborted === false)
+      cancelTimer = clock.setTimer(delayMs, () => background(log, 'the node status could not be updated', loop()));
   }
 
   function trigger(): void {
     if (running === undefined || running.aborted) return;
     if (updating) again = true;
-    else void loop();
+    else background(log, 'the node status could not be updated', loop());
   }
 
   return {
     registered: registered.promise,
     start(signal) {
       running = signal;
-      signal.addEventListener('abort', () => cancelTimer?.(), { once: true });
-      void loop();
+      onAbort(signal, () => cancelTimer?.());
+      background(log, 'the node status could not be updated', loop());
     },
     trigger,
     node: () => current,

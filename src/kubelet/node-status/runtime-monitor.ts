@@ -2,17 +2,18 @@
  * Watches whether runtime and network are up: every 5 s, and often while they are not, so that a node is Ready as soon as
  * it can be. Upstream: wait.Until(kl.updateRuntimeUp, 5s) in pkg/kubelet/kubelet.go.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus } from '../container/runtime.ts';
 import type { RuntimeState } from './runtime-state.ts';
 import { updateRuntimeUp } from './update-runtime-up.ts';
+import { background } from '../../platform/unexpected.ts';
 
 const PERIOD_MS = 5_000;
 /** While there are problems: from the short one, doubling; a network that is just being configured is there in no time. */
 const NOT_READY_MS = { first: 20, most: 250 };
 
-/** What it needs. */
 export interface RuntimeMonitorDeps {
   readonly clock: Clock;
   readonly log: Log;
@@ -22,7 +23,6 @@ export interface RuntimeMonitorDeps {
   readonly onChange: (ready: boolean) => void;
 }
 
-/** The monitor. */
 export interface RuntimeMonitor {
   /** Asks now; one question at a time. Never rejects; undefined when the runtime does not answer. */
   check(): Promise<ContainerRuntimeStatus | undefined>;
@@ -30,7 +30,6 @@ export interface RuntimeMonitor {
   start(signal: AbortSignal): void;
 }
 
-/** Makes a monitor. */
 export function createRuntimeMonitor(deps: RuntimeMonitorDeps): RuntimeMonitor {
   const { state, clock } = deps;
   let checking: Promise<ContainerRuntimeStatus | undefined> | undefined;
@@ -46,7 +45,7 @@ export function createRuntimeMonitor(deps: RuntimeMonitorDeps): RuntimeMonitor {
     const ready = problems().length === 0;
     const delayMs = ready ? PERIOD_MS : unreadyMs;
     unreadyMs = ready ? NOT_READY_MS.first : Math.min(unreadyMs * 2, NOT_READY_MS.most);
-    cancelTimer = clock.setTimer(delayMs, () => void check());
+    cancelTimer = clock.setTimer(delayMs, () => background(deps.log, 'the runtime could not be checked', check()));
   }
 
   async function checkOnce(): Promise<ContainerRuntimeStatus | undefined> {
@@ -69,7 +68,7 @@ export function createRuntimeMonitor(deps: RuntimeMonitorDeps): RuntimeMonitor {
     check,
     start(signal) {
       running = signal;
-      signal.addEventListener('abort', () => cancelTimer?.(), { once: true });
+      onAbort(signal, () => cancelTimer?.());
       arm();
     },
   };

@@ -1,7 +1,6 @@
 /** Whether runtime and network are up, as the sync loop and node status need it. Upstream: pkg/kubelet/runtime.go. */
 import type { Clock } from '../../platform/clock.ts';
 
-/** The state. */
 export interface RuntimeState {
   setRuntimeSync(): void;
   /** Undefined clears it. */
@@ -21,10 +20,16 @@ export function createRuntimeState(clock: Clock, thresholdMs = 30_000): RuntimeS
   let networkProblem: string | undefined = 'network state unknown';
   const checks: { name: string; problem: () => string | undefined }[] = [];
   return {
-    setRuntimeSync: () => void (lastRuntimeSyncMs = clock.monotonicMs()),
-    setRuntimeState: (problem) => void (runtimeProblem = problem),
-    setNetworkState: (problem) => void (networkProblem = problem),
-    addHealthCheck: (name, problem) => void checks.push({ name, problem }),
+    setRuntimeSync: () => {
+      lastRuntimeSyncMs = clock.monotonicMs();
+    },
+    setRuntimeState: (problem) => {
+      runtimeProblem = problem;
+    },
+    setNetworkState: (problem) => {
+      networkProblem = problem;
+    },
+    addHealthCheck: (name, problem) => checks.push({ name, problem }),
     runtimeErrors() {
       const errors: string[] = [];
       if (lastRuntimeSyncMs === undefined) errors.push('container runtime status check may not have completed yet');

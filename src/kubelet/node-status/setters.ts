@@ -2,6 +2,7 @@
  * Node status, one small pure setter per part. Upstream: pkg/kubelet/nodestatus/setters.go. Each takes the status so far
  * and returns it with its part set; conditions keep their transition time while their status stays.
  */
+import { aggregateText } from '../../base/errors.ts';
 import { KUBERNETES_VERSION } from '../../base/version.ts';
 import type { NodeAddress, NodeCondition, NodeStatus } from '../../api/gen/core-v1.ts';
 import { compareQuantities, quantityFromValue, quantityValue, subtractQuantities } from '../../api/quantity.ts';
@@ -104,7 +105,6 @@ export const setMachineInfo: NodeStatusSetter = (status, facts) => {
   };
 };
 
-/** nodeInfo. */
 export const setVersionInfo: NodeStatusSetter = (status, { host, runtime }) => ({
   ...status,
   nodeInfo: {
@@ -208,7 +208,6 @@ function pressureSetter(of: {
   };
 }
 
-/** MemoryPressure. */
 export const setMemoryPressure = pressureSetter({
   type: 'MemoryPressure',
   has: ({ pressure }) => pressure.memory,
@@ -216,7 +215,6 @@ export const setMemoryPressure = pressureSetter({
   bad: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'],
 });
 
-/** DiskPressure. */
 export const setDiskPressure = pressureSetter({
   type: 'DiskPressure',
   has: ({ pressure }) => pressure.disk,
@@ -224,7 +222,6 @@ export const setDiskPressure = pressureSetter({
   bad: ['KubeletHasDiskPressure', 'kubelet has disk pressure'],
 });
 
-/** PIDPressure. */
 export const setPidPressure = pressureSetter({
   type: 'PIDPressure',
   has: ({ pressure }) => pressure.pid,
@@ -246,7 +243,7 @@ export const setReady: NodeStatusSetter = (status, facts) => {
           type: 'Ready',
           status: 'False',
           reason: 'KubeletNotReady',
-          message: problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`,
+          message: aggregateText(problems),
         };
   return withCondition(status, condition, facts.nowMs);
 };

@@ -3,6 +3,7 @@
  * which reads /dev/kmsg; that would hold a thread of the process for ever. Here the kernel's counter is looked at, and
  * its log read by dmesg only when the counter has risen. Containers past their own limits are their statuses' business.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -79,5 +80,5 @@ export function startOomWatcher(
       .finally(() => (looking = false));
   };
   tick();
-  signal.addEventListener('abort', clock.setTicker(PERIOD_MS, tick), { once: true });
+  onAbort(signal, clock.setTicker(PERIOD_MS, tick));
 }

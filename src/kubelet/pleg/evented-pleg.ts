@@ -8,9 +8,11 @@
  * stream is drained as fast as it comes and pods are coalesced.
  */
 import { createBackoff } from '../../base/backoff.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { ContainerRuntime } from '../container/runtime.ts';
 import type { PodLifecycleEventGenerator } from './generic-pleg.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** Relist periods, milliseconds. */
 export interface EventedPlegConfig {
@@ -50,9 +52,13 @@ export function startEventedPleg(
       const attempt = consume();
       // The subscription has no acknowledgement of its own: a stream that stays open for a while counts as healthy.
       const cancel = clock.setTimer(config.brokenRelistPeriodMs, () => {
-        void pleg.relist().then(() => {
-          if (alive) pleg.setRelistPeriod(config.healthyRelistPeriodMs);
-        });
+        background(
+          log,
+          'pods could not be listed again',
+          pleg.relist().then(() => {
+            if (alive) pleg.setRelistPeriod(config.healthyRelistPeriodMs);
+          }),
+        );
       });
       let broken: unknown = new Error('the event stream ended');
       try {
@@ -65,7 +71,7 @@ export function startEventedPleg(
       if (signal.aborted) return;
       log.warn('Evented PLEG: the stream of container events broke, relisting meanwhile', { err: broken });
       pleg.setRelistPeriod(config.brokenRelistPeriodMs);
-      await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+      await sleepUnlessAborted(clock, backoff.nextMs(), signal);
     }
   }
   return run();

@@ -8,6 +8,7 @@
  * older sighting never replaces a newer one. Events go to an unbounded queue: none is ever dropped, and each is only a
  * wake-up, sent after the cache holds the status it speaks of.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer } from '../../platform/clock.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { ContainerRuntime, RuntimePod } from '../container/runtime.ts';
@@ -19,6 +20,7 @@ import {
   type PodLifecycleEvent,
   type PodRecord,
 } from './pod-records.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** Relisting less often than this makes the kubelet unhealthy. Upstream: 3 minutes. */
 const RELIST_THRESHOLD_MS = 180_000;
@@ -26,7 +28,6 @@ const RELIST_THRESHOLD_MS = 180_000;
 /** Events of one pod come in bursts: created, started, stopped. */
 const EVENT_SETTLE_MS = 10;
 
-/** The generator. */
 export interface PodLifecycleEventGenerator {
   /** First relist at once, then one per period, until the signal aborts. */
   start(signal: AbortSignal): void;
@@ -49,7 +50,6 @@ export interface PodLifecycleEventGenerator {
   healthProblem(): string | undefined;
 }
 
-/** What it needs. */
 export interface GenericPlegDeps {
   readonly platform: BasePlatform;
   readonly runtime: ContainerRuntime;
@@ -122,7 +122,7 @@ export function createGenericPleg(
   // ---- one pod --------------------------------------------------------------------------------------------------
 
   function requestReinspect(pod: PodIdentity): void {
-    void reinspect(pod);
+    background(log, 'pods could not be listed again', reinspect(pod));
   }
 
   /** Looks at the pod from now on, after the look under way if there is one. */
@@ -174,7 +174,7 @@ export function createGenericPleg(
       relisting = undefined;
       if (relistAgain && running?.aborted === false) {
         relistAgain = false;
-        void relist();
+        background(log, 'pods could not be listed again', relist());
       } else arm();
     });
     return relisting;
@@ -235,7 +235,7 @@ export function createGenericPleg(
       if (pod !== undefined) requestReinspect(pod);
       // What began before the event may have missed it: once more after it.
       else if (relisting !== undefined) relistAgain = true;
-      else void relist();
+      else background(log, 'pods could not be listed again', relist());
     }
   }
 
@@ -245,7 +245,7 @@ export function createGenericPleg(
     if (running === undefined || running.aborted || relisting !== undefined) return;
     // A failed inspection is not left alone for a long period.
     const periodMs = podsToReinspect.size > 0 ? Math.min(relistPeriodMs, config.relistPeriodMs) : relistPeriodMs;
-    cancelTimer = clock.setTimer(periodMs, () => void relist());
+    cancelTimer = clock.setTimer(periodMs, () => background(log, 'pods could not be listed again', relist()));
   }
 
   return {
@@ -265,15 +265,11 @@ export function createGenericPleg(
     start(signal) {
       running = signal;
       deps.podCache.onWait(requestReinspect);
-      signal.addEventListener(
-        'abort',
-        () => {
-          cancelTimer?.();
-          cancelEvents?.();
-        },
-        { once: true },
-      );
-      void relist();
+      onAbort(signal, () => {
+        cancelTimer?.();
+        cancelEvents?.();
+      });
+      background(log, 'pods could not be listed again', relist());
     },
     setRelistPeriod(periodMs) {
       if (periodMs === relistPeriodMs) return;

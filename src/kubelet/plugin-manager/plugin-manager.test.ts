@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { createFakeSockets, type FakeMethod, type FakeSockets } from '../../grpc/socket-connector-fixture.ts';
+import { createFakeSockets, type FakeMethod, type FakeSockets } from '../../grpc/grpc-connector-fixture.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createPluginManager, type Plugin, type PluginHandler } from './plugin-manager.ts';
 

@@ -5,12 +5,15 @@
  * Invariants: one task at a time per socket, none waits for another's; a socket made anew is a new plugin; what failed is
  * tried again with growing delays.
  */
+import { onAbort } from '../../base/abort.ts';
 import { createBackoff, type Backoff } from '../../base/backoff.ts';
-import type { SocketConnector } from '../../grpc/socket-connector.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import type { CancelTimer } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { startPluginWatcher } from './plugin-watcher.ts';
 import { getPluginInfo, notifyRegistrationStatus, registrationTable } from './registration-client.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** A plugin as its handler sees it. */
 export interface Plugin {
@@ -31,17 +34,15 @@ export interface PluginHandler {
 /** Types of plugins, as they call themselves. */
 export type PluginType = 'CSIPlugin' | 'DRAPlugin' | 'DevicePlugin';
 
-/** The manager. */
 export interface PluginManager {
   /** Says who takes plugins of a type. Before the start. */
   addHandler(type: PluginType, handler: PluginHandler): void;
   start(signal: AbortSignal): void;
 }
 
-/** What the manager needs. */
 export interface PluginManagerDeps {
   readonly platform: Pick<Platform, 'files' | 'clock' | 'log'>;
-  readonly connect: SocketConnector;
+  readonly connect: GrpcConnector;
 }
 
 const backoffShape = { initialMs: 500, maxMs: 122_000 } as const;
@@ -87,13 +88,17 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
     entry.again = entry.working;
     if (entry.working) return;
     entry.working = true;
-    void reconcile(entry, signal).finally(() => {
-      entry.working = false;
-      if (entry.again) work(entry, signal);
-      else if (entry.wanted === undefined && entry.registered === undefined) entries.delete(entry.socketPath);
-      else if (entry.wanted !== entry.registered?.stamp && !signal.aborted)
-        entry.cancelRetry = clock.setTimer(entry.backoff.nextMs(), () => work(entry, signal));
-    });
+    background(
+      log,
+      'a plugin could not be registered',
+      reconcile(entry, signal).finally(() => {
+        entry.working = false;
+        if (entry.again) work(entry, signal);
+        else if (entry.wanted === undefined && entry.registered === undefined) entries.delete(entry.socketPath);
+        else if (entry.wanted !== entry.registered?.stamp && !signal.aborted)
+          entry.cancelRetry = clock.setTimer(entry.backoff.nextMs(), () => work(entry, signal));
+      }),
+    );
   }
 
   async function reconcile(entry: Entry, signal: AbortSignal): Promise<void> {
@@ -129,10 +134,10 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
         return await failed(`no handler registered for plugin type: ${info.type} at socket ${socketPath}`);
       await handler
         .validatePlugin(plugin)
-        .catch((error: unknown) => failed(`plugin validation failed with err: ${textOf(error)}`, error));
+        .catch((error: unknown) => failed(`plugin validation failed with err: ${errorMessage(error)}`, error));
       await handler
         .registerPlugin(plugin, signal)
-        .catch((error: unknown) => failed(`plugin registration failed with err: ${textOf(error)}`, error));
+        .catch((error: unknown) => failed(`plugin registration failed with err: ${errorMessage(error)}`, error));
       // Known from here on: should the notice fail, the plugin goes the way of all registered ones.
       entry.registered = { stamp, plugin, handler };
       await tell();
@@ -143,9 +148,9 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
   }
 
   return {
-    addHandler: (type, handler) => void handlers.set(type, handler),
+    addHandler: (type, handler) => handlers.set(type, handler),
     start: (signal) => {
-      signal.addEventListener('abort', () => entries.forEach((entry) => entry.cancelRetry?.()), { once: true });
+      onAbort(signal, () => entries.forEach((entry) => entry.cancelRetry?.()));
       startPluginWatcher({ files, clock, log, onSockets: (sockets) => setSockets(sockets, signal) }, directory, signal);
     },
   };
@@ -153,8 +158,4 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
 
 function newEntry(socketPath: string): Entry {
   return { socketPath, backoff: createBackoff(backoffShape), wanted: undefined, working: false, again: false };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

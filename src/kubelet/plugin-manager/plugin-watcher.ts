@@ -4,11 +4,13 @@
  * Names that begin with a dot and what is no socket are left out. Differs: what changed does not matter; the directory is
  * read again, at every change and from time to time.
  */
+import { onAbort } from '../../base/abort.ts';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Files, FileWatch } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
+import { background } from '../../platform/unexpected.ts';
 
-/** What the watcher needs. */
 export interface PluginWatcherDeps {
   readonly files: Files;
   readonly clock: Clock;
@@ -73,18 +75,14 @@ export function startPluginWatcher(deps: PluginWatcherDeps, directory: string, s
   function rescan(): void {
     if (signal.aborted) return;
     if (scanning) again = true;
-    else void scanUntilStill();
+    else background(log, 'the plugin directory could not be read', scanUntilStill());
   }
 
   const cancel = clock.setTicker(rescanPeriodMs, rescan);
-  signal.addEventListener(
-    'abort',
-    () => {
-      cancel();
-      for (const watch of watches.values()) watch.stop();
-    },
-    { once: true },
-  );
+  onAbort(signal, () => {
+    cancel();
+    for (const watch of watches.values()) watch.stop();
+  });
   files.makeDir(directory, { mode: 0o750 }).then(rescan, (error: unknown) => {
     log.error('Unable to make the plugin directory', { path: directory, err: error });
   });
@@ -100,7 +98,7 @@ async function scan(files: Files, directory: string, found: Scan): Promise<void>
       if (kind === 'directory') await scan(files, path, found);
       else if (kind === 'socket') found.sockets.set(path, `${ino}/${mtimeMs}`);
     } catch (error) {
-      if ((error as { code?: string }).code !== 'ENOENT') throw error;
+      if (!hasErrorCode(error, 'ENOENT')) throw error;
     }
   }
 }

@@ -2,6 +2,7 @@
  * Tells monitoring agents which devices, processors and memory containers have: `pod-resources/kubelet.sock` in the
  * kubelet's directory. Upstream: pkg/kubelet/apis/podresources. Not here: v1alpha1.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { GrpcError } from '../../grpc/grpc-error.ts';
 import type { SocketServer } from '../../grpc/socket-server.ts';
@@ -59,7 +60,7 @@ export async function startPodResourcesServer(
     server.close().catch((error: unknown) => deps.log.error('cannot close the pod resources socket', { err: error }));
   };
   if (signal.aborted) close();
-  else signal.addEventListener('abort', close, { once: true });
+  else onAbort(signal, close);
 }
 
 interface PodKey {

@@ -3,13 +3,13 @@
  * Upstream: the body of podWorkerLoop in pkg/kubelet/pod_workers.go.
  */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { PodCache } from '../pod-cache.ts';
 import { podName, podNamespace } from '../types/pod-update.ts';
 import type { PodSyncStatus, PodWork } from './pod-sync-status.ts';
 import type { PodSyncer, SyncPodOutcome } from './pod-syncer.ts';
 
-/** What steps need. */
 export interface PodStepsDeps {
   readonly recorder: KubeletEventRecorder;
   readonly podSyncer: PodSyncer;
@@ -19,7 +19,6 @@ export interface PodStepsDeps {
 /** Runs one step for the pod, cancelled by the record's controller. Rejects with the sync's error. */
 export type RunPodStep = (status: PodSyncStatus, work: PodWork) => Promise<SyncPodOutcome>;
 
-/** Makes the steps. */
 export function createPodSteps({ recorder, podSyncer, podCache }: PodStepsDeps): RunPodStep {
   async function runStep(status: PodSyncStatus, work: PodWork): Promise<SyncPodOutcome> {
     const signal = status.controller!.signal;
@@ -60,7 +59,7 @@ export function createPodSteps({ recorder, podSyncer, podCache }: PodStepsDeps):
       return await podCache.getNewerThan(identity, status.lastSyncStamp, signal);
     } catch (error) {
       if (!signal.aborted) {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorMessage(error);
         recorder.event(pod, 'Warning', 'FailedSync', `error determining status: ${text}`);
       }
       throw error;

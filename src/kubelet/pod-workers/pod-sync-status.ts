@@ -131,9 +131,9 @@ export function effectiveGracePeriod(
 ): { seconds: number; shortened: boolean } {
   let seconds = status.gracePeriod;
   for (const override of [pod?.metadata.deletionGracePeriodSeconds, options.gracePeriodSecondsOverride]) {
-    if (override !== undefined && (seconds === 0 || override < seconds)) seconds = override;
+    if (override !== undefined && (seconds === 0 || override < seconds)) seconds = Number(override);
   }
-  if (seconds === 0) seconds = pod?.spec?.terminationGracePeriodSeconds ?? 0;
+  if (seconds === 0) seconds = Number(pod?.spec?.terminationGracePeriodSeconds ?? 0);
   seconds = Math.max(seconds, 1);
   return { seconds, shortened: status.gracePeriod !== 0 && status.gracePeriod !== seconds };
 }

@@ -73,7 +73,6 @@ export interface PodStateProvider {
   isPodForMirrorPodTerminatingByFullName(fullName: string): boolean;
 }
 
-/** The pod workers. */
 export interface PodWorkers extends PodStateProvider {
   /** Tells a pod's worker about a change. Never waits. */
   updatePod(options: UpdatePodOptions): void;

@@ -7,10 +7,12 @@
  * A worker is an async loop that exists only while there is work, and begins in the very turn the update comes.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
+import { isProgramError } from '../../platform/unexpected.ts';
 import type { PodCache } from '../pod-cache.ts';
-import { isStaticPod, isTerminalPhase, podFields, podUid } from '../types/pod-update.ts';
+import { isStaticPod, podFields, podUid } from '../types/pod-update.ts';
 import type { WorkQueue } from '../work-queue.ts';
 import {
   createPodSyncStatus,
@@ -30,7 +32,6 @@ import type { PodSyncer, PodWorkers, PodWorkerSync, SyncPodOutcome } from './pod
 import { createRequeueDelays, type RequeueConfig, type SyncResult } from './requeue-delay.ts';
 import { createStaticPodOrder } from './static-pod-order.ts';
 
-/** What pod workers need. */
 export interface PodWorkersDeps {
   readonly platform: BasePlatform;
   readonly recorder: KubeletEventRecorder;
@@ -112,7 +113,7 @@ export function createPodWorkers(deps: PodWorkersDeps, config: RequeueConfig): P
   function firstSeen(options: UpdatePodOptions, identity: { uid: string; fullName: string }): PodSyncStatus {
     const status = createPodSyncStatus(identity);
     const { pod } = options;
-    if (pod === undefined || !isTerminalPhase(pod.status?.phase)) return status;
+    if (pod === undefined || !isPodPhaseTerminal(pod.status?.phase)) return status;
     const known = deps.podCache.peek(identity.uid);
     if (known !== undefined && !isRuntimeStatusTerminal(known)) return status;
     const nowMs = clock.monotonicMs();
@@ -129,7 +130,7 @@ export function createPodWorkers(deps: PodWorkersDeps, config: RequeueConfig): P
   function noteTermination(status: PodSyncStatus, options: UpdatePodOptions, isRuntimePod: boolean): boolean {
     if (status.terminatingAt !== undefined) return false;
     const deleted = isRuntimePod || options.pod?.metadata.deletionTimestamp !== undefined;
-    const ended = isTerminalPhase(options.pod?.status?.phase);
+    const ended = isPodPhaseTerminal(options.pod?.status?.phase);
     if (!deleted && !ended && options.updateType !== 'kill') return false;
     if (deleted) status.deleted = true;
     else if (!ended && options.killPodOptions?.evict === true) status.evicted = true;
@@ -260,7 +261,8 @@ export function createPodWorkers(deps: PodWorkersDeps, config: RequeueConfig): P
       // A cancelled sync was cancelled because an update waits; it is no failure.
       if (status.controller?.signal.aborted !== true) {
         const fields = work.options.pod === undefined ? { podUID: status.uid } : podFields(work.options.pod);
-        log.error('Error syncing pod, skipping', { ...fields, err: result.error });
+        if (isProgramError(result.error)) log.unexpected('Error syncing pod, skipping', result.error, fields);
+        else log.error('Error syncing pod, skipping', { ...fields, err: result.error });
       }
       requeueLater(status, result);
     } else if (work.workType === 'terminated') {

@@ -31,7 +31,6 @@ export interface RequeueDelays {
   backOffMs(): number;
 }
 
-/** Makes the delays. */
 export function createRequeueDelays(random: Random, config: RequeueConfig): RequeueDelays {
   const jitter = (periodMs: number, factor: number): number => periodMs * (1 + random.next() * factor);
   const backOffMs = (): number => jitter(config.backOffPeriodMs, BACK_OFF_JITTER);

@@ -9,7 +9,6 @@ import type { Client } from '../../client/client.ts';
 import type { Log } from '../../platform/log.ts';
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION, podUid } from '../types/pod-update.ts';
 
-/** The client. */
 export interface MirrorClient {
   /** Creates the mirror of a static pod; no error when one of the same hash is there. */
   createMirrorPod(staticPod: Pod): Promise<void>;

@@ -28,7 +28,6 @@ export interface PodManagerView {
   translatePodUid(uid: string): string;
 }
 
-/** The manager. */
 export interface PodManager extends PodManagerView {
   getPodsAndMirrorPods(): {
     pods: readonly Pod[];

@@ -13,9 +13,8 @@ import { podRequests } from '../../component-helpers/pod-resources.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { amountsByName, type AdmissionResult, type InsufficientResource } from '../admission.ts';
-import { isCriticalPod } from '../runtime/pod-facts.ts';
 import { disruptedStatus } from '../status/disrupted-status.ts';
-import { podFields } from '../types/pod-update.ts';
+import { podFields, isCriticalPod } from '../types/pod-update.ts';
 
 /** Reason of the status and of the event. */
 const PREEMPTING = 'Preempting';
@@ -24,7 +23,6 @@ const CONDITION_MESSAGE = 'Pod was preempted by Kubelet to accommodate a critica
 /** A pod that does not end in its time is waited for no longer than this, at least. */
 const LEAST_WAIT_MS = 10_000;
 
-/** What it needs. */
 export interface PreemptionDeps {
   readonly platform: BasePlatform;
   readonly recorder: KubeletEventRecorder;
@@ -42,7 +40,6 @@ export interface Preemption {
 /** Amounts still needed, by resource. */
 type Needs = ReadonlyMap<string, number>;
 
-/** Makes it. */
 export function createPreemption(deps: PreemptionDeps): Preemption {
   const { clock, metrics } = deps.platform;
   const log = deps.platform.log.child('preemption');
@@ -54,7 +51,7 @@ export function createPreemption(deps: PreemptionDeps): Preemption {
 
   async function end(pod: Pod): Promise<void> {
     deps.recorder.event(pod, 'Warning', PREEMPTING, MESSAGE);
-    const gracePeriodSeconds = pod.spec?.terminationGracePeriodSeconds ?? 30;
+    const gracePeriodSeconds = Number(pod.spec?.terminationGracePeriodSeconds ?? 30);
     const why = { reason: PREEMPTING, message: MESSAGE, conditionMessage: CONDITION_MESSAGE, nowMs: clock.nowMs() };
     const ended = deps.killPod({
       pod,

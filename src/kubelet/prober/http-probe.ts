@@ -1,7 +1,10 @@
 /** A probe that succeeds on an HTTP status from 200 to 399. Redirects within the host are followed, others are a warning. Upstream: pkg/probe/http. */
+import { errorMessage } from '../../base/errors.ts';
+import { headerValueOf } from '../../base/header-text.ts';
 import type { Container, HTTPGetAction } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { HttpAnswer, Net } from '../../platform/net.ts';
+import type { Net } from '../../platform/net.ts';
+import { readBody } from '../http-body.ts';
 import { resolvePort, type ProbeOutcome } from './probe-outcome.ts';
 import { dialErrorText, joinHostPort } from './tcp-probe.ts';
 
@@ -32,21 +35,9 @@ export function httpProbeHeaders(action: HTTPGetAction): Readonly<Record<string,
   for (const { name, value } of action.httpHeaders ?? []) {
     const key = name.toLowerCase();
     if ((value ?? '') === '' && (key === 'user-agent' || key === 'accept')) delete headers[key];
-    else headers[key] = value ?? '';
+    else headers[key] = headerValueOf(value ?? '');
   }
   return { ...headers, connection: 'close' };
-}
-
-async function readSome(answer: HttpAnswer): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of answer.body) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= MAX_BODY) break;
-  }
-  answer.cancel();
-  return Buffer.concat(chunks).subarray(0, MAX_BODY).toString();
 }
 
 /** Asks once, following redirects. */
@@ -64,7 +55,8 @@ export async function probeHttp(deps: { net: Net; clock: Clock }, target: HttpPr
         tls: { insecureSkipVerify: true },
         timeoutMs: Math.max(endMs - deps.clock.monotonicMs(), 1),
       });
-      const body = await readSome(answer);
+      const { bytes } = await readBody(answer, deps.clock, { maxBytes: MAX_BODY, endMs });
+      const body = Buffer.from(bytes).toString();
       const { location } = answer.headers;
       if (answer.status >= 300 && answer.status < 400 && location !== undefined && redirects < MAX_REDIRECTS) {
         const next = new URL(location, url);
@@ -82,10 +74,11 @@ export async function probeHttp(deps: { net: Net; clock: Clock }, target: HttpPr
 }
 
 function errorText(error: unknown, url: string): string {
-  const { code, name } = error as { code?: unknown; name?: unknown };
+  const { code, name, whileReading } = error as { code?: unknown; name?: unknown; whileReading?: unknown };
+  if (whileReading !== undefined) return errorMessage(error);
   if (code === 'ETIMEDOUT' || name === 'TimeoutError')
     return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
-  if (!CONNECT_CODES.has(code)) return error instanceof Error ? error.message : String(error);
+  if (!CONNECT_CODES.has(code)) return errorMessage(error);
   const { hostname, port, protocol } = new URL(url);
   return dialErrorText(error, `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`);
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { Container, Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
+import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createProbeManager, type ProbeManager } from './prober-manager.ts';
 import { createResultsManager, type ResultsManager } from './results-manager.ts';
@@ -29,7 +30,7 @@ afterEach(() => {
 
 function rig(container: Partial<Container>): Rig {
   const platform = createSimPlatform();
-  const results = createResultsManager();
+  const results = createResultsManager(createMemoryLog());
   const log: string[] = [];
   const note = (what: string): void => void log.push(`${platform.clock.monotonicMs()} ${what}`);
   results.onUpdate(({ type, result }) => {

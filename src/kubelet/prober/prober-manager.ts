@@ -3,9 +3,9 @@
  * pkg/kubelet/prober/prober_manager.go.
  */
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
+import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
-import { isRestartableInitContainer } from '../status/restart-policy.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { probePeriod } from './probe-period.ts';
 import type { Prober } from './prober.ts';
@@ -13,7 +13,6 @@ import type { ResultsManager } from './results-manager.ts';
 import type { ProbeType } from './results.ts';
 import { bareContainerId, startProbeWorker, type ProbeWorker } from './worker.ts';
 
-/** The manager. */
 export interface ProbeManager {
   /** Starts the workers of a pod's probes; those that run already go on. */
   addPod(pod: Pod): void;
@@ -27,7 +26,6 @@ export interface ProbeManager {
   stop(): void;
 }
 
-/** What it needs. */
 export interface ProbeManagerDeps {
   readonly platform: BasePlatform;
   readonly prober: Prober;
@@ -61,6 +59,7 @@ const METRIC_TYPES: Readonly<Record<ProbeType, string>> = {
 /** Makes a manager. Its start counts as the kubelet's. */
 export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
   const { clock } = deps.platform;
+  const log = deps.platform.log.child('prober');
   const random = deps.platform.random.fork('prober');
   const startedAtMs = clock.nowMs();
   const probeTotal = deps.platform.metrics.counter({
@@ -89,6 +88,7 @@ export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
     const worker = startProbeWorker(
       {
         clock,
+        log,
         prober: deps.prober,
         results: deps.results,
         podStatus: () => deps.podStatus(uid),

@@ -4,7 +4,6 @@ import { describe, it } from 'node:test';
 import type { Container, Pod, Probe } from '../../api/gen/core-v1.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { ContainerRuntime } from '../container/runtime.ts';
-import { healthCheckRequest } from './grpc-probe.ts';
 import { httpProbeHeaders, httpProbeUrl } from './http-probe.ts';
 import { resolvePort } from './probe-outcome.ts';
 import { createProber, type Prober } from './prober.ts';
@@ -24,6 +23,7 @@ function rig(execSync?: ContainerRuntime['execSync']): Rig {
   const prober: Prober = createProber({
     clock: platform.clock,
     net: platform.net,
+    connectGrpc: () => assert.fail('no probe here is a gRPC probe'),
     runtime: { execSync } as ContainerRuntime,
     recorder: {
       event: (...[target, , reason, message]) =>
@@ -159,7 +159,7 @@ describe('HTTP probe', () => {
   });
 });
 
-describe('TCP and gRPC probes', () => {
+describe('TCP probes', () => {
   it('succeed when a connection opens', async () => {
     const { platform, probe, events } = rig();
     platform.net.listenRaw(7000, (socket) => socket.destroy());
@@ -168,59 +168,5 @@ describe('TCP and gRPC probes', () => {
     assert.deepEqual(events, [
       'spec.containers{app} Unhealthy Liveness probe failed: dial tcp 10.0.0.1:7001: connect: connection refused',
     ]);
-  });
-
-  const answers: readonly { name: string; message: readonly number[] | undefined; result: string; output?: string }[] =
-    [
-      { name: 'SERVING', message: [8, 1], result: 'success' },
-      {
-        name: 'NOT_SERVING',
-        message: [8, 2],
-        result: 'failure',
-        output: 'service unhealthy (responded with "NOT_SERVING")',
-      },
-      {
-        name: 'an error',
-        message: undefined,
-        result: 'failure',
-        output: 'error: health rpc probe failed: the service answered with an error',
-      },
-    ];
-  for (const { name, message, result, output } of answers) {
-    it(`takes ${name}`, async () => {
-      const { platform, probe, events } = rig();
-      const received: Buffer[] = [];
-      platform.net.listenRaw(9000, (socket) => {
-        void (async () => {
-          for await (const chunk of socket.incoming) {
-            received.push(Buffer.from(chunk));
-            if (received.length > 1) continue;
-            const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-            const data =
-              message === undefined
-                ? Buffer.alloc(0)
-                : Buffer.from([0, 0, 7, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2, ...message]);
-            const trailers = Buffer.from([0, 0, 0, 1, 5, 0, 0, 0, 1]);
-            await socket.write(Buffer.concat([settings, data, trailers]));
-          }
-        })().catch(() => undefined);
-      });
-      assert.equal(await probe('readiness', { grpc: { port: 9000, service: 'svc' } }), result);
-      assert.deepEqual(
-        events,
-        output === undefined ? [] : [`spec.containers{app} Unhealthy Readiness probe failed: ${output}`],
-      );
-      const request = Buffer.concat(received);
-      assert.ok(request.toString('latin1').startsWith('PRI * HTTP/2.0'));
-      assert.ok(request.includes('/grpc.health.v1.Health/Check'));
-    });
-  }
-
-  it('names the service in the request', () => {
-    assert.ok(
-      healthCheckRequest('h:1', 'svc')
-        .subarray(-10)
-        .equals(Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x73, 0x76, 0x63])),
-    );
   });
 });

@@ -3,18 +3,20 @@
  * pkg/kubelet/prober/prober.go and pkg/probe.
  */
 import type { Container, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
+import { errorMessage, hasErrorCode } from '../../base/errors.ts';
+import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import type { Net } from '../../platform/net.ts';
 import type { ContainerRuntime } from '../container/runtime.ts';
-import { isRestartableInitContainer } from '../status/restart-policy.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { probeHttp } from './http-probe.ts';
 import { resolvePort, type ProbeOutcome } from './probe-outcome.ts';
 import type { ProbeResult, ProbeType } from './results.ts';
+import { probeGrpc } from './grpc-probe.ts';
 import { probeTcp } from './tcp-probe.ts';
 
-/** What to probe. */
 export interface ProbeRequest {
   readonly type: ProbeType;
   readonly spec: Probe;
@@ -35,6 +37,7 @@ export interface Prober {
 export interface ProberDeps {
   readonly clock: Clock;
   readonly net: Net;
+  readonly connectGrpc: GrpcConnector;
   readonly runtime: ContainerRuntime;
   readonly recorder: KubeletEventRecorder;
 }
@@ -43,7 +46,6 @@ const MAX_TRIES = 3;
 /** Longest output kept, as upstream's exec and HTTP probes do. */
 const MAX_OUTPUT = 10 * 1024;
 
-/** Makes a prober. */
 export function createProber(deps: ProberDeps): Prober {
   function event(request: ProbeRequest, reason: 'Unhealthy' | 'ProbeWarning', message: string): void {
     const { pod, container } = request;
@@ -70,7 +72,7 @@ export function createProber(deps: ProberDeps): Prober {
       const output = Buffer.concat([stdout, stderr]).subarray(0, MAX_OUTPUT).toString();
       return { result: exitCode === 0 ? 'success' : 'failure', output };
     } catch (error) {
-      if ((error as { code?: unknown }).code !== 'DEADLINE') throw error;
+      if (!hasErrorCode(error, 'DEADLINE')) throw error;
       return {
         result: 'failure',
         output: `command timed out: "${command.join(' ')}" timed out after ${timeoutMs / 1000}s`,
@@ -89,8 +91,8 @@ export function createProber(deps: ProberDeps): Prober {
       return probeTcp(deps, { host, port: resolvePort(spec.tcpSocket.port, container), timeoutMs });
     }
     if (spec.grpc !== undefined) {
-      const { probeGrpc } = await import('./grpc-probe.ts');
-      return probeGrpc(deps, { host: podIp, port: spec.grpc.port, service: spec.grpc.service ?? '', timeoutMs });
+      const { port, service = '' } = spec.grpc;
+      return probeGrpc(deps.connectGrpc, { host: podIp, port, service, timeoutMs });
     }
     throw new Error(`missing probe handler for ${podNamespace(request.pod)}/${podName(request.pod)}:${container.name}`);
   }
@@ -114,7 +116,7 @@ export function createProber(deps: ProberDeps): Prober {
         if (result === 'warning') event(request, 'ProbeWarning', `${name} probe warning: ${output}`);
         return result === 'failure' ? 'failure' : 'success';
       } catch (error) {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorMessage(error);
         event(request, 'Unhealthy', `${name} probe errored and resulted in unknown state: ${text}`);
         return undefined;
       }

@@ -1,4 +1,6 @@
 /** Newest probe results, and a call for each that changed. Upstream: pkg/kubelet/prober/results/results_manager.go. */
+import type { Log } from '../../platform/log.ts';
+import { callEach } from '../../platform/unexpected.ts';
 import type { ProbeResult, ProbeResults, ProbeType, ProbeUpdate } from './results.ts';
 
 /** Results that can be written. */
@@ -11,7 +13,7 @@ export interface ResultsManager extends ProbeResults {
 }
 
 /** Makes an empty store of results. */
-export function createResultsManager(): ResultsManager {
+export function createResultsManager(log: Log): ResultsManager {
   const results = new Map<string, ProbeResult>();
   const listeners: ((update: ProbeUpdate) => void)[] = [];
   const keyOf = (type: ProbeType, containerId: string): string => `${type}/${containerId}`;
@@ -21,9 +23,9 @@ export function createResultsManager(): ResultsManager {
       const key = keyOf(update.type, update.containerId);
       if (results.get(key) === update.result) return;
       results.set(key, update.result);
-      for (const listener of listeners) listener(update);
+      callEach({ log, what: 'a probe result could not be taken' }, listeners, update);
     },
-    remove: (type, containerId) => void results.delete(keyOf(type, containerId)),
-    onUpdate: (listener) => void listeners.push(listener),
+    remove: (type, containerId) => results.delete(keyOf(type, containerId)),
+    onUpdate: (listener) => listeners.push(listener),
   };
 }

@@ -1,4 +1,5 @@
 /** A probe that succeeds when a connection opens. Upstream: pkg/probe/tcp. */
+import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Net } from '../../platform/net.ts';
 import type { ProbeOutcome } from './probe-outcome.ts';
@@ -14,7 +15,7 @@ export function dialErrorText(error: unknown, address: string): string {
     ETIMEDOUT: 'i/o timeout',
   };
   const text = typeof code === 'string' ? texts[code] : undefined;
-  return `dial tcp ${address}: ${text ?? (error instanceof Error ? error.message : String(error))}`;
+  return `dial tcp ${address}: ${text ?? errorMessage(error)}`;
 }
 
 /** `host:port` with brackets around IPv6. */

@@ -8,16 +8,18 @@
  * running before it; an annotation may shorten the period.
  */
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { parseTime } from '../../api/time.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
-import { isTerminalPhase, podUid } from '../types/pod-update.ts';
-import { restartsAfterExit } from '../status/restart-policy.ts';
+import type { Log } from '../../platform/log.ts';
+import { background } from '../../platform/unexpected.ts';
+import { containerShouldRestart } from '../container/restart-policy.ts';
+import { podUid } from '../types/pod-update.ts';
 import { probePeriod } from './probe-period.ts';
 import type { Prober } from './prober.ts';
 import type { ResultsManager } from './results-manager.ts';
 import type { ProbeResult, ProbeType } from './results.ts';
 
-/** A worker. */
 export interface ProbeWorker {
   readonly type: ProbeType;
   /** Probes now unless a probe runs; the period starts anew. */
@@ -27,7 +29,6 @@ export interface ProbeWorker {
   stop(): void;
 }
 
-/** What a worker needs. */
 export interface ProbeWorkerDeps {
   readonly clock: Clock;
   readonly prober: Prober;
@@ -41,6 +42,7 @@ export interface ProbeWorkerDeps {
   /** The worker ended by itself. */
   readonly onEnd: () => void;
   readonly count: (result: ProbeResult) => void;
+  readonly log: Log;
 }
 
 const INITIAL: Readonly<Record<ProbeType, ProbeResult>> = {
@@ -56,7 +58,6 @@ export function bareContainerId(containerId: string | undefined): string {
     : containerId.slice(containerId.indexOf('://') + (containerId.includes('://') ? 3 : 1));
 }
 
-/** Starts a worker. */
 export function startProbeWorker(
   deps: ProbeWorkerDeps,
   target: { container: Container; type: ProbeType; spec: Probe },
@@ -92,7 +93,11 @@ export function startProbeWorker(
     }
     busy = true;
     cancelTimer?.();
-    void doProbe().then((nextMs) => {
+    const probing = doProbe().catch((error: unknown) => {
+      deps.log.unexpected('a probe broke off', error, { container: container.name, type });
+      return periodMs;
+    });
+    const started = probing.then((nextMs) => {
       busy = false;
       if (stopped) return;
       if (nextMs === undefined) {
@@ -103,6 +108,7 @@ export function startProbeWorker(
         run();
       } else arm(nextMs);
     });
+    background(deps.log, 'a probe could not go on', started);
   }
 
   function end(): void {
@@ -131,7 +137,7 @@ export function startProbeWorker(
   async function doProbe(): Promise<number | undefined> {
     const podStatus = deps.podStatus();
     if (podStatus === undefined) return periodMs;
-    if (isTerminalPhase(podStatus.phase)) return undefined;
+    if (isPodPhaseTerminal(podStatus.phase)) return undefined;
     const statuses = [...(podStatus.containerStatuses ?? []), ...(podStatus.initContainerStatuses ?? [])];
     const status = statuses.find((candidate) => candidate.name === container.name);
     if (status?.containerID === undefined) return periodMs;
@@ -141,7 +147,7 @@ export function startProbeWorker(
     if (status.state?.running === undefined) {
       set('failure');
       const exitCode = status.state?.terminated?.exitCode;
-      return exitCode !== undefined && !restartsAfterExit(container, deps.currentPod(), exitCode)
+      return exitCode !== undefined && !containerShouldRestart(container, deps.currentPod(), exitCode)
         ? undefined
         : periodMs;
     }

@@ -138,6 +138,18 @@ const cases: readonly Case[] = [
     expected: ['kill a'],
   },
   {
+    about: 'a failed liveness probe under Never with a rule that may restart',
+    spec: {
+      containers: [
+        container('a', { restartPolicy: 'Never', restartPolicyRules: rule('Restart', 137) }),
+        container('b'),
+      ],
+    },
+    states: running,
+    probes: { 'liveness a': 'failure' },
+    expected: ['kill a', 'start a'],
+  },
+  {
     about: 'a failed startup probe',
     states: running,
     probes: { 'startup b': 'failure' },

@@ -5,23 +5,23 @@
  * Actions are ordered as the spec orders containers. Containers are killed and started in the same pass.
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { findContainerStatusByName, shouldContainerBeRestarted } from '../container/helpers.ts';
+import {
+  containerShouldRestart,
+  restartsAllContainers,
+  isContainerRestartable,
+  isRestartableInitContainer,
+} from '../container/restart-policy.ts';
 import type { ContainerStatus, PodStatus, SandboxStatus } from '../container/runtime.ts';
 import type { ProbeResults } from '../prober/results.ts';
 import { changedResources, resourcesInPod, type ContainerResources } from '../allocation/resources.ts';
 import type { ContainerResize } from './resize-containers.ts';
 import { containerHash } from './container-hash.ts';
-import { asContainer, isRestartable } from './pod-facts.ts';
-import {
-  restartsAfterExit,
-  restartsAllContainers,
-  restartsOnFailure,
-  shouldContainerBeRestarted,
-} from './restart-rules.ts';
+import { asContainer } from './pod-facts.ts';
 
 /** Why a container is killed, as far as it changes its grace period. */
 export type KillReason = 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook' | 'Unknown' | '';
 
-/** A container to be killed. */
 export interface ContainerKill {
   readonly id: string;
   readonly name: string;
@@ -63,11 +63,6 @@ interface Draft {
   init: Container[];
   start: Container[];
   kill: ContainerKill[];
-}
-
-/** The newest status of a container. */
-export function findStatus(podStatus: PodStatus, name: string): ContainerStatus | undefined {
-  return podStatus.containers.find((status) => status.name === name);
 }
 
 /** Whether the pod needs a new sandbox, and its attempt number. */
@@ -137,6 +132,16 @@ function killOfRunning(of: {
   return undefined;
 }
 
+/** A kill before the restart: the runtime cannot tell whether the container runs. */
+function killOfUnknown(
+  container: Container,
+  status: ContainerStatus,
+  kind: 'Container' | 'Init container',
+): ContainerKill {
+  const message = `${kind} is in "${status.state}" state, try killing it before restart`;
+  return { id: status.id, name: container.name, container, reason: 'Unknown', message };
+}
+
 function withRestartNote(kill: ContainerKill): ContainerKill {
   return { ...kill, message: `${kill.message}, will be restarted` };
 }
@@ -144,8 +149,8 @@ function withRestartNote(kill: ContainerKill): ContainerKill {
 function startAfterSandbox(pod: Pod, podStatus: PodStatus): { create: boolean; init: Container[]; start: Container[] } {
   const { containers = [], initContainers = [] } = pod.spec ?? {};
   const start = containers.filter((container) => {
-    const status = findStatus(podStatus, container.name);
-    return status === undefined || status.state !== 'exited' || restartsAfterExit(pod, container, status.exitCode);
+    const status = findContainerStatusByName(podStatus, container.name);
+    return status === undefined || status.state !== 'exited' || containerShouldRestart(container, pod, status.exitCode);
   });
   // Nothing left to run: a new sandbox would serve nobody, unless initialization had not even finished.
   if (start.length === 0 && (initContainers.length === 0 || anyContainerCreated(pod, podStatus)))
@@ -157,7 +162,7 @@ function startAfterSandbox(pod: Pod, podStatus: PodStatus): { create: boolean; i
 
 function anyContainerCreated(pod: Pod, podStatus: PodStatus): boolean {
   return (pod.spec?.containers ?? []).some((container) => {
-    const status = findStatus(podStatus, container.name);
+    const status = findContainerStatusByName(podStatus, container.name);
     return status !== undefined && status.state !== 'unknown';
   });
 }
@@ -190,7 +195,7 @@ function advanceInit(index: number, status: ContainerStatus, draft: Draft): bool
     return false;
   };
   if (status.state === 'running') {
-    if (!isRestartable(container)) {
+    if (!isRestartableInitContainer(container)) {
       // The API lets none be resized that would have to start anew for it.
       noteResize(container, status, draft);
       return false;
@@ -198,22 +203,16 @@ function advanceInit(index: number, status: ContainerStatus, draft: Draft): bool
     if (restartSidecar(container, status, draft)) return false;
     return sidecarStarted(container, status, probes) && proceed();
   }
-  if (status.state === 'exited' && !isRestartable(container) && !isFailed(status)) return proceed();
+  if (status.state === 'exited' && !isRestartableInitContainer(container) && !isFailed(status)) return proceed();
   if (status.state === 'unknown') {
-    draft.kill.push({
-      id: status.id,
-      name: container.name,
-      container,
-      reason: 'Unknown',
-      message: `Init container is in "${status.state}" state, try killing it before restart`,
-    });
+    draft.kill.push(killOfUnknown(container, status, 'Init container'));
   }
   if (
     isFailed(status) &&
-    !isRestartable(container) &&
+    !isRestartableInitContainer(container) &&
     !(status.state === 'exited'
-      ? restartsAfterExit(pod, container, status.exitCode)
-      : restartsOnFailure(pod, container))
+      ? containerShouldRestart(container, pod, status.exitCode)
+      : isContainerRestartable(container, pod))
   ) {
     draft.killPod = true;
     draft.init = [];
@@ -230,13 +229,7 @@ function keepSidecar(container: Container, status: ContainerStatus | undefined, 
     return;
   }
   if (status?.state === 'unknown') {
-    draft.kill.push({
-      id: status.id,
-      name: container.name,
-      container,
-      reason: 'Unknown',
-      message: `Init container is in "${status.state}" state, try killing it before restart`,
-    });
+    draft.kill.push(killOfUnknown(container, status, 'Init container'));
   }
   draft.init.push(container);
 }
@@ -251,9 +244,9 @@ function computeInit(draft: Draft): boolean {
   let passed = initialized;
   for (let index = initContainers.length - 1; index >= 0 && !draft.killPod; index--) {
     const container = initContainers[index]!;
-    const status = findStatus(podStatus, container.name);
+    const status = findContainerStatusByName(podStatus, container.name);
     if (passed) {
-      if (isRestartable(container)) keepSidecar(container, status, draft);
+      if (isRestartableInitContainer(container)) keepSidecar(container, status, draft);
     } else if (status !== undefined) {
       passed = true;
       initialized = advanceInit(index, status, draft);
@@ -270,18 +263,12 @@ function computeContainers(draft: Draft): boolean {
   const { pod, podStatus, probes } = draft;
   let keep = 0;
   for (const container of pod.spec?.containers ?? []) {
-    const status = findStatus(podStatus, container.name);
+    const status = findContainerStatusByName(podStatus, container.name);
     if (status === undefined || status.state !== 'running') {
-      if (!shouldContainerBeRestarted(pod, container, status)) continue;
+      if (!shouldContainerBeRestarted(container, pod, podStatus)) continue;
       draft.start.push(container);
       if (status?.state === 'unknown') {
-        draft.kill.push({
-          id: status.id,
-          name: container.name,
-          container,
-          reason: 'Unknown',
-          message: `Container is in "${status.state}" state, try killing it before restart`,
-        });
+        draft.kill.push(killOfUnknown(container, status, 'Container'));
       }
       continue;
     }
@@ -292,7 +279,7 @@ function computeContainers(draft: Draft): boolean {
       continue;
     }
     // A changed definition restarts whatever the policy is; a failed probe only where failures restart.
-    const restart = kill.reason === '' || restartsOnFailure(pod, container);
+    const restart = kill.reason === '' || isContainerRestartable(container, pod);
     if (restart) draft.start.push(container);
     draft.kill.push(restart ? withRestartNote(kill) : kill);
   }
@@ -303,7 +290,7 @@ function computeContainers(draft: Draft): boolean {
 function wantsFullRestart(pod: Pod, podStatus: PodStatus): boolean {
   const { containers = [], initContainers = [] } = pod.spec ?? {};
   return [...initContainers, ...containers].some((container) => {
-    const status = findStatus(podStatus, container.name);
+    const status = findContainerStatusByName(podStatus, container.name);
     return status?.state === 'exited' && restartsAllContainers(container, status.exitCode);
   });
 }
@@ -329,9 +316,7 @@ export function computePodActions(of: {
   const base = { sandboxId: sandbox.id, attempt: sandbox.attempt, ephemeralContainersToStart: [] as Container[] };
   if (sandbox.changed) {
     const isNew = sandbox.attempt === 0 || podStatus.containers.length === 0;
-    const never = (pod.spec?.containers ?? []).every(
-      (container) => !restartsOnFailure(pod, container) && container.restartPolicyRules === undefined,
-    );
+    const never = (pod.spec?.containers ?? []).every((container) => !isContainerRestartable(container, pod));
     const plan = !isNew && never ? { create: false, init: [], start: [] } : startAfterSandbox(pod, podStatus);
     return {
       ...base,
@@ -349,7 +334,7 @@ export function computePodActions(of: {
   }
   const ephemeral = (pod.spec?.ephemeralContainers ?? [])
     .map(asContainer)
-    .filter((container) => findStatus(podStatus, container.name) === undefined);
+    .filter((container) => findContainerStatusByName(podStatus, container.name) === undefined);
   const draft: Draft = {
     pod,
     podStatus,

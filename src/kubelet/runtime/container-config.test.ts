@@ -169,23 +169,4 @@ describe('security', () => {
     const { linux } = await configOf({ container: { securityContext: { privileged: true } } });
     assert.deepEqual([linux!.securityContext!.privileged, linux!.securityContext!.maskedPaths], [true, []]);
   });
-
-  const nonRoot: { about: string; context: object; uid?: number; username?: string; refused?: RegExp }[] = [
-    { about: 'an image that runs as root', context: { runAsNonRoot: true }, refused: /image will run as root/ },
-    {
-      about: 'a user who is root',
-      context: { runAsNonRoot: true, runAsUser: 0 },
-      refused: /runAsUser breaks non-root policy/,
-    },
-    { about: 'a user by name', context: { runAsNonRoot: true }, username: 'bob', refused: /non-numeric user \(bob\)/ },
-    { about: 'a user of the image', context: { runAsNonRoot: true }, uid: 9 },
-    { about: 'a user of the pod', context: { runAsNonRoot: true, runAsUser: 8 } },
-  ];
-  for (const { about, context, refused, ...user } of nonRoot) {
-    it(`runAsNonRoot and ${about}`, async () => {
-      const work = configOf({ container: { securityContext: context }, ...user });
-      if (refused === undefined) await work;
-      else await assert.rejects(work, refused);
-    });
-  }
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { CriError } from '../../cri/cri-error.ts';
 import { image } from '../../cri/sim/sim-image.ts';
 import { createRuntimeFixture, podOf, runningNames, runningPod } from './runtime-fixture.ts';
 
@@ -93,6 +94,18 @@ describe('ending', () => {
       assert.equal((await fixture.sync(pod)).steps.at(-1)!.reason, fails ? 'PostStartHookError' : undefined);
     });
   }
+
+  it('leaves the event about a failed kill to the pod worker', async () => {
+    const fixture = createRuntimeFixture({ images: [image('web:1')] });
+    const pod = podOf({ containers: [web] });
+    await fixture.sync(pod);
+    const runtimePod = await runningPod(fixture, pod);
+    fixture.takeEvents();
+    fixture.cri.failCalls('stopContainer', new CriError('Unavailable', 'down'));
+    const { error } = await fixture.drive(fixture.runtime.killPod({ pod, runtimePod }));
+    assert.equal(error?.message, 'failed to "KillContainer" for "web" with KillContainerError: "down"');
+    assert.deepEqual(reasons(fixture.takeEvents()), ['Killing']);
+  });
 
   it('kills a container whose postStart fails', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1', { exec: () => ({ exitCode: 1 }) })] });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type FixtureWorld } from './runtime-fixture.ts';
+import { readFileInside } from './open-inside.ts';
 import { mountedAsResolved, resolveInside } from './subpath.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { configOf } from './container-config-fixture.ts';
@@ -55,6 +56,11 @@ describe('mounts', () => {
       message: /missing value for "NOPE"/,
     },
     {
+      about: 'a sub-path expression with the name of a property of every object',
+      mount: { name: 'data', mountPath: '/x', subPathExpr: '$(constructor)' },
+      message: /missing value for "constructor"/,
+    },
+    {
       about: 'recursive read-only where there is none',
       mount: { name: 'data', mountPath: '/x', readOnly: true, recursiveReadOnly: 'Enabled' },
       message: /not supported by the runtime/,
@@ -103,10 +109,56 @@ describe('sub-paths', () => {
       const { files } = createSimPlatform();
       for (const directory of ['/v/a', '/v/c', '/etc', '/vx']) await files.makeDir(directory);
       for (const [link, target] of Object.entries(links)) await files.symlink(target, link);
-      if (expected instanceof RegExp) await assert.rejects(resolveInside(files, '/v', path), expected);
-      else assert.equal(await resolveInside(files, '/v', path), expected);
+      if (expected instanceof RegExp)
+        await assert.rejects(resolveInside(files, { root: '/v', subPath: path }), expected);
+      else assert.equal(await resolveInside(files, { root: '/v', subPath: path }), expected);
     });
   }
+
+  for (const mode of [0o755, 0o777, 0o2775, 0o1777, 0o700])
+    it(`that do not exist get the volume's mode, here ${mode.toString(8)}`, async () => {
+      const { files } = createSimPlatform();
+      await files.makeDir('/v', { mode });
+      await files.makeDir('/v/there', { mode: 0o711 });
+      assert.equal(await resolveInside(files, { root: '/v', subPath: 'there/new/deep' }), '/v/there/new/deep');
+      const modes = await Promise.all(['there', 'there/new', 'there/new/deep'].map((path) => files.stat(`/v/${path}`)));
+      // Upstream leaves out the sticky bit.
+      assert.deepEqual(
+        modes.map((stat) => stat.mode),
+        [0o711, mode & 0o2777, mode & 0o2777],
+      );
+    });
+
+  it('that do not exist are made where they were looked for, though a container swaps a parent for a link', async () => {
+    const { files } = createSimPlatform();
+    for (const directory of ['/v/a', '/etc']) await files.makeDir(directory);
+    const attacked = {
+      ...files,
+      async lstat(path: string) {
+        const found = files.lstat(path);
+        if (path !== '/v/a/new') return found;
+        await found.catch(() => undefined);
+        await files.rename('/v/a', '/v/b');
+        await files.symlink('/etc', '/v/a');
+        return found;
+      },
+    };
+    await assert.rejects(resolveInside(attacked, { root: '/v', subPath: 'a/new' }), /the volume was changed meanwhile/);
+    assert.deepEqual(await files.readDir('/etc'), []);
+  });
+
+  for (const kind of ['fifo', 'char', 'socket'] as const)
+    it(`environment variables come from no ${kind}, and from no file that is swapped for a link`, async () => {
+      const { files } = createSimPlatform();
+      await files.makeDir('/v/a');
+      files.makeSpecial('/v/a/env', kind);
+      await assert.rejects(readFileInside(files, { root: '/v', names: ['a', 'env'] }, 10), { code: 'EINVAL' });
+      await files.remove('/v/a/env');
+      await files.symlink('/secret', '/v/a/env');
+      await assert.rejects(readFileInside(files, { root: '/v', names: ['a', 'env'] }, 10), { code: 'ELOOP' });
+      await files.writeFile('/v/large', 'x'.repeat(11));
+      await assert.rejects(readFileInside(files, { root: '/v', names: ['large'] }, 10), /more than 10 bytes/);
+    });
 
   it('are compared with what the kernel mounted', () => {
     const infos = [

@@ -149,6 +149,26 @@ describe('crashes', () => {
     );
   });
 
+  const covers = ['fifo', 'char', 'socket'] as const;
+  for (const kind of covers)
+    it(`reads its own termination message file where a volume mounts a ${kind} at the same path`, async () => {
+      const fixture = createRuntimeFixture({
+        images: [image('web:1', { exits: { code: 3, after: '1s' }, terminationMessage: 'bad luck' })],
+      });
+      const { files } = fixture.platform;
+      await files.makeDir('/vol');
+      files.makeSpecial('/vol/f', kind);
+      const volume = { name: 'd', hostPath: '/vol/f', readOnly: false, selinuxRelabel: false, block: false };
+      fixture.world.volumes.set('d', volume);
+      const path = '/dev/termination-log';
+      const pod = podOf({
+        containers: [{ ...web, terminationMessagePath: path, volumeMounts: [{ name: 'd', mountPath: path }] }],
+      });
+      await fixture.sync(pod);
+      await fixture.platform.clock.advance(1000);
+      assert.equal((await fixture.status(pod)).containers[0]!.message, 'bad luck');
+    });
+
   it('starts over after ten quiet minutes', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1')] });
     const pod = podOf({ containers: [web] });

@@ -5,11 +5,13 @@
  */
 import type { ConfigMap, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import { imageVolumeProblem } from './image-volumes.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { StatusResponse, VersionResponse } from '../../cri/gen/cri-types.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
+import type { Files } from '../../platform/files.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus } from '../container/runtime.ts';
@@ -31,6 +33,7 @@ import type { RuntimePaths } from './paths.ts';
 import { createPodStatusReader } from './pod-status.ts';
 import type { ActuatedResources, RuntimeContext } from './runtime-context.ts';
 import { runtimeEvents } from './runtime-events.ts';
+import { readFileInside } from './open-inside.ts';
 import { createSubpaths, resolveInside } from './subpath.ts';
 import { syncPod } from './sync-pod.ts';
 import { createUserNamespaces } from './user-namespaces.ts';
@@ -84,16 +87,27 @@ function streamingRequest<T extends object>(request: T & { readonly command?: re
   return command === undefined ? rest : { ...rest, cmd: command };
 }
 
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
-
 /** Undefined where the file is not there. */
 async function optionalText(deps: ContainerRuntimeDeps, path: string): Promise<string | undefined> {
   try {
     return await deps.platform.files.readText(path);
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (hasErrorCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** Of a file with environment variables. */
+const maxEnvironmentFileBytes = 1024 * 1024;
+
+/** Text of a volume's file; undefined where the file is not there. */
+async function volumeText(files: Files, root: string, path: string): Promise<string | undefined> {
+  try {
+    const resolved = await resolveInside(files, { root, subPath: path, make: false });
+    const names = resolved.slice(root.length + 1).split('/');
+    return await readFileInside(files, { root, names }, maxEnvironmentFileBytes);
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
@@ -134,7 +148,7 @@ function environmentSources(
     async readVolumeFile(pod, volumeName, path) {
       const volume = deps.volumes.mountedVolumes(pod.metadata.uid ?? '').get(volumeName);
       if (volume === undefined || !(await files.exists(`${volume.hostPath}/${path}`))) return undefined;
-      return optionalText(deps, await resolveInside(files, volume.hostPath, path));
+      return volumeText(files, volume.hostPath, path);
     },
     node: config.node,
     recorder: deps.recorder,
@@ -158,7 +172,7 @@ function createContextBase(deps: ContainerRuntimeDeps, config: ContainerRuntimeC
   const { clock, files, mounter, exec } = platform;
   const { clusterDomain, resources } = config;
   const paths: RuntimePaths = { rootDir: config.rootDir, podLogsDir: config.podLogsDir };
-  const messages = createTerminationMessages(files, clock);
+  const messages = createTerminationMessages({ files, clock, paths });
   return {
     cri,
     clock,

@@ -5,8 +5,10 @@
  * Order decides: services first, then envFrom, then env, each over the one before; `$(NAME)` sees what stands before it
  * and the services.
  */
+import { getOwn, setOwn } from '../../api/codec/own-property.ts';
 import type { ConfigMap, Container, EnvFromSource, EnvVar, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
 import { isReason } from '../../api/status-error.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import { expand } from './expansion.ts';
 import { podFieldValue, resourceFieldValue, type NodeFacts } from './field-refs.ts';
@@ -47,7 +49,7 @@ async function optional<T>(read: Promise<T>, isOptional: boolean | undefined): P
     return await read;
   } catch (error) {
     if (isReason(error, 'NotFound') && isOptional) return undefined;
-    throw new ContainerConfigError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new ContainerConfigError(errorMessage(error), { cause: error });
   }
 }
 
@@ -67,7 +69,7 @@ async function addSource(into: Environment, source: EnvFromSource, context: Cont
     const invalid: string[] = [];
     for (const [key, value] of entries) {
       const name = `${source.prefix ?? ''}${key}`;
-      if (isVariableName(name)) into[name] = value;
+      if (isVariableName(name)) setOwn(into, name, value);
       else invalid.push(name);
     }
     if (invalid.length === 0) return;
@@ -100,14 +102,14 @@ async function keyValue(variable: EnvVar, context: Context): Promise<string | un
   if (from.configMapKeyRef !== undefined) {
     const { name = '', key, optional: isOptional } = from.configMapKeyRef;
     const map = await optional(sources.getConfigMap(namespace, name), isOptional);
-    const value = map?.data?.[key];
+    const value = getOwn(map?.data ?? {}, key);
     if (value === undefined && !isOptional)
       throw new ContainerConfigError(`couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
     return value;
   }
   const { name = '', key, optional: isOptional } = from.secretKeyRef!;
   const secret = await optional(sources.getSecret(namespace, name), isOptional);
-  const value = secret?.data?.[key];
+  const value = getOwn(secret?.data ?? {}, key);
   if (value === undefined && !isOptional)
     throw new ContainerConfigError(`couldn't find key ${key} in Secret ${namespace}/${name}`);
   return value === undefined ? undefined : decodeSecret(value);
@@ -149,7 +151,7 @@ async function referredValue(variable: EnvVar, context: Context): Promise<string
     if (from.resourceFieldRef !== undefined)
       return resourceFieldValue({ selector: from.resourceFieldRef, pod, container, node });
   } catch (error) {
-    throw new ContainerConfigError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new ContainerConfigError(errorMessage(error), { cause: error });
   }
   if (from.configMapKeyRef !== undefined || from.secretKeyRef !== undefined) return keyValue(variable, context);
   if (from.fileKeyRef !== undefined) return fileValue(variable, context);
@@ -169,10 +171,10 @@ export async function makeEnvironment(context: Context): Promise<Environment> {
   for (const variable of container.env ?? []) {
     const value =
       variable.valueFrom === undefined
-        ? expand(variable.value ?? '', (name) => (Object.hasOwn(result, name) ? result[name] : services[name]))
+        ? expand(variable.value ?? '', (name) => getOwn(Object.hasOwn(result, name) ? result : services, name))
         : await referredValue(variable, context);
     if (value === undefined) continue;
-    result[variable.name] = value;
+    setOwn(result, variable.name, value);
   }
   return { ...services, ...result };
 }

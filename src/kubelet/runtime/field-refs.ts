@@ -1,4 +1,5 @@
 /** Values of fieldRef and resourceFieldRef in the environment. Upstream: pkg/fieldpath, pkg/api/v1/resource (ExtractContainerResourceValue). */
+import { getOwn } from '../../api/codec/own-property.ts';
 import type { Container, ObjectFieldSelector, Pod, ResourceFieldSelector } from '../../api/gen/core-v1.ts';
 import { findContainer } from './pod-facts.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
@@ -31,7 +32,7 @@ export function podFieldValue(of: {
   const { metadata } = pod;
   const path = of.selector.fieldPath;
   const match = subscript.exec(path);
-  if (match !== null) return metadata[match[1] as 'labels' | 'annotations']?.[match[2]!] ?? '';
+  if (match !== null) return getOwn(metadata[match[1] as 'labels' | 'annotations'] ?? {}, match[2]!) ?? '';
   const values: Readonly<Record<string, () => string>> = {
     'metadata.name': () => metadata.name ?? '',
     'metadata.namespace': () => metadata.namespace ?? '',

@@ -48,3 +48,26 @@ test('a pod with an image volume waits, and says why, where the runtime cannot',
   });
   assert.equal(fixture.cri.containers.size, 0);
 });
+
+for (const [mount, problem] of [
+  [{ subPathExpr: '$(WHERE)' }, '"../../etc" must not contain ".."'],
+  [{ subPathExpr: 'a/$(WHERE)' }, '"a/../../etc" must not contain ".."'],
+  [{ subPathExpr: '$(ROOT)' }, '"/etc" must not be an absolute path'],
+  [{ subPath: '..' }, '".." must not contain ".."'],
+] as const)
+  test(`a sub-path of an image that leads out of it is refused: ${JSON.stringify(mount)}`, async () => {
+    const fixture = createRuntimeFixture({ images: [image('app:1'), image('data:1')] });
+    const env = [
+      { name: 'WHERE', value: '../../etc' },
+      { name: 'ROOT', value: '/etc' },
+    ];
+    const volumeMounts = [{ name: 'data', mountPath: '/data', ...mount }];
+    const { steps } = await fixture.sync(
+      podOf({ ...spec, containers: [{ name: 'main', image: 'app:1', env, volumeMounts }] }),
+    );
+    assert.equal(
+      steps.at(-1)?.message,
+      `failed to prepare subPath for volumeMount "data" of container "main": ${problem}`,
+    );
+    assert.equal(fixture.cri.containers.size, 0);
+  });

@@ -5,6 +5,7 @@
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { linkedController } from '../../base/abort.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { KillReason } from './compute-pod-actions.ts';
 import { containerFacts } from './labels.ts';
 import { containerTarget, type RuntimeContext } from './runtime-context.ts';
@@ -68,7 +69,7 @@ async function restore(
 /** Seconds a container gets by spec: the deletion's, else the failed probe's, else the pod's. */
 export function graceOf(pod: Pod, container: Container, reason: KillReason): number {
   const deletion = pod.metadata.deletionGracePeriodSeconds;
-  if (deletion !== undefined) return deletion;
+  if (deletion !== undefined) return Number(deletion);
   const own = pod.spec?.terminationGracePeriodSeconds;
   if (own === undefined) return minimumGracePeriodSeconds;
   const probe =
@@ -77,7 +78,7 @@ export function graceOf(pod: Pod, container: Container, reason: KillReason): num
       : reason === 'StartupProbe'
         ? container.startupProbe
         : undefined;
-  return probe?.terminationGracePeriodSeconds ?? own;
+  return Number(probe?.terminationGracePeriodSeconds ?? own);
 }
 
 /**
@@ -107,7 +108,7 @@ async function preStop(
     preStops.set(containerId, hook);
   }
   const timer = linkedController(signal);
-  await Promise.race([hook, clock.sleep(graceSeconds * 1000, timer.signal).catch(() => undefined)]);
+  await Promise.race([hook, sleepUnlessAborted(clock, graceSeconds * 1000, timer.signal)]);
   timer.abort();
   timer.dispose();
   signal?.throwIfAborted();

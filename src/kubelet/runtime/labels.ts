@@ -2,6 +2,7 @@
  * Labels and annotations that tie sandboxes and containers to pods. They are the kubelet's memory across restarts: what is
  * needed to kill a container after its pod is gone from the API stands here. Upstream: kuberuntime/labels.go, kubelettypes.
  */
+import { stringifyJson } from '../../api/codec/json.ts';
 import type { Container, Lifecycle, Pod } from '../../api/gen/core-v1.ts';
 import { resourcesInPod, resourcesToKeep, type ContainerResources } from '../allocation/resources.ts';
 import { containerHash } from './container-hash.ts';
@@ -46,7 +47,6 @@ export function podLabels(pod: Pod): Texts {
   return { ...pod.metadata.labels, ...podIdentity(pod) };
 }
 
-/** Labels of a container. */
 export function containerLabels(container: Container, pod: Pod): Texts {
   return { ...podIdentity(pod), [containerNameLabel]: container.name };
 }
@@ -56,7 +56,6 @@ function podIdentity(pod: Pod): Record<string, string> {
   return { [podNameLabel]: name, [podNamespaceLabel]: namespace, [podUidLabel]: uid };
 }
 
-/** Annotations of a container. */
 export function containerAnnotations(of: {
   container: Container;
   pod: Pod;
@@ -68,7 +67,7 @@ export function containerAnnotations(of: {
     ...of.deviceAnnotations,
     [hashAnnotation]: containerHash(container),
     [restartCountAnnotation]: String(of.restartCount),
-    [resourcesAnnotation]: JSON.stringify(resourcesToKeep(resourcesInPod(pod, container))),
+    [resourcesAnnotation]: stringifyJson(resourcesToKeep(resourcesInPod(pod, container))),
     [messagePathAnnotation]: container.terminationMessagePath ?? '',
     [messagePolicyAnnotation]: container.terminationMessagePolicy ?? 'File',
   };
@@ -78,9 +77,9 @@ export function containerAnnotations(of: {
   const grace = pod.spec?.terminationGracePeriodSeconds;
   if (grace !== undefined) annotations[podGraceAnnotation] = String(grace);
   if (container.lifecycle?.preStop !== undefined)
-    annotations[preStopAnnotation] = JSON.stringify(container.lifecycle.preStop);
+    annotations[preStopAnnotation] = stringifyJson(container.lifecycle.preStop);
   if (container.ports !== undefined && container.ports.length > 0)
-    annotations[portsAnnotation] = JSON.stringify(container.ports);
+    annotations[portsAnnotation] = stringifyJson(container.ports);
   return annotations;
 }
 

@@ -5,10 +5,11 @@ import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { LinuxContainerResources } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import { resourcesInPod } from '../allocation/resources.ts';
-import { isCriticalPod, isRestartable } from './pod-facts.ts';
+import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
+import { isCriticalPod } from '../types/pod-update.ts';
 
 const minShares = 2;
 const maxShares = 262_144;
@@ -73,7 +74,9 @@ function shareOfRest({ metadata, spec }: Pod): number {
 
 /** A sidecar is not killed before the normal containers: it counts as if it asked for no less than the smallest of them. */
 function sidecarFloor(pod: Pod, container: Container): number {
-  const sidecar = pod.spec?.initContainers?.some((init) => init.name === container.name && isRestartable(init));
+  const sidecar = pod.spec?.initContainers?.some(
+    (init) => init.name === container.name && isRestartableInitContainer(init),
+  );
   if (!sidecar) return 0;
   const requests = (pod.spec?.containers ?? []).map((other) =>
     quantityValue(other.resources?.requests?.['memory'] ?? '0'),
@@ -182,7 +185,7 @@ export function sandboxResources(
   pod: Pod,
   config: LinuxResourceConfig,
 ): { overhead: Init<LinuxContainerResources>; resources: Init<LinuxContainerResources> } {
-  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartable);
+  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartableInitContainer);
   const running = [...(pod.spec?.containers ?? []), ...sidecars];
   const overhead = pod.spec?.overhead;
   const allLimited = (name: string): boolean =>

@@ -50,9 +50,23 @@ function recursiveReadOnly(mount: VolumeMount, context: MountContext): boolean {
   );
 }
 
+/** Inside the volume by its words alone: the runtime resolves it in images. Upstream checks it for every kind of volume. */
 function subPathOf(mount: VolumeMount, context: MountContext): string {
+  const subPath = expandedSubPath(mount, context);
+  const refused = (why: string): ContainerConfigError =>
+    new ContainerConfigError(
+      `failed to prepare subPath for volumeMount "${mount.name}" of container "${context.container.name}": ${why}`,
+    );
+  if (subPath.startsWith('/')) throw refused(`"${subPath}" must not be an absolute path`);
+  if (subPath.split('/').includes('..')) throw refused(`"${subPath}" must not contain ".."`);
+  return subPath;
+}
+
+function expandedSubPath(mount: VolumeMount, context: MountContext): string {
   if (!mount.subPathExpr) return mount.subPath ?? '';
-  const { text, missing } = expandStrict(mount.subPathExpr, (name) => context.environment[name]);
+  const { text, missing } = expandStrict(mount.subPathExpr, (name) =>
+    Object.hasOwn(context.environment, name) ? context.environment[name] : undefined,
+  );
   if (missing !== undefined) throw new ContainerConfigError(`missing value for "${missing}"`);
   return text;
 }
@@ -111,7 +125,6 @@ export async function volumeMounts(context: MountContext): Promise<Init<Mount>[]
   return mounts;
 }
 
-/** Block volumes as devices. */
 export function blockDevices(container: Container, volumes: ReadonlyMap<string, MountedVolume>): Init<Device>[] {
   return (container.volumeDevices ?? []).map((device) => {
     const volume = volumes.get(device.name);

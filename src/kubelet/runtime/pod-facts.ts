@@ -7,11 +7,6 @@ export function podFullText(pod: Pod): string {
   return `${name}_${namespace}(${uid})`;
 }
 
-/** Whether an init container is a sidecar, restarted for as long as the pod lives. */
-export function isRestartable(container: Container): boolean {
-  return container.restartPolicy === 'Always';
-}
-
 /** An ephemeral container with the fields every container has. */
 export function asContainer(container: EphemeralContainer): Container {
   return container as Container;
@@ -35,18 +30,4 @@ export function containerFieldPath(pod: Pod, name: string): string {
   if (spec?.ephemeralContainers?.some((container) => container.name === name))
     return `spec.ephemeralContainers{${name}}`;
   return `spec.containers{${name}}`;
-}
-
-/** Static pods whose object exists only on this node are marked so by their source. */
-export function isStaticPod(pod: Pod): boolean {
-  const source = pod.metadata.annotations?.['kubernetes.io/config.source'];
-  return source !== undefined && source !== 'api';
-}
-
-/** Priority above which a pod counts as critical to the system. */
-const systemCriticalPriority = 2_000_000_000;
-
-/** Static pods and pods of system priority. Upstream: types.IsCriticalPod. */
-export function isCriticalPod(pod: Pod): boolean {
-  return isStaticPod(pod) || (pod.spec?.priority ?? 0) >= systemCriticalPriority;
 }

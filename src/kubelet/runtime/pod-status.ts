@@ -143,7 +143,6 @@ function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriCo
   return pods;
 }
 
-/** Makes a reader. */
 export function createPodStatusReader({ runtime, messages }: PodStatusDeps): PodStatusReader {
   const exited = new Map<string, { podUid: string; status: ContainerStatus }>();
   const podUids = new Map<string, string>();

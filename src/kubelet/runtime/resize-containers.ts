@@ -6,6 +6,7 @@
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { compareQuantities, quantityValue } from '../../api/quantity.ts';
+import { aggregateText } from '../../base/errors.ts';
 import {
   changedResources,
   ownResources,
@@ -16,7 +17,7 @@ import {
 } from '../allocation/resources.ts';
 import type { SyncStep } from '../container/runtime.ts';
 import { containerResources } from './linux-resources.ts';
-import { messageOf, type RuntimeContext } from './runtime-context.ts';
+import { runtimeErrorMessage, type RuntimeContext } from './runtime-context.ts';
 
 /** One container's change. */
 export interface ContainerResize {
@@ -53,7 +54,7 @@ function resizeOfPod({ metadata, spec }: Pod, { actuated }: RuntimeContext): Con
 export async function resizePod(pod: Pod, resize: PodResize, context: RuntimeContext): Promise<SyncStep[]> {
   const target = pod.metadata.name ?? '';
   const fail = (error: unknown): SyncStep[] => [
-    { action: 'ResizePod', target, reason: 'ResizePodInPlaceError', message: messageOf(error) },
+    { action: 'ResizePod', target, reason: 'ResizePodInPlaceError', message: runtimeErrorMessage(error) },
   ];
   const uid = pod.metadata.uid ?? '';
   try {
@@ -83,7 +84,7 @@ async function refuseMemoryBelowUse(pod: Pod, { containers }: PodResize, context
   for (const resize of containers) refusals.push(await containerRefusal(pod, resize, context));
   const found = refusals.filter((refusal) => refusal !== undefined);
   if (found.length === 0) return;
-  throw new Error(`cannot decrease memory limits: ${found.length === 1 ? found[0] : `[${found.join(', ')}]`}`);
+  throw new Error(`cannot decrease memory limits: ${aggregateText(found)}`);
 }
 
 async function containerRefusal(

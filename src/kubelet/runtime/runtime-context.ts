@@ -1,4 +1,5 @@
 /** The parts the runtime manager is made of, shared by its operations. */
+import { errorMessage } from '../../base/errors.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
@@ -86,8 +87,8 @@ export function podTarget(pod: Pod): EventTarget {
   return { apiVersion: 'v1', kind: 'Pod', name, namespace, uid, resourceVersion };
 }
 
-/** An error's message; for CRI errors the runtime's own words. */
-export function messageOf(error: unknown): string {
+/** The text of an error; of a CRI error only what the runtime wrote, without the call and code. */
+export function runtimeErrorMessage(error: unknown): string {
   if (error instanceof Error && 'detail' in error && typeof error.detail === 'string') return error.detail;
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

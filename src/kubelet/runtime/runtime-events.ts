@@ -20,14 +20,22 @@ export async function* runtimeEvents(
       for await (const event of cri.events(signal)) {
         const creations = reader.podUidOf(event.containerId) === undefined ? reader.creations() : undefined;
         if (creations === undefined) events.trySend(event);
-        else void creations.then(() => events.trySend(event));
+        else {
+          const send = (): void => {
+            events.trySend(event);
+          };
+          creations.then(send, send);
+        }
       }
     } catch (error) {
       failure = error;
     }
     events.close();
   };
-  void follow();
+  follow().catch((error: unknown) => {
+    failure = error;
+    events.close();
+  });
   for await (const event of events) {
     if (reader.podUidOf(event.containerId) === undefined) await reader.getPods(true);
     const podUid = reader.podUidOf(event.containerId);

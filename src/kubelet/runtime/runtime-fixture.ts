@@ -110,7 +110,6 @@ export interface RuntimeFixture {
   takeEvents(): string[];
 }
 
-/** Makes the fixture. */
 export function createRuntimeFixture(
   sim: SimRuntimeConfig = {},
   config: Partial<ContainerRuntimeConfig> = {},
@@ -175,7 +174,6 @@ export function runningNames({ cri }: RuntimeFixture): string[] {
     .map(({ init }) => init.config.metadata!.name!);
 }
 
-/** The pod as the runtime has it. */
 export async function runningPod({ runtime, drive }: RuntimeFixture, pod: Pod): Promise<RuntimePod> {
   return (await drive(runtime.getPods(true))).find(({ uid }) => uid === pod.metadata.uid)!;
 }

@@ -2,12 +2,12 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PodSandboxConfig, PortMapping, Protocol, UserNamespace } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
+import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { DnsConfig } from '../network/dns.ts';
 import { sandboxHostName } from '../network/hosts-file.ts';
 import { podLabels } from './labels.ts';
 import { sandboxResources, type LinuxResourceConfig } from './linux-resources.ts';
 import { podLogDir, podLogIdentity, type RuntimePaths } from './paths.ts';
-import { isRestartable } from './pod-facts.ts';
 import { sandboxSecurityContext, withUserNamespace } from './security-context.ts';
 
 /** Inputs of a sandbox's configuration. */
@@ -28,7 +28,7 @@ const protocols: Readonly<Record<string, Protocol>> = { TCP: 'TCP', UDP: 'UDP', 
 /** Host ports of all containers that keep running. Pods in the host's network need none. */
 function portMappings(pod: Pod): Init<PortMapping>[] {
   if (pod.spec?.hostNetwork) return [];
-  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartable);
+  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartableInitContainer);
   return [...(pod.spec?.containers ?? []), ...sidecars].flatMap((container) =>
     (container.ports ?? []).map((port) => ({
       hostIp: port.hostIP ?? '',

@@ -2,6 +2,7 @@
  * Security contexts as CRI wants them: the container's settings over the pod's. Upstream: kuberuntime/security_context.go,
  * pkg/securitycontext.
  */
+import { type Int64 } from '../../api/int64.ts';
 import type { Container, Pod, SecurityContext } from '../../api/gen/core-v1.ts';
 import type {
   LinuxContainerSecurityContext,
@@ -102,52 +103,61 @@ function appArmorProfile(
   return { profileType: 'Localhost', localhostRef: text.replace(/^localhost\//, '') };
 }
 
-function int64(value: number | undefined): { value: number } | undefined {
-  return value === undefined ? undefined : { value };
+/** Ids are at most 2^31 by validation. */
+function int64(value: Int64 | undefined): { value: number } | undefined {
+  return value === undefined ? undefined : { value: Number(value) };
 }
 
 function supplementalGroups(pod: Pod): number[] {
   const { fsGroup, supplementalGroups: groups = [] } = pod.spec?.securityContext ?? {};
-  return fsGroup === undefined ? [...groups] : [fsGroup, ...groups];
+  return (fsGroup === undefined ? groups : [fsGroup, ...groups]).map(Number);
 }
 
 /** Verifies runAsNonRoot against what the image runs as. Returns what is wrong, in upstream's words. */
-export function verifyRunAsNonRoot(of: {
-  pod: Pod;
-  container: Container;
-  imageUid?: number;
-  imageUsername: string;
-}): string | undefined {
+export function verifyRunAsNonRoot(
+  of: { readonly pod: Pod; readonly container: Container } & ReportedImageUser,
+): string | undefined {
   const effective = effectiveSecurityContext(of.pod, of.container);
   if (!effective.runAsNonRoot) return undefined;
   const about = `(pod: "${of.pod.metadata.name}_${of.pod.metadata.namespace}(${of.pod.metadata.uid})", container: ${of.container.name})`;
   if (effective.runAsUser !== undefined) {
     return effective.runAsUser === 0 ? `container's runAsUser breaks non-root policy ${about}` : undefined;
   }
-  if (of.imageUid !== undefined)
-    return of.imageUid === 0 ? `container has runAsNonRoot and image will run as root ${about}` : undefined;
-  if (of.imageUsername !== '') {
-    return `container has runAsNonRoot and image has non-numeric user (${of.imageUsername}), cannot verify user is non-root ${about}`;
-  }
-  return undefined;
+  const user = imageUser(of);
+  if (user.uid === 0) return `container has runAsNonRoot and image will run as root ${about}`;
+  if (user.username === '') return undefined;
+  return `container has runAsNonRoot and image has non-numeric user (${user.username}), cannot verify user is non-root ${about}`;
 }
 
-/** The security context of a container. `imageUid`/`imageUsername` are whom the image runs as. */
-export function containerSecurityContext(of: {
-  pod: Pod;
-  container: Container;
-  config: SecurityConfig;
-  imageUid?: number;
-  imageUsername: string;
-  targetId?: string;
-}): Init<LinuxContainerSecurityContext> {
+/** The user an image runs as, as CRI reports it. Both are absent for an image that names no user. */
+export interface ReportedImageUser {
+  readonly imageUid?: number;
+  readonly imageUsername: string;
+}
+
+/** An image that names no user runs as root. Upstream: getImageUser. */
+function imageUser({ imageUid, imageUsername }: ReportedImageUser): {
+  readonly uid?: number;
+  readonly username: string;
+} {
+  if (imageUid !== undefined) return { uid: imageUid, username: '' };
+  return imageUsername === '' ? { uid: 0, username: '' } : { username: imageUsername };
+}
+
+export function containerSecurityContext(
+  of: {
+    readonly pod: Pod;
+    readonly container: Container;
+    readonly config: SecurityConfig;
+    readonly targetId?: string;
+  } & ReportedImageUser,
+): Init<LinuxContainerSecurityContext> {
   const { pod, container } = of;
   const effective = effectiveSecurityContext(pod, container);
   const privileged = effective.privileged ?? false;
   const unmasked = effective.procMount === 'Unmasked' || privileged;
-  const runAsUser = effective.runAsUser ?? (of.imageUsername === '' ? of.imageUid : undefined);
-  const addsAdmin =
-    effective.capabilities?.add?.some((name) => name === 'SYS_ADMIN' || name === 'CAP_SYS_ADMIN') ?? false;
+  const image = imageUser(of);
+  const runAsUser = effective.runAsUser ?? image.uid;
   return {
     capabilities: {
       addCapabilities: capabilityNames(effective.capabilities?.add),
@@ -157,12 +167,12 @@ export function containerSecurityContext(of: {
     namespaceOptions: namespaceOptions(pod, of.targetId),
     ...(effective.seLinuxOptions === undefined ? {} : { selinuxOptions: effective.seLinuxOptions }),
     runAsUser: int64(runAsUser),
-    runAsUsername: runAsUser === undefined ? of.imageUsername : '',
+    runAsUsername: runAsUser === undefined ? image.username : '',
     runAsGroup: int64(effective.runAsGroup),
     readonlyRootfs: effective.readOnlyRootFilesystem ?? false,
     supplementalGroups: supplementalGroups(pod),
     supplementalGroupsPolicy: pod.spec?.securityContext?.supplementalGroupsPolicy === 'Strict' ? 'Strict' : 'Merge',
-    noNewPrivs: effective.allowPrivilegeEscalation === false && !privileged && !addsAdmin,
+    noNewPrivs: effective.allowPrivilegeEscalation === false,
     maskedPaths: unmasked ? [] : defaultMaskedPaths,
     readonlyPaths: unmasked ? [] : defaultReadonlyPaths,
     seccomp: seccompProfile(privileged ? { type: 'Unconfined' } : effective.seccompProfile, of.config),
@@ -174,7 +184,6 @@ function capabilityNames(names: readonly string[] | undefined): string[] {
   return (names ?? []).map((name) => name.replace(/^CAP_/, ''));
 }
 
-/** The security context of a sandbox. */
 export function sandboxSecurityContext(pod: Pod): Init<LinuxSandboxSecurityContext> {
   const context = pod.spec?.securityContext;
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};

@@ -6,13 +6,13 @@
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
+import { findContainerStatusByName } from '../container/helpers.ts';
 import type { ContainerStatus, PodStatus } from '../container/runtime.ts';
 import { ImageError } from '../images/image-manager.ts';
-import { findStatus } from './compute-pod-actions.ts';
 import { containerConfig } from './container-config.ts';
 import { killContainer } from './kill-container.ts';
 import { podLogDir, podLogIdentity } from './paths.ts';
-import { containerTarget, messageOf, type RuntimeContext } from './runtime-context.ts';
+import { containerTarget, runtimeErrorMessage, type RuntimeContext } from './runtime-context.ts';
 
 /** Where and what to start. */
 export interface StartContainer {
@@ -47,7 +47,7 @@ function fail(
   context: RuntimeContext,
 ): StartContainerError {
   const { start, reason, error } = of;
-  const message = messageOf(error);
+  const message = runtimeErrorMessage(error);
   context.recorder.event(containerTarget(start.pod, start.container), 'Warning', 'Failed', `Error: ${message}`);
   return new StartContainerError(reason, message, { cause: error });
 }
@@ -76,7 +76,7 @@ async function pull(start: StartContainer, context: RuntimeContext): Promise<Ima
  * restarted. Upstream counts it as a restart.
  */
 async function restartCountOf(start: StartContainer, context: RuntimeContext): Promise<number> {
-  const status = findStatus(start.podStatus, start.container.name);
+  const status = findContainerStatusByName(start.podStatus, start.container.name);
   if (status !== undefined && neverStarted(status) && (await removed(status.id, context))) return status.restartCount;
   if (status !== undefined) return status.restartCount + 1;
   if (start.podStatus.sandboxes.length === 0) return 0;
@@ -106,7 +106,7 @@ async function removed(containerId: string, { cri, log }: RuntimeContext): Promi
     return true;
   } catch (error) {
     // A start that its caller did not live to see goes on for a moment: with a second container both would run.
-    if (/starting state/.test(messageOf(error))) throw error;
+    if (/starting state/.test(runtimeErrorMessage(error))) throw error;
     log.warn('a container that never started cannot be removed', { containerId, err: error });
     return false;
   }
@@ -114,7 +114,7 @@ async function removed(containerId: string, { cri, log }: RuntimeContext): Promi
 
 function targetIdOf(start: StartContainer): string | undefined {
   if (start.targetName === undefined || start.targetName === '') return undefined;
-  const status = findStatus(start.podStatus, start.targetName);
+  const status = findContainerStatusByName(start.podStatus, start.targetName);
   if (status === undefined) throw new Error(`unable to find target container ${start.targetName}`);
   return status.id;
 }
@@ -175,7 +175,7 @@ async function postStart(start: StartContainer, context: RuntimeContext, contain
     ).catch((killError: unknown) =>
       context.log.error('container cannot be killed after its hook failed', { containerId, err: killError }),
     );
-    throw new StartContainerError('PostStartHookError', messageOf(error), { cause: error });
+    throw new StartContainerError('PostStartHookError', runtimeErrorMessage(error), { cause: error });
   }
 }
 

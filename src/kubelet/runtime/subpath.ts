@@ -6,11 +6,13 @@
  * resolved path of the same file system is unmounted again and refused. Upstream opens component by component instead,
  * which Node cannot. Volumes that may hang are looked at by programs with a deadline.
  */
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Exec } from '../../platform/exec.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Mounter } from '../../platform/mounter.ts';
-import { filesFor, mayHang } from '../volumes/host-path-check.ts';
+import { filesFor, mayHang, resolveLinks } from '../volumes/host-path-check.ts';
 import type { PathFiles } from '../volumes/program-files.ts';
+import { inDirectory } from './open-inside.ts';
 import { subpathsDir, type RuntimePaths } from './paths.ts';
 
 /** What is needed of the machine. */
@@ -35,12 +37,28 @@ export interface SubpathRequest {
 
 const maxLinks = 255;
 
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+const permissionBits = 0o777;
+const setGroupId = 0o2000;
+
+/** A directory like the volume's own, so that those who may write in the volume may write in it. Upstream: SafeMakeDir. */
+async function makeLikeRoot(
+  files: PathFiles,
+  { root, names, name }: { readonly root: string; readonly names: readonly string[]; readonly name: string },
+): Promise<void> {
+  const mode = (await files.stat(root)).mode & (permissionBits | setGroupId);
+  const { openPath } = files;
+  if (openPath === undefined) return files.makeDir([root, ...names, name].join('/'), { mode });
+  await inDirectory({ openPath }, { root, names }, (parent) => files.makeDir(`${parent}/${name}`, { mode }));
 }
 
-/** Resolves symbolic links below `root`; a path that leaves it is an error. Components that do not exist are made directories. */
-export async function resolveInside(files: PathFiles, root: string, subPath: string): Promise<string> {
+/**
+ * Resolves symbolic links below `root`, which must have none itself; a path that leaves it is an error. Components that do
+ * not exist are made directories, unless `make` is false.
+ */
+export async function resolveInside(
+  files: PathFiles,
+  { root, subPath, make = true }: { readonly root: string; readonly subPath: string; readonly make?: boolean },
+): Promise<string> {
   const pending = subPath.split('/').filter((part) => part !== '' && part !== '.');
   if (subPath.startsWith('/') || pending.includes('..'))
     throw new Error(`subPath "${subPath}" must be a relative path without ".."`);
@@ -55,10 +73,10 @@ export async function resolveInside(files: PathFiles, root: string, subPath: str
     }
     const path = [root, ...done, part].join('/');
     const stat = await files.lstat(path).catch((error: unknown) => {
-      if (hasCode(error, 'ENOENT')) return undefined;
+      if (hasErrorCode(error, 'ENOENT')) return undefined;
       throw error;
     });
-    if (stat === undefined) await files.makeDir(path, { mode: 0o755 });
+    if (stat === undefined && make) await makeLikeRoot(files, { root, names: done, name: part });
     if (stat?.kind !== 'symlink') {
       done.push(part);
       continue;
@@ -86,7 +104,7 @@ function unescapeOctal(text: string): string {
 
 async function mountInfos(files: Files): Promise<readonly MountInfo[] | undefined> {
   const text = await files.readText('/proc/self/mountinfo').catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (hasErrorCode(error, 'ENOENT')) return undefined;
     throw error;
   });
   return text
@@ -141,8 +159,9 @@ export function createSubpaths(deps: SubpathDeps): Subpaths {
 
   return {
     async prepare(request) {
-      const volume = await filesFor(request.volumePath, deps);
-      const source = await resolveInside(volume, request.volumePath, request.subPath);
+      const root = await resolveLinks(request.volumePath, deps);
+      const volume = await filesFor(root, deps);
+      const source = await resolveInside(volume, { root, subPath: request.subPath });
       const target = `${subpathsDir(paths, request.podUid)}/${request.volumeName}/${request.containerName}/${request.mountIndex}`;
       if (await mounter.isMountPoint(target)) await mounter.unmount(target);
       await makeTarget(source, target, volume);

@@ -6,23 +6,26 @@
  * StartContainer, no more. One pod is synced by one caller at a time.
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
+import { convertPodStatusToRunningPod } from '../container/helpers.ts';
+import { isRestartableInitContainer } from '../container/restart-policy.ts';
+import { syncError } from '../container/sync-error.ts';
 import type { StartedContainerType } from '../metrics/start-counts.ts';
 import type { PodStatus, PodSyncResult, SyncStep } from '../container/runtime.ts';
 import { computePodActions, type PodActions } from './compute-pod-actions.ts';
 import { containerHash } from './container-hash.ts';
 import { goDuration } from './crash-back-off.ts';
 import { killContainer } from './kill-container.ts';
-import { killPod, runningPodOf } from './kill-pod.ts';
-import { isRestartable, podFullText } from './pod-facts.ts';
-import { containerTarget, messageOf, podTarget, type RuntimeContext } from './runtime-context.ts';
+import { killPod } from './kill-pod.ts';
+import { podFullText } from './pod-facts.ts';
+import { containerTarget, runtimeErrorMessage, podTarget, type RuntimeContext } from './runtime-context.ts';
 import { computeResize, resizePod } from './resize-containers.ts';
 import { sandboxConfig } from './sandbox-config.ts';
 import { startContainer, StartContainerError } from './start-container.ts';
 
-/** What to sync. */
 export interface SyncPod {
   readonly pod: Pod;
   readonly podStatus: PodStatus;
@@ -45,11 +48,7 @@ interface Sandbox {
 }
 
 function finish({ steps, retryAfterMs }: Pass): PodSyncResult {
-  const failed = steps.filter((step) => step.reason !== undefined);
-  const texts = failed.map(
-    (step) => `failed to "${step.action}" for "${step.target}" with ${step.reason}: "${step.message}"`,
-  );
-  const error = texts.length === 0 ? undefined : new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`);
+  const error = syncError(steps);
   return { steps, ...(error === undefined ? {} : { error }), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
@@ -86,7 +85,7 @@ async function killUnwanted(pass: Pass): Promise<boolean> {
         action: 'KillContainer',
         target: name,
         reason: 'KillContainerError',
-        message: messageOf(error),
+        message: runtimeErrorMessage(error),
       });
       return false;
     }
@@ -141,7 +140,7 @@ async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
         action: 'ConfigPodSandbox',
         target,
         reason: 'ConfigPodSandboxError',
-        message: messageOf(error),
+        message: runtimeErrorMessage(error),
       });
       return undefined;
     }
@@ -153,14 +152,14 @@ async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
     return sandbox;
   } catch (error) {
     context.starts.podFailed();
-    const message = `Failed to create sandbox for pod "${target}": ${error instanceof Error ? error.message : String(error)}`;
+    const message = `Failed to create sandbox for pod "${target}": ${errorMessage(error)}`;
     // While the pod is being deleted the sandbox may well have been refused on purpose.
     if (pod.metadata.deletionTimestamp === undefined) {
       context.recorder.event(
         podTarget(pod),
         'Warning',
         'FailedCreatePodSandBox',
-        `Failed to create pod sandbox: ${error instanceof Error ? error.message : String(error)}`,
+        `Failed to create pod sandbox: ${errorMessage(error)}`,
       );
     }
     pass.steps.push({ action: 'CreatePodSandbox', target, reason: 'CreatePodSandboxError', message });
@@ -250,7 +249,7 @@ async function startOne(
     const reason = known ? String((error as StartContainerError).reason) : 'RunContainerError';
     if (error instanceof StartContainerError) retryWithin(pass, error.retryAfterMs);
     context.starts.containerFailed(type, reason);
-    pass.steps.push({ action: 'StartContainer', target: container.name, reason, message: messageOf(error) });
+    pass.steps.push({ action: 'StartContainer', target: container.name, reason, message: runtimeErrorMessage(error) });
     return false;
   }
 }
@@ -272,7 +271,7 @@ async function startContainers(pass: Pass, sandbox: Sandbox): Promise<void> {
   for (const container of actions.initContainersToStart) {
     const started = await startOne(pass, { sandbox, container, type: 'init_container' });
     // A sidecar that fails to restart must not keep the others down; a failed init container ends the pass.
-    if (!started && !isRestartable(container)) return;
+    if (!started && !isRestartableInitContainer(container)) return;
   }
   for (const container of actions.containersToStart) await startOne(pass, { sandbox, container, type: 'container' });
 }
@@ -280,7 +279,10 @@ async function startContainers(pass: Pass, sandbox: Sandbox): Promise<void> {
 /** A container's rules asked for a restart of all: ends and removes them, and asks for another pass at once. */
 async function resetContainers(pass: Pass): Promise<void> {
   const { pod, podStatus, signal, context } = pass;
-  const killed = await killPod({ pod, runtimePod: { ...runningPodOf(podStatus), sandboxes: [] }, signal }, context);
+  const killed = await killPod(
+    { pod, runtimePod: { ...convertPodStatusToRunningPod(podStatus), sandboxes: [] }, signal },
+    context,
+  );
   pass.steps.push(...killed.steps);
   if (killed.error !== undefined) return;
   for (const status of podStatus.containers) await removeContainer(status.id, context);
@@ -291,7 +293,7 @@ async function resetContainers(pass: Pass): Promise<void> {
 async function killFirst(pass: Pass): Promise<boolean> {
   const { pod, podStatus, signal, actions, context } = pass;
   if (!actions.killPod) return killUnwanted(pass);
-  const runtimePod = runningPodOf(podStatus);
+  const runtimePod = convertPodStatusToRunningPod(podStatus);
   if (runtimePod.containers.length > 0 || runtimePod.sandboxes.length > 0) {
     const killed = await killPod({ pod, runtimePod, signal }, context);
     pass.steps.push(...killed.steps);

@@ -1,9 +1,11 @@
 /** Termination messages of containers: from their file, or from the end of their log. Upstream: kuberuntime_container.go (getTerminationMessage). */
+import { errorMessage } from '../../base/errors.ts';
 import type { ContainerStatus } from '../../cri/gen/cri-types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import { readLogTail } from '../logs/log-tail.ts';
 import { containerFacts } from './labels.ts';
+import { containerDir, type RuntimePaths } from './paths.ts';
 
 const maxFileBytes = 4096;
 const maxLogBytes = 2048;
@@ -27,15 +29,24 @@ async function readStart(files: Files, path: string): Promise<string> {
 }
 
 /** Makes the reader. */
-export function createTerminationMessages(files: Files, clock: Clock): TerminationMessages {
+export function createTerminationMessages(of: {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly paths: RuntimePaths;
+}): TerminationMessages {
+  const { files, clock, paths } = of;
   const fromFile = async (status: ContainerStatus): Promise<string> => {
-    const path = containerFacts(status.labels, status.annotations).terminationMessagePath;
-    const mount = path === '' ? undefined : status.mounts.find((candidate) => candidate.containerPath === path);
+    const facts = containerFacts(status.labels, status.annotations);
+    // A volume may be mounted at the same path. Only the kubelet's own file, which covers it, is not the pod's to replace.
+    const own = `${containerDir(paths, facts.podUid, facts.containerName)}/`;
+    const mount = status.mounts.find(
+      ({ containerPath, hostPath }) => containerPath === facts.terminationMessagePath && hostPath.startsWith(own),
+    );
     if (mount === undefined) return '';
     try {
       return await readStart(files, mount.hostPath);
     } catch (error) {
-      return `Error on reading termination log ${mount.hostPath}: ${error instanceof Error ? error.message : String(error)}`;
+      return `Error on reading termination log ${mount.hostPath}: ${errorMessage(error)}`;
     }
   };
 
@@ -48,7 +59,7 @@ export function createTerminationMessages(files: Files, clock: Clock): Terminati
       }
       return '';
     } catch (error) {
-      return `Error on reading termination message from logs: ${error instanceof Error ? error.message : String(error)}`;
+      return `Error on reading termination message from logs: ${errorMessage(error)}`;
     }
   };
 

@@ -3,9 +3,9 @@
  * Upstream: kuberuntime_termination_order.go.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
-import { isRestartable } from './pod-facts.ts';
+import { isRestartableInitContainer } from '../container/restart-policy.ts';
 
 /** Makes containers wait for their turn. */
 export interface TerminationOrdering {
@@ -18,7 +18,9 @@ export interface TerminationOrdering {
 /** The ordering of one pod; `running` names the containers that are still to end. */
 export function createTerminationOrdering(pod: Pod, running: readonly string[], clock: Clock): TerminationOrdering {
   const ended = new Map<string, Deferred<void>>(running.map((name) => [name, createDeferred<void>()]));
-  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartable).map((container) => container.name);
+  const sidecars = (pod.spec?.initContainers ?? [])
+    .filter(isRestartableInitContainer)
+    .map((container) => container.name);
   const normal = (pod.spec?.containers ?? []).map((container) => container.name);
 
   const before = (name: string): readonly string[] => {
@@ -34,7 +36,7 @@ export function createTerminationOrdering(pod: Pod, running: readonly string[], 
       if (waits.length === 0 || graceSeconds <= 0) return 0;
       const startMs = clock.monotonicMs();
       const controller = new AbortController();
-      const timeUp = clock.sleep(graceSeconds * 1000, controller.signal).catch(() => undefined);
+      const timeUp = sleepUnlessAborted(clock, graceSeconds * 1000, controller.signal);
       await Promise.race([Promise.all(waits), timeUp]);
       controller.abort();
       return Math.floor((clock.monotonicMs() - startMs) / 1000);

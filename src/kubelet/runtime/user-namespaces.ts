@@ -80,7 +80,7 @@ export function createUserNamespaces(deps: UserNamespacesDeps): UserNamespaces {
         return { mode: 'POD', uids: [mapping], gids: [mapping] };
       });
     },
-    forgetPod: (uid) => void ranges.delete(uid),
+    forgetPod: (uid) => ranges.delete(uid),
   };
 }
 

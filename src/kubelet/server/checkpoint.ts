@@ -2,6 +2,7 @@
  * `POST /checkpoint/NAMESPACE/POD/CONTAINER`: writes the state of a running container into a file on the node. Upstream:
  * checkpoint in server.go, CheckpointContainer in kubelet.go. A runtime that cannot answers 404, as upstream.
  */
+import { errorMessage } from '../../base/errors.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import { formatTime } from '../../api/time.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
@@ -10,7 +11,6 @@ import type { ContainerRuntime } from '../container/runtime.ts';
 import type { KubeletHost } from './host.ts';
 import { jsonResponse, ServerError, textResponse } from './text-response.ts';
 
-/** What it needs. */
 export interface CheckpointDeps {
   readonly host: KubeletHost;
   readonly runtime: Pick<ContainerRuntime, 'checkpointContainer'>;
@@ -40,7 +40,7 @@ export async function serveCheckpoint(
   try {
     await runtime.checkpointContainer(container.id, location, timeoutSeconds);
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorMessage(error);
     const message = `checkpointing of ${namespace}/${name}/${containerName} failed (${text})`;
     throw new ServerError(isCriCode(error, 'Unimplemented') ? 404 : 500, message);
   }

@@ -10,7 +10,6 @@ import type { ContainerRuntime, ContainerStatus } from '../container/runtime.ts'
 import type { KubeletHost } from './host.ts';
 import { ServerError, textResponse } from './text-response.ts';
 
-/** What streams need. */
 export interface ContainerStreamDeps {
   readonly host: KubeletHost;
   readonly runtime: Pick<ContainerRuntime, 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'execSync'>;

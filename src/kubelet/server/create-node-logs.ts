@@ -19,7 +19,6 @@ export interface NodeLogsDeps {
 /** Answers `/logs/<parts>`. */
 export type NodeLogs = (request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
 
-/** Makes it. */
 export function createNodeLogs({ platform, root, queries }: NodeLogsDeps): NodeLogs {
   const { files } = platform;
   const serviceLogs = createServiceLogs({ platform, root });

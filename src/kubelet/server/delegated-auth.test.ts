@@ -59,6 +59,7 @@ test('certificates, tokens, nobody', async () => {
     name: 'system:anonymous',
     groups: ['system:unauthenticated'],
   });
+  assert.equal(await open.auth.authenticate({ headers: {}, refusedCertificate: true }), undefined);
   assert.equal(await open.auth.authenticate({ headers: { authorization: 'Bearer good' } }), undefined);
 });
 

@@ -67,12 +67,14 @@ export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAu
   }
 
   return {
-    async authenticate({ headers, peerCertificate }) {
+    async authenticate({ headers, peerCertificate, refusedCertificate }) {
       if (peerCertificate !== undefined)
         return { name: peerCertificate.commonName, groups: [...peerCertificate.organizations, 'system:authenticated'] };
       const token = /^bearer\s+(\S+)\s*$/i.exec(headers['authorization'] ?? '')?.[1];
       if (token !== undefined) return config.tokenWebhook ? principalOfToken(token) : undefined;
-      return config.anonymous ? { name: 'system:anonymous', groups: ['system:unauthenticated'] } : undefined;
+      return config.anonymous && refusedCertificate !== true
+        ? { name: 'system:anonymous', groups: ['system:unauthenticated'] }
+        : undefined;
     },
     async authorize(principal, verb, subresource) {
       if (config.authorizationMode === 'AlwaysAllow') return true;

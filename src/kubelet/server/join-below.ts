@@ -2,6 +2,7 @@
  * Where paths lead below a folder that neither `..` nor links leave: what would, goes on at the folder itself. Upstream:
  * filepath-securejoin's SecureJoin.
  */
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 
 /** As many links as Linux follows. */
@@ -38,7 +39,7 @@ async function linkAt(files: Pick<Files, 'lstat' | 'readLink'>, path: string): P
   try {
     return (await files.lstat(path)).kind === 'symlink' ? await files.readLink(path) : undefined;
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as { code?: string }).code ?? '')) return undefined;
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;
   }
 }

@@ -5,7 +5,9 @@ import type { HttpRequest } from '../../platform/http.ts';
 /** Authentication and authorization of the kubelet's own server. */
 export interface KubeletAuth {
   /** Undefined: nobody (401). Rejects when it cannot be told now (500). */
-  authenticate(request: Pick<HttpRequest, 'headers' | 'peerCertificate'>): Promise<Principal | undefined>;
+  authenticate(
+    request: Pick<HttpRequest, 'headers' | 'peerCertificate' | 'refusedCertificate'>,
+  ): Promise<Principal | undefined>;
   /** Whether the principal may do this to the node's sub-resource (`log`, `stats`, `metrics`, `proxy` …). */
   authorize(principal: Principal, verb: string, subresource: string): Promise<boolean>;
 }

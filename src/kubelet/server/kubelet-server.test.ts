@@ -51,7 +51,10 @@ async function readAnswer(answer: HttpAnswer): Promise<{ status: number; body: s
   return { status: answer.status, body: Buffer.concat(chunks).toString() };
 }
 
-async function createFixture(auth: Partial<KubeletAuth> = {}): Promise<Fixture> {
+async function createFixture(
+  auth: Partial<KubeletAuth> = {},
+  parts: { readonly debuggingHandlers?: boolean } = {},
+): Promise<Fixture> {
   const platform = createSimPlatform();
   const containers: ContainerStatus[] = [container('app', 'c2', 'running'), container('app', 'c1', 'exited')];
   const asked: string[] = [];
@@ -130,6 +133,7 @@ async function createFixture(auth: Partial<KubeletAuth> = {}): Promise<Fixture> 
       },
       ...auth,
     },
+    ...parts,
   });
   await platform.listenHttp({ host: '0.0.0.0', port: 10_250 }, handler);
   return fixture;
@@ -276,6 +280,27 @@ test('who is nobody or may not is refused, and what is asked for', async () => {
     'get proxy',
     'get checkpoint',
   ]);
+});
+
+test('without debugging handlers, as on the read-only port, nothing looks into containers or the configuration', async () => {
+  const { get } = await createFixture({}, { debuggingHandlers: false });
+  const statuses: Readonly<Record<string, number>> = {
+    '/configz': 404,
+    '/containerLogs/default/web/app': 405,
+    '/exec/default/web/app?command=id': 405,
+    '/attach/default/web/app': 405,
+    '/portForward/default/web': 405,
+    '/run/default/web/app': 405,
+    '/checkpoint/default/web/app': 405,
+    '/logs/': 405,
+    '/debug/pprof': 405,
+    '/runningpods/': 405,
+    '/pods': 200,
+    '/healthz': 200,
+    '/metrics': 200,
+    '/stats/summary': 200,
+  };
+  for (const [path, status] of Object.entries(statuses)) assert.equal((await get(path)).status, status, path);
 });
 
 test('checkpoint: of a running container, into a file; what the runtime cannot do is not found', async () => {

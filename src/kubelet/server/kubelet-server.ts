@@ -3,6 +3,7 @@
  *
  * Every path is authenticated and authorized before it is looked at. What is not served (debug) says so.
  */
+import { errorMessage } from '../../base/errors.ts';
 import { LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
 import { statusz } from '../../component-helpers/statusz.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
@@ -20,7 +21,6 @@ import { createNodeLogs, type NodeLogs } from './create-node-logs.ts';
 import { attributesOf } from './request-attributes.ts';
 import { jsonResponse, ServerError, textResponse } from './text-response.ts';
 
-/** What the server needs. */
 export interface KubeletServerDeps {
   readonly host: KubeletHost;
   readonly runtime: ContainerRuntime;
@@ -105,13 +105,16 @@ export function createKubeletServer(parts: KubeletServerDeps): HttpHandler {
       const refusal = await checkAccess(deps, request);
       if (refusal !== undefined) return refusal;
       if (!known) return notFound();
-      if (deps.debuggingHandlers === false && DEBUGGING.includes(first))
-        return textResponse(405, 'Debug endpoints are disabled.\n');
+      if (deps.debuggingHandlers === false) {
+        if (DEBUGGING.includes(first)) return textResponse(405, 'Debug endpoints are disabled.\n');
+        // Upstream installs it with the debugging handlers: it shows headers of the manifest URL.
+        if (first === 'configz') return notFound();
+      }
       return await routes[first]!(deps, request, rest.filter((part) => part !== '').map(decode));
     } catch (error) {
       if (error instanceof ServerError) return textResponse(error.status, error.message);
       log.error('Request failed', { path: request.path, err: error });
-      return textResponse(500, error instanceof Error ? error.message : String(error));
+      return textResponse(500, errorMessage(error));
     }
   };
   return (request) => {

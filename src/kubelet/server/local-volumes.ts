@@ -7,7 +7,6 @@ import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { textResponse } from './text-response.ts';
 
-/** What it needs. */
 export interface LocalVolumesDeps {
   readonly files: Platform['files'];
   /** Where the directories are. */

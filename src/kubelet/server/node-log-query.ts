@@ -7,6 +7,7 @@
 import { Field, type FieldErrors } from '../../api/field-error.ts';
 import { inclusiveRangeText } from '../../api/names.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
+import { errorMessage, aggregateText } from '../../base/errors.ts';
 import { ServerError } from './text-response.ts';
 
 const MAX_TAIL_LINES = 100_000;
@@ -49,7 +50,7 @@ export async function readNodeLogQuery(query: string, fileComplaint: FileComplai
 
 function refuse(status: number, errors: FieldErrors): void {
   const texts = errors.map(({ field, text }) => `${field}: ${text}`);
-  if (texts.length > 0) throw new ServerError(status, texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`);
+  if (texts.length > 0) throw new ServerError(status, aggregateText(texts));
 }
 
 function parseQuery(parameters: URLSearchParams, errors: FieldErrors): NodeLogQuery {
@@ -122,6 +123,6 @@ async function validatePattern(pattern: string, field: Field): Promise<void> {
   try {
     RE2JS.compile(pattern);
   } catch (error) {
-    field.invalid(pattern, (error as Error).message);
+    field.invalid(pattern, errorMessage(error));
   }
 }

@@ -2,6 +2,7 @@
  * The node's own logs: files below one directory, and listings of its folders, as Go's file server gives them. Upstream:
  * InstallSystemLogHandler in pkg/kubelet/server. Links are followed, as there. Queries: node-log-query.ts.
  */
+import { hasErrorCode } from '../../base/errors.ts';
 import type { FileHandle, Files, FileStat } from '../../platform/files.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { ByteSink } from '../../platform/streams.ts';
@@ -37,7 +38,7 @@ async function statOf(files: Pick<Files, 'stat'>, path: string): Promise<FileSta
   try {
     return await files.stat(path);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as { code?: string }).code ?? '')) throw notThere();
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) throw notThere();
     throw error;
   }
 }
@@ -84,12 +85,12 @@ async function fileAnswer(
     kind: 'stream',
     status: 200,
     headers,
-    run: async (sink) => copy(await files.open(path, 'r'), sizeBytes, sink),
+    run: async (sink) => copy(await files.open(path, 'r', { followLinks: true }), sizeBytes, sink),
   };
 }
 
 async function startOf(files: Pick<Files, 'open'>, path: string): Promise<Uint8Array> {
-  const handle = await files.open(path, 'r');
+  const handle = await files.open(path, 'r', { followLinks: true });
   try {
     return await handle.read(0, LOOK_BYTES);
   } finally {
@@ -100,7 +101,7 @@ async function startOf(files: Pick<Files, 'open'>, path: string): Promise<Uint8A
 /** Sends a file, as long as it is now. */
 export async function copyFile(files: Pick<Files, 'stat' | 'open'>, path: string, sink: ByteSink): Promise<void> {
   const { sizeBytes } = await files.stat(path);
-  await copy(await files.open(path, 'r'), sizeBytes, sink);
+  await copy(await files.open(path, 'r', { followLinks: true }), sizeBytes, sink);
 }
 
 async function copy(handle: FileHandle, sizeBytes: number, sink: ByteSink): Promise<void> {

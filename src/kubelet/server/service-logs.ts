@@ -6,6 +6,7 @@
  * (upstream takes `proxy` for one where there is a kube-proxy).
  */
 import { formatTime } from '../../api/time.ts';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ByteSink } from '../../platform/streams.ts';
@@ -84,7 +85,7 @@ async function journaled({ platform }: ServiceLogsDeps, signal: AbortSignal): Pr
     });
     return new Set(exitCode === 0 ? stdout.split('\n') : []);
   } catch (error) {
-    if ((error as { code?: string }).code === 'ENOENT') return new Set(); // No journald.
+    if (hasErrorCode(error, 'ENOENT')) return new Set(); // No journald.
     throw error;
   }
 }
@@ -128,7 +129,7 @@ async function isFile(files: Platform['files'], path: string): Promise<boolean> 
   try {
     return (await files.lstat(path)).kind === 'file';
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as { code?: string }).code ?? '')) return false;
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return false;
     throw error;
   }
 }

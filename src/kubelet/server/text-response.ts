@@ -1,4 +1,5 @@
 /** Small answers of the kubelet's server. */
+import { stringifyJson } from '../../api/codec/json.ts';
 import type { HttpResponse } from '../../platform/http.ts';
 
 /** A text, with upstream's newline-free bodies for errors. */
@@ -15,13 +16,12 @@ export function textResponse(
   };
 }
 
-/** A JSON object. */
 export function jsonResponse(object: unknown): HttpResponse {
   return {
     kind: 'bytes',
     status: 200,
     headers: { 'content-type': 'application/json' },
-    chunks: [Buffer.from(JSON.stringify(object))],
+    chunks: [Buffer.from(stringifyJson(object))],
   };
 }
 

@@ -8,10 +8,13 @@ import type { Container } from '../../api/gen/core-v1.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 import { milliCpuToQuota, milliCpuToShares } from '../runtime/linux-resources.ts';
 import { PRESSURE_RESOURCES, type PressureLine, type Pressures } from '../../platform/pressure.ts';
+import { counterValues, packetValues, type CounterValue } from './cadvisor-counter-values.ts';
+import type { NodeCounters } from './cadvisor-counters.ts';
 import type { NodePressures } from './pressures.ts';
 import { formatMetrics, type MetricFamily, type Sample } from './prometheus-text.ts';
 import type { ContainerUsage } from './runtime-usage.ts';
 import type { NodeSnapshot } from './snapshot.ts';
+import type { InterfaceStats } from './summary-types.ts';
 
 type PodReading = NodeSnapshot['pods'][number];
 type Labels = Readonly<Record<string, string>>;
@@ -19,8 +22,15 @@ type Families = Map<string, MetricFamily & { samples: Sample[] }>;
 
 const cpuPeriodUs = 100_000;
 
+/** What is read for these metrics beside the snapshot. */
+export interface CadvisorReadings {
+  readonly pressures?: NodePressures;
+  readonly counters?: NodeCounters;
+}
+
 /** Renders a snapshot. */
-export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot, waits?: NodePressures): string {
+export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot, readings: CadvisorReadings = {}): string {
+  const { pressures: waits, counters } = readings;
   const families: Families = new Map();
   const add = (
     family: Omit<MetricFamily, 'samples'>,
@@ -44,11 +54,25 @@ export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot, waits?: Nod
       add(family, { labels, value, timeMs: nowMs });
   };
   addPressures({ id: '/' }, waits?.node);
+  for (const [family, labels, value] of rootValues(node, { gauge, counter }))
+    add(family, { labels: { id: '/', ...labels }, value, timeMs: nowMs });
+  const addCounters = (labels: Labels, values: readonly CounterValue[]): void => {
+    for (const [family, more, value] of values) add(family, { labels: { ...labels, ...more }, value, timeMs: nowMs });
+  };
   for (const reading of pods) {
     const own = waits?.pods.get(reading.pod.metadata.uid ?? '');
     addPressures(labelsOf(reading), own?.own);
+    const read = counters?.pods.get(reading.pod.metadata.uid ?? '');
+    const deviceNames = counters?.deviceNames ?? new Map<string, string>();
+    if (read?.own !== undefined)
+      addCounters(labelsOf(reading), counterValues(read.own, { hasQuota: hasCpuLimit(reading), deviceNames }));
+    addCounters(labelsOf(reading), (read?.packets ?? []).flatMap(packetValues));
     for (const container of reading.usage.containers) {
       addPressures(labelsOf(reading, container), own?.containers.get(container.id));
+      const ofContainer = read?.containers.get(container.id);
+      const hasQuota = specOf(reading, container)?.resources?.limits?.['cpu'] !== undefined;
+      if (ofContainer !== undefined)
+        addCounters(labelsOf(reading, container), counterValues(ofContainer, { hasQuota, deviceNames }));
       for (const [family, value] of containerValues(reading, container, { gauge, counter })) {
         const cpu: Labels = family.name === 'container_cpu_usage_seconds_total' ? { cpu: 'total' } : {};
         add(family, { labels: { ...labelsOf(reading, container), ...cpu }, value, timeMs: container.timeMs || nowMs });
@@ -97,14 +121,12 @@ function labelsOf({ pod, images }: PodReading, container?: ContainerUsage): Labe
 }
 
 function containerValues(
-  { pod, startedAtMs }: PodReading,
+  reading: PodReading,
   usage: ContainerUsage,
   { gauge, counter }: Kinds,
 ): (readonly [Omit<MetricFamily, 'samples'>, number | undefined])[] {
-  const spec = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].find(
-    ({ name }) => name === usage.name,
-  );
-  const started = startedAtMs.get(usage.id);
+  const spec = specOf(reading, usage);
+  const started = reading.startedAtMs.get(usage.id);
   return [
     [
       counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.'),
@@ -130,6 +152,38 @@ function containerValues(
     ],
     [gauge('container_last_seen', 'Last time a container was seen by the exporter'), Math.floor(usage.timeMs / 1000)],
     ...specValues(spec, gauge),
+  ];
+}
+
+function specOf({ pod }: PodReading, usage: ContainerUsage): Container | undefined {
+  const all = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
+  return all.find(({ name }) => name === usage.name);
+}
+
+/** Whether the pod's cgroup has a quota: every container has a limit. */
+function hasCpuLimit({ pod }: PodReading): boolean {
+  const limited = (container: Container): boolean => container.resources?.limits?.['cpu'] !== undefined;
+  return (pod.spec?.containers ?? []).every(limited);
+}
+
+/** The machine as a whole, cadvisor's root container. */
+function rootValues(node: NodeSnapshot['node'], { gauge, counter }: Kinds): readonly CounterValue[] {
+  return [
+    [
+      counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.'),
+      { cpu: 'total' },
+      node.cpuUsageNs === undefined ? undefined : node.cpuUsageNs / 1e9,
+    ],
+    [
+      gauge(
+        'container_memory_usage_bytes',
+        'Current memory usage in bytes, including all memory regardless of when it was accessed',
+      ),
+      {},
+      node.memory.usageBytes,
+    ],
+    [gauge('container_memory_working_set_bytes', 'Current working set in bytes.'), {}, node.memory.workingSetBytes],
+    ...node.interfaces.flatMap((own): CounterValue[] => networkValues(own, counter)),
   ];
 }
 
@@ -160,28 +214,7 @@ function podValues(
   { cgroup, usage }: PodReading,
   { gauge, counter }: Kinds,
 ): (readonly [Omit<MetricFamily, 'samples'>, Labels, number | undefined])[] {
-  const network = (usage.interfaces ?? []).flatMap((own) => [
-    [
-      counter('container_network_receive_bytes_total', 'Cumulative count of bytes received'),
-      { interface: own.name },
-      own.rxBytes,
-    ] as const,
-    [
-      counter('container_network_receive_errors_total', 'Cumulative count of errors encountered while receiving'),
-      { interface: own.name },
-      own.rxErrors,
-    ] as const,
-    [
-      counter('container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted'),
-      { interface: own.name },
-      own.txBytes,
-    ] as const,
-    [
-      counter('container_network_transmit_errors_total', 'Cumulative count of errors encountered while transmitting'),
-      { interface: own.name },
-      own.txErrors,
-    ] as const,
-  ]);
+  const network = (usage.interfaces ?? []).flatMap((own) => networkValues(own, counter));
   return [
     [
       counter('container_cpu_usage_seconds_total', 'Cumulative cpu time consumed in seconds.'),
@@ -204,5 +237,23 @@ function podValues(
       usage.processes ?? cgroup?.pids,
     ],
     ...network,
+  ];
+}
+
+function networkValues(own: InterfaceStats, counter: Kinds['counter']): CounterValue[] {
+  const labels = { interface: own.name };
+  return [
+    [counter('container_network_receive_bytes_total', 'Cumulative count of bytes received'), labels, own.rxBytes],
+    [
+      counter('container_network_receive_errors_total', 'Cumulative count of errors encountered while receiving'),
+      labels,
+      own.rxErrors,
+    ],
+    [counter('container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted'), labels, own.txBytes],
+    [
+      counter('container_network_transmit_errors_total', 'Cumulative count of errors encountered while transmitting'),
+      labels,
+      own.txErrors,
+    ],
   ];
 }

@@ -7,9 +7,10 @@ import { formatTime } from '../../api/time.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
-import { podLogDir, podLogIdentity } from '../runtime/paths.ts';
+import { containerDir, hostsFilePath, podLogDir, podLogIdentity } from '../runtime/paths.ts';
 import type { KubeletHost } from '../server/host.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
+import { readCounters } from './cadvisor-counters.ts';
 import { cadvisorMetrics } from './cadvisor-metrics.ts';
 import { createDiskUsage, type DiskUsage } from './disk-usage.ts';
 import { kubeletMetrics, type MeasuredVolume } from './kubelet-metrics.ts';
@@ -23,7 +24,6 @@ import type { StatsProvider } from './stats-provider.ts';
 import type { NodeStats, Summary } from './summary-types.ts';
 import { createUsageRates, type UsageRates } from './usage-rates.ts';
 
-/** What the provider needs. */
 export interface StatsProviderDeps {
   readonly cri: CriRuntime;
   readonly platform: Pick<Platform, 'clock' | 'files' | 'host' | 'cgroups' | 'log'>;
@@ -114,7 +114,8 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
     },
     async cadvisorMetrics() {
       const now = await snapshot();
-      return cadvisorMetrics(now, await pressuresOf(now));
+      const [pressures, counters] = await Promise.all([pressuresOf(now), readCounters(deps, now)]);
+      return cadvisorMetrics(now, { pressures, counters });
     },
     async resourceMetrics() {
       try {
@@ -155,13 +156,19 @@ async function readPod({ now, pod, space, disk, config, waits }: PodOrder): Prom
   const read = { ...pod, nowMs: now.nowMs, ...(pressures === undefined ? {} : { pressures }) };
   if (space === undefined) return read;
   const logs = new Map<string, { bytes: number; files: number }>();
-  const dir = podLogDir({ rootDir: config.kubeletRoot, podLogsDir: config.podLogsDir }, podLogIdentity(pod.pod));
+  const paths = { rootDir: config.kubeletRoot, podLogsDir: config.podLogsDir };
+  const dir = podLogDir(paths, podLogIdentity(pod.pod));
   for (const { name } of pod.usage.containers) logs.set(name, await disk.logs(`${dir}/${name}`));
+  // A container may write as much as it likes into them (CVE-2020-8557).
+  const uid = pod.pod.metadata.uid ?? '';
+  let ownFileBytes = (await disk.logs(hostsFilePath(paths, uid))).bytes;
+  for (const { name } of pod.usage.containers) ownFileBytes += (await disk.logs(containerDir(paths, uid, name))).bytes;
   // A volume that cannot be measured must not hide everything else of the node.
   const volumes = await disk.volumes(pod.pod).catch(() => undefined);
   return {
     ...read,
     logs,
+    ownFileBytes,
     disk: space.node,
     ...(volumes === undefined ? {} : { volumes }),
     ...(space.containerFs === undefined ? {} : { containerFs: space.containerFs }),

@@ -7,6 +7,7 @@
  * driver may never answer.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
@@ -18,8 +19,8 @@ type VolumeUses = Awaited<ReturnType<VolumeManager['volumeStats']>>;
 export interface DiskUsage {
   /** Use of the pod's volumes, at most a period old once measured; undefined: they are not measured, or not in time. */
   volumes(pod: Pod): Promise<VolumeUses | undefined>;
-  /** Bytes and files below a directory of logs. */
-  logs(dir: string): Promise<{ readonly bytes: number; readonly files: number }>;
+  /** Bytes and files below a directory of logs, or of one file; zero when nothing is there. */
+  logs(path: string): Promise<{ readonly bytes: number; readonly files: number }>;
   /** Forgets pods that are gone. */
   keepOnly(podUids: ReadonlySet<string>): void;
 }
@@ -82,7 +83,7 @@ export function createDiskUsage(deps: {
       }
       return total;
     } catch (error) {
-      if ((error as { code?: string }).code === 'ENOENT') return { bytes: 0, files: 0 };
+      if (hasErrorCode(error, 'ENOENT')) return { bytes: 0, files: 0 };
       throw error;
     }
   }

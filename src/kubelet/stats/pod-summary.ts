@@ -22,6 +22,8 @@ export interface PodReadings {
   /** Bytes and files of logs by container name. */
   readonly logs?: ReadonlyMap<string, { readonly bytes: number; readonly files: number }>;
   readonly volumes?: Awaited<ReturnType<VolumeManager['volumeStats']>>;
+  /** Bytes of the files that the kubelet mounts into containers to be written: the hosts file, termination messages. */
+  readonly ownFileBytes?: number;
   /** Of the node's disk. */
   readonly disk?: FileSystemStat;
   /** Of containers' writable layers. */
@@ -75,7 +77,6 @@ function podCpuAndMemory(
   return { cpu: cpuStats({ key, timeMs: nowMs, usageNs: sum((own) => own.cpuUsageNs) }, rates), memory };
 }
 
-/** Memory of a cgroup. */
 export function cgroupMemory(stats: CgroupStats, nowMs: number): MemoryStats {
   return {
     time: formatTime(nowMs),
@@ -161,9 +162,9 @@ function volumeStats(pod: Pod, uses: NonNullable<PodReadings['volumes']>, time: 
   });
 }
 
-/** Layers, logs, and volumes that lie on the node's disk: what the pod's ephemeral-storage limit holds down. */
+/** Layers, logs, the kubelet's own files, and volumes that lie on the node's disk: what the pod's ephemeral-storage limit holds down. */
 function ephemeralStorage(readings: PodReadings, containers: readonly ContainerStats[], disk: FileSystemStat): FsStats {
-  let usedBytes = 0;
+  let usedBytes = readings.ownFileBytes ?? 0;
   let inodesUsed = 0;
   for (const { rootfs, logs } of containers) {
     usedBytes += (rootfs?.usedBytes ?? 0) + (logs?.usedBytes ?? 0);

@@ -10,7 +10,6 @@ import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
 import type { NodeSnapshot, PodReading } from './snapshot.ts';
 import type { CpuStats, IoStats, MemoryStats } from './summary-types.ts';
 
-/** Of one pod. */
 export interface PodPressures {
   readonly own: Pressures;
   /** By container id. */
@@ -33,7 +32,6 @@ export interface PressureDeps {
   readonly failed: (error: unknown) => void;
 }
 
-/** Reads the pressures of what the snapshot has. */
 export async function readPressures(deps: PressureDeps, { pods }: NodeSnapshot): Promise<NodePressures> {
   const { platform, podCgroups } = deps;
   const node = await collectPressures(async (resource) => readProc(deps, `/proc/pressure/${resource}`));

@@ -32,7 +32,6 @@ export interface ContainerUsage {
   readonly pressures?: Pressures;
 }
 
-/** One pod. */
 export interface PodUsage {
   readonly containers: readonly ContainerUsage[];
   readonly interfaces?: readonly InterfaceStats[];
@@ -40,7 +39,6 @@ export interface PodUsage {
   readonly pressures?: Pressures;
 }
 
-/** The file systems of the runtime. */
 export interface RuntimeFileSystems {
   readonly imageFs?: Omit<FsStats, 'time'>;
   /** Of containers' writable layers; mostly that of images. */

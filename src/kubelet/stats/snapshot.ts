@@ -1,5 +1,6 @@
 /** One reading of the node and everything that runs on it, from which all documents are made. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { CgroupStats, Cgroups } from '../../platform/cgroups.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
@@ -69,8 +70,7 @@ async function statsOf(cgroups: Cgroups, name: string | undefined): Promise<Cgro
   try {
     return (await cgroups.exists(name)) ? await cgroups.stats(name) : undefined;
   } catch (error) {
-    const { code } = error as { code?: string };
-    if (code === 'ENOENT' || code === 'ENODEV') return undefined;
+    if (hasErrorCode(error, 'ENOENT', 'ENODEV')) return undefined;
     throw error;
   }
 }

@@ -82,6 +82,10 @@ async function createFixture(
   await platform.files.makeDir('/var/lib/kubelet');
   await platform.files.makeDir('/logs/default_web_u1/app');
   await platform.files.writeFile('/logs/default_web_u1/app/0.log', 'x'.repeat(50));
+  const podDir = '/var/lib/kubelet/pods/u1';
+  await platform.files.makeDir(`${podDir}/containers/app`);
+  await platform.files.writeFile(`${podDir}/etc-hosts`, 'x'.repeat(20));
+  await platform.files.writeFile(`${podDir}/containers/app/1a2b3c4d`, 'x'.repeat(7));
   await platform.files.makeDir('/proc/net');
   await platform.files.writeFile('/proc/stat', 'cpu  100 0 100 5000 10 0 0 0 0 0\ncpu0 1 1 1\n');
   await platform.cgroups.create('/kubepods/podu1', {});
@@ -156,7 +160,7 @@ test('the summary: newest run, rates from the second reading on, ephemeral stora
   assert.equal(now!.memory!.workingSetBytes, 1500);
   assert.equal(now!.containers[0]!.memory!.workingSetBytes, 1000);
   assert.deepEqual([now!.containers[0]!.rootfs!.usedBytes, now!.containers[0]!.logs!.usedBytes], [300, 50]);
-  assert.equal(now!['ephemeral-storage']!.usedBytes, 300 + 50 + 4000);
+  assert.equal(now!['ephemeral-storage']!.usedBytes, 300 + 50 + 4000 + 20 + 7);
   assert.deepEqual(
     now!.volume!.map(({ name, pvcRef }) => [name, pvcRef?.name]),
     [
@@ -379,6 +383,39 @@ test("cadvisor's names", async () => {
     'machine_cpu_cores 4',
   ])
     assert.ok(text.split('\n').includes(line), line);
+});
+
+test('cAdvisor counters come from the cgroups of pods and containers, packets from a process of the pod', async () => {
+  const { provider, platform } = await createFixture({ podStats: true });
+  const { cgroups, files } = platform;
+  const device = { major: 8, minor: 0, readBytes: 100, writeBytes: 200, reads: 3, writes: 4 };
+  const counters = { cfsPeriods: 10, cfsThrottledPeriods: 3, memoryCacheBytes: 5, oomKills: 1, devices: [device] };
+  await cgroups.create('/kubepods/podu1/c1', {});
+  cgroups.groups.get('/kubepods/podu1/c1')!.counters = counters;
+  await cgroups.addProcess('/kubepods/podu1/c1', 17);
+  await files.makeDir('/proc/17/net');
+  await files.writeFile(
+    '/proc/17/net/dev',
+    'a|b\n face |z\n    lo: 1 1 1 0 0 0 0 0 1 1 1 1\n  eth0:10 5 0 2 0 0 0 0 30 6 0 3\n',
+  );
+  await files.writeFile('/proc/diskstats', '   8       0 sda 1 2 3\n');
+  const lines = (await provider.cadvisorMetrics()).split('\n');
+  const at = platform.clock.nowMs();
+  const container = 'container="app",id="c1",image="img",name="c1",namespace="default",pod="web"';
+  const pod = 'container="",id="podu1",image="",name="",namespace="default",pod="web"';
+  for (const line of [
+    `container_cpu_cfs_periods_total{${container}} 10 ${at}`,
+    `container_cpu_cfs_throttled_periods_total{${container}} 3 ${at}`,
+    `container_memory_cache{${container}} 5 ${at}`,
+    `container_oom_events_total{${container}} 1 ${at}`,
+    `container_fs_reads_bytes_total{${container},device="/dev/sda"} 100 ${at}`,
+    `container_fs_writes_total{${container},device="/dev/sda"} 4 ${at}`,
+    `container_blkio_device_usage_total{${container},device="/dev/sda",major="8",minor="0",operation="Write"} 200 ${at}`,
+    `container_network_receive_packets_total{${pod},interface="eth0"} 5 ${at}`,
+    `container_network_transmit_packets_dropped_total{${pod},interface="eth0"} 3 ${at}`,
+  ])
+    assert.ok(lines.includes(line), line);
+  assert.ok(lines.some((line) => line.startsWith('container_memory_working_set_bytes{id="/"} ')));
 });
 
 test('rates, /proc and text format', () => {

@@ -1,9 +1,9 @@
 /** Conditions of a pod from its containers' statuses. Pure; transition times are the status manager's. Upstream: pkg/kubelet/status/generate.go. */
 import type { Container, ContainerStatus, Pod, PodCondition } from '../../api/gen/core-v1.ts';
+import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import { isHostNetworkPod } from '../types/pod-update.ts';
 import { hasAnyRegularContainerStarted } from './phase.ts';
-import { isRestartableInitContainer } from './restart-policy.ts';
 
 /** What conditions are made from. `statuses` undefined: the kubelet knows none yet. */
 export interface ConditionInput {

@@ -11,10 +11,10 @@ import type {
   ResourceStatus,
 } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
+import { findContainerStatusByName, shouldContainerBeRestarted } from '../container/helpers.ts';
 import type { ContainerStatus as RuntimeContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import { ownResources, resourcesInForce, type ContainerResources } from '../allocation/resources.ts';
 import type { StartReason } from './reason-cache.ts';
-import { findContainerStatus, shouldContainerBeRestarted } from './restart-policy.ts';
 
 /** What container statuses are made from. */
 export interface ContainerStatusesInput {
@@ -173,7 +173,7 @@ function withStartReason(
   input: ContainerStatusesInput,
 ): ContainerStatus {
   if (input.kind === 'init') {
-    const newest = findContainerStatus(input.runtimeStatus, container.name);
+    const newest = findContainerStatusByName(input.runtimeStatus, container.name);
     if (newest?.state === 'exited' && newest.exitCode === 0) return status;
   }
   if (!shouldContainerBeRestarted(container, input.pod, input.runtimeStatus)) return status;

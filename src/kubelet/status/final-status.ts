@@ -1,8 +1,9 @@
 /** The last status of a pod whose work is over. Pure. Upstream: TerminatePod in pkg/kubelet/status/status_manager.go. */
 import type { ContainerStatus, Pod, PodStatus } from '../../api/gen/core-v1.ts';
-import { isStaticPod, isTerminalPhase } from '../types/pod-update.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
+import { isRestartableInitContainer } from '../container/restart-policy.ts';
+import { isStaticPod } from '../types/pod-update.ts';
 import { STATUS_UNKNOWN_REASON } from './container-statuses.ts';
-import { isRestartableInitContainer } from './restart-policy.ts';
 
 function ended(status: ContainerStatus): ContainerStatus {
   if (status.state?.terminated !== undefined) return status;
@@ -49,7 +50,7 @@ export function finalPodStatus(pod: Pod, status: PodStatus): PodStatus {
   const init = status.initContainerStatuses;
   const started = startedInitCount(init ?? []);
   const containers = hasPodInitialized(pod, status) ? status.containerStatuses?.map(ended) : status.containerStatuses;
-  const phase = isTerminalPhase(status.phase) || isStaticPod(pod) ? status.phase : 'Failed';
+  const phase = isPodPhaseTerminal(status.phase) || isStaticPod(pod) ? status.phase : 'Failed';
   return {
     ...status,
     ...(phase === undefined ? {} : { phase }),

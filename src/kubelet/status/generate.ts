@@ -4,8 +4,9 @@
  * convertStatusToAPIStatus in pkg/kubelet/kubelet_pods.go.
  */
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
-import { isHostNetworkPod, isKubeletCondition, isTerminalPhase } from '../types/pod-update.ts';
+import { isHostNetworkPod, isKubeletCondition } from '../types/pod-update.ts';
 import {
   containersReadyCondition,
   podInitializedCondition,
@@ -107,8 +108,8 @@ function withPhase(status: PodStatus, input: GenerateInput): PodStatus {
   const { pod, previous } = input;
   let phase: string = getPhase(pod, allStatuses(status), input.podIsTerminal);
   const reported = pod.status?.phase;
-  if (isTerminalPhase(previous.phase)) phase = previous.phase!;
-  else if (!isTerminalPhase(phase) && isTerminalPhase(reported)) phase = reported!;
+  if (isPodPhaseTerminal(previous.phase)) phase = previous.phase!;
+  else if (!isPodPhaseTerminal(phase) && isPodPhaseTerminal(reported)) phase = reported!;
   let reason = '';
   let message = '';
   if (phase === previous.phase) {
@@ -117,7 +118,7 @@ function withPhase(status: PodStatus, input: GenerateInput): PodStatus {
   }
   if (input.evict !== undefined) ({ reason, message } = input.evict);
   if (input.evict !== undefined) phase = 'Failed';
-  if (isTerminalPhase(reported)) phase = reported!;
+  if (isPodPhaseTerminal(reported)) phase = reported!;
   return { ...status, phase, ...(reason === '' ? {} : { reason }), ...(message === '' ? {} : { message }) };
 }
 

@@ -3,9 +3,10 @@
  * checkContainerStateTransition in pkg/kubelet/status/status_manager.go.
  */
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
-import { isKubeletCondition, isTerminalPhase } from '../types/pod-update.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
+import { containerShouldRestart, isRestartableInitContainer } from '../container/restart-policy.ts';
+import { isKubeletCondition, isMirrorPod } from '../types/pod-update.ts';
 import { containersReadyCondition, podReadyCondition } from './conditions.ts';
-import { isRestartableInitContainer, restartsAfterExit } from './restart-policy.ts';
 
 /** The new status with each condition's transition time: kept while its status stays, else `now`. */
 export function withTransitionTimes(status: PodStatus, old: PodStatus, now: string): PodStatus {
@@ -21,7 +22,7 @@ export function withTransitionTimes(status: PodStatus, old: PodStatus, now: stri
 /** The status to write over what the API holds: others' conditions stay, a terminal phase waits until nothing runs. */
 export function mergePodStatus(pod: Pod, status: PodStatus, couldHaveRunningContainers: boolean): PodStatus {
   const old = pod.status ?? {};
-  const becomesTerminal = !isTerminalPhase(old.phase) && isTerminalPhase(status.phase);
+  const becomesTerminal = !isPodPhaseTerminal(old.phase) && isPodPhaseTerminal(status.phase);
   const foreign = (old.conditions ?? []).filter((condition) => !isKubeletCondition(condition.type));
   const own = (status.conditions ?? []).filter((condition) => isKubeletCondition(condition.type));
   const disruption = status.conditions?.find((condition) => condition.type === 'DisruptionTarget');
@@ -34,8 +35,10 @@ export function mergePodStatus(pod: Pod, status: PodStatus, couldHaveRunningCont
     const { [field]: _dropped, ...rest } = merged;
     merged = old[field] === undefined ? rest : { ...rest, [field]: old[field] };
   }
-  if (becomesTerminal && couldHaveRunningContainers) merged = withPhaseOf(merged, old);
-  return isTerminalPhase(merged.phase) ? withoutReady(pod, merged) : merged;
+  // Nobody's pod comes back from a terminal phase, also from one that another client wrote: its containers are being ended.
+  const leavesTerminal = isPodPhaseTerminal(old.phase) && !isPodPhaseTerminal(status.phase) && !isMirrorPod(pod);
+  if (leavesTerminal || (becomesTerminal && couldHaveRunningContainers)) merged = withPhaseOf(merged, old);
+  return isPodPhaseTerminal(merged.phase) ? withoutReady(pod, merged) : merged;
 }
 
 function withPhaseOf(status: PodStatus, old: PodStatus): PodStatus {
@@ -145,7 +148,7 @@ export function checkContainerStateTransition(pod: Pod, old: PodStatus, status: 
   const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
   const mayRestart = (name: string, exitCode: number): boolean => {
     const container = containers.find((candidate) => candidate.name === name);
-    return container === undefined || restartsAfterExit(container, pod, exitCode);
+    return container === undefined || containerShouldRestart(container, pod, exitCode);
   };
   const sidecars = new Set((pod.spec?.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name));
   const initMayRestart = (name: string, exitCode: number): boolean =>

@@ -1,7 +1,7 @@
 /** The phase of a pod from its containers' statuses. Pure. Upstream: getPhase in pkg/kubelet/kubelet_pods.go. */
 import type { ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
+import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import { isStaticPod } from '../types/pod-update.ts';
-import { isRestartableInitContainer } from './restart-policy.ts';
 
 /** Phases a kubelet reports. */
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';

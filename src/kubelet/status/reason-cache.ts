@@ -11,7 +11,6 @@ export interface StartReason {
   readonly message: string;
 }
 
-/** The cache. */
 export interface ReasonCache {
   /** Takes over what a sync of the pod says about starting containers. */
   update(podUid: string, result: PodSyncResult): void;
@@ -36,6 +35,6 @@ export function createReasonCache(): ReasonCache {
       else reasons.set(podUid, ofPod);
     },
     get: (podUid, containerName) => reasons.get(podUid)?.get(containerName),
-    forget: (podUid) => void reasons.delete(podUid),
+    forget: (podUid) => reasons.delete(podUid),
   };
 }

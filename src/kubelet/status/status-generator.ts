@@ -1,5 +1,6 @@
 /** Status generation wired to what the kubelet knows. Upstream: the receiver side of generateAPIPodStatus. */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -37,12 +38,7 @@ export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus
     const previous = deps.statusManager.getPodStatus(podUid(pod)) ?? pod.status ?? {};
     const leftMs = untilActiveDeadlineMs(pod, previous, deps.clock.nowMs());
     const evict = leftMs !== undefined && leftMs <= 0 ? DEADLINE_EXCEEDED : undefined;
-    if (
-      evict !== undefined &&
-      previous.reason !== evict.reason &&
-      previous.phase !== 'Succeeded' &&
-      previous.phase !== 'Failed'
-    ) {
+    if (evict !== undefined && previous.reason !== evict.reason && !isPodPhaseTerminal(previous.phase)) {
       deps.recorder.event(pod, 'Normal', evict.reason, evict.message);
     }
     const allocated = deps.allocations.allocatedPod(pod);

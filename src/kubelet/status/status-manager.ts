@@ -7,6 +7,8 @@
  * is cleaned up. Upstream sends in batches and looks for work every 10 s; here each change is sent in the turn it is
  * made, and the tick only retries and reconciles.
  */
+import { onAbort } from '../../base/abort.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
@@ -15,23 +17,15 @@ import { formatTime } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { PodManagerView } from '../pod/pod-manager.ts';
-import {
-  isMirrorPod,
-  isStaticPod,
-  isTerminalPhase,
-  podFields,
-  podName,
-  podNamespace,
-  podUid,
-} from '../types/pod-update.ts';
+import { isMirrorPod, isStaticPod, podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { containersReadyCondition, podReadyCondition } from './conditions.ts';
 import { finalPodStatus } from './final-status.ts';
 import { checkContainerStateTransition, isStatusEqualByKubelet, mergePodStatus, withTransitionTimes } from './merge.ts';
 import { podStatusPatch } from './status-patch.ts';
+import { background } from '../../platform/unexpected.ts';
 
 const SYNC_PERIOD_MS = 10_000;
 
-/** The manager. */
 export interface StatusManager {
   /** Begins to write (and retries every 10 s) until the signal aborts. */
   start(signal: AbortSignal): void;
@@ -51,7 +45,6 @@ export interface StatusManager {
   removeOrphanedStatuses(known: ReadonlySet<string>): void;
 }
 
-/** What it needs. */
 export interface StatusManagerDeps {
   readonly platform: BasePlatform;
   readonly client: Client;
@@ -68,7 +61,6 @@ interface VersionedStatus {
   readonly sinceMs: number;
 }
 
-/** Makes a manager. */
 export function createStatusManager(deps: StatusManagerDeps): StatusManager {
   const { clock } = deps.platform;
   const log = deps.platform.log.child('status-manager');
@@ -162,7 +154,7 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
       under.again = true;
       return;
     }
-    void syncUntilDone(uid);
+    background(log, 'a pod status could not be written', syncUntilDone(uid));
   }
 
   async function syncUntilDone(uid: string): Promise<void> {
@@ -227,7 +219,7 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
 
   function canBeDeleted(pod: Pod, versioned: VersionedStatus): boolean {
     if (pod.metadata.deletionTimestamp === undefined || isMirrorPod(pod)) return false;
-    return isTerminalPhase(pod.status?.phase) && versioned.podIsFinished;
+    return isPodPhaseTerminal(pod.status?.phase) && versioned.podIsFinished;
   }
 
   async function deleteFromApi(uid: string, pod: Pod): Promise<void> {
@@ -278,7 +270,7 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     start(signal) {
       running = signal;
       const cancel = clock.setTicker(SYNC_PERIOD_MS, syncBatch);
-      signal.addEventListener('abort', cancel, { once: true });
+      onAbort(signal, cancel);
       syncBatch();
     },
     getPodStatus: (uid) => podStatuses.get(deps.podManager.translatePodUid(uid))?.status,

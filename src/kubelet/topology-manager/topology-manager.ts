@@ -3,6 +3,7 @@
  * pkg/kubelet/cm/topologymanager (scopes and policies).
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { HostNumaNode } from '../../platform/host.ts';
 import {
   AllocationError,
@@ -21,14 +22,12 @@ export type TopologyPolicy = 'none' | 'best-effort' | 'restricted' | 'single-num
 /** Whether each container is looked at, or the pod as a whole. */
 export type TopologyScope = 'container' | 'pod';
 
-/** What the manager needs. */
 export interface TopologyManagerDeps {
   readonly numaNodes: () => readonly Pick<HostNumaNode, 'node' | 'distances'>[];
   /** In the order they give. */
   readonly providers: readonly HintProvider[];
 }
 
-/** The manager. */
 export interface TopologyManager {
   /** Gives the pod's containers what they ask for. Rejects with an AllocationError that says why it cannot. */
   admit(pod: Pod): Promise<void>;
@@ -52,7 +51,6 @@ export function checkNumaNodes(
   if (policy !== 'none' && count > most) throw new Error(`unsupported on machines with more than ${most} NUMA Nodes`);
 }
 
-/** Makes the manager. */
 export function createTopologyManager(
   { numaNodes, providers }: TopologyManagerDeps,
   config: TopologyManagerConfig,
@@ -74,7 +72,7 @@ export function createTopologyManager(
         await provider.allocate(pod, container, hint);
       } catch (error) {
         if (error instanceof AllocationError) throw error;
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorMessage(error);
         throw new AllocationError('UnexpectedAdmissionError', `Allocate failed due to ${text}, which is unexpected`, {
           cause: error,
         });

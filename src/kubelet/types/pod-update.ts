@@ -26,7 +26,7 @@ export const CONFIG_MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 export const CONFIG_FIRST_SEEN_ANNOTATION = 'kubernetes.io/config.seen';
 export const CONFIG_HASH_ANNOTATION = 'kubernetes.io/config.hash';
 
-/** Source of a pod; pods without the annotation come from the API server. */
+/** Where the pod comes from, by the annotation with which `PodConfig` marks every pod it passes on. */
 export function podSource(pod: Pod): PodSource {
   const source = pod.metadata.annotations?.[CONFIG_SOURCE_ANNOTATION];
   return source === 'file' || source === 'http' ? source : 'api';
@@ -37,9 +37,17 @@ export function isMirrorPod(pod: Pod): boolean {
   return pod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] !== undefined;
 }
 
-/** Whether the pod comes from a file or a URL. A mirror pod carries the source too, but is not static itself. */
+/** Whether the pod comes from a file or a URL. Mirror pods come from the API server. */
 export function isStaticPod(pod: Pod): boolean {
-  return !isMirrorPod(pod) && podSource(pod) !== 'api';
+  return podSource(pod) !== 'api';
+}
+
+/** Pods of this priority and above are critical. Upstream: scheduling.SystemCriticalPriority. */
+const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+
+/** Whether the kubelet neither evicts nor preempts the pod. */
+export function isCriticalPod(pod: Pod): boolean {
+  return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec?.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
 }
 
 /** Uid of a pod; every pod in the kubelet has one. */
@@ -47,12 +55,10 @@ export function podUid(pod: Pod): string {
   return pod.metadata.uid ?? '';
 }
 
-/** Namespace of a pod. */
 export function podNamespace(pod: Pod): string {
   return pod.metadata.namespace ?? 'default';
 }
 
-/** Name of a pod. */
 export function podName(pod: Pod): string {
   return pod.metadata.name ?? '';
 }
@@ -65,11 +71,6 @@ export function podFullName(pod: Pod): string {
 /** Fields every log line about a pod bears. */
 export function podFields(pod: Pod): { pod: string; podUID: string } {
   return { pod: `${podNamespace(pod)}/${podName(pod)}`, podUID: podUid(pod) };
-}
-
-/** Whether the phase is one a pod never leaves. */
-export function isTerminalPhase(phase: string | undefined): boolean {
-  return phase === 'Succeeded' || phase === 'Failed';
 }
 
 /** Whether the pod uses the node's network. */

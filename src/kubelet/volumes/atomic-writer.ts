@@ -6,6 +6,7 @@
  * change writes a new directory and swaps `..data` by one rename; inotify users rely on exactly this.
  */
 import { formatTime } from '../../api/time.ts';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 
 /** One file of the set. */
@@ -133,7 +134,7 @@ async function filesBelow(files: Files, dir: string, prefix: string): Promise<st
   try {
     names = await files.readDir(dir);
   } catch (error) {
-    if ((error as { code?: string }).code === 'ENOENT') return [];
+    if (hasErrorCode(error, 'ENOENT')) return [];
     throw error;
   }
   for (const name of names) {
@@ -148,8 +149,7 @@ async function readLinkIfAny(files: Files, path: string): Promise<string | undef
   try {
     return await files.readLink(path);
   } catch (error) {
-    const { code } = error as { code?: string };
-    if (code === 'ENOENT' || code === 'EINVAL' || code === 'ENOTDIR') return undefined;
+    if (hasErrorCode(error, 'ENOENT', 'EINVAL', 'ENOTDIR')) return undefined;
     throw error;
   }
 }

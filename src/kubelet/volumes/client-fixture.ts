@@ -1,4 +1,5 @@
 /** A client over a table of objects, for tests of what reads and watches them. No server rules: what is put is there. */
+import { onAbort } from '../../base/abort.ts';
 import { Channel } from '../../base/channel.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { mergePatch } from '../../api/patch/merge-patch.ts';
@@ -95,7 +96,7 @@ export function createFakeClient(): FakeClient {
           channel,
         };
         watchers.add(watcher);
-        options.signal?.addEventListener('abort', () => channel.close(), { once: true });
+        onAbort(options.signal, () => channel.close());
         try {
           for await (const batch of channel) yield batch as readonly WatchEvent<T>[];
         } finally {

@@ -16,7 +16,6 @@ export interface FlexAnswer {
   readonly capabilities?: { readonly attach?: boolean; readonly selinuxRelabel?: boolean; readonly fsGroup?: boolean };
 }
 
-/** The drivers. */
 export interface FlexDrivers {
   /** Calls `vendor/driver`; undefined when it does not support the command. Rejects with what it says when it fails. */
   call(driver: string, command: string, args: readonly string[]): Promise<FlexAnswer | undefined>;
@@ -31,12 +30,17 @@ export function createFlexDrivers(platform: Pick<Platform, 'files' | 'exec'>, pl
   const root = pluginDir.replace(/\/+$/, '');
 
   async function findDriver(driver: string): Promise<{ readonly path: string; readonly stamp: string }> {
-    const path = `${root}/${driver.replace('/', '~')}/${driver.slice(driver.lastIndexOf('/') + 1)}`;
     try {
+      // Names come from the directory's listing: no part of a pod's text becomes a path.
+      const directory = (await platform.files.readDir(root)).find(
+        (name) => !name.startsWith('.') && name.replaceAll('~', '/') === driver,
+      );
+      if (directory === undefined) throw new Error(`${root} lists no such driver`);
+      const path = `${root}/${directory}/${directory.slice(directory.lastIndexOf('~') + 1)}`;
       const { ino, mtimeMs } = await platform.files.stat(path);
       return { path, stamp: `${ino}/${mtimeMs}` };
     } catch (error) {
-      throw new Error(`no flexVolume driver ${driver}: there is no program ${path}`, { cause: error });
+      throw new Error(`no flexVolume driver ${driver} in ${root}`, { cause: error });
     }
   }
 

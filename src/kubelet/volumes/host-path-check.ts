@@ -4,6 +4,7 @@
  * A call into a dead NFS server or FUSE daemon never returns and keeps one of few threads; so what lies on such a mount is
  * looked at by a program with a deadline.
  */
+import { hasErrorCode } from '../../base/errors.ts';
 import type { FileStat } from '../../platform/files.ts';
 import type { MountPoint } from '../../platform/mounter.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -29,9 +30,41 @@ export function mountOf(mounts: readonly MountPoint[], path: string): MountPoint
 }
 
 /** How to walk along paths below `path`: by the port, or by programs where its file system may hang. */
-export async function filesFor(path: string, { files, mounter, exec }: HostPathDeps): Promise<PathFiles> {
-  const mount = mountOf(await mounter.list(), path);
+export async function filesFor(path: string, deps: HostPathDeps): Promise<PathFiles> {
+  return filesOn(await deps.mounter.list(), path, deps);
+}
+
+function filesOn(mounts: readonly MountPoint[], path: string, { files, exec }: HostPathDeps): PathFiles {
+  const mount = mountOf(mounts, path);
   return mount !== undefined && mayHang(mount.type) ? createProgramFiles(exec, mount) : files;
+}
+
+const MAX_LINKS = 255;
+
+/** The path without links. Rejects when nothing is there. */
+export async function resolveLinks(path: string, deps: HostPathDeps): Promise<string> {
+  const mounts = await deps.mounter.list();
+  const pending = path.split('/');
+  let done = '';
+  for (let links = 0; pending.length > 0;) {
+    const part = pending.shift()!;
+    if (part === '' || part === '.') continue;
+    if (part === '..') {
+      done = done.slice(0, Math.max(done.lastIndexOf('/'), 0));
+      continue;
+    }
+    const next = `${done}/${part}`;
+    const files = filesOn(mounts, next, deps);
+    if ((await files.lstat(next)).kind !== 'symlink') {
+      done = next;
+      continue;
+    }
+    if (++links > MAX_LINKS) throw new Error(`${path}: too many symbolic links`);
+    const target = await files.readLink(next);
+    if (target.startsWith('/')) done = '';
+    pending.unshift(...target.split('/'));
+  }
+  return done === '' ? '/' : done;
 }
 
 /** Kind of what a path leads to, links followed; undefined when nothing is there. Rejects when the file system hangs. */
@@ -39,8 +72,7 @@ export async function kindOfHostPath(path: string, deps: HostPathDeps): Promise<
   try {
     return (await (await filesFor(path, deps)).stat(path)).kind;
   } catch (error) {
-    const { code } = error as { code?: string };
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;
   }
 }

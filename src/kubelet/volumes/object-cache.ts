@@ -15,6 +15,7 @@ import type { Client } from '../../client/client.ts';
 import { runReflector } from '../../client/reflector.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { podReferences, referenceKey, type ObjectReference, type ReferencedKind } from './object-references.ts';
+import { background, callEach } from '../../platform/unexpected.ts';
 
 /** Objects by kind. */
 export interface ReferencedObjects {
@@ -41,7 +42,6 @@ export interface WatchingObjectCache extends ObjectCache {
   stop(): void;
 }
 
-/** What the cache needs. */
 export interface ObjectCacheDeps {
   readonly client: Client;
   readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log'>;
@@ -60,7 +60,7 @@ export function createObjectCache(deps: ObjectCacheDeps): WatchingObjectCache {
   const byPod = new Map<string, readonly string[]>();
   const listeners = new Set<(reference: ObjectReference) => void>();
   const changed = (reference: ObjectReference): void => {
-    for (const listener of listeners) listener(reference);
+    callEach({ log: deps.platform.log, what: 'a changed object could not be handed on' }, listeners, reference);
   };
   const release = (keys: readonly string[]): void => {
     for (const key of keys) {
@@ -81,7 +81,7 @@ export function createObjectCache(deps: ObjectCacheDeps): WatchingObjectCache {
     },
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     registerPod(pod) {
       const uid = pod.metadata.uid ?? '';
@@ -135,20 +135,24 @@ class CachedObject {
     this.#started = true;
     const { clock, random, log } = this.#deps.platform;
     const { kind, namespace, name } = this.#reference;
-    void runReflector<Referenced>(
-      {
-        client: this.#deps.client.resource(kinds[kind] as ResourceInfo<Referenced>),
-        selection: { namespace, fieldSelector: `metadata.name=${name}` },
-        target: {
-          replace: (items) => this.#set(items.find((item) => item.metadata.name === name)),
-          apply: (type, object) => this.#set(type === 'DELETED' ? undefined : object),
-          bookmark: () => undefined,
+    background(
+      log,
+      'a reflector broke off',
+      runReflector<Referenced>(
+        {
+          client: this.#deps.client.resource(kinds[kind] as ResourceInfo<Referenced>),
+          selection: { namespace, fieldSelector: `metadata.name=${name}` },
+          target: {
+            replace: (items) => this.#set(items.find((item) => item.metadata.name === name)),
+            apply: (type, object) => this.#set(type === 'DELETED' ? undefined : object),
+            bookmark: () => undefined,
+          },
+          clock,
+          random: random.fork(`object-cache/${referenceKey(this.#reference)}`),
+          log,
         },
-        clock,
-        random: random.fork(`object-cache/${referenceKey(this.#reference)}`),
-        log,
-      },
-      this.#watch.signal,
+        this.#watch.signal,
+      ),
     );
   }
 

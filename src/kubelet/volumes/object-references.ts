@@ -4,7 +4,6 @@ import type { Container, EphemeralContainer, Pod, Volume } from '../../api/gen/c
 /** Kinds of objects a pod's files and environment are made from. */
 export type ReferencedKind = 'ConfigMap' | 'Secret';
 
-/** One referenced object. */
 export interface ObjectReference {
   readonly kind: ReferencedKind;
   readonly namespace: string;

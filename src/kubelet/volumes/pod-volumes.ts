@@ -9,9 +9,11 @@
 import { createBackoff, type Backoff } from '../../base/backoff.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
-import type { ObjectReference } from './object-references.ts';
-import { referenceKey, volumeReferences } from './object-references.ts';
+import type { Log } from '../../platform/log.ts';
+import { callEach } from '../../platform/unexpected.ts';
+import { referenceKey, volumeReferences, type ObjectReference } from './object-references.ts';
 import type { MountedVolume } from './volume-manager-contract.ts';
 import type { SetUpRequest, SetUpResult } from './volume-plugin.ts';
 import { usedVolumeNames, VolumeProcessingError } from './volume-resolution.ts';
@@ -35,6 +37,7 @@ export type SetUpProgress = Pick<SetUpRequest, 'signal' | 'attaching'> & {
 /** What works on the volumes. */
 export interface PodVolumesDeps {
   readonly clock: Clock;
+  readonly log: Log;
   setUp(pod: Pod, volume: Volume, progress: SetUpProgress): Promise<ReadyVolume>;
   /** Tells of a failure: events and log. */
   failed(pod: Pod, error: unknown): void;
@@ -147,14 +150,16 @@ export class PodVolumes {
         .map(({ volume }) => volume.name)
         .sort(),
       unprocessed: refused.map(({ volume }) => volume.name).sort(),
-      texts: refused.map(({ error }) => (error as Error).message),
+      texts: refused.map(({ error }) => errorMessage(error)),
     };
   }
 
   /** Calls back after every change of state. */
   onChange(listener: () => void): () => void {
     this.#listeners = this.#listeners.concat(listener);
-    return () => void (this.#listeners = this.#listeners.filter((other) => other !== listener));
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== listener);
+    };
   }
 
   /** Starts nothing more; resolves when what runs has ended. */
@@ -195,7 +200,7 @@ export class PodVolumes {
   #work(entry: Entry): void {
     if (this.stopped) return;
     if (entry.working) entry.again = true;
-    else void this.#setUp(entry);
+    else this.#setUp(entry).catch((error: unknown) => this.#deps.failed(this.#pod, error));
   }
 
   async #setUp(entry: Entry): Promise<void> {
@@ -212,7 +217,7 @@ export class PodVolumes {
     }
     if (retryMs !== undefined && !this.stopped)
       entry.cancelTimer = this.#deps.clock.setTimer(retryMs, () => this.#work(entry));
-    for (const listener of this.#listeners) listener();
+    callEach({ log: this.#deps.log, what: 'a waiter for volumes threw' }, this.#listeners);
   }
 
   /** Resolves to when it must be done again, in milliseconds. */
@@ -221,8 +226,12 @@ export class PodVolumes {
     try {
       const ready = await this.#deps.setUp(pod, entry.volume, {
         signal: this.#ending.signal,
-        attaching: (waiting) => void (entry.attaching = waiting),
-        resolved: (plugin) => void (entry.plugin = plugin),
+        attaching: (waiting) => {
+          entry.attaching = waiting;
+        },
+        resolved: (plugin) => {
+          entry.plugin = plugin;
+        },
       });
       entry.ready = ready;
       delete entry.error;

@@ -3,14 +3,16 @@
  * daemon never returns, and each keeps one of the few threads that all file calls share. A program can be killed.
  */
 import type { Exec } from '../../platform/exec.ts';
-import type { FileStat } from '../../platform/files.ts';
+import type { Files, FileStat } from '../../platform/files.ts';
 
 /** The part of the file port that walks along a path. The port itself is one, for file systems that do not hang. */
 export interface PathFiles {
-  lstat(path: string): Promise<Pick<FileStat, 'kind'>>;
-  stat(path: string): Promise<Pick<FileStat, 'kind'>>;
+  lstat(path: string): Promise<Pick<FileStat, 'kind' | 'mode'>>;
+  stat(path: string): Promise<Pick<FileStat, 'kind' | 'mode'>>;
   readLink(path: string): Promise<string>;
   makeDir(path: string, options?: { readonly mode?: number }): Promise<void>;
+  /** Absent: paths are looked up by programs, each as a whole. */
+  readonly openPath?: Files['openPath'];
 }
 
 const DEADLINE_MS = 5000;
@@ -38,11 +40,11 @@ export function createProgramFiles(exec: Exec, where: { readonly type: string; r
     if (result.exitCode === 0) return result.stdout.replace(/\n$/, '');
     throw Object.assign(new Error(result.stderr.trim()), { code: codeOf(result.stderr) });
   };
-  const kind = async (path: string, ...options: string[]): Promise<Pick<FileStat, 'kind'>> => {
-    const text = await run('stat', [...options, '--format=%F'], path);
+  const kind = async (path: string, ...options: string[]): Promise<Pick<FileStat, 'kind' | 'mode'>> => {
+    const [, mode = '', text = ''] = /^(\d+) (.*)$/.exec(await run('stat', [...options, '--format=%a %F'], path)) ?? [];
     const known = KINDS[text];
     if (known === undefined) throw new Error(`${path} is a ${text}, which is of no use here`);
-    return { kind: known };
+    return { kind: known, mode: Number.parseInt(mode, 8) };
   };
   return {
     lstat: (path) => kind(path),

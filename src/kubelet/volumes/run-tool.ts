@@ -1,13 +1,22 @@
 /** Runs the node's own programs for storage. A program that is not there is named; none runs for ever. */
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Exec, ExecResult } from '../../platform/exec.ts';
+
+/** A program of the node that a volume needs is not installed. */
+export class ToolMissingError extends Error {
+  constructor(file: string, cause: unknown) {
+    super(`the program ${file} is not installed on the node`, { cause });
+    this.name = 'ToolMissingError';
+  }
+}
 
 const deadlineMs = 120_000;
 
 /** Runs to the end, whatever the exit code. Rejects when the program is missing or does not end in time. */
 export async function tryTool(exec: Exec, file: string, args: readonly string[]): Promise<ExecResult> {
   const result = await exec.run(file, args, { timeoutMs: deadlineMs, env: { LC_ALL: 'C' } }).catch((error: unknown) => {
-    if ((error as { code?: string }).code !== 'ENOENT') throw error;
-    throw new Error(`the program ${file} is not installed on the node`, { cause: error });
+    if (!hasErrorCode(error, 'ENOENT')) throw error;
+    throw new ToolMissingError(file, error);
   });
   if (result.timedOut) throw new Error(`${file} ${args[0] ?? ''} did not end in ${deadlineMs / 1000} s`);
   return result;

@@ -1,5 +1,6 @@
 /** Secrets that volumes are mounted with. Upstream: pkg/volume/util (GetSecretForPV, GetSecretForPod). */
 import { Secrets } from '../../api/gen/resources.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 
 /** Names a secret. */
@@ -27,7 +28,7 @@ export async function encodedSecretValues(
   try {
     return (await client.resource(Secrets).get({ namespace, name })).data ?? {};
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorMessage(error);
     throw new Error(`failed to find the secret ${name} in the namespace ${namespace} with error: ${text}`, {
       cause: error,
     });

@@ -5,6 +5,7 @@
  * A token is renewed after 80 % of its life or 24 hours, whichever is first, and goes on being used when renewal fails as
  * long as it is valid.
  */
+import { secondsToMs } from '../../api/int64.ts';
 import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
 import { parseTime } from '../../api/time.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
@@ -68,7 +69,7 @@ export function createServiceAccountTokens(deps: {
       );
     const nowMs = clock.nowMs();
     const lifeMs =
-      answer.spec?.expirationSeconds === undefined ? expiresAtMs - nowMs : answer.spec.expirationSeconds * 1000;
+      answer.spec?.expirationSeconds === undefined ? expiresAtMs - nowMs : secondsToMs(answer.spec.expirationSeconds);
     const renewAtMs = Math.min(expiresAtMs - lifeMs * (1 - renewShare), nowMs + maxAgeMs) - random.next() * maxJitterMs;
     return { token, expiresAtMs, renewAtMs, boundUid: request.spec?.boundObjectRef?.uid ?? '' };
   }

@@ -130,10 +130,7 @@ test('programs that are missing are named', async (t) => {
       'failed to get any path for iscsi disk: 10.0.0.9:3260: the program iscsiadm is not installed on the node',
     ],
     [{ rbd: { monitors: ['m'], image: 'i' } }, 'the program rbd is not installed on the node'],
-    [
-      { flexVolume: { driver: 'example.com/disk' } },
-      'no flexVolume driver example.com/disk: there is no program /flex/example.com~disk/disk',
-    ],
+    [{ flexVolume: { driver: 'example.com/disk' } }, 'no flexVolume driver example.com/disk in /flex'],
     [{ gitRepo: { repository: 'r' } }, "failed to exec 'git clone -- r': the program git is not installed on the node"],
   ] as const) {
     const f = start(t, { gitRepo: true });
@@ -244,4 +241,33 @@ test('what a flexVolume driver says of its failure is told', async (t) => {
     await firstEvent(f, podNamed('a', { flexVolume: { driver: 'disk' } })),
     'Warning FailedMount MountVolume.SetUp failed for volume "data" : init command failed, status: Failure, reason: no disk',
   );
+});
+
+const withoutProgram: readonly (readonly [string, Omit<Volume, 'name'>])[] = [
+  ['iscsiadm', iscsi(1)],
+  ['rbd', { rbd: { monitors: ['10.0.0.9'], image: 'x' } }],
+];
+for (const [program, volume] of withoutProgram)
+  test(`a pod whose volume needs ${program}, which is not installed, is taken down at once`, async (t) => {
+    const f = start(t);
+    const pod = podNamed('a', volume);
+    assert.match(await firstEvent(f, pod), new RegExp(`the program ${program} is not installed on the node`));
+    await unmount(f, pod);
+    const plugin = volume.rbd === undefined ? 'iscsi' : 'rbd';
+    const record = `${fixtureRoot}/pods/uid-a/plugins/kubernetes.io~${plugin}/data`;
+    assert.equal(await f.platform.files.exists(record), false);
+  });
+
+test('a teardown that fails is tried again at growing intervals', async (t) => {
+  const f = start(t);
+  await addIscsi(f, [1]);
+  const pod = podNamed('a', iscsi(1));
+  await mount(f, pod);
+  f.platform.exec.program('iscsiadm', () => ({ exitCode: 1, stderr: 'busy' }));
+  f.pods = [];
+  f.manager.waitForUnmount(pod, never).catch(() => undefined);
+  const before = ran(f, 'iscsiadm').length;
+  await f.platform.clock.advance(10 * 60_000);
+  const tries = ran(f, 'iscsiadm').length - before;
+  assert.ok(tries > 5 && tries < 40, `${tries} calls in ten minutes`);
 });

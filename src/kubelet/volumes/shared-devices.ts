@@ -5,11 +5,13 @@
  * Invariant: a record in the pod's own plugin directory lies on disk from before the device is attached until after it is
  * given back or left to others; so a later process ends what an earlier one began.
  */
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formatAndMount } from './format-and-mount.ts';
 import { mayHang, mountOf } from './host-path-check.ts';
 import { fsGroupOf, setVolumeOwnership, setVolumeOwnershipByProgram } from './volume-ownership.ts';
 import type { SetUpRequest, SetUpResult, TearDownRequest, VolumePluginDeps } from './volume-plugin.ts';
+import { ToolMissingError } from './run-tool.ts';
 import { escapePluginName } from './volume-paths.ts';
 
 /** What must be known to give a device back; no secrets. */
@@ -122,10 +124,15 @@ async function giveBack(
     const mounted = await mounter.isMountPoint(globalPath);
     if (mounted && !(await end.unmountDevice?.(record.data, globalPath))) await mounter.unmount(globalPath);
     await files.removeDir(globalPath).catch(ignoreMissing);
-    await end.detach(
-      record.data,
-      others.map(({ data }) => data),
-    );
+    try {
+      await end.detach(
+        record.data,
+        others.map(({ data }) => data),
+      );
+    } catch (error) {
+      // Without its program nothing can have been attached: the record was written before the first try.
+      if (mounted || !(error instanceof ToolMissingError)) throw error;
+    }
   }
   await files.remove(path);
 }
@@ -170,7 +177,7 @@ async function removeDirs(files: Platform['files'], path: string): Promise<void>
 }
 
 function ignoreMissing(error: unknown): void {
-  if ((error as { code?: string }).code !== 'ENOENT') throw error;
+  if (!hasErrorCode(error, 'ENOENT')) throw error;
 }
 
 function noEntries(error: unknown): string[] {

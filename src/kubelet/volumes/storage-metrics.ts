@@ -1,4 +1,5 @@
 /** How long volumes' set-ups take, under upstream's name. Upstream: pkg/volume/util/metrics.go. */
+import { onAbort } from '../../base/abort.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { Platform } from '../../platform/platform.ts';
 
@@ -57,5 +58,5 @@ export function exposeVolumeTotals(
       gauge.set(wanted.filter(({ ready }) => ready).length, { plugin_name: plugin, state: 'actual_state_of_world' });
     }
   });
-  signal.addEventListener('abort', end, { once: true });
+  onAbort(signal, end);
 }

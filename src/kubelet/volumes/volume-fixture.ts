@@ -1,8 +1,9 @@
 /** A volume manager on a simulated host, for tests. */
+import { secondsToMs } from '../../api/int64.ts';
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
-import { createFakeSockets, type FakeSockets } from '../../grpc/socket-connector-fixture.ts';
+import { createFakeSockets, type FakeSockets } from '../../grpc/grpc-connector-fixture.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createFakeClient, type FakeClient } from './client-fixture.ts';
 import type { PluginHandler } from '../plugin-manager/plugin-manager.ts';
@@ -67,7 +68,7 @@ export function createVolumeFixture(
         tokenRequests.push(
           `${serviceAccount}/${audiences.join()}/${expirationSeconds}/${request.spec?.boundObjectRef?.uid ?? ''}`,
         );
-        const expirationTimestamp = formatTime(platform.clock.nowMs() + expirationSeconds * 1000);
+        const expirationTimestamp = formatTime(platform.clock.nowMs() + secondsToMs(expirationSeconds));
         return { ...request, status: { token: `token-${tokenRequests.length}`, expirationTimestamp } };
       },
       podsLister: () => fixture.pods,
@@ -75,7 +76,7 @@ export function createVolumeFixture(
       ownNode: () => fixture.client.peek(Nodes, { name: 'node-1' }),
       nodeStatusChanged: () => fixture.onNodeStatusChange(),
       plugins: { addHandler: (_type, handler) => void (csiHandler = handler) },
-      connectSocket: sockets.connect,
+      connectGrpc: sockets.connect,
       node: () => ({ nodeName: 'node-1', hostIps: ['10.0.0.1'], allocatable: { cpu: '4', memory: '8Gi' } }),
     },
     {

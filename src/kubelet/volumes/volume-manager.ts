@@ -6,11 +6,14 @@
  * every pod may have volumes. Differs: pods come in by `waitForAttachAndMount` and go by `waitForUnmount`; a slow sweep
  * catches those whose end was missed and those an earlier process left.
  */
+import { onAbort } from '../../base/abort.ts';
+import { createBackoff, KeyedBackoff } from '../../base/backoff.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Client } from '../../client/client.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
-import type { SocketConnector } from '../../grpc/socket-connector.ts';
+import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PluginManager } from '../plugin-manager/plugin-manager.ts';
 import type { NodeFacts } from '../runtime/field-refs.ts';
@@ -28,8 +31,8 @@ import { createVolumePaths } from './volume-paths.ts';
 import { podsWithVolumes, tearDownPodVolumes } from './volume-teardown.ts';
 import { measureVolume } from './volume-usage.ts';
 import { waitForPodVolumes } from './wait-for-volumes.ts';
+import { background } from '../../platform/unexpected.ts';
 
-/** What the manager needs. */
 export interface VolumeManagerDeps {
   readonly platform: Pick<
     Platform,
@@ -50,7 +53,7 @@ export interface VolumeManagerDeps {
   readonly nodeStatusChanged: () => void;
   /** Where CSI drivers register, and how they are called. */
   readonly plugins: Pick<PluginManager, 'addHandler'>;
-  readonly connectSocket: SocketConnector;
+  readonly connectGrpc: GrpcConnector;
 }
 
 /** Where the volumes lie. */
@@ -68,7 +71,8 @@ const sweepPeriodMs = 5000;
 /** While all volumes on disk belong to pods that are here. */
 const idleSweepPeriodMs = 60_000;
 const teardownTimeoutMs = 123_000;
-const teardownRetryMs = 500;
+/** Between tries to take down the volumes of one pod. Upstream: pkg/util/goroutinemap/exponentialbackoff. */
+const teardownBackoff = { initialMs: 500, maxMs: 122_000 };
 
 /** Makes the manager; nothing is read or mounted before `start` or the first pod. */
 export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManagerConfig): VolumeManager {
@@ -101,12 +105,13 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
   /** Found on disk at start and not taken down yet. */
   const leftovers = new Set<string>();
   const teardowns = new Map<string, Promise<void>>();
+  const failedSweeps = new KeyedBackoff(teardownBackoff);
   let missing = new Set<string>();
   let lookedThrough = false;
   let lifetime = new AbortController().signal;
 
   function failed(pod: Pod, error: unknown): void {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorMessage(error);
     log.warn('Volume is not ready', {
       pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
       podUID: pod.metadata.uid,
@@ -147,12 +152,18 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     const wanted = new Set(deps.podsLister().map((pod) => pod.metadata.uid ?? ''));
     const gone = new Set([...pods.keys(), ...leftovers].filter((uid) => !wanted.has(uid)));
     // Seen missing twice: a pod on its way from its source to the list is not swept.
-    const sure = [...gone].filter((uid) => missing.has(uid) && !teardowns.has(uid));
+    const nowMs = clock.monotonicMs();
+    const isDue = (uid: string): boolean => !failedSweeps.isInBackoffSinceUpdate(uid, nowMs);
+    const sure = [...gone].filter((uid) => missing.has(uid) && !teardowns.has(uid) && isDue(uid));
     missing = gone;
     // A driver that hangs delays none of the others.
     for (const uid of sure) {
-      tearDown(uid).catch((error: unknown) =>
-        log.error('Cannot take down the volumes of a pod that is gone', { podUID: uid, err: error }),
+      tearDown(uid).then(
+        () => failedSweeps.reset(uid),
+        (error: unknown) => {
+          failedSweeps.next(uid, clock.monotonicMs());
+          log.error('Cannot take down the volumes of a pod that is gone', { podUID: uid, err: error });
+        },
       );
     }
   }
@@ -167,10 +178,13 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
       } catch (error) {
         log.error("Cannot look through the pods' directories", { err: error });
       }
-      if (!signal.aborted) cancel = clock.setTimer(clean ? idleSweepPeriodMs : sweepPeriodMs, () => void run());
+      if (!signal.aborted)
+        cancel = clock.setTimer(clean ? idleSweepPeriodMs : sweepPeriodMs, () =>
+          background(log, 'volumes could not be reconciled', run()),
+        );
     };
-    signal.addEventListener('abort', () => cancel(), { once: true });
-    void run();
+    onAbort(signal, () => cancel());
+    background(log, 'volumes could not be reconciled', run());
   }
 
   function volumesOf(pod: Pod): PodVolumes {
@@ -178,7 +192,7 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
     objects.registerPod(pod);
     let volumes = pods.get(uid);
     if (volumes === undefined || volumes.stopped) {
-      volumes = new PodVolumes({ clock, failed, setUp }, pod);
+      volumes = new PodVolumes({ clock, log, failed, setUp }, pod);
       pods.set(uid, volumes);
     } else if (volumes.pod !== pod) {
       volumes.update(pod);
@@ -189,18 +203,19 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
   async function unmount(pod: Pod, signal: AbortSignal): Promise<void> {
     const uid = pod.metadata.uid ?? '';
     const deadlineMs = clock.monotonicMs() + teardownTimeoutMs;
+    const backoff = createBackoff(teardownBackoff);
     for (;;) {
       try {
         return await tearDown(uid);
       } catch (error) {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorMessage(error);
         log.warn('Cannot take down volumes', { podUID: uid, err: error });
         if (clock.monotonicMs() >= deadlineMs)
           throw new Error(`mounted volumes=[${[...(pods.get(uid)?.ready().keys() ?? [])].join(' ')}]: ${text}`, {
             cause: error,
           });
       }
-      await clock.sleep(teardownRetryMs, signal);
+      await clock.sleep(backoff.nextMs(), signal);
     }
   }
 
@@ -211,7 +226,7 @@ export function createVolumeManager(deps: VolumeManagerDeps, config: VolumeManag
       const off = objects.onChange((reference) => {
         for (const volumes of pods.values()) volumes.objectChanged(reference);
       });
-      signal.addEventListener('abort', off, { once: true });
+      onAbort(signal, off);
       startSweeping(signal);
     },
     async waitForAttachAndMount(pod, signal) {

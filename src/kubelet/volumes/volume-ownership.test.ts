@@ -1,6 +1,21 @@
 /** What fsGroup makes of a volume's files, always or when its root differs. Programs do the same: kubelet-devices.test.ts. */
 import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Files } from '../../platform/files.ts';
+import { createNodeFiles } from '../../platform/node/files.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { fsGroupOf, setVolumeOwnership } from './volume-ownership.ts';
 
@@ -52,6 +67,44 @@ describe('fsGroup', () => {
       for (const [path, wanted] of Object.entries(expected)) assert.equal(await facts(path), wanted, path);
       assert.equal(await facts('/outside'), '0 600', 'links are not followed');
     });
+
+  it('changes the files of the volume, whatever a container renames and links meanwhile', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'owned-'));
+    try {
+      const [volume, host] = [join(root, 'v'), join(root, 'host')];
+      mkdirSync(join(volume, 'sub'), { recursive: true });
+      mkdirSync(host);
+      writeFileSync(join(volume, 'sub/file'), '');
+      writeFileSync(join(host, 'file'), '', { mode: 0o600 });
+      chmodSync(join(host, 'file'), 0o600);
+      const real = createNodeFiles();
+      // At each step of the walk the directory is another one: what the walk looks up by name leads to the host's.
+      const swap = (): void => {
+        if (lstatSync(join(volume, 'sub')).isSymbolicLink()) return;
+        renameSync(join(volume, 'sub'), join(volume, 'moved'));
+        symlinkSync(host, join(volume, 'sub'));
+      };
+      const group = process.getgid!();
+      for (const call of ['readDir', 'chmod', 'openPath'] as const) {
+        let calls = 0;
+        const attacked = {
+          ...real,
+          [call]: async (...args: [string, number]) => {
+            if (calls++ === 1) swap();
+            return (real[call] as (...args: unknown[]) => Promise<unknown>)(...args);
+          },
+        } as Files;
+        await setVolumeOwnership({ files: attacked, path: volume, fsGroup: group, readOnly: false });
+        assert.equal(lstatSync(join(volume, 'sub')).isSymbolicLink(), true, call);
+        assert.equal(lstatSync(join(host, 'file')).mode & 0o7777, 0o600, call);
+        assert.equal(lstatSync(host).mode & 0o2000, 0, call);
+        unlinkSync(join(volume, 'sub'));
+        renameSync(join(volume, 'moved'), join(volume, 'sub'));
+      }
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  });
 
   it('gives no right to write where the volume is read-only', async () => {
     const { files, facts } = await volume({ gid: 0, mode: 0o700 });

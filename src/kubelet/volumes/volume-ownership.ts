@@ -4,6 +4,7 @@
  * Links are left alone: their targets may lie outside the volume.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Exec } from '../../platform/exec.ts';
 import type { Files } from '../../platform/files.ts';
 
@@ -24,7 +25,8 @@ export interface OwnershipRequest {
 /** The pod's fsGroup and policy. */
 export function fsGroupOf(pod: Pod): { fsGroup: number | undefined; policy: string | undefined } {
   const context = pod.spec?.securityContext;
-  return { fsGroup: context?.fsGroup, policy: context?.fsGroupChangePolicy };
+  const fsGroup = context?.fsGroup === undefined ? undefined : Number(context.fsGroup);
+  return { fsGroup, policy: context?.fsGroupChangePolicy };
 }
 
 /** Sets group and group permissions of everything below `path`, itself included. Without a group it does nothing. */
@@ -32,7 +34,8 @@ export async function setVolumeOwnership(request: OwnershipRequest): Promise<voi
   const { files, path, fsGroup, policy } = request;
   if (fsGroup === undefined) return;
   if (policy === 'OnRootMismatch' && (await rootIsRight(request, fsGroup))) return;
-  await changeBelow(files, path, { fsGroup, mask: request.readOnly ? readOnlyMask : writableMask });
+  const mask = request.readOnly ? readOnlyMask : writableMask;
+  await changeBelow(files, path, { fsGroup, mask, length: path.length });
 }
 
 async function rootIsRight(request: OwnershipRequest, fsGroup: number): Promise<boolean> {
@@ -41,20 +44,41 @@ async function rootIsRight(request: OwnershipRequest, fsGroup: number): Promise<
   return stat.gid === fsGroup && (stat.mode & wanted) === wanted;
 }
 
-/** The root comes last, so that a walk that broke off is seen as such by `OnRootMismatch`. */
-async function changeBelow(
-  files: Files,
-  path: string,
-  to: { readonly fsGroup: number; readonly mask: number },
-): Promise<void> {
-  const stat = await files.lstat(path);
-  if (stat.kind === 'symlink') return;
-  const isDirectory = stat.kind === 'directory';
-  if (isDirectory) for (const name of await files.readDir(path)) await changeBelow(files, `${path}/${name}`, to);
-  if (stat.gid !== to.fsGroup) await files.chown(path, stat.uid, to.fsGroup);
-  const mode = stat.mode | to.mask | (isDirectory ? directoryMask : 0);
-  // A change of group clears set-group-id bits, so the mode is set after it, always.
-  await files.chmod(path, mode);
+/** PATH_MAX: upstream's walk ends there too. It also bounds how many directories are open at once. */
+const maxPathLength = 4096;
+
+interface Change {
+  readonly fsGroup: number;
+  readonly mask: number;
+  /** Length of the path from the host's root. */
+  readonly length: number;
+}
+
+/**
+ * The root comes last, so that a walk that broke off is seen as such by `OnRootMismatch`. Containers may rename and link
+ * meanwhile: each file is opened once, without following a link, and only what was opened is changed. The owner stays.
+ */
+async function changeBelow(files: Files, path: string, to: Change): Promise<void> {
+  if (to.length > maxPathLength) throw new Error(`a path below the volume has more than ${maxPathLength} characters`);
+  const opened = await files.openPath(path).catch(unlessGone);
+  if (opened === undefined) return;
+  try {
+    const { kind, gid, mode } = await opened.stat();
+    if (kind === 'symlink') return;
+    const isDirectory = kind === 'directory';
+    for (const name of isDirectory ? await files.readDir(opened.path) : [])
+      await changeBelow(files, `${opened.path}/${name}`, { ...to, length: to.length + 1 + Buffer.byteLength(name) });
+    if (gid !== to.fsGroup) await files.chown(opened.path, -1, to.fsGroup);
+    // A change of group clears set-group-id bits, so the mode is set after it, always.
+    await files.chmod(opened.path, mode | to.mask | (isDirectory ? directoryMask : 0));
+  } finally {
+    await opened.close();
+  }
+}
+
+function unlessGone(error: unknown): undefined {
+  if (hasErrorCode(error, 'ENOENT')) return undefined;
+  throw error;
 }
 
 const programDeadlineMs = 600_000;
@@ -78,8 +102,8 @@ export async function setVolumeOwnershipByProgram(exec: Exec, request: Omit<Owne
     const wanted = (readOnly ? readOnlyMask : writableMask) | directoryMask;
     if (Number(gid) === fsGroup && (Number.parseInt(mode ?? '0', 8) & wanted) === wanted) return;
   }
-  // Depth first: the root comes last.
-  await run('find', [path, '-depth', '!', '-type', 'l', '-exec', 'chgrp', '-h', String(fsGroup), '{}', '+']);
-  await run('find', [path, '-depth', '!', '-type', 'l', '!', '-type', 'd', '-exec', 'chmod', bits, '{}', '+']);
-  await run('find', [path, '-depth', '-type', 'd', '-exec', 'chmod', `${bits},ug+x,g+s`, '{}', '+']);
+  // Depth first: the root comes last. In the file's directory, so that no parent that became a link leads elsewhere.
+  await run('find', [path, '-depth', '!', '-type', 'l', '-execdir', 'chgrp', '-h', String(fsGroup), '{}', '+']);
+  await run('find', [path, '-depth', '!', '-type', 'l', '!', '-type', 'd', '-execdir', 'chmod', bits, '{}', '+']);
+  await run('find', [path, '-depth', '-type', 'd', '-execdir', 'chmod', `${bits},ug+x,g+s`, '{}', '+']);
 }

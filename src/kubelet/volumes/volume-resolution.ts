@@ -11,6 +11,7 @@ import type {
   Volume,
 } from '../../api/gen/core-v1.ts';
 import { PersistentVolumeClaims, PersistentVolumes } from '../../api/gen/resources.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { volumePlugins } from './plugins/list.ts';
@@ -130,7 +131,7 @@ async function boundVolume(
     .resource(PersistentVolumeClaims)
     .get({ namespace, name: claimName })
     .catch((error: unknown) => {
-      throw fail(`failed to fetch PVC from API server: ${textOf(error)}`, error);
+      throw fail(`failed to fetch PVC from API server: ${errorMessage(error)}`, error);
     });
   checkClaim(claim, { pod, volume, fail });
   const name = claim.spec!.volumeName!;
@@ -138,7 +139,7 @@ async function boundVolume(
     .resource(PersistentVolumes)
     .get({ name })
     .catch((error: unknown) => {
-      throw fail(`failed to fetch PV ${name} from API server: ${textOf(error)}`, error);
+      throw fail(`failed to fetch PV ${name} from API server: ${errorMessage(error)}`, error);
     });
   const { claimRef } = found.spec ?? {};
   if (claimRef === undefined)
@@ -177,8 +178,4 @@ function checkMode(found: PersistentVolume, { pod, volume }: { pod: Pod; volume:
     throw new VolumeProcessingError(`volume ${volume.name} has volumeMode ${mode}, but is specified in volumeMounts`);
   if (devices.has(volume.name) && mode !== 'Block')
     throw new VolumeProcessingError(`volume ${volume.name} has volumeMode ${mode}, but is specified in volumeDevices`);
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

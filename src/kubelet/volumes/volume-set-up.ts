@@ -3,6 +3,7 @@
  * GenerateMountVolumeFunc in pkg/volume/util/operationexecutor.
  */
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
+import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Files } from '../../platform/files.ts';
@@ -17,10 +18,7 @@ import { resolveVolume, type ResolvedVolume } from './volume-resolution.ts';
 /** A plugin failed; the message is upstream's, as events show it. */
 export class VolumeSetUpError extends Error {
   constructor(displayName: string, cause: unknown) {
-    super(
-      `${operationOf(cause)} failed for volume "${displayName}" : ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
-    );
+    super(`${operationOf(cause)} failed for volume "${displayName}" : ${errorMessage(cause)}`, { cause });
     this.name = 'VolumeSetUpError';
   }
 }
@@ -30,7 +28,6 @@ function operationOf(cause: unknown): string {
   return cause instanceof MountDeviceError ? 'MountVolume.MountDevice' : 'MountVolume.SetUp';
 }
 
-/** What it needs. */
 export interface VolumeSetUpDeps {
   readonly client: Client;
   readonly plugins: VolumePluginDeps;
@@ -86,8 +83,7 @@ async function linkTo(files: Files, path: string, target: string): Promise<void>
     if ((await files.readLink(path)) === target) return;
     await files.remove(path);
   } catch (error) {
-    const { code } = error as { code?: string };
-    if (code !== 'ENOENT') throw error;
+    if (!hasErrorCode(error, 'ENOENT')) throw error;
   }
   await files.makeDir(path.slice(0, path.lastIndexOf('/')), { mode: 0o750 });
   await files.symlink(target, path);

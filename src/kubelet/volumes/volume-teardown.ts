@@ -6,6 +6,7 @@
  * Invariant: nothing is removed recursively while a mount lies below it, and only content that is the volume's own; the
  * rest must be an empty mount point or it stays.
  */
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { MountPoint } from '../../platform/mounter.ts';
 import { mayHang } from './host-path-check.ts';
@@ -105,8 +106,7 @@ async function entries(files: Platform['files'], dir: string): Promise<string[]>
   try {
     return await files.readDir(dir);
   } catch (error) {
-    const { code } = error as { code?: string };
-    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   }
 }

@@ -4,6 +4,7 @@
  * A program counts what a pod may have filled with a million files; without it, or for content we wrote ourselves, a walk
  * does, one call at a time.
  */
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Use of one directory, and the file system it lies on. */
@@ -54,26 +55,26 @@ async function byProgram({ exec }: UsagePlatform, path: string): Promise<Used | 
     const inodes = await count('--inodes');
     return bytes === undefined || inodes === undefined ? undefined : { bytes, inodes };
   } catch (error) {
-    if ((error as { code?: string }).code === 'ENOENT') return undefined;
+    if (hasErrorCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
 
-async function byWalk(files: Platform['files'], path: string): Promise<Used> {
-  try {
-    const stat = await files.lstat(path);
-    let bytes = Math.ceil(stat.sizeBytes / blockBytes) * blockBytes;
-    let inodes = 1;
-    if (stat.kind === 'directory') {
-      for (const name of await files.readDir(path)) {
-        const below = await byWalk(files, `${path}/${name}`);
-        bytes += below.bytes;
-        inodes += below.inodes;
-      }
+/** Links are not followed and files not opened. What is nested deeper than a path can name is not counted. */
+async function byWalk(files: Platform['files'], root: string): Promise<Used> {
+  let bytes = 0;
+  let inodes = 0;
+  const open = [root];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    try {
+      const stat = await files.lstat(path);
+      bytes += Math.ceil(stat.sizeBytes / blockBytes) * blockBytes;
+      inodes++;
+      if (stat.kind !== 'directory') continue;
+      for (const name of await files.readDir(path)) open.push(`${path}/${name}`);
+    } catch (error) {
+      if (!hasErrorCode(error, 'ENOENT') && !hasErrorCode(error, 'ENAMETOOLONG')) throw error;
     }
-    return { bytes, inodes };
-  } catch (error) {
-    if ((error as { code?: string }).code === 'ENOENT') return { bytes: 0, inodes: 0 };
-    throw error;
   }
+  return { bytes, inodes };
 }

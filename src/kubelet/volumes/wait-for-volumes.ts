@@ -1,4 +1,5 @@
 /** Waiting for a pod's volumes, and saying what is missing. Upstream: WaitForAttachAndMount. */
+import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { PodVolumes } from './pod-volumes.ts';
 
@@ -16,15 +17,14 @@ export async function waitForPodVolumes(clock: Clock, volumes: PodVolumes, signa
   };
   const off = volumes.onChange(check);
   const cancel = clock.setTimer(timeoutMs, () => reject(missingVolumes(volumes, 'context deadline exceeded')));
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
+  const unhook = onAbort(signal, () => reject(signal.reason));
   try {
     check();
     await promise;
   } finally {
     off();
     cancel();
-    signal.removeEventListener('abort', onAbort);
+    unhook();
   }
 }
 

@@ -1,6 +1,5 @@
 /** Brings a payload into a volume's directory, owned as the pod asks. The last step of every volume with live content. */
-import type { Payload } from './atomic-writer.ts';
-import { writeAtomically } from './atomic-writer.ts';
+import { writeAtomically, type Payload } from './atomic-writer.ts';
 import { fsGroupOf, setVolumeOwnership } from './volume-ownership.ts';
 import type { SetUpRequest, SetUpResult, VolumePluginDeps } from './volume-plugin.ts';
 

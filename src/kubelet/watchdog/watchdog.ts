@@ -2,6 +2,7 @@
  * Feeds systemd's watchdog: twice in each of its periods, as long as the kubelet is healthy by the checks of its /healthz.
  * One that is not, or whose loop stands still, is ended and started anew by systemd. Upstream: pkg/kubelet/watchdog.
  */
+import { errorMessage } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** What it works with. */
@@ -42,7 +43,7 @@ function periodOf(ask: () => number | undefined): number | undefined {
   try {
     return ask();
   } catch (error) {
-    throw new Error(`create health checker: configure watchdog: ${(error as Error).message}`, { cause: error });
+    throw new Error(`create health checker: configure watchdog: ${errorMessage(error)}`, { cause: error });
   }
 }
 

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Log } from '../log.ts';
 import { createNodeClock } from './clock.ts';
 import { createNodeCrypto } from './crypto.ts';
+import { createMemoryLog } from '../sim/log.ts';
 import { createNodeDatagrams } from './datagrams.ts';
 import { createNodeFiles } from './files.ts';
 import { createNodeHost, parseOsRelease } from './host.ts';
@@ -219,7 +220,7 @@ test('host facts', async () => {
 });
 
 test('datagrams and plain streams', async () => {
-  const datagrams = createNodeDatagrams();
+  const datagrams = createNodeDatagrams(createMemoryLog());
   const loopback = { address: '127.0.0.1', port: 0 };
   const received = Promise.withResolvers<string>();
   const client = await datagrams.openDatagrams(loopback, (data) => received.resolve(Buffer.from(data).toString()));

@@ -1,4 +1,5 @@
 /** Reading and removing cgroup directories through the file port: what version 1 and 2 do alike. */
+import { hasErrorCode } from '../../base/errors.ts';
 import type { Clock } from '../clock.ts';
 import type { Files } from '../files.ts';
 import { collectPressures, type Pressures } from '../pressure.ts';
@@ -35,13 +36,13 @@ export async function readCgroupFile(files: Files, path: string): Promise<string
 
 /** Pressures of the cgroup directory, or of the one right below it that bears the container's id. */
 export async function readPressures(files: Files, path: string, containerId?: string): Promise<Pressures> {
-  const directory = containerId === undefined ? path : await directoryOf(files, path, containerId);
+  const directory = containerId === undefined ? path : await containerDirectory(files, path, containerId);
   if (directory === undefined) return {};
   return collectPressures((resource) => readOptional(files, `${directory}/${resource}.pressure`));
 }
 
-/** `<id>` by cgroupfs, `cri-containerd-<id>.scope` by systemd. */
-async function directoryOf(files: Files, path: string, containerId: string): Promise<string | undefined> {
+/** The directory of the container right below `path`: `<id>` by cgroupfs, `cri-containerd-<id>.scope` by systemd. */
+export async function containerDirectory(files: Files, path: string, containerId: string): Promise<string | undefined> {
   try {
     const name = (await files.readDir(path)).find((entry) => entry.includes(containerId));
     return name === undefined ? undefined : `${path}/${name}`;
@@ -56,7 +57,7 @@ async function readOptional(files: Files, path: string): Promise<string> {
   try {
     return await readCgroupFile(files, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOTSUP') return '';
+    if (hasErrorCode(error, 'ENOTSUP')) return '';
     throw error;
   }
 }
@@ -99,7 +100,7 @@ export async function destroyTree(deps: CgroupDeps, path: string): Promise<void>
     try {
       return await removeTree(deps.files, path);
     } catch (error) {
-      const busy = (error as NodeJS.ErrnoException).code === 'EBUSY';
+      const busy = hasErrorCode(error, 'EBUSY');
       if (!busy || tries >= removeTries) throw error;
       await deps.clock.sleep(removeRetryMs);
     }

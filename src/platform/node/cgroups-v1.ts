@@ -3,6 +3,7 @@
  * opencontainers/cgroups/fs.
  */
 import type { CgroupResources, CgroupStats } from '../cgroups.ts';
+import { readCountersV1 } from './cgroup-counters.ts';
 import {
   type CgroupDeps,
   childDirectories,
@@ -68,6 +69,7 @@ export function createCgroupsV1(
     },
     // Version 1 has no pressure; a machine with both has it where runc made the same cgroups in version 2's hierarchy.
     pressures: (name, containerId) => readPressures(files, pathOf('unified', name), containerId),
+    counters: (name, containerId) => readCountersV1(files, (controller) => pathOf(controller, name), containerId),
     async children(name) {
       const children = new Set<string>();
       for (const path of await paths(name))

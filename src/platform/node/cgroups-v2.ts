@@ -3,6 +3,7 @@
  * Upstream: kubelet/cm/cgroup_v2_manager_impl.go, opencontainers/cgroups/fs2.
  */
 import { cpuSharesToWeight, type CgroupResources, type Cgroups, type CgroupStats } from '../cgroups.ts';
+import { readCountersV2 } from './cgroup-counters.ts';
 import {
   type CgroupDeps,
   childDirectories,
@@ -58,6 +59,7 @@ export function createCgroupsV2(
       return limit === 'max' ? limit : Number(limit);
     },
     pressures: (name, containerId) => readPressures(files, pathOf(name), containerId),
+    counters: (name, containerId) => readCountersV2(files, pathOf(name), containerId),
     children: (name) => childDirectories(files, pathOf(name)),
   };
 }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import type { Cgroups } from '../cgroups.ts';
+import { cpuSharesToWeight, type Cgroups } from '../cgroups.ts';
 import type { Files } from '../files.ts';
 import { createMemoryFiles, type MemoryFiles } from '../sim/files.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 import { createCgroups } from './cgroups.ts';
-import { cpuSharesToWeight } from '../cgroups.ts';
 
 /** The kernel's part: new directories are born with their files, and go when no directory and no process is in them. */
 function kernelFiles(memory: MemoryFiles, born: Readonly<Record<string, string>>): Files {

@@ -50,6 +50,7 @@ function checked(hierarchy: CgroupHierarchy): CgroupHierarchy {
     stats: async (name) => hierarchy.stats(checkName(name)),
     memoryMax: async (name) => hierarchy.memoryMax(checkName(name)),
     pressures: async (name, containerId) => hierarchy.pressures(checkName(name), containerId),
+    counters: async (name, containerId) => hierarchy.counters(checkName(name), containerId),
     children: async (name) => hierarchy.children(checkName(name)),
   };
 }

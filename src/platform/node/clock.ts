@@ -2,7 +2,10 @@
  * The real clock. Timers keep no process alive, may be longer than the 24.8 days `setTimeout` holds (it fires longer ones
  * at once), and a jump of wall time against monotonic time is noticed while anyone listens.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import { guarded } from '../unexpected.ts';
 
 /** Longest piece of a timer: a day, well below 2^31 ms. */
 const maxPieceMs = 24 * 3_600_000;
@@ -11,8 +14,11 @@ const jumpThresholdMs = 1_000;
 
 const nothingToRelease = (): void => undefined;
 
-/** Makes the clock of this process. */
-export function createNodeClock(): Clock {
+type Timers = Pick<Clock, 'setTimer' | 'setTicker'>;
+
+/** Makes the clock of this process. A callback that throws goes to `log` and ends its own beat; without one, the process. */
+export function createNodeClock(log?: Log): Clock {
+  const timers: Timers = log === undefined ? { setTimer, setTicker } : guardedTimers(log);
   let originMs = Date.now() - performance.now();
   return {
     nowMs() {
@@ -24,12 +30,19 @@ export function createNodeClock(): Clock {
       return wallMs;
     },
     monotonicMs: () => performance.now(),
-    setTimer,
-    setTicker,
+    ...timers,
     sleep,
     yield: () => new Promise((resolve) => setImmediate(resolve)),
     holdBusy: () => nothingToRelease,
-    onWallJump: createJumpDetector(),
+    onWallJump: createJumpDetector(timers),
+  };
+}
+
+function guardedTimers(log: Log): Timers {
+  const what = 'a timer threw';
+  return {
+    setTimer: (delayMs, callback) => setTimer(delayMs, guarded(log, what, callback)),
+    setTicker: (periodMs, callback) => setTicker(periodMs, guarded(log, what, callback)),
   };
 }
 
@@ -68,19 +81,18 @@ function setTicker(periodMs: number, callback: () => void): CancelTimer {
 function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.reject(signal.reason);
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      cancel();
-      reject(signal!.reason);
-    };
     const cancel = setTimer(delayMs, () => {
-      signal?.removeEventListener('abort', onAbort);
+      unhook();
       resolve();
     });
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const unhook = onAbort(signal, () => {
+      cancel();
+      reject(signal!.reason);
+    });
   });
 }
 
-function createJumpDetector(): Clock['onWallJump'] {
+function createJumpDetector(timers: Timers): Clock['onWallJump'] {
   const listeners = new Set<(jumpMs: number) => void>();
   let stop: CancelTimer | undefined;
   let offsetMs = 0;
@@ -88,14 +100,15 @@ function createJumpDetector(): Clock['onWallJump'] {
     const nowOffsetMs = Date.now() - performance.now();
     const jumpMs = nowOffsetMs - offsetMs;
     offsetMs = nowOffsetMs;
-    if (Math.abs(jumpMs) > jumpThresholdMs) for (const listener of listeners) listener(jumpMs);
+    if (Math.abs(jumpMs) > jumpThresholdMs)
+      for (const listener of listeners) timers.setTimer(0, () => listener(jumpMs));
   };
   return (listener) => {
     const entry = (jumpMs: number): void => listener(jumpMs);
     listeners.add(entry);
     if (stop === undefined) {
       offsetMs = Date.now() - performance.now();
-      stop = setTicker(jumpCheckMs, check);
+      stop = timers.setTicker(jumpCheckMs, check);
     }
     return () => {
       listeners.delete(entry);

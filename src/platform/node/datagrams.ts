@@ -2,14 +2,27 @@
 import { createSocket } from 'node:dgram';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Datagrams } from '../datagrams.ts';
+import type { Log } from '../log.ts';
+import { guarded } from '../unexpected.ts';
 import { duplexOf } from './streams.ts';
 
 /** Asked of the kernel, which may give less: bursts must not be lost while this process is busy elsewhere. */
 const receiveBufferBytes = 2 * 1024 * 1024;
 
-/** Makes the port. */
-export function createNodeDatagrams(): Datagrams {
-  return { openDatagrams, listenStreams };
+/** Makes the port. A datagram or connection whose handler throws is lost alone. */
+export function createNodeDatagrams(log: Log): Datagrams {
+  return {
+    openDatagrams: (at, onMessage) => openDatagrams(at, guarded(log, 'a datagram handler threw', onMessage)),
+    listenStreams: (at, onConnection) =>
+      listenStreams(at, (connection, from) => {
+        try {
+          onConnection(connection, from);
+        } catch (error) {
+          connection.destroy();
+          log.unexpected('a connection handler threw', error);
+        }
+      }),
+  };
 }
 
 const openDatagrams: Datagrams['openDatagrams'] = async (at, onMessage) => {

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { onAbort } from '../../base/abort.ts';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import type { Exec, ExecOptions, ExecResult } from '../exec.ts';
 import type { SpawnerAnswer, SpawnerRequest } from './spawner-protocol.ts';
@@ -42,18 +43,17 @@ class SpawnerExec implements NodeExec {
     const { signal, input, env, cwd, timeoutMs = defaultTimeoutMs } = options;
     signal?.throwIfAborted();
     const id = this.#nextId++;
-    const onAbort = (): void => {
+    const unhook = onAbort(signal, () => {
       this.#spawner?.send({ kind: 'abort', id } satisfies SpawnerRequest);
       this.#settle(id)?.reject(signal!.reason);
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
+    });
     try {
       const answer = await this.#ask({ kind: 'run', id, file, args, input, env, cwd, timeoutMs });
       if (answer.kind !== 'ended') throw new Error(`spawner answered ${answer.kind}`);
       const { exitCode, stdout, stderr, timedOut } = answer;
       return { exitCode, stdout, stderr, timedOut };
     } finally {
-      signal?.removeEventListener('abort', onAbort);
+      unhook();
     }
   }
 

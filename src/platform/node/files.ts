@@ -1,11 +1,16 @@
 /** The real file system. */
+import { execFile } from 'node:child_process';
 import { constants, type Stats, watch as watchPath } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { FileHandle, Files, FileStat, FileWatch } from '../files.ts';
+import { promisify } from 'node:util';
+import { hasErrorCode } from '../../base/errors.ts';
+import type { FileHandle, Files, FileStat, FileWatch, PathHandle } from '../files.ts';
+import type { Log } from '../log.ts';
+import { guarded } from '../unexpected.ts';
 
-/** Makes the file port of this process. */
-export function createNodeFiles(): Files {
+/** Makes the file port of this process. A watcher's callback that throws goes to `log`; without one, it ends the process. */
+export function createNodeFiles(log?: Log): Files {
   let temporary = 0;
   return {
     readFile: (path) => fs.readFile(path),
@@ -14,12 +19,13 @@ export function createNodeFiles(): Files {
     writeFileAtomic: (path, data, options) =>
       writeAtomic({ path, data, mode: options?.mode ?? 0o644, suffix: `${process.pid}-${temporary++}` }),
     open,
+    openPath,
     stat: async (path) => toFileStat(await fs.stat(path)),
     lstat: async (path) => toFileStat(await fs.lstat(path)),
     exists,
     readDir: async (path) => (await fs.readdir(path)).sort(),
     makeDir,
-    remove: (path) => fs.rm(path, { recursive: true, force: true }),
+    remove,
     removeDir: (path) => fs.rmdir(path),
     rename: (from, to) => fs.rename(from, to),
     symlink: (target, path) => fs.symlink(target, path),
@@ -35,12 +41,47 @@ export function createNodeFiles(): Files {
         availableInodes: stat.ffree,
       };
     },
-    watch,
+    watch: (path, onChange, onError) =>
+      log === undefined
+        ? watch(path, onChange, onError)
+        : watch(path, guarded(log, 'a file watcher threw', onChange), guarded(log, 'a file watcher threw', onError)),
   };
 }
 
-async function open(path: string, flags: 'r' | 'a'): Promise<FileHandle> {
-  const handle = await fs.open(path, flags === 'a' ? 'a+' : 'r');
+/** A container may nest directories beyond the longest path there is: `rm` goes from each into the next. */
+async function remove(path: string): Promise<void> {
+  try {
+    await fs.rm(path, { recursive: true, force: true });
+  } catch (error) {
+    if (!hasErrorCode(error, 'ENAMETOOLONG')) throw error;
+    await promisify(execFile)('rm', ['-rf', '--', path]);
+  }
+}
+
+async function openRegular(path: string, followLinks: boolean): Promise<fs.FileHandle> {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  // libuv adds O_CLOEXEC.
+  const handle = await fs.open(path, O_RDONLY | O_NONBLOCK | (followLinks ? 0 : O_NOFOLLOW));
+  try {
+    const stat = await handle.stat();
+    if (stat.isFile()) return handle;
+    const message = `EINVAL: ${path} is a ${kindOf(stat)}, not a regular file, open '${path}'`;
+    throw Object.assign(new Error(message), { code: 'EINVAL', syscall: 'open', path });
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function open(
+  path: string,
+  flags: 'r' | 'a',
+  options: { readonly followLinks?: boolean; readonly mode?: number } = {},
+): Promise<FileHandle> {
+  const handle =
+    flags === 'a'
+      ? await fs.open(path, 'a+', options.mode ?? 0o666)
+      : await openRegular(path, options.followLinks ?? false);
   return {
     async read(offset, length) {
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(length), 0, length, offset);
@@ -53,13 +94,24 @@ async function open(path: string, flags: 'r' | 'a'): Promise<FileHandle> {
   };
 }
 
+/** Linux's O_PATH, which Node.js does not name. */
+const O_PATH = 0o10000000;
+
+async function openPath(path: string): Promise<PathHandle> {
+  const handle = await fs.open(path, O_PATH | constants.O_NOFOLLOW);
+  return {
+    path: `/proc/self/fd/${handle.fd}`,
+    stat: async () => toFileStat(await handle.stat()),
+    close: () => handle.close(),
+  };
+}
+
 async function exists(path: string): Promise<boolean> {
   try {
     await fs.access(path, constants.F_OK);
     return true;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return false;
     throw error;
   }
 }

@@ -6,9 +6,11 @@ import { after, before, describe, test } from 'node:test';
 import type { HttpServer } from '../http.ts';
 import { createTestAuthority, type TestAuthority, type TestCertificate } from './certificates-fixture.ts';
 import { handler, readAll } from './http-handler-fixture.ts';
-import { listenHttp } from './http-server.ts';
+import { createMemoryLog } from '../sim/log.ts';
+import { createListenHttp } from './http-server.ts';
 import { createNodeNet } from './net.ts';
 
+const listenHttp = createListenHttp(createMemoryLog());
 const net = createNodeNet();
 after(() => net.close());
 
@@ -45,6 +47,26 @@ describe('TLS', () => {
     assert.deepEqual(await peer({}), { name: undefined, orgs: undefined });
     const stranger = await (await createTestAuthority('other CA')).issue('CN=admin, O=system:masters');
     assert.deepEqual(await peer(stranger), { name: undefined, orgs: undefined });
+  });
+
+  test("a pool that holds the server's own certificate alone trusts it, and no other server", async () => {
+    const get = (caPem: string): Promise<unknown> => net.http({ method: 'GET', url: base, tls: { caPem } });
+    assert.equal(typeof (await readAll((await get(serverCert.certPem)) as never)), 'string');
+    const other = await authority.issue('CN=server', ['127.0.0.1', 'localhost']);
+    await assert.rejects(get(other.certPem));
+  });
+
+  test('a certificate with control characters in its names is nobody', async () => {
+    const subjects: readonly Parameters<TestAuthority['issue']>[0][] = [
+      [{ CN: ['x\r\nX-Remote-User: admin'] }],
+      [{ CN: ['x\0y'] }],
+      [{ CN: ['ann'] }, { O: ['a\nsystem:masters'] }],
+    ];
+    for (const subject of subjects) {
+      const tls = { caPem: authority.caPem, ...(await authority.issue(subject)) };
+      const { peer } = JSON.parse(await readAll(await net.http({ method: 'GET', url: base, tls })));
+      assert.equal(peer, undefined, JSON.stringify(subject));
+    }
   });
 
   test('clients verify the server', async () => {
@@ -88,6 +110,8 @@ describe('TLS', () => {
     const streams = await Promise.all(Array.from({ length: 20 }, () => ask({ ':path': '/stream' })));
     for (const { text } of streams) assert.equal(text.split('\n').length, 1001);
     assert.equal((await ask({ ':path': '/limit', ':method': 'POST' }, 'x'.repeat(11))).status, 413);
+    const beyondTheWindow = await ask({ ':path': '/limit', ':method': 'POST' }, 'x'.repeat(1_000_000));
+    assert.equal(beyondTheWindow.status, 413, 'a body that nobody reads does not keep its stream open');
     assert.equal((await ask({ ':path': '/upgrade' })).status, 501);
     assert.equal((await ask({ ':path': '/throw' })).status, 500);
     await assert.rejects(ask({ ':path': '/stream?fail' }));

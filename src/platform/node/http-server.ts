@@ -2,12 +2,13 @@
  * Listening servers: HTTP/1.1 and, over TLS and chosen by ALPN, HTTP/2 on one port. Client certificates are asked for and
  * verified, never required: who the peer is, the authenticators decide. Slow clients are cut off by Node's own timeouts.
  */
-import { X509Certificate } from 'node:crypto';
+import { constants } from 'node:crypto';
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { performServerHandshake, type ServerHttp2Session } from 'node:http2';
+import { performServerHandshake, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { errorMessage } from '../../base/errors.ts';
 import { certificateBlocks } from '../certificate-blocks.ts';
 import type {
   HttpHandler,
@@ -18,32 +19,46 @@ import type {
   ServedCertificates,
   SniCertificate,
 } from '../http.ts';
+import type { Log } from '../log.ts';
+import { background } from '../unexpected.ts';
+import { ConnectionCount, type ConnectionLimits } from '../../base/connection-count.ts';
+import { ownConnectionLimits } from './connection-limits.ts';
 import { Http1Request, sendHttp1 } from './http1.ts';
 import { Http2Request, sendHttp2 } from './http2.ts';
+import { Http2Sessions } from './http2-sessions.ts';
 import { certificatesByName, contextOf } from './sni.ts';
-import { duplexOf } from './streams.ts';
+import { authoritiesOf, type ClientTrust, verifyPeerBy } from './tls.ts';
+import { duplexOf, endUnread } from './streams.ts';
 
-/** Upstream's limits: connections idle for 90 s close; 250 streams per HTTP/2 connection. */
+/** Upstream's limits: connections idle for 90 s close (HTTP/2: `http2-sessions.ts`); 250 streams per HTTP/2 connection. */
 const idleTimeoutMs = 90_000;
 const defaultMaxStreams = 250;
+/** Upstream's ReadHeaderTimeout, and Go's limit of a TLS handshake; how often Node.js looks whether they are over. */
+const headTimeoutMs = 32_000;
+const handshakeTimeoutMs = 10_000;
+const checkEveryMs = 5_000;
 /** Request line and headers together; selectors in queries grow long. */
 const maxHeaderBytes = 64 * 1024;
 
-const brokenHandler: HttpResponse = {
-  kind: 'bytes',
-  status: 500,
-  headers: { 'content-type': 'text/plain; charset=utf-8' },
-  chunks: [Buffer.from('Internal Server Error\n')],
-};
-
-/** Opens a server; see `ListenHttp`. */
-export const listenHttp: ListenHttp = async (options, handler) => {
-  const server = new Listener(options, handler);
-  await server.listen(options);
-  return server;
-};
+/** Opens servers; see `ListenHttp`. What breaks in an answer goes to `log` and ends that answer alone. */
+export function createListenHttp(log: Log, limits: ConnectionLimits = ownConnectionLimits()): ListenHttp {
+  return async (options, handler) => {
+    const server = new Listener(options, handler, { log, limits });
+    await server.listen(options);
+    return server;
+  };
+}
 
 const TLS13_SUITES = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
+
+/**
+ * Authorities of clients, for TLS: a block each, as texts that were joined may lack a line break between. A resumed session
+ * would bring the verdict on its certificate along and outlive the certificate, and the authority: none is resumed.
+ */
+function verifiedClients(clientCaPem: string | undefined): { ca?: string[]; secureOptions?: number } {
+  if (clientCaPem === undefined) return {};
+  return { ca: [...certificateBlocks(clientCaPem)], secureOptions: constants.SSL_OP_NO_TICKET };
+}
 
 type TlsChoices = Partial<Omit<NonNullable<ListenOptions['tls']>, 'certPem' | 'keyPem' | 'clientCaPem'>>;
 
@@ -59,32 +74,43 @@ function versionsOf({ minVersion = 'TLSv1.2', ciphers }: TlsChoices): {
 
 class Listener implements HttpServer {
   readonly #handler: HttpHandler;
+  readonly #log: Log;
   readonly #server: http.Server | https.Server;
   readonly #tls: TlsChoices;
   #clientCaPem: string | undefined;
+  readonly #trust: ClientTrust = { authorities: [] };
   #sni: readonly SniCertificate[];
   #named: ReadonlyMap<string, SecureContext> = new Map();
   #closed: Promise<void> | undefined;
   readonly #sockets = new Set<Socket>();
-  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #connections: ConnectionCount;
+  readonly #sessions = new Http2Sessions();
 
-  constructor(options: ListenOptions, handler: HttpHandler) {
+  constructor(
+    options: ListenOptions,
+    handler: HttpHandler,
+    of: { readonly log: Log; readonly limits: ConnectionLimits },
+  ) {
     this.#handler = handler;
+    this.#log = of.log;
+    this.#connections = new ConnectionCount(of.limits);
     this.#clientCaPem = options.tls?.clientCaPem;
     this.#tls = options.tls ?? {};
     this.#sni = options.tls?.sni ?? [];
     const limits = {
       keepAliveTimeout: idleTimeoutMs,
+      headersTimeout: headTimeoutMs,
+      connectionsCheckingInterval: checkEveryMs,
       maxHeaderSize: maxHeaderBytes,
       shouldUpgradeCallback: wantsSwitch,
     };
     this.#server = options.tls === undefined ? http.createServer(limits) : this.#createTls(limits, options.tls);
     this.#server.on('request', (message, response) => this.#onRequest(message, response));
-    this.#server.on('upgrade', (message, socket, head) => this.#onUpgrade(message, socket as Socket, head));
-    this.#server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
+    this.#server.on('upgrade', (message, socket, head) => {
+      background(this.#log, 'an upgrade could not be answered', this.#onUpgrade(message, socket as Socket, head));
     });
+    // First, before TLS takes the connection.
+    this.#server.prependListener('connection', (socket: Socket) => this.#onConnection(socket));
   }
 
   get port(): number {
@@ -96,6 +122,8 @@ class Listener implements HttpServer {
       this.#server.once('error', reject);
       this.#server.listen({ host, port, backlog: 1024, ...(sharesPort && { reusePort: true }) }, () => {
         this.#server.off('error', reject);
+        // A connection that could not be accepted: the others go on.
+        this.#server.on('error', (error) => this.#log.unexpected('a listening socket failed', error));
         resolve();
       });
     });
@@ -104,16 +132,36 @@ class Listener implements HttpServer {
   setCertificate({ certPem, keyPem, clientCaPem = this.#clientCaPem, sni = this.#sni }: ServedCertificates): void {
     if (!(this.#server instanceof https.Server)) throw new Error('a plain HTTP server has no certificate');
     if (certPem === '' || keyPem === '') throw new Error('an empty certificate or key cannot be served');
-    checkClientCa(clientCaPem);
+    const authorities = readClientCa(clientCaPem);
     const isSame = clientCaPem === this.#clientCaPem && sni === this.#sni;
     const named = isSame ? this.#named : contextsByName(this.#tls, sni, clientCaPem);
-    this.#server.setSecureContext({ cert: certPem, key: keyPem, ca: clientCaPem, ...versionsOf(this.#tls) });
+    this.#server.setSecureContext({
+      cert: certPem,
+      key: keyPem,
+      ...verifiedClients(clientCaPem),
+      ...versionsOf(this.#tls),
+    });
+    if (clientCaPem !== this.#clientCaPem) this.#trust.authorities = authorities;
     [this.#named, this.#sni, this.#clientCaPem] = [named, sni, clientCaPem];
+  }
+
+  #onConnection(socket: Socket): void {
+    const { remoteAddress = '' } = socket;
+    if (!this.#connections.enter(remoteAddress)) {
+      socket.destroy();
+      this.#log.warn('a connection was refused, there are too many', { remoteAddress });
+      return;
+    }
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#connections.leave(remoteAddress);
+    });
   }
 
   async close(graceMs: number): Promise<void> {
     this.#closed ??= new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const session of this.#sessions) session.close();
+    this.#sessions.close();
     // A connection becomes idle when its last request ends, and would then stay for its keep-alive time.
     const sweep = setInterval(() => this.#server.closeIdleConnections(), 20);
     const deadline = setTimeout(() => this.#abortAll(), graceMs);
@@ -123,13 +171,13 @@ class Listener implements HttpServer {
   }
 
   #abortAll(): void {
-    for (const session of this.#sessions) session.destroy();
+    this.#sessions.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
 
   #createTls(limits: https.ServerOptions, tls: NonNullable<ListenOptions['tls']>): https.Server {
     const http2 = tls.http2 ?? true;
-    checkClientCa(tls.clientCaPem);
+    this.#trust.authorities = readClientCa(tls.clientCaPem);
     this.#named = contextsByName(tls, this.#sni, tls.clientCaPem);
     const answerName: https.ServerOptions['SNICallback'] = (name, tell) => tell(null, contextOf(this.#named, name));
     const server = https.createServer({
@@ -137,19 +185,22 @@ class Listener implements HttpServer {
       ...(this.#sni.length > 0 && { SNICallback: answerName }),
       cert: tls.certPem,
       key: tls.keyPem,
-      ca: tls.clientCaPem,
+      handshakeTimeout: handshakeTimeoutMs,
       requestCert: tls.clientCaPem !== undefined,
       rejectUnauthorized: false,
+      ...verifiedClients(tls.clientCaPem),
       ...versionsOf(tls),
       ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     });
+    if (tls.clientCaPem !== undefined)
+      server.prependListener('secureConnection', (socket: TLSSocket) => verifyPeerBy(socket, this.#trust));
     if (!http2) return server;
     // What http2.createSecureServer({ allowHTTP1 }) does, without its compatibility objects for every HTTP/2 stream.
-    const [startHttp1] = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
-    server.removeAllListeners('secureConnection');
+    const startHttp1 = server.listeners('secureConnection').at(-1) as (socket: TLSSocket) => void;
+    server.off('secureConnection', startHttp1);
     server.on('secureConnection', (socket: TLSSocket) => {
       if (socket.alpnProtocol === 'h2') this.#startHttp2(socket);
-      else startHttp1!.call(server, socket);
+      else startHttp1.call(server, socket);
     });
     return server;
   }
@@ -158,52 +209,119 @@ class Listener implements HttpServer {
     const maxConcurrentStreams = this.#tls.http2MaxStreams ?? defaultMaxStreams;
     const session = performServerHandshake(socket, { settings: { maxConcurrentStreams }, maxSessionMemory: 64 });
     this.#sessions.add(session);
-    session.once('close', () => this.#sessions.delete(session));
     session.on('error', () => undefined); // the streams of the session end with it
-    let openStreams = 0;
-    session.setTimeout(idleTimeoutMs, () => {
-      if (openStreams === 0) session.close(); // a quiet watch is not idle
-    });
     session.on('stream', (stream, headers, ...[, lines]) => {
-      openStreams++;
-      stream.once('close', () => openStreams--);
+      this.#sessions.began(session, stream);
       stream.on('error', () => undefined); // shows in the request's signal and body
       const request = new Http2Request(stream, { headers, lines, socket });
-      const result = this.#handle(request);
-      if (result instanceof Promise) void result.then((late) => sendHttp2(stream, request, late));
-      else sendHttp2(stream, request, result);
+      try {
+        const result = this.#handler(request);
+        if (result instanceof Promise) this.#later(request, this.#answerHttp2(stream, request, result));
+        else sendHttp2(stream, request, result)?.catch((error: unknown) => this.#breakHttp2(stream, request, error));
+      } catch (error) {
+        this.#breakHttp2(stream, request, error);
+      }
     });
   }
 
+  async #answerHttp2(stream: ServerHttp2Stream, request: Http2Request, result: Promise<HttpResponse>): Promise<void> {
+    try {
+      await sendHttp2(stream, request, await result);
+    } catch (error) {
+      this.#breakHttp2(stream, request, error);
+    }
+  }
+
+  #breakHttp2(stream: ServerHttp2Stream, request: Http2Request, error: unknown): void {
+    const isLate = stream.destroyed || stream.headersSent;
+    if (!isLate || !isOfConnection(error)) this.#report(request, error);
+    if (stream.destroyed) return;
+    // Resetting the stream tells the client that the answer is not whole; `close` would end it first.
+    if (stream.headersSent) stream.destroy(error as Error);
+    else this.#later(request, sendHttp2(stream, request, brokenAnswer));
+  }
+
   #onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
-    const result = this.#handle(new Http1Request(message, response));
-    if (result instanceof Promise) void result.then((late) => answerHttp1(response, late));
-    else answerHttp1(response, result);
+    goOnReading(message.socket);
+    const request = new Http1Request(message, response);
+    try {
+      const result = this.#handler(request);
+      if (result instanceof Promise) this.#later(request, this.#answerHttp1(response, request, result));
+      else answerHttp1(response, result)?.catch((error: unknown) => this.#breakHttp1(response, request, error));
+    } catch (error) {
+      this.#breakHttp1(response, request, error);
+    }
+  }
+
+  async #answerHttp1(
+    response: http.ServerResponse,
+    request: Http1Request,
+    result: Promise<HttpResponse>,
+  ): Promise<void> {
+    try {
+      await answerHttp1(response, await result);
+    } catch (error) {
+      this.#breakHttp1(response, request, error);
+    }
+  }
+
+  /** A 500 where no head has been made yet; else cutting the connection tells the client that the answer is not whole. */
+  #breakHttp1(response: http.ServerResponse, request: Http1Request, error: unknown): void {
+    const isLate = response.destroyed || response.headersSent;
+    if (!isLate || !isOfConnection(error)) this.#report(request, error);
+    if (response.destroyed) return;
+    if (response.headersSent) response.destroy();
+    else this.#later(request, sendHttp1(response, brokenAnswer));
   }
 
   async #onUpgrade(message: http.IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     socket.on('error', () => undefined); // shows in the duplex, or nobody waits for it
     if (head.length > 0) socket.unshift(head);
-    const result = await this.#handle(new Http1Request(message, undefined));
-    if (socket.destroyed) return void (result.kind === 'upgrade' && result.dispose?.());
-    if (result.kind !== 'upgrade') return refuseUpgrade(message, socket, result);
-    const duplex = duplexOf(socket);
+    const request = new Http1Request(message, undefined);
+    let result: HttpResponse;
     try {
-      await result.accept(duplex);
+      result = await this.#handler(request);
     } catch (error) {
-      duplex.destroy(error as Error);
+      this.#report(request, error);
+      result = brokenAnswer;
+    }
+    if (result.kind !== 'upgrade') return this.#refuseUpgrade(message, socket, { request, result });
+    try {
+      if (socket.destroyed) result.dispose?.();
+      else await acceptUpgrade(socket, result);
+    } catch (error) {
+      if (!isOfConnection(error)) this.#report(request, error);
     }
   }
 
-  /** A handler must not throw; one that does answers 500 and takes no other request down with it. */
-  #handle(request: Http1Request | Http2Request): HttpResponse | Promise<HttpResponse> {
-    try {
-      const result = this.#handler(request);
-      return result instanceof Promise ? result.catch(() => brokenHandler) : result;
-    } catch {
-      return brokenHandler;
-    }
+  #refuseUpgrade(
+    message: http.IncomingMessage,
+    socket: Socket,
+    { request, result }: { request: Http1Request; result: HttpResponse },
+  ): Promise<void> | undefined {
+    if (socket.destroyed) return undefined;
+    const response = new http.ServerResponse(message);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => endUnread(socket));
+    return this.#answerHttp1(response, request, Promise.resolve(result));
   }
+
+  #later(request: Http1Request | Http2Request, work: Promise<void> | undefined): void {
+    work?.catch((error: unknown) => this.#report(request, error));
+  }
+
+  #report({ method, path }: Http1Request | Http2Request, error: unknown): void {
+    this.#log.unexpected('an answer could not be sent', error, { method, path });
+  }
+}
+
+/**
+ * While a large answer is on its way, Node.js stops reading and its parser. What TLS has decrypted by then reaches the parser
+ * all the same and ends the connection: a body right behind its head. It may read on, unless answers that wait fill up.
+ */
+function goOnReading(socket: Socket): void {
+  if (socket.isPaused()) socket.emit('drain');
 }
 
 /** Throws for certificates that cannot be served. */
@@ -214,18 +332,17 @@ function contextsByName(
 ): ReadonlyMap<string, SecureContext> {
   const contexts = [...certificatesByName(sni)].map(([name, { certPem: cert, keyPem: key }]) => {
     if (cert === '' || key === '') throw new Error('an empty certificate or key cannot be served');
-    return [name, createSecureContext({ cert, key, ca: clientCaPem, ...versionsOf(tls) })] as const;
+    return [name, createSecureContext({ cert, key, ...verifiedClients(clientCaPem), ...versionsOf(tls) })] as const;
   });
   return new Map(contexts);
 }
 
 /** Node takes '' for no authority of one's own, and trusts the world's public ones then; what is cut off it leaves out. */
-function checkClientCa(pem: string | undefined): void {
-  if (pem === undefined) return;
+function readClientCa(pem: string | undefined): ClientTrust['authorities'] {
   try {
-    for (const block of certificateBlocks(pem)) void new X509Certificate(block);
+    return pem === undefined ? [] : authoritiesOf(pem);
   } catch (error) {
-    throw new Error(`unable to load client CA: ${(error as Error).message}`, { cause: error });
+    throw new Error(`unable to load client CA: ${errorMessage(error)}`, { cause: error });
   }
 }
 
@@ -234,9 +351,41 @@ function wantsSwitch(message: http.IncomingMessage): boolean {
   return message.headers.upgrade?.toLowerCase() !== 'h2c';
 }
 
-function answerHttp1(response: http.ServerResponse, result: HttpResponse): void {
+/** Upstream's answer to a panic is a 500 as well; clients of the API read it as a Status. */
+const brokenAnswer = {
+  kind: 'bytes',
+  status: 500,
+  headers: { 'content-type': 'application/json' },
+  chunks: [
+    Buffer.from(
+      '{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Internal error occurred: ' +
+        'the answer could not be sent, the server\'s log has the reason","reason":"InternalError","code":500}\n',
+    ),
+  ],
+} as const satisfies HttpResponse;
+
+/** True for what other sides and the system end answers with. Node's own codes of misuse begin with ERR_. */
+function isOfConnection(error: unknown): boolean {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  return name === 'AbortError' || (typeof code === 'string' && (!code.startsWith('ERR_') || streamEnds.has(code)));
+}
+
+const streamEnds = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ERR_HTTP2_INVALID_STREAM']);
+
+function answerHttp1(response: http.ServerResponse, result: HttpResponse): Promise<void> | undefined {
   if (result.kind === 'upgrade') result.dispose?.();
-  sendHttp1(response, result.kind === 'upgrade' ? notAnUpgrade : result);
+  return sendHttp1(response, result.kind === 'upgrade' ? notAnUpgrade : result);
+}
+
+async function acceptUpgrade(socket: Socket, result: Extract<HttpResponse, { kind: 'upgrade' }>): Promise<void> {
+  const duplex = duplexOf(socket);
+  try {
+    await result.accept(duplex);
+    endUnread(socket);
+  } catch (error) {
+    duplex.destroy(error as Error);
+    throw error;
+  }
 }
 
 const notAnUpgrade = {
@@ -245,15 +394,3 @@ const notAnUpgrade = {
   headers: { 'content-type': 'text/plain; charset=utf-8' },
   chunks: [Buffer.from('you must request an upgrade\n')],
 } as const satisfies HttpResponse;
-
-function refuseUpgrade(
-  message: http.IncomingMessage,
-  socket: Socket,
-  result: Exclude<HttpResponse, { kind: 'upgrade' }>,
-): void {
-  const response = new http.ServerResponse(message);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket);
-  response.once('finish', () => socket.end());
-  sendHttp1(response, result);
-}

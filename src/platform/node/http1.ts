@@ -2,14 +2,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
+  BodyBrokenOffError,
   BodyTooLargeError,
   type HttpHeaders,
   type HttpRequest,
   type HttpResponse,
   type PeerCertificate,
 } from '../http.ts';
-import { CoalescingSink, writeInTurns } from './streams.ts';
-import { verifiedPeer } from './tls.ts';
+import { writeHead } from './response-head.ts';
+import { CoalescingSink, runInto, writeInTurns } from './streams.ts';
+import { gaveRefusedCertificate, verifiedPeer } from './tls.ts';
 
 const emptyBody: Promise<Uint8Array> = Promise.resolve(new Uint8Array());
 /** Up to this size the copy as text costs less than a second write. */
@@ -52,6 +54,10 @@ export class Http1Request implements HttpRequest {
     return verifiedPeer(this.#message.socket);
   }
 
+  get refusedCertificate(): boolean {
+    return gaveRefusedCertificate(this.#message.socket);
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -82,7 +88,7 @@ export class Http1Request implements HttpRequest {
       const fail = (error: Error): void => {
         message.off('data', onData);
         message.pause();
-        reject(error);
+        reject(error instanceof BodyTooLargeError ? error : new BodyBrokenOffError(error));
       };
       const onData = (chunk: Uint8Array): void => {
         length += chunk.byteLength;
@@ -114,13 +120,19 @@ export class Http1Request implements HttpRequest {
   }
 }
 
-/** Sends a response. `upgrade` responses never come here. */
-export function sendHttp1(response: ServerResponse, result: Exclude<HttpResponse, { kind: 'upgrade' }>): void {
-  if (response.destroyed) return;
-  if (result.kind === 'stream') return void sendStream(response, result);
+/**
+ * Sends a response. `upgrade` responses never come here. Throws for a head that cannot be sent, before anything is; the
+ * promise of what is sent later rejects where that breaks.
+ */
+export function sendHttp1(
+  response: ServerResponse,
+  result: Exclude<HttpResponse, { kind: 'upgrade' }>,
+): Promise<void> | undefined {
+  if (response.destroyed) return undefined;
+  if (result.kind === 'stream') return sendStream(response, result);
   let length = 0;
   for (const chunk of result.chunks) length += chunk.byteLength;
-  response.writeHead(result.status, withLength(result, length));
+  writeHead(response, result.status, withLength(result, length));
   if (length > 0 && length <= textBytes) {
     // As text, byte for byte: Node joins it with the head to one write, which buffers it would make two of.
     response.end(latin1Of(result.chunks, length), 'latin1');
@@ -129,8 +141,9 @@ export function sendHttp1(response: ServerResponse, result: Exclude<HttpResponse
   } else if (length <= joinBytes) {
     response.end(Buffer.concat(result.chunks, length));
   } else {
-    void writeInTurns(response, result.chunks);
+    return writeInTurns(response, result.chunks);
   }
+  return undefined;
 }
 
 function latin1Of(chunks: readonly Uint8Array[], length: number): string {
@@ -143,15 +156,11 @@ type StreamResult = Extract<HttpResponse, { kind: 'stream' }>;
 
 async function sendStream(response: ServerResponse, result: StreamResult): Promise<void> {
   response.on('error', () => undefined); // a client that left shows in the sink
-  response.writeHead(result.status, result.headers as NodeHeaders);
-  const sink = new CoalescingSink(response, () => response.flushHeaders(), directTo(response));
-  try {
-    await result.run(sink);
-    await sink.end();
-  } catch {
-    // Too late for a status: cutting the connection tells the client that the answer is not whole.
-    response.destroy();
-  }
+  writeHead(response, result.status, result.headers as NodeHeaders);
+  await runInto(result, (onBroken) => {
+    const flushesHead = (): void => response.flushHeaders();
+    return new CoalescingSink(response, { onBroken, onEmptyFlush: flushesHead, framedTarget: directTo(response) });
+  });
 }
 
 /**

@@ -2,15 +2,17 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import {
+  BodyBrokenOffError,
   BodyTooLargeError,
   type HttpHeaders,
   type HttpRequest,
   type HttpResponse,
   type PeerCertificate,
 } from '../http.ts';
+import { sendableHeaderValue } from '../../base/header-text.ts';
 import { joinBytes, plainAddress } from './http1.ts';
-import { CoalescingSink, writeInTurns } from './streams.ts';
-import { verifiedPeer } from './tls.ts';
+import { CoalescingSink, runInto, writeInTurns } from './streams.ts';
+import { gaveRefusedCertificate, verifiedPeer } from './tls.ts';
 
 /** How a request begins. */
 export interface Http2Head {
@@ -58,6 +60,10 @@ export class Http2Request implements HttpRequest {
     return verifiedPeer(this.#socket);
   }
 
+  get refusedCertificate(): boolean {
+    return gaveRefusedCertificate(this.#socket);
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -67,16 +73,24 @@ export class Http2Request implements HttpRequest {
     return this.#controller.signal;
   }
 
+  /** What is left of a body that is too large is not read: the answer's end resets the stream, as RFC 9113 8.1 asks. */
   async readBody(limitBytes: number): Promise<Uint8Array> {
     if (Number(this.headers['content-length']) > limitBytes) throw new BodyTooLargeError(limitBytes);
     if (this.#stream.readableEnded) return new Uint8Array();
     const chunks: Uint8Array[] = [];
     let length = 0;
     const stream: AsyncIterable<Uint8Array> = this.#stream.iterator({ destroyOnReturn: false });
-    for await (const chunk of stream) {
-      length += chunk.byteLength;
-      if (length > limitBytes) throw new BodyTooLargeError(limitBytes);
-      chunks.push(chunk);
+    try {
+      for await (const chunk of stream) {
+        length += chunk.byteLength;
+        if (length > limitBytes) {
+          this.#stream.once('finish', () => setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR)));
+          throw new BodyTooLargeError(limitBytes);
+        }
+        chunks.push(chunk);
+      }
+    } catch (error) {
+      throw error instanceof BodyTooLargeError ? error : new BodyBrokenOffError(error);
     }
     return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
   }
@@ -91,47 +105,58 @@ export class Http2Request implements HttpRequest {
   }
 }
 
-/** Sends a response. */
-export function sendHttp2(stream: ServerHttp2Stream, request: HttpRequest, result: HttpResponse): void {
+/** Sends a response. Throws and rejects as `sendHttp1`. */
+export function sendHttp2(
+  stream: ServerHttp2Stream,
+  request: HttpRequest,
+  result: HttpResponse,
+): Promise<void> | undefined {
   if (result.kind === 'upgrade') result.dispose?.();
-  if (stream.destroyed || stream.headersSent) return;
+  if (stream.destroyed || stream.closed || stream.headersSent) return undefined;
   // Closing lets what is under way end; the client comes back on another connection.
   if (result.kind !== 'upgrade' && result.headers['connection'] === 'close') stream.session?.close();
   if (result.kind === 'upgrade') {
     stream.respond({ ':status': 501 }, { endStream: true });
   } else if (result.kind === 'stream') {
-    void sendStream(stream, result);
+    return sendStream(stream, result);
   } else {
-    sendBytes(stream, request.method === 'HEAD', result);
+    return sendBytes(stream, request.method === 'HEAD', result);
   }
+  return undefined;
 }
 
-function sendBytes(stream: ServerHttp2Stream, head: boolean, result: Extract<HttpResponse, { kind: 'bytes' }>): void {
+function sendBytes(
+  stream: ServerHttp2Stream,
+  head: boolean,
+  result: Extract<HttpResponse, { kind: 'bytes' }>,
+): Promise<void> | undefined {
   const { status, chunks } = result;
   const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
   const bodiless = head || status === 204 || status === 304 || length === 0;
   const headers = headHeaders(result);
   if (status !== 204 && status !== 304) headers['content-length'] ??= String(length);
   stream.respond(headers, { endStream: bodiless });
-  if (bodiless) return;
-  if (length > joinBytes) void writeInTurns(stream, chunks);
-  else stream.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+  if (bodiless) return undefined;
+  if (length > joinBytes) return writeInTurns(stream, chunks);
+  stream.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+  return undefined;
 }
 
 async function sendStream(stream: ServerHttp2Stream, result: Extract<HttpResponse, { kind: 'stream' }>): Promise<void> {
   stream.respond(headHeaders(result));
-  const sink = new CoalescingSink(stream);
-  try {
-    await result.run(sink);
-    await sink.end();
-  } catch (error) {
-    // Too late for a status: resetting the stream tells the client that the answer is not whole. `close` would end it first.
-    if (!stream.destroyed) stream.destroy(error as Error);
-  }
+  await runInto(result, (onBroken) => new CoalescingSink(stream, { onBroken }));
 }
 
 /** Headers of the connection itself, which HTTP/2 forbids. */
 const connectionHeaders = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
+
+/** HTTP/2 of Node.js takes any text and leaves out, or cuts, what no header can hold. */
+function sendable(value: string | readonly string[]): string | string[] {
+  if (typeof value === 'string') return isPlain(value) ? value : sendableHeaderValue(value);
+  return value.map((line) => (isPlain(line) ? line : sendableHeaderValue(line)));
+}
+
+const isPlain = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 
 function headHeaders(result: {
   readonly status: number;
@@ -140,7 +165,7 @@ function headHeaders(result: {
   const headers: Record<string, string | number | string[]> = { ':status': result.status };
   for (const [name, value] of Object.entries(result.headers)) {
     const lower = name.toLowerCase();
-    if (!connectionHeaders.has(lower)) headers[lower] = value as string | string[];
+    if (!connectionHeaders.has(lower)) headers[lower] = sendable(value);
   }
   return headers;
 }

@@ -1,11 +1,13 @@
 /**
  * The real log: JSON lines (pino) for machines, one readable line per entry on a terminal. Lines are written at once:
- * nothing is lost when the process ends.
+ * nothing is lost when the process ends. Lines of one message are bounded in number, its file in size.
  */
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
 import type { Log, LogFields } from '../log.ts';
+import { createLineLimits, type LineLimits } from './log-limits.ts';
+import { createRotation, LOG_FILE_VARIABLE } from './log-rotation.ts';
 
 /** How much to log, and how. */
 export interface NodeLogOptions {
@@ -15,6 +17,8 @@ export interface NodeLogOptions {
   readonly format?: 'json' | 'text';
   /** File descriptor. Default 2. */
   readonly fd?: number;
+  /** Called for each `unexpected` with the logger's component. */
+  readonly onUnexpected?: (component: string) => void;
 }
 
 const ranks = { debug: 0, info: 1, warn: 2, error: 3 } as const;
@@ -25,7 +29,16 @@ export function createNodeLog(options: NodeLogOptions = {}): Log {
   const fd = options.fd ?? 2;
   const level = options.level ?? 'info';
   const format = options.format ?? (isatty(fd) ? 'text' : 'json');
-  return format === 'json' ? jsonLog(level, fd) : textLog({ level, fd, color: isatty(fd), component: '', fields: {} });
+  const { onUnexpected = () => undefined } = options;
+  const limits = createLineLimits(() => performance.now());
+  const logFile = process.env[LOG_FILE_VARIABLE];
+  const rotation = fd !== 2 || logFile === undefined ? undefined : createRotation(fd, logFile);
+  const write = (line: string): void => {
+    writeAll(fd, line);
+    rotation?.(line.length);
+  };
+  if (format === 'json') return jsonLog(level, { write, limits, onUnexpected });
+  return textLog({ level, write, limits, color: isatty(fd), component: '', fields: {}, onUnexpected });
 }
 
 /** An error with its causes, as plain data. */
@@ -42,8 +55,14 @@ export function describeError(error: unknown, depth = 0): unknown {
   };
 }
 
-function jsonLog(level: Level, fd: number): Log {
-  const destination = { write: (line: string): void => writeAll(fd, line) };
+interface LogOutput {
+  readonly write: (line: string) => void;
+  readonly limits: LineLimits;
+  readonly onUnexpected: (component: string) => void;
+}
+
+function jsonLog(level: Level, { write, limits, onUnexpected }: LogOutput): Log {
+  const destination = { write };
   const root = pino(
     {
       level,
@@ -55,15 +74,26 @@ function jsonLog(level: Level, fd: number): Log {
     destination,
   );
   const wrap = (logger: pino.Logger, path: string): Log => {
+    const admitted = (name: Level, message: string, fields: LogFields | undefined): void => {
+      const suppressed = name === 'debug' ? 0 : limits.admit(path, message);
+      if (suppressed === undefined) return;
+      if (suppressed > 0) logger[name]({ ...fields, suppressed }, message);
+      else if (fields === undefined) logger[name](message);
+      else logger[name](fields, message);
+    };
     const at =
       (name: Level) =>
       (message: string, fields?: LogFields): void =>
-        fields === undefined ? logger[name](message) : logger[name](fields, message);
+        logger.isLevelEnabled(name) ? admitted(name, message, fields) : undefined;
     return {
       debug: at('debug'),
       info: at('info'),
       warn: at('warn'),
       error: at('error'),
+      unexpected(message, err, fields) {
+        onUnexpected(path);
+        admitted('error', message, { ...fields, err });
+      },
       // pino prints the bindings of all generations: the component is bound once, at each leaf from the root.
       child: (component, fields = {}) => {
         const full = path === '' ? component : `${path}.${component}`;
@@ -75,9 +105,8 @@ function jsonLog(level: Level, fd: number): Log {
   return wrap(root, '');
 }
 
-interface TextLogState {
+interface TextLogState extends LogOutput {
   readonly level: Level;
-  readonly fd: number;
   readonly color: boolean;
   readonly component: string;
   readonly fields: LogFields;
@@ -88,13 +117,21 @@ function textLog(state: TextLogState): Log {
     (name: Level) =>
     (message: string, fields?: LogFields): void => {
       if (ranks[name] < ranks[state.level]) return;
-      writeAll(state.fd, formatText(state, name, { message, fields: { ...state.fields, ...fields } }));
+      const suppressed = name === 'debug' ? 0 : state.limits.admit(state.component, message);
+      if (suppressed === undefined) return;
+      const all = { ...state.fields, ...fields, ...(suppressed > 0 && { suppressed }) };
+      state.write(formatText(state, name, { message, fields: all }));
     };
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
+    unexpected(message, error, fields) {
+      state.onUnexpected(state.component);
+      const stack = error instanceof Error ? `\n${error.stack}` : '';
+      at('error')(`${message}${stack}`, { ...fields, ...(stack === '' && { err: error }) });
+    },
     child: (component, fields) =>
       textLog({
         ...state,
@@ -138,6 +175,7 @@ function writeAll(fd: number, line: string): void {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EPIPE' || code === 'EIO') return; // nobody reads the log any more
+      if (code === 'ENOSPC' || code === 'EDQUOT') return; // a full disk must not end what could free it
       if (code !== 'EAGAIN') throw error;
       Atomics.wait(pause, 0, 0, 1);
     }

@@ -30,7 +30,7 @@ export function createNodeMetrics(): Metrics {
     },
     beforeExpose(refresh) {
       refreshes.add(refresh);
-      return () => void refreshes.delete(refresh);
+      return () => refreshes.delete(refresh);
     },
     expose() {
       for (const refresh of refreshes) refresh();

@@ -6,6 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { Readable } from 'node:stream';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { onAbort } from '../../base/abort.ts';
+import { hasErrorCode } from '../../base/errors.ts';
 import { Lru } from '../../base/lru.ts';
 import type { Dial, HttpAnswer, HttpCall, HttpUpgrade, Net, TlsOptions } from '../net.ts';
 import type { Duplex } from '../streams.ts';
@@ -25,7 +27,7 @@ export interface NodeNet extends Net {
 /** Makes the network port of this process. */
 export function createNodeNet(): NodeNet {
   const plain = new http.Agent({ keepAlive: true, timeout: idleSocketMs });
-  const agents = new Lru<string, https.Agent>(maxIdentities, (_key, agent) => agent.destroy());
+  const agents = new Lru<string, https.Agent>(maxIdentities, (_key, agent) => retire(agent));
   const agentFor = (call: HttpCall): http.Agent => {
     if (!call.url.startsWith('https:')) return plain;
     const key = JSON.stringify(call.tls ?? {});
@@ -49,11 +51,19 @@ export function createNodeNet(): NodeNet {
   };
 }
 
+/** Ends what is idle at once and the rest when it has done its work: calls under way go on. */
+function retire(agent: https.Agent): void {
+  // Node.js reads it when a call ends; its types do not know it.
+  Object.assign(agent, { keepAlive: false });
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+}
+
 function tlsOptions(tls: TlsOptions = {}): ConnectionOptions {
   return {
     ...(tls.certPem === undefined ? {} : { cert: tls.certPem }),
     ...(tls.keyPem === undefined ? {} : { key: tls.keyPem }),
-    ...(tls.caPem === undefined ? {} : { ca: tls.caPem }),
+    // As in Go, any certificate of the pool is trusted by itself, a server's own too.
+    ...(tls.caPem === undefined ? {} : { ca: tls.caPem, allowPartialTrustChain: true }),
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     rejectUnauthorized: tls.insecureSkipVerify !== true,
   };
@@ -82,12 +92,13 @@ async function settled<T>(
   subscribe: (resolve: (value: T) => void) => void,
 ): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const onAbort = (): void => void stream.destroy(asError(limits.signal!.reason));
   const deadline =
     limits.timeoutMs === undefined
       ? undefined
       : setTimeout(() => stream.destroy(timeoutError(limits.timeoutMs!)), limits.timeoutMs);
-  limits.signal?.addEventListener('abort', onAbort, { once: true });
+  const unhook = onAbort(limits.signal, () => {
+    stream.destroy(asError(limits.signal!.reason));
+  });
   stream.once('error', reject);
   stream.once('close', () => reject(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' })));
   subscribe(resolve);
@@ -97,7 +108,7 @@ async function settled<T>(
     throw limits.signal?.aborted ? limits.signal.reason : error;
   } finally {
     clearTimeout(deadline);
-    limits.signal?.removeEventListener('abort', onAbort);
+    unhook();
   }
 }
 
@@ -115,7 +126,17 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
   };
   const request = secure ? https.request(url, options) : http.request(url, options);
   request.on('error', () => undefined); // the waiting side has its own listener
+  request.on('information', leaveAfterMany);
   return request;
+}
+
+/** Interim answers (1xx) before the one that counts. As Go's net/http. */
+const MAX_INTERIM = 5;
+
+/** Node.js itself takes them for ever, and works all that time. */
+function leaveAfterMany(this: http.ClientRequest & { interim?: number }): void {
+  this.interim = (this.interim ?? 0) + 1;
+  if (this.interim > MAX_INTERIM) this.destroy(new Error('too many 1xx informational responses'));
 }
 
 /** Node.js sends a DELETE's body without its length unless told: the server would take it for the next request. */
@@ -131,7 +152,10 @@ const isChunks = (body: Body): body is AsyncIterable<Uint8Array> =>
   typeof body !== 'string' && !(body instanceof Uint8Array);
 
 function send(request: http.ClientRequest, body: Body | undefined): void {
-  if (body === undefined || !isChunks(body)) return void request.end(body);
+  if (body === undefined || !isChunks(body)) {
+    request.end(body);
+    return;
+  }
   const chunks = Readable.from(body, { objectMode: false });
   chunks.once('error', (error) => request.destroy(error));
   request.once('close', () => chunks.destroy());
@@ -146,7 +170,7 @@ async function exchange(call: HttpCall, agent: http.Agent): Promise<HttpAnswer> 
     return toAnswer(call, await answer);
   } catch (error) {
     // The server closed a kept connection just when it was taken: nothing of the request was seen.
-    const stale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+    const stale = request.reusedSocket && hasErrorCode(error, 'ECONNRESET');
     if (stale && ['GET', 'HEAD', 'OPTIONS'].includes(call.method) && !call.signal?.aborted)
       return exchange(call, agent);
     throw error;
@@ -168,18 +192,19 @@ async function upgrade(call: HttpCall): Promise<HttpUpgrade | HttpAnswer> {
 }
 
 function toAnswer(call: HttpCall, message: http.IncomingMessage): HttpAnswer {
-  const onAbort = (): void => void message.destroy(asError(call.signal!.reason));
   message.on('error', () => undefined); // shows to whoever reads the body
   if (call.signal !== undefined) {
-    call.signal.addEventListener('abort', onAbort, { once: true });
-    message.once('close', () => call.signal!.removeEventListener('abort', onAbort));
+    const leave = (): void => {
+      message.destroy(asError(call.signal!.reason));
+    };
+    message.once('close', onAbort(call.signal, leave));
   }
   return {
     status: message.statusCode ?? 0,
     headers: flatHeaders(message),
     ...(message.headers['set-cookie'] && { setCookie: message.headers['set-cookie'] }),
     body: message,
-    cancel: () => void message.destroy(),
+    cancel: () => message.destroy(),
   };
 }
 

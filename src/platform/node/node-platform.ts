@@ -2,6 +2,7 @@
  * The real platform: every port on this machine. Making it starts the spawner process (see exec.ts) while this process is
  * small; nothing else is touched before it is used. `close` ends what the platform itself started.
  */
+import { unexpectedErrorsSpec } from '../metrics.ts';
 import type { Platform } from '../platform.ts';
 import { createCgroups, detectCgroupVersion } from './cgroups.ts';
 import { createNodeClock } from './clock.ts';
@@ -11,14 +12,17 @@ import { createNodeDatagrams } from './datagrams.ts';
 import { createNodeExec, type NodeExec } from './exec.ts';
 import { createNodeFiles } from './files.ts';
 import { createNodeHost } from './host.ts';
-import { listenHttp } from './http-server.ts';
+import { createListenHttp } from './http-server.ts';
 import { createNodeLog, type NodeLogOptions } from './log.ts';
 import { createNodeMetrics } from './metrics.ts';
 import { createNodeMounter } from './mounter.ts';
 import { createNodeNet, type NodeNet } from './net.ts';
 import { createNodeRandom } from './random.ts';
-import { listenRpc } from './rpc-server.ts';
+import { createListenRpc } from './rpc-server.ts';
 import { createServiceManager, managedPid } from './service-manager.ts';
+import { createNodeEventLoop } from './event-loop.ts';
+import { keepTickShape } from './tick-shape.ts';
+import { createNodeThreads } from './threads.ts';
 
 /** What differs between processes. */
 export interface NodePlatformOptions {
@@ -39,24 +43,30 @@ export interface NodePlatform extends Platform {
 
 /** Makes the platform of this process. */
 export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatform {
+  keepTickShape();
   const exec = createNodeExec();
   if (options.startSpawner !== false) exec.start();
-  const clock = createNodeClock();
-  const files = createNodeFiles();
   const net = createNodeNet();
+  const metrics = createNodeMetrics();
+  const unexpected = metrics.counter(unexpectedErrorsSpec);
+  const log = createNodeLog({ onUnexpected: (component) => unexpected.inc({ component }), ...options.log });
+  const clock = createNodeClock(log.child('clock'));
+  const files = createNodeFiles(log.child('files'));
   return {
     clock,
     random: createNodeRandom(),
     crypto: createNodeCrypto(),
-    log: createNodeLog(options.log),
-    metrics: createNodeMetrics(),
+    log,
+    metrics,
     files,
     exec,
     net,
-    listenHttp,
-    listenRpc,
+    listenHttp: createListenHttp(log.child('http')),
+    listenRpc: createListenRpc(log.child('rpc')),
     compression: createNodeCompression(),
-    datagrams: createNodeDatagrams(),
+    threads: createNodeThreads(),
+    eventLoop: createNodeEventLoop(),
+    datagrams: createNodeDatagrams(log.child('datagrams')),
     host: createNodeHost({ files }),
     mounter: createNodeMounter({ files, exec }),
     cgroups: createCgroups({

@@ -11,7 +11,6 @@ export const absentForNotify = ['systemd-notify', 'python3'].find(
   (name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status !== 0,
 );
 
-/** The socket. */
 export interface NotifySocket {
   readonly path: string;
   /** `PID WORDS` of each datagram so far: who sent it, as the kernel says, and what it says. */
@@ -33,7 +32,6 @@ while True:
     print(pid, ' '.join(data.decode().split()), flush=True)
 `;
 
-/** Opens it. */
 export async function openNotifySocket(): Promise<NotifySocket> {
   const folder = mkdtempSync(join(tmpdir(), 'keelson-notify-'));
   const path = join(folder, 'notify');

@@ -1,10 +1,25 @@
 /** gRPC's transport on a unix socket: HTTP/2 without TLS, by node:http2. */
 import { unlink } from 'node:fs/promises';
-import { createServer, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
-import type { ListenRpc, RpcCall } from '../rpc.ts';
+import {
+  constants,
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { Log } from '../log.ts';
+import type { ListenRpc, RpcCall, RpcServer } from '../rpc.ts';
+import { background } from '../unexpected.ts';
 
-/** See `ListenRpc`. */
-export const listenRpc: ListenRpc = async (socketPath, handler) => {
+/** See `ListenRpc`. A call whose handler throws ends alone. */
+export function createListenRpc(log: Log): ListenRpc {
+  return (socketPath, handler) => listenRpc({ socketPath, log }, handler);
+}
+
+async function listenRpc(
+  { socketPath, log }: { socketPath: string; log: Log },
+  handler: (call: RpcCall) => Promise<void>,
+): Promise<RpcServer> {
   await unlink(socketPath).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
@@ -15,11 +30,20 @@ export const listenRpc: ListenRpc = async (socketPath, handler) => {
     session.once('close', () => sessions.delete(session));
     session.on('error', () => undefined); // its streams end with it
   });
-  server.on('stream', (stream, headers) => void handler(callOf(stream, headers)).catch(() => stream.close()));
+  const answer = async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> => {
+    try {
+      await handler(callOf(stream, headers));
+    } catch (error) {
+      log.unexpected('a call could not be answered', error, { path: headers[':path'] });
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
+  };
+  server.on('stream', (stream, headers) => background(log, 'a call could not be answered', answer(stream, headers)));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(socketPath, () => {
       server.off('error', reject);
+      server.on('error', (error) => log.unexpected('a listening socket failed', error));
       resolve();
     });
   });
@@ -30,7 +54,7 @@ export const listenRpc: ListenRpc = async (socketPath, handler) => {
         for (const session of sessions) session.destroy();
       }),
   };
-};
+}
 
 function callOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): RpcCall {
   const controller = new AbortController();
@@ -39,7 +63,13 @@ function callOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): RpcCal
   stream.once('close', () => controller.abort(new Error('the call has ended')));
   const respond = (): void => {
     if (stream.headersSent || stream.destroyed) return;
-    stream.once('wantTrailers', () => stream.sendTrailers(trailers));
+    stream.once('wantTrailers', () => {
+      try {
+        stream.sendTrailers(trailers);
+      } catch (error) {
+        stream.destroy(error as Error);
+      }
+    });
     stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
   };
   return {

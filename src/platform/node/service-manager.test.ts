@@ -1,8 +1,7 @@
 /** What systemd tells by the environment, and what it is told; with its own program where that and Python are there. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Invocation } from '../sim/exec.ts';
-import { createSimExec } from '../sim/exec.ts';
+import { createSimExec, type Invocation } from '../sim/exec.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 import { createNodeExec } from './exec.ts';
 import { absentForNotify, openNotifySocket } from './notify-socket-fixture.ts';
@@ -39,6 +38,9 @@ describe('the service manager', () => {
       [{}, 78],
       [{ KEELSON_LAUNCHER_PID: '77' }, 77],
       [{ KEELSON_LAUNCHER_PID: '5' }, 78],
+      [{ KEELSON_LAUNCHER_PID: '77', KEELSON_SUPERVISOR: '77' }, 77],
+      [{ KEELSON_LAUNCHER_PID: '5', KEELSON_SUPERVISOR: '77' }, 5],
+      [{ KEELSON_LAUNCHER_PID: '5', KEELSON_SUPERVISOR: '6' }, 78],
     ] as const)
       assert.equal(managedPid(env, own), expected);
   });

@@ -14,12 +14,13 @@ export interface ServiceManagerDeps {
   readonly pid: number;
 }
 
-/** That process: this one, or the launcher under an older Node.js, which waits for this one. */
+/** That process: this one, or the supervisor or launcher that waits for this one. */
 export function managedPid(
   env: ServiceManagerDeps['env'],
   own: { readonly pid: number; readonly ppid: number },
 ): number {
-  return env['KEELSON_LAUNCHER_PID'] === String(own.ppid) ? own.ppid : own.pid;
+  const { KEELSON_LAUNCHER_PID: launcher = '', KEELSON_SUPERVISOR: supervisor } = env;
+  return launcher !== '' && [launcher, supervisor].includes(String(own.ppid)) ? Number(launcher) : own.pid;
 }
 
 const TIMEOUT_MS = 5000;

@@ -1,6 +1,5 @@
 /** What the process and its spawner say to each other over the child process's IPC channel. Types alone. */
 
-/** To the spawner. */
 export type SpawnerRequest =
   | {
       readonly kind: 'run';
@@ -23,7 +22,6 @@ export type SpawnerRequest =
     }
   | { readonly kind: 'abort'; readonly id: number };
 
-/** From the spawner. */
 export type SpawnerAnswer =
   | {
       readonly kind: 'ended';

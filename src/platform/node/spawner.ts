@@ -6,6 +6,8 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
+import { hasErrorCode } from '../../base/errors.ts';
+import { LOG_FILE_VARIABLE } from './log-rotation.ts';
 import type { SpawnerAnswer, SpawnerRequest } from './spawner-protocol.ts';
 
 /** Output kept of each stream; the rest is dropped. */
@@ -35,7 +37,7 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (!hasErrorCode(error, 'ESRCH')) throw error;
   }
 }
 
@@ -89,7 +91,7 @@ function startDaemon(request: DaemonRequest): void {
   const { id } = request;
   const log = openSync(request.logFile, 'a', 0o640);
   try {
-    const env = request.env === undefined ? process.env : { ...process.env, ...request.env };
+    const env = { ...process.env, [LOG_FILE_VARIABLE]: request.logFile, ...request.env };
     const child = spawn(request.file, request.args, {
       cwd: request.cwd,
       env,

@@ -1,5 +1,7 @@
 /** The port's byte streams over Node's: sinks with backpressure, coalescing sinks, sockets as duplexes. */
+import type { Socket } from 'node:net';
 import type { Duplex as NodeDuplex, Writable } from 'node:stream';
+import { hasErrorCode } from '../../base/errors.ts';
 import type { ByteSink, Duplex } from '../streams.ts';
 
 const lineEnd = Buffer.from('\r\n');
@@ -9,24 +11,29 @@ const flushBytes = 64 * 1024;
 /** So much of a long answer is written at once. */
 const pieceBytes = 256 * 1024;
 
+interface CoalescingOptions {
+  /** Called where bytes that were written cannot be sent on: the writer may not write again and see it. */
+  readonly onBroken: (error: unknown) => void;
+  /** Called when a turn ends with nothing written: lets response heads out. */
+  readonly onEmptyFlush?: () => void;
+  /** Where bytes go framed as a chunk of HTTP/1.1, past the response: asked at each write. */
+  readonly framedTarget?: () => Writable | undefined;
+}
+
 /** A sink over a Node stream. What is written in one turn of the loop goes out in one write. */
 export class CoalescingSink implements ByteSink {
   readonly #target: Writable;
-  /** Called when a turn ends with nothing written: lets response heads out. */
-  readonly #onEmptyFlush: (() => void) | undefined;
-  /** Where bytes go framed as a chunk of HTTP/1.1, past the response: asked at each write. */
-  readonly #framedTarget: (() => Writable | undefined) | undefined;
+  readonly #options: CoalescingOptions;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #scheduled = false;
   #ending = false;
   #blocked: Promise<void> | undefined;
 
-  constructor(target: Writable, onEmptyFlush?: () => void, framedTarget?: () => Writable | undefined) {
+  constructor(target: Writable, options: CoalescingOptions) {
     this.#target = target;
-    this.#onEmptyFlush = onEmptyFlush;
-    this.#framedTarget = framedTarget;
-    if (onEmptyFlush !== undefined) this.#schedule();
+    this.#options = options;
+    if (options.onEmptyFlush !== undefined) this.#schedule();
   }
 
   write(chunk: Uint8Array | string): Promise<void> {
@@ -54,14 +61,19 @@ export class CoalescingSink implements ByteSink {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      if (!this.#ending) this.#flush();
+      if (this.#ending) return;
+      try {
+        this.#flush();
+      } catch (error) {
+        this.#options.onBroken(error);
+      }
     });
   }
 
   #flush(): void {
     if (this.#target.destroyed) return;
-    if (this.#chunks.length === 0) return this.#onEmptyFlush?.();
-    const framed = this.#framedTarget?.();
+    if (this.#chunks.length === 0) return this.#options.onEmptyFlush?.();
+    const framed = this.#options.framedTarget?.();
     const target = framed ?? this.#target;
     const plain = this.#chunks.length === 1 ? this.#chunks[0]! : undefined;
     let whole: Uint8Array;
@@ -74,10 +86,26 @@ export class CoalescingSink implements ByteSink {
 
   #untilDrained(target: Writable): Promise<void> {
     const drained = untilDrained(target);
-    const unblock = (): void => void (this.#blocked = undefined);
+    const unblock = (): void => {
+      this.#blocked = undefined;
+    };
     drained.then(unblock, unblock);
     return drained;
   }
+}
+
+/** Runs a streamed answer into a sink. Rejects as soon as either breaks. */
+export function runInto(
+  answer: { run(sink: ByteSink): Promise<void> },
+  open: (onBroken: (error: unknown) => void) => CoalescingSink,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const sink = open(reject);
+    answer
+      .run(sink)
+      .then(() => sink.end())
+      .then(resolve, reject);
+  });
 }
 
 function framedChunk(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
@@ -126,12 +154,34 @@ export function duplexOf(socket: NodeDuplex): Duplex {
   };
 }
 
+/** How long a peer may take to end its side after ours, as net/http waits; and how long to read what was written. */
+const lingerMs = 500;
+const readMs = 30_000;
+
+/**
+ * Ends a connection from which nobody reads any more. What still comes is dropped: closing on unread bytes would reset the
+ * connection and could take the last of the answer with it. A socket that is not read never notices that its peer has gone.
+ */
+export function endUnread(socket: Socket): void {
+  if (socket.destroyed) return;
+  const destroy = (): void => {
+    socket.destroy();
+  };
+  let timer = setTimeout(destroy, readMs).unref();
+  socket.once('close', () => clearTimeout(timer));
+  socket.end(() => {
+    clearTimeout(timer);
+    timer = setTimeout(destroy, lingerMs).unref();
+  });
+  socket.resume();
+}
+
 async function* readIncoming(socket: NodeDuplex, destroyedHere: () => boolean): AsyncGenerator<Uint8Array> {
   try {
     yield* socket.iterator({ destroyOnReturn: false });
   } catch (error) {
     if (destroyedHere()) return;
-    const early = (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
+    const early = hasErrorCode(error, 'ERR_STREAM_PREMATURE_CLOSE');
     throw early ? goneError(socket) : error;
   }
 }

@@ -1,35 +1,90 @@
-/** The TLS peer's verified certificate, read once per connection. */
+/**
+ * The TLS peer's verified certificate. It is read once per connection and once more when the server's client CA has
+ * changed; whether it has expired is compared at each request. Upstream: authentication/request/x509, which verifies per request.
+ */
+import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { type DetailedPeerCertificate, TLSSocket } from 'node:tls';
+import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
+import { isHeaderValue } from '../../base/header-text.ts';
+import { certificateBlocks } from '../certificate-blocks.ts';
 import type { PeerCertificate } from '../http.ts';
 
 /** Kubernetes' own attribute; Node names those it does not know by their number. */
 const UID = '1.3.6.1.4.1.57683.2';
-const peers = new WeakMap<TLSSocket, PeerCertificate | null>();
 
-/** The peer's certificate, when it gave one and the server's client CA vouches for it. */
-export function verifiedPeer(socket: Socket | TLSSocket): PeerCertificate | undefined {
-  if (!(socket instanceof TLSSocket)) return undefined;
-  let peer = peers.get(socket);
-  if (peer === undefined) {
-    peer = socket.authorized ? toPeer(socket.getPeerCertificate(true)) : null;
-    peers.set(socket, peer);
-  }
-  return peer ?? undefined;
+/** The authorities of one server at the moment. */
+export interface ClientTrust {
+  authorities: readonly X509Certificate[];
 }
 
-function toPeer(certificate: DetailedPeerCertificate): PeerCertificate | null {
-  if (certificate.fingerprint256 === undefined) return null;
-  const issuer = certificate.issuerCertificate?.fingerprint256;
+/** What a connection's certificate was found to be, by the authorities of that moment. */
+interface Finding {
+  readonly trust: ClientTrust;
+  /** Those that TLS verified the peer by. */
+  readonly first: readonly X509Certificate[];
+  authorities?: readonly X509Certificate[];
+  /** Absent: there is no certificate, or it counts for nothing. */
+  peer?: PeerCertificate | undefined;
+  given?: boolean;
+}
+
+const findings = new WeakMap<TLSSocket, Finding>();
+
+/** Reads authorities. @throws Error for what is no certificate */
+export function authoritiesOf(pem: string): readonly X509Certificate[] {
+  return certificateBlocks(pem).map((block) => new X509Certificate(block));
+}
+
+/** Says which authorities the peer's certificate is held against. Before that a connection has no verified peer. */
+export function verifyPeerBy(socket: TLSSocket, trust: ClientTrust): void {
+  findings.set(socket, { trust, first: trust.authorities });
+}
+
+/** The peer's certificate, when it gave one that the server's authorities vouch for and that has not expired. */
+export function verifiedPeer(socket: Socket | TLSSocket): PeerCertificate | undefined {
+  const peer = findingOf(socket)?.peer;
+  return peer !== undefined && Date.now() <= peer.expiresAtMs! ? peer : undefined;
+}
+
+/** Whether the peer gave a certificate that counts for nothing, or no longer. */
+export function gaveRefusedCertificate(socket: Socket | TLSSocket): boolean {
+  return findingOf(socket)?.given === true && verifiedPeer(socket) === undefined;
+}
+
+function findingOf(socket: Socket | TLSSocket): Finding | undefined {
+  const finding = findings.get(socket as TLSSocket);
+  if (finding === undefined || finding.authorities === finding.trust.authorities) return finding;
+  finding.authorities = finding.trust.authorities;
+  const certificate = (socket as TLSSocket).getPeerCertificate(true);
+  finding.given = certificate?.fingerprint256 !== undefined;
+  finding.peer = finding.given && (socket as TLSSocket).authorized ? peerOf(certificate, finding) : undefined;
+  return finding;
+}
+
+function peerOf(certificate: DetailedPeerCertificate, finding: Finding): PeerCertificate | undefined {
   const { CN, O, [UID]: uids } = certificate.subject as Readonly<Record<string, string | string[] | undefined>>;
+  const commonName = [CN ?? ''].flat().at(-1)!;
+  const organizations = [O ?? []].flat();
+  // Names go on in headers, logs and audit events: nobody is called by control characters.
+  if (![commonName, ...organizations, ...[uids ?? []].flat()].every(isHeaderValue)) return undefined;
+  const leaf = new X509Certificate(certificate.raw);
+  const authority = finding.trust.authorities.find((one) => isOf(leaf, one));
+  // Verified by authorities of its own, which Node.js does not tell a server: good as long as nothing has changed.
+  if (authority === undefined && finding.trust.authorities !== finding.first) return undefined;
   return {
-    commonName: [CN ?? ''].flat().at(-1)!,
-    organizations: [O ?? []].flat(),
+    commonName,
+    organizations,
     ...(uids === undefined ? {} : { uids: [uids].flat() }),
-    fingerprint256: plainHex(certificate.fingerprint256),
-    expiresAtMs: Date.parse(certificate.valid_to),
-    ...(issuer === undefined ? {} : { issuerFingerprint256: plainHex(issuer) }),
+    fingerprint256: plainHex(leaf.fingerprint256),
+    ...(authority && { authorityFingerprint256: plainHex(authority.fingerprint256) }),
+    expiresAtMs: Math.min(...[leaf, authority ?? leaf].map(({ validTo }) => Date.parse(validTo))),
   };
+}
+
+/** Whether the certificate is the authority's or its own: a name alone proves nothing. */
+function isOf(certificate: X509Certificate, authority: X509Certificate): boolean {
+  if (certificate.fingerprint256 === authority.fingerprint256) return true;
+  return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
 }
 
 function plainHex(fingerprint: string): string {

@@ -1,13 +1,13 @@
 /** The cgroup port as a table: limits as they were set, processes and statistics as the test says. */
-import type { CgroupResources, Cgroups, CgroupStats } from '../cgroups.ts';
+import type { CgroupCounters, CgroupResources, Cgroups, CgroupStats } from '../cgroups.ts';
 import type { Pressures } from '../pressure.ts';
 
-/** One cgroup. */
 export interface SimCgroup {
   resources: CgroupResources;
   pids: ReadonlySet<number>;
   stats: CgroupStats;
   pressures: Pressures;
+  counters?: CgroupCounters;
 }
 
 /** The cgroups of a simulated host. */
@@ -72,6 +72,8 @@ export function createSimCgroups(root = '/keelson'): SimCgroups {
     memoryMax: async (name) => find(name).resources.memoryMaxBytes ?? 'max',
     pressures: async (name, containerId) =>
       groups.get(containerId === undefined ? name : `${name}/${containerId}`)?.pressures ?? {},
+    counters: async (name, containerId) =>
+      groups.get(containerId === undefined ? name : `${name}/${containerId}`)?.counters,
     async children(name) {
       const prefix = name === '/' ? '/' : `${name}/`;
       return below(name).flatMap((path) => {

@@ -1,4 +1,5 @@
 /** The process port with programs that are functions, and daemons that are entries in a table. */
+import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../clock.ts';
 import type { DaemonOptions, Exec, ExecOptions, ExecResult } from '../exec.ts';
 
@@ -77,8 +78,7 @@ async function runProgram(clock: Clock, program: SimProgram, invocation: Invocat
   const { signal, timeoutMs = defaultTimeoutMs } = invocation.options;
   const { promise, resolve, reject } = Promise.withResolvers<ExecResult>();
   const cancel = clock.setTimer(timeoutMs, () => resolve({ exitCode: 137, stdout: '', stderr: '', timedOut: true }));
-  const onAbort = (): void => reject(signal!.reason);
-  signal?.addEventListener('abort', onAbort, { once: true });
+  const unhook = onAbort(signal, () => reject(signal!.reason));
   Promise.resolve()
     .then(() => program(invocation))
     .then((result) => resolve({ exitCode: 0, stdout: '', stderr: '', timedOut: false, ...result }), reject);
@@ -86,6 +86,6 @@ async function runProgram(clock: Clock, program: SimProgram, invocation: Invocat
     return await promise;
   } finally {
     cancel();
-    signal?.removeEventListener('abort', onAbort);
+    unhook();
   }
 }

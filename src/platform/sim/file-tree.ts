@@ -18,10 +18,13 @@ export interface FileAccess {
   readonly gid: number;
 }
 
+/** Kinds that hold no data of the tree. */
+export type SpecialKind = 'socket' | 'fifo' | 'block' | 'char';
+
 /** One inode. */
 export interface FileNode extends Sibling<FileNode> {
   readonly ino: number;
-  readonly kind: 'file' | 'directory' | 'symlink' | 'socket' | 'block';
+  readonly kind: 'file' | 'directory' | 'symlink' | SpecialKind;
   access: FileAccess;
   /** When it was changed. One object for all that were changed at one instant. */
   changed: { readonly atMs: number };
@@ -30,7 +33,6 @@ export interface FileNode extends Sibling<FileNode> {
    * link: where it leads.
    */
   data: string;
-  /** Of a directory. */
   children: Directory<FileNode>;
   /** False once no name leads to it: whoever has it open may go on writing, but it counts no more. */
   linked: boolean;
@@ -189,7 +191,7 @@ export class FileTree {
   }
 
   /** A file that is none: a socket somebody listens at, a device. */
-  special(path: string, kind: 'socket' | 'block'): void {
+  special(path: string, kind: SpecialKind): void {
     const { parent, name } = this.parentOf(path, 'mknod');
     if (childOf(parent.children, name) !== undefined) throw fileError('EEXIST', 'mknod', path);
     this.#attach(parent, name, this.#make(kind, 0o660));

@@ -2,16 +2,15 @@
 import { TextInterner } from '../../base/text-interner.ts';
 import type { FileHandle, Files, FileWatch } from '../files.ts';
 import { childCount, childrenOf } from './directory.ts';
-import { accessOf, fileError, FileTree } from './file-tree.ts';
+import { accessOf, fileError, FileTree, type FileNode, type SpecialKind } from './file-tree.ts';
 
-/** Files in memory. */
 export interface MemoryFiles extends Files {
   /** Everything there, as text, by path; for comparing in tests. */
   snapshot(): Record<string, string>;
   /** Something else fills the disk until only so many bytes are left; undefined: it is gone again. */
   occupy(leaveBytes: number | undefined): void;
-  /** Makes a socket or block device; both are only there. */
-  makeSpecial(path: string, kind: 'socket' | 'block'): void;
+  /** Makes a socket, FIFO or device, which is only there. */
+  makeSpecial(path: string, kind: SpecialKind): void;
 }
 
 /** What an in-memory file system needs, and its size. */
@@ -48,7 +47,11 @@ export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
       write(beside, data, own?.mode ?? 0o644);
       tree.rename(beside, path);
     },
-    open: async (path, flags) => openHandle(tree, path, flags),
+    open: async (path, flags, own) => openHandle(tree, path, { flags, followLinks: own?.followLinks ?? false }),
+    async openPath(path) {
+      const node = tree.find(path, 'open', false);
+      return { path, stat: async () => tree.stat(node), close: async () => undefined };
+    },
     stat: async (path) => tree.stat(tree.find(path, 'stat')),
     lstat: async (path) => tree.stat(tree.find(path, 'lstat', false)),
     exists: async (path) => exists(tree, path),
@@ -82,7 +85,8 @@ export function createMemoryFiles(options: MemoryFilesOptions): MemoryFiles {
     },
     async chown(path, uid, gid) {
       const node = tree.find(path, 'chown');
-      node.access = accessOf({ ...node.access, uid, gid });
+      const { access } = node;
+      node.access = accessOf({ ...access, uid: uid < 0 ? access.uid : uid, gid: gid < 0 ? access.gid : gid });
     },
     async statFileSystem(path) {
       tree.find(path, 'statfs');
@@ -123,8 +127,19 @@ function notify(watches: Set<Watch>, path: string): void {
   }
 }
 
-function openHandle(tree: FileTree, path: string, flags: 'r' | 'a'): FileHandle {
-  const node = flags === 'a' ? tree.fileForWriting(path, 0o644) : tree.find(path, 'open');
+function regularFile(tree: FileTree, path: string, followLinks: boolean): FileNode {
+  const node = tree.find(path, 'open', followLinks);
+  if (node.kind === 'symlink') throw fileError('ELOOP', 'open', path);
+  if (node.kind === 'file') return node;
+  throw fileError('EINVAL', `${path} is a ${node.kind}, not a regular file, open`, path);
+}
+
+function openHandle(
+  tree: FileTree,
+  path: string,
+  { flags, followLinks }: { readonly flags: 'r' | 'a'; readonly followLinks: boolean },
+): FileHandle {
+  const node = flags === 'a' ? tree.fileForWriting(path, 0o644) : regularFile(tree, path, followLinks);
   if (flags === 'a') tree.onChange(path);
   let open = true;
   const check = (call: string): void => {

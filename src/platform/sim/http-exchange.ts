@@ -1,4 +1,5 @@
 /** Carries one HTTP call from a simulated client to a handler and its answer back, as the real adapters would. */
+import { onAbort } from '../../base/abort.ts';
 import { Channel } from '../../base/channel.ts';
 import {
   BodyTooLargeError,
@@ -32,8 +33,7 @@ const over: Promise<void> = Promise.resolve();
 /** Calls the handler; the call's signal is the client going away. */
 export async function callHandler(handler: HttpHandler, call: HttpCall, caller: Caller): Promise<Exchange> {
   const controller = new AbortController();
-  const leave = (): void => controller.abort(call.signal?.reason ?? goneError());
-  call.signal?.addEventListener('abort', leave, { once: true });
+  onAbort(call.signal, () => controller.abort(call.signal?.reason ?? goneError()));
   const response = await handler(toRequest(call, caller, controller.signal));
   if (response.kind === 'bytes') return { answer: bytesAnswer(call, response), over };
   if (response.kind === 'stream') return streamAnswer(response, controller);
@@ -125,7 +125,7 @@ function streamAnswer(response: StreamResponse, controller: AbortController): Ex
     },
     end: async () => channel.close(),
   };
-  controller.signal.addEventListener('abort', () => {
+  onAbort(controller.signal, () => {
     failure ??= controller.signal.reason;
     channel.drain();
     channel.close();

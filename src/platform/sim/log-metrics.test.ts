@@ -11,6 +11,25 @@ test('log lines carry the component path and all fields', () => {
   ]);
 });
 
+test('a log that forwards keeps nothing: lines of its level go on with component and fields, unexpected errors are counted', () => {
+  const [to, counted] = [createMemoryLog(), [] as string[]];
+  const log = createMemoryLog({
+    forwardTo: to,
+    minLevel: 'warn',
+    onUnexpected: (component) => counted.push(component),
+  });
+  const pleg = log.child('kubelet', { node: 'n1' }).child('pleg');
+  pleg.info('relist done');
+  pleg.warn('relist failed', { pod: 'a/b' });
+  const err = new TypeError('broken');
+  log.unexpected('a listener failed', err);
+  assert.deepEqual(to.entries, [
+    { level: 'warn', component: 'kubelet.pleg', message: 'relist failed', fields: { node: 'n1', pod: 'a/b' } },
+    { level: 'error', component: '', message: 'a listener failed', fields: { err } },
+  ]);
+  assert.deepEqual([log.entries, counted], [[], ['']]);
+});
+
 test('metrics count and print in the text format', async () => {
   const metrics = createMemoryMetrics();
   const spec = { name: 'requests_total', help: 'Requests.', labels: ['code'] };

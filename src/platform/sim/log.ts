@@ -22,29 +22,45 @@ export interface MemoryLogOptions {
   readonly maxEntries?: number;
   /** Lines below are not kept. Default debug: all are. */
   readonly minLevel?: LogEntry['level'];
+  /** Where lines go instead: none is kept. Default: all stay here. */
+  readonly forwardTo?: Log;
   /** Shared with other logs of the same components. Default: its own. */
   readonly texts?: TextInterner;
+  /** Called for each `unexpected` with the logger's component. */
+  readonly onUnexpected?: (component: string) => void;
 }
 
 /** Where the loggers of one log write to. */
 interface Sink {
   readonly texts: TextInterner;
+  readonly onUnexpected: ((component: string) => void) | undefined;
   add(entry: LogEntry): void;
 }
 
 const LEVELS: readonly LogEntry['level'][] = ['debug', 'info', 'warn', 'error'];
 
-/** Makes a memory log. */
 export function createMemoryLog(options: MemoryLogOptions = {}): MemoryLog {
-  const { maxEntries = 10_000, minLevel = 'debug', texts = new TextInterner() } = options;
+  const { maxEntries = 10_000, minLevel = 'debug', texts = new TextInterner(), forwardTo, onUnexpected } = options;
   const entries: LogEntry[] = [];
   const keeps = new Set(LEVELS.slice(LEVELS.indexOf(minLevel)));
+  const forward = forwardTo && forwarder(forwardTo);
   const add = (entry: LogEntry): void => {
     if (!keeps.has(entry.level)) return;
+    if (forward !== undefined) return forward(entry);
     if (entries.length >= maxEntries) entries.splice(0, Math.ceil(maxEntries / 2));
     entries.push(entry);
   };
-  return Object.assign(new MemoryLogger({ texts, add }, '', {}), { entries });
+  return Object.assign(new MemoryLogger({ texts, add, onUnexpected }, '', {}), { entries });
+}
+
+/** Each component's lines go through one logger of the other log. */
+function forwarder(log: Log): (entry: LogEntry) => void {
+  const loggers = new Map<string, Log>();
+  return ({ level, component, message, fields }) => {
+    let logger = component === '' ? log : loggers.get(component);
+    if (logger === undefined) loggers.set(component, (logger = log.child(component)));
+    logger[level](message, fields);
+  };
 }
 
 /** One component's view of a log. A class: a kubelet makes dozens, a simulation thousands of kubelets. */
@@ -73,6 +89,11 @@ class MemoryLogger implements Log {
 
   error(message: string, fields?: LogFields): void {
     this.#write('error', message, fields);
+  }
+
+  unexpected(message: string, err: unknown, fields?: LogFields): void {
+    this.#sink.onUnexpected?.(this.#component);
+    this.#write('error', message, { ...fields, err });
   }
 
   child(name: string, fields?: LogFields): Log {

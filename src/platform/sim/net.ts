@@ -2,6 +2,7 @@
  * A simulated network: hosts with addresses, HTTP handlers and raw listeners on their ports and unix paths. There are no
  * sockets: a call runs the handler. Calls that meet nobody fail with ECONNREFUSED, cut-off hosts with EHOSTUNREACH.
  */
+import { onAbort } from '../../base/abort.ts';
 import { parseIp } from '../../base/cidr.ts';
 import type { Clock } from '../clock.ts';
 import type { SocketAddress } from '../datagrams.ts';
@@ -39,7 +40,7 @@ export interface SimNet extends Net {
   listenRaw(port: number, accept: (socket: Duplex) => void): () => void;
 }
 
-const loopback = new Set(['127.0.0.1', 'localhost', '::1', '[::1]', '0.0.0.0', '::', '[::]']);
+const loopbackNames = new Set(['127.0.0.1', 'localhost', '::1', '[::1]', '0.0.0.0', '::', '[::]']);
 const firstFreePort = 40_000;
 
 /** Makes a network without hosts. */
@@ -54,11 +55,16 @@ export function createSimNetwork(clock: Clock): SimNetwork {
   };
 }
 
-/** Joins a host with these addresses (the first is its own in calls) to the network. */
-export function createSimNet(network: SimNetwork, addresses: readonly string[]): SimNet {
+/**
+ * Joins a host with these addresses (the first is its own in calls) to the network. `loopback` answers HTTP calls to the
+ * host itself where nothing simulated listens.
+ */
+export function createSimNet(network: SimNetwork, addresses: readonly string[], loopback?: Pick<Net, 'http'>): SimNet {
   const own = addresses[0] ?? '127.0.0.1';
   const keyOf = (host: string, port: number): string =>
-    loopback.has(host) || addresses.includes(host) ? `${own}:${port}` : `${network.names.get(host) ?? host}:${port}`;
+    loopbackNames.has(host) || addresses.includes(host)
+      ? `${own}:${port}`
+      : `${network.names.get(host) ?? host}:${port}`;
   const register = (key: string, listener: Listener): (() => void) => {
     if (network.listeners.has(key)) throw coded('EADDRINUSE', `listen EADDRINUSE: address already in use ${key}`);
     network.listeners.set(key, listener);
@@ -76,20 +82,25 @@ export function createSimNet(network: SimNetwork, addresses: readonly string[]):
       ? coded('ECONNREFUSED', `connect ECONNREFUSED ${key}`)
       : coded('ENOENT', `connect ENOENT ${target.unixPath}`);
   };
+  const isBeyond = ({ url, unixPath }: HttpCall): boolean => {
+    if (loopback === undefined || unixPath !== undefined) return false;
+    const { hostname, port, protocol } = new URL(url);
+    return loopbackNames.has(hostname) && !network.listeners.has(`${own}:${portOf(port, protocol)}`);
+  };
   const call = (request: HttpCall, wantsUpgrade: boolean): Promise<HttpAnswer | HttpUpgrade> =>
     withDeadline(network.clock, request, async (limited) => {
       const url = new URL(request.url);
-      const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+      const port = portOf(url.port, url.protocol);
       const listener = find({ unixPath: request.unixPath, host: url.hostname, port });
       if (!('http' in listener)) throw coded('ECONNRESET', 'the peer does not speak HTTP');
       const peerCertificate = request.tls?.certPem === undefined ? undefined : network.verifyPeer(request.tls.certPem);
       return callHandler(listener.http, limited, { remoteAddress: own, peerCertificate, wantsUpgrade });
     });
   return {
-    http: (request) => call(request, false) as Promise<HttpAnswer>,
+    http: (request) => (isBeyond(request) ? loopback!.http(request) : call(request, false)) as Promise<HttpAnswer>,
     upgrade: (request) => call(request, true),
     async lookup(host) {
-      const address = loopback.has(host) ? '127.0.0.1' : (network.names.get(host) ?? host);
+      const address = loopbackNames.has(host) ? '127.0.0.1' : (network.names.get(host) ?? host);
       if (parseIp(address) === undefined) throw coded('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
       return [address];
     },
@@ -128,8 +139,7 @@ export function createSimNet(network: SimNetwork, addresses: readonly string[]):
 function tracked(handler: HttpHandler, running: Set<AbortController>): HttpHandler {
   return async (request) => {
     const controller = new AbortController();
-    const onAbort = (): void => controller.abort(request.signal.reason);
-    request.signal.addEventListener('abort', onAbort, { once: true });
+    onAbort(request.signal, () => controller.abort(request.signal.reason));
     running.add(controller);
     const response = await handler({ ...request, signal: controller.signal });
     if (response.kind !== 'stream') {
@@ -147,6 +157,10 @@ function tracked(handler: HttpHandler, running: Set<AbortController>): HttpHandl
   };
 }
 
+function portOf(port: string, protocol: string): number {
+  return Number(port || (protocol === 'https:' ? 443 : 80));
+}
+
 async function withDeadline(
   clock: Clock,
   call: HttpCall,
@@ -159,9 +173,7 @@ async function withDeadline(
     controller.abort(reason);
     reject(reason);
   };
-  const onAbort = (): void => stop(call.signal!.reason);
-  const unhook = (): void => call.signal?.removeEventListener('abort', onAbort);
-  call.signal?.addEventListener('abort', onAbort, { once: true });
+  const unhook = onAbort(call.signal, () => stop(call.signal!.reason));
   const cancel =
     call.timeoutMs === undefined
       ? undefined

@@ -1,4 +1,7 @@
-/** SHA-256 in plain TypeScript, synchronous, for simulations, which import nothing of Node. FIPS 180-4. */
+/**
+ * SHA-256 in plain TypeScript, synchronous, for simulations, which import nothing of Node. FIPS 180-4. By hand rather
+ * than by node:crypto: simulated adapters import nothing of Node.js, and WebCrypto is asynchronous.
+ */
 
 const k = new Uint32Array(64);
 const initial = new Uint32Array(8);

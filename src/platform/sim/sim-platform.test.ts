@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { onAbort } from '../../base/abort.ts';
 import type { HttpAnswer } from '../net.ts';
 import { sha256Hex } from './sha256.ts';
 import { createSimPlatform } from './sim-platform.ts';
@@ -197,7 +198,7 @@ describe('network', () => {
       status: 200,
       headers: {},
       async run(sink) {
-        request.signal.addEventListener('abort', () => (aborted = true));
+        onAbort(request.signal, () => (aborted = true));
         for (let tick = 0; ; tick++) {
           await sink.write(`tick ${tick}`);
           await clock.sleep(1000, request.signal);
@@ -221,7 +222,7 @@ describe('network', () => {
     const { net, clock } = createSimPlatform();
     let left = 0;
     await net.listenHttp({ host: '127.0.0.1', port: 80 }, (request) => {
-      request.signal.addEventListener('abort', () => left++);
+      onAbort(request.signal, () => left++);
       return new Promise(() => undefined);
     });
     const slow = net.http({ method: 'GET', url: 'http://localhost/', timeoutMs: 3000 });

@@ -5,11 +5,15 @@
 import { TextInterner } from '../../base/text-interner.ts';
 import type { Clock } from '../clock.ts';
 import type { HostInfo } from '../host.ts';
+import { unexpectedErrorsSpec } from '../metrics.ts';
+import type { Net } from '../net.ts';
 import type { Platform } from '../platform.ts';
 import type { Random } from '../random.ts';
 import { createSimCgroups, type SimCgroups } from './cgroups.ts';
 import { createSimServiceManager, type SimServiceManager } from './service-manager.ts';
 import { createSimCompression } from './compression.ts';
+import { createSimEventLoop } from './event-loop.ts';
+import { createSimThreads } from './threads.ts';
 import { createSimCrypto } from './crypto.ts';
 import { createSimDatagrams } from './datagrams.ts';
 import { createSimExec, type SimExec } from './exec.ts';
@@ -37,6 +41,8 @@ export interface SimPlatformOptions<C extends Clock = VirtualClock> {
   readonly log?: MemoryLogOptions;
   /** Time of another kind than a virtual clock's: the machine's own. */
   readonly clock?: C;
+  /** Answers HTTP calls to loopback addresses where nothing simulated listens: the machine's own network. Default none. */
+  readonly loopback?: Pick<Net, 'http'>;
 }
 
 /** A platform whose every part can be moved and looked at. */
@@ -62,15 +68,17 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
   const clock = options.clock ?? options.beside?.clock ?? virtualClock<C>(options.startMs);
   const network = options.beside?.network ?? createSimNetwork(clock);
   const addresses = options.addresses ?? ['10.0.0.1'];
-  const net = createSimNet(network, addresses);
+  const net = createSimNet(network, addresses, options.loopback);
   const texts = options.beside?.texts ?? new TextInterner();
   const files = createMemoryFiles({ nowMs: () => clock.nowMs(), texts });
+  const metrics = createMemoryMetrics();
+  const onUnexpected = (component: string): void => metrics.counter(unexpectedErrorsSpec).inc({ component });
   return {
     clock,
     random: createSeededRandom(options.seed ?? 1),
     crypto: createSimCrypto(clock),
-    log: createMemoryLog({ texts, ...options.log }),
-    metrics: createMemoryMetrics(),
+    log: createMemoryLog({ texts, onUnexpected, ...options.log }),
+    metrics,
     files,
     exec: createSimExec(clock),
     net,
@@ -83,6 +91,8 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
       return { close: () => files.remove(socketPath) };
     },
     compression: createSimCompression(),
+    threads: createSimThreads(),
+    eventLoop: createSimEventLoop(),
     datagrams: createSimDatagrams({ network, net, address: addresses[0] ?? '127.0.0.1' }),
     host: createSimHost(options.host),
     mounter: createSimMounter(),

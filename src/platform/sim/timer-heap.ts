@@ -4,7 +4,6 @@
  * cancelled long before they are due, so cancelling costs nothing. Invariant: the first timer is never a cancelled one.
  */
 
-/** One timer. */
 export interface HeapTimer {
   id: number;
   dueMs: number;

@@ -253,7 +253,8 @@ class Rules {
       '-A KUBE-POSTROUTING -j MASQUERADE --random-fully',
       ...this.#nat,
       ...this.#nodePorts,
-      `-A KUBE-SERVICES ${LOCAL} -j KUBE-HOSTPORTS`,
+      // Cluster DNS listens on a local address of the service range, which no pod's port may take.
+      `-A KUBE-SERVICES ! -d ${serviceCidr} ${LOCAL} -j KUBE-HOSTPORTS`,
       ...this.#nodePortJumps(),
       ...stale.map((chain) => `-X ${chain}`),
       'COMMIT',

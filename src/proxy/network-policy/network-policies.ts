@@ -4,11 +4,13 @@
  * compares the wanted state with what was programmed; every minute, and after a failure, the table is written anew, which
  * heals what others did to it. The rules stay when this stops.
  */
+import { onAbort } from '../../base/abort.ts';
 import { Namespaces, NetworkPolicies, Nodes, Pods } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { createBackoff } from '../../base/backoff.ts';
 import { parseCidr } from '../../base/cidr.ts';
 import type { Informer, InformerFactory, InformerHandler } from '../../client/informer.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { PolicyBook, type PolicyState } from './policy-book.ts';
 import { podView, policyPodProjection } from './policy-pods.ts';
@@ -20,7 +22,6 @@ import {
   type PolicyTableConfig,
 } from './policy-script.ts';
 
-/** What it needs. */
 export interface NetworkPoliciesDeps {
   /** Started here with what is asked for later. */
   readonly informers: InformerFactory;
@@ -51,7 +52,7 @@ export async function runNetworkPolicies(
     rewrite = true;
     follower.kick();
   });
-  signal.addEventListener('abort', () => follower.kick(), { once: true });
+  onAbort(signal, () => follower.kick());
   let programmed: PolicyState | undefined;
   while (!signal.aborted) {
     await follower.woken();
@@ -75,7 +76,7 @@ export async function runNetworkPolicies(
       log.error('network policies were not applied, again later', { err: error, delayMs });
       rewrite = true;
       follower.kick();
-      await clock.sleep(delayMs, signal).catch(() => undefined);
+      await sleepUnlessAborted(clock, delayMs, signal);
     }
   }
   stopTicker();

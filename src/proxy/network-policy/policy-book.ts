@@ -27,7 +27,6 @@ export interface PolicyState {
   readonly known: ReadonlySet<string>;
 }
 
-/** Labels of a namespace. */
 type LabelsOf = (namespace: string) => Readonly<Record<string, string>> | undefined;
 
 /** The wanted state, kept up to date object by object. */
@@ -120,7 +119,10 @@ export class PolicyBook {
 
   #use(set: PodSet): void {
     const known = this.#sets.get(set.name);
-    if (known !== undefined) return void known.users++;
+    if (known !== undefined) {
+      known.users++;
+      return;
+    }
     const elements: Elements = new Map();
     for (const [key, pod] of this.#pods) this.#place({ key, pod }, set, elements);
     this.#sets.set(set.name, { set, users: 1, elements });

@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { parseIp } from '../../base/cidr.ts';
 import type { PodSelection, PodSet } from './policy-rules.ts';
 
@@ -45,7 +46,6 @@ export const policyPodProjection = {
   },
 };
 
-/** One pod. */
 export interface PodView {
   readonly namespace: string;
   readonly labels: Labels;
@@ -57,7 +57,7 @@ export interface PodView {
 /** Undefined for a pod without an address of its own in this family. */
 export function podView(pod: Pod, { family, nodeName }: { family: 4 | 6; nodeName: string }): PodView | undefined {
   const { podIPs, podIP, phase } = pod.status ?? {};
-  if (pod.spec?.hostNetwork === true || phase === 'Succeeded' || phase === 'Failed') return undefined;
+  if (pod.spec?.hostNetwork === true || isPodPhaseTerminal(phase)) return undefined;
   const addresses = podIPs?.map(({ ip = '' }) => ip) ?? [podIP ?? ''];
   const address = addresses.find((text) => parseIp(text)?.family === family);
   if (address === undefined) return undefined;

@@ -47,7 +47,6 @@ export interface PolicyContext {
 
 type Direction = 'ingress' | 'egress';
 
-/** Reads a policy. */
 export function readPolicy(policy: NetworkPolicy, context: PolicyContext): PolicyView {
   const { spec } = policy;
   const namespace = policy.metadata.namespace ?? '';

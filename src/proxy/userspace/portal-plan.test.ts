@@ -19,7 +19,7 @@ function lines(plan: PortalPlan): string[] {
     ),
     ...of(plan.addresses),
     ...of(plan.nodePorts),
-    ...[...plan.hostPorts].map(([key, to]) => `host: ${key} → ${to}`),
+    ...[...plan.hostPorts, ...plan.hostAddresses].map(([key, to]) => `host: ${key} → ${to}`),
     ...[...plan.firewalled].map((key) => `firewalled: ${key}`),
     ...[...plan.allowedSources].map((key) => `allowed: ${key}`),
     ...plan.unsupported.map((name) => `unsupported: ${name}`),
@@ -118,9 +118,9 @@ describe('the plan of portals', () => {
       lines(planPortals({ ports: services, hostPorts })).filter((line) => line.includes('→') || line.includes('un')),
       [
         '10.43.0.5 . udp . 80 → udp ns/web cluster',
-        '192.0.2.1 . udp . 8000 → host udp 192.0.2.1:8000',
         'udp . 8000 → udp ns/web cluster',
         'host: udp . 8000 → host udp :8000',
+        'host: 192.0.2.1 . udp . 8000 → host udp 192.0.2.1:8000',
         'unsupported: host sctp :8000',
       ],
     );

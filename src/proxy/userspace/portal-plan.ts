@@ -51,6 +51,8 @@ export interface PortalPlan {
   readonly nodePortRanges: readonly string[] | undefined;
   /** Names of portals of pods' host ports, by keys as those of node ports. */
   readonly hostPorts: ReadonlyMap<string, string>;
+  /** The same of host ports with an address of their own, by keys as those of addresses. */
+  readonly hostAddresses: ReadonlyMap<string, string>;
   /** Addresses with source ranges, and what is let in: `… . 10.0.0.0/8`. */
   readonly firewalled: ReadonlySet<string>;
   readonly allowedSources: ReadonlySet<string>;
@@ -66,6 +68,7 @@ export function planPortals({ ports, hostPorts, nodePortRanges }: UserspaceWante
     nodePorts: noFronts(),
     nodePortRanges,
     hostPorts: new Map<string, string>(),
+    hostAddresses: new Map<string, string>(),
     firewalled: new Set<string>(),
     allowedSources: new Set<string>(),
     unsupported: [] as string[],
@@ -89,7 +92,7 @@ export function planPortals({ ports, hostPorts, nodePortRanges }: UserspaceWante
       affinitySeconds: 0,
     });
     if (hostIp === '') first(plan.hostPorts, `${protocol} . ${number}`, name);
-    else first(plan.addresses.portals, `${hostIp} . ${protocol} . ${number}`, name);
+    else first(plan.hostAddresses, `${hostIp} . ${protocol} . ${number}`, name);
   }
   return plan;
 }

@@ -36,8 +36,8 @@ describe('the balancer', () => {
 
 describe('a portal of datagrams', () => {
   async function setUp() {
-    const { net, datagrams, clock } = createSimPlatform();
-    const portal = await openPortal({ net, datagrams, clock }, 'udp', 4);
+    const { net, datagrams, clock, log } = createSimPlatform();
+    const portal = await openPortal({ net, datagrams, clock, log }, 'udp', 4);
     const heard: string[] = [];
     const servers: SocketAddress[] = [];
     for (const name of ['a', 'b']) {

@@ -4,6 +4,8 @@
  */
 import { joinStreams } from '../../component-helpers/streaming/join-streams.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { background, logFailure } from '../../platform/unexpected.ts';
 import type { DatagramSocket, Datagrams, SocketAddress } from '../../platform/datagrams.ts';
 import type { Net } from '../../platform/net.ts';
 import type { Duplex } from '../../platform/streams.ts';
@@ -24,6 +26,7 @@ export interface PortalDeps {
   readonly net: Net;
   readonly datagrams: Datagrams;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 const DIAL_TIMEOUT_MS = 2_000;
@@ -40,7 +43,10 @@ export function openPortal(deps: PortalDeps, protocol: 'tcp' | 'udp', family: 4 
 async function openStreams(deps: PortalDeps, address: string): Promise<Portal> {
   const balancer = createBalancer();
   const listener = await deps.datagrams.listenStreams({ address, port: 0 }, (connection, from) => {
-    void serve(deps, balancer, { connection, from });
+    serve(deps, balancer, { connection, from }).catch((error: unknown) => {
+      connection.destroy();
+      logFailure(deps.log, 'a connection to a service broke off', error);
+    });
   });
   return { port: listener.local.port, balancer, keep: () => undefined, close: () => listener.close() };
 }
@@ -68,7 +74,7 @@ interface UdpClient {
   lastMs: number;
 }
 
-async function openDatagrams({ datagrams, clock }: PortalDeps, address: string): Promise<Portal> {
+async function openDatagrams({ datagrams, clock, log }: PortalDeps, address: string): Promise<Portal> {
   const balancer = createBalancer();
   const clients = new Map<string, UdpClient>();
   const front: DatagramSocket = await datagrams.openDatagrams({ address, port: 0 }, (data, from) => {
@@ -90,24 +96,29 @@ async function openDatagrams({ datagrams, clock }: PortalDeps, address: string):
     const { socket, target } = client;
     socket.then(
       (open) => open.send(data, target),
-      () => clients.delete(key), // No descriptor left: datagrams may be lost.
+      (error: unknown) => {
+        clients.delete(key); // Datagrams may be lost.
+        logFailure(log, 'no socket for a client of a service', error);
+      },
     );
   });
-  const drop = (key: string, client: UdpClient): Promise<void> => {
+  /** Never rejects; that a socket could not be opened was logged where it was asked for. */
+  const drop = async (key: string, client: UdpClient): Promise<void> => {
     clients.delete(key);
-    return client.socket.then(
-      (socket) => socket.close(),
-      () => undefined,
-    );
+    const socket = await client.socket.catch(() => undefined);
+    await socket?.close().catch((error: unknown) => log.unexpected('a socket could not be closed', error));
+  };
+  const dropSoon = (key: string, client: UdpClient): void => {
+    background(log, 'a client of a service could not be dropped', drop(key, client));
   };
   const stopTicker = clock.setTicker(UDP_IDLE_MS / 2, () => {
-    for (const [key, client] of clients) if (clock.monotonicMs() - client.lastMs >= UDP_IDLE_MS) void drop(key, client);
+    for (const [key, client] of clients) if (clock.monotonicMs() - client.lastMs >= UDP_IDLE_MS) dropSoon(key, client);
   });
   return {
     port: front.local.port,
     balancer,
     keep(serving) {
-      for (const [key, client] of clients) if (!serving.includes(client.target.address)) void drop(key, client);
+      for (const [key, client] of clients) if (!serving.includes(client.target.address)) dropSoon(key, client);
     },
     async close() {
       stopTicker();

@@ -50,6 +50,7 @@ function sets({ family }: TableConfig, plan: PortalPlan, portOf: (portal: string
     ...of(`${address} . ${port}`, '', plan.addresses),
     ...of(port, 'node-', plan.nodePorts),
     `  map host-portals { type ${port} : inet_service;${portals(plan.hostPorts)} }`,
+    `  map host-address-portals { type ${address} . ${port} : inet_service;${portals(plan.hostAddresses)} }`,
     `  set firewalled { type ${address} . ${port};${elements(plan.firewalled)} }`,
     `  set allowed-sources { type ${address} . ${port} . ${address}; flags interval;${elements(plan.allowedSources)} }`,
   ];
@@ -80,7 +81,11 @@ function chains(
     ]);
   const everyone = [
     ...redirects('', 'portals'),
-    ...['tcp', 'udp'].map((protocol) => toPort(local, protocol, 'host-portals')),
+    ...['tcp', 'udp'].flatMap((protocol) => [
+      // Cluster DNS listens on a local address of the service range, which no pod's port may take.
+      `${local} ${ip} daddr != ${serviceCidr} meta l4proto ${protocol} redirect to : ${front} map @host-address-portals`,
+      toPort(`${local} ${ip} daddr != ${serviceCidr}`, protocol, 'host-portals'),
+    ]),
   ];
   // From here a redirect leads to the loopback address, and an answer to the client's own address comes from that one,
   // which nobody waits for: datagrams go to the address they come from instead.

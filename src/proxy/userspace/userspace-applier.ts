@@ -85,9 +85,9 @@ function flowsOf(plan: PortalPlan, fresh: ReadonlySet<string>, family: 4 | 6): F
   const isUdp = (portal: string): boolean => fresh.has(portal) && plan.portals.get(portal)?.protocol === 'udp';
   const keys = (...maps: readonly ReadonlyMap<string, string>[]): string[] =>
     maps.flatMap((map) => [...map].filter(([, portal]) => isUdp(portal)).map(([key]) => key));
-  const { addresses, nodePorts, hostPorts } = plan;
+  const { addresses, nodePorts, hostPorts, hostAddresses } = plan;
   return [
-    ...keys(addresses.portals, addresses.outside).map((key) => {
+    ...keys(addresses.portals, addresses.outside, hostAddresses).map((key) => {
       const [ip = '', , port = ''] = key.split(' . ');
       return ['--orig-dst', ip, '--orig-port-dst', port];
     }),

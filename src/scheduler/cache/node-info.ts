@@ -32,7 +32,6 @@ export interface Snapshot {
   imageNodes(image: string): number;
 }
 
-/** One node. */
 export class NodeInfo {
   readonly name: string;
   node: Node;
@@ -73,7 +72,7 @@ export class NodeInfo {
     this.allowedPods = pods === undefined ? 0 : quantityValue(pods);
     this.images = new Map(
       (node.status?.images ?? []).flatMap((image) =>
-        (image.names ?? []).map((name) => [name, image.sizeBytes ?? 0] as const),
+        (image.names ?? []).map((name) => [name, Number(image.sizeBytes ?? 0)] as const),
       ),
     );
     this.tracker?.touch(this.slot);

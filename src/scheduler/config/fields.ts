@@ -1,11 +1,12 @@
 /** Reads decoded configuration field by field, gathers what is wrong with field paths in upstream's words, and finds unknown fields. */
+import { aggregateText } from '../../base/errors.ts';
 import { parseGoDuration } from './go-duration.ts';
 
 /** All that is wrong with a configuration. */
 export class SchedulerConfigError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[], options?: ErrorOptions) {
-    super(problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`, options);
+    super(aggregateText(problems), options);
     this.name = 'SchedulerConfigError';
     this.problems = problems;
   }

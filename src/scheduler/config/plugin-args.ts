@@ -28,13 +28,11 @@ export interface BalancedAllocationArgs {
   readonly resources: readonly WeightedResource[];
 }
 
-/** InterPodAffinity. */
 export interface InterPodAffinityArgs {
   readonly hardPodAffinityWeight: number;
   readonly ignorePreferredTermsOfExistingPods: boolean;
 }
 
-/** NodeAffinity. */
 export interface NodeAffinityArgs {
   /** Holds for every pod of the profile. */
   readonly addedAffinity?: NodeAffinity;
@@ -52,14 +50,12 @@ export interface PreemptionArgs {
   readonly minCandidateNodesAbsolute: number;
 }
 
-/** VolumeBinding. */
 export interface VolumeBindingArgs {
   readonly bindTimeoutMs: number;
   /** Absent: does not score. */
   readonly shape?: readonly ShapePoint[];
 }
 
-/** DynamicResources. */
 export interface DynamicResourcesArgs {
   /** For devices to be made ready after they were allocated. */
   readonly bindingTimeoutMs: number;

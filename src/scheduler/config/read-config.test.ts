@@ -12,7 +12,7 @@ const HEAD = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerCon
 const profilesOf = (text: string): readonly ProfileConfig[] => readSchedulerConfig(HEAD + text).profiles;
 const made = (profiles: readonly ProfileConfig[]) =>
   createProfiles(
-    { ...testPluginDeps(), known: knownPlugins, recorderFor: () => ({ event: () => undefined }) },
+    { ...testPluginDeps(), known: knownPlugins, recorderFor: () => ({ eventf: () => undefined }) },
     profiles,
   );
 

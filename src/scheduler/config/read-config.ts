@@ -127,8 +127,9 @@ export function checkLeaderElection(settings: LeaderElectionSettings): string[] 
   if (!settings.leaderElect) return [];
   const problems: string[] = [];
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = settings;
-  const complain = (name: string, ms: number, why: string): void =>
-    void problems.push(`${name}: Invalid value: "${ms / 1000}s": ${why}`);
+  const complain = (name: string, ms: number, why: string): void => {
+    problems.push(`${name}: Invalid value: "${ms / 1000}s": ${why}`);
+  };
   if (leaseDurationMs <= 0) complain('leaseDuration', leaseDurationMs, 'must be greater than zero');
   if (renewDeadlineMs <= 0) complain('renewDeadline', renewDeadlineMs, 'must be greater than zero');
   if (retryPeriodMs <= 0) complain('retryPeriod', retryPeriodMs, 'must be greater than zero');

@@ -1,6 +1,5 @@
 /** What a scheduler is told, checked and complete: profiles with their plugins per extension point, back-off, extenders. Upstream: KubeSchedulerConfiguration after defaulting. */
-import type { ExtensionPoint } from '../framework/extension-points.ts';
-import { extensionPoints } from '../framework/extension-points.ts';
+import { extensionPoints, type ExtensionPoint } from '../framework/extension-points.ts';
 import { defaultPlugins } from '../plugins/list.ts';
 
 import type { ExtenderConfig } from './read-extenders.ts';

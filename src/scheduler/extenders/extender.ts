@@ -2,6 +2,7 @@
  * HTTP extenders: web services that filter, score and bind beside the plugins. Upstream: scheduler/extender.go and
  * kube-scheduler/extender/v1, whose field names have capitals; answers are read whatever their case, as Go does.
  */
+import { stringifyJson } from '../../api/codec/json.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { HttpCall, Net, TlsOptions } from '../../platform/net.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
@@ -16,7 +17,6 @@ export interface ExtenderDeps {
   readonly tls?: TlsOptions;
 }
 
-/** One extender. */
 export interface Extender {
   readonly name: string;
   readonly config: ExtenderConfig;
@@ -44,7 +44,6 @@ export interface ExtenderVerdict {
 /** From the extenders' 0 to 10 to the plugins' 0 to 100. */
 const SCALE = 10;
 
-/** Makes one. */
 export function createExtender({ net, tls }: ExtenderDeps, config: ExtenderConfig): Extender {
   const name = config.urlPrefix;
   const send = async (verb: string, body: object, signal: AbortSignal): Promise<Answer> => {
@@ -52,7 +51,7 @@ export function createExtender({ net, tls }: ExtenderDeps, config: ExtenderConfi
       method: 'POST',
       url: `${config.urlPrefix}/${verb}`,
       headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(body),
+      body: stringifyJson(body),
       timeoutMs: config.httpTimeoutMs,
       signal,
       ...(tls === undefined ? {} : { tls }),

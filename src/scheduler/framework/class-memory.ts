@@ -52,7 +52,6 @@ export interface Refusals {
   readonly expecting: ReadonlySet<NodeInfo>;
 }
 
-/** One class. */
 export class ClassMemory {
   readonly #filters: readonly SchedulerPlugin[];
   readonly #tracker: NodeTracker<NodeInfo>;

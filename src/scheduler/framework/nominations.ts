@@ -22,7 +22,9 @@ export function createNominator(): Nominator {
   const nodeOf = new Map<string, string>();
   const log: string[] = [];
   let changes = 0;
-  const note = (node: string): void => void (log[changes++ % LOG_LENGTH] = node);
+  const note = (node: string): void => {
+    log[changes++ % LOG_LENGTH] = node;
+  };
   const remove = (uid: string): void => {
     const node = nodeOf.get(uid);
     if (node === undefined) return;

@@ -11,7 +11,7 @@ import type {
 } from '../../api/gen/storage-v1.ts';
 import type { LabelMatcher, Labels } from '../../api/label-selector.ts';
 import type { Client } from '../../client/client.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { SeriesEventRecorder } from '../../client/event-series-recorder.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Random } from '../../platform/random.ts';
 import type { WaitingPods } from './waiting-pods.ts';
@@ -66,7 +66,7 @@ export interface SchedulerPluginDeps extends ClusterObjects {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
-  readonly recorder: EventRecorder;
+  readonly recorder: SeriesEventRecorder;
   readonly schedulerName: string;
   readonly deviceMetrics: DeviceMetrics;
   /** Pods that Permit plugins hold back. */

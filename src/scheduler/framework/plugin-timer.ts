@@ -6,7 +6,6 @@
 import type { CycleState } from './plugin.ts';
 import type { Status } from './status.ts';
 
-/** One call. */
 export interface TimedCall {
   readonly plugin: string;
   /** Upstream's name, with a capital. */
@@ -26,7 +25,6 @@ export interface PluginTimer {
 /** No plugin has such a name. */
 const KEY = ' plugin timer';
 
-/** Has the plugins of this cycle measured. */
 export function measurePlugins(state: CycleState, timer: PluginTimer): void {
   state.set(KEY, timer);
 }

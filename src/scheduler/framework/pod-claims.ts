@@ -1,7 +1,6 @@
 /** The claims a pod uses, looked up. Shared by the volume plugins of the scheduler. */
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 
-/** Finds a claim. */
 export type FindClaim = (namespace: string, name: string) => PersistentVolumeClaim | undefined;
 
 /** A volume of the pod that is a claim. */

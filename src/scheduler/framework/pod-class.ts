@@ -1,4 +1,5 @@
 /** Pods of one class are the same to every plugin that looks at pod and node alone: in practice, pods of one template. */
+import { stringifyJson } from '../../api/codec/json.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 
 /** The parts of a pod such plugins may look at, as text. Names of volumes and mounts differ within a template and are not among them. */
@@ -16,7 +17,7 @@ export function podClassKey({ spec }: Pod): string {
     spec.containers.map(containerKey),
     spec.initContainers?.map(containerKey),
   ];
-  return JSON.stringify(own);
+  return stringifyJson(own);
 }
 
 function containerKey({ image, resources, ports, restartPolicy, restartPolicyRules }: Container): unknown[] {

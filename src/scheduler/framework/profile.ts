@@ -39,7 +39,6 @@ export interface ProfileParts {
   readonly timer?: PointTimer;
 }
 
-/** Makes a profile. */
 export function createProfile(parts: ProfileParts): Profile {
   const { schedulerName, plugins, weights, enabled, percentageOfNodesToScore = 0 } = parts;
   const serving = (point: ExtensionPoint): readonly SchedulerPlugin[] => {

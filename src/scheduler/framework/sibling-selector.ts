@@ -18,7 +18,6 @@ export interface SiblingDeps {
   readonly statefulSets: Informer<StatefulSet>;
 }
 
-/** Makes the selector. */
 export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
   return (pod) => {
     const namespace = pod.metadata.namespace ?? '';
@@ -33,7 +32,6 @@ export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
   };
 }
 
-/** Services that select the pod. */
 export function selectingServices(services: Informer<Service>, pod: Pod): Service[] {
   const labels = pod.metadata.labels ?? {};
   if (Object.keys(labels).length === 0) return [];

@@ -1,4 +1,5 @@
 /** Verdicts of plugins. Upstream: framework.Status. */
+import { errorMessage } from '../../base/errors.ts';
 
 /** Why a pod does not go on. `undefined` in place of a Status means success. */
 export interface Status {
@@ -22,5 +23,5 @@ export function unresolvable(plugin: string, ...reasons: readonly string[]): Sta
 
 /** A failure of the plugin itself. */
 export function failed(plugin: string, cause: unknown): Status {
-  return { code: 'error', reasons: [cause instanceof Error ? cause.message : String(cause)], plugin, cause };
+  return { code: 'error', reasons: [errorMessage(cause)], plugin, cause };
 }

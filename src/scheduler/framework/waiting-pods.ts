@@ -1,4 +1,5 @@
 /** Pods that Permit plugins hold back before binding: allowed by all of them, rejected by one, or too late. Upstream: runtime/waiting_pods_map.go. */
+import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { failed, unschedulable, type Status } from './status.ts';
 
@@ -32,8 +33,7 @@ export function createWaitingPods(clock: Clock): WaitingPods {
           resolve(unschedulable(plugin, `rejected due to timeout after waiting ${ms / 1000}s at plugin ${plugin}`)),
         ),
       );
-      const abort = (): void => resolve(failed('Permit', signal.reason));
-      signal.addEventListener('abort', abort, { once: true });
+      const unhook = onAbort(signal, () => resolve(failed('Permit', signal.reason)));
       waiting.set(uid, {
         uid,
         get pendingPlugins() {
@@ -47,7 +47,7 @@ export function createWaitingPods(clock: Clock): WaitingPods {
       });
       return promise.finally(() => {
         for (const cancel of timers) cancel();
-        signal.removeEventListener('abort', abort);
+        unhook();
         waiting.delete(uid);
       });
     },

@@ -9,6 +9,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { QueuedPod, SchedulerPlugin } from '../framework/plugin.ts';
 import type { Status } from '../framework/status.ts';
+import { BackoffPods } from './backoff-pods.ts';
 import { UnschedulablePods } from './unschedulable-pods.ts';
 import { eventLabel, type ClusterEvent } from './cluster-event.ts';
 
@@ -19,7 +20,6 @@ export interface QueueConfig {
   readonly maxUnschedulableMs: number;
 }
 
-/** What the queue needs. */
 export interface QueueDeps {
   readonly clock: Clock;
   readonly less: (a: QueuedPod, b: QueuedPod) => number;
@@ -49,7 +49,6 @@ export interface QueuePlace {
   readonly gate?: string;
 }
 
-/** The queue. */
 export interface SchedulingQueue {
   add(pod: Pod): void;
   /** A changed pod that is not bound: tried again if the change could help. */
@@ -108,7 +107,6 @@ interface HappenedEvent {
   readonly newObject: unknown;
 }
 
-/** Creates the queue. */
 export function createSchedulingQueue(deps: QueueDeps, config: QueueConfig): SchedulingQueue {
   return new Queue(deps, config);
 }
@@ -125,15 +123,12 @@ class Queue implements SchedulingQueue {
   readonly #deps: QueueDeps;
   readonly #config: QueueConfig;
   readonly #active: Heap<Entry>;
-  /** Of pods that were rejected, and of those whose attempt went wrong. */
-  readonly #backoff: Heap<Entry>;
-  readonly #errorBackoff: Heap<Entry>;
+  readonly #backoff: BackoffPods<Entry>;
   readonly #unschedulable = new UnschedulablePods<Entry>();
   readonly #gated = new UnschedulablePods<GatedEntry>();
   /** In flight: events since the pod was popped. */
   readonly #inFlight = new Map<string, { entry: Entry; events: HappenedEvent[]; latest: Pod | undefined }>();
   #ready: () => void = () => undefined;
-  #cancelBackoff: () => void = () => undefined;
   readonly #cancelFlush: () => void;
 
   constructor(deps: QueueDeps, config: QueueConfig) {
@@ -143,14 +138,12 @@ class Queue implements SchedulingQueue {
       (e) => uidOf(e.pod),
       (a, b) => deps.less(a, b) < 0,
     );
-    this.#backoff = new Heap(
-      (e) => uidOf(e.pod),
-      (a, b) => a.backoffEndsMs < b.backoffEndsMs || (a.backoffEndsMs === b.backoffEndsMs && deps.less(a, b) < 0),
-    );
-    this.#errorBackoff = new Heap(
-      (e) => uidOf(e.pod),
-      (a, b) => a.backoffEndsMs < b.backoffEndsMs,
-    );
+    const { clock, less } = deps;
+    this.#backoff = new BackoffPods<Entry>({
+      clock,
+      less,
+      onCompleted: (entry) => this.#enqueue(entry, 'BackoffComplete'),
+    });
     this.#cancelFlush = deps.clock.setTicker(30_000, () => this.#flushOld());
   }
 
@@ -181,10 +174,10 @@ class Queue implements SchedulingQueue {
       entry.pod = pod;
       return this.#tryGate(entry, label);
     }
-    const backoff = this.#backoffOf(uid);
+    const isInBackoff = this.#backoff.get(uid) !== undefined;
     this.#drop(uid);
     entry.pod = pod;
-    if (backoff !== undefined) backoff.set(entry);
+    if (isInBackoff) this.#backoff.replace(entry);
     else this.#enqueue(entry, label);
   }
 
@@ -222,7 +215,7 @@ class Queue implements SchedulingQueue {
   }
 
   activate(uid: string): void {
-    const entry = this.#unschedulable.get(uid) ?? this.#backoffOf(uid)?.get(uid);
+    const entry = this.#unschedulable.get(uid) ?? this.#backoff.get(uid);
     if (entry === undefined) return;
     this.#drop(uid);
     this.#enqueue(entry, 'ForceActivate');
@@ -250,7 +243,7 @@ class Queue implements SchedulingQueue {
   counts(): Record<QueuePart, number> {
     return {
       active: this.#active.size,
-      backoff: this.#backoff.size + this.#errorBackoff.size,
+      backoff: this.#backoff.size,
       unschedulable: this.#unschedulable.size,
       gated: this.#gated.size,
     };
@@ -261,7 +254,6 @@ class Queue implements SchedulingQueue {
     for (const [, { entry, rejectedBy }] of this.#gated.entries())
       yield { pod: entry.pod, rejectedBy: rejectedBy.union(entry.rejectedBy) };
     yield* this.#backoff.values();
-    yield* this.#errorBackoff.values();
     yield* this.#active.values();
   }
 
@@ -271,7 +263,7 @@ class Queue implements SchedulingQueue {
     const nowMs = this.#deps.clock.monotonicMs();
     const { attempts, rejectedBy } = entry;
     const common = { attempts, waitingMs: nowMs - entry.queuedAtMs, rejectedBy };
-    if (this.#backoffOf(uid) !== undefined)
+    if (this.#backoff.get(uid) !== undefined)
       return { ...common, part: 'backoff', nextTryMs: Math.max(0, entry.backoffEndsMs - nowMs) };
     if (this.#unschedulable.get(uid) !== undefined) return { ...common, part: 'unschedulable' };
     if (this.#gated.get(uid) !== undefined)
@@ -280,27 +272,19 @@ class Queue implements SchedulingQueue {
   }
 
   stop(): void {
-    this.#cancelBackoff();
+    this.#backoff.stop();
     this.#cancelFlush();
   }
 
   #find(uid: string): Entry | undefined {
     return (
-      this.#active.get(uid) ??
-      this.#backoffOf(uid)?.get(uid) ??
-      this.#unschedulable.get(uid) ??
-      this.#gated.get(uid)?.entry
+      this.#active.get(uid) ?? this.#backoff.get(uid) ?? this.#unschedulable.get(uid) ?? this.#gated.get(uid)?.entry
     );
-  }
-
-  #backoffOf(uid: string): Heap<Entry> | undefined {
-    return [this.#backoff, this.#errorBackoff].find((heap) => heap.has(uid));
   }
 
   #drop(uid: string): void {
     this.#active.remove(uid);
     this.#backoff.remove(uid);
-    this.#errorBackoff.remove(uid);
     this.#unschedulable.delete(uid);
     this.#gated.delete(uid);
   }
@@ -353,35 +337,15 @@ class Queue implements SchedulingQueue {
   #wake(entry: Entry, event: string): void {
     if (entry.backoffEndsMs <= this.#deps.clock.monotonicMs() || this.#deps.preEnqueue(entry.pod) !== undefined)
       return this.#enqueue(entry, event);
-    const isError = entry.rejectedBy.size === 0;
-    (isError ? this.#errorBackoff : this.#backoff).set(entry);
+    this.#backoff.add(entry);
     this.#deps.incoming?.(event, 'backoff');
-    this.#armBackoff();
-    if (!isError) this.#ready();
+    if (entry.rejectedBy.size > 0) this.#ready();
   }
 
   #popFromBackoff(): Entry | undefined {
-    const entry = this.#backoff.pop();
+    const entry = this.#backoff.popRejected();
     if (entry !== undefined) this.#deps.incoming?.('PopFromBackoffQ', 'active');
     return entry;
-  }
-
-  #armBackoff(): void {
-    this.#cancelBackoff();
-    const next = [this.#backoff.peek(), this.#errorBackoff.peek()].flatMap((entry) => entry?.backoffEndsMs ?? []);
-    if (next.length === 0) return;
-    const delayMs = Math.max(0, Math.min(...next) - this.#deps.clock.monotonicMs());
-    this.#cancelBackoff = this.#deps.clock.setTimer(delayMs, () => this.#backoffOver());
-  }
-
-  #backoffOver(): void {
-    const now = this.#deps.clock.monotonicMs();
-    for (const heap of [this.#backoff, this.#errorBackoff])
-      for (let next = heap.peek(); next !== undefined && next.backoffEndsMs <= now; next = heap.peek()) {
-        heap.pop();
-        this.#enqueue(next, 'BackoffComplete');
-      }
-    this.#armBackoff();
   }
 
   #helps({ pod, rejectedBy }: Pick<Entry, 'pod' | 'rejectedBy'>, happened: HappenedEvent): boolean {

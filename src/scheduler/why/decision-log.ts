@@ -6,7 +6,6 @@
 import type { Scored } from '../framework/profile.ts';
 import type { Status } from '../framework/status.ts';
 
-/** One decision. */
 export interface Decision {
   readonly uid: string;
   /** Wall clock. */
@@ -21,7 +20,6 @@ export interface Decision {
   readonly filters: readonly string[];
 }
 
-/** The log. */
 export interface DecisionLog {
   add(decision: Decision): void;
   /** The last decision about a pod, if it is still kept. */
@@ -62,6 +60,6 @@ export function createDecisionLog(): DecisionLog {
     },
     last: (uid) => kept.get(uid),
     waitingMessage: (uid) => messages.get(uid),
-    leaves: (uid) => void messages.delete(uid),
+    leaves: (uid) => messages.delete(uid),
   };
 }

@@ -1,5 +1,6 @@
 /** Why a pod is where it is: its place in the queue, the last decision about it, and for waiting pods a look at the cluster as it is now. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import type { PodWhy } from '../../component-helpers/pod-why.ts';
 import type { SchedulerCache } from '../cache/scheduler-cache.ts';
 import type { Nominations } from '../framework/plugin.ts';
@@ -19,7 +20,6 @@ export interface ExplainDeps {
   readonly nowMs: () => number;
 }
 
-/** Explains one pod. */
 export function explainPod(deps: ExplainDeps, pod: Pod): PodWhy {
   const { name = '', namespace = '', uid = '' } = pod.metadata;
   const schedulerName = pod.spec?.schedulerName ?? 'default-scheduler';
@@ -65,7 +65,7 @@ function standing(
   { nodeName, foreign, place }: { nodeName: string | undefined; foreign: boolean; place: QueuePlace | undefined },
 ): Pick<PodWhy, 'state' | 'message'> {
   const phase = pod.status?.phase;
-  if (phase === 'Succeeded' || phase === 'Failed') return { state: 'Finished', message: `the pod is ${phase}` };
+  if (isPodPhaseTerminal(phase)) return { state: 'Finished', message: `the pod is ${phase}` };
   if ((pod.spec?.nodeName ?? '') !== '') return { state: 'Bound', message: `assigned to ${nodeName}` };
   if (foreign)
     return {

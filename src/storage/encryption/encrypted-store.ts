@@ -6,6 +6,7 @@
  * with whichever provider knows it. A value nobody can read fails the read, and ends a watch: it is never left out.
  */
 import { allResources } from '../../api/gen/resources.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { scanStore } from '../scan-store.ts';
 import { type Store, StoreError, type StoredEntry, type StoreEvent, type WriteResult } from '../store.ts';
 import type { EncryptionConfig, Providers } from './encryption-config.ts';
@@ -41,7 +42,7 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
       try {
         return open(value.subarray(prefix.length), Buffer.from(key));
       } catch (error) {
-        failure = (error as Error).message;
+        failure = errorMessage(error);
       }
     }
     throw new StoreError('corrupt', `cannot decrypt ${key}: ${failure}`);

@@ -3,6 +3,7 @@
  * of them read. Upstream: apiserver/pkg/apis/apiserver, server/options/encryptionconfig. KMS providers are refused.
  */
 import { parseYaml } from '../../api/codec/yaml.ts';
+import { errorMessage } from '../../base/errors.ts';
 import {
   identityTransformer,
   type CipherName,
@@ -61,7 +62,7 @@ function parse(text: string): unknown {
   try {
     return parseYaml(text).value;
   } catch (error) {
-    throw new EncryptionConfigError((error as Error).message);
+    throw new EncryptionConfigError(errorMessage(error));
   }
 }
 

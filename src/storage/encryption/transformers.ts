@@ -1,11 +1,12 @@
 /**
  * Ways to encrypt one value, with upstream's layouts, so that each reads what the other wrote: aescbc (IV, then the
- * text), aesgcm (nonce, text, tag; the key in the store is authenticated), secretbox (nonce, tag, text). The name of the
- * key goes in front: `k8s:enc:aescbc:v1:key1:`. Upstream: storage/value/encrypt.
+ * text), aesgcm (nonce, text, tag; the key in the store is authenticated), secretbox (nonce, tag, text: NaCl's XSalsa20
+ * with Poly1305, which OpenSSL lacks). The name of the key goes in front: `k8s:enc:aescbc:v1:key1:`. Upstream:
+ * storage/value/encrypt.
  */
+import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
 import type { Ciphers } from '../../platform/ciphers.ts';
 import type { Random } from '../../platform/random.ts';
-import { openSecretbox, sealSecretbox } from './secretbox.ts';
 
 /** The methods that take keys of the user. */
 export type CipherName = 'aescbc' | 'aesgcm' | 'secretbox';
@@ -68,12 +69,14 @@ export function createTransformer(
     prefix,
     encrypt(value) {
       const nonce = random.bytes(24);
-      return Buffer.concat([nonce, sealSecretbox(key, nonce, value)]);
+      return Buffer.concat([nonce, xsalsa20poly1305(key, nonce).encrypt(value)]);
     },
     decrypt(value) {
-      const text = openSecretbox(key, value.subarray(0, 24), value.subarray(24));
-      if (text === undefined) throw new Error('the key is wrong or the value was changed');
-      return text;
+      try {
+        return xsalsa20poly1305(key, value.subarray(0, 24)).decrypt(value.subarray(24));
+      } catch (cause) {
+        throw new Error('the key is wrong or the value was changed', { cause });
+      }
     },
   };
 }

@@ -1,6 +1,7 @@
 /** How calls are shared among members that are not there, by a clock that is watched. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createNodeClock } from '../../platform/node/clock.ts';
 import { StoreError } from '../store.ts';
@@ -29,7 +30,7 @@ describe('a call to members that are not there', () => {
         },
         sleep: (_, signal) =>
           new Promise((_resolve, reject) => {
-            signal?.addEventListener('abort', () => reject(signal.reason));
+            onAbort(signal, () => reject(signal!.reason));
             pausing.resolve();
           }),
       };

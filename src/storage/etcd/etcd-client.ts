@@ -7,7 +7,7 @@
  * (`hasleader`), also for running watches. After `close` no connection is made.
  */
 import { createGrpcCaller, type GrpcCaller, type GrpcTls } from '../../grpc/grpc-caller.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import { StoreError } from '../store.ts';
 import { isMembersFault, isUndone, storeErrorOf } from './errors.ts';
 import { type EtcdAnswers, etcdTable, mvccTable } from './etcd-table.ts';
@@ -89,7 +89,7 @@ export class EtcdClient {
         if (!again || over) throw storeErrorOf(error, { doing: call.doing, writes: call.writes ?? false });
       }
       if (attempt % this.#members.length === 0)
-        await this.#clock.sleep(ROUND_PAUSE_MS, this.#closing.signal).catch(() => undefined);
+        await sleepUnlessAborted(this.#clock, ROUND_PAUSE_MS, this.#closing.signal);
     }
   }
 

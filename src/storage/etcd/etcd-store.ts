@@ -9,7 +9,7 @@ import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { GrpcTls } from '../../grpc/grpc-caller.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Random } from '../../platform/random.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
 import { compareKeys } from '../key-order.ts';
 import {
   type DeleteRequest,
@@ -40,7 +40,7 @@ export interface EtcdStoreOptions {
   readonly tls?: GrpcTls;
   /** As `--etcd-prefix`. Default `/registry`. */
   readonly prefix?: string;
-  readonly platform: { readonly clock: Clock; readonly random: Random };
+  readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log'>;
   /** Deadline of one call. Default 30 s. */
   readonly timeoutMs?: number;
   /** Tells whenever the cluster's members are others; returns what ends that. */
@@ -76,7 +76,7 @@ class EtcdStore implements Store {
   readonly #codec: EtcdCodec;
   readonly #feed: EventFeedDeps;
   readonly #leases: LeasePool;
-  readonly #hub = new WatchHub();
+  readonly #hub: WatchHub;
   readonly #keys = new KeyedMutex();
   readonly #lifetime = new AbortController();
   readonly #writes = new Set<Promise<unknown>>();
@@ -90,11 +90,12 @@ class EtcdStore implements Store {
   #closing: Promise<void> | undefined;
 
   constructor(client: EtcdClient, options: EtcdStoreOptions) {
-    const { clock, random } = options.platform;
+    const { clock, random, log } = options.platform;
     this.#client = client;
+    this.#hub = new WatchHub(log);
     this.#clock = clock;
     this.#codec = createEtcdCodec(options.prefix);
-    this.#feed = { client, clock, codec: this.#codec };
+    this.#feed = { client, clock, log, codec: this.#codec };
     this.#leases = new LeasePool({ client, clock, random });
     this.#unfollow = options.followEndpoints?.((endpoints) => client.setEndpoints(endpoints)) ?? (() => undefined);
   }
@@ -102,15 +103,18 @@ class EtcdStore implements Store {
   /** Starts following the changes. */
   async open(): Promise<void> {
     this.#published = await this.#askRevision();
-    await new Promise<void>((resolve) => {
-      void runEventFeed(
+    await new Promise<void>((resolve, reject) => {
+      runEventFeed(
         this.#feed,
         {
           onEvents: (events, revision) => this.#publish(events, revision),
           onGap: (compactedRevision) => this.#skipGap(compactedRevision),
         },
         { after: this.#published, signal: this.#lifetime.signal, onCreated: resolve },
-      ).then(resolve);
+      ).then(resolve, (error: unknown) => {
+        this.#hub.failAll(error as Error);
+        reject(error);
+      });
     });
   }
 
@@ -163,7 +167,7 @@ class EtcdStore implements Store {
     if (this.#closing !== undefined) backlog.fail(closedError());
     else if (range.afterRevision < this.#compacted) backlog.fail(compactedAway(range.afterRevision, this.#compacted));
     else if (range.afterRevision >= this.#published) backlog.begin({ events: [], revision: this.#published });
-    else void this.#replay(range, backlog);
+    else this.#replay(range, backlog).catch((error: unknown) => backlog.fail(error as Error));
     return backlog;
   }
 
@@ -236,7 +240,9 @@ class EtcdStore implements Store {
     if (this.#closing !== undefined) return Promise.reject(closedError());
     const result = this.#keys.run(key, write).then((written) => this.#delivered(written));
     this.#writes.add(result);
-    const forget = (): void => void this.#writes.delete(result);
+    const forget = (): void => {
+      this.#writes.delete(result);
+    };
     result.then(forget, forget);
     return result;
   }

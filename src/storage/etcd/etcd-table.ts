@@ -67,7 +67,6 @@ export const etcdTable = {
   },
 } as const satisfies ProtobufTable;
 
-/** A key with its value. */
 export interface KeyValue {
   readonly key: Uint8Array;
   readonly createRevision: number;

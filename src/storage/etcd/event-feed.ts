@@ -7,16 +7,18 @@
  * Invariants: each revision is handed over once, whole, in order; what was compacted away meanwhile is told as a gap.
  */
 import { createBackoff } from '../../base/backoff.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { logFailure } from '../../platform/unexpected.ts';
 import type { StoreEvent } from '../store.ts';
 import type { EtcdCodec } from './codec.ts';
 import type { EtcdClient } from './etcd-client.ts';
 import type { EtcdEvent, WatchResponse } from './etcd-table.ts';
 
-/** What the feed needs. */
 export interface EventFeedDeps {
   readonly client: EtcdClient;
   readonly clock: Clock;
+  readonly log: Log;
   readonly codec: EtcdCodec;
 }
 
@@ -82,22 +84,29 @@ export async function runEventFeed(
         onCreated();
       };
       for await (const events of readEvents(deps, seen + 1, { signal, onCreated: started })) {
-        seen = events.at(-1)!.revision;
-        listener.onEvents(events, seen);
+        const { revision } = events.at(-1)!;
+        listener.onEvents(events, revision);
+        seen = revision; // Not before: what was not taken comes again.
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof CompactedError) seen = await resumeAfter(listener, error, seen);
+      if (error instanceof CompactedError) seen = await resumeAfter(deps.log, listener, { gap: error, seen });
+      else logFailure(deps.log, 'the watch on etcd broke off, again later', error);
     }
-    await deps.clock.sleep(backoff.nextMs(), signal).catch(() => undefined); // An abort ends the loop above.
+    await sleepUnlessAborted(deps.clock, backoff.nextMs(), signal); // An abort ends the loop above.
   }
 }
 
 /** Where to go on; the same place when etcd does not answer, which finds the gap again. */
-async function resumeAfter(listener: EventFeedListener, gap: CompactedError, seen: number): Promise<number> {
+async function resumeAfter(
+  log: Log,
+  listener: EventFeedListener,
+  { gap, seen }: { readonly gap: CompactedError; readonly seen: number },
+): Promise<number> {
   try {
     return await listener.onGap(gap.compactedRevision);
-  } catch {
-    return seen; // Told to whoever calls the store; the watch finds the gap again.
+  } catch (error) {
+    logFailure(log, 'the end of a gap in the watch on etcd is not known, again later', error);
+    return seen; // The watch finds the gap again.
   }
 }

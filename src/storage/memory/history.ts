@@ -40,7 +40,6 @@ export class History {
     return entryOf(Array.isArray(versions) ? versions.at(-1) : versions);
   }
 
-  /** The entry of the key as of a revision. */
   at(key: string, revision: number): StoredEntry | undefined {
     const versions = this.#versions.get(key);
     if (Array.isArray(versions)) return entryOf(versions.findLast((version) => version.modRevision <= revision));

@@ -3,6 +3,7 @@
  * Each write is a commit of its own; writes take effect inside the call and are delivered before they resolve.
  */
 import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
 import { ExpiryQueue } from '../expiry-queue.ts';
 import { inRange } from '../key-order.ts';
 import {
@@ -25,6 +26,7 @@ import { History } from './history.ts';
 export interface MemoryStoreDeps {
   /** For keys with a time to live. */
   readonly clock: Clock;
+  readonly log?: Log;
   /** Compacts by itself when there are twice as many changes: old revisions must not fill the memory. Default: never. */
   readonly keepChanges?: number;
 }
@@ -37,15 +39,16 @@ export function createMemoryStore(deps: MemoryStoreDeps): Store {
 class MemoryStore implements Store {
   readonly #clock: Clock;
   readonly #history = new History();
-  readonly #hub = new WatchHub();
+  readonly #hub: WatchHub;
   readonly #expiries: ExpiryQueue;
   readonly #keepChanges: number;
   #closed = false;
 
-  constructor({ clock, keepChanges = Infinity }: MemoryStoreDeps) {
+  constructor({ clock, log, keepChanges = Infinity }: MemoryStoreDeps) {
     this.#clock = clock;
+    this.#hub = new WatchHub(log);
     this.#keepChanges = keepChanges;
-    this.#expiries = new ExpiryQueue(clock, async (due) => {
+    this.#expiries = new ExpiryQueue({ clock, log }, async (due) => {
       for (const { key, revision } of due) await this.delete({ key, expectRevision: revision });
     });
   }

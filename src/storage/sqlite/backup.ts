@@ -6,6 +6,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
 import { StoreDatabase } from './database.ts';
 import { storeErrorOf } from './errors.ts';
+import { makePrivate } from './private-file.ts';
 
 /** So many revisions are left out after a restore, as more than have been handed out since the copy was made. */
 const REVISION_GAP = 1_000_000;
@@ -24,6 +25,7 @@ export async function copyStoreFile(from: string, to: string): Promise<void> {
   let source: DatabaseSync | undefined;
   try {
     source = new DatabaseSync(from, { readOnly: true, timeout: 0 });
+    makePrivate(to);
     await backup(source, to);
   } catch (error) {
     throw storeErrorOf(error, `copying ${from}`);

@@ -7,6 +7,8 @@ import { backup, DatabaseSync, type StatementSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
 import { compareKeys } from '../key-order.ts';
 import { storeErrorOf } from './errors.ts';
+import { FreePages } from './free-pages.ts';
+import { makePrivate } from './private-file.ts';
 import { KeyIndex, type LiveKey } from './key-index.ts';
 import { pack, type WireEntry, type WireEvent, type WireExpiry, type WirePage, type WireRequests } from './protocol.ts';
 import { openSchema } from './schema.ts';
@@ -59,6 +61,7 @@ export class StoreDatabase {
   readonly #statements = new Map<string, StatementSync>();
   readonly #index = new KeyIndex();
   readonly #expiries = new Map<string, WireExpiry>();
+  readonly #freePages: FreePages;
   #revision: number;
   #compactedRevision: number;
 
@@ -66,9 +69,11 @@ export class StoreDatabase {
   constructor(path: string) {
     let opened: DatabaseSync | undefined;
     try {
+      if (path !== ':memory:') makePrivate(path);
       opened = new DatabaseSync(path, { timeout: 0 });
       openSchema(opened);
       this.#database = opened;
+      this.#freePages = new FreePages(opened);
       this.#compactedRevision = Number(this.#prepare(sql.selectCompacted).get()!['revision']);
       this.#revision = this.#readRevision();
       this.#readHistory();
@@ -174,6 +179,16 @@ export class StoreDatabase {
     return { compactedRevision: to };
   }
 
+  /** One step of giving back the pages that compaction emptied; call again until it is done. */
+  shrink(): Answer<'shrink'> {
+    try {
+      return { isDone: !this.#freePages.step() };
+    } catch (error) {
+      this.#abandon();
+      throw storeErrorOf(error, 'giving free pages back');
+    }
+  }
+
   status(): Answer<'status'> {
     const size = this.#database
       .prepare('SELECT page_count * page_size AS n FROM pragma_page_count, pragma_page_size')
@@ -189,6 +204,7 @@ export class StoreDatabase {
   /** Copies everything to a new file, page by page between other work; what is written meanwhile is in the copy. */
   async backupTo(path: string): Promise<void> {
     try {
+      makePrivate(path);
       await backup(this.#database, path, { rate: backupPages });
     } catch (error) {
       throw storeErrorOf(error, `copying to ${path}`);

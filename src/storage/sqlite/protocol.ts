@@ -77,6 +77,8 @@ export interface WireRequests {
     answer: { events: WireEvent[]; values: Uint8Array; revision: number };
   };
   compact: { ask: { readonly revision: number }; answer: { compactedRevision: number } };
+  /** One step of giving free pages back to the file system; `isDone`: no further one is worthwhile. */
+  shrink: { ask: object; answer: { isDone: boolean } };
   status: { ask: object; answer: { revision: number; compactedRevision: number; sizeBytes: number; keyCount: number } };
   /** Answered when the copy is whole; other questions are answered meanwhile. */
   backup: { ask: { readonly path: string }; answer: object };

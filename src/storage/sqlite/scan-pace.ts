@@ -34,7 +34,7 @@ export function createScanReader(): ScanReader {
  */
 export function createScanPace(
   taken: Int32Array<SharedArrayBuffer>,
-  wait: (seen: number) => void = (seen) => void Atomics.wait(taken, 0, seen),
+  wait: (seen: number) => void = (seen) => Atomics.wait(taken, 0, seen),
 ): () => boolean {
   let sent = 0;
   return () => {

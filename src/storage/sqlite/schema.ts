@@ -4,6 +4,7 @@
  * one with the later changes taken back, which each row's `previous` makes possible.
  */
 import type { DatabaseSync } from 'node:sqlite';
+import { rewriteOldFile } from './free-pages.ts';
 
 /** Marks a file as a Keelson store ("Keel"). */
 const applicationId = 0x4b65656c;
@@ -12,7 +13,8 @@ const formatVersion = 1;
 /** Opens the tables, making them in an empty file. Throws when the file is another program's or of a later version. */
 export function openSchema(database: DatabaseSync): void {
   // The lock is held for as long as the file is open: a second server must not start on it.
-  database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = 8192; PRAGMA journal_mode = WAL');
+  database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL');
+  database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY');
   // Checkpoints cost syncs of their own: one for every 32 MB.
   database.exec('PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864');
@@ -26,6 +28,7 @@ export function openSchema(database: DatabaseSync): void {
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }
+  rewriteOldFile(database);
 }
 
 function createTables(database: DatabaseSync): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -103,5 +103,28 @@ test("result codes become the store's errors", () => {
   ];
   for (const [errcode, doing, code] of cases) {
     assert.equal(storeErrorOf(Object.assign(new Error('text'), { errcode }), doing).code, code, String(errcode));
+  }
+});
+
+test('nobody but the owner reads a store, its log or a copy, whatever their modes were', async () => {
+  const modes = async (): Promise<Record<string, string>> => {
+    const names = (await readdir(folder)).filter((name) => name.startsWith('private'));
+    const pairs = names.map(
+      async (name) => [name, ((await stat(join(folder, name))).mode & 0o777).toString(8)] as const,
+    );
+    return Object.fromEntries(await Promise.all(pairs));
+  };
+  const path = join(folder, 'private.db');
+  for (const when of ['new', 'opened to others before']) {
+    const store = await openStore(path);
+    await store.put({ key: `/a/${when}`, value: Buffer.from('secret') });
+    await store.backup!(join(folder, `private-copy-${when.length}.db`));
+    const found = await modes();
+    assert.ok(Object.keys(found).length >= 3, Object.keys(found).join());
+    for (const [name, mode] of Object.entries(found)) assert.equal(mode, '600', `${name}, ${when}`);
+    await store.close();
+    for (const name of Object.keys(await modes())) await chmod(join(folder, name), 0o644);
+    await rm(join(folder, 'private-copy-3.db'), { force: true });
+    await rm(join(folder, 'private-copy-23.db'), { force: true });
   }
 });

@@ -4,7 +4,9 @@
  * before it is on disk. A write resolves after its event was delivered. Upstream counterpart: etcd, kine.
  */
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
 import { ExpiryQueue } from '../expiry-queue.ts';
 import {
   type DeleteRequest,
@@ -23,6 +25,7 @@ import {
   type WriteResult,
 } from '../store.ts';
 import { type Backlog, WatchHub, type WatchRange } from '../watch-hub.ts';
+import { DiskReturn } from './disk-return.ts';
 import { pack, unpacker, type WireEntry, type WirePage, type WireRequests } from './protocol.ts';
 import { createScanReader } from './scan-pace.ts';
 import { WorkerClient } from './worker-client.ts';
@@ -31,7 +34,7 @@ import { WorkerClient } from './worker-client.ts';
 export interface SqliteStoreOptions {
   /** The database file; its directory must exist. */
   readonly path: string;
-  readonly platform: { readonly clock: Clock };
+  readonly platform: { readonly clock: Clock; readonly log?: Log };
   /** A write that takes longer rejects with `unknownOutcome`. Default 30 s. */
   readonly writeTimeoutMs?: number;
 }
@@ -64,26 +67,36 @@ class SqliteStore implements Store {
   readonly #client: WorkerClient;
   readonly #clock: Clock;
   readonly #writeTimeoutMs: number;
-  readonly #hub = new WatchHub();
+  readonly #hub: WatchHub;
   readonly #expiries: ExpiryQueue;
+  readonly #diskReturn: DiskReturn;
   #queue: PendingWrite[] = [];
   #inFlight: Promise<void> | undefined;
   /** What the hub has been given. */
   #publishedRevision: number;
   #closing: Promise<void> | undefined;
   #backingUp: Promise<object> | undefined;
+  #problem: string | undefined;
 
   constructor(client: WorkerClient, options: SqliteStoreOptions, opened: WireRequests['open']['answer']) {
     this.#client = client;
     this.#clock = options.platform.clock;
     this.#writeTimeoutMs = options.writeTimeoutMs ?? 30_000;
     this.#publishedRevision = opened.revision;
-    this.#expiries = new ExpiryQueue(this.#clock, async (due) => {
+    this.#hub = new WatchHub(options.platform.log);
+    this.#expiries = new ExpiryQueue(options.platform, async (due) => {
       await Promise.all(due.map(({ key, revision }) => this.delete({ key, expectRevision: revision })));
     });
     for (const { key, revision, expiresMs } of opened.expiries)
       this.#expiries.set({ key, revision, dueWallMs: expiresMs });
+    this.#diskReturn = new DiskReturn({
+      clock: this.#clock,
+      revision: () => this.#publishedRevision,
+      isBusy: () => this.#inFlight !== undefined || this.#backingUp !== undefined,
+      step: async () => (await client.call('shrink', {})).isDone,
+    });
     client.onLost = (error) => {
+      this.#diskReturn.stop();
       this.#expiries.close();
       this.#hub.failAll(error);
     };
@@ -138,7 +151,7 @@ class SqliteStore implements Store {
     if (this.#closing !== undefined) backlog.fail(closedError());
     else if (range.afterRevision >= this.#publishedRevision)
       backlog.begin({ events: [], revision: this.#publishedRevision });
-    else void this.#replay(range, backlog);
+    else this.#replay(range, backlog).catch((error: unknown) => backlog.fail(error as Error));
     return backlog;
   }
 
@@ -146,19 +159,25 @@ class SqliteStore implements Store {
     for (;;) {
       this.#checkOpen();
       const { compactedRevision } = await this.#client.call('compact', { revision });
-      if (compactedRevision >= revision) return;
+      if (compactedRevision >= revision) break;
     }
+    this.#diskReturn.start();
   }
 
   async status(): Promise<StoreStatus> {
     this.#checkOpen();
-    return { kind: 'sqlite', ...(await this.#client.call('status', {})) };
+    const status = await this.#client.call('status', {});
+    return { kind: 'sqlite', ...status, ...(this.#problem !== undefined && { problem: this.#problem }) };
   }
 
   async backup(path: string): Promise<void> {
     this.#checkOpen();
     this.#backingUp = this.#client.call('backup', { path });
-    await this.#backingUp;
+    try {
+      await this.#backingUp;
+    } finally {
+      this.#backingUp = undefined;
+    }
   }
 
   close(): Promise<void> {
@@ -168,6 +187,7 @@ class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     this.#expiries.close();
+    this.#diskReturn.stop();
     while (this.#inFlight !== undefined) await this.#inFlight;
     await this.#backingUp?.catch(() => undefined); // Whoever asked for the copy hears of it.
     this.#hub.failAll(closedError());
@@ -225,7 +245,9 @@ class SqliteStore implements Store {
       finish(
         await this.#client.call('write', { keys, numbers, values }, { deadlineMs: this.#writeTimeoutMs, late: finish }),
       );
+      this.#problem = undefined;
     } catch (error) {
+      this.#problem = errorMessage(error);
       for (const { deferred } of batch) deferred.reject(error);
     }
   }

@@ -101,7 +101,6 @@ export class WorkerClient {
   }
 }
 
-/** Limits of one call. */
 export interface CallLimits<Op extends WireOperation> {
   /** After so long the call rejects with `unknownOutcome`. Default: never. */
   readonly deadlineMs?: number;

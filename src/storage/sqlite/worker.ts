@@ -32,6 +32,8 @@ function answer(call: WireCall): object | Promise<object> {
       return database.events(call.ask);
     case 'compact':
       return database.compact(call.ask);
+    case 'shrink':
+      return database.shrink();
     case 'status':
       return database.status();
     case 'backup':
@@ -63,9 +65,14 @@ function reply(call: WireCall): WireReply | Promise<WireReply> {
 
 /** All but backups are answered at once. */
 port.on('message', (call: WireCall) => {
-  const replied = reply(call);
-  if (replied instanceof Promise) void replied.then((message) => send(call, message));
-  else send(call, replied);
+  const fail = (error: unknown): void => send(call, failed(call, error));
+  try {
+    const replied = reply(call);
+    if (replied instanceof Promise) replied.then((message) => send(call, message)).catch(fail);
+    else send(call, replied);
+  } catch (error) {
+    fail(error); // The answer could not be sent.
+  }
 });
 
 function send(call: WireCall, message: WireReply): void {

@@ -22,7 +22,6 @@ export const ONE_OF: Readonly<Record<string, readonly string[]>> = {
 export type From = 'server' | 'agent' | 'pod' | 'outside';
 /** What each hears; those left out are not asked. */
 type Heard = Partial<Readonly<Record<From, string>>>;
-/** One of the modes. */
 export type Mode = (typeof MODES)[number];
 type Protocol = 'tcp' | 'udp' | 'sctp';
 

@@ -99,7 +99,7 @@ export function createTestNetwork(): TestNetwork {
   run('node', 'ip', 'addr', 'add', 'fd00:42::1/64', 'dev', 'pods', 'nodad');
   for (const range of [SERVICE_CIDR, SERVICE_CIDR_6]) run('node', 'ip', 'route', 'add', range, 'dev', 'services');
   const bash = (from: string, script: string): string =>
-    spawnSync('ip', ['netns', 'exec', ns(from), 'bash', '-c', script], {
+    spawnSync('ip', ['netns', 'exec', ns(from), 'bash', '--norc', '-c', script], {
       encoding: 'utf8',
       timeout: 60_000,
     }).stdout.trim();

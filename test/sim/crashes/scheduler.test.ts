@@ -14,6 +14,7 @@ import {
   StorageClasses,
 } from '../../../src/api/gen/resources.ts';
 import { localPathStorageClass } from '../../../src/apiserver/bootstrap/local-path-storage-class.ts';
+import type { SeriesEventRecorder } from '../../../src/client/event-series-recorder.ts';
 import type { Controller, ControllerDeps } from '../../../src/controllers/controller.ts';
 import { defaultSchedulerConfig } from '../../../src/scheduler/config/scheduler-config.ts';
 import { createScheduler } from '../../../src/scheduler/scheduler.ts';
@@ -24,7 +25,8 @@ const MOST_POINTS = 20;
 
 /** The scheduler as a controller among others. */
 function schedulerOf(deps: ControllerDeps): Controller {
-  const scheduler = createScheduler(deps, defaultSchedulerConfig());
+  const recorderFor = (): SeriesEventRecorder => ({ eventf: () => undefined });
+  const scheduler = createScheduler({ ...deps, recorderFor }, defaultSchedulerConfig());
   return {
     name: 'scheduler',
     async start(signal) {

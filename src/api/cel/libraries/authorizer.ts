@@ -3,12 +3,22 @@
  * check throws {@link PendingDecision}, the caller waits and evaluates again with the answer at hand (evaluate-async.ts).
  * Upstream: apiserver/pkg/cel/library/authz.go.
  */
-import type { Environment } from '@marcbachmann/cel-js';
-import { define, defineType } from '../define.ts';
-import { charge } from '../meter.ts';
-import type { CelObject } from '../values.ts';
-import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
+import { isDns1123Label, isDns1123Subdomain } from '../../names.ts';
+import { structTypeOf } from '../types/type.ts';
+import type { Declarations } from '../types/declarations.ts';
+import type { CelObject } from '../runtime/values.ts';
+import { EQUALS, FunctionError, TO_JSON, TYPE_NAME } from '../runtime/values.ts';
 
+const AUTHORIZER_TYPE = 'kubernetes.authorization.Authorizer';
+const PATH = 'kubernetes.authorization.PathCheck';
+const GROUP = 'kubernetes.authorization.GroupCheck';
+const RESOURCE = 'kubernetes.authorization.ResourceCheck';
+const DECISION = 'kubernetes.authorization.Decision';
+
+/** Type of the `authorizer` variable. */
+export const AUTHORIZER = structTypeOf(AUTHORIZER_TYPE, undefined);
+/** Type of the `authorizer.requestResource` variable. */
+export const RESOURCE_CHECK = structTypeOf(RESOURCE, undefined);
 /** What a check asks; fields as upstream's authorizer.Attributes. */
 export interface CheckAttributes {
   readonly user: { readonly name: string; readonly groups: readonly string[] };
@@ -72,7 +82,9 @@ export class Decisions {
       }
       this.#pending.set(
         key,
-        answer.then((decision) => void this.#answers.set(key, decision)),
+        answer.then((decision) => {
+          this.#answers.set(key, decision);
+        }),
       );
     }
     throw new PendingDecision();
@@ -91,7 +103,9 @@ export class Decisions {
 }
 
 /** The base of values that stand for themselves only. */
-class Opaque implements CelObject {
+abstract class Opaque implements CelObject {
+  abstract readonly [TYPE_NAME]: string;
+
   [EQUALS](other: Opaque): boolean {
     return this === other;
   }
@@ -102,6 +116,7 @@ class Opaque implements CelObject {
 }
 
 class Decision extends Opaque {
+  readonly [TYPE_NAME] = DECISION;
   readonly answer: CheckAnswer | undefined;
   readonly error: string;
 
@@ -116,20 +131,24 @@ type User = CheckAttributes['user'];
 
 /** The `authorizer` variable: checks what a user may do. */
 export class CelAuthorizer extends Opaque {
+  readonly [TYPE_NAME] = AUTHORIZER_TYPE;
   readonly user: User;
   readonly decisions: Decisions;
-  /** `authorizer.requestResource` in upstream's variable of that name: the resource under request. */
-  readonly requestResource: ResourceCheck | undefined;
 
-  constructor(user: User, decisions: Decisions, request?: Partial<CheckAttributes>) {
+  constructor(user: User, decisions: Decisions) {
     super();
     this.user = user;
     this.decisions = decisions;
-    this.requestResource = request === undefined ? undefined : new ResourceCheck(this, request);
+  }
+
+  /** A check of a resource: the variable `authorizer.requestResource`. */
+  check(about: Partial<CheckAttributes>): ResourceCheck {
+    return new ResourceCheck(this, about);
   }
 }
 
 class PathCheck extends Opaque {
+  readonly [TYPE_NAME] = PATH;
   readonly authorizer: CelAuthorizer;
   readonly path: string;
 
@@ -141,6 +160,7 @@ class PathCheck extends Opaque {
 }
 
 class GroupCheck extends Opaque {
+  readonly [TYPE_NAME] = GROUP;
   readonly authorizer: CelAuthorizer;
   readonly group: string;
 
@@ -152,6 +172,7 @@ class GroupCheck extends Opaque {
 }
 
 class ResourceCheck extends Opaque {
+  readonly [TYPE_NAME] = RESOURCE;
   readonly authorizer: CelAuthorizer;
   readonly about: Partial<CheckAttributes>;
 
@@ -166,17 +187,7 @@ class ResourceCheck extends Opaque {
   }
 }
 
-/** Type of the `authorizer` variable. */
-export const AUTHORIZER_TYPE = 'kubernetes.authorization.Authorizer';
-const PATH = 'kubernetes.authorization.PathCheck';
-const GROUP = 'kubernetes.authorization.GroupCheck';
-const RESOURCE = 'kubernetes.authorization.ResourceCheck';
-const DECISION = 'kubernetes.authorization.Decision';
-/** One check costs as much as reading a large object: it may leave the server. */
-const CHECK_COST = 350_000;
-
 function decide(authorizer: CelAuthorizer, about: Partial<CheckAttributes>, verb: string): Decision {
-  charge(CHECK_COST);
   return authorizer.decisions.decide({
     isResourceRequest: true,
     apiGroup: '',
@@ -193,6 +204,8 @@ function decide(authorizer: CelAuthorizer, about: Partial<CheckAttributes>, verb
 }
 
 function serviceAccount(authorizer: CelAuthorizer, namespace: string, name: string): CelAuthorizer {
+  if (isDns1123Subdomain(name).length > 0) throw new FunctionError('Invalid service account name');
+  if (isDns1123Label(namespace).length > 0) throw new FunctionError('Invalid service account namespace');
   const user = {
     name: `system:serviceaccount:${namespace}:${name}`,
     groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
@@ -201,20 +214,24 @@ function serviceAccount(authorizer: CelAuthorizer, namespace: string, name: stri
 }
 
 /** Declares the library. */
-export function defineAuthorizer(environment: Environment): void {
-  const types = { [PATH]: PathCheck, [GROUP]: GroupCheck, [RESOURCE]: ResourceCheck, [DECISION]: Decision };
-  for (const [name, ctor] of Object.entries(types)) defineType(environment, name, ctor as never);
-  environment.registerType(AUTHORIZER_TYPE, { ctor: CelAuthorizer, fields: { requestResource: RESOURCE } } as never);
-  define(environment, {
-    [`${AUTHORIZER_TYPE}.path(string): ${PATH}`]: (authorizer: CelAuthorizer, path: string) =>
-      new PathCheck(authorizer, path),
+export function defineAuthorizer(declarations: Declarations): void {
+  declarations.addType(AUTHORIZER);
+  declarations.addType(RESOURCE_CHECK);
+  for (const name of [PATH, GROUP, DECISION]) declarations.addType(structTypeOf(name, undefined));
+  declarations.define({
+    [`${AUTHORIZER_TYPE}.path(string): ${PATH}`]: (authorizer: CelAuthorizer, path: string) => {
+      if (path.trim() === '') throw new FunctionError('path must not be empty');
+      return new PathCheck(authorizer, path);
+    },
     [`${AUTHORIZER_TYPE}.group(string): ${GROUP}`]: (authorizer: CelAuthorizer, group: string) =>
       new GroupCheck(authorizer, group),
     [`${AUTHORIZER_TYPE}.serviceAccount(string, string): ${AUTHORIZER_TYPE}`]: serviceAccount,
     [`${PATH}.check(string): ${DECISION}`]: (check: PathCheck, verb: string) =>
       decide(check.authorizer, { isResourceRequest: false, apiVersion: '', path: check.path }, verb),
-    [`${GROUP}.resource(string): ${RESOURCE}`]: (check: GroupCheck, resource: string) =>
-      new ResourceCheck(check.authorizer, { apiGroup: check.group, resource }),
+    [`${GROUP}.resource(string): ${RESOURCE}`]: (check: GroupCheck, resource: string) => {
+      if (resource.trim() === '') throw new FunctionError('resource must not be empty');
+      return new ResourceCheck(check.authorizer, { apiGroup: check.group, resource });
+    },
     [`${RESOURCE}.subresource(string): ${RESOURCE}`]: (check: ResourceCheck, subresource: string) =>
       check.with({ subresource }),
     [`${RESOURCE}.namespace(string): ${RESOURCE}`]: (check: ResourceCheck, namespace: string) =>

@@ -1,122 +1,132 @@
-/**
- * Conversions and time functions the evaluator lacks or does differently: RFC 3339 only, Go's durations, time zones by name
- * or offset. Upstream: cel-go's standard library.
- */
-import type { Environment } from '@marcbachmann/cel-js';
-import { Optional } from '@marcbachmann/cel-js';
-import type { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
-import { dateOf, parseTime } from '../../time.ts';
-import { define } from '../define.ts';
-import { durationFromNanos, formatDuration, formatTimestamp } from '../time-values.ts';
-import type { Timestamp } from '../values.ts';
-import { celCompare, celEquals, FunctionError } from '../values.ts';
-import { timestampParts } from './time-zones.ts';
+/** Conversions and sizes. Upstream: cel-go common/stdlib with ConvertToType of common/types. */
+import { runeCount } from '../runtime/size-of.ts';
+import {
+  durationOf,
+  floorDivide,
+  formatDuration,
+  formatTimestamp,
+  timestampFrom,
+  timestampOf,
+} from '../runtime/times.ts';
+import { typeOf } from '../runtime/type-of.ts';
+import { Duration, FunctionError, isMapValue, mapSize, NO_OVERLOAD, Timestamp, Uint } from '../runtime/values.ts';
+import type { Declarations } from '../types/declarations.ts';
+import { doubleText } from './numbers.ts';
 
-const TIME = 'google.protobuf.Timestamp';
-const SPAN = 'google.protobuf.Duration';
-const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+const identity = (value: unknown): unknown => value;
 
-/** A moment from RFC 3339 text. Throws {@link FunctionError}. */
-export function timestampOf(text: string): Timestamp {
-  const ms = RFC3339.test(text) ? parseTime(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new FunctionError(`type conversion error from 'string' to 'google.protobuf.Timestamp'`);
-  return dateOf(ms);
-}
-
-const UNIT_NANOS: Readonly<Record<string, bigint>> = {
-  h: 3_600_000_000_000n,
-  m: 60_000_000_000n,
-  s: 1_000_000_000n,
-  ms: 1_000_000n,
-  us: 1_000n,
-  µs: 1_000n,
-  ns: 1n,
-};
-
-/** A duration from Go's text: `1h30m`, `-1.5s`. Throws {@link FunctionError}. */
-export function durationOf(text: string): Duration {
-  const [, sign, parts = ''] =
-    /^([+-])?((?:\d+(?:\.\d*)?(?:h|ms|us|µs|ns|m|s)|\.\d+(?:h|ms|us|µs|ns|m|s))+|0)$/.exec(text) ?? [];
-  if (parts === '') throw new FunctionError(`time: invalid duration ${JSON.stringify(text)}`);
-  let nanos = 0n;
-  for (const [, whole = '', fraction = '', unit = ''] of parts.matchAll(/(\d*)\.?(\d*)(h|ms|us|µs|ns|m|s)/g)) {
-    const size = UNIT_NANOS[unit] ?? 0n;
-    nanos += BigInt(whole || '0') * size;
-    if (fraction !== '') nanos += (BigInt(fraction) * size) / 10n ** BigInt(fraction.length);
-  }
-  return durationFromNanos(sign === '-' ? -nanos : nanos);
-}
-
-/** Declares the functions. */
-export function defineConversions(environment: Environment): void {
-  define(environment, {
-    [`@timestamp(string): ${TIME}`]: timestampOf,
-    [`@timestamp(${TIME}): ${TIME}`]: (moment: Timestamp) => moment,
-    [`@timestamp(int): ${TIME}`]: (seconds: bigint) => {
-      if (seconds > 253402300799n || seconds < -62135596800n) throw new FunctionError('timestamp overflow');
-      return dateOf(Number(seconds) * 1000);
+/** Declares the conversions. */
+export function defineConversions(declarations: Declarations): void {
+  declarations.define({
+    'bool(bool): bool': identity,
+    'bool(string): bool': boolOf,
+    'bytes(bytes): bytes': identity,
+    'bytes(string): bytes': (text: string) => new Uint8Array(Buffer.from(text)),
+    'double(double): double': identity,
+    'double(int): double': Number,
+    'double(string): double': doubleOf,
+    'double(uint): double': ({ value }: Uint) => Number(value),
+    'duration(duration): duration': identity,
+    'duration(int): duration': () => {
+      throw conversionError('int', 'google.protobuf.Duration');
     },
-    [`string(${TIME}): string`]: formatTimestamp,
-    [`string(${SPAN}): string`]: formatDuration,
-    [`@duration(string): ${SPAN}`]: durationOf,
-    [`@duration(${SPAN}): ${SPAN}`]: (span: Duration) => span,
-    [`int(${TIME}): int`]: (moment: Timestamp) => BigInt(Math.floor(moment.getTime() / 1000)),
-    'int(uint): int': (value: UnsignedInt) => {
-      if (value.valueOf() > 9223372036854775807n) throw new FunctionError('integer overflow');
-      return value.valueOf();
+    'duration(string): duration': durationOf,
+    'timestamp(timestamp): timestamp': identity,
+    'timestamp(int): timestamp': (seconds: bigint) => timestampFrom(seconds * 1_000_000_000n),
+    'timestamp(string): timestamp': timestampOf,
+  });
+  declarations.defineCommon('dyn', identity, ['(A): dyn']);
+  declarations.defineCommon('type', typeOf, ['(A): type<A>']);
+  defineIntegers(declarations);
+  declarations.define({
+    'string(string): string': identity,
+    'string(bool): string': String,
+    'string(bytes): string': textOfBytes,
+    'string(double): string': doubleText,
+    'string(duration): string': formatDuration,
+    'string(int): string': String,
+    'string(timestamp): string': formatTimestamp,
+    'string(uint): string': ({ value }: Uint) => String(value),
+  });
+  const sized = ['bytes', 'list<A>', 'map<A, B>', 'string'];
+  declarations.defineCommon(
+    'size',
+    sizeOfValue,
+    sized.flatMap((type) => [`(${type}): int`, `.(${type}): int`]),
+  );
+}
+
+function defineIntegers(declarations: Declarations): void {
+  declarations.define({
+    'int(int): int': identity,
+    'int(double): int': (value: number) => wholeOf(value, -(2 ** 63), 'integer overflow'),
+    'int(duration): int': ({ nanos }: Duration) => nanos,
+    'int(string): int': (text: string) => {
+      const value = /^[+-]?\d+$/.test(text) ? BigInt(text.replace(/^\+/, '')) : undefined;
+      if (value === undefined || BigInt.asIntN(64, value) !== value) throw conversionError('string', 'int');
+      return value;
+    },
+    'int(timestamp): int': ({ nanos }: Timestamp) => floorDivide(nanos, 1_000_000_000n),
+    'int(uint): int': ({ value }: Uint) => {
+      if (value > 9223372036854775807n) throw new FunctionError('integer overflow');
+      return value;
+    },
+    'uint(uint): uint': identity,
+    'uint(double): uint': (value: number) => new Uint(wholeOf(value, -1, 'unsigned integer overflow')),
+    'uint(int): uint': (value: bigint) => {
+      if (value < 0n) throw new FunctionError('unsigned integer overflow');
+      return new Uint(value);
+    },
+    'uint(string): uint': (text: string) => {
+      const value = /^\d+$/.test(text) ? BigInt(text) : undefined;
+      if (value === undefined || BigInt.asUintN(64, value) !== value) throw conversionError('string', 'uint');
+      return new Uint(value);
     },
   });
-  defineGetters(environment);
-  defineOptionals(environment);
-  for (const operator of ['<', '<=', '>', '>='] as const) {
-    environment.registerOperator(`bytes ${operator} bytes: bool`, ((a: Uint8Array, b: Uint8Array) =>
-      ordered(operator, celCompare(a, b))) as never);
+}
+
+function conversionError(from: string, to: string): FunctionError {
+  return new FunctionError(`type conversion error from '${from}' to '${to}'`);
+}
+
+function boolOf(text: string): boolean {
+  if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;
+  if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text)) return false;
+  throw conversionError('string', 'bool');
+}
+
+const DOUBLE = /^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)$/i;
+
+function doubleOf(text: string): number {
+  const lower = text.toLowerCase().replace(/^\+/, '');
+  if (!DOUBLE.test(text) || /^[+-]nan$/i.test(text)) throw conversionError('string', 'double');
+  if (lower === 'nan') return Number.NaN;
+  if (/inf/.test(lower)) return lower.startsWith('-') ? -Infinity : Infinity;
+  const value = Number(text);
+  if (!Number.isFinite(value)) throw conversionError('string', 'double');
+  return value;
+}
+
+/** The whole part of a double strictly above `least` and below the type's end. */
+function wholeOf(value: number, least: number, problem: string): bigint {
+  const most = least < -1 ? 2 ** 63 : 2 ** 64;
+  if (!Number.isFinite(value) || value <= least || value >= most) throw new FunctionError(problem);
+  if (least === -1 && value < 0) throw new FunctionError(problem);
+  return BigInt(Math.trunc(value));
+}
+
+function textOfBytes(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new FunctionError('invalid UTF-8 in bytes, cannot convert to string');
   }
 }
 
-function ordered(operator: '<' | '<=' | '>' | '>=', order: number): boolean {
-  if (operator === '<') return order < 0;
-  if (operator === '<=') return order <= 0;
-  return operator === '>' ? order > 0 : order >= 0;
-}
-
-const GETTERS = {
-  getFullYear: 'year',
-  getMonth: 'month',
-  getDate: 'date',
-  getDayOfMonth: 'dayOfMonth',
-  getDayOfWeek: 'dayOfWeek',
-  getDayOfYear: 'dayOfYear',
-  getHours: 'hours',
-  getMinutes: 'minutes',
-  getSeconds: 'seconds',
-  getMilliseconds: 'milliseconds',
-} as const;
-
-function defineGetters(environment: Environment): void {
-  for (const [name, part] of Object.entries(GETTERS)) {
-    define(environment, {
-      [`${TIME}.@${name}(): int`]: (moment: Timestamp) => BigInt(timestampParts(moment.getTime(), 'UTC')[part]),
-      [`${TIME}.@${name}(string): int`]: (moment: Timestamp, zone: string) =>
-        BigInt(timestampParts(moment.getTime(), zone)[part]),
-    });
-  }
-  define(environment, {
-    [`${SPAN}.@getHours(): int`]: (span: Duration) => span.seconds / 3600n,
-    [`${SPAN}.@getMinutes(): int`]: (span: Duration) => span.seconds / 60n,
-    [`${SPAN}.@getSeconds(): int`]: (span: Duration) => span.seconds,
-    [`${SPAN}.@getMilliseconds(): int`]: (span: Duration) =>
-      span.seconds * 1000n + BigInt(Math.trunc(span.nanos / 1e6)),
-  });
-}
-
-function defineOptionals(environment: Environment): void {
-  const isZero = (value: unknown): boolean =>
-    value === null || [false, 0, 0n, '', [], new Map()].some((zero) => celEquals(value, zero));
-  define(environment, {
-    'OptionalNamespace.ofNonZeroValue(A): optional<A>': (_namespace: unknown, value: unknown) =>
-      isZero(value) ? Optional.none() : Optional.of(value),
-    'list<A>.first(): optional<A>': (list: unknown[]) => Optional.of(list[0]),
-    'list<A>.last(): optional<A>': (list: unknown[]) => Optional.of(list.at(-1)),
-  });
+function sizeOfValue(value: unknown): bigint {
+  if (typeof value === 'string') return BigInt(runeCount(value));
+  if (Array.isArray(value) || value instanceof Uint8Array) return BigInt(value.length);
+  if (isMapValue(value)) return BigInt(mapSize(value));
+  const isReceiver = value instanceof Timestamp || value instanceof Duration;
+  throw new FunctionError(isReceiver ? NO_OVERLOAD : `${NO_OVERLOAD}: size`);
 }

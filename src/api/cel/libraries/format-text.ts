@@ -1,108 +1,116 @@
-/** `"%s is %d".format([a, b])`. Upstream: cel-go ext/formatting_v2.go. */
-import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
-import { chargeText } from '../meter.ts';
-import { formatDuration, formatTimestamp } from '../time-values.ts';
-import { TO_JSON, FunctionError, isCelObject, isMapValue, isTimestamp, mapEntries } from '../values.ts';
-
-const CLAUSE = /%(?:%|(?:\.(\d+))?(.))|%$/gsu;
+/** `"%s is %d".format([a, b])`. Upstream: cel-go ext/formatting.go. */
+import { formatDuration, formatTimestamp } from '../runtime/times.ts';
+import { typeOf } from '../runtime/type-of.ts';
+import { Duration, FunctionError, isMapValue, type MapValue, mapEntries, Timestamp, Uint } from '../runtime/values.ts';
+import { Type } from '../types/type.ts';
+import { CLAUSE_PROBLEMS, parseFormat } from './format-clauses.ts';
+import { doubleText } from './numbers.ts';
 
 /** Fills a format's clauses with the arguments in order. Throws {@link FunctionError} for what does not fit. */
 export function formatText(format: string, args: readonly unknown[]): string {
   let next = 0;
-  const text = format.replace(CLAUSE, (clause, precision: string | undefined, verb: string | undefined) => {
-    if (clause === '%%') return '%';
-    if (verb === undefined) throw new FunctionError('unexpected end of string');
-    if (next >= args.length) throw new FunctionError(`index ${next} out of range`);
-    return formatClause(verb, precision === undefined ? undefined : Number(precision), args[next++]);
-  });
-  chargeText(format.length + text.length);
-  return text;
+  return parseFormat(
+    format,
+    ({ verb, precision }) => {
+      if (verb === undefined || next >= args.length) return undefined;
+      const value = args[next++];
+      const text = clauseText(verb, precision, value);
+      if (text === undefined)
+        throw new FunctionError(`error during formatting: ${CLAUSE_PROBLEMS[verb]}, was given ${typeOf(value).name}`);
+      return text;
+    },
+    args.length,
+  );
 }
 
-function formatClause(verb: string, precision: number | undefined, value: unknown): string {
+function clauseText(verb: string, precision: number | undefined, value: unknown): string | undefined {
   switch (verb) {
     case 's':
       return plainText(value);
     case 'd':
-      return decimal(value);
+      return integerOf(value)?.toString();
     case 'f':
-      return fixed(value, precision ?? 6);
+      return numberText(value, (number) => fixed(number, precision ?? 6));
     case 'e':
-      return exponent(value, precision ?? 6);
+      return numberText(value, scientific);
     case 'b':
-      return typeof value === 'boolean' ? (value ? '1' : '0') : integerOf(value, 'binary').toString(2);
+      return typeof value === 'boolean' ? (value ? '1' : '0') : integerOf(value)?.toString(2);
     case 'o':
-      return integerOf(value, 'octal').toString(8);
+      return integerOf(value)?.toString(8);
     case 'x':
       return hexadecimal(value);
-    case 'X':
-      return hexadecimal(value).toUpperCase();
     default:
-      throw new FunctionError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`);
+      return hexadecimal(value)?.toUpperCase();
   }
 }
 
-/** A value as `%s` shows it. */
-function plainText(value: unknown): string {
+/** A value as `%s` shows it; undefined for types it does not take. */
+function plainText(value: unknown): string | undefined {
   if (value === null) return 'null';
   if (typeof value === 'number') return doubleText(value);
   if (typeof value !== 'object') return String(value);
-  if (value instanceof UnsignedInt) return String(value.valueOf());
+  if (value instanceof Uint) return String(value.value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
   if (value instanceof Duration) return formatDuration(value);
-  if (isTimestamp(value)) return formatTimestamp(value);
-  if (Array.isArray(value)) return `[${value.map(plainText).join(', ')}]`;
-  if (isMapValue(value)) {
-    const entries = [...mapEntries(value)].map(([key, item]) => [plainText(key), plainText(item)] as const);
-    return `{${entries
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => `${key}: ${item}`)
-      .join(', ')}}`;
-  }
-  if ('name' in value && typeof value.name === 'string') return value.name;
-  if (isCelObject(value)) return String(value[TO_JSON]());
-  throw new FunctionError(
-    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+  if (value instanceof Timestamp) return formatTimestamp(value);
+  if (value instanceof Type) return value.name;
+  if (Array.isArray(value)) return `[${value.map(innerText).join(', ')}]`;
+  return isMapValue(value) ? mapText(value) : undefined;
+}
+
+/** A value inside a list or map. */
+function innerText(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (value instanceof Uint8Array) return `b${JSON.stringify(Buffer.from(value).toString('utf8'))}`;
+  if (typeof value === 'number') return Number.isFinite(value) ? value.toFixed(6) : `"${doubleText(value)}"`;
+  if (value instanceof Duration) return `duration("${formatDuration(value)}")`;
+  if (value instanceof Timestamp) return `timestamp("${formatTimestamp(value)}")`;
+  const text = plainText(value);
+  if (text === undefined)
+    throw new FunctionError(`error during formatting: no formatting function for ${typeOf(value).name}`);
+  return text;
+}
+
+function mapText(map: MapValue): string {
+  const entries = [...mapEntries(map)].map(([key, value]) => [innerText(key), innerText(value)] as const);
+  const sorted = entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${sorted.map(([key, value]) => `${key}:${value}`).join(', ')}}`;
+}
+
+function integerOf(value: unknown): bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  return value instanceof Uint ? value.value : undefined;
+}
+
+const SPECIAL: Readonly<Record<string, string>> = { NaN: 'NaN', Infinity: '∞', '-Infinity': '-∞' };
+
+function numberText(value: unknown, format: (value: number) => string): string | undefined {
+  if (typeof value === 'string') return SPECIAL[value];
+  if (typeof value !== 'number') return undefined;
+  return Number.isFinite(value) ? format(value) : SPECIAL[String(value)];
+}
+
+/** With commas between thousands: upstream formats for English readers. */
+function fixed(value: number, precision: number): string {
+  const digits = Math.min(precision, 100);
+  const whole = Math.abs(value) >= 1e21;
+  const text = whole ? `${BigInt(value)}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}` : value.toFixed(digits);
+  return text.replace(
+    /^(-?)(\d+)/,
+    (_, sign: string, head: string) => sign + head.replaceAll(/\B(?=(?:\d{3})+$)/g, ','),
   );
 }
 
-function doubleText(value: number): string {
-  if (Number.isNaN(value)) return 'NaN';
-  if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity';
-  return String(value);
+const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
+
+/** Always six digits, as upstream. */
+function scientific(value: number): string {
+  const [, digits = '', sign = '', power = ''] = /^(.+)e([+-])(\d+)$/.exec(value.toExponential(6)) ?? [];
+  const raised = power.padStart(2, '0').replaceAll(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)]!);
+  return `${digits}×10${sign === '-' ? '⁻' : ''}${raised}`;
 }
 
-function decimal(value: unknown): string {
-  if (typeof value === 'number') return doubleText(value);
-  return integerOf(value, 'decimal').toString();
-}
-
-function integerOf(value: unknown, clause: string): bigint {
-  if (typeof value === 'bigint') return value;
-  if (value instanceof UnsignedInt) return value.valueOf();
-  throw new FunctionError(`${clause} clause can only be used on integers`);
-}
-
-function numberOf(value: unknown, clause: string): number {
-  if (typeof value === 'number') return value;
-  if (typeof value === 'bigint') return Number(value);
-  if (value instanceof UnsignedInt) return Number(value.valueOf());
-  throw new FunctionError(`${clause} clause can only be used on doubles`);
-}
-
-function fixed(value: unknown, precision: number): string {
-  const number = numberOf(value, 'fixed-point');
-  return Number.isFinite(number) ? number.toFixed(Math.min(precision, 100)) : doubleText(number);
-}
-
-function exponent(value: unknown, precision: number): string {
-  const number = numberOf(value, 'scientific');
-  if (!Number.isFinite(number)) return doubleText(number);
-  return number.toExponential(Math.min(precision, 100)).replace(/e([+-])(\d)$/, 'e$10$2');
-}
-
-function hexadecimal(value: unknown): string {
-  if (typeof value === 'string') return Buffer.from(value).toString('hex');
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
-  return integerOf(value, 'hexadecimal').toString(16);
+function hexadecimal(value: unknown): string | undefined {
+  if (typeof value === 'string' || value instanceof Uint8Array) return Buffer.from(value as string).toString('hex');
+  return integerOf(value)?.toString(16);
 }

@@ -1,7 +1,5 @@
 /** Named formats. Upstream: apiserver/pkg/cel/library/format.go. */
-import { EQUALS, TO_JSON } from '../values.ts';
-import type { Environment } from '@marcbachmann/cel-js';
-import { Optional } from '@marcbachmann/cel-js';
+import { EQUALS, Optional, TO_JSON, TYPE_NAME } from '../runtime/values.ts';
 import {
   isDns1035Label,
   isDns1123Label,
@@ -10,16 +8,24 @@ import {
   isQualifiedName,
   maskTrailingDash,
 } from '../../names.ts';
-import { define, defineNamespace, defineType } from '../define.ts';
-import type { CelObject } from '../values.ts';
+import { structTypeOf } from '../types/type.ts';
+import type { Declarations } from '../types/declarations.ts';
+import type { CelObject } from '../runtime/values.ts';
+
+const NAME = 'kubernetes.NamedFormat';
 
 class NamedFormat implements CelObject {
+  readonly [TYPE_NAME] = NAME;
   readonly format: string;
   readonly complaints: (text: string) => string[];
 
-  constructor(format: string, complaints: (text: string) => string[]) {
+  /** Length of the pattern behind it. */
+  readonly patternSize: number;
+
+  constructor(format: string, complaints: (text: string) => string[], patternSize: number) {
     this.format = format;
     this.complaints = complaints;
+    this.patternSize = patternSize;
   }
 
   [EQUALS](other: NamedFormat): boolean {
@@ -63,21 +69,37 @@ const FORMATS: Readonly<Record<string, (text: string) => string[]>> = {
   datetime: (text) => must(DATE_TIME.test(text) && isDate(text.slice(0, 10)), 'invalid datetime'),
 };
 
-const NAME = 'kubernetes.NamedFormat';
+/** Sizes of the patterns behind formats, which prices are made of. */
+const PATTERN_SIZES: Readonly<Record<string, number>> = {
+  dns1123Subdomain: 60,
+  dns1123SubdomainPrefix: 60,
+  qualifiedName: 60,
+  labelValue: 40,
+  uri: 1104,
+  uuid: 72,
+  byte: 84,
+  date: 72,
+  datetime: 72,
+};
 
 /** Declares the library. */
-export function defineFormats(environment: Environment): void {
-  defineType(environment, NAME, NamedFormat);
-  const formats = new Map(Object.entries(FORMATS).map(([name, check]) => [name, new NamedFormat(name, check)]));
-  const getters = [...formats].map(([name, format]) => [`${name}(): ${NAME}`, () => format] as const);
-  defineNamespace(environment, 'format', {
-    [`named(string): optional<${NAME}>`]: (name: string) => Optional.of(formats.get(name)),
+export function defineFormats(declarations: Declarations): void {
+  declarations.addType(structTypeOf(NAME, undefined));
+  const formats = new Map(
+    Object.entries(FORMATS).map(([name, check]) => [name, new NamedFormat(name, check, PATTERN_SIZES[name] ?? 30)]),
+  );
+  const getters = [...formats].map(([name, format]) => [`format.${name}(): ${NAME}`, () => format] as const);
+  declarations.defineNamespaced({
+    [`format.named(string): optional<${NAME}>`]: (name: string) => {
+      const format = formats.get(name);
+      return format === undefined ? Optional.none : Optional.of(format);
+    },
     ...Object.fromEntries(getters),
   });
-  define(environment, {
+  declarations.define({
     [`${NAME}.validate(string): optional<list<string>>`]: (format: NamedFormat, text: string) => {
       const complaints = format.complaints(text);
-      return complaints.length === 0 ? Optional.none() : Optional.of(complaints);
+      return complaints.length === 0 ? Optional.none : Optional.of(complaints);
     },
   });
 }

@@ -1,69 +1,86 @@
-/** Lists. Upstream: apiserver/pkg/cel/library/lists.go and cel-go ext.Lists. */
-import type { Environment } from '@marcbachmann/cel-js';
-import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
-import { define, defineNamespace } from '../define.ts';
-import { charge } from '../meter.ts';
-import { durationFromNanos, durationNanos } from '../time-values.ts';
-import { celCompare, celEquals, FunctionError } from '../values.ts';
+/** Lists. Upstream: apiserver/pkg/cel/library/lists.go and cel-go ext.Lists, version 3. */
+import { celCompare, celEquals, isComparable } from '../runtime/equality.ts';
+import { durationFrom } from '../runtime/times.ts';
+import { typeOf } from '../runtime/type-of.ts';
+import { Duration, FunctionError, NO_OVERLOAD, Uint } from '../runtime/values.ts';
+import type { Declarations } from '../types/declarations.ts';
+
+const COMPARABLE = ['int', 'uint', 'double', 'bool', 'duration', 'timestamp', 'string', 'bytes'];
 
 /** Declares the library. */
-export function defineLists(environment: Environment): void {
-  define(environment, {
-    'list<A>.isSorted(): bool': (list: unknown[]) =>
-      counted(list).every((item, index) => index === 0 || celCompare(list[index - 1], item) <= 0),
-    'list<A>.sum(): A': sum,
-    'list<A>.min(): A': (list: unknown[]) => extreme(list, 'min'),
-    'list<A>.max(): A': (list: unknown[]) => extreme(list, 'max'),
-    'list<A>.@indexOf(A): int': (list: unknown[], item: unknown) =>
-      BigInt(counted(list).findIndex((other) => celEquals(other, item))),
-    'list<A>.@lastIndexOf(A): int': (list: unknown[], item: unknown) =>
-      BigInt(counted(list).findLastIndex((other) => celEquals(other, item))),
-    'list<A>.slice(int, int): list<A>': slice,
-    'list<A>.reverse(): list<A>': (list: unknown[]) => counted(list).toReversed(),
-    'list<A>.sort(): list<A>': (list: unknown[]) => {
-      charge(list.length * Math.ceil(Math.log2(list.length + 1)));
-      return list.toSorted(celCompare);
-    },
-    'list<A>.distinct(): list<A>': distinct,
-    'list<dyn>.flatten(): list<dyn>': (list: unknown[]) => counted(list).flat(1),
+export function defineLists(declarations: Declarations): void {
+  for (const type of COMPARABLE) {
+    declarations.define({
+      [`list<${type}>.isSorted(): bool`]: isSorted,
+      [`list<${type}>.max(): ${type}`]: (list: unknown[]) => extreme(list, 'max'),
+      [`list<${type}>.min(): ${type}`]: (list: unknown[]) => extreme(list, 'min'),
+    });
+    declarations.defineCommon('sort', (list: unknown[]) => sortBy(list, list), [`.(list<${type}>): list<${type}>`]);
+    declarations.defineCommon('@sortByAssociatedKeys', sortBy, [`.(list<T>, list<${type}>): list<T>`]);
+  }
+  const zeros = { int: 0n, uint: new Uint(0n), double: 0, duration: new Duration(0n) };
+  for (const [type, zero] of Object.entries(zeros))
+    declarations.define({
+      [`list<${type}>.sum(): ${type}`]: (list: unknown[]) => list.reduce(add, zero),
+    });
+  declarations.define({
+    'list<A>.indexOf(A): int': (list: unknown[], item: unknown) =>
+      BigInt(list.findIndex((other) => celEquals(other, item))),
+    'list<A>.lastIndexOf(A): int': (list: unknown[], item: unknown) =>
+      BigInt(list.findLastIndex((other) => celEquals(other, item))),
+    'list<T>.slice(int, int): list<T>': slice,
+    'list<list<T>>.flatten(): list<T>': (list: unknown[]) => list.flat(1),
     'list<dyn>.flatten(int): list<dyn>': (list: unknown[], depth: bigint) => {
       if (depth < 0n) throw new FunctionError('level must be non-negative');
-      return counted(list).flat(Math.min(Number(depth), 250));
+      return list.flat(Math.min(Number(depth), 250));
     },
+    'list<T>.reverse(): list<T>': (list: unknown[]) => list.toReversed(),
+    'list<T>.distinct(): list<T>': (list: unknown[]) =>
+      list.filter((item, index) => list.findIndex((other) => celEquals(other, item)) === index),
   });
-  defineNamespace(environment, 'lists', {
-    'range(int): list<int>': (count: bigint) => {
-      charge(Number(count));
-      return Array.from({ length: Math.max(0, Number(count)) }, (_, index) => BigInt(index));
-    },
+  declarations.defineNamespaced({
+    'lists.range(int): list<int>': (count: bigint) =>
+      Array.from({ length: Math.max(0, Number(count)) }, (_, index) => BigInt(index)),
   });
 }
 
-function counted(list: unknown[]): unknown[] {
-  charge(list.length);
-  return list;
+function comparable(item: unknown): unknown {
+  if (!isComparable(item)) throw new FunctionError(NO_OVERLOAD);
+  return item;
 }
 
-function sum(list: unknown[]): unknown {
-  let total: unknown = 0n;
-  for (const [index, item] of counted(list).entries()) total = index === 0 ? item : add(total, item);
-  return total;
+function isSorted(list: unknown[]): boolean {
+  return list.every((item, index) => compareOrPass(index === 0 ? item : list[index - 1], comparable(item)) <= 0);
+}
+
+/** As upstream, values of types that have no common order pass for equal. */
+function compareOrPass(a: unknown, b: unknown): number {
+  try {
+    return celCompare(a, b);
+  } catch (error) {
+    if (error instanceof FunctionError) return 0;
+    throw error;
+  }
 }
 
 function add(a: unknown, b: unknown): unknown {
   if (typeof a === 'number' && typeof b === 'number') return a + b;
-  if (a instanceof UnsignedInt && b instanceof UnsignedInt) return new UnsignedInt(a.valueOf() + b.valueOf());
-  if (a instanceof Duration && b instanceof Duration) return durationFromNanos(durationNanos(a) + durationNanos(b));
-  if (typeof a !== 'bigint' || typeof b !== 'bigint') throw new FunctionError('no such overload');
-  const total = a + b;
-  if (BigInt.asIntN(64, total) !== total) throw new FunctionError('integer overflow');
-  return total;
+  if (a instanceof Duration && b instanceof Duration) return durationFrom(a.nanos + b.nanos);
+  if (a instanceof Uint && b instanceof Uint)
+    return new Uint(within(a.value + b.value, BigInt.asUintN, 'unsigned integer'));
+  if (typeof a !== 'bigint' || typeof b !== 'bigint') throw new FunctionError(NO_OVERLOAD);
+  return within(a + b, BigInt.asIntN, 'integer');
+}
+
+function within(value: bigint, wrap: (bits: number, value: bigint) => bigint, what: string): bigint {
+  if (wrap(64, value) !== value) throw new FunctionError(`${what} overflow`);
+  return value;
 }
 
 function extreme(list: unknown[], which: 'min' | 'max'): unknown {
   if (list.length === 0) throw new FunctionError(`${which} called on empty list`);
   const sign = which === 'min' ? 1 : -1;
-  return counted(list).reduce((best, item) => (sign * celCompare(item, best) < 0 ? item : best));
+  return list.reduce((best, item) => (sign * compareOrPass(best, comparable(item)) > 0 ? item : best));
 }
 
 function slice(list: unknown[], from: bigint, to: bigint): unknown[] {
@@ -71,10 +88,16 @@ function slice(list: unknown[], from: bigint, to: bigint): unknown[] {
   if (from > to)
     throw new FunctionError(`cannot slice(${from}, ${to}), start index must be less than or equal to end index`);
   if (to > BigInt(list.length)) throw new FunctionError(`cannot slice(${from}, ${to}), list is length ${list.length}`);
-  return counted(list).slice(Number(from), Number(to));
+  return list.slice(Number(from), Number(to));
 }
 
-function distinct(list: unknown[]): unknown[] {
-  charge(list.length * list.length);
-  return list.filter((item, index) => list.findIndex((other) => celEquals(other, item)) === index);
+function sortBy(list: unknown[], keys: unknown[]): unknown[] {
+  if (!Array.isArray(list))
+    throw new FunctionError(`${NO_OVERLOAD}: ${list === keys ? 'sort' : '@sortByAssociatedKeys'}`);
+  if (list.length === 0) return list;
+  if (!isComparable(keys[0])) throw new FunctionError('list elements must be comparable');
+  const { name } = typeOf(keys[0]);
+  if (keys.some((key) => typeOf(key).name !== name)) throw new FunctionError('list elements must have the same type');
+  const order = [...list.keys()].toSorted((a, b) => celCompare(keys[a], keys[b]));
+  return order.map((index) => list[index]);
 }

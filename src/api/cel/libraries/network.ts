@@ -1,12 +1,17 @@
 /** IP addresses and ranges. Upstream: apiserver/pkg/cel/library/ip.go and cidr.go. */
-import type { Environment } from '@marcbachmann/cel-js';
 import type { Cidr, IpAddress } from '../../../base/cidr.ts';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../../base/cidr.ts';
-import { define, defineNamespace, defineType } from '../define.ts';
-import type { CelObject } from '../values.ts';
-import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
+import { SIZE } from '../runtime/size-of.ts';
+import { opaqueType } from '../types/type.ts';
+import type { Declarations } from '../types/declarations.ts';
+import type { CelObject } from '../runtime/values.ts';
+import { EQUALS, FunctionError, NO_OVERLOAD, TO_JSON, TYPE_NAME } from '../runtime/values.ts';
+
+const IP = 'net.IP';
+const CIDR = 'net.CIDR';
 
 class Ip implements CelObject {
+  readonly [TYPE_NAME] = IP;
   readonly address: IpAddress;
 
   constructor(address: IpAddress) {
@@ -20,9 +25,15 @@ class Ip implements CelObject {
   [TO_JSON](): string {
     return formatIp(this.address);
   }
+
+  /** Bytes. */
+  get [SIZE](): number {
+    return this.address.family === 4 ? 4 : 16;
+  }
 }
 
 class Range implements CelObject {
+  readonly [TYPE_NAME] = CIDR;
   readonly range: Cidr;
   /** The address as given, host bits and all. */
   readonly address: IpAddress;
@@ -40,16 +51,18 @@ class Range implements CelObject {
   [TO_JSON](): string {
     return `${formatIp(this.address)}/${this.range.prefixLength}`;
   }
+
+  /** Bytes of the prefix. */
+  get [SIZE](): number {
+    return Math.ceil(this.range.prefixLength / 8);
+  }
 }
 
-const IP = 'net.IP';
-const CIDR = 'net.CIDR';
-
 /** Declares both libraries. */
-export function defineNetwork(environment: Environment): void {
-  defineType(environment, IP, Ip);
-  defineType(environment, CIDR, Range);
-  define(environment, {
+export function defineNetwork(declarations: Declarations): void {
+  declarations.addType(opaqueType(IP));
+  declarations.addType(opaqueType(CIDR));
+  declarations.define({
     [`ip(string): ${IP}`]: ipOf,
     'isIP(string): bool': (text: string) => readIp(text) instanceof Ip,
     [`string(${IP}): string`]: (ip: Ip) => ip[TO_JSON](),
@@ -67,16 +80,23 @@ export function defineNetwork(environment: Environment): void {
       new Range(cidr.range, { family: cidr.range.family, value: cidr.range.base }),
     [`${CIDR}.prefixLength(): int`]: (cidr: Range) => BigInt(cidr.range.prefixLength),
     [`${CIDR}.containsIP(${IP}): bool`]: (cidr: Range, ip: Ip) => cidrContains(cidr.range, ip.address),
-    [`${CIDR}.containsIP(string): bool`]: (cidr: Range, text: string) => cidrContains(cidr.range, ipOf(text).address),
+    [`${CIDR}.containsIP(string): bool`]: (cidr: Range, text: string) => {
+      const ip = readIp(text);
+      // As upstream, which compares with the failure.
+      if (typeof ip === 'string') throw new FunctionError(NO_OVERLOAD);
+      return cidrContains(cidr.range, ip.address);
+    },
     [`${CIDR}.containsCIDR(${CIDR}): bool`]: holdsRange,
     [`${CIDR}.containsCIDR(string): bool`]: (cidr: Range, text: string) => holdsRange(cidr, cidrOf(text)),
   });
-  defineNamespace(environment, 'ip', { 'isCanonical(string): bool': (text: string) => ipOf(text)[TO_JSON]() === text });
+  declarations.defineNamespaced({
+    'ip.isCanonical(string): bool': (text: string) => ipOf(text)[TO_JSON]() === text,
+  });
 }
 
 /** The address, or why the text is none. */
 function readIp(text: string): Ip | string {
-  if (text.includes('%')) return `IP Address "${text}" with zone value is not allowed`;
+  if (text.includes('%')) return `IP address "${text}" with zone value is not allowed`;
   const address = parseIp(text);
   if (address === undefined)
     return `IP Address "${text}" parse error during conversion from string: ParseAddr("${text}"): unable to parse IP`;
@@ -91,11 +111,20 @@ function ipOf(text: string): Ip {
   return ip;
 }
 
+/** What Go says of a prefix. */
+function prefixProblem(text: string): string {
+  const slash = text.lastIndexOf('/');
+  if (slash < 0) return "no '/'";
+  const bits = text.slice(slash + 1);
+  if (!/^(?:0|[1-9]\d{0,2})$/.test(bits)) return `bad bits after slash: ${JSON.stringify(bits)}`;
+  return 'prefix length out of range';
+}
+
 function readCidr(text: string): Range | string {
   const range = parseCidr(text);
   const address = parseIp(text.split('/', 1)[0] ?? '');
   if (range === undefined || address === undefined)
-    return `network address parse error during conversion from string: netip.ParsePrefix("${text}"): no '/'`;
+    return `network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): ${prefixProblem(text)}`;
   if (address.family === 6 && address.value >> 32n === 0xffffn)
     return `IPv4-mapped IPv6 address "${text}" is not allowed`;
   return new Range(range, address);
@@ -103,7 +132,8 @@ function readCidr(text: string): Range | string {
 
 function cidrOf(text: string): Range {
   const range = readCidr(text);
-  if (typeof range === 'string') throw new FunctionError(range);
+  if (typeof range === 'string')
+    throw new FunctionError(`network address parse error during conversion from string: ${range}`);
   return range;
 }
 

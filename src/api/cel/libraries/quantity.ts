@@ -1,14 +1,16 @@
 /** Quantities. Upstream: apiserver/pkg/cel/library/quantity.go. */
-import type { Environment } from '@marcbachmann/cel-js';
 import { formatQuantity, parseQuantity, tryParseQuantity } from '../../quantity.ts';
 import type { ParsedQuantity } from '../../quantity.ts';
-import { define, defineType } from '../define.ts';
-import type { CelObject } from '../values.ts';
-import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
+import { structTypeOf } from '../types/type.ts';
+import type { Declarations } from '../types/declarations.ts';
+import type { CelObject } from '../runtime/values.ts';
+import { EQUALS, FunctionError, TO_JSON, TYPE_NAME } from '../runtime/values.ts';
 
 const NANO = 1_000_000_000n;
+const NAME = 'kubernetes.Quantity';
 
 class Quantity implements CelObject {
+  readonly [TYPE_NAME] = NAME;
   readonly parsed: ParsedQuantity;
 
   constructor(parsed: ParsedQuantity) {
@@ -33,19 +35,20 @@ class Quantity implements CelObject {
   }
 }
 
-const NAME = 'kubernetes.Quantity';
+/** The type of quantities. */
+export const QUANTITY = structTypeOf(NAME, undefined);
 
 /** Declares the library. */
-export function defineQuantity(environment: Environment): void {
-  defineType(environment, NAME, Quantity);
+export function defineQuantity(declarations: Declarations): void {
+  declarations.addType(QUANTITY);
   const compare = (a: Quantity, b: Quantity): bigint => {
     const difference = a.parsed.nanos - b.parsed.nanos;
     return difference < 0n ? -1n : difference > 0n ? 1n : 0n;
   };
-  define(environment, {
+  declarations.define({
     [`quantity(string): ${NAME}`]: quantityOf,
     'isQuantity(string): bool': (text: string) => tryParseQuantity(text) !== undefined,
-    [`${NAME}.sign(): int`]: (a: Quantity) => (a.parsed.nanos < 0n ? -1n : a.parsed.nanos > 0n ? 1n : 0n),
+    [`sign(${NAME}): int`]: (a: Quantity) => (a.parsed.nanos < 0n ? -1n : a.parsed.nanos > 0n ? 1n : 0n),
     [`${NAME}.isInteger(): bool`]: (a: Quantity) => a.isInteger,
     [`${NAME}.asInteger(): int`]: (a: Quantity) => {
       if (!a.isInteger) throw new FunctionError('cannot convert value to integer');

@@ -2,20 +2,37 @@
  * Regular expressions run in re2js: linear in the text whatever the pattern. Upstream: cel-go's matches and
  * apiserver/pkg/cel/library/regex.go.
  */
-import type { Environment } from '@marcbachmann/cel-js';
-import { RE2JS } from 're2js';
+import type { RE2JS } from 're2js';
 import { Lru } from '../../../base/lru.ts';
-import { define } from '../define.ts';
-import { charge } from '../meter.ts';
-import { FunctionError } from '../values.ts';
+import { compileRe2 } from '../../re2-pattern.ts';
+import { programSize } from '../../re2-size.ts';
+import { chargeWork } from '../meter.ts';
+import { FunctionError } from '../runtime/values.ts';
+import type { Declarations } from '../types/declarations.ts';
 
-const compiled = new Lru<string, RE2JS>(256);
+interface Compiled {
+  readonly regex: RE2JS;
+  /** Of its program. */
+  readonly size: number;
+}
+
+const compiled = new Lru<string, Compiled>(256);
+
+/** Compiling costs so much for each instruction of the program, where the pattern was not compiled lately. */
+const compilingCost = 8;
+/**
+ * Units of work, characters times instructions, for one of cost. Upstream prices characters and a quarter of the pattern's
+ * length alone; a pattern that repeats what it repeats is short and takes long.
+ */
+const workOfUnit = 16;
+/** Ordinary names and labels cost what they do upstream. */
+const freeWork = 1024;
 
 /** Declares the library. */
-export function defineRegex(environment: Environment): void {
-  define(environment, {
-    'string.@matches(string): bool': matches,
-    '@matches(string, string): bool': matches,
+export function defineRegex(declarations: Declarations): void {
+  declarations.define({
+    'matches(string, string): bool': matches,
+    'string.matches(string): bool': matches,
     'string.find(string): string': (text: string, pattern: string) => findAll(text, pattern, 1n)[0] ?? '',
     'string.findAll(string): list<string>': (text: string, pattern: string) => findAll(text, pattern, -1n),
     'string.findAll(string, int): list<string>': findAll,
@@ -24,29 +41,50 @@ export function defineRegex(environment: Environment): void {
 
 /** Compiles a pattern. Throws {@link FunctionError} with Go's text. */
 export function compilePattern(pattern: string): RE2JS {
+  return compiledOf(pattern).regex;
+}
+
+function compiledOf(pattern: string): Compiled {
   const known = compiled.get(pattern);
   if (known !== undefined) return known;
+  const size = programSize(pattern);
+  chargeWork(compilingCost * size);
   try {
-    const regex = RE2JS.compile(pattern);
-    compiled.set(pattern, regex);
-    return regex;
+    const made = { regex: compileRe2(pattern), size };
+    compiled.set(pattern, made);
+    return made;
   } catch (error) {
     throw new FunctionError((error as Error).message);
   }
 }
 
-function priced(text: string, pattern: string): RE2JS {
-  charge(Math.ceil((text.length + 1) / 10) * Math.ceil(pattern.length / 4));
-  return compilePattern(pattern);
+function priced(text: string, pattern: string): Compiled {
+  const made = compiledOf(pattern);
+  chargeWork(Math.floor(Math.max(0, text.length * made.size - freeWork) / workOfUnit));
+  return made;
 }
 
 function matches(text: string, pattern: string): boolean {
-  return priced(text, pattern).test(text);
+  return priced(text, pattern).regex.test(text);
 }
 
 function findAll(text: string, pattern: string, limit: bigint): string[] {
-  const matcher = priced(text, pattern).matcher(text);
+  const { regex, size } = legal(text, pattern);
+  const matcher = regex.matcher(text);
   const found: string[] = [];
-  while ((limit < 0n || BigInt(found.length) < limit) && matcher.find()) found.push(matcher.group() ?? '');
+  while ((limit < 0n || BigInt(found.length) < limit) && matcher.find()) {
+    const part = matcher.group() ?? '';
+    chargeWork(Math.floor(((part.length + 1) * size) / (workOfUnit / 4)));
+    found.push(part);
+  }
   return found;
+}
+
+function legal(text: string, pattern: string): Compiled {
+  try {
+    return priced(text, pattern);
+  } catch (error) {
+    if (!(error instanceof FunctionError)) throw error;
+    throw new FunctionError(`Illegal regex: ${error.message}`);
+  }
 }

@@ -1,10 +1,13 @@
 /** Semantic versions. Upstream: apiserver/pkg/cel/library/semverlib.go, version 1. */
-import type { Environment } from '@marcbachmann/cel-js';
-import { define, defineType } from '../define.ts';
-import type { CelObject } from '../values.ts';
-import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
+import { structTypeOf } from '../types/type.ts';
+import type { Declarations } from '../types/declarations.ts';
+import type { CelObject } from '../runtime/values.ts';
+import { EQUALS, FunctionError, TO_JSON, TYPE_NAME } from '../runtime/values.ts';
+
+const NAME = 'kubernetes.Semver';
 
 class Semver implements CelObject {
+  readonly [TYPE_NAME] = NAME;
   readonly numbers: readonly [bigint, bigint, bigint];
   readonly pre: readonly string[];
   readonly build: string;
@@ -25,14 +28,13 @@ class Semver implements CelObject {
   }
 }
 
-const NAME = 'kubernetes.Semver';
 const STRICT =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
 
 /** Declares the library. */
-export function defineSemver(environment: Environment): void {
-  defineType(environment, NAME, Semver);
-  define(environment, {
+export function defineSemver(declarations: Declarations): void {
+  declarations.addType(structTypeOf(NAME, undefined));
+  declarations.define({
     [`semver(string): ${NAME}`]: (text: string) => semverOf(text, false),
     [`semver(string, bool): ${NAME}`]: semverOf,
     'isSemver(string): bool': (text: string) => readSemver(text) !== undefined,

@@ -1,56 +1,76 @@
-/** Strings, and keys of JSON pointers: positions count characters (code points), as Go's runes. Upstream: cel-go ext.Strings, version 2. */
-import type { Environment } from '@marcbachmann/cel-js';
-import { define, defineNamespace } from '../define.ts';
-import { chargeText } from '../meter.ts';
-import { FunctionError } from '../values.ts';
+/** Strings: positions count characters (code points), as Go's runes. Upstream: cel-go ext.Strings, version 2. */
+import { chargeWork, copyWork } from '../meter.ts';
+import { runeCount } from '../runtime/size-of.ts';
+import { FunctionError } from '../runtime/values.ts';
+import { valueText } from '../runtime/value-text.ts';
+import type { Declarations } from '../types/declarations.ts';
 import { formatText } from './format-text.ts';
 
 /** Declares the library. */
-export function defineStrings(environment: Environment): void {
-  define(environment, {
-    'string.charAt(int): string': (text: string, at: bigint) => {
-      const runes = [...text];
-      if (at < 0n || at > BigInt(runes.length)) throw new FunctionError(`index out of range: ${at}`);
-      return runes[Number(at)] ?? '';
+export function defineStrings(declarations: Declarations): void {
+  declarations.define({
+    'string.charAt(int): string': charAt,
+    'string.indexOf(string): int': (text: string, part: string) => indexOf(text, part, 0n),
+    'string.indexOf(string, int): int': indexOf,
+    'string.lastIndexOf(string): int': (text: string, part: string) => {
+      const length = BigInt(runeCount(text));
+      if (part === '') return length;
+      return Buffer.byteLength(text) < Buffer.byteLength(part) ? -1n : lastIndexOf(text, part, length - 1n);
     },
-    'string.@indexOf(string): int': (text: string, part: string) => search(text, part, { from: 0n, step: 1 }),
-    'string.@indexOf(string, int): int': (text: string, part: string, from: bigint) =>
-      search(text, part, { from, step: 1 }),
-    'string.@lastIndexOf(string): int': (text: string, part: string) =>
-      search(text, part, { from: BigInt(Math.max(0, [...text].length - [...part].length)), step: -1 }),
-    'string.@lastIndexOf(string, int): int': (text: string, part: string, from: bigint) =>
-      search(text, part, { from, step: -1 }),
-    'string.@lowerAscii(): string': (text: string) => text.replace(/[A-Z]+/g, (upper) => upper.toLowerCase()),
-    'string.@upperAscii(): string': (text: string) => text.replace(/[a-z]+/g, (lower) => lower.toUpperCase()),
+    'string.lastIndexOf(string, int): int': lastIndexOf,
+    'string.lowerAscii(): string': (text: string) => text.replace(/[A-Z]+/g, (upper) => upper.toLowerCase()),
     'string.replace(string, string): string': (text: string, from: string, to: string) =>
       replace(text, [from, to], -1n),
     'string.replace(string, string, int): string': (text: string, from: string, ...[to, count]: [string, bigint]) =>
       replace(text, [from, to], count),
-    'string.@split(string): list<string>': (text: string, by: string) => split(text, by, -1n),
-    'string.@split(string, int): list<string>': split,
-    'string.@substring(int): string': (text: string, from: bigint) => slice(text, from, undefined),
-    'string.@substring(int, int): string': slice,
-    'list<string>.@join(): string': (parts: unknown[]) => join(parts, ''),
-    'list<string>.@join(string): string': join,
+    'string.split(string): list<string>': (text: string, by: string) => split(text, by, -1n),
+    'string.split(string, int): list<string>': split,
+    'string.substring(int): string': (text: string, from: bigint) => slice(text, from, undefined),
+    'string.substring(int, int): string': slice,
+    'string.trim(): string': (text: string) => text.replace(SPACES, ''),
+    'string.upperAscii(): string': (text: string) => text.replace(/[a-z]+/g, (lower) => lower.toUpperCase()),
     'string.format(list<dyn>): string': formatText,
+    'list<string>.join(): string': (parts: unknown[]) => join(parts, ''),
+    'list<string>.join(string): string': join,
   });
-  defineNamespace(environment, 'strings', { 'quote(string): string': quoteText });
-  defineNamespace(environment, 'jsonpatch', {
-    'escapeKey(string): string': (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1'),
-  });
+  declarations.defineNamespaced({ 'strings.quote(string): string': quoteText });
 }
 
-function search(text: string, part: string, { from, step }: { from: bigint; step: 1 | -1 }): bigint {
-  const runes = [...text];
-  const wanted = [...part];
-  if (from < 0n || (from > 0n && from >= BigInt(runes.length) && wanted.length > 0))
-    throw new FunctionError(`index out of range: ${from}`);
-  if (wanted.length === 0) return from;
-  for (let at = Math.min(Number(from), runes.length - wanted.length); at >= 0; at += step) {
-    if (at + wanted.length > runes.length) break;
-    if (wanted.every((rune, index) => runes[at + index] === rune)) return BigInt(at);
-  }
-  return -1n;
+/** Go's unicode.IsSpace, at both ends. */
+const SPACES =
+  /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g;
+
+/** Taking a text apart costs more than the reading that upstream's price is of. */
+function runesOf(text: string): string[] {
+  chargeWork(Math.ceil(text.length / 2));
+  return [...text];
+}
+
+function outOfRange(at: bigint): FunctionError {
+  return new FunctionError(`index out of range: ${at}`);
+}
+
+function charAt(text: string, at: bigint): string {
+  const runes = runesOf(text);
+  if (at < 0n || at > BigInt(runes.length)) throw outOfRange(at);
+  return runes[Number(at)] ?? '';
+}
+
+function indexOf(text: string, part: string, from: bigint): bigint {
+  if (part === '') return from;
+  if (from < 0n) throw outOfRange(from);
+  const head = runesOf(text).slice(0, Number(from)).join('').length;
+  const found = from >= BigInt(runeCount(text)) ? -1 : text.indexOf(part, head);
+  return found < 0 ? -1n : BigInt(runeCount(text.slice(0, found)));
+}
+
+function lastIndexOf(text: string, part: string, from: bigint): bigint {
+  if (part === '') return from;
+  if (from < 0n) throw outOfRange(from);
+  const runes = runesOf(text);
+  if (from >= BigInt(runes.length)) return -1n;
+  const found = text.lastIndexOf(part, runes.slice(0, Number(from)).join('').length);
+  return found < 0 ? -1n : BigInt(runeCount(text.slice(0, found)));
 }
 
 function replace(text: string, [from, to]: readonly [string, string], count: bigint): string {
@@ -58,7 +78,7 @@ function replace(text: string, [from, to]: readonly [string, string], count: big
   if (limit === 0 || from === to) return text;
   const pieces = from === '' ? emptyPieces(text) : text.split(from);
   const used = Math.min(limit, pieces.length - 1);
-  chargeText(text.length + used * to.length);
+  copyWork(text.length + used * to.length);
   const tail = pieces.slice(used).join(from);
   return used === 0 ? text : pieces.slice(0, used).join(to) + to + tail;
 }
@@ -77,19 +97,18 @@ function split(text: string, by: string, limit: bigint): string[] {
 }
 
 function slice(text: string, from: bigint, to: bigint | undefined): string {
-  const runes = [...text];
+  const runes = runesOf(text);
   const end = to ?? BigInt(runes.length);
-  if (from < 0n || from > BigInt(runes.length)) throw new FunctionError(`index out of range: ${from}`);
-  if (end < 0n || end > BigInt(runes.length)) throw new FunctionError(`index out of range: ${end}`);
-  if (from > end) throw new FunctionError(`invalid substring range. start: ${from}, end: ${end}`);
+  if (to !== undefined && from > end) throw new FunctionError(`invalid substring range. start: ${from}, end: ${end}`);
+  for (const at of [from, end]) if (at < 0n || at > BigInt(runes.length)) throw outOfRange(at);
   return runes.slice(Number(from), Number(end)).join('');
 }
 
 function join(parts: unknown[], by: string): string {
-  if (!parts.every((part) => typeof part === 'string')) throw new FunctionError('no such overload');
-  const text = parts.join(by);
-  chargeText(text.length);
-  return text;
+  const bad = parts.findIndex((part) => typeof part !== 'string');
+  if (bad >= 0) throw new FunctionError(`join: invalid input: ${valueText(parts[bad])}`);
+  copyWork((parts.length * by.length) / 10);
+  return parts.join(by);
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -1,6 +1,8 @@
 /** The parts of a moment in a time zone given by name (`Europe/Berlin`) or offset (`-08:00`). */
+import { Lru } from '../../../base/lru.ts';
 import { dateOf } from '../../time.ts';
-import { FunctionError } from '../values.ts';
+import { chargeWork } from '../meter.ts';
+import { FunctionError } from '../runtime/values.ts';
 
 /** Calendar and clock; month, days of month and year count from zero as the language's functions do, `date` from one. */
 interface TimestampParts {
@@ -16,7 +18,10 @@ interface TimestampParts {
   readonly milliseconds: number;
 }
 
-const OFFSET = /^([+-])?(\d{2}):(\d{2})$/;
+const OFFSET = /^([+-]?)(\d+):([+-]?\d+)$/;
+/** What zones cost beyond the price of a call: of a zone met first, and of each use of a named one. */
+const zoneCost = 1000;
+const namedZoneCost = 100;
 const DAY_MS = 86_400_000;
 
 /** Throws {@link FunctionError} for an unknown zone. */
@@ -45,21 +50,44 @@ function parseYear(year: number): number {
 
 function offsetMs(wallMs: number, zone: string): number {
   if (zone === 'UTC' || zone === '') return 0;
-  const match = OFFSET.exec(zone);
-  if (match !== null) {
-    const minutes = Number(match[2]) * 60 + Number(match[3]);
-    return (match[1] === '-' ? -1 : 1) * minutes * 60_000;
-  }
+  if (zone.includes(':')) return fixedOffsetMs(zone);
   return namedOffsetMs(wallMs, zone);
 }
 
-function namedOffsetMs(wallMs: number, zone: string): number {
+function fixedOffsetMs(zone: string): number {
+  const [, sign = '', hours = '', minutes = ''] = OFFSET.exec(zone) ?? [];
+  if (hours === '') throw new FunctionError(`strconv.Atoi: parsing ${JSON.stringify(badPart(zone))}: invalid syntax`);
+  const size = sign === '-' ? -Number(hours) * 60 - Number(minutes) : Number(hours) * 60 + Number(minutes);
+  return size * 60_000;
+}
+
+/** The part of an offset that is no number. */
+function badPart(zone: string): string {
+  const at = zone.indexOf(':');
+  const hours = zone.slice(0, at);
+  return /^[+-]?\d+$/.test(hours) ? zone.slice(at + 1) : hours;
+}
+
+/** Making one takes a hundred times as long as using it. */
+const formats = new Lru<string, Intl.DateTimeFormat>(100);
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  let format = formats.get(zone);
+  if (format !== undefined) return format;
+  chargeWork(zoneCost);
   try {
-    const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
-    const name = format.formatToParts(wallMs).find((part) => part.type === 'timeZoneName')?.value ?? 'GMT';
-    const [, sign, hours = '0', minutes = '0', seconds = '0'] = /^GMT([+-])?(\d+)?:?(\d+)?:?(\d+)?$/.exec(name) ?? [];
-    return (sign === '-' ? -1 : 1) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+    format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
   } catch {
     throw new FunctionError(`unknown time zone ${zone}`);
   }
+  formats.set(zone, format);
+  return format;
+}
+
+function namedOffsetMs(wallMs: number, zone: string): number {
+  chargeWork(namedZoneCost);
+  const parts = formatOf(zone).formatToParts(wallMs);
+  const name = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT';
+  const [, sign, hours = '0', minutes = '0', seconds = '0'] = /^GMT([+-])?(\d+)?:?(\d+)?:?(\d+)?$/.exec(name) ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
 }

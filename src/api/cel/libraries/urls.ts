@@ -1,10 +1,13 @@
 /** URLs: absolute ones, or absolute paths. Upstream: apiserver/pkg/cel/library/urls.go over Go's net/url. */
-import type { Environment } from '@marcbachmann/cel-js';
-import { define, defineType } from '../define.ts';
-import type { CelObject } from '../values.ts';
-import { EQUALS, TO_JSON, FunctionError } from '../values.ts';
+import { structTypeOf } from '../types/type.ts';
+import type { Declarations } from '../types/declarations.ts';
+import type { CelObject } from '../runtime/values.ts';
+import { EQUALS, FunctionError, TO_JSON, TYPE_NAME } from '../runtime/values.ts';
+
+const NAME = 'kubernetes.URL';
 
 class Url implements CelObject {
+  readonly [TYPE_NAME] = NAME;
   readonly scheme: string;
   readonly host: string;
   readonly path: string;
@@ -28,14 +31,13 @@ class Url implements CelObject {
   }
 }
 
-const NAME = 'kubernetes.URL';
 const URL_PATTERN = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?]*))?([^?]*)(?:\?(.*))?$/s;
 const HOST_PATTERN = /^(\[[0-9A-Fa-f:.%]+\]|[^:[\]\s<>"]*)(?::(\d*))?$/;
 
 /** Declares the library. */
-export function defineUrls(environment: Environment): void {
-  defineType(environment, NAME, Url);
-  define(environment, {
+export function defineUrls(declarations: Declarations): void {
+  declarations.addType(structTypeOf(NAME, undefined));
+  declarations.define({
     [`url(string): ${NAME}`]: (text: string) => {
       const url = readUrl(text);
       if (typeof url === 'string') throw new FunctionError(`URL parse error during conversion from string: ${url}`);

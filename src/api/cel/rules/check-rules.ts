@@ -5,10 +5,10 @@
  */
 import type { Field } from '../../field-error.ts';
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
-import { estimateCost } from '../cost-estimate.ts';
+import { estimateCost } from '../cost/estimate.ts';
 import { fieldPathSteps } from './field-path.ts';
 import type { CompiledRule, RuleSchema } from './rule-schema.ts';
-import { mostInRequest } from './size.ts';
+import { mostInRequest, sizeBelow } from './size.ts';
 
 /** What one rule may cost in one object at worst. */
 const RULE_COST_LIMIT = 10_000_000;
@@ -78,7 +78,10 @@ class RuleCheck {
       place.at('optionalOldSelf').invalid(rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
     this.#checkCost(program.tree, schema, { place: place.at('rule'), what: 'rule' });
     if (message !== undefined)
-      this.#checkCost(message.tree, schema, { place: place.at('messageExpression'), what: 'messageExpression' });
+      this.#checkCost(message.tree, schema, {
+        place: place.at('messageExpression'),
+        what: 'messageExpression',
+      });
   }
 
   #checkCost(
@@ -86,12 +89,8 @@ class RuleCheck {
     schema: RuleSchema,
     { place, what }: { place: Field; what: 'rule' | 'messageExpression' },
   ): void {
-    const sizes = new Map([
-      ['self', schema.size],
-      ['oldSelf', schema.size],
-    ]);
     const values = Number.isFinite(schema.cardinality) ? schema.cardinality : mostInRequest(schema.props);
-    const cost = estimateCost(tree, sizes) * values;
+    const cost = estimateCost(tree, sizeBelow(schema.size)).max * values;
     this.total += cost;
     this.#costs.push({ place, cost });
     if (cost <= RULE_COST_LIMIT) return;

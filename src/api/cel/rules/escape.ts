@@ -19,3 +19,10 @@ export function escapeName(name: string): string | undefined {
   if (KEYWORDS.has(name)) return `__${name}__`;
   return name.replaceAll(/__|[./-]/g, (part) => PARTS[part] ?? part);
 }
+
+/** All spellings of a field: a keyword is also understood as it is. Upstream: SetRecognizeKeywordAsFieldName. */
+export function fieldSpellings(name: string): readonly string[] {
+  const escaped = escapeName(name);
+  if (escaped === undefined) return [];
+  return KEYWORDS.has(name) ? [escaped, name] : [escaped];
+}

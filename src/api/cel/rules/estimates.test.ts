@@ -1,9 +1,12 @@
-/** Rules of the kind widely used definitions have must pass the estimates; what is truly dear must not. */
+/** Estimates are upstream's; rules of the kind widely used definitions have must pass the estimates; what is truly dear must not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Field } from '../../field-error.ts';
 import type { JSONSchemaProps } from '../../gen/apiextensions-v1.ts';
 import { checkRules } from './check-rules.ts';
+import { estimateCost } from '../cost/estimate.ts';
+import { sizeBelow } from './size.ts';
+import { ESTIMATE_SCHEMA, ESTIMATES } from './estimates-fixture.ts';
 import { compileRuleSchema } from './rule-schema.ts';
 
 function faults(props: JSONSchemaProps): string[] {
@@ -22,7 +25,11 @@ function withRule(props: JSONSchemaProps, rule: string): JSONSchemaProps {
 
 const pair: JSONSchemaProps = {
   type: 'object',
-  properties: { a: { type: 'string' }, b: { type: 'string' }, name: { type: 'string', maxLength: 63 } },
+  properties: {
+    a: { type: 'string' },
+    b: { type: 'string' },
+    name: { type: 'string', maxLength: 63 },
+  },
 };
 
 const cases: [string, JSONSchemaProps, string[]][] = [
@@ -60,3 +67,60 @@ for (const [name, props, expected] of cases)
     );
     if (expected.length === 0) assert.deepEqual(found, []);
   });
+
+test("every rule's estimate is the one upstream's estimator gives", () => {
+  const differing: string[] = [];
+  for (const line of ESTIMATES.trim().split('\n')) {
+    const [expected = '', rule] = [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)];
+    const schema = compileRuleSchema(withRule(ESTIMATE_SCHEMA, rule));
+    const [compiled] = schema.rules;
+    const { program } = compiled ?? {};
+    const cost = program === undefined ? Number.NaN : estimateCost(program.tree, sizeBelow(schema.size)).max;
+    // Beyond 2^53 upstream's integers do not fit a number.
+    if (!(Math.abs(cost - Number(expected)) <= Number(expected) * 2 ** -50))
+      differing.push(`${rule}: ${cost}, not ${expected} ${compiled?.error ?? ''}`);
+  }
+  assert.deepEqual(differing, []);
+});
+
+const texts: JSONSchemaProps = {
+  type: 'object',
+  properties: { a: { type: 'string' }, b: { type: 'string' } },
+};
+
+test('rules of real projects are within the limits', () => {
+  const eitherOr = '(has(self.a) && !has(self.b)) || (!has(self.a) && has(self.b))';
+  const key = 'self.all(key, size(key) < 63 && key.matches("^[a-zA-Z0-9](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?$"))';
+  const map: JSONSchemaProps = {
+    type: 'object',
+    maxProperties: 128,
+    additionalProperties: { type: 'integer' },
+  };
+  const ofMaps: JSONSchemaProps = { type: 'object', properties: { p: withRule(map, key) } };
+  assert.deepEqual(faults(list(withRule(texts, eitherOr))), []);
+  assert.deepEqual(faults(withRule(list(texts, { maxItems: 50 }), 'self.all(x, has(x.a) == has(x.b))')), []);
+  assert.deepEqual(faults(list(ofMaps, { maxItems: 4096 })), []);
+  const optional = 'size(self) == 0 || format.dns1123Label().validate(self) == null';
+  assert.deepEqual(faults(withRule({ type: 'string', maxLength: 20 }, optional)), []);
+});
+
+const nullable = [
+  'optional.of(self)',
+  'optional.none()',
+  "timestamp('2020-01-01T00:00:00Z')",
+  "duration('1s')",
+  "quantity('1')",
+  "ip('10.0.0.1')",
+  "cidr('10.0.0.0/8')",
+  "url('http://a')",
+  "semver('1.2.3')",
+  'format.dns1123Label()',
+];
+const notNullable = ["'a'", '1', '1u', '1.5', 'true', "b'a'", "['a']", "{'a': 1}", 'type(self)'];
+
+test('optionals, times and opaque types compare with null; scalars, lists and maps do not', () => {
+  const fault = (rule: string): boolean => faults(withRule({ type: 'string', maxLength: 5 }, rule)).length > 0;
+  for (const value of nullable)
+    assert.deepEqual([`${value} == null`, `null != ${value}`].filter(fault), [], `${value} compares`);
+  for (const value of notNullable) assert.ok(fault(`${value} == null`), `${value} does not compare`);
+});

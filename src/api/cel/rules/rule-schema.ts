@@ -5,10 +5,10 @@
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
 import { compile, type Program } from '../compile.ts';
 import { type CelEnvironment, createEnvironment, extendEnvironment } from '../environment.ts';
-import type { Node } from '../syntax-tree.ts';
-import { childrenOf } from '../syntax-tree.ts';
+import { walk } from '../language/expr.ts';
 import { CompileError } from '../texts.ts';
-import type { ValueType } from '../value-types.ts';
+import { optionalOf } from '../types/type.ts';
+import type { StructField, ValueType } from '../value-types.ts';
 import { SchemaTypes, type SchemaValues } from './schema-values.ts';
 import { SCALAR_SIZE, type Size, UNKNOWN_SIZE } from './size.ts';
 
@@ -44,12 +44,18 @@ export function compileRuleSchema(props: JSONSchemaProps): RuleSchema {
   if (!mentionsRules(props)) return empty(props);
   const types = new SchemaTypes();
   const values = types.valuesOf(props, 'object', true);
-  const environment = createEnvironment({}, values?.type.declared ?? []);
+  const environment = createEnvironment({});
   return build(props, { values, environment, cardinality: 1 });
 }
 
 function empty(props: JSONSchemaProps): RuleSchema {
-  const nothing = { items: undefined, additional: undefined, hasRules: false, rules: [], properties: new Map() };
+  const nothing = {
+    items: undefined,
+    additional: undefined,
+    hasRules: false,
+    rules: [],
+    properties: new Map(),
+  };
   return { props, type: undefined, size: UNKNOWN_SIZE, cardinality: 1, ...nothing };
 }
 
@@ -77,12 +83,17 @@ function build(props: JSONSchemaProps, place: Place): RuleSchema {
   const { values, environment, cardinality } = place;
   const size = values?.size ?? SCALAR_SIZE;
   const properties = new Map<string, RuleSchema>();
+  const fields = new Map(values?.type.fields?.map((field) => [field.json, field]));
   for (const [name, property] of Object.entries(props.properties ?? {})) {
-    const inner = values === undefined ? undefined : fieldValues(values, name);
+    const inner = values && fieldValues(values, fields.get(name));
     properties.set(name, build(property, { values: inner, environment, cardinality }));
   }
   const within = (inside: JSONSchemaProps): RuleSchema =>
-    build(inside, { values: insideValues(values), environment, cardinality: cardinality * limitOf(props) });
+    build(inside, {
+      values: insideValues(values),
+      environment,
+      cardinality: cardinality * limitOf(props),
+    });
   const { items, additionalProperties } = props;
   return {
     props,
@@ -99,11 +110,10 @@ function build(props: JSONSchemaProps, place: Place): RuleSchema {
 
 /** As upstream, a limit counts only where it is given: what a request can carry limits the rest together, not each by itself. */
 function limitOf({ type, maxItems, maxProperties }: JSONSchemaProps): number {
-  return Math.max(1, (type === 'array' ? maxItems : maxProperties) ?? Number.POSITIVE_INFINITY);
+  return Math.max(1, Number((type === 'array' ? maxItems : maxProperties) ?? Number.POSITIVE_INFINITY));
 }
 
-function fieldValues(of: SchemaValues, name: string): SchemaValues | undefined {
-  const field = of.type.fields?.find((one) => one.json === name);
+function fieldValues(of: SchemaValues, field: StructField | undefined): SchemaValues | undefined {
   if (field === undefined) return undefined;
   return { type: field.type, size: of.size.fields?.get(field.name) ?? UNKNOWN_SIZE };
 }
@@ -118,9 +128,9 @@ function compileRule(rule: ValidationRule, { values, environment }: Place): Comp
   if (values === undefined)
     return { rule, usesOldSelf, error: 'compilation failed: no value of this type is accessible' };
   if ((rule.rule ?? '').trim() === '') return { rule, usesOldSelf };
-  const { name } = values.type;
-  const oldSelf = rule.optionalOldSelf === true ? `optional<${name}>` : name;
-  const scope = extendEnvironment(environment, { self: name, oldSelf });
+  const { type } = values.type;
+  const oldSelf = rule.optionalOldSelf === true ? optionalOf(type) : type;
+  const scope = extendEnvironment(environment, { self: type, oldSelf });
   const { program, error } = attempt(rule.rule, scope, 'bool');
   const message = attemptMessage(rule.messageExpression, scope);
   return {
@@ -147,11 +157,11 @@ const TYPE_ERRORS: Readonly<Record<string, string>> = {
 function attempt(
   expression: string,
   environment: CelEnvironment,
-  type: string,
+  type: 'bool' | 'string',
 ): { readonly program?: Program; readonly error?: string } {
   try {
     const program = compile(expression, { environment });
-    return program.type === type ? { program } : { error: TYPE_ERRORS[type]! };
+    return program.type.kind === type ? { program } : { error: TYPE_ERRORS[type]! };
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
     return { error: error.message };
@@ -159,11 +169,10 @@ function attempt(
 }
 
 /** Whether an expression reads a variable. */
-function names(tree: Node, variable: string): boolean {
-  const waiting = [tree];
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (node.op === 'id' && node.args === variable) return true;
-    waiting.push(...childrenOf(node));
-  }
-  return false;
+function names(tree: Program['tree'], variable: string): boolean {
+  let found = false;
+  walk(tree, (expr) => {
+    found ||= expr.kind === 'ident' && expr.name === variable;
+  });
+  return found;
 }

@@ -5,7 +5,7 @@ import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1
 import { checkRules } from './check-rules.ts';
 import { escapeName } from './escape.ts';
 import { compileRuleSchema } from './rule-schema.ts';
-import { validateRules } from './validate-rules.ts';
+import { ruleSteps, validateRules } from './validate-rules.ts';
 
 function crd(spec: JSONSchemaProps, ...rules: ValidationRule[]): JSONSchemaProps {
   return { type: 'object', 'x-kubernetes-validations': rules, properties: { spec } };
@@ -22,7 +22,10 @@ function object(properties: Record<string, JSONSchemaProps>, ...rules: (Validati
 function findings(schema: JSONSchemaProps, spec: unknown, old?: unknown): { errors: string[]; warnings: string[] } {
   const compiled = compileRuleSchema(schema);
   const name = { metadata: { name: 'my-name' } };
-  const values = { value: { ...name, spec }, ...(old === undefined ? {} : { old: { ...name, spec: old } }) };
+  const values = {
+    value: { ...name, spec },
+    ...(old === undefined ? {} : { old: { ...name, spec: old } }),
+  };
   const found = validateRules(compiled, values, Field.root());
   return {
     errors: found.errors.map((error) => `${error.field}: ${error.text}`),
@@ -49,7 +52,11 @@ test('rules see values by schema', () => {
     empty: { ...text, nullable: true },
     inner: object({ name: text }),
     pods: { type: 'array', items: object({ name: text }) },
-    template: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+    template: {
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      'x-kubernetes-preserve-unknown-fields': true,
+    },
   };
   const value = {
     min: 3,
@@ -85,7 +92,9 @@ test('rules see values by schema', () => {
     'self.template.kind == "Pod" && self.template.metadata.name == "t"',
   ];
   for (const rule of rules) assert.deepEqual(findings(crd(object(properties, rule)), value).errors, [], rule);
-  const root = crd(object(properties), { rule: 'self.metadata.name == "my-name" && self.kind == self.kind || true' });
+  const root = crd(object(properties), {
+    rule: 'self.metadata.name == "my-name" && self.kind == self.kind || true',
+  });
   assert.deepEqual(findings(root, value).errors, []);
 });
 
@@ -124,7 +133,10 @@ test('failures have upstream paths and texts', () => {
   const leaf = object({ min: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 1' }] } });
   assert.deepEqual(findings(crd(leaf), { min: 1 }).errors, ['spec.min: Invalid value: 1: failed rule: self > 1']);
   const items = object({
-    list: { type: 'array', items: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 1' }] } },
+    list: {
+      type: 'array',
+      items: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 1' }] },
+    },
   });
   assert.deepEqual(findings(crd(items), { list: [2, 1] }).errors, [
     'spec.list[1]: Invalid value: 1: failed rule: self > 1',
@@ -171,15 +183,23 @@ test('transition rules run where the value before is known', () => {
 });
 
 test('what did not change is only warned of', () => {
-  const spec = object({ min: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 1' }] }, other: integer });
+  const spec = object({
+    min: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 1' }] },
+    other: integer,
+  });
   const found = findings(crd(spec), { min: 1, other: 2 }, { min: 1, other: 1 });
-  assert.deepEqual(found, { errors: [], warnings: ['spec.min: Invalid value: 1: failed rule: self > 1'] });
+  assert.deepEqual(found, {
+    errors: [],
+    warnings: ['spec.min: Invalid value: 1: failed rule: self > 1'],
+  });
 });
 
 test('rules stop at their budget', () => {
   const list: JSONSchemaProps = { type: 'array', items: integer };
   const nested = 'self.list.all(a, self.list.all(b, self.list.all(c, a + b + c >= 0)))';
-  const found = findings(crd(object({ list }, nested)), { list: Array.from({ length: 300 }, (_, index) => index) });
+  const found = findings(crd(object({ list }, nested)), {
+    list: Array.from({ length: 300 }, (_, index) => index),
+  });
   assert.deepEqual(found.errors, [
     `spec: Invalid value: "object": 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${nested}`,
   ]);
@@ -251,10 +271,33 @@ test('definitions with unbounded costs or uncorrelatable transitions are refused
     /rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x \(try/,
   );
   assert.deepEqual(complaints(list({ maxItems: 10, items: { ...text, maxLength: 20 } }, nested)), []);
-  const items = { ...text, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }], maxLength: 5 };
+  const items = {
+    ...text,
+    'x-kubernetes-validations': [{ rule: 'self == oldSelf' }],
+    maxLength: 5,
+  };
   assert.deepEqual(complaints(crd({ type: 'array', maxItems: 5, items })), [
     `${path}.items.x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within ${path}`,
   ]);
+});
+
+test('fields named by keywords are read escaped and, but for literals and operators, as they are', () => {
+  const plain = 'as break const continue else for function if import let loop package namespace return var void while';
+  const properties = Object.fromEntries(
+    [...plain.split(' '), 'true', 'false', 'null', 'in'].map((name) => [name, { ...text, maxLength: 5 }]),
+  );
+  for (const name of Object.keys(properties)) {
+    const escaped = `self.__${name}__ == "a" && has(self.__${name}__)`;
+    assert.deepEqual(findings(crd(object(properties, escaped)), { [name]: 'a' }).errors, [], escaped);
+    const rule = `self.${name} == "a" && has(self.${name}) && size(self.${name}) == 1`;
+    const items = { type: 'array', maxItems: 3, items: object(properties, rule) };
+    const refused = complaints(crd(items));
+    if (plain.split(' ').includes(name)) {
+      assert.deepEqual(refused, [], rule);
+      assert.deepEqual(findings(crd(items), [{ [name]: 'a' }]).errors, [], rule);
+    } else assert.match(refused[0] ?? '', /Syntax error/, rule);
+  }
+  assert.match(complaints(crd(object({ a: text }, 'self.namespace == ""')))[0] ?? '', /undefined field 'namespace'/);
 });
 
 test('names are escaped as upstream does', () => {
@@ -267,4 +310,18 @@ test('names are escaped as upstream does', () => {
     ['a$', undefined],
   ];
   for (const [name, wanted] of cases) assert.equal(escapeName(name), wanted, name);
+});
+
+test('rules of many items have steps', () => {
+  const items = {
+    type: 'array',
+    items: { ...text, 'x-kubernetes-validations': [{ rule: "self != 'a'" }] },
+  };
+  const compiled = compileRuleSchema(crd({ type: 'object', properties: { items } }));
+  const count = (length: number): number => {
+    const value = { spec: { items: Array(length).fill('b') as string[] } };
+    return [...ruleSteps(compiled, { value }, Field.root())].length;
+  };
+  assert.equal(count(10), 0);
+  assert.ok(count(20_000) > 20);
 });

@@ -2,13 +2,12 @@
  * The types of the language for values of a structural schema: what is specified is accessible, what is merely preserved is
  * not. Upstream: apiserver/pkg/cel/common/schemas.go (SchemaDeclType) with apiextensions' root and embedded metadata.
  */
-import type { Timestamp } from '../values.ts';
-import { durationOf, timestampOf } from '../libraries/conversions.ts';
-import { dateOf, parseTime } from '../../time.ts';
+import { dateTimestampOf, durationOf, timestampOf } from '../runtime/times.ts';
+import { BYTES_TYPE, DURATION_TYPE, TIMESTAMP_TYPE } from '../types/type.ts';
 import type { JSONSchemaProps } from '../../gen/apiextensions-v1.ts';
 import { BOOL, DOUBLE, DYN, INT, listType, mapType, scalarType, STRING, structOf, structType } from '../value-types.ts';
 import type { StructField, ValueType } from '../value-types.ts';
-import { escapeName } from './escape.ts';
+import { escapeName, fieldSpellings } from './escape.ts';
 import { maxEntries, maxItems, SCALAR_SIZE, type Size, textSize, UNKNOWN_SIZE } from './size.ts';
 
 /** Type and size of values. */
@@ -17,16 +16,14 @@ export interface SchemaValues {
   readonly size: Size;
 }
 
-const TIMESTAMP = scalarType('google.protobuf.Timestamp', (json) => timestampOf(json as string));
-const DATE = scalarType('google.protobuf.Timestamp', (json): Timestamp =>
-  dateOf(parseTime(`${json as string}T00:00:00Z`)),
-);
-const DURATION = scalarType('google.protobuf.Duration', (json) => durationOf(json as string));
-const BYTES = scalarType('bytes', (json) => new Uint8Array(Buffer.from(json as string, 'base64')));
+const TIMESTAMP = scalarType(TIMESTAMP_TYPE, (json) => timestampOf(json as string));
+const DATE = scalarType(TIMESTAMP_TYPE, (json) => dateTimestampOf(json as string));
+const DURATION = scalarType(DURATION_TYPE, (json) => durationOf(json as string));
+const BYTES = scalarType(BYTES_TYPE, (json) => new Uint8Array(Buffer.from(json as string, 'base64')));
 const METADATA = structOf('ObjectMeta', { name: STRING, generateName: STRING });
-const NAME_SIZE: Size = { max: 253 };
+const NAME_SIZE = textSize({});
 const METADATA_SIZE: Size = {
-  max: 2,
+  max: 0,
   fields: new Map([
     ['name', NAME_SIZE],
     ['generateName', NAME_SIZE],
@@ -39,7 +36,10 @@ export class SchemaTypes {
 
   /** Type and size of a schema's values; undefined when they are not accessible. */
   valuesOf(props: JSONSchemaProps, path: string, root = false): SchemaValues | undefined {
-    if (props['x-kubernetes-int-or-string'] === true) return { type: DYN, size: UNKNOWN_SIZE };
+    if (props['x-kubernetes-int-or-string'] === true) {
+      const { maxLength } = props;
+      return { type: DYN, size: maxLength === undefined ? UNKNOWN_SIZE : { max: Math.max(0, Number(maxLength)) * 4 } };
+    }
     switch (props.type) {
       case 'object':
         return this.#object(props, path, root || props['x-kubernetes-embedded-resource'] === true);
@@ -63,7 +63,10 @@ export class SchemaTypes {
     if (items === undefined || Array.isArray(items)) return undefined;
     const values = this.valuesOf(items, `${path}.item`);
     if (values === undefined) return undefined;
-    return { type: listType(values.type), size: { max: maxItems(props, items), items: values.size } };
+    return {
+      type: listType(values.type),
+      size: { max: maxItems(props, items), items: values.size },
+    };
   }
 
   #object(props: JSONSchemaProps, path: string, isResource: boolean): SchemaValues | undefined {
@@ -71,7 +74,10 @@ export class SchemaTypes {
     if (typeof additionalProperties === 'object') {
       const values = this.valuesOf(additionalProperties, `${path}.value`);
       if (values === undefined) return undefined;
-      return { type: mapType(values.type), size: { max: maxEntries(props, additionalProperties), items: values.size } };
+      return {
+        type: mapType(values.type),
+        size: { max: maxEntries(props, additionalProperties), items: values.size },
+      };
     }
     return this.#struct(props, path, isResource);
   }
@@ -80,10 +86,10 @@ export class SchemaTypes {
     const fields: StructField[] = [];
     const sizes = new Map<string, Size>();
     const add = (json: string, { type, size }: SchemaValues): void => {
-      const name = escapeName(json);
-      if (name === undefined) return;
-      fields.push({ name, json, type });
-      sizes.set(name, size);
+      for (const name of fieldSpellings(json)) fields.push({ name, json, type });
+      // A keyword as it is has no known size, as upstream's.
+      const escaped = escapeName(json);
+      if (escaped !== undefined) sizes.set(escaped, size);
     };
     if (isResource) {
       add('apiVersion', { type: STRING, size: NAME_SIZE });
@@ -95,7 +101,7 @@ export class SchemaTypes {
       const values = this.valuesOf(property, `${path}.${(escapeName(name) ?? '_').replaceAll(/\W/g, '_')}`);
       if (values !== undefined) add(name, values);
     }
-    return { type: structType(this.#unique(path), fields), size: { max: fields.length, fields: sizes } };
+    return { type: structType(this.#unique(path), fields), size: { max: 0, fields: sizes } };
   }
 
   #unique(path: string): string {

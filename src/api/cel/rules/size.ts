@@ -2,6 +2,7 @@
  * How large values of a schema may be, for cost estimates: as the schema limits them, or as much as a request can carry.
  * Upstream: apiserver/pkg/cel/common/schemas.go and maps of MaxElements in cel.DeclType.
  */
+import type { SizeEstimator } from '../cost/operand.ts';
 import type { JSONSchemaProps } from '../../gen/apiextensions-v1.ts';
 
 /** Bytes of a request, upstream's estimate for limits that are not given. */
@@ -12,37 +13,65 @@ export interface Size {
   readonly max: number;
   readonly items?: Size;
   readonly fields?: ReadonlyMap<string, Size>;
+  /** Of keys of maps; absent: 0, as texts that have no limit of their own. */
+  readonly keys?: Size;
+  /** Keys of the map may be selected as fields are; absent: a field that is not known is of unknown size. */
+  readonly hasEveryField?: boolean;
 }
 
-/** A number, a boolean. */
-export const SCALAR_SIZE: Size = { max: 1 };
+/** A number, a boolean: upstream's declared types have no size. */
+export const SCALAR_SIZE: Size = { max: 0 };
 /** A value nothing is known about. */
-export const UNKNOWN_SIZE: Size = { max: MAX_REQUEST_BYTES };
+export const UNKNOWN_SIZE: Size = { max: MAX_REQUEST_BYTES - 2 };
 
-/** Size of texts. */
+/** Sizes at paths below a value. As upstream, whatever variable a path begins with stands for that value. */
+export function sizeBelow(root: Size): SizeEstimator {
+  return (path) => {
+    let size: Size | undefined = root;
+    for (const step of path.slice(1)) {
+      size = inside(size, step);
+      if (size === undefined) return undefined;
+    }
+    return { min: 0, max: size.max };
+  };
+}
+
+function inside({ items, keys, fields, hasEveryField }: Size, step: string): Size | undefined {
+  if (step === '@items' || step === '@values') return items;
+  if (step === '@keys') return items === undefined ? undefined : (keys ?? SCALAR_SIZE);
+  return fields?.get(step) ?? (hasEveryField === true ? items : undefined);
+}
+
 export function textSize(props: JSONSchemaProps): Size {
-  if (props.enum !== undefined) return { max: Math.max(0, ...props.enum.map((value) => String(value).length)) };
-  if (props.maxLength !== undefined) return { max: Math.max(0, props.maxLength) * 4 };
+  const longest = props.maxLength === undefined ? undefined : Math.max(0, Number(props.maxLength));
   switch (props.format) {
+    case 'byte':
+      return { max: longest ?? MAX_REQUEST_BYTES - 2 };
     case 'duration':
-      return { max: 34 };
+      return { max: 32 };
     case 'date':
-      return { max: 10 };
+      return { max: 12 };
     case 'date-time':
-      return { max: 35 };
+      return { max: 32 };
     default:
-      return { max: MAX_REQUEST_BYTES - 2 };
+      // A character takes up to four bytes.
+      return { max: longest === undefined ? enumSize(props.enum ?? []) : longest * 4 };
   }
+}
+
+function enumSize(values: readonly unknown[]): number {
+  if (values.length === 0) return MAX_REQUEST_BYTES - 2;
+  return Math.max(0, ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)));
 }
 
 /** Largest number of items of a list. */
 export function maxItems(props: JSONSchemaProps, items: JSONSchemaProps | undefined): number {
-  return props.maxItems ?? Math.floor((MAX_REQUEST_BYTES - 2) / (minBytes(items) + 1));
+  return Number(props.maxItems ?? Math.floor((MAX_REQUEST_BYTES - 2) / (minBytes(items) + 1)));
 }
 
 /** Largest number of entries of a map: each has a key of its own, quotes, colon and comma. */
 export function maxEntries(props: JSONSchemaProps, values: JSONSchemaProps | undefined): number {
-  return props.maxProperties ?? Math.floor((MAX_REQUEST_BYTES - 2) / (minBytes(values) + 6));
+  return Number(props.maxProperties ?? Math.floor((MAX_REQUEST_BYTES - 2) / (minBytes(values) + 6)));
 }
 
 /** How many values of this schema fit into one request: at most so many may stand where no list or map above is limited. */
@@ -50,12 +79,16 @@ export function mostInRequest(props: JSONSchemaProps): number {
   return Math.floor(MAX_REQUEST_BYTES / (minBytes(props) + 1));
 }
 
+/** Of formats. Upstream: apiserver/pkg/cel/limits.go. */
+const MIN_TEXT_BYTES: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
+
 /** Fewest bytes a value takes in JSON. */
 function minBytes(props: JSONSchemaProps | undefined): number {
   switch (props?.type) {
     case 'array':
-    case 'string':
       return 2;
+    case 'string':
+      return MIN_TEXT_BYTES[props.format ?? ''] ?? 2;
     case 'boolean':
       return 4;
     case 'object':

@@ -3,12 +3,14 @@
  * where the value before can be told: in structs, granular maps and lists of type map. What a rule says of a value that did
  * not change is a warning only (ratcheting). Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
  */
-import { Optional } from '@marcbachmann/cel-js';
+import { stringifyJson } from '../../codec/json.ts';
 import { deepEqual } from '../../../base/equal.ts';
+import { allSteps, type Steps } from '../../../base/steps.ts';
 import { duplicate, type Field, forbiddenField, invalidValue, required } from '../../field-error.ts';
 import type { ValidationRule } from '../../gen/apiextensions-v1.ts';
 import type { FieldCause } from '../../status-error.ts';
 import { Meter, PER_CALL_LIMIT, RUNTIME_COST_BUDGET } from '../meter.ts';
+import { Optional } from '../runtime/values.ts';
 import { RuntimeError } from '../texts.ts';
 import { fieldPathSteps, placeOf } from './field-path.ts';
 import type { CompiledRule, RuleSchema } from './rule-schema.ts';
@@ -26,12 +28,22 @@ export interface RuleValues {
   readonly old?: unknown;
 }
 
-/** Evaluates all rules within the budget of one object. Never throws for what rules and objects say. */
+/** {@link ruleSteps} without a pause. */
 export function validateRules(schema: RuleSchema, values: RuleValues, field: Field): RuleFindings {
+  return allSteps(ruleSteps(schema, values, field));
+}
+
+/** Evaluates all rules within the budget of one object. Never throws for what rules and objects say. */
+export function* ruleSteps(schema: RuleSchema, values: RuleValues, field: Field): Steps<RuleFindings> {
   const walk = new RuleWalk();
-  if (schema.hasRules) walk.visit(schema, values, field);
+  if (schema.hasRules) yield* walk.visit(schema, values, field);
   return walk.findings;
 }
+
+/** A step ends with the evaluation that takes it beyond so much: a few milliseconds. */
+const costOfStep = 50_000;
+/** What an evaluation costs beside its expression: values are wrapped for it. */
+const baseCost = 100;
 
 /** What messages made by expressions may have at most, in bytes. */
 const MAX_MESSAGE_BYTES = 5 * 1024;
@@ -39,35 +51,36 @@ const MAX_MESSAGE_BYTES = 5 * 1024;
 class RuleWalk {
   readonly findings: RuleFindings = { errors: [], warnings: [] };
   #budget = RUNTIME_COST_BUDGET;
+  #spentInStep = 0;
   #stopped = false;
 
-  visit(schema: RuleSchema, values: RuleValues, field: Field): void {
+  *visit(schema: RuleSchema, values: RuleValues, field: Field): Steps<void> {
     if (!schema.hasRules || this.#stopped || values.value === null || values.value === undefined) return;
-    this.#runRules(schema, values, field);
-    if (Array.isArray(values.value)) this.#visitList(schema, values, field);
-    else if (typeof values.value === 'object') this.#visitObject(schema, values, field);
+    yield* this.#runRules(schema, values, field);
+    if (Array.isArray(values.value)) yield* this.#visitList(schema, values, field);
+    else if (typeof values.value === 'object') yield* this.#visitObject(schema, values, field);
   }
 
-  #visitObject(schema: RuleSchema, { value, old }: RuleValues, field: Field): void {
+  *#visitObject(schema: RuleSchema, { value, old }: RuleValues, field: Field): Steps<void> {
     const before = isObject(old) && schema.props['x-kubernetes-map-type'] !== 'atomic' ? old : {};
     for (const [name, item] of Object.entries(value as object)) {
       const property = schema.properties.get(name);
       const inner = property ?? schema.additional;
       if (inner === undefined || !inner.hasRules) continue;
       const was = Object.hasOwn(before, name) ? before[name] : undefined;
-      this.visit(inner, { value: item, old: was }, property === undefined ? field.key(name) : field.at(name));
+      yield* this.visit(inner, { value: item, old: was }, property === undefined ? field.key(name) : field.at(name));
     }
   }
 
-  #visitList(schema: RuleSchema, { value, old }: RuleValues, field: Field): void {
+  *#visitList(schema: RuleSchema, { value, old }: RuleValues, field: Field): Steps<void> {
     const { items } = schema;
     if (items === undefined || !items.hasRules) return;
     const before = correlator(schema, old);
     for (const [index, item] of (value as unknown[]).entries())
-      this.visit(items, { value: item, old: before(item) }, field.item(index));
+      yield* this.visit(items, { value: item, old: before(item) }, field.item(index));
   }
 
-  #runRules(schema: RuleSchema, values: RuleValues, field: Field): void {
+  *#runRules(schema: RuleSchema, values: RuleValues, field: Field): Steps<void> {
     const { type } = schema;
     if (type === undefined || schema.rules.length === 0) return;
     const hasOld = values.old !== undefined && values.old !== null;
@@ -78,10 +91,13 @@ class RuleWalk {
       if (this.#stopped) return;
       const { rule, usesOldSelf } = compiled;
       if (usesOldSelf && !hasOld && rule.optionalOldSelf !== true) continue;
-      const oldSelf = rule.optionalOldSelf === true ? (hasOld ? Optional.of(old) : Optional.none()) : old;
+      const oldSelf = rule.optionalOldSelf === true ? (hasOld ? Optional.of(old) : Optional.none) : old;
       const list = unchanged && !usesOldSelf ? this.findings.warnings : this.findings.errors;
       const found = this.#evaluate(compiled, { self, oldSelf }, { schema, value: values.value, field });
       if (found !== undefined) list.push(found);
+      if (this.#spentInStep < costOfStep) continue;
+      this.#spentInStep = 0;
+      yield;
     }
   }
 
@@ -110,7 +126,8 @@ class RuleWalk {
   }
 
   #spend(meter: Meter): void {
-    this.#budget -= Math.min(meter.cost, this.#budget);
+    this.#budget -= Math.min(meter.spent, this.#budget);
+    this.#spentInStep += meter.spent + baseCost;
   }
 
   #failure(failure: RuntimeError, rule: ValidationRule, at: Place): FieldCause {
@@ -206,7 +223,7 @@ function correlator(schema: RuleSchema, old: unknown): (item: unknown) => unknow
   if (!Array.isArray(old) || schema.props['x-kubernetes-list-type'] !== 'map' || keys.length === 0)
     return () => undefined;
   const keyOf = (item: unknown): string =>
-    JSON.stringify(keys.map((key) => (isObject(item) ? (item[key] ?? null) : null)));
+    stringifyJson(keys.map((key) => (isObject(item) ? (item[key] ?? null) : null)));
   const known = new Map(old.map((item: unknown) => [keyOf(item), item]));
   return (item) => known.get(keyOf(item));
 }

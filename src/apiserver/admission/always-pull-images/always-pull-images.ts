@@ -31,7 +31,6 @@ function placesOf({ spec }: Pod): Place[] {
   return [...containers, ...volumes];
 }
 
-/** Creates the plugin. */
 export function createAlwaysPullImages(): AdmissionPlugin {
   return {
     name: 'AlwaysPullImages',

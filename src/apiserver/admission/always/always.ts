@@ -7,7 +7,6 @@ export function createAlwaysAdmit(): AdmissionPlugin {
   return { name: 'AlwaysAdmit', handles: () => false };
 }
 
-/** Creates AlwaysDeny. */
 export function createAlwaysDeny(): AdmissionPlugin {
   return {
     name: 'AlwaysDeny',

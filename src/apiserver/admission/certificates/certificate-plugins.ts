@@ -21,7 +21,6 @@ async function demand(
   throw refusal(attributes, `${why} ${JSON.stringify(signer)}`);
 }
 
-/** Creates CertificateApproval. */
 export function createCertificateApproval(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'CertificateApproval',
@@ -38,7 +37,6 @@ export function createCertificateApproval(authorizer: Authorizer): AdmissionPlug
   };
 }
 
-/** Creates CertificateSigning. */
 export function createCertificateSigning(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'CertificateSigning',
@@ -58,7 +56,6 @@ export function createCertificateSigning(authorizer: Authorizer): AdmissionPlugi
   };
 }
 
-/** Creates ClusterTrustBundleAttest. */
 export function createClusterTrustBundleAttest(authorizer: Authorizer): AdmissionPlugin {
   const signerOf = (object: unknown): string => (object as { spec?: { signerName?: string } }).spec?.signerName ?? '';
   return {

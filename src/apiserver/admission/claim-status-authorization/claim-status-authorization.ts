@@ -18,7 +18,6 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 
 type Status = NonNullable<ResourceClaim['status']>;
 
-/** Creates it. */
 export function createClaimStatusAuthorization(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'ClaimStatusAuthorization',

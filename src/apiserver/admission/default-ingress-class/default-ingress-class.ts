@@ -9,7 +9,6 @@ import { isOn } from '../refusal.ts';
 const DEFAULT = 'ingressclass.kubernetes.io/is-default-class';
 const NAMED = 'kubernetes.io/ingress.class';
 
-/** Creates the plugin. */
 export function createDefaultIngressClass(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'DefaultIngressClass',

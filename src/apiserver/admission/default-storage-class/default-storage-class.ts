@@ -5,7 +5,6 @@ import { defaultStorageClass, namesStorageClass } from '../../../component-helpe
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 
-/** Creates the plugin. */
 export function createDefaultStorageClass(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'DefaultStorageClass',

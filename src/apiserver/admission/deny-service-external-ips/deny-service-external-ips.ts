@@ -3,7 +3,6 @@ import type { Service } from '../../../api/gen/core-v1.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';
 
-/** Creates the plugin. */
 export function createDenyServiceExternalIps(): AdmissionPlugin {
   return {
     name: 'DenyServiceExternalIPs',

@@ -28,7 +28,6 @@ function grantIn(claim: ResourceClaim | undefined): string | undefined {
   return at < 0 ? undefined : `status.allocation.devices.results[${at}].adminAccess`;
 }
 
-/** Creates it. */
 export function createDeviceAdminAccess(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'DeviceAdminAccess',

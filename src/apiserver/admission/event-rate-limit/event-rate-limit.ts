@@ -12,7 +12,6 @@ import { isOn } from '../refusal.ts';
 /** What events are counted by. */
 export const LIMIT_TYPES = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
 
-/** One limit. */
 export interface EventLimit {
   readonly type: (typeof LIMIT_TYPES)[number];
   /** Per second. */
@@ -24,7 +23,6 @@ export interface EventLimit {
 
 const DEFAULT_CACHE_SIZE = 4096;
 
-/** Creates the plugin. */
 export function createEventRateLimit(clock: Clock, limits: readonly EventLimit[]): AdmissionPlugin {
   const enforcers = limits.map((limit) => ({
     limit,

@@ -7,7 +7,6 @@ function isExtended(name: string): boolean {
   return name.includes('/') && !/(^|\.)kubernetes\.io\//.test(name) && !name.startsWith('requests.');
 }
 
-/** Creates the plugin. */
 export function createExtendedResourceToleration(): AdmissionPlugin {
   return {
     name: 'ExtendedResourceToleration',

@@ -7,6 +7,7 @@ import type { Pod } from '../../../api/gen/core-v1.ts';
 import { Lru } from '../../../base/lru.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { WebhookCallError, type WebhookClient } from '../../webhook/webhook-client.ts';
+import { reviewStatus } from '../../webhook/review-answer.ts';
 import type { WebhookTarget } from '../../webhook/webhook-target.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';
@@ -24,7 +25,6 @@ export interface ImagePolicyConfig {
   readonly defaultAllow: boolean;
 }
 
-/** What it needs. */
 export interface ImagePolicyDeps {
   readonly client: Pick<WebhookClient, 'post'>;
   readonly clock: Clock;
@@ -113,7 +113,8 @@ async function ask(
     try {
       const call = { body: review, timeoutMs: TIMEOUT_MS, tellTimeout: false, signal };
       const answer = await client.post(target, call);
-      return { allowed: false, ...(answer['status'] as Partial<ImageReviewStatus> | undefined) };
+      const status = reviewStatus<Partial<ImageReviewStatus>>(answer, review, 'imagepolicy.v1alpha1.ImageReviewStatus');
+      return { allowed: false, ...status };
     } catch (error) {
       if (attempt >= ATTEMPTS || signal.aborted || !isPassing(error)) throw error;
     }

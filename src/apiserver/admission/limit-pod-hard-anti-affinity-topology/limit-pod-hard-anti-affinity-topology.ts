@@ -3,7 +3,6 @@ import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';
 
-/** Creates the plugin. */
 export function createLimitPodHardAntiAffinityTopology(): AdmissionPlugin {
   return {
     name: 'LimitPodHardAntiAffinityTopology',

@@ -12,7 +12,6 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 
 const ANNOTATION = 'kubernetes.io/limit-ranger';
 
-/** Creates the plugin. */
 export function createLimitRanger(objects: () => ObjectStore): AdmissionPlugin {
   const itemsOf = (attributes: AdmissionAttributes): LimitRangeItem[] =>
     objects()

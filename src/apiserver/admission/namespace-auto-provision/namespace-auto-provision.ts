@@ -3,7 +3,6 @@ import { Namespaces } from '../../../api/gen/resources.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 
-/** Creates the plugin. */
 export function createNamespaceAutoProvision(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'NamespaceAutoProvision',

@@ -4,7 +4,6 @@ import { notFound } from '../../../api/status-error.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 
-/** Creates the plugin. */
 export function createNamespaceExists(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'NamespaceExists',

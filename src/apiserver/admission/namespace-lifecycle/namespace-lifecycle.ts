@@ -12,7 +12,6 @@ const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-p
 /** Reviews are answered, not stored: they may name a namespace that does not exist. */
 const REVIEWS: ReadonlySet<string> = new Set(['localsubjectaccessreviews']);
 
-/** Creates the plugin. */
 export function createNamespaceLifecycle(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'NamespaceLifecycle',

@@ -6,7 +6,6 @@ import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';
 
-/** Creates the plugin. */
 export function createNodeDeclaredFeatureValidator(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'NodeDeclaredFeatureValidator',

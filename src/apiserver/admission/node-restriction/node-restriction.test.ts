@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { webcrypto } from 'node:crypto';
 import { test } from 'node:test';
-import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import type { Node, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import {
+  CertificateSigningRequests,
   CSINodes,
   Leases,
   Nodes,
+  PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
   ServiceAccounts,
@@ -15,6 +18,9 @@ import type { KubernetesObject } from '../../../api/object.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
 import type { Authorizer } from '../../authz/contract.ts';
 import { createTestObjects } from '../../authz/objects-fixture.ts';
+import { createRequest } from '../../../component-helpers/pki/certificates.ts';
+import { createSimCrypto } from '../../../platform/sim/crypto.ts';
+import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
 import { admit, type TestRequest } from '../admission-fixture.ts';
 import { createNodeRestriction } from './node-restriction.ts';
 
@@ -58,6 +64,12 @@ const attachment = (nodeName: string, persistentVolumeName: string): VolumeAttac
   spec: { attacher: 'd', nodeName, source: { persistentVolumeName } },
 });
 const lease = (name: string, namespace = 'kube-node-lease'): KubernetesObject => ({ metadata: { name, namespace } });
+
+const claim = (metadata: object = {}, status: object = {}): PersistentVolumeClaim => ({
+  metadata: { name: 'c', namespace: 'ns', ...metadata },
+  spec: { volumeName: 'pv' },
+  status: { phase: 'Bound', capacity: { storage: '1' }, ...status },
+});
 
 type Case = readonly [name: string, resource: ResourceInfo, request: TestRequest, problem: string | undefined];
 const cases: readonly Case[] = [
@@ -284,6 +296,67 @@ const cases: readonly Case[] = [
     { object: mirror(), user: { name: 'kubelet', groups: ['system:nodes'] } },
     'could not determine node from user',
   ],
+  [
+    'a source of its configuration at its creation',
+    Nodes,
+    { object: node('n1', {}, { configSource: { configMap: { namespace: 'ns', name: 'm' } } }) },
+    'node "n1" is not allowed to create pods with a non-nil configSource',
+  ],
+  [
+    'a new source of its configuration',
+    Nodes,
+    {
+      operation: 'UPDATE',
+      object: node('n1', {}, { configSource: { configMap: { namespace: 'ns', name: 'm' } } }),
+      oldObject: node('n1', {}, { configSource: { configMap: { namespace: 'ns', name: 'own' } } }),
+    },
+    'node "n1" is not allowed to update configSource to a new non-nil configSource',
+  ],
+  [
+    'the source of its configuration as it is, or dropped',
+    Nodes,
+    { operation: 'UPDATE', object: node('n1'), oldObject: node('n1', {}, { configSource: { configMap: {} } }) },
+    undefined,
+  ],
+  [
+    'the size of a claim',
+    PersistentVolumeClaims,
+    {
+      operation: 'UPDATE',
+      subresource: 'status',
+      object: claim({}, { capacity: { storage: '2' } }),
+      oldObject: claim(),
+    },
+    undefined,
+  ],
+  ...[claim({ labels: { a: 'b' } }), claim({ finalizers: ['a/b'] }), claim({}, { phase: 'Lost' })].map(
+    (object): Case => [
+      `more of a claim than its size: ${JSON.stringify(object)}`,
+      PersistentVolumeClaims,
+      { operation: 'UPDATE', subresource: 'status', object, oldObject: claim() },
+      'node "n1" is not allowed to update fields other than status.capacity and status.conditions',
+    ],
+  ),
+  [
+    'a claim itself',
+    PersistentVolumeClaims,
+    { operation: 'UPDATE', object: claim(), oldObject: claim() },
+    'may only update PVC status',
+  ],
+  [
+    'the extended claim of its pod',
+    Pods,
+    {
+      operation: 'UPDATE',
+      subresource: 'status',
+      object: {
+        ...pod('n1'),
+        status: { extendedResourceClaimStatus: { resourceClaimName: 'c', requestMappings: [] } },
+      },
+      oldObject: pod('n1'),
+    },
+    'node "n1" cannot update extended resource claim status',
+  ],
   ['no node', Pods, { object: pod('n2'), user: { name: 'ann', groups: [] } }, undefined],
 ];
 
@@ -295,7 +368,7 @@ for (const [name, resource, request, problem] of cases) {
     objects.put(Pods, userOfClaim);
     objects.put(PersistentVolumes, { metadata: { name: 'pv' }, spec: { claimRef: { namespace: 'ns', name: 'c' } } });
     const done = admit(
-      createNodeRestriction(() => objects.store, nobody),
+      createNodeRestriction(() => objects.store, nobody, createSimCrypto(new VirtualClock())),
       resource,
       { user, ...request },
     );
@@ -308,3 +381,23 @@ for (const [name, resource, request, problem] of cases) {
       );
   });
 }
+
+test("a node requests kubelets' certificates for itself alone", async () => {
+  const crypto = { ...createSimCrypto(new VirtualClock()), webcrypto: webcrypto as typeof globalThis.crypto };
+  const plugin = createNodeRestriction(() => createTestObjects().store, nobody, crypto);
+  const ask = async (commonName: string, signerName: string): Promise<string> => {
+    const { requestPem } = await createRequest({ crypto }, { commonName });
+    const spec = { signerName, request: Buffer.from(requestPem).toString('base64'), usages: [] };
+    const object = { metadata: { name: 'r' }, spec } as KubernetesObject;
+    return admit(plugin, CertificateSigningRequests, { user, object }).then(
+      () => '',
+      (error: Error) => error.message.replace(/.*is forbidden: /, ''),
+    );
+  };
+  for (const signer of ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet']) {
+    assert.equal(await ask('system:node:n1', signer), '');
+    assert.equal(await ask('system:node:n2', signer), 'can only create a node CSR with CN=system:node:n1');
+    assert.equal(await ask('admin', signer), 'can only create a node CSR with CN=system:node:n1');
+  }
+  assert.equal(await ask('admin', 'example.com/other'), '');
+});

@@ -3,7 +3,8 @@
  * its own pods and of audiences they name. Judges after all mutation. Upstream: plugin/pkg/admission/noderestriction.
  */
 import type { TokenRequest } from '../../../api/gen/authentication-v1.ts';
-import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
+import type { Node, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import { PersistentVolumes, Pods, VolumeAttachments } from '../../../api/gen/resources.ts';
 import type { VolumeAttachment } from '../../../api/gen/storage-v1.ts';
 import { groupResourceOf } from '../../../api/resource-info.ts';
@@ -11,8 +12,10 @@ import { forbidden, notFound } from '../../../api/status-error.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import type { Authorizer } from '../../authz/contract.ts';
 import { claimNames } from '../../../component-helpers/pod-references.ts';
+import type { CryptoPort } from '../../../platform/crypto.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { certificateProblem } from './node-certificate.ts';
 import { mirrorPodProblem } from './mirror-pods.ts';
 import { forbiddenLabels } from './node-labels.ts';
 import { audienceProblem } from './token-audience.ts';
@@ -21,6 +24,7 @@ type Check = (attributes: AdmissionAttributes, node: string, objects: ObjectStor
 
 const CHECKS: Readonly<Record<string, Check>> = {
   pods: podProblem,
+  persistentvolumeclaims: claimProblem,
   nodes: nodeProblem,
   serviceaccounts: tokenProblem,
   'leases.coordination.k8s.io': leaseProblem,
@@ -28,8 +32,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'csinodes.storage.k8s.io': (attributes, node) => ownNameProblem(attributes, node, 'CSINode'),
 };
 
-/** Creates the plugin. */
-export function createNodeRestriction(objects: () => ObjectStore, authorizer: Authorizer): AdmissionPlugin {
+const CSR = 'certificatesigningrequests.certificates.k8s.io';
+
+export function createNodeRestriction(
+  objects: () => ObjectStore,
+  authorizer: Authorizer,
+  crypto: CryptoPort,
+): AdmissionPlugin {
   async function checkAudience(attributes: AdmissionAttributes): Promise<void> {
     const { audiences = [], boundObjectRef } = (attributes.object as TokenRequest).spec ?? {};
     const pod = objects().get(Pods, attributes.namespace, boundObjectRef?.name ?? '');
@@ -37,9 +46,16 @@ export function createNodeRestriction(objects: () => ObjectStore, authorizer: Au
     const problem = await audienceProblem({ attributes, audiences, pod, objects: objects() }, authorizer);
     if (problem !== undefined) throw forbidden(attributes.resource, nameOf(attributes), problem);
   }
+  async function checkCertificate(attributes: AdmissionAttributes, node: string): Promise<void> {
+    const problem = await certificateProblem(attributes.object as CertificateSigningRequest, node, crypto);
+    if (problem !== undefined) throw forbidden(attributes.resource, nameOf(attributes), problem);
+  }
   return {
     name: 'NodeRestriction',
-    handles: (operation, resource) => operation !== 'CONNECT' && Object.hasOwn(CHECKS, groupResourceOf(resource)),
+    handles: (operation, resource, subresource) =>
+      groupResourceOf(resource) === CSR
+        ? operation === 'CREATE' && subresource === ''
+        : operation !== 'CONNECT' && Object.hasOwn(CHECKS, groupResourceOf(resource)),
     validate(attributes) {
       const node = nodeNameOf(attributes);
       if (node === undefined) return undefined;
@@ -48,6 +64,7 @@ export function createNodeRestriction(objects: () => ObjectStore, authorizer: Au
           ? 'could not determine node from user'
           : CHECKS[groupResourceOf(attributes.resource)]?.(attributes, node, objects());
       if (problem !== undefined) throw forbidden(attributes.resource, nameOf(attributes), problem);
+      if (groupResourceOf(attributes.resource) === CSR) return checkCertificate(attributes, node);
       return isTokenRequest(attributes) ? checkAudience(attributes) : undefined;
     },
   };
@@ -88,6 +105,13 @@ function podProblem(attributes: AdmissionAttributes, node: string, objects: Obje
         )
       )
         return `node "${node}" cannot update resource claim statuses`;
+      if (
+        !deepEqual(
+          (attributes.object as Pod).status?.extendedResourceClaimStatus,
+          stored()?.status?.extendedResourceClaimStatus,
+        )
+      )
+        return `node "${node}" cannot update extended resource claim status`;
       return undefined;
     case 'eviction':
       if (operation !== 'CREATE') return `unexpected operation ${operation}`;
@@ -106,16 +130,39 @@ function nodeProblem(attributes: AdmissionAttributes, node: string): string | un
   if (operation === 'CREATE') {
     const labels = forbiddenLabels(wanted?.metadata.labels ?? {}, {});
     if (labels.length > 0) return `node "${node}" is not allowed to set the following labels: ${labels.join(', ')}`;
+    // What a node's configuration names, the node may read.
+    if (wanted?.spec?.configSource !== undefined)
+      return `node "${node}" is not allowed to create pods with a non-nil configSource`;
   }
   if (name !== node) return `node "${node}" is not allowed to modify node "${name}"`;
   if (operation === 'DELETE') return `node "${node}" is not allowed to delete its own Node object`;
   if (operation !== 'UPDATE') return undefined;
+  const { configSource } = wanted?.spec ?? {};
+  if (configSource !== undefined && !deepEqual(configSource, old?.spec?.configSource))
+    return `node "${node}" is not allowed to update configSource to a new non-nil configSource`;
   if (!deepEqual(wanted?.spec?.taints ?? [], old?.spec?.taints ?? []))
     return `node "${node}" is not allowed to modify taints`;
   if (!deepEqual(wanted?.metadata.ownerReferences ?? [], old?.metadata.ownerReferences ?? []))
     return `node "${node}" is not allowed to modify ownerReferences`;
   const labels = forbiddenLabels(wanted?.metadata.labels ?? {}, old?.metadata.labels ?? {});
   return labels.length > 0 ? `is not allowed to modify labels: ${labels.join(', ')}` : undefined;
+}
+
+/** What resizing a volume on its node tells. */
+const CLAIM_STATUS = ['capacity', 'conditions', 'allocatedResources', 'allocatedResourceStatuses'];
+
+function claimProblem(attributes: AdmissionAttributes, node: string): string | undefined {
+  if (attributes.subresource !== 'status') return 'may only update PVC status';
+  if (attributes.operation !== 'UPDATE') return `unexpected operation "${attributes.operation}"`;
+  const [now, before] = [attributes.object, attributes.oldObject].map((object) => {
+    const { metadata, status, ...rest } = object as PersistentVolumeClaim;
+    const { resourceVersion: _, managedFields: __, ...kept } = metadata;
+    const others = Object.entries(status ?? {}).filter(([key]) => !CLAIM_STATUS.includes(key));
+    return { ...rest, metadata: kept, status: Object.fromEntries(others) };
+  });
+  return deepEqual(now, before)
+    ? undefined
+    : `node "${node}" is not allowed to update fields other than status.capacity and status.conditions`;
 }
 
 function isTokenRequest({ resource, subresource, operation }: AdmissionAttributes): boolean {

@@ -18,7 +18,6 @@ export interface OwnerReferencesDeps {
   readonly registry: Pick<ResourceRegistry, 'served'>;
 }
 
-/** Creates the plugin. */
 export function createOwnerReferencesPermissionEnforcement(deps: OwnerReferencesDeps): AdmissionPlugin {
   return {
     name: 'OwnerReferencesPermissionEnforcement',

@@ -9,7 +9,6 @@ import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';
 
-/** Creates the plugin. */
 export function createPodResizeValidator(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'PodResizeValidator',

@@ -58,7 +58,6 @@ export function settersText(pod: boolean, names: readonly string[]): string {
   return [...(pod ? ['pod'] : []), ...(names.length > 0 ? [containersText(names)] : [])].join(' and ');
 }
 
-/** Names of the containers for which this holds. */
 export function namesOf(pod: CheckedPod, holds: (container: Container | EphemeralContainer) => boolean): string[] {
   return pod.containers.filter(holds).map(({ name }) => name);
 }

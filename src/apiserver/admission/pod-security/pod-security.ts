@@ -52,7 +52,6 @@ const templates: Readonly<Record<string, (object: KubernetesObject) => Template 
       ?.template,
 };
 
-/** Creates the plugin. */
 export function createPodSecurity(objects: () => ObjectStore, config: PodSecurityConfig = nothingSet): AdmissionPlugin {
   return {
     name: 'PodSecurity',

@@ -5,7 +5,6 @@ import type { Labels } from '../../../api/label-selector.ts';
 /** Levels from lax to strict. */
 export const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 
-/** A level. */
 export type Level = (typeof LEVELS)[number];
 
 /** A level as of a minor version of Kubernetes; `latest`: the newest rules there are. */
@@ -21,7 +20,6 @@ export interface Policy {
   readonly warn: LevelVersion;
 }
 
-/** The modes of a policy. */
 export type Mode = keyof Policy;
 
 const MODES: readonly Mode[] = ['enforce', 'audit', 'warn'];
@@ -59,12 +57,13 @@ export function parseVersion(text: string): LevelVersion['version'] | undefined 
 /** The policy of a namespace, and what is wrong with its labels. A level nobody knows counts as the strictest. */
 export function policyOf(labels: Labels, defaults: Policy): { readonly policy: Policy; readonly errors: FieldCause[] } {
   const errors: FieldCause[] = [];
-  const complain = (key: string, value: string, text: string): void =>
-    void errors.push({
+  const complain = (key: string, value: string, text: string): void => {
+    errors.push({
       reason: 'FieldValueInvalid',
       field: `metadata.labels[${key}]`,
       text: `Invalid value: ${JSON.stringify(value)}: ${text}`,
     });
+  };
   const read = (mode: Mode): LevelVersion => {
     const level = labels?.[PREFIX + mode];
     const version = labels?.[`${PREFIX}${mode}-version`];

@@ -8,7 +8,6 @@ import { isOn } from '../refusal.ts';
 
 const LABELS = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 
-/** Creates the plugin. */
 export function createPodTopologyLabels(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'PodTopologyLabels',

@@ -1,7 +1,8 @@
 /** Applies what a mutation's expression made to an object. Upstream: mutating/patch/{smd,json_patch}.go. */
 import type { JsonObject } from '../../../api/codec/own-property.ts';
-import { ObjectLiteral } from '../../../api/cel/object-literals.ts';
-import { TO_JSON, jsonValue } from '../../../api/cel/values.ts';
+import { ObjectLiteral } from '../../../api/cel/mutation-types.ts';
+import { TO_JSON } from '../../../api/cel/runtime/values.ts';
+import { jsonValue } from '../../../api/cel/values.ts';
 import { mergeApplied } from '../../../api/managed-fields/field-merge.ts';
 import { jsonPatch } from '../../../api/patch/json-patch.ts';
 import type { StructSchema, TypeSchema } from '../../../api/schema/type-schema.ts';

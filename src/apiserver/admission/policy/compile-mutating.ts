@@ -2,7 +2,7 @@
 import type { MutatingAdmissionPolicy, Mutation } from '../../../api/gen/admissionregistration-v1.ts';
 import { mutationEnvironment } from '../../../api/cel/admission-types.ts';
 import { compile } from '../../../api/cel/compile.ts';
-import { JSON_PATCH_TYPE, OBJECT_TYPE } from '../../../api/cel/object-literals.ts';
+import { JSON_PATCH_TYPE, OBJECT_TYPE } from '../../../api/cel/mutation-types.ts';
 import { CompileError } from '../../../api/cel/texts.ts';
 import { type CompiledVariables, compileVariables } from '../../../api/cel/variables.ts';
 import { type CompiledCondition, compileConditions } from '../../admission-matching/match-conditions.ts';
@@ -39,7 +39,7 @@ export function compileMutatingPolicy({ spec = {} }: MutatingAdmissionPolicy): C
     variables,
     mutations: (spec.mutations ?? []).map((mutation) => {
       const { kind, expression } = expressionOf(mutation);
-      return { kind, program: attempt(expression, kind === 'JSONPatch' ? `list<${JSON_PATCH_TYPE}>` : OBJECT_TYPE) };
+      return { kind, program: attempt(expression, kind === 'JSONPatch' ? `list(${JSON_PATCH_TYPE})` : OBJECT_TYPE) };
     }),
   };
 }

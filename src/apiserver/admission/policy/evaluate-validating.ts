@@ -1,4 +1,5 @@
 /** Evaluates a policy with one parameter for one request. Upstream: validating/validator.go. */
+import type { Steps } from '../../../base/steps.ts';
 import type { Activation } from '../../../api/cel/compile.ts';
 import { Meter, PER_CALL_LIMIT, RUNTIME_COST_BUDGET } from '../../../api/cel/meter.ts';
 import { RuntimeError } from '../../../api/cel/texts.ts';
@@ -32,12 +33,12 @@ const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no f
 const MAX_MESSAGE_BYTES = 5 * 1024;
 const NOTHING: Verdict = { refusals: [], annotations: [], annotationErrors: [] };
 
-/** Evaluates. `failurePolicy` Ignore turns errors into admission. */
-export function evaluatePolicy(
+/** Evaluates. `failurePolicy` Ignore turns errors into admission. A step ends with a validation that took long. */
+export function* evaluatePolicy(
   policy: CompiledPolicy,
   activation: PolicyActivation,
   failurePolicy: string | undefined,
-): Verdict {
+): Steps<Verdict> {
   const ignores = failurePolicy === 'Ignore';
   const met = judgeConditions(policy.conditions, activation.full, 'Fail');
   if (met.error !== undefined) return ignores ? NOTHING : refused(met.error);
@@ -45,6 +46,7 @@ export function evaluatePolicy(
   const budget = new Budget();
   const refusals: Refusal[] = [];
   for (const [index, { validation, program, message }] of policy.validations.entries()) {
+    if (budget.endsStep()) yield;
     const answer = budget.run(program, activation.full);
     if (answer.outOfBudget) return ignores ? NOTHING : refused(OUT_OF_BUDGET);
     if (answer.error !== undefined) {
@@ -101,9 +103,20 @@ interface Answer {
   readonly outOfBudget?: boolean;
 }
 
+/** A few milliseconds' worth. */
+const costOfStep = 50_000;
+
 /** What the expressions of one policy may cost together. */
 class Budget {
   #left = RUNTIME_COST_BUDGET;
+  #nextStep = RUNTIME_COST_BUDGET - costOfStep;
+
+  /** Whether so much was spent since the last step that others are to have their turn. */
+  endsStep(): boolean {
+    if (this.#left > this.#nextStep) return false;
+    this.#nextStep = this.#left - costOfStep;
+    return true;
+  }
 
   run(program: Compiled, activation: Activation): Answer {
     if (typeof program === 'string') return { error: program };
@@ -115,7 +128,7 @@ class Budget {
       if (error.costExceeded && this.#left <= PER_CALL_LIMIT) return { error: OUT_OF_BUDGET, outOfBudget: true };
       return { error: `expression '${program.expression}' resulted in error: ${error.message}` };
     } finally {
-      this.#left -= Math.min(meter.cost, this.#left);
+      this.#left -= Math.min(meter.spent, this.#left);
     }
   }
 }

@@ -28,7 +28,9 @@ export function followPolicies<P extends KubernetesObject, B extends AnyBinding,
   let current: readonly PolicyHook<P, B, C>[] | undefined;
   // Kept over changes of other policies: compiling costs more than all the rest.
   const compiled = new WeakMap<P, { readonly result: C }>();
-  const forget = (): void => void (current = undefined);
+  const forget = (): void => {
+    current = undefined;
+  };
   objects.onChange(kinds.policies, forget);
   objects.onChange(kinds.bindings, forget);
   const compiledOf = (policy: P): C => {

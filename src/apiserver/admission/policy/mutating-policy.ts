@@ -28,7 +28,6 @@ const NAME = 'MutatingAdmissionPolicy';
 
 type Hook = PolicyHook<Policy, Binding, CompiledMutatingPolicy>;
 
-/** Makes the plugin. */
 export function createMutatingAdmissionPolicy(deps: PolicyDeps): AdmissionPlugin {
   let hooks: (() => readonly Hook[]) | undefined;
   const kinds = { policies: MutatingAdmissionPolicies, bindings: MutatingAdmissionPolicyBindings };
@@ -102,7 +101,10 @@ class Mutations {
     const { binding, matched } = invocation;
     const of = { policy, binding };
     const met = await this.#conditions(compiled(), invocation);
-    if (met.error !== undefined) return void this.#failures.push({ ...of, message: met.error, reason: 'Invalid' });
+    if (met.error !== undefined) {
+      this.#failures.push({ ...of, message: met.error, reason: 'Invalid' });
+      return;
+    }
     if (!met.matches) return;
     const key = JSON.stringify([
       policy.metadata.name,
@@ -129,9 +131,9 @@ class Mutations {
 
   async #conditions(compiled: CompiledMutatingPolicy, invocation: Invocation<Binding>): Promise<MatchConditionsResult> {
     if (compiled.conditions.length === 0) return { matches: true };
-    const values = this.#request.values(invocation);
+    const values = await this.#request.values(invocation);
     return await evaluateWithDecisions(this.#request.decisions, () =>
-      judgeConditions(compiled.conditions, { ...values, authorizer: this.#request.authorizer() }, 'Fail'),
+      judgeConditions(compiled.conditions, { ...values, ...this.#request.authorizer() }, 'Fail'),
     );
   }
 
@@ -145,13 +147,13 @@ class Mutations {
     }: { compiled: CompiledMutatingPolicy; invocation: Invocation<Binding>; view: ReviewObjects },
   ): Promise<boolean | string> {
     if (typeof program === 'string') return program;
-    const values = this.#request.values(invocation);
+    const values = await this.#request.values(invocation);
     try {
       const made = await evaluateWithDecisions(this.#request.decisions, () => {
-        const full: Activation = { ...values, authorizer: this.#request.authorizer() };
+        const full: Activation = { ...values, ...this.#request.authorizer() };
         return program.run({ ...full, variables: compiled.variables.bind(full) }, new Meter(PER_CALL_LIMIT));
       });
-      return this.#put(kind, made, view);
+      return await this.#put(kind, made, view);
     } catch (error) {
       if (error instanceof RuntimeError)
         return `expression '${program.expression}' resulted in error: ${error.message}`;
@@ -161,13 +163,13 @@ class Mutations {
     }
   }
 
-  #put(kind: CompiledMutation['kind'], made: unknown, view: ReviewObjects): boolean {
+  async #put(kind: CompiledMutation['kind'], made: unknown, view: ReviewObjects): Promise<boolean> {
     const { object } = this.#request.attributes;
-    const before: JsonObject = view.show(object!);
+    const before: JsonObject = await view.show(object!);
     const patched = kind === 'JSONPatch' ? applyJsonPatch(before, made) : applyConfiguration(before, made, view.schema);
     const after = view.decode(patched);
     if (equal(before, after)) return false;
-    view.store(after, object!);
+    await view.store(after, object!);
     this.#request.objectChanged();
     return true;
   }

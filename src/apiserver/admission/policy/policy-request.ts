@@ -7,7 +7,7 @@ import { dynValue } from '../../../api/cel/values.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import { StatusError } from '../../../api/status-error.ts';
 import type { Authorizer } from '../../authz/contract.ts';
-import { authorizerValue, namespaceValue, requestValues } from '../../admission-matching/admission-values.ts';
+import { authorizerValues, namespaceValue, requestValues } from '../../admission-matching/admission-values.ts';
 import type { AdmissionAttributes } from '../contract.ts';
 import { type MatchDeps, type MatchedResource, matchRequest } from '../../admission-matching/resource-matcher.ts';
 import { isNamespace } from '../../admission-matching/selectors.ts';
@@ -101,8 +101,8 @@ export class PolicyRequest {
   }
 
   /** Values of all variables but `authorizer` and `variables`, from the objects as they are now. */
-  values({ matched, param }: Pick<Invocation<unknown>, 'matched' | 'param'>): Activation {
-    const known = this.#values.get(matched.as) ?? this.#makeValues(matched);
+  async values({ matched, param }: Pick<Invocation<unknown>, 'matched' | 'param'>): Promise<Activation> {
+    const known = this.#values.get(matched.as) ?? (await this.#makeValues(matched));
     this.#values.set(matched.as, known);
     return { ...known, params: param === undefined ? null : dynValue(param) };
   }
@@ -112,15 +112,15 @@ export class PolicyRequest {
     this.#values.clear();
   }
 
-  #makeValues(matched: MatchedResource): Activation {
+  async #makeValues(matched: MatchedResource): Promise<Activation> {
     const { resource, namespace } = this.attributes;
     const isFree = namespace === '' || isNamespace(resource);
     const found = isFree ? undefined : this.#deps.objects().get(Namespaces, '', namespace);
-    return { ...requestValues(this.attributes, matched), namespaceObject: namespaceValue(found) };
+    return { ...(await requestValues(this.attributes, matched)), namespaceObject: namespaceValue(found) };
   }
 
-  /** `authorizer`, anew for each evaluation. */
-  authorizer(): unknown {
-    return authorizerValue(this.attributes, this.decisions);
+  /** `authorizer` and `authorizer.requestResource`, anew for each evaluation. */
+  authorizer(): Activation {
+    return authorizerValues(this.attributes, this.decisions);
   }
 }

@@ -18,6 +18,8 @@ import type { KubernetesObject } from '../../../api/object.ts';
 import type { StatusError } from '../../../api/status-error.ts';
 import { createTestObjects } from '../../authz/objects-fixture.ts';
 import { admit, type TestRequest, testingRegistry } from '../admission-fixture.ts';
+import { compileValidatingPolicy } from './compile-validating.ts';
+import { evaluatePolicy } from './evaluate-validating.ts';
 import { createValidatingAdmissionPolicy } from './validating-policy.ts';
 
 const everything = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }];
@@ -232,4 +234,20 @@ test('parameters', async () => {
     ],
   ];
   for (const [name, given, wanted] of cases) assert.equal((await run(given)).error?.message, wanted, name);
+});
+
+test('validations that cost much have steps', () => {
+  const numbers = `[${Array.from({ length: 100 }, (_, i) => i).join(', ')}]`;
+  const expression = `${numbers}.all(x, ${numbers}.all(y, x + y >= 0))`;
+  const stepsOf = (count: number, of: string): number => {
+    const policy = compileValidatingPolicy({
+      metadata: {},
+      spec: { validations: Array(count).fill({ expression: of }) },
+    });
+    const activation = { object: {}, variables: {} };
+    const steps = evaluatePolicy(policy, { full: activation, messages: activation }, 'Fail');
+    return [...steps].length;
+  };
+  assert.ok(stepsOf(20, expression) >= 5);
+  assert.equal(stepsOf(20, 'true'), 0);
 });

@@ -7,6 +7,7 @@ import type {
   ValidatingAdmissionPolicyBinding as Binding,
 } from '../../../api/gen/admissionregistration-v1.ts';
 import { ValidatingAdmissionPolicies, ValidatingAdmissionPolicyBindings } from '../../../api/gen/resources.ts';
+import { stepByStep } from '../../../base/steps.ts';
 import { evaluateWithDecisions } from '../../../api/cel/compile.ts';
 import { forbidden, StatusError } from '../../../api/status-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
@@ -20,7 +21,6 @@ const MAX_ANNOTATION_LENGTH = 10 * 1024;
 
 type Hook = PolicyHook<Policy, Binding, CompiledPolicy>;
 
-/** Makes the plugin. */
 export function createValidatingAdmissionPolicy(deps: PolicyDeps): AdmissionPlugin {
   let hooks: (() => readonly Hook[]) | undefined;
   const kinds = { policies: ValidatingAdmissionPolicies, bindings: ValidatingAdmissionPolicyBindings };
@@ -82,12 +82,13 @@ class Judgement {
 
   async #evaluate(hook: Hook, invocation: Invocation<Binding>): Promise<Verdict> {
     const compiled = hook.compiled();
-    const values = this.#request.values(invocation);
+    const values = await this.#request.values(invocation);
     return await evaluateWithDecisions(this.#request.decisions, () => {
-      const full = { ...values, authorizer: this.#request.authorizer() };
+      const full = { ...values, ...this.#request.authorizer() };
       const variables = compiled.variables.bind(full);
       const activation: PolicyActivation = { full: { ...full, variables }, messages: { ...values, variables } };
-      return evaluatePolicy(compiled, activation, hook.policy.spec?.failurePolicy);
+      const steps = evaluatePolicy(compiled, activation, hook.policy.spec?.failurePolicy);
+      return stepByStep(steps, () => this.#attributes.context.pause?.());
     });
   }
 

@@ -9,7 +9,6 @@ import { forbidden } from '../../../api/status-error.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 
-/** Creates the plugin. */
 export function createPriority(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'Priority',

@@ -37,7 +37,6 @@ function privilegedIn(object: unknown, path: readonly string[]): string[] {
   );
 }
 
-/** Creates it. */
 export function createPrivilegedContainers(): AdmissionPlugin {
   return {
     name: 'PrivilegedContainers',

@@ -8,7 +8,6 @@ import type { AdmissionPlugin } from '../contract.ts';
 
 const RESOURCES: ReadonlySet<string> = new Set(['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings']);
 
-/** Creates the plugin. */
 export function createRbacEscalation(deps: EscalationDeps): AdmissionPlugin {
   return {
     name: 'RBACEscalation',

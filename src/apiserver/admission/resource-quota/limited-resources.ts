@@ -10,7 +10,6 @@ import type { QuotaEvaluator } from '../../../component-helpers/quota/evaluator.
 import { scopesOf } from '../../../component-helpers/quota/evaluators.ts';
 import type { Quantities } from '../../../component-helpers/quota/resource-lists.ts';
 
-/** One limit. */
 export interface LimitedResource {
   readonly apiGroup: string;
   readonly resource: string;

@@ -9,6 +9,7 @@ import type { Random } from '../../../platform/random.ts';
 import { secretNames } from '../../../component-helpers/pod-references.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { isLimited, secretProblem } from './mountable-secrets.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
 const VOLUME_PREFIX = 'kube-api-access-';
@@ -16,13 +17,27 @@ const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** A token is renewed by the kubelet well before: an hour and seven seconds, as upstream. */
 const TOKEN_SECONDS = 3607;
 
-/** Creates the plugin. */
 export function createServiceAccount(objects: () => ObjectStore, random: Random): AdmissionPlugin {
   return {
     name: 'ServiceAccount',
     handles: (operation, resource, subresource) =>
-      operation === 'CREATE' && resource.group === '' && resource.resource === 'pods' && subresource === '',
+      resource.group === '' &&
+      resource.resource === 'pods' &&
+      (operation === 'CREATE' ? subresource === '' : operation === 'UPDATE' && subresource === 'ephemeralcontainers'),
+    validate(attributes) {
+      const { metadata, spec } = attributes.object as Pod;
+      if (spec === undefined || metadata.annotations?.[MIRROR] !== undefined) return;
+      const account = objects().get(ServiceAccounts, attributes.namespace, spec.serviceAccountName ?? '');
+      if (account !== undefined) return checkSecrets(attributes, account, spec);
+      // Another server may just have made it.
+      return objects()
+        .getFresh(ServiceAccounts, attributes.namespace, spec.serviceAccountName ?? '')
+        .then((fresh) => {
+          if (fresh !== undefined) checkSecrets(attributes, fresh, spec);
+        });
+    },
     mutate(attributes) {
+      if (attributes.operation !== 'CREATE') return undefined;
       const pod = attributes.object as Pod;
       const spec = pod.spec;
       if (spec === undefined) return undefined;
@@ -45,6 +60,14 @@ export function createServiceAccount(objects: () => ObjectStore, random: Random)
         });
     },
   };
+}
+
+function checkSecrets(attributes: AdmissionAttributes, account: ServiceAccount, spec: PodSpec): void {
+  if (!isLimited(account)) return;
+  const { ephemeralContainers } = spec;
+  const added = { containers: [], ...(ephemeralContainers && { ephemeralContainers }) };
+  const problem = secretProblem(account, attributes.operation === 'CREATE' ? spec : added);
+  if (problem !== undefined) throw refuse(attributes, problem);
 }
 
 function give(spec: PodSpec, account: ServiceAccount, random: Random): void {

@@ -11,7 +11,6 @@ function finalizerOf({ group, resource }: { group: string; resource: string }): 
   return finalizers[`${group}/${resource}`];
 }
 
-/** Creates the plugin. */
 export function createStorageObjectInUseProtection(): AdmissionPlugin {
   return {
     name: 'StorageObjectInUseProtection',

@@ -4,7 +4,6 @@ import type { AdmissionPlugin } from '../contract.ts';
 
 const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
-/** Creates the plugin. */
 export function createTaintNodesByCondition(): AdmissionPlugin {
   return {
     name: 'TaintNodesByCondition',

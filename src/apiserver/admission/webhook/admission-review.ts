@@ -3,6 +3,7 @@ import type { AdmissionRequest, AdmissionResponse } from '../../../api/gen/admis
 import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
 import { admissionRequestOf } from '../../admission-matching/admission-request.ts';
 import type { Kind } from '../../admission-matching/review-objects.ts';
+import { decodeAnswer } from '../../webhook/review-answer.ts';
 import type { AdmissionAttributes } from '../contract.ts';
 import type { Invocation } from './invocation.ts';
 
@@ -43,7 +44,7 @@ export function verifyReview(
   if (!isObject(response)) throw new Error('webhook response was absent');
   const got = `${String(apiVersion)}, Kind=${String(kind)}`;
   if (got !== OUR_KIND) throw new Error(`expected webhook response of ${OUR_KIND}, got ${got}`);
-  const answered = response as unknown as AdmissionResponse;
+  const answered = decodeAnswer<AdmissionResponse>('admission.v1.AdmissionResponse', response);
   if (answered.uid !== uid)
     throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(answered.uid ?? '')}`);
   const patches = typeof answered.patch === 'string' && answered.patch !== '';

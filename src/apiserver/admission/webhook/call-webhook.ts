@@ -6,6 +6,7 @@ import type { AdmissionResponse } from '../../../api/gen/admission-v1.ts';
 import { StatusError } from '../../../api/status-error.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Random } from '../../../platform/random.ts';
+import { isProgramError } from '../../../platform/unexpected.ts';
 import type { WebhookClient } from '../../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../../webhook/webhook-target.ts';
 import type { AdmissionAttributes } from '../contract.ts';
@@ -27,15 +28,10 @@ export interface WebhookAdmissionDeps extends InvocationDeps {
  * Evaluates match conditions. Resolves to whether all hold. Rejects with a StatusError when one fails and the webhook's
  * failurePolicy is Fail; with Ignore a failing condition is one that does not hold.
  */
-export type MatchConditions = (
-  invocation: Invocation,
-  attributes: AdmissionAttributes,
-  reviewed: () => ReviewedObjects,
-) => Promise<boolean>;
+export type MatchConditions = (invocation: Invocation, attributes: AdmissionAttributes) => Promise<boolean>;
 
 const DEFAULT_TIMEOUT_SECONDS = 10;
 
-/** One question. */
 export interface WebhookQuestion {
   readonly invocation: Invocation;
   readonly attributes: AdmissionAttributes;
@@ -69,6 +65,7 @@ async function ask(deps: WebhookAdmissionDeps, question: WebhookQuestion): Promi
   try {
     response = verifyReview(answer, { uid, mutating });
   } catch (error) {
+    if (isProgramError(error)) throw error;
     throw new CallingWebhookError(hook.name, `received invalid webhook response: ${(error as Error).message}`);
   }
   for (const text of response.warnings ?? []) context.addWarning(text);

@@ -13,6 +13,7 @@ import type { JsonObject } from '../../../api/codec/own-property.ts';
 import { internalError } from '../../../api/status-error.ts';
 import type { ResolveService } from '../../webhook/service-resolver.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import type { ReviewedObjects } from './admission-review.ts';
 import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
 import { CallingWebhookError, failedClosed } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
@@ -32,7 +33,6 @@ interface Memory {
   after: unknown;
 }
 
-/** Makes the plugin. */
 export function createMutatingWebhooks(deps: WebhookAdmissionDeps, resolve: ResolveService): AdmissionPlugin {
   let webhooks: (() => readonly ConfiguredWebhook[]) | undefined;
   const current = (): readonly ConfiguredWebhook[] =>
@@ -89,19 +89,19 @@ interface Asking {
 }
 
 /** The objects as they are now; each webhook sees what those before it changed. */
-function shown({ attributes, view }: Asking): Parameters<typeof askWebhook>[1]['reviewed'] {
+async function shown({ attributes, view }: Asking): Promise<ReviewedObjects> {
   const { object, oldObject } = attributes;
   return {
     kind: view.kind,
-    object: object && view.show(object),
-    oldObject: oldObject && view.show(oldObject),
+    object: object && (await view.show(object)),
+    oldObject: oldObject && (await view.show(oldObject)),
   };
 }
 
 async function conditionsHold(deps: WebhookAdmissionDeps, asking: Asking): Promise<boolean> {
   const { invocation, attributes } = asking;
   if ((invocation.webhook.hook.matchConditions ?? []).length === 0) return true;
-  return await deps.matchConditions(invocation, attributes, () => shown(asking));
+  return await deps.matchConditions(invocation, attributes);
 }
 
 /** Whether the webhook changed the object. */
@@ -116,9 +116,9 @@ async function ask(deps: WebhookAdmissionDeps, asking: Asking & { readonly index
       JSON.stringify({ configuration, webhook: hook.name, mutated }),
     );
   try {
-    const reviewed = shown(asking);
+    const reviewed = await shown(asking);
     const response = await askWebhook(deps, { ...asking, reviewed, mutating: true });
-    const changed = applyPatch(asking, reviewed.object, response);
+    const changed = await applyPatch(asking, reviewed.object, response);
     note(changed);
     if (changed && response.patch !== undefined) notePatch(asking, key, response.patch);
     return changed;
@@ -142,11 +142,11 @@ function decoded(patch: string): string {
   return Buffer.from(patch, 'base64').toString('utf8');
 }
 
-function applyPatch(
+async function applyPatch(
   { invocation, attributes, view }: Asking,
   before: JsonObject | undefined,
   { patch = '', patchType }: AdmissionResponse,
-): boolean {
+): Promise<boolean> {
   const { name } = invocation.webhook.hook;
   if (patch === '') return false;
   if (patchType !== 'JSONPatch')
@@ -159,7 +159,7 @@ function applyPatch(
     );
   const after = patchedObject(before, operations, view);
   if (equal(before, after)) return false;
-  view.store(after, attributes.object);
+  await view.store(after, attributes.object);
   return true;
 }
 

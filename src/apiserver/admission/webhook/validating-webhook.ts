@@ -14,7 +14,6 @@ import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher
 import { type AnyConfiguration, type ConfiguredWebhook, followWebhooks } from './webhook-configurations.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
 
-/** Makes the plugin. */
 export function createValidatingWebhooks(deps: WebhookAdmissionDeps, resolve: ResolveService): AdmissionPlugin {
   const info = ValidatingWebhookConfigurations as ResourceInfo<AnyConfiguration>;
   let webhooks: (() => readonly ConfiguredWebhook[]) | undefined;
@@ -42,9 +41,9 @@ async function validate(
   for (const webhook of webhooks) {
     const invocation = await invocationOf(webhook, attributes, deps);
     if (invocation === undefined) continue;
-    const reviewed = viewOf(invocation, attributes, due);
+    const reviewed = await viewOf(invocation, attributes, due);
     const conditions = webhook.hook.matchConditions ?? [];
-    if (conditions.length > 0 && !(await deps.matchConditions(invocation, attributes, () => reviewed))) continue;
+    if (conditions.length > 0 && !(await deps.matchConditions(invocation, attributes))) continue;
     due.push({ invocation, reviewed, index: due.length });
   }
   const results = await Promise.allSettled(due.map((one) => ask(deps, attributes, one)));
@@ -52,12 +51,20 @@ async function validate(
 }
 
 /** The objects for a webhook; made once per version. */
-function viewOf(invocation: Invocation, attributes: AdmissionAttributes, others: readonly Due[]): ReviewedObjects {
+async function viewOf(
+  invocation: Invocation,
+  attributes: AdmissionAttributes,
+  others: readonly Due[],
+): Promise<ReviewedObjects> {
   const same = others.find((other) => other.invocation.as === invocation.as);
   if (same !== undefined) return same.reviewed;
   const view = reviewObjects(invocation.own, invocation.as, attributes.subresource);
   const { object, oldObject } = attributes;
-  return { kind: view.kind, object: object && view.show(object), oldObject: oldObject && view.show(oldObject) };
+  return {
+    kind: view.kind,
+    object: object && (await view.show(object)),
+    oldObject: oldObject && (await view.show(oldObject)),
+  };
 }
 
 async function ask(

@@ -65,7 +65,7 @@ export async function startWithWebhooks({
     objects,
     registry: storage.registry,
     random,
-    client: createWebhookClient({ net, clock }),
+    client: createWebhookClient({ net, clock, log: platform.log }),
     log: createMemoryLog(),
     matchConditions: conditions,
     measure: createWebhookMetrics(platform),
@@ -118,7 +118,6 @@ async function configure(server: TestServer, answers: Map<string, TestWebhook>, 
   if (status !== 201) throw new Error(text);
 }
 
-/** The response that patches. */
 export function patchResponse(...operations: readonly object[]): object {
   return { allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64') };
 }

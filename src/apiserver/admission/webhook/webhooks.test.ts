@@ -103,6 +103,44 @@ const cases: readonly Case[] = [
   },
 ];
 
+/** Answers with fields of other types than the API's, each in a response that is sound otherwise. */
+const wrongTypes: readonly object[] = [
+  { allowed: 'true' },
+  { allowed: 1 },
+  { warnings: 5 },
+  { warnings: 'text' },
+  { warnings: [{}] },
+  { auditAnnotations: [] },
+  { auditAnnotations: { key: {} } },
+  { auditAnnotations: 'text' },
+  { status: 'no' },
+  { status: { code: '403' } },
+  { status: { code: 1e30 } },
+  { status: { message: {} } },
+  { status: { details: [] } },
+  { status: { details: { causes: {} } } },
+  { patch: 5 },
+  { patchType: {} },
+];
+
+for (const kind of ['Mutating', 'Validating'] as const)
+  test(`a ${kind.toLowerCase()} webhook's answer with fields of other types is a failed call`, async () => {
+    for (const fields of wrongTypes) {
+      const { configure, send, platform } = await startWithWebhooks();
+      await configure({ kind, name: 'x', answer: () => ({ allowed: true, ...fields }) });
+      const answer = await send('POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: 'a' } });
+      assert.equal(answer.status, 500, JSON.stringify(fields));
+      assert.match(
+        answer.body.message,
+        /failed calling webhook "x\.example\.com": received invalid webhook response: /,
+      );
+      assert.deepEqual(
+        platform.log.entries.filter(({ level }) => level === 'error'),
+        [],
+      );
+    }
+  });
+
 for (const { what, spec, query = '', status, message } of cases) {
   test(`webhook: ${what}`, async () => {
     const server = await startWithWebhooks();
@@ -261,7 +299,11 @@ test('operations, selectors and scopes', async () => {
 test('matchPolicy: an equivalent version is converted for the webhook and its patch back', async () => {
   const hpa = {
     metadata: { name: 'h' },
-    spec: { scaleTargetRef: { kind: 'Deployment', name: 'd' }, maxReplicas: 3, targetCPUUtilizationPercentage: 50 },
+    spec: {
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' },
+      maxReplicas: 3,
+      targetCPUUtilizationPercentage: 50,
+    },
   };
   for (const matchPolicy of ['Equivalent', 'Exact']) {
     const server = await startWithWebhooks();

@@ -21,7 +21,6 @@ export type Impersonator = (attempt: Attempt) => Promise<Impersonated>;
 /** So many users' last ways are remembered. */
 const REMEMBERED = 10_000;
 
-/** Makes it. */
 export function createImpersonator(): Impersonator {
   const lastModes = new Lru<string, number>(REMEMBERED);
   return async (attempt) => {

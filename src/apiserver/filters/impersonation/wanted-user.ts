@@ -1,6 +1,7 @@
 /** Whom a request's headers want to act as. Upstream: processImpersonationHeaders. */
 import { badRequest } from '../../../api/status-error.ts';
-import { type ApiRequest, headerLines } from '../../../api/transport.ts';
+import type { ApiRequest } from '../../../api/transport.ts';
+import { addExtra, type HeaderExtra, nameInHeader, namesInHeader } from '../../authn/header-names.ts';
 
 const PREFIX = 'impersonate-';
 const EXTRA = 'impersonate-extra-';
@@ -25,38 +26,18 @@ export function wantsImpersonation(request: ApiRequest): boolean {
 /** The user; undefined: nobody, all headers are empty. Throws 400 when there are traits without a name. */
 export function wantedUser(request: ApiRequest): WantedUser | undefined {
   const { headers } = request;
-  const extra: Record<string, readonly string[]> = {};
+  const extra: HeaderExtra = {};
   for (const header of Object.keys(headers))
-    if (header.startsWith(EXTRA)) define(extra, keyOf(header.slice(EXTRA.length)), headerLines(request, header));
+    if (header.startsWith(EXTRA)) addExtra(extra, header.slice(EXTRA.length), namesInHeader(request, header));
   const wanted: WantedUser = {
-    name: headers['impersonate-user'] ?? '',
-    uid: headers['impersonate-uid'] ?? '',
-    groups: headerLines(request, 'impersonate-group'),
+    name: nameInHeader('Impersonate-User', headers['impersonate-user'] ?? ''),
+    uid: nameInHeader('Impersonate-Uid', headers['impersonate-uid'] ?? ''),
+    groups: namesInHeader(request, 'impersonate-group'),
     extra,
   };
   if (wanted.name !== '') return wanted;
   if (wanted.uid === '' && wanted.groups.length === 0 && Object.keys(extra).length === 0) return undefined;
   throw badRequest(`requested ${asUpstreamPrints(wanted)} without impersonating a user name`);
-}
-
-/** Two spellings of one key add up; no key is the prototype's. */
-function define(extra: Record<string, readonly string[]>, key: string, values: readonly string[]): void {
-  const before = Object.hasOwn(extra, key) ? extra[key]! : [];
-  Object.defineProperty(extra, key, {
-    value: [...before, ...values],
-    enumerable: true,
-    configurable: true,
-    writable: true,
-  });
-}
-
-/** A key that is no valid percent encoding stands for itself, as upstream. */
-function keyOf(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function asUpstreamPrints({ uid, groups, extra }: WantedUser): string {

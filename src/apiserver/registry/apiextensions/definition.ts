@@ -43,7 +43,6 @@ const rules: KindRules<CustomResourceDefinition> = {
   },
 };
 
-/** The definition of CustomResourceDefinitions. */
 export const customResourceDefinitionDefinition: ResourceDefinition = defineResource(CustomResourceDefinitions, {
   rules,
   statusRules: {

@@ -46,7 +46,9 @@ function workloadScale<T extends Scalable>(): ScaleAccess<T> {
       statusReplicas: status?.replicas ?? 0,
       selector: formatLabelSelector(spec?.selector),
     }),
-    write: (draft, replicas) => void (draft.spec = { ...draft.spec!, replicas }),
+    write: (draft, replicas) => {
+      draft.spec = { ...draft.spec!, replicas };
+    },
     replicasPath: ['spec', 'replicas'],
   };
 }
@@ -59,7 +61,11 @@ const deployments = defineResource(Deployments, {
     validate: validateDeployment,
     validateUpdate: validateDeploymentUpdate,
   },
-  statusRules: { prepareForUpdate: (draft, old) => void (draft.metadata.labels = old.metadata.labels) },
+  statusRules: {
+    prepareForUpdate: (draft, old) => {
+      draft.metadata.labels = old.metadata.labels;
+    },
+  },
   printer: deploymentPrinter,
   scale: workloadScale(),
 });
@@ -115,7 +121,6 @@ const statefulSets = defineResource(StatefulSets, {
   scale: workloadScale(),
 });
 
-/** Definitions of apps. */
 export const appsDefinitions: readonly ResourceDefinition[] = [
   deployments,
   replicaSets,

@@ -16,7 +16,6 @@ import type { Printer } from '../resource-definition.ts';
 
 const selectorColumn = wide(column('Selector'));
 
-/** Printer of deployments. */
 export const deploymentPrinter: Printer<Deployment> = printerOf(
   [column('Ready'), column('Up-to-date'), column('Available'), ageColumn, ...containerColumns, selectorColumn],
   (deployment, nowMs) => {
@@ -32,7 +31,6 @@ export const deploymentPrinter: Printer<Deployment> = printerOf(
   },
 );
 
-/** Printer of replica sets. */
 export const replicaSetPrinter: Printer<ReplicaSet> = printerOf(
   [
     integerColumn('Desired'),
@@ -55,7 +53,6 @@ export const replicaSetPrinter: Printer<ReplicaSet> = printerOf(
   },
 );
 
-/** Printer of daemon sets. */
 export const daemonSetPrinter: Printer<DaemonSet> = printerOf(
   [
     ...['Desired', 'Current', 'Ready', 'Up-to-date', 'Available'].map(integerColumn),
@@ -80,7 +77,6 @@ export const daemonSetPrinter: Printer<DaemonSet> = printerOf(
   },
 );
 
-/** Printer of stateful sets. */
 export const statefulSetPrinter: Printer<StatefulSet> = printerOf(
   [column('Ready'), ageColumn, ...containerColumns],
   (statefulSet, nowMs) => [
@@ -90,7 +86,6 @@ export const statefulSetPrinter: Printer<StatefulSet> = printerOf(
   ],
 );
 
-/** Printer of controller revisions. */
 export const controllerRevisionPrinter: Printer<ControllerRevision> = printerOf(
   [column('Controller'), column('Revision'), ageColumn],
   (revision, nowMs) => {

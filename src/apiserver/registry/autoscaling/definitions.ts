@@ -5,7 +5,11 @@ import {
 } from '../../../api/defaults/autoscaling.ts';
 import type { HorizontalPodAutoscaler } from '../../../api/gen/autoscaling-v2.ts';
 import { HorizontalPodAutoscalers, HorizontalPodAutoscalersV1 } from '../../../api/gen/resources.ts';
-import { validateHorizontalPodAutoscaler } from '../../../api/validation/horizontal-pod-autoscaler.ts';
+import {
+  validateHorizontalPodAutoscaler,
+  validateHorizontalPodAutoscalerStatus,
+  validateHorizontalPodAutoscalerUpdate,
+} from '../../../api/validation/horizontal-pod-autoscaler.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
@@ -14,7 +18,6 @@ import { horizontalPodAutoscalerPrinter } from './tables.ts';
 
 const EMPTY_STATUS = { currentReplicas: 0, desiredReplicas: 0 };
 
-/** Definitions of autoscaling. */
 export const autoscalingDefinitions: readonly ResourceDefinition[] = [
   defineResource(HorizontalPodAutoscalers, {
     rules: {
@@ -22,7 +25,9 @@ export const autoscalingDefinitions: readonly ResourceDefinition[] = [
       generationOf: specOf,
       defaults: setHorizontalPodAutoscalerDefaults,
       validate: validateHorizontalPodAutoscaler,
+      validateUpdate: validateHorizontalPodAutoscalerUpdate,
     },
+    statusRules: { validateUpdate: validateHorizontalPodAutoscalerStatus },
     printer: horizontalPodAutoscalerPrinter,
   }),
   defineResource(HorizontalPodAutoscalersV1, {
@@ -31,6 +36,12 @@ export const autoscalingDefinitions: readonly ResourceDefinition[] = [
       generationOf: specOf,
       defaults: setHorizontalPodAutoscalerV1Defaults,
       validate: (autoscaler, field) => validateHorizontalPodAutoscaler(autoscalerFromV1(autoscaler), field),
+      validateUpdate: (autoscaler, old, field) =>
+        validateHorizontalPodAutoscalerUpdate(autoscalerFromV1(autoscaler), autoscalerFromV1(old), field),
+    },
+    statusRules: {
+      validateUpdate: (autoscaler, old, field) =>
+        validateHorizontalPodAutoscalerStatus(autoscalerFromV1(autoscaler), autoscalerFromV1(old), field),
     },
     printer: {
       columns: horizontalPodAutoscalerPrinter.columns,

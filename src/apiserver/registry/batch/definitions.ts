@@ -24,7 +24,6 @@ function generateSelector(job: Job): void {
   (selector.matchLabels ??= {})['batch.kubernetes.io/controller-uid'] ??= uid;
 }
 
-/** Definitions of batch. */
 export const batchDefinitions: readonly ResourceDefinition[] = [
   defineResource(Jobs, {
     rules: {

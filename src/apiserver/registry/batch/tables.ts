@@ -38,7 +38,6 @@ function duration(job: Job, nowMs: number): string {
   return humanDuration((Number.isNaN(endMs) ? nowMs : endMs) - startMs);
 }
 
-/** Printer of jobs. */
 export const jobPrinter: Printer<Job> = printerOf(
   [
     column('Status'),
@@ -62,7 +61,6 @@ function suspended(value: boolean | undefined): string {
   return value === undefined ? '<unset>' : value ? 'True' : 'False';
 }
 
-/** Printer of cron jobs. */
 export const cronJobPrinter: Printer<CronJob> = printerOf(
   [
     column('Schedule'),

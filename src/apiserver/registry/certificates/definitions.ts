@@ -37,7 +37,9 @@ const rules: KindRules<CertificateSigningRequest> = {
       draft.spec.extra = Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]]));
     }
   },
-  prepareForUpdate: (draft, old) => void (draft.spec = old.spec),
+  prepareForUpdate: (draft, old) => {
+    draft.spec = old.spec;
+  },
   validate: validateCertificateSigningRequest,
   validateUpdate: validateCertificateSigningRequestUpdate,
 };
@@ -103,7 +105,6 @@ function signingRequests(clock: Clock): ResourceDefinition {
   });
 }
 
-/** Definitions of certificates. */
 export function certificatesDefinitions({ platform }: RegistryServices): ResourceDefinition[] {
   const bundleRules = {
     validate: validateClusterTrustBundle,

@@ -29,15 +29,21 @@ import {
   validateSecret,
   validateSecretUpdate,
 } from '../../../api/validation/config.ts';
-import { validateEndpoints, validateLimitRange, validatePodTemplate } from '../../../api/validation/core-small.ts';
+import { validateEndpoints, validateEndpointsUpdate, validatePodTemplate } from '../../../api/validation/core-small.ts';
+import { validateLimitRange } from '../../../api/validation/limit-range.ts';
 import { validateReplicationController } from '../../../api/validation/apps.ts';
+import { validatePersistentVolumeClaimStatus } from '../../../api/validation/persistent-volume-claim-status.ts';
 import {
   validatePersistentVolume,
   validatePersistentVolumeClaim,
   validatePersistentVolumeClaimUpdate,
   validatePersistentVolumeUpdate,
 } from '../../../api/validation/persistent-volume.ts';
-import { validateResourceQuota, validateResourceQuotaUpdate } from '../../../api/validation/resource-quota.ts';
+import {
+  validateResourceQuota,
+  validateResourceQuotaStatus,
+  validateResourceQuotaUpdate,
+} from '../../../api/validation/resource-quota.ts';
 import { defineResource, defineVirtual } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
 import type { CreateSubresource, ResourceDefinition, VirtualResource } from '../resource-definition.ts';
@@ -86,7 +92,12 @@ function configDefinitions(): ResourceDefinition[] {
       selectableFields: ({ type }) => ({ type: type ?? '' }),
     }),
     defineResource(Endpoints, {
-      rules: { defaults: setEndpointsDefaults, validate: validateEndpoints, allowCreateOnUpdate: true },
+      rules: {
+        defaults: setEndpointsDefaults,
+        validate: validateEndpoints,
+        validateUpdate: validateEndpointsUpdate,
+        allowCreateOnUpdate: true,
+      },
       prefix: 'services/endpoints',
       printer: endpointsPrinter,
     }),
@@ -96,6 +107,7 @@ function configDefinitions(): ResourceDefinition[] {
     }),
     defineResource(ResourceQuotas, {
       rules: { emptyStatus: {}, validate: validateResourceQuota, validateUpdate: validateResourceQuotaUpdate },
+      statusRules: { validateUpdate: validateResourceQuotaStatus },
       printer: resourceQuotaPrinter,
     }),
   ];
@@ -129,7 +141,9 @@ function workloadDefinitions(): ResourceDefinition[] {
           statusReplicas: status?.replicas ?? 0,
           selector: compileLabelMap(spec?.selector).toString(),
         }),
-        write: (draft, replicas) => void (draft.spec = { ...draft.spec, replicas }),
+        write: (draft, replicas) => {
+          draft.spec = { ...draft.spec, replicas };
+        },
         replicasPath: ['spec', 'replicas'],
       },
     }),
@@ -157,6 +171,7 @@ function volumeDefinitions(): ResourceDefinition[] {
         validate: validatePersistentVolumeClaim,
         validateUpdate: validatePersistentVolumeClaimUpdate,
       },
+      statusRules: { validateUpdate: validatePersistentVolumeClaimStatus },
       printer: persistentVolumeClaimPrinter,
       selectableFields: ({ metadata }) => ({ name: metadata.name ?? '' }),
     }),

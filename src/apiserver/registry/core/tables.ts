@@ -19,6 +19,7 @@ import type {
   Service,
   ServiceAccount,
 } from '../../../api/gen/core-v1.ts';
+import { nodeCondition } from '../../../component-helpers/nodes.ts';
 import {
   ageCell,
   ageColumn,
@@ -47,7 +48,7 @@ function nodeRoles(node: Node): string {
 }
 
 function nodeStatus(node: Node): string {
-  const ready = (node.status?.conditions ?? []).find((condition) => condition.type === 'Ready');
+  const ready = nodeCondition(node, 'Ready');
   const texts = [ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady'];
   if (node.spec?.unschedulable === true) texts.push('SchedulingDisabled');
   return texts.join(',');
@@ -61,7 +62,6 @@ function unknownIfEmpty(text: string | undefined): string {
   return text === undefined || text === '' ? '<unknown>' : text;
 }
 
-/** Printer of nodes. */
 export const nodePrinter: Printer<Node> = printerOf(
   [
     column('Status'),
@@ -120,7 +120,6 @@ function servicePorts(service: Service): string {
   );
 }
 
-/** Printer of services. */
 export const servicePrinter: Printer<Service> = printerOf(
   [column('Type'), column('Cluster-IP'), column('External-IP'), column('Port(s)'), ageColumn, wide(column('Selector'))],
   (service, nowMs) => [
@@ -148,37 +147,31 @@ function formatEndpoints(endpoints: Endpoints): string {
   return all.length > 3 ? `${all.slice(0, 3).join(',')} + ${all.length - 3} more...` : all.join(',');
 }
 
-/** Printer of endpoints. */
 export const endpointsPrinter: Printer<Endpoints> = printerOf([column('Endpoints'), ageColumn], (endpoints, nowMs) => [
   formatEndpoints(endpoints),
   ageCell(endpoints, nowMs),
 ]);
 
-/** Printer of namespaces. */
 export const namespacePrinter: Printer<Namespace> = printerOf([column('Status'), ageColumn], (namespace, nowMs) => [
   namespace.status?.phase ?? '',
   ageCell(namespace, nowMs),
 ]);
 
-/** Printer of config maps. */
 export const configMapPrinter: Printer<ConfigMap> = printerOf([integerColumn('Data'), ageColumn], (map, nowMs) => [
   Object.keys(map.data ?? {}).length + Object.keys(map.binaryData ?? {}).length,
   ageCell(map, nowMs),
 ]);
 
-/** Printer of secrets. */
 export const secretPrinter: Printer<Secret> = printerOf(
   [column('Type'), integerColumn('Data'), ageColumn],
   (secret, nowMs) => [secret.type ?? '', Object.keys(secret.data ?? {}).length, ageCell(secret, nowMs)],
 );
 
-/** Printer of service accounts. */
 export const serviceAccountPrinter: Printer<ServiceAccount> = printerOf(
   [integerColumn('Secrets'), ageColumn],
   (account, nowMs) => [(account.secrets ?? []).length, ageCell(account, nowMs)],
 );
 
-/** Printer of replication controllers. */
 export const replicationControllerPrinter: Printer<ReplicationController> = printerOf(
   [
     integerColumn('Desired'),
@@ -198,7 +191,6 @@ export const replicationControllerPrinter: Printer<ReplicationController> = prin
   ],
 );
 
-/** Printer of pod templates. */
 export const podTemplatePrinter: Printer<PodTemplate> = printerOf(
   [column('Containers'), column('Images'), column('Pod Labels')],
   (template) => [
@@ -216,13 +208,11 @@ function formatQuotaAmounts(quota: ResourceQuota, limits: boolean): string {
     .join(', ');
 }
 
-/** Printer of resource quotas. */
 export const resourceQuotaPrinter: Printer<ResourceQuota> = printerOf(
   [column('Request'), column('Limit'), ageColumn],
   (quota, nowMs) => [formatQuotaAmounts(quota, false), formatQuotaAmounts(quota, true), ageCell(quota, nowMs)],
 );
 
-/** Printer of limit ranges. */
 export const limitRangePrinter: Printer<LimitRange> = printerOf([column('Created At')], (range) => [
   range.metadata.creationTimestamp ?? '',
 ]);
@@ -246,7 +236,11 @@ function unset(text: string | undefined): string {
   return text === undefined ? '<unset>' : text;
 }
 
-/** Printer of persistent volumes. */
+/** The storage class: by the older annotation where there is one. */
+function classOf({ metadata, spec }: PersistentVolume | PersistentVolumeClaim): string {
+  return metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec?.storageClassName ?? '';
+}
+
 export const persistentVolumePrinter: Printer<PersistentVolume> = printerOf(
   [
     ...[
@@ -272,7 +266,7 @@ export const persistentVolumePrinter: Printer<PersistentVolume> = printerOf(
       spec?.persistentVolumeReclaimPolicy ?? '',
       phase,
       claim,
-      spec?.storageClassName ?? '',
+      classOf(volume),
       unset(spec?.volumeAttributesClassName),
       status?.reason ?? '',
       ageCell(volume, nowMs),
@@ -281,7 +275,6 @@ export const persistentVolumePrinter: Printer<PersistentVolume> = printerOf(
   },
 );
 
-/** Printer of claims. */
 export const persistentVolumeClaimPrinter: Printer<PersistentVolumeClaim> = printerOf(
   [
     ...['Status', 'Volume', 'Capacity', 'Access Modes', 'StorageClass', 'VolumeAttributesClass'].map(column),
@@ -297,7 +290,7 @@ export const persistentVolumeClaimPrinter: Printer<PersistentVolumeClaim> = prin
       spec?.volumeName ?? '',
       bound ? (status?.capacity?.['storage'] ?? '0') : '',
       bound ? accessModes(status?.accessModes) : '',
-      spec?.storageClassName ?? '',
+      classOf(claim),
       unset(spec?.volumeAttributesClassName),
       ageCell(claim, nowMs),
       spec?.volumeMode ?? '<unset>',
@@ -320,7 +313,6 @@ function eventSource(event: Event): string {
   return host === '' ? component : `${component}, ${host}`;
 }
 
-/** Printer of events. */
 export const eventPrinter: Printer<Event> = {
   columns: [
     column('Last Seen'),
@@ -348,7 +340,6 @@ export const eventPrinter: Printer<Event> = {
   ],
 };
 
-/** Printer of component statuses. */
 export const componentStatusPrinter: Printer<ComponentStatus> = printerOf(
   [column('Status'), column('Message'), column('Error')],
   (component) => {

@@ -41,7 +41,6 @@ function named<T extends KubernetesObject>(object: KubernetesObject, version: st
   return { ...object, apiVersion: `resource.k8s.io/${version}` } as T;
 }
 
-/** Claims. */
 export const claimConversion = {
   toStored: (claim: KubernetesObject): KubernetesObject => {
     const stored = named<ResourceClaim>(claim, 'v1');
@@ -53,7 +52,6 @@ export const claimConversion = {
   },
 };
 
-/** Templates of claims. */
 export const claimTemplateConversion = {
   toStored: (template: KubernetesObject): KubernetesObject => {
     const stored = named<ResourceClaimTemplate>(template, 'v1');
@@ -86,7 +84,6 @@ function mapDevices(slice: ResourceSlice, map: (device: Loose) => Loose): Kubern
   } as unknown as KubernetesObject;
 }
 
-/** Slices. */
 export const sliceConversion = {
   toStored: (slice: KubernetesObject): KubernetesObject => mapDevices(named<ResourceSlice>(slice, 'v1'), deviceToV1),
   fromStored: (slice: KubernetesObject): never =>

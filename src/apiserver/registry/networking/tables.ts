@@ -10,7 +10,6 @@ function ingressHosts(ingress: Ingress): string {
   return hosts.length > 3 ? `${hosts.slice(0, 3).join(',')} + ${hosts.length - 3} more...` : hosts.join(',');
 }
 
-/** Printer of ingresses. */
 export const ingressPrinter: Printer<Ingress> = printerOf(
   [column('Class'), column('Hosts'), column('Address'), column('Ports'), ageColumn],
   (ingress, nowMs) => {
@@ -28,7 +27,6 @@ export const ingressPrinter: Printer<Ingress> = printerOf(
   },
 );
 
-/** Printer of ingress classes. */
 export const ingressClassPrinter: Printer<IngressClass> = printerOf(
   [column('Controller'), column('Parameters'), ageColumn],
   (ingressClass, nowMs) => {
@@ -45,7 +43,6 @@ export const networkPolicyPrinter: Printer<NetworkPolicy> = printerOf(
   (policy, nowMs) => [formatSelectorCell(policy.spec?.podSelector), ageCell(policy, nowMs)],
 );
 
-/** Printer of IP addresses. */
 export const ipAddressPrinter: Printer<IPAddress> = printerOf([column('ParentRef'), ageColumn], (address, nowMs) => {
   const parent = address.spec?.parentRef;
   const texts = [parent?.group, parent?.resource, parent?.namespace, parent?.name].filter(
@@ -54,7 +51,6 @@ export const ipAddressPrinter: Printer<IPAddress> = printerOf([column('ParentRef
   return [parent === undefined ? '<none>' : texts.join('/'), ageCell(address, nowMs)];
 });
 
-/** Printer of service ranges. */
 export const serviceCIDRPrinter: Printer<ServiceCIDR> = printerOf([column('CIDRs'), ageColumn], (range, nowMs) => [
   (range.spec?.cidrs ?? []).join(','),
   ageCell(range, nowMs),
@@ -65,7 +61,6 @@ function limited(texts: readonly string[], empty: string): string {
   return texts.length > 3 ? `${texts.slice(0, 3).join(',')} + ${texts.length - 3} more...` : texts.join(',');
 }
 
-/** Printer of endpoint slices. */
 export const endpointSlicePrinter: Printer<EndpointSlice> = printerOf(
   [column('AddressType'), column('Ports'), column('Endpoints'), ageColumn],
   (slice, nowMs) => {

@@ -15,7 +15,6 @@ import { roleBindingPrinter, rolePrinter } from './tables.ts';
 
 const common = { validateName: nameIsPathSegment, allowCreateOnUpdate: true };
 
-/** Definitions of rbac. */
 export const rbacDefinitions: readonly ResourceDefinition[] = [
   defineResource(Roles, { rules: { ...common, validate: validateRole }, printer: rolePrinter }),
   defineResource(ClusterRoles, { rules: { ...common, validate: validateClusterRole }, printer: rolePrinter }),

@@ -21,6 +21,7 @@ import {
 } from '../../../api/gen/resources.ts';
 import { badRequest, invalid } from '../../../api/status-error.ts';
 import type { Principal } from '../../../api/transport.ts';
+import { errorMessage } from '../../../base/errors.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../authz/contract.ts';
 import { defineVirtual } from '../define-resource.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
@@ -67,7 +68,7 @@ async function decide(authorizer: Authorizer, attributes: AuthorizationAttribute
       ...(reason === '' ? {} : { reason }),
     };
   } catch (error) {
-    return { allowed: false, evaluationError: error instanceof Error ? error.message : String(error) };
+    return { allowed: false, evaluationError: errorMessage(error) };
   }
 }
 
@@ -170,7 +171,7 @@ function tokenReviews(authenticate: AuthenticateToken): ResourceDefinition {
         // A refused token is an answer, not a failure of the review.
         return {
           ...review,
-          status: { user: {}, error: error instanceof Error ? error.message : String(error) },
+          status: { user: {}, error: errorMessage(error) },
         };
       }
     },
@@ -188,7 +189,6 @@ function rulesReviews(rulesFor: RulesFor): ResourceDefinition {
   });
 }
 
-/** Definitions of reviews. */
 export function reviewDefinitions({ authorizer, authenticateToken, rulesFor }: RegistryServices): ResourceDefinition[] {
   return [
     ...accessReviews(authorizer),

@@ -39,7 +39,6 @@ const attributesRules: KindRules<VolumeAttributesClass> = {
   validateUpdate: validateVolumeAttributesClassUpdate,
 };
 
-/** Definitions of storage. */
 export const storageDefinitions: readonly ResourceDefinition[] = [
   defineResource(StorageClasses, {
     rules: {

@@ -26,7 +26,6 @@ function defaultMark(
   return keys.some((key) => object.metadata.annotations?.[key] === 'true') ? ' (default)' : '';
 }
 
-/** Printer of storage classes. */
 export const storageClassPrinter: Printer<StorageClass> = {
   columns: [
     nameColumn,
@@ -46,19 +45,16 @@ export const storageClassPrinter: Printer<StorageClass> = {
   ],
 };
 
-/** Printer of volume attributes classes. */
 export const volumeAttributesClassPrinter: Printer<VolumeAttributesClass> = printerOf(
   [column('DriverName'), ageColumn],
   (attributes, nowMs) => [attributes.driverName, ageCell(attributes, nowMs)],
 );
 
-/** Printer of CSI nodes. */
 export const csiNodePrinter: Printer<CSINode> = printerOf([integerColumn('Drivers'), ageColumn], (node, nowMs) => [
   (node.spec?.drivers ?? []).length,
   ageCell(node, nowMs),
 ]);
 
-/** Printer of CSI drivers. */
 export const csiDriverPrinter: Printer<CSIDriver> = printerOf(
   [
     booleanColumn('AttachRequired'),
@@ -89,7 +85,6 @@ export const csiStorageCapacityPrinter: Printer<CSIStorageCapacity> = printerOf(
   (capacity) => [capacity.storageClassName, capacity.capacity ?? '<unset>'],
 );
 
-/** Printer of volume attachments. */
 export const volumeAttachmentPrinter: Printer<VolumeAttachment> = printerOf(
   [column('Attacher'), column('PV'), column('Node'), booleanColumn('Attached'), ageColumn],
   ({ spec, status, ...attachment }, nowMs) => [

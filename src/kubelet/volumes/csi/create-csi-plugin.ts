@@ -2,7 +2,7 @@
 import type { Node } from '../../../api/gen/core-v1.ts';
 import type { Client } from '../../../client/client.ts';
 import type { KubeletEventRecorder } from '../../event-reasons.ts';
-import type { SocketConnector } from '../../../grpc/socket-connector.ts';
+import type { GrpcConnector } from '../../../grpc/grpc-connector.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { PluginManager } from '../../plugin-manager/plugin-manager.ts';
 import { storageBuckets } from '../storage-metrics.ts';
@@ -15,14 +15,13 @@ import { createCsiRecords } from './csi-records.ts';
 import { csiDriverObject } from './csi-requests.ts';
 import { createCsiVolumes, type CsiVolumes } from './csi-volumes.ts';
 
-/** What the plugin needs. */
 export interface CsiPluginDeps {
   readonly platform: CsiContext['platform'] & Pick<Platform, 'metrics'>;
   readonly client: Client;
   readonly recorder: KubeletEventRecorder;
   readonly tokens: ServiceAccountTokens;
   readonly plugins: Pick<PluginManager, 'addHandler'>;
-  readonly connectSocket: SocketConnector;
+  readonly connectGrpc: GrpcConnector;
   readonly ownNode: () => Node | undefined;
   /** `inUse` says something new. */
   readonly nodeStatusChanged: () => void;
@@ -44,7 +43,7 @@ export function createCsiPlugin(
     buckets: storageBuckets,
   });
   const drivers: CsiDrivers = createCsiDrivers({
-    connect: deps.connectSocket,
+    connect: deps.connectGrpc,
     log,
     clock: platform.clock,
     observe: (driver) => (method, status, durationMs) =>
@@ -57,7 +56,10 @@ export function createCsiPlugin(
     allocatable: createAllocatableRefresh({
       clock: platform.clock,
       log,
-      periodSeconds: async (name) => (await csiDriverObject({ client }, name))?.spec.nodeAllocatableUpdatePeriodSeconds,
+      async periodSeconds(name) {
+        const seconds = (await csiDriverObject({ client }, name))?.spec.nodeAllocatableUpdatePeriodSeconds;
+        return seconds === undefined ? undefined : Number(seconds);
+      },
       refresh: async (name) => nodeObject.install(name, await drivers.client(name).nodeGetInfo()),
     }),
     installDriver: nodeObject.install,

@@ -4,8 +4,8 @@
  */
 import type { CancelTimer, Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log.ts';
+import { background } from '../../../platform/unexpected.ts';
 
-/** What it needs. */
 export interface AllocatableRefreshDeps {
   readonly clock: Clock;
   readonly log: Log;
@@ -37,7 +37,9 @@ export function createAllocatableRefresh(deps: AllocatableRefreshDeps): Allocata
     const delayMs = seconds === undefined ? lookPeriodMs : seconds * 1000;
     timers.set(
       driver,
-      deps.clock.setTimer(delayMs, () => void act(driver, seconds !== undefined)),
+      deps.clock.setTimer(delayMs, () =>
+        background(deps.log, 'a CSI driver is followed no more', act(driver, seconds !== undefined)),
+      ),
     );
   }
 
@@ -53,7 +55,7 @@ export function createAllocatableRefresh(deps: AllocatableRefreshDeps): Allocata
     follow(driver) {
       timers.get(driver)?.();
       timers.set(driver, () => undefined);
-      void wait(driver);
+      background(deps.log, 'a CSI driver is followed no more', wait(driver));
     },
     unfollow(driver) {
       timers.get(driver)?.();

@@ -8,12 +8,11 @@
  */
 import { VolumeAttachments } from '../../../api/gen/resources.ts';
 import type { VolumeAttachment, VolumeAttachmentSource } from '../../../api/gen/storage-v1.ts';
-import { isReason } from '../../../api/status-error.ts';
+import { isReason, ignoreNotFound } from '../../../api/status-error.ts';
 import type { CsiContext } from './csi-context.ts';
 
 const pollMs = 500;
 
-/** What is to be attached. */
 export interface AttachRequest {
   readonly driver: string;
   readonly handle: string;
@@ -56,11 +55,7 @@ export class AttachError extends Error {
 
 /** Takes back what `waitUntilAttached` asked for. */
 export async function removeAttachment(context: CsiContext, name: string): Promise<void> {
-  try {
-    await context.client.resource(VolumeAttachments).delete({ name });
-  } catch (error) {
-    if (!isReason(error, 'NotFound')) throw error;
-  }
+  await context.client.resource(VolumeAttachments).delete({ name }).catch(ignoreNotFound);
 }
 
 function isListed({ ownNode }: CsiContext, { driver, handle }: AttachRequest): boolean {

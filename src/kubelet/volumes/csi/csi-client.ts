@@ -6,7 +6,7 @@
  */
 import { GrpcError } from '../../../grpc/grpc-error.ts';
 import type { GrpcCaller } from '../../../grpc/grpc-caller.ts';
-import type { SocketConnector } from '../../../grpc/socket-connector.ts';
+import type { GrpcConnector } from '../../../grpc/grpc-connector.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { csiTable } from './csi-table.ts';
 
@@ -100,9 +100,8 @@ const service = 'csi.v1.Node';
 /** Told of every call: full method name, gRPC status and duration. */
 export type ObserveCall = (method: string, status: string, durationMs: number) => void;
 
-/** What a client needs. */
 export interface CsiNodeClientDeps {
-  readonly connect: SocketConnector;
+  readonly connect: GrpcConnector;
   readonly clock: Clock;
   readonly observe: ObserveCall;
 }
@@ -142,11 +141,21 @@ export function createCsiNodeClient({ connect, clock, observe }: CsiNodeClientDe
         throw error;
       }
     },
-    nodeStageVolume: async (request) => void (await call('NodeStageVolume', request)),
-    nodeUnstageVolume: async (request) => void (await call('NodeUnstageVolume', request)),
-    nodePublishVolume: async (request) => void (await call('NodePublishVolume', request)),
-    nodeUnpublishVolume: async (request) => void (await call('NodeUnpublishVolume', request)),
-    nodeExpandVolume: async (request) => void (await call('NodeExpandVolume', request)),
+    nodeStageVolume: async (request) => {
+      await call('NodeStageVolume', request);
+    },
+    nodeUnstageVolume: async (request) => {
+      await call('NodeUnstageVolume', request);
+    },
+    nodePublishVolume: async (request) => {
+      await call('NodePublishVolume', request);
+    },
+    nodeUnpublishVolume: async (request) => {
+      await call('NodeUnpublishVolume', request);
+    },
+    nodeExpandVolume: async (request) => {
+      await call('NodeExpandVolume', request);
+    },
     nodeGetVolumeStats: async (request) => (await call('NodeGetVolumeStats', request)) as DriverUsage,
     close: () => caller.disconnect(),
   };

@@ -1,5 +1,6 @@
 /** What the parts of the CSI plugin work with. */
 import type { Node } from '../../../api/gen/core-v1.ts';
+import { errorMessage } from '../../../base/errors.ts';
 import type { Client } from '../../../client/client.ts';
 import type { KubeletEventRecorder } from '../../event-reasons.ts';
 import type { Platform } from '../../../platform/platform.ts';
@@ -25,7 +26,7 @@ export interface CsiContext {
 /** A driver could not make the volume ready for the node, before any pod. Upstream: MountVolume.MountDevice failures. */
 export class MountDeviceError extends Error {
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(errorMessage(cause), { cause });
     this.name = 'MountDeviceError';
   }
 }

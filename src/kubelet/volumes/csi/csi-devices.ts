@@ -5,6 +5,7 @@
  * Invariants: a record lies on disk before a driver is asked for anything and as long as something may be staged; a volume
  * is unstaged only while no pod's record names it. What an earlier process left is found and ended in the same way.
  */
+import { onAbort } from '../../../base/abort.ts';
 import { createBackoff, type Backoff } from '../../../base/backoff.ts';
 import { KeyedMutex } from '../../../base/keyed-mutex.ts';
 import { removeAttachment, uniqueCsiName } from './csi-attachments.ts';
@@ -121,7 +122,10 @@ export function createCsiDevices(context: CsiContext, onInUseChange: () => void)
         if (device === undefined) throw new Error(`volume ${request.volumeId} was given up while it was mounted`);
         if (device.staged) return;
         const client = drivers.client(driver);
-        if (!(await client.hasCapability('STAGE_UNSTAGE_VOLUME'))) return void (device.staged = true);
+        if (!(await client.hasCapability('STAGE_UNSTAGE_VOLUME'))) {
+          device.staged = true;
+          return;
+        }
         const { attachmentId: attachmentID, handle: volumeHandle } = device;
         await records.writeDevice({ driverName: driver, volumeHandle, attachmentID, staging: true });
         await platform.files.makeDir(request.stagingTargetPath, { mode: 0o750 });
@@ -138,7 +142,7 @@ export function createCsiDevices(context: CsiContext, onInUseChange: () => void)
         .map(({ driver, handle }) => uniqueCsiName(driver, handle)),
     async start(signal) {
       ended = signal;
-      signal.addEventListener('abort', () => devices.forEach((device) => device.cancelRetry?.()), { once: true });
+      onAbort(signal, () => devices.forEach((device) => device.cancelRetry?.()));
       for (const record of await records.devices()) {
         if (!devices.has(keyOf(record.driverName, record.volumeHandle))) release(deviceOf(record));
       }

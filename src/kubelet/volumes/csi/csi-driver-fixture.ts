@@ -1,5 +1,5 @@
 /** A CSI driver in the manner of the host-path one, for a simulated host: staging and publishing are entries in its mount table. */
-import type { FakeMethod, FakeSockets } from '../../../grpc/socket-connector-fixture.ts';
+import type { FakeMethod, FakeSockets } from '../../../grpc/grpc-connector-fixture.ts';
 import type { SimPlatform } from '../../../platform/sim/sim-platform.ts';
 
 /** What the driver can do, and what it says of its node. */
@@ -8,7 +8,6 @@ export interface FakeDriverOptions {
   readonly info?: object;
 }
 
-/** The driver. */
 export interface FakeDriver {
   /** Requests of the methods that do something, oldest first. */
   readonly requests: { readonly method: string; readonly request: Readonly<Record<string, unknown>> }[];

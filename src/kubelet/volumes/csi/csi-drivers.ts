@@ -2,7 +2,8 @@
  * The CSI drivers of this node: they come by plugin registration, and the node's CSINode object tells of them. Upstream:
  * pkg/volume/csi/csi_plugin.go (RegistrationHandler) and csi_drivers_store.go.
  */
-import type { SocketConnector } from '../../../grpc/socket-connector.ts';
+import { onAbort } from '../../../base/abort.ts';
+import type { GrpcConnector } from '../../../grpc/grpc-connector.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Plugin, PluginHandler } from '../../plugin-manager/plugin-manager.ts';
@@ -11,7 +12,7 @@ import { createCsiNodeClient, type CsiNodeClient, type NodeInfo, type ObserveCal
 
 /** What the store needs. */
 export interface CsiDriversDeps {
-  readonly connect: SocketConnector;
+  readonly connect: GrpcConnector;
   readonly clock: Clock;
   /** Told of every call to a driver. */
   readonly observe: (driver: string) => ObserveCall;
@@ -23,7 +24,6 @@ export interface CsiDriversDeps {
   readonly allocatable: AllocatableRefresh;
 }
 
-/** The drivers. */
 export interface CsiDrivers {
   /** For the plugin manager. */
   readonly handler: PluginHandler;
@@ -71,7 +71,7 @@ export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
           if (drivers.get(name)?.client === client) deps.allocatable.unfollow(name);
           client.close();
         };
-        signal.addEventListener('abort', end, { once: true });
+        onAbort(signal, end);
       },
       async deregisterPlugin({ name, endpoint }: Plugin) {
         const found = drivers.get(name);

@@ -5,6 +5,7 @@
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import { PersistentVolumeClaims } from '../../../api/gen/resources.ts';
 import { compareQuantities, quantityValue } from '../../../api/quantity.ts';
+import { errorMessage } from '../../../base/errors.ts';
 import { secretValues } from '../secret-values.ts';
 import type { SetUpRequest } from '../volume-plugin.ts';
 import type { CsiNodeClient, VolumeCapability } from './csi-client.ts';
@@ -41,7 +42,7 @@ export async function expandIfGrown(context: CsiContext, target: ExpandTarget): 
       secrets: await secretValues(context.client, volume.expandSecret),
     });
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorMessage(error);
     const message = `NodeExpandVolume.NodeExpandVolume failed for volume "${name}" : Expander.NodeExpand failed to expand the volume : ${text}`;
     context.recorder.event(request.pod, 'Warning', 'VolumeResizeFailed', message);
     throw error;

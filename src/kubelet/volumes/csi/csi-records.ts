@@ -5,6 +5,7 @@
  * Differs: a record also says whether the driver was asked to do anything yet, so that what never began needs no driver
  * to end; block volumes lie in the same places as file systems.
  */
+import { hasErrorCode } from '../../../base/errors.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { escapePluginName } from '../volume-paths.ts';
 
@@ -12,7 +13,6 @@ import { escapePluginName } from '../volume-paths.ts';
 export const CSI_PLUGIN = 'kubernetes.io/csi';
 const RECORD = 'vol_data.json';
 
-/** A volume of one pod. */
 export interface PodVolumeRecord {
   readonly specVolID: string;
   readonly driverName: string;
@@ -77,8 +77,7 @@ export function createCsiRecords(platform: Pick<Platform, 'files' | 'crypto'>, k
     try {
       return (await files.readDir(dir)).map((name) => `${dir}/${name}`);
     } catch (error) {
-      const { code } = error as { code?: string };
-      if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+      if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
       throw error;
     }
   };
@@ -126,6 +125,6 @@ async function removeEmpty(files: Platform['files'], dir: string): Promise<void>
   try {
     await files.removeDir(dir);
   } catch (error) {
-    if ((error as { code?: string }).code !== 'ENOENT') throw error;
+    if (!hasErrorCode(error, 'ENOENT')) throw error;
   }
 }

@@ -9,6 +9,7 @@ import type { SetUpRequest } from '../volume-plugin.ts';
 import type { VolumeUsage } from '../volume-usage.ts';
 import type { CsiNodeClient, DriverUsage } from './csi-client.ts';
 import type { CsiVolume } from './csi-volume.ts';
+import { background } from '../../../platform/unexpected.ts';
 
 /** A published volume. */
 export interface MeasuredVolume {
@@ -55,10 +56,11 @@ export function createCsiStats({ clock, log }: Pick<Platform, 'clock' | 'log'>):
       const { dir } = volume.request;
       const entry = known.get(dir) ?? { askedAtMs: Number.NEGATIVE_INFINITY, asking: false };
       known.set(dir, entry);
-      if (!entry.asking && clock.monotonicMs() - entry.askedAtMs >= maxAgeMs) void ask(entry, volume);
+      if (!entry.asking && clock.monotonicMs() - entry.askedAtMs >= maxAgeMs)
+        background(log, 'the usage of a volume could not be read', ask(entry, volume));
       return entry.usage;
     },
-    forget: (dir) => void known.delete(dir),
+    forget: (dir) => known.delete(dir),
   };
 }
 

@@ -6,11 +6,9 @@ import type { CSIDriverSpec } from '../../../api/gen/storage-v1.ts';
 import { createVolumeFixture, podWith, type VolumeFixture } from '../volume-fixture.ts';
 import { fakeDriverPlugin, serveFakeDriver, type FakeDriver, type FakeDriverOptions } from './csi-driver-fixture.ts';
 
-/** Of the driver. */
 export const driverName = 'disks.example.com';
 /** What the node calls the volume. */
 export const unique = `kubernetes.io/csi/${driverName}^handle-1`;
-/** Is never aborted. */
 export const never = new AbortController().signal;
 
 /** The volumes of a kubelet with that driver. */
@@ -61,10 +59,8 @@ export function bind({ f }: Csi, pv: object = {}, csi: object = {}): PersistentV
   return claim;
 }
 
-/** A volume by that claim. */
 export const claimed: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'data' } };
 
-/** A pod with one volume. */
 export function podNamed(name: string, volume: Volume = claimed, spec: Pod['spec'] = undefined as never): Pod {
   return podWith([volume], { metadata: { name, namespace: 'default', uid: `uid-${name}` }, spec });
 }

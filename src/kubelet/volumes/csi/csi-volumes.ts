@@ -6,6 +6,7 @@
  * none but their own volume.
  */
 import type { CSIDriver, VolumeAttachmentSource } from '../../../api/gen/storage-v1.ts';
+import { errorMessage, hasErrorCode } from '../../../base/errors.ts';
 import { mayHang, mountOf } from '../host-path-check.ts';
 import { secretValues } from '../secret-values.ts';
 import { fsGroupOf, setVolumeOwnership, setVolumeOwnershipByProgram } from '../volume-ownership.ts';
@@ -142,7 +143,7 @@ function clientOf({ drivers }: CsiContext, { mode, driver }: CsiVolume): CsiNode
   try {
     return drivers.client(driver);
   } catch (error) {
-    const text = `kubernetes.io/csi: ${step} failed to create newCsiDriverClient: ${(error as Error).message}`;
+    const text = `kubernetes.io/csi: ${step} failed to create newCsiDriverClient: ${errorMessage(error)}`;
     throw mode === 'Persistent' ? new MountDeviceError(new Error(text, { cause: error })) : new Error(text);
   }
 }
@@ -276,6 +277,6 @@ async function removeTarget(files: CsiContext['platform']['files'], target: stri
     if (kind === 'directory') await files.removeDir(target);
     else await files.remove(target);
   } catch (error) {
-    if ((error as { code?: string }).code !== 'ENOENT') throw error;
+    if (!hasErrorCode(error, 'ENOENT')) throw error;
   }
 }

@@ -4,7 +4,6 @@ import type { Client } from '../../../client/client.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { failed } from '../../framework/status.ts';
 
-/** Creates the plugin. */
 export function createDefaultBinder(client: Client): SchedulerPlugin {
   const pods = client.resource(Pods);
   return {

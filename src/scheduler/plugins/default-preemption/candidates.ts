@@ -58,7 +58,9 @@ class ClassAnswers {
   /** Forgets what has changed. */
   refresh({ snapshot, nominations }: CandidateSearch): void {
     const { tracker, nodes } = snapshot;
-    const forget = (slot: number): void => void (this.#kinds[slot] = UNKNOWN);
+    const forget = (slot: number): void => {
+      this.#kinds[slot] = UNKNOWN;
+    };
     if (
       this.#nodes !== nodes ||
       !tracker.changesSince(this.#sequence, forget) ||

@@ -7,8 +7,9 @@ import type { PodDisruptionBudget } from '../../../api/gen/policy-v1.ts';
 import { Pods } from '../../../api/gen/resources.ts';
 import { isReason } from '../../../api/status-error.ts';
 import { formatTime } from '../../../api/time.ts';
+import { errorMessage } from '../../../base/errors.ts';
 import type { Client } from '../../../client/client.ts';
-import type { EventRecorder } from '../../../client/event-recorder.ts';
+import type { SeriesEventRecorder } from '../../../client/event-series-recorder.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
 import { defaultArgs, type PreemptionArgs } from '../../config/plugin-args.ts';
@@ -25,7 +26,7 @@ export interface PreemptionDeps {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
-  readonly recorder: EventRecorder;
+  readonly recorder: SeriesEventRecorder;
   readonly schedulerName: string;
   readonly budgets: () => readonly PodDisruptionBudget[];
 }
@@ -56,7 +57,7 @@ export function createDefaultPreemption(
         ? choose(candidates)
         : leftByExtenders(candidates, input.askExtenders).then(
             (left) => (left.length === 0 ? NOBODY_LEFT : choose(left)),
-            (error: unknown) => ({ message: `preemption: ${error instanceof Error ? error.message : String(error)}` }),
+            (error: unknown) => ({ message: `preemption: ${errorMessage(error)}` }),
           );
     },
   };
@@ -160,7 +161,14 @@ async function evictOne(
     pods.delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal }),
   );
   told.add(victim);
-  deps.recorder.event(victim, 'Normal', 'Preempted', `Preempted by pod ${pod.metadata.uid} on node ${node}`);
+  deps.recorder.eventf({
+    regarding: victim,
+    related: pod,
+    type: 'Normal',
+    reason: 'Preempted',
+    action: 'Preempting',
+    note: `Preempted by pod ${pod.metadata.uid} on node ${node}`,
+  });
 }
 
 async function ignoringGone(work: Promise<unknown>): Promise<void> {

@@ -35,7 +35,6 @@ export interface VictimSearch {
   readonly budgets: readonly PodDisruptionBudget[];
 }
 
-/** The priority of a pod. */
 export function priorityOf(pod: Pod): number {
   return pod.spec?.priority ?? 0;
 }

@@ -83,7 +83,8 @@ function meet(search: Search, at: number): boolean {
     const next = (): boolean => meet(search, at + 1);
     if (alternative.wish.allocationMode === 'All') {
       if (takeAll(search, { claim, alternative }, next)) return true;
-    } else if (takeSome(search, { claim, alternative, left: alternative.wish.count ?? 1, from: 0 }, next)) return true;
+    } else if (takeSome(search, { claim, alternative, left: Number(alternative.wish.count ?? 1), from: 0 }, next))
+      return true;
   }
   return false;
 }

@@ -7,6 +7,7 @@ import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { ResourceClaims } from '../../../api/gen/resources.ts';
 import { formatTime } from '../../../api/time.ts';
+import { errorMessage } from '../../../base/errors.ts';
 import type { Client } from '../../../client/client.ts';
 import { isControlledBy } from '../../../component-helpers/owner-references.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
@@ -121,7 +122,7 @@ export function createDynamicResources(
       try {
         state.set(NAME, prepare(deps, { claims: found.claims, extended }, inFlight));
       } catch (error) {
-        return unresolvable(NAME, error instanceof Error ? error.message : String(error));
+        return unresolvable(NAME, errorMessage(error));
       }
       return undefined;
     },
@@ -143,7 +144,7 @@ export function createDynamicResources(
         found.set(info.name, { results, extended: want });
         return undefined;
       } catch (error) {
-        return unresolvable(NAME, `cannot allocate claims: ${error instanceof Error ? error.message : String(error)}`);
+        return unresolvable(NAME, `cannot allocate claims: ${errorMessage(error)}`);
       }
     },
     postFilter(state, pod) {

@@ -8,7 +8,6 @@ const MIB = 1024 * 1024;
 const MIN_BYTES = 23 * MIB;
 const MAX_BYTES_PER_IMAGE = 1000 * MIB;
 
-/** Creates the plugin. */
 export function createImageLocality(): SchedulerPlugin {
   return {
     name: NAME,

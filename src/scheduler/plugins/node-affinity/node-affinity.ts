@@ -11,7 +11,6 @@ const MISMATCH = unresolvable(NAME, "node(s) didn't match Pod's node affinity/se
 const ENFORCED = unresolvable(NAME, "node(s) didn't match scheduler-enforced node affinity");
 const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
-/** Creates the plugin. */
 export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = defaultArgs.nodeAffinity): SchedulerPlugin {
   const enforced = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const added =

@@ -9,7 +9,6 @@ const NAME = 'NodeDeclaredFeatures';
 const LACKING = unresolvable(NAME, "node(s) didn't match Pod's required features");
 const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
-/** Creates the plugin. */
 export function createNodeDeclaredFeatures(): SchedulerPlugin {
   const lackedBy = (pod: Pod, node: Node): readonly string[] => undeclaredFeatures(featuresToSchedule(pod), node);
   const suits = (pod: Pod, _old: unknown, node: unknown): boolean => lackedBy(pod, node as Node).length === 0;

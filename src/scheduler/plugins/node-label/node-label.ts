@@ -13,7 +13,6 @@ export interface NodeLabelArgs {
   readonly absentLabelsPreference: readonly string[];
 }
 
-/** Creates the plugin. */
 export function createNodeLabel(args: NodeLabelArgs): SchedulerPlugin {
   const preferences = args.presentLabelsPreference.length + args.absentLabelsPreference.length;
   return {

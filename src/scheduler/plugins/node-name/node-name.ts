@@ -2,7 +2,6 @@
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable } from '../../framework/status.ts';
 
-/** Creates the plugin. */
 export function createNodeName(): SchedulerPlugin {
   return {
     name: 'NodeName',

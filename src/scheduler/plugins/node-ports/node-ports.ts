@@ -6,7 +6,6 @@ import { unschedulable } from '../../framework/status.ts';
 
 const NAME = 'NodePorts';
 
-/** Creates the plugin. */
 export function createNodePorts(): SchedulerPlugin {
   return {
     name: NAME,

@@ -51,7 +51,10 @@ export function createNodeResourcesFit(
     explain: (_state, pod, info) => lacking(podRequests(pod).requests, info),
     ...(scoresDevices && {
       scoresLookFurther: true,
-      preScore: (state) => void state.set(DEVICES, countDevices(lookups, scored)),
+      preScore: (state) => {
+        state.set(DEVICES, countDevices(lookups, scored));
+        return undefined;
+      },
     }),
     score: (state, pod, info) =>
       scorer(pod, info, scoresDevices ? (state.get(DEVICES) as DeviceCounts | undefined) : undefined),

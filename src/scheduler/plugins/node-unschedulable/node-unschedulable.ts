@@ -6,7 +6,6 @@ import { unresolvable } from '../../framework/status.ts';
 
 const TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
-/** Creates the plugin. */
 export function createNodeUnschedulable(): SchedulerPlugin {
   const open = (_pod: unknown, _old: unknown, node: unknown): boolean => (node as Node).spec?.unschedulable !== true;
   return {

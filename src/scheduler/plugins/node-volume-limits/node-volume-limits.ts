@@ -19,7 +19,6 @@ type Volumes = ReadonlyMap<string, string>;
 /** What the plugin looks up. */
 export type VolumeLimitsDeps = Pick<ClusterObjects, 'claim' | 'volume' | 'storageClass' | 'csiNode' | 'attachmentsTo'>;
 
-/** Creates the plugin. */
 export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin {
   return {
     name: NAME,

@@ -1,4 +1,5 @@
 /** Spread constraints made ready: selector with `matchLabelKeys`, inclusion policies, defaults. Upstream: podtopologyspread/common.go. */
+import { stringifyJson } from '../../../api/codec/json.ts';
 import { compileLabelSelector, compileRequirements, type LabelMatcher } from '../../../api/label-selector.ts';
 import type { Pod, TopologySpreadConstraint } from '../../../api/gen/core-v1.ts';
 import { toleratesTaint } from '../../../api/taints-tolerations.ts';
@@ -79,7 +80,7 @@ function prepare(
     minDomains: constraint.minDomains ?? 1,
     selfMatches: selector.matches(pod.metadata.labels),
     matches,
-    key: `${constraint.topologyKey}|${question}|${honorAffinity ? JSON.stringify([pod.spec?.nodeSelector, pod.spec?.affinity?.nodeAffinity]) : ''}|${honorTaints ? JSON.stringify(pod.spec?.tolerations) : '-'}`,
+    key: `${constraint.topologyKey}|${question}|${honorAffinity ? stringifyJson([pod.spec?.nodeSelector, pod.spec?.affinity?.nodeAffinity]) : ''}|${honorTaints ? stringifyJson(pod.spec?.tolerations) : '-'}`,
     count: counts.of(question, matches),
     includes: (node) =>
       (!honorAffinity || nodeSelectorMatches(pod, node.node)) && (!honorTaints || toleratesNode(pod, node)),

@@ -1,7 +1,6 @@
 /** PrioritySort: higher priority first, then who waits longer. Upstream: plugins/queuesort. */
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 
-/** Creates the plugin. */
 export function createPrioritySort(): SchedulerPlugin {
   return {
     name: 'PrioritySort',

@@ -1,7 +1,6 @@
 /** SchedulingGates: a pod with gates is not looked at until they are all gone. Upstream: plugins/schedulinggates. */
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 
-/** Creates the plugin. */
 export function createSchedulingGates(): SchedulerPlugin {
   return {
     name: 'SchedulingGates',

@@ -27,7 +27,6 @@ export interface SelectorSpreadOptions {
   readonly zones: boolean;
 }
 
-/** Creates the plugin. */
 export function createSelectorSpread({ name, siblings, zones }: SelectorSpreadOptions): SchedulerPlugin {
   const counts = createNodeCounts();
   return {

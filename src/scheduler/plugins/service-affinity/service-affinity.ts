@@ -26,7 +26,6 @@ interface Spread {
   readonly counts: readonly (readonly [string, ReadonlyMap<string, number>])[];
 }
 
-/** Creates the plugin. */
 export function createServiceAffinity(args: ServiceAffinityArgs, servicesOf: ServicesOf): SchedulerPlugin {
   return {
     name: NAME,

@@ -10,7 +10,6 @@ const NAME = 'TaintToleration';
 const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 const UNTOLERATED = unresolvable(NAME, 'node(s) had untolerated taint(s)');
 
-/** Creates the plugin. */
 export function createTaintToleration(): SchedulerPlugin {
   const helps = (pod: Pod, _old: unknown, node: unknown): boolean => untolerated(pod, node as Node) === undefined;
   return {

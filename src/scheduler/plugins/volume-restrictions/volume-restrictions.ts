@@ -18,7 +18,6 @@ interface Kept {
   readonly conflicts: number;
 }
 
-/** Creates the plugin. */
 export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin {
   const counts = createNodeCounts();
   const change = (state: CycleState, pod: Pod, { other, by }: { other: Pod; by: number }): void => {

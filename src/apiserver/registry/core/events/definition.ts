@@ -2,8 +2,9 @@
 import type { Event } from '../../../../api/gen/core-v1.ts';
 import type { Event as EventV1 } from '../../../../api/gen/events-v1.ts';
 import { Events, EventsV1 } from '../../../../api/gen/resources.ts';
+import { isPathSegmentName } from '../../../../api/names.ts';
 import type { KubernetesObject } from '../../../../api/object.ts';
-import { validateEvent, validateEventV1 } from '../../../../api/validation/event.ts';
+import { validateEvent, validateEventV1, validateEventV1Update } from '../../../../api/validation/event.ts';
 import { defineResource } from '../../define-resource.ts';
 import type { ResourceDefinition } from '../../resource-definition.ts';
 import { eventPrinter } from '../tables.ts';
@@ -42,13 +43,14 @@ function eventFields(event: EventV1): Record<string, string> {
 export function eventDefinitions(ttlSeconds: number = EVENT_TTL_SECONDS): ResourceDefinition[] {
   return [
     defineResource(Events, {
-      rules: { allowCreateOnUpdate: true, validate: validateEvent },
+      // Reporters of the core group always named events freely.
+      rules: { allowCreateOnUpdate: true, validate: validateEvent, validateName: isPathSegmentName },
       printer: eventPrinter,
       selectableFields: coreFields,
       ...(ttlSeconds > 0 && { ttlSeconds }),
     }),
     defineResource(EventsV1, {
-      rules: { allowCreateOnUpdate: true, validate: validateEventV1 },
+      rules: { allowCreateOnUpdate: true, validate: validateEventV1, validateUpdate: validateEventV1Update },
       printer: {
         columns: eventPrinter.columns,
         cells: (event, nowMs) => eventPrinter.cells(eventToCore(event), nowMs),

@@ -53,7 +53,6 @@ const finalizeStrategy: Strategy<Namespace> = {
   },
 };
 
-/** Definition of namespaces. */
 export function namespaceDefinition(): ResourceDefinition {
   return defineResource(Namespaces, {
     rules,

@@ -2,7 +2,7 @@
 import { setNodeDefaults } from '../../../../api/defaults/core.ts';
 import type { Node } from '../../../../api/gen/core-v1.ts';
 import { Nodes } from '../../../../api/gen/resources.ts';
-import { validateNode, validateNodeUpdate } from '../../../../api/validation/node.ts';
+import { validateNode, validateNodeStatusUpdate, validateNodeUpdate } from '../../../../api/validation/node.ts';
 import { defineResource } from '../../define-resource.ts';
 import { nodeProxySubresource } from '../../kubelet-connect.ts';
 import type { KindRules } from '../../kind-strategy.ts';
@@ -21,15 +21,15 @@ const rules: KindRules<Node> = {
   validateUpdate: validateNodeUpdate,
 };
 
-/** Definition of nodes. */
-export function nodeDefinition({ objects, kubeletConnector }: RegistryServices): ResourceDefinition {
+export function nodeDefinition({ objects, kubeletConnector, authorizer }: RegistryServices): ResourceDefinition {
   return defineResource(Nodes, {
     rules,
+    statusRules: { validateUpdate: validateNodeStatusUpdate },
     prefix: 'minions',
     printer: nodePrinter,
     selectableFields: ({ spec }) => ({ 'spec.unschedulable': String(spec?.unschedulable ?? false) }),
     ...(kubeletConnector === undefined
       ? {}
-      : { connectSubresources: { proxy: nodeProxySubresource(objects, kubeletConnector) } }),
+      : { connectSubresources: { proxy: nodeProxySubresource(objects, kubeletConnector, authorizer) } }),
   });
 }

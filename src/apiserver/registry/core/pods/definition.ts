@@ -33,7 +33,6 @@ export function podDefinitions({
   return [
     defineResource(Pods, {
       strategy: podStrategy,
-      returnsDeleted: true,
       printer: podPrinter,
       selectableFields: podSelectableFields,
       objectSubresources: {

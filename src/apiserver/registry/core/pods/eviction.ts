@@ -4,6 +4,7 @@ import type { DeleteOptions } from '../../../../api/gen/meta-v1.ts';
 import type { Eviction, PodDisruptionBudget } from '../../../../api/gen/policy-v1.ts';
 import { PodDisruptionBudgets, Pods } from '../../../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../../../api/label-selector.ts';
+import { isPodPhaseTerminal } from '../../../../api/pod-phase.ts';
 import {
   badRequest,
   forbidden,
@@ -14,6 +15,7 @@ import {
 } from '../../../../api/status-error.ts';
 import { formatTime } from '../../../../api/time.ts';
 import type { KubernetesObject } from '../../../../api/object.ts';
+import { isPodReady } from '../../../../component-helpers/pods.ts';
 import type { NamedCreateRequest } from '../../resource-definition.ts';
 import { checkPreconditions } from '../../preconditions.ts';
 import { successStatus } from '../../success-status.ts';
@@ -25,16 +27,10 @@ const REFUSAL = "Cannot evict pod as it would violate the pod's disruption budge
 const PODS = { group: '', resource: 'pods' };
 const BUDGETS = { group: 'policy', resource: 'poddisruptionbudgets' };
 
-function isReady(pod: Pod): boolean {
-  return (pod.status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
-}
-
 /** Pods that no budget counts on. */
 function ignoresBudgets(pod: Pod): boolean {
   const { phase } = pod.status ?? {};
-  return (
-    phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending' || pod.metadata.deletionTimestamp !== undefined
-  );
+  return isPodPhaseTerminal(phase) || phase === 'Pending' || pod.metadata.deletionTimestamp !== undefined;
 }
 
 function budgetRefusal(message: string, retryAfterSeconds: number): StatusError {
@@ -80,7 +76,7 @@ function spent(budget: PodDisruptionBudget, podName: string, now: string): PodDi
 
 /** Whether the pod, not being ready, may go without spending the budget. */
 function mayGoUnhealthy(pod: Pod, budget: PodDisruptionBudget): boolean {
-  if (isReady(pod)) return false;
+  if (isPodReady(pod)) return false;
   if (budget.spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
   const { currentHealthy = 0, desiredHealthy = 0 } = budget.status ?? {};
   return currentHealthy >= desiredHealthy && desiredHealthy > 0;

@@ -1,4 +1,6 @@
 /** How pods come into being, change and go. Upstream: registry/core/pod/strategy.go. */
+import { addInt64, type Int64 } from '../../../../api/int64.ts';
+import { isPodPhaseTerminal } from '../../../../api/pod-phase.ts';
 import { deepEqual } from '../../../../base/equal.ts';
 import { setPodDefaults } from '../../../../api/defaults/pod.ts';
 import { Field } from '../../../../api/field-error.ts';
@@ -66,14 +68,13 @@ const rules: KindRules<Pod> = {
 };
 
 /** Seconds a deleted pod gets: none when nothing runs. Upstream: CheckGracefulDelete. */
-export function podGracePeriodSeconds(pod: Pod, requestedSeconds: number | undefined): number {
+export function podGracePeriodSeconds(pod: Pod, requestedSeconds: Int64 | undefined): Int64 {
   const { phase } = pod.status ?? {};
-  if ((pod.spec?.nodeName ?? '') === '' || phase === 'Failed' || phase === 'Succeeded') return 0;
+  if ((pod.spec?.nodeName ?? '') === '' || isPodPhaseTerminal(phase)) return 0;
   const seconds = requestedSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 0;
   return seconds < 0 ? 1 : seconds;
 }
 
-/** Strategy of pods. */
 export const podStrategy: Strategy<Pod> = { ...kindStrategy(rules), gracefulDeletionSeconds: podGracePeriodSeconds };
 
 function subresourceStrategy(
@@ -94,7 +95,7 @@ function subresourceStrategy(
 }
 
 function raiseGeneration(draft: Pod, old: Pod, changed: boolean): void {
-  draft.metadata.generation = (old.metadata.generation ?? 0) + (changed ? 1 : 0);
+  draft.metadata.generation = addInt64(old.metadata.generation ?? 0, changed ? 1 : 0);
 }
 
 /** Strategy of `pods/status`: kubelets may not touch owners. */

@@ -1,6 +1,7 @@
 /** What `kubectl get pods` shows. Upstream: printers/internalversion printPod. */
 import { ageOf } from '../../../../api/age.ts';
 import type { ContainerStatus, Pod } from '../../../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../../../api/pod-phase.ts';
 import { parseTime } from '../../../../api/time.ts';
 import { ageCell, ageColumn, column, printerOf, textOrNone, wide } from '../../printing.ts';
 import type { Printer } from '../../resource-definition.ts';
@@ -111,7 +112,7 @@ function summarize(pod: Pod): Summary {
   const summary = !init.initializing || hasCondition(pod, 'Initialized') ? summarizeMain(pod, init) : init;
   if (pod.metadata.deletionTimestamp === undefined) return summary;
   if (status?.reason === 'NodeLost') return { ...summary, reason: 'Unknown' };
-  return status?.phase === 'Succeeded' || status?.phase === 'Failed' ? summary : { ...summary, reason: 'Terminating' };
+  return isPodPhaseTerminal(status?.phase) ? summary : { ...summary, reason: 'Terminating' };
 }
 
 function readinessGates(pod: Pod): string {
@@ -120,7 +121,6 @@ function readinessGates(pod: Pod): string {
   return `${gates.filter((gate) => hasCondition(pod, gate.conditionType)).length}/${gates.length}`;
 }
 
-/** Printer of pods. */
 export const podPrinter: Printer<Pod> = printerOf(
   [
     column('Ready'),

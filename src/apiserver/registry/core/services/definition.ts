@@ -7,7 +7,6 @@ import type { RegistryServices } from '../../services.ts';
 import { servicePrinter } from '../tables.ts';
 import { serviceStrategy } from './strategy.ts';
 
-/** Definition of services. */
 export function serviceDefinition({
   objects,
   serviceAllocator,

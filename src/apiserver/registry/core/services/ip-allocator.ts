@@ -19,11 +19,14 @@ export class IpAllocator {
   readonly range: Cidr;
   readonly #random: Random;
   readonly #taken = new Set<bigint>();
+  readonly #reserved: ReadonlySet<bigint>;
   readonly #size: number;
 
-  constructor(range: Cidr, random: Random) {
+  /** `reserved`: addresses that no service gets, whether chosen or not. */
+  constructor(range: Cidr, random: Random, reserved: readonly IpAddress[] = []) {
     this.range = range;
     this.#random = random;
+    this.#reserved = new Set(reserved.map(({ value }) => value));
     // The network address is never given out, nor is IPv4's broadcast address.
     const usable = cidrSize(range) - (range.family === 4 ? 2n : 1n);
     this.#size = Number(usable > BigInt(MAX_DYNAMIC_SIZE) ? BigInt(MAX_DYNAMIC_SIZE) : usable < 0n ? 0n : usable);
@@ -51,6 +54,7 @@ export class IpAllocator {
         `provided IP (${formatIp(ip)}) is not in the valid range. The range of valid IPs is ${formatCidr(this.range)}`,
       );
     }
+    if (this.#reserved.has(ip.value)) throw new AllocationError('provided IP is reserved for cluster DNS');
     if (this.#taken.has(ip.value)) throw new AllocationError('provided IP is already allocated');
     this.#taken.add(ip.value);
   }
@@ -75,7 +79,8 @@ export class IpAllocator {
     const start = this.#random.int(length);
     for (let step = 0; step < length; step++) {
       const offset = from + ((start + step) % length);
-      if (!this.#taken.has(this.range.base + BigInt(offset + 1))) return offset;
+      const value = this.range.base + BigInt(offset + 1);
+      if (!this.#taken.has(value) && !this.#reserved.has(value)) return offset;
     }
     return undefined;
   }

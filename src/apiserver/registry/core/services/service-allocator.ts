@@ -11,8 +11,10 @@ import { invalidValue } from '../../../../api/field-error.ts';
 import type { Service, ServicePort } from '../../../../api/gen/core-v1.ts';
 import { Services } from '../../../../api/gen/resources.ts';
 import { internalError, invalid, type FieldCause, type StatusError } from '../../../../api/status-error.ts';
+import type { Log } from '../../../../platform/log.ts';
 import type { Clock } from '../../../../platform/clock.ts';
 import type { Random } from '../../../../platform/random.ts';
+import { logFailure } from '../../../../platform/unexpected.ts';
 import type { Store } from '../../../../storage/store.ts';
 import type { ObjectStore } from '../../object-store.ts';
 import { AllocationError, IpAllocator } from './ip-allocator.ts';
@@ -27,6 +29,8 @@ export type IpFamily = 'IPv4' | 'IPv6';
 export interface ServiceAllocatorConfig {
   /** One range, or one of each family; the first is the default family. */
   readonly serviceClusterIpRanges: readonly string[];
+  /** The address of cluster DNS where DNS is no Service: one that had it would get everybody's lookups. */
+  readonly dnsAddress?: string;
   /** Default 30000-32767. */
   readonly nodePortRange?: PortRange;
 }
@@ -59,19 +63,27 @@ export class ServiceAllocator {
   readonly #objects: ObjectStore;
   readonly #claims: SharedClaims | undefined;
   readonly #clock: Clock | undefined;
+  readonly #log: Log | undefined;
 
   /** `shared`: the store, when other servers write it too. */
   constructor(
-    deps: { objects: ObjectStore; random: Random; shared?: { readonly store: Store; readonly clock: Clock } },
+    deps: {
+      objects: ObjectStore;
+      random: Random;
+      shared?: { readonly store: Store; readonly clock: Clock; readonly log: Log };
+    },
     config: ServiceAllocatorConfig,
   ) {
     this.#objects = deps.objects;
     this.#clock = deps.shared?.clock;
+    this.#log = deps.shared?.log;
     this.#claims = deps.shared && new SharedClaims({ ...deps.shared, random: deps.random });
+    const dns = config.dnsAddress === undefined ? undefined : parseIp(config.dnsAddress);
     for (const text of config.serviceClusterIpRanges) {
       const range = parseCidr(text);
       if (range === undefined) throw new Error(`invalid service range ${JSON.stringify(text)}`);
-      this.#ips.set(range.family === 4 ? 'IPv4' : 'IPv6', new IpAllocator(range, deps.random));
+      const reserved = dns?.family === range.family ? [dns] : [];
+      this.#ips.set(range.family === 4 ? 'IPv4' : 'IPv6', new IpAllocator(range, deps.random, reserved));
     }
     if (this.#ips.size === 0) throw new Error('a cluster needs a service range');
     this.#ports = new PortAllocator(config.nodePortRange ?? DEFAULT_NODE_PORT_RANGE, deps.random);
@@ -88,7 +100,9 @@ export class ServiceAllocator {
     const claims = this.#claims;
     if (claims === undefined || this.#clock === undefined) return unfollow;
     // What is left undone is done by the next one.
-    const repair = (): void => void claims.repair(this.#objects.list(Services), heldClaims).catch(() => undefined);
+    const repair = (): void => {
+      claims.repair(this.#objects.list(Services), heldClaims).catch(this.#leave);
+    };
     repair();
     const stopTicker = this.#clock.setTicker(REPAIR_MS, repair);
     return () => {
@@ -137,8 +151,12 @@ export class ServiceAllocator {
 
   /** The next repair removes what cannot be removed now. */
   #unclaim(claim: Claim, service: Service): void {
-    this.#claims?.remove(claim, service.metadata.uid).catch(() => undefined);
+    this.#claims?.remove(claim, service.metadata.uid).catch(this.#leave);
   }
+
+  readonly #leave = (error: unknown): void => {
+    logFailure(this.#log, 'claims on service addresses and ports were not repaired, again later', error);
+  };
 
   /**
    * Takes addresses and ports the draft needs and writes them into it, and claims them where other servers may want the

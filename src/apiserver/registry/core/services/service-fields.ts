@@ -19,7 +19,6 @@ export function needsClusterIp(service: Service): boolean {
   return typeHasClusterIp(service) && !isHeadless(service);
 }
 
-/** Whether the service is headless. */
 export function isHeadless(service: Service): boolean {
   return typeHasClusterIp(service) && service.spec?.clusterIPs?.[0] === CLUSTER_IP_NONE;
 }

@@ -47,6 +47,39 @@ test('services get addresses and ports that are theirs alone', async () => {
   assert.deepEqual(headless.service.spec!.clusterIPs, ['None']);
 });
 
+test('no service gets the address of cluster DNS, whether chosen or not; without DNS of ours one may', async () => {
+  const ranges = ['10.96.0.0/27', 'fd00::/112'];
+  const allocate = async (dnsAddress: string | undefined, spec: Service['spec']): Promise<readonly string[]> => {
+    const { strategy } = setUp({}, ranges, dnsAddress === undefined ? {} : { dnsAddress }).find(Services);
+    const service: Service = { metadata: { name: 's', namespace: 'd' }, spec: { ports: [{ port: 53 }], ...spec } };
+    strategy.applyDefaults!(service);
+    strategy.prepareForCreate!(service, context);
+    await strategy.allocate!(service, undefined, false);
+    return service.spec!.clusterIPs!;
+  };
+  const refused = /failed to allocate IP \S+: provided IP is reserved for cluster DNS/;
+  for (const address of ['10.96.0.10', 'fd00::a']) {
+    await assert.rejects(allocate(address, { clusterIP: address }), refused);
+    assert.deepEqual(await allocate(undefined, { clusterIP: address }), [address]);
+  }
+  await assert.rejects(allocate('fd00::a', { clusterIPs: ['10.96.0.9', 'fd00:0::a'] }), refused);
+});
+
+test('a service range without a free address but that of cluster DNS is full', async () => {
+  const { strategy } = setUp({}, ['10.96.0.0/28'], { dnsAddress: '10.96.0.10' }).find(Services);
+  const given = new Set<string>();
+  const create = async (): Promise<void> => {
+    const service: Service = { metadata: { name: 's', namespace: 'd' }, spec: { ports: [{ port: 80 }] } };
+    strategy.applyDefaults!(service);
+    strategy.prepareForCreate!(service, context);
+    await strategy.allocate!(service, undefined, false);
+    given.add(service.spec!.clusterIP!);
+  };
+  for (let count = 0; count < 13; count++) await create();
+  assert.deepEqual([given.size, given.has('10.96.0.10')], [13, false]);
+  await assert.rejects(create(), /range is full/);
+});
+
 test('names may begin with a digit', () => {
   const { validateName } = setUp().find(Services).strategy;
   const names = ['1st', '123', 'first', 'First', '-first', 'a.b', 'a'.repeat(63), 'a'.repeat(64)];

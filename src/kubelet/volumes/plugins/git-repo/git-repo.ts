@@ -3,6 +3,7 @@
  *
  * Cloned once per pod: a mark in the pod's own plugin directory says that it is done.
  */
+import { hasErrorCode } from '../../../../base/errors.ts';
 import { fsGroupOf, setVolumeOwnership } from '../../volume-ownership.ts';
 import type { SetUpRequest, VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 
@@ -76,7 +77,7 @@ async function git({ platform }: VolumePluginDeps, args: readonly string[], cwd:
   const result = await platform.exec
     .run('git', args, { cwd, env, timeoutMs: gitDeadlineMs })
     .catch((error: unknown) => {
-      if ((error as { code?: string }).code !== 'ENOENT') throw error;
+      if (!hasErrorCode(error, 'ENOENT')) throw error;
       throw new Error(`failed to exec '${shown}': the program git is not installed on the node`, { cause: error });
     });
   if (result.timedOut) throw new Error(`failed to exec '${shown}': not done after ${gitDeadlineMs / 1000} s`);

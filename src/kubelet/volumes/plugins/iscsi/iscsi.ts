@@ -3,6 +3,7 @@
  * Every portal is logged in to; the paths are used as one where multipathd runs, else the first that is there.
  */
 import type { ISCSIPersistentVolumeSource, ISCSIVolumeSource } from '../../../../api/gen/core-v1.ts';
+import { errorMessage } from '../../../../base/errors.ts';
 import { multipathDevice, removeMultipath } from '../../multipath.ts';
 import { runTool, tryTool } from '../../run-tool.ts';
 import { secretKeyOf, secretValues } from '../../secret-values.ts';
@@ -67,7 +68,7 @@ async function attach(deps: VolumePluginDeps, target: Target): Promise<string> {
       await logIn(deps, target, portal);
       paths.push(await waitForDevice(deps, pathOf(portal, source.iqn, String(source.lun))));
     } catch (error) {
-      failures.push(`${portal}: ${(error as Error).message}`);
+      failures.push(`${portal}: ${errorMessage(error)}`);
     }
   }
   if (paths.length === 0) throw new Error(`failed to get any path for iscsi disk: ${failures.join('; ')}`);

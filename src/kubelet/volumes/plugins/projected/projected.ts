@@ -6,6 +6,7 @@ import type {
   VolumeProjection,
 } from '../../../../api/gen/core-v1.ts';
 import { isReason } from '../../../../api/status-error.ts';
+import { errorMessage, aggregateText } from '../../../../base/errors.ts';
 import type { Payload, ProjectedFile } from '../../atomic-writer.ts';
 import { configMapPayload, defaultFileMode, downwardPayload, secretPayload } from '../../projected-content.ts';
 import type { SetUpRequest, SetUpResult, VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
@@ -42,10 +43,10 @@ async function setUpProjected(request: SetUpRequest, deps: VolumePluginDeps): Pr
       for (const [path, file] of collected.files) files.set(path, file);
       refreshAfterMs = Math.min(refreshAfterMs, collected.refreshAfterMs ?? Number.POSITIVE_INFINITY);
     } catch (error) {
-      errors.push(error instanceof Error ? error.message : String(error));
+      errors.push(errorMessage(error));
     }
   }
-  if (errors.length > 0) throw new Error(errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`);
+  if (errors.length > 0) throw new Error(aggregateText(errors));
   const result = await writeContent(request, files, deps);
   return Number.isFinite(refreshAfterMs) ? { ...result, refreshAfterMs } : result;
 }
@@ -131,5 +132,6 @@ function commonUser(pod: Pod): number | undefined {
   const users = new Set(
     containers.map((container) => container.securityContext?.runAsUser ?? spec?.securityContext?.runAsUser),
   );
-  return users.size === 1 ? [...users][0] : undefined;
+  const [user] = users;
+  return users.size === 1 && user !== undefined ? Number(user) : undefined;
 }

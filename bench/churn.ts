@@ -1,0 +1,109 @@
+// Whether a control plane keeps something of what comes and goes: definitions with rules, their objects, workloads, namespaces.
+//
+//   npm run bench:churn -- [--minutes 15] [--definitions 10]
+//
+// A simulated cluster of three nodes. Each round makes all of it anew, under other names, deletes it, rests and prints the
+// process's own pages and the store's size. In the end: by how much both rise per hour, after the first third of the rounds.
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { definitionOf, largeSpec, rulesOf } from '../test/world/definition.ts';
+import type { KubeClient } from '../tools/up/kube-client.ts';
+import { createBenchInstance } from './run/instance.ts';
+import { expectSuccess } from './run/pods.ts';
+import { inParallel, sleep, until } from './run/wait.ts';
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '15' }, definitions: { type: 'string', default: '10' } },
+});
+const REST_MS = 30_000;
+const OBJECTS = 20;
+const REPLICAS = 30;
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+interface Sample {
+  readonly minutes: number;
+  readonly megabytes: number;
+  readonly storeMegabytes: number;
+}
+
+async function round(client: KubeClient, number: number): Promise<void> {
+  const namespace = `churn-${number}`;
+  const count = Number(values.definitions);
+  const kindOf = (index: number): string => `Churn${number}x${index}`;
+  const pathOf = (index: number): string => `/apis/churn.example/v1/namespaces/${namespace}/churn${number}x${index}s`;
+  await expectSuccess(client, 'POST', { path: '/api/v1/namespaces', body: { metadata: { name: namespace } } });
+  await inParallel({ count, width: 2 }, async (index) => {
+    const spec = { ...largeSpec(4, 2), ...rulesOf('!has(self.image) || self.image.size() < 300', 'has(self.policy)') };
+    const body = definitionOf({ group: 'churn.example', kind: kindOf(index), versions: [{ name: 'v1', spec }] });
+    await expectSuccess(client, 'POST', { path: DEFINITIONS, body });
+  });
+  await inParallel({ count, width: 2 }, async (index) => {
+    await until(async () => (await client.send(pathOf(index))).status === 200, {
+      what: kindOf(index),
+      timeoutMs: 60_000,
+      everyMs: 200,
+    });
+    for (let object = 0; object < OBJECTS; object++) {
+      const metadata = { name: `o-${object}` };
+      const body = {
+        apiVersion: 'churn.example/v1',
+        kind: kindOf(index),
+        metadata,
+        spec: { image: 'a', policy: 'Never' },
+      };
+      await expectSuccess(client, 'POST', { path: pathOf(index), body });
+    }
+  });
+  const labels = { app: namespace };
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'churn:1' }] } };
+  const deployment = {
+    metadata: { name: 'churn' },
+    spec: { replicas: REPLICAS, selector: { matchLabels: labels }, template },
+  };
+  await expectSuccess(client, 'POST', { path: `/apis/apps/v1/namespaces/${namespace}/deployments`, body: deployment });
+  await client.send('/openapi/v2');
+  await sleep(5000);
+  await inParallel({ count, width: 2 }, (index) =>
+    expectSuccess(client, 'DELETE', { path: `${DEFINITIONS}/churn${number}x${index}s.churn.example` }),
+  );
+  await expectSuccess(client, 'DELETE', { path: `/api/v1/namespaces/${namespace}` });
+  const isGone = async (path: string): Promise<boolean> => (await client.send(path)).status === 404;
+  await until(() => isGone(`/api/v1/namespaces/${namespace}`), { what: 'its end', timeoutMs: 120_000, everyMs: 500 });
+}
+
+/** Least squares, per hour. */
+function slope(samples: readonly Sample[], of: (sample: Sample) => number): number {
+  const mean = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
+  const x = mean(samples.map(({ minutes }) => minutes));
+  const y = mean(samples.map(of));
+  const covariance = mean(samples.map((sample) => (sample.minutes - x) * (of(sample) - y)));
+  return (60 * covariance) / mean(samples.map(({ minutes }) => (minutes - x) ** 2));
+}
+
+const instance = await createBenchInstance(['--simulate', '--nodes', '3'], []);
+const samples: Sample[] = [];
+try {
+  await instance.start();
+  const startedMs = performance.now();
+  const minutes = (): number => (performance.now() - startedMs) / 60_000;
+  for (let number = 0; minutes() < Number(values.minutes); number++) {
+    await round(instance.client(), number);
+    await sleep(REST_MS);
+    const status = readFileSync(`/proc/${instance.pid()}/status`, 'utf8');
+    const sample = {
+      minutes: minutes(),
+      megabytes: Number(/RssAnon:\s+(\d+)/.exec(status)?.[1]) / 1024,
+      storeMegabytes: statSync(join(instance.dataDir, 'state.db')).size / 1024 / 1024,
+    };
+    samples.push(sample);
+    const [own, store] = [sample.megabytes.toFixed(0), sample.storeMegabytes.toFixed(0)];
+    console.log(`round ${number}, ${sample.minutes.toFixed(1)} min: own pages ${own} MB, store ${store} MB`);
+  }
+} finally {
+  await instance.remove();
+}
+const late = samples.slice(Math.ceil(samples.length / 3));
+console.log(`own pages rise by ${slope(late, ({ megabytes }) => megabytes).toFixed(1)} MB per hour`);
+console.log(`the store rises by ${slope(late, ({ storeMegabytes }) => storeMegabytes).toFixed(1)} MB per hour`);

@@ -1,0 +1,23 @@
+// Loaded into the server before its own program: writes down each time the main thread was busy between two turns of a timer.
+// It counts processor time, so that other programs of the machine do not count.
+import { appendFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+
+const file = process.env['KEELSON_HALTS_FILE'];
+const everyMs = 4;
+/** Shorter ones are of no interest. */
+const leastMs = 8;
+
+if (isMainThread && file !== undefined) {
+  const busyMs = (): number => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1000;
+  };
+  let before = busyMs();
+  setInterval(() => {
+    const now = busyMs();
+    const haltMs = now - before;
+    before = now;
+    if (haltMs >= leastMs) appendFileSync(file, `${haltMs}\n`);
+  }, everyMs).unref();
+}

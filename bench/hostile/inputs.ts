@@ -1,0 +1,20 @@
+// The worst that a client may send of each kind: as large as the server takes it, shaped to make its readers work.
+import type { HostileInput } from './bodies.ts';
+import { customInputs } from './custom-inputs.ts';
+import { readInputs } from './read-inputs.ts';
+import { yamlInputs } from './yaml-inputs.ts';
+import { jsonInputs } from './json-inputs.ts';
+import { textInputs } from './text-inputs.ts';
+import { protobufInputs } from './protobuf-inputs.ts';
+import { resourceInputs } from './resource-inputs.ts';
+
+/** All of them. */
+export const inputs = (): HostileInput[] => [
+  ...jsonInputs(),
+  ...yamlInputs(),
+  ...protobufInputs(),
+  ...textInputs(),
+  ...resourceInputs(),
+  ...customInputs(),
+  ...readInputs(),
+];

@@ -1,0 +1,96 @@
+// The server under attack: what is sent to it, and what it and its other client went through meanwhile.
+import { existsSync, readFileSync, truncateSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { Worker } from 'node:worker_threads';
+
+import { sleep } from '../run/wait.ts';
+import type { HostileRequest } from './bodies.ts';
+import { kubeconfigOf } from './kubeconfig.ts';
+
+export const namespace = 'default';
+const requestTimeoutMs = 120_000;
+
+/** What was measured of one request. */
+export interface Figures {
+  readonly status: string;
+  readonly tookMs: number;
+  /** The other client's longest wait. */
+  readonly waitMs: number;
+  /** The longest time the main thread worked without a turn of its timers. NaN for servers without the meter. */
+  readonly haltMs: number;
+}
+
+/** A server and the client beside us. */
+export interface Target {
+  send(of: HostileRequest): Promise<string>;
+  measure(of: HostileRequest): Promise<Figures>;
+  close(): void;
+}
+
+function pathOf(path: string): string {
+  return path.startsWith('/') ? path.replace('{}', namespace) : `/api/v1/namespaces/${namespace}/${path}`;
+}
+
+/** Sends one request; resolves to the status, or to a short text where none came. */
+function send(server: string, agent: Agent, of: HostileRequest): Promise<string> {
+  const data = of.body === undefined ? undefined : Buffer.from(of.body as string);
+  const { hostname, port } = new URL(server);
+  const headers = {
+    accept: 'application/json',
+    ...(data !== undefined && { 'content-type': of.type ?? 'application/json', 'content-length': data.length }),
+    ...of.headers,
+  };
+  return new Promise((resolve) => {
+    const at = { hostname, port, path: pathOf(of.path), method: of.method, headers, agent };
+    const call = request({ ...at, timeout: requestTimeoutMs }, (response) => {
+      const told: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => {
+        if (process.env['KEELSON_HOSTILE_SHOW'] !== undefined && told.length < 1) told.push(chunk);
+      });
+      response.on('error', () => resolve('cut'));
+      response.on('end', () => {
+        if (told.length > 0) console.log(Buffer.concat(told).toString('utf8').slice(0, 400));
+        resolve(String(response.statusCode));
+      });
+    });
+    call.on('timeout', () => call.destroy(new Error('timeout')));
+    call.on('error', (error: Error & { code?: string }) => resolve(error.code ?? error.message));
+    call.end(data);
+  });
+}
+
+/** The longest halt that the meter wrote down since the last question. */
+function longestHalt(file: string | undefined): number {
+  if (file === undefined || !existsSync(file)) return file === undefined ? NaN : 0;
+  const halts = readFileSync(file, 'utf8').split('\n').map(Number);
+  truncateSync(file);
+  return Math.max(0, ...halts);
+}
+
+/** Connects, and starts the other client. `haltsFile`: where the meter writes. */
+export function connect(kubeconfig: string, haltsFile: string | undefined): Target {
+  const { server, tls } = kubeconfigOf(readFileSync(kubeconfig, 'utf8'));
+  const path = `/api/v1/namespaces/${namespace}`;
+  const prober = new Worker(new URL('prober.ts', import.meta.url), { workerData: { kubeconfig, path } });
+  prober.setMaxListeners(0);
+  const agent = new Agent({ keepAlive: false, ...tls });
+  const worstWaitMs = (): Promise<number> =>
+    new Promise((resolve) => {
+      prober.once('message', resolve);
+      prober.postMessage('');
+    });
+  return {
+    send: (of) => send(server, agent, of),
+    async measure(of) {
+      await sleep(30);
+      longestHalt(haltsFile);
+      await worstWaitMs();
+      const startMs = performance.now();
+      const status = await send(server, agent, of);
+      const tookMs = performance.now() - startMs;
+      await sleep(10);
+      return { status, tookMs, haltMs: longestHalt(haltsFile), waitMs: await worstWaitMs() };
+    },
+    close: () => void prober.terminate(),
+  };
+}

@@ -1,0 +1,82 @@
+// Paths, queries and headers: up to what the HTTP server takes (64 KiB for all of a request's head).
+import { fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
+
+const room = 60_000;
+
+const queries: Readonly<Record<string, string>> = {
+  'label selector: equal keys': `labelSelector=${encodeURIComponent(list(() => 'a=b', ['', ''], room / 2))}`,
+  'label selector: one set': `labelSelector=${encodeURIComponent(list((i) => `v${i}`, ['a in (', ')'], room / 2))}`,
+  'label selector: brackets': `labelSelector=${fill('(', room)}`,
+  'label selector: blanks': `labelSelector=a${fill('+', room)}`,
+  'label selector: exclamation marks': `labelSelector=${fill('!', room)}`,
+  'label selector: a long key': `labelSelector=${fill('a.', room)}/b`,
+  'field selector: terms': `fieldSelector=${encodeURIComponent(list(() => 'metadata.name!=b', ['', ''], room / 2))}`,
+  'field selector: backslashes': `fieldSelector=metadata.name%3D${fill('%5C', room)}`,
+  'continue token': `continue=${fill('A', room)}`,
+  'continue token of digits': `limit=1&continue=${Buffer.from(`{"v":"meta.k8s.io/v1","rv":${'9'.repeat(40_000)},"start":"a"}`).toString('base64url')}`,
+  'resource version of digits': `resourceVersion=${'9'.repeat(room)}`,
+  'limit of digits': `limit=${'9'.repeat(room)}`,
+  'timeout of digits': `timeout=${'9'.repeat(room)}s`,
+  'timeout of parts': `timeout=${fill('1s', room)}`,
+  parameters: fill('a=b&', room),
+  'percent signs': `a=${fill('%', room)}`,
+};
+
+const headers: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'Accept list': { accept: list(() => 'application/json;as=Table;g=meta.k8s.io;v=v9', ['', ''], room) },
+  'Accept parameters': { accept: `a/b${fill(';a=b', room)}` },
+  'Accept quotes': { accept: `a/b;x="${fill('\\"', room)}` },
+  'Accept blanks': { accept: `a/b;${' '.repeat(room)}x` },
+  'Accept weights': { accept: list((i) => `a/${i};q=0.${i}`, ['', ''], room) },
+  'Accept-Encoding list': { 'accept-encoding': list(() => 'gzip;q=0', ['', ''], room) },
+  'JWT of dots': { authorization: `Bearer ${fill('.', room)}` },
+  'JWT of a large header': { authorization: `Bearer ${Buffer.from(fill('[', 40_000)).toString('base64url')}.e30.AA` },
+  'JWT of a large key id': {
+    authorization: `Bearer ${Buffer.from(`{"alg":"RS256","kid":"${'a'.repeat(40_000)}"}`).toString('base64url')}.e30.AA`,
+  },
+  'JWT of a large signature': {
+    authorization: `Bearer ${Buffer.from('{"alg":"RS256"}').toString('base64url')}.e30.${'A'.repeat(50_000)}`,
+  },
+  'basic authentication': { authorization: `Basic ${fill('A', room)}` },
+  'impersonation: a long group': { 'impersonate-user': 'a', 'impersonate-group': fill('a', room) },
+  'user agent': { 'user-agent': fill('a/', room) },
+  'forwarded addresses': { 'x-forwarded-for': list(() => '1.1.1.1', ['', ''], room) },
+  'trace context': { traceparent: fill('0-', room) },
+  cookies: { cookie: fill('a=b; ', room) },
+  'Content-Type parameters': { 'content-type': `application/json${fill(';a=b', room)}` },
+};
+
+const paths: Readonly<Record<string, HostileRequest>> = {
+  'path of slashes': { method: 'GET', path: fill('/', room) },
+  'path of dots': { method: 'GET', path: fill('/..', room) },
+  'path of escapes': { method: 'GET', path: `/api/v1/namespaces/${fill('%2e', room)}` },
+  'path of bad escapes': { method: 'GET', path: `/api/v1/namespaces/${fill('%', room)}` },
+  'path below a pod proxy': { method: 'GET', path: `pods/a/proxy/${fill('../', room)}` },
+  'exec with many commands': { method: 'POST', path: `pods/a/exec?${fill('command=a&', room)}` },
+  'port-forward with many ports': { method: 'POST', path: `pods/a/portforward?${fill('ports=1&', room)}` },
+};
+
+export function textInputs(): HostileInput[] {
+  return [
+    ...Object.entries(queries).map(([name, query]): HostileInput => ({
+      name: `query: ${name}`,
+      request: () => ({ method: 'GET', path: `configmaps?${query}` }),
+    })),
+    ...Object.entries(headers).map(([name, of]): HostileInput => ({
+      name: `header: ${name}`,
+      request: () => ({ method: 'GET', path: 'configmaps', headers: of }),
+    })),
+    {
+      name: 'header: 5,000 impersonated groups',
+      request: () => ({
+        method: 'GET',
+        path: 'configmaps',
+        headers: { 'impersonate-user': 'a', 'impersonate-group': list((i) => `g${i}`, ['', ''], 40_000) },
+      }),
+    },
+    ...Object.entries(paths).map(([name, request]): HostileInput => ({
+      name: `path: ${name}`,
+      request: () => request,
+    })),
+  ];
+}

@@ -1,0 +1,48 @@
+// What a POST allocates, and what of it V8 promotes to its old generation, where only a collection of everything frees it.
+import { sleep } from '../run/wait.ts';
+import { ratioLine } from './ratio.ts';
+import { sendMany } from './requests.ts';
+import { type Server, type Sides, startServer } from './server.ts';
+
+const warmUp = 3000;
+const count = 12_000;
+
+/** The figures of both sides. */
+export async function compareMemory(trees: Sides<string>): Promise<string[]> {
+  const figures = [await measure(trees[0]), await measure(trees[1])] as const;
+  return (['allocated', 'promoted', 'pauses'] as const).map((key) =>
+    ratioLine(`POST of a config map, ${labels[key]}`, [[figures[0][key], figures[1][key]]]),
+  );
+}
+
+const labels = { allocated: 'allocated B', promoted: 'promoted B', pauses: 'GC µs' };
+
+/** Of one request. */
+type Figures = Readonly<Record<keyof typeof labels, number>>;
+
+async function measure(tree: string): Promise<Figures> {
+  const server = await startServer(tree, ['--trace-gc-nvp']);
+  try {
+    await sendMany(server, 'post', warmUp);
+    await sleep(200);
+    const before = sums(server);
+    await sendMany(server, 'post', count);
+    await sleep(200);
+    const after = sums(server);
+    const of = (key: keyof Figures): number => (after[key] - before[key]) / count;
+    return { allocated: of('allocated'), promoted: of('promoted'), pauses: of('pauses') * 1000 };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Of the main thread, whose collector is the first to write a line. */
+function sums(server: Server): Figures {
+  const lines = server.output().split('\n');
+  const isolate = /^\[\d+:0x[0-9a-f]+(:\d+)?\]/.exec(lines.find((line) => line.includes(' gc=')) ?? '')?.[0] ?? 'none';
+  const total = (name: string): number =>
+    lines
+      .filter((line) => line.startsWith(isolate))
+      .reduce((sum, line) => sum + Number(new RegExp(` ${name}=([\\d.]+)`).exec(line)?.[1] ?? 0), 0);
+  return { allocated: total('allocated'), promoted: total('promoted'), pauses: total('pause') };
+}

@@ -1,0 +1,120 @@
+// One server of one tree: its start, its processor time, its end.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { kubeconfigOf } from '../hostile/kubeconfig.ts';
+import { sleep } from '../run/wait.ts';
+
+/** Of the first commit and of the second. */
+export type Sides<T> = readonly [T, T];
+
+/** Connections at a time. */
+export const connections = 16;
+
+const startTimeoutMs = 60_000;
+
+/** A server that is ready. */
+export interface Server {
+  /** How long it took to be ready. */
+  readonly startMs: number;
+  /** Processor time until then. */
+  readonly startCpuMs: number;
+  /** What it wrote to its standard output. */
+  output(): string;
+  /** Processor time of all its threads, in microseconds. Threads that have ended are not in it. */
+  cpuUs(): number;
+  send(method: string, path: string, body?: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts `up --simulate` with one node and waits until it is ready. */
+export async function startServer(tree: string, nodeArgs: readonly string[] = []): Promise<Server> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'keelson-pair-'));
+  const port = await freePort();
+  const up = ['up', '--simulate', '--nodes', '1', '--data-dir', dataDir, '--https-port', String(port)];
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, [...nodeArgs, join(tree, 'bin', 'keelson'), ...up], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, KEELSON_RESTART: 'never' },
+  });
+  const chunks: string[] = [];
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
+  const { agent, send } = await reach(child, join(dataDir, 'admin.kubeconfig'), startedMs);
+  return {
+    startMs: performance.now() - startedMs,
+    startCpuMs: endedToo(child.pid!),
+    output: () => chunks.join(''),
+    cpuUs: () => threadsUs(child.pid!),
+    send,
+    async stop() {
+      agent.destroy();
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      if (child.exitCode === null && child.signalCode === null) await ended;
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function reach(
+  child: ChildProcess,
+  kubeconfig: string,
+  startedMs: number,
+): Promise<{ agent: Agent; send: Server['send'] }> {
+  for (;;) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error('a server ended at its start');
+    if (performance.now() - startedMs > startTimeoutMs) throw new Error('a server was not ready in a minute');
+    try {
+      const { server, tls } = kubeconfigOf(readFileSync(kubeconfig, 'utf8'));
+      const agent = new Agent({ keepAlive: true, maxSockets: connections, ...tls });
+      const send = sender(server, agent);
+      await send('GET', '/readyz');
+      return { agent, send };
+    } catch {
+      await sleep(5);
+    }
+  }
+}
+
+function sender(server: string, agent: Agent): Server['send'] {
+  return (method, path, body) =>
+    new Promise((resolve, reject) => {
+      const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+      const call = request(new URL(path, server), { method, agent, headers }, (response) => {
+        response.resume().on('error', reject);
+        response.on('end', () => {
+          if (response.statusCode! < 300) resolve();
+          else reject(new Error(`${method} ${path} was answered ${response.statusCode}`));
+        });
+      });
+      call.on('error', reject).end(body);
+    });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function threadsUs(pid: number): number {
+  let ns = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const path = `/proc/${pid}/task/${thread}/schedstat`;
+    if (existsSync(path)) ns += Number(readFileSync(path, 'utf8').split(' ')[0]);
+  }
+  return ns / 1000;
+}
+
+/** With threads that have ended, but in the kernel's ticks of 10 ms. */
+function endedToo(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}

@@ -1,0 +1,336 @@
+/**
+ * How much an expression costs at best and at worst, from its tree and the sizes of what it reads: a guard where expressions
+ * are written. Upstream: cel-go checker/cost.go.
+ */
+import type { Call, Expr, Fold, ListExpr, MapExpr, Select } from '../language/expr.ts';
+import { isOptionalType, type Type } from '../types/type.ts';
+import { runeCount } from '../runtime/size-of.ts';
+import { estimateCall } from './call-estimate.ts';
+import type { CallEstimate, Operand, SizeEstimator } from './operand.ts';
+import { either, exactly, MOST, NOTHING, type Range, product, sum, UNKNOWN } from './range.ts';
+
+/** The cost of a checked tree. */
+export function estimateCost(tree: Expr, sizeAt: SizeEstimator): Range {
+  return new Estimation(sizeAt).cost(tree);
+}
+
+/** Sizes of what is inside a list or map. */
+interface EntrySizes {
+  readonly isList: boolean;
+  readonly key: Range;
+  readonly value: Range;
+}
+
+/** A variable that a loop makes. */
+interface Local {
+  readonly path: readonly string[];
+  readonly size: Range | undefined;
+  readonly entries: EntrySizes | undefined;
+}
+
+const ONE = exactly(1);
+const LIST = exactly(10);
+const MAP = exactly(30);
+const STRUCT = exactly(40);
+const ACCUMULATORS: ReadonlySet<string> = new Set(['__result__', '@result']);
+
+class Estimation {
+  readonly #sizeAt: SizeEstimator;
+  readonly #paths = new Map<Expr, readonly string[]>();
+  readonly #sizes = new Map<Expr, Range>();
+  readonly #entries = new Map<Expr, EntrySizes>();
+  readonly #locals = new Map<string, Local[]>();
+
+  constructor(sizeAt: SizeEstimator) {
+    this.#sizeAt = sizeAt;
+  }
+
+  cost(expr: Expr): Range {
+    switch (expr.kind) {
+      case 'ident':
+        this.#paths.set(expr, this.#local(expr.name)?.path ?? [expr.name]);
+        return ONE;
+      case 'select':
+        return this.#select(expr);
+      case 'call':
+        return expr.name === 'dyn' ? this.#dyn(expr, expr.args[0]!) : this.#call(expr);
+      case 'list':
+        return this.#list(expr);
+      case 'map':
+        return this.#map(expr);
+      case 'struct':
+        return sum(...expr.fields.map(({ value }) => this.cost(value)), STRUCT);
+      case 'fold':
+        return isBind(expr) ? this.#bind(expr) : this.#fold(expr);
+      default:
+        return NOTHING;
+    }
+  }
+
+  #local(name: string): Local | undefined {
+    return this.#locals.get(name)?.at(-1);
+  }
+
+  #push(name: string, local: Local): void {
+    const known = this.#locals.get(name);
+    if (known === undefined) this.#locals.set(name, [local]);
+    else known.push(local);
+  }
+
+  #pop(name: string): void {
+    this.#locals.get(name)?.pop();
+  }
+
+  #path(expr: Expr): readonly string[] {
+    const local = expr.kind === 'ident' ? this.#local(expr.name) : undefined;
+    return local?.path ?? this.#paths.get(expr) ?? [];
+  }
+
+  #select(expr: Select): Range {
+    const { operand, field, testOnly, qualified } = expr;
+    if (qualified !== undefined) {
+      this.#paths.set(expr, [qualified.name]);
+      return ONE;
+    }
+    const cost = this.cost(operand);
+    if (testOnly) return cost;
+    this.#paths.set(expr, [...this.#path(operand), field]);
+    const { kind } = operand.type!;
+    return kind === 'map' || kind === 'struct' || kind === 'param' ? sum(cost, ONE) : cost;
+  }
+
+  #dyn(call: Call, arg: Expr): Range {
+    const cost = this.cost(arg);
+    this.#copySizes(call, arg);
+    return sum(ONE, cost);
+  }
+
+  #operand(expr: Expr, cost: Range): Operand {
+    const path = this.#path(expr);
+    const isKnown = path.length > 0 && !ACCUMULATORS.has(path[0]!);
+    return {
+      expr,
+      type: expr.type!,
+      path: isKnown ? path : undefined,
+      size: this.#size(expr),
+      cost,
+    };
+  }
+
+  #call(call: Call): Range {
+    const args = call.args.map((arg) => this.#operand(arg, this.cost(arg)));
+    const overloads = call.overloads ?? [];
+    if (overloads.length === 0) return NOTHING;
+    const target = call.target === undefined ? undefined : this.#operand(call.target, this.cost(call.target));
+    let cost: Range = { min: MOST, max: 0 };
+    let size: Range | undefined;
+    for (const { signature } of overloads) {
+      const found = this.#overload(call, signature, { target, args });
+      cost = either(cost, found.cost);
+      if (found.size !== undefined) size = size === undefined ? found.size : either(size, found.size);
+      size = this.#indexed(call, signature) ?? size;
+      size ??= this.#size(call);
+    }
+    if (size !== undefined) this.#sizes.set(call, size);
+    return sum(target?.cost ?? NOTHING, cost);
+  }
+
+  /** Follows a list or map into what is inside. */
+  #indexed(call: Call, signature: string): Range | undefined {
+    const step = signature.startsWith('_[_](list<')
+      ? '@items'
+      : signature.startsWith('_[_](map<')
+        ? '@values'
+        : undefined;
+    if (step === undefined) return undefined;
+    this.#paths.set(call, [...this.#path(call.args[0]!), step]);
+    return this.#entriesOf(call.args[0]!)?.value;
+  }
+
+  #overload(
+    call: Call,
+    signature: string,
+    { target, args }: { target: Operand | undefined; args: readonly Operand[] },
+  ): CallEstimate {
+    const below = sum(...args.map(({ cost }) => cost));
+    const [first, second, third] = args;
+    switch (call.name) {
+      case '_||_':
+      case '_&&_':
+        return { cost: { min: first!.cost.min, max: sum(first!.cost, second!.cost).max } };
+      case '_?_:_':
+        return this.#choice(call, first!, [second!, third!]);
+      case '_+_':
+        return this.#sum(call, signature, [first!, second!]);
+      default: {
+        const { cost, size } = estimateCall({
+          name: call.name,
+          signature,
+          target,
+          args,
+          sizeAt: this.#sizeAt,
+        });
+        return { cost: sum(cost, below), ...(size === undefined ? {} : { size }) };
+      }
+    }
+  }
+
+  #choice(call: Call, condition: Operand, [yes, no]: readonly [Operand, Operand]): CallEstimate {
+    this.#setEntries(call, union(this.#entriesOf(yes.expr), this.#entriesOf(no.expr)));
+    const size = either(yes.size ?? UNKNOWN, no.size ?? UNKNOWN);
+    return { cost: sum(condition.cost, either(yes.cost, no.cost)), size };
+  }
+
+  #sum(call: Call, signature: string, [left, right]: readonly [Operand, Operand]): CallEstimate {
+    const below = sum(left.cost, right.cost);
+    if (!/\((?:string|bytes|list)/.test(signature)) return { cost: sum(ONE, below) };
+    const size = sum(left.size ?? UNKNOWN, right.size ?? UNKNOWN);
+    this.#setEntries(call, union(this.#entriesOf(left.expr), this.#entriesOf(right.expr)));
+    if (signature.startsWith('_+_(list')) return { cost: sum(ONE, below), size };
+    const traversal = product(size, ONE);
+    return {
+      cost: sum({ min: Math.ceil(traversal.min / 10), max: Math.ceil(traversal.max / 10) }, below),
+      size,
+    };
+  }
+
+  #list(list: ListExpr): Range {
+    const costs: Range[] = [];
+    let value: Range = list.items.length === 0 ? NOTHING : { min: MOST, max: 0 };
+    for (const item of list.items) {
+      costs.push(this.cost(item));
+      value = either(value, this.#size(item) ?? UNKNOWN);
+    }
+    this.#setEntries(list, { isList: true, key: ONE, value });
+    return sum(...costs, LIST);
+  }
+
+  #map(map: MapExpr): Range {
+    const costs: Range[] = [];
+    const start: Range = map.entries.length === 0 ? NOTHING : { min: MOST, max: 0 };
+    let [keys, values] = [start, start];
+    for (const { key, value } of map.entries) {
+      costs.push(this.cost(key), this.cost(value));
+      keys = either(keys, this.#size(key) ?? UNKNOWN);
+      values = either(values, this.#size(value) ?? UNKNOWN);
+    }
+    this.#setEntries(map, { isList: false, key: keys, value: values });
+    return sum(...costs, MAP);
+  }
+
+  #fold(fold: Fold): Range {
+    const { range, init, condition, step, result, accuVar, iterVar, iterVar2 } = fold;
+    const before = sum(this.cost(range), this.cost(init));
+    this.#push(accuVar, {
+      path: this.#path(init),
+      size: this.#size(init),
+      entries: this.#entriesOf(init),
+    });
+    this.#pushVariables(fold);
+    const turn = sum(this.cost(condition), this.cost(step));
+    this.#pop(iterVar);
+    if (iterVar2 !== undefined) this.#pop(iterVar2);
+    const after = this.cost(result);
+    this.#pop(accuVar);
+    const turns = this.#size(range) ?? UNKNOWN;
+    if (init.kind === 'literal') this.#setSize(fold, this.#size(init));
+    if (init.kind === 'list' || init.kind === 'map') {
+      this.#setSize(fold, turns);
+      this.#setEntries(fold, this.#entriesOf(step));
+    }
+    return sum(before, after, product(turns, turn));
+  }
+
+  #pushVariables({ range, iterVar, iterVar2 }: Fold): void {
+    const path = this.#path(range);
+    const entries = this.#entriesOf(range);
+    const isList = entries?.isList ?? range.type!.kind === 'list';
+    const key = {
+      size: entries?.key,
+      entries: undefined,
+      path: [...path, isList ? '@indices' : '@keys'],
+    };
+    const value = {
+      size: entries?.value,
+      entries: undefined,
+      path: [...path, isList ? '@items' : '@values'],
+    };
+    if (iterVar2 === undefined) {
+      this.#push(iterVar, isList ? value : key);
+      return;
+    }
+    // Go's append writes the second path over the first unless the length is a power of two.
+    const overwrites = (path.length & (path.length - 1)) !== 0;
+    this.#push(iterVar, overwrites ? { ...key, path: value.path } : key);
+    this.#push(iterVar2, value);
+  }
+
+  #bind(fold: Fold): Range {
+    const { range, init, result, accuVar } = fold;
+    const before = sum(this.cost(range), this.cost(init));
+    this.#push(accuVar, {
+      path: this.#path(init),
+      size: this.#size(init),
+      entries: this.#entriesOf(init),
+    });
+    const cost = sum(before, this.cost(result));
+    this.#pop(accuVar);
+    this.#copySizes(fold, result);
+    return cost;
+  }
+
+  #copySizes(to: Expr, from: Expr): void {
+    this.#setSize(to, this.#size(from));
+    this.#setEntries(to, this.#entriesOf(from));
+  }
+
+  #setSize(expr: Expr, size: Range | undefined): void {
+    if (size !== undefined) this.#sizes.set(expr, size);
+  }
+
+  #setEntries(expr: Expr, entries: EntrySizes | undefined): void {
+    if (entries !== undefined) this.#entries.set(expr, entries);
+  }
+
+  /** Upstream's order: what was found, what the expression says, what the schema says, what the type says. */
+  #size(expr: Expr): Range | undefined {
+    const known = this.#sizes.get(expr) ?? literalSize(expr);
+    if (known !== undefined) return known;
+    const path = this.#path(expr);
+    const found = path.length === 0 ? undefined : this.#sizeAt(path);
+    if (found !== undefined) this.#sizes.set(expr, found);
+    if (found !== undefined) return found;
+    if (isScalar(expr.type!)) return ONE;
+    return expr.kind === 'ident' ? this.#local(expr.name)?.size : undefined;
+  }
+
+  #entriesOf(expr: Expr): EntrySizes | undefined {
+    return this.#entries.get(expr) ?? (expr.kind === 'ident' ? this.#local(expr.name)?.entries : undefined);
+  }
+}
+
+/** A name for a value: a loop over nothing. */
+function isBind({ range, condition, accuVar }: Fold): boolean {
+  if (range.kind !== 'list' || range.items.length > 0 || accuVar === '__result__') return false;
+  return condition.kind === 'literal' && condition.value === false;
+}
+
+function union(a: EntrySizes | undefined, b: EntrySizes | undefined): EntrySizes | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  return { isList: a.isList, key: either(a.key, b.key), value: either(a.value, b.value) };
+}
+
+function literalSize(expr: Expr): Range | undefined {
+  if (expr.kind === 'list') return exactly(expr.items.length);
+  if (expr.kind === 'map') return exactly(expr.entries.length);
+  if (expr.kind !== 'literal') return undefined;
+  const { value } = expr;
+  if (typeof value === 'string') return exactly(runeCount(value));
+  return exactly(value instanceof Uint8Array ? value.length : 1);
+}
+
+const SCALARS: ReadonlySet<string> = new Set(['bool', 'double', 'duration', 'int', 'timestamp', 'uint']);
+
+function isScalar(type: Type): boolean {
+  return SCALARS.has(type.kind) || (isOptionalType(type) && isScalar(type.params[0]!));
+}

@@ -1,0 +1,225 @@
+/** Calls that are expanded when they are parsed. Upstream: cel-go parser/macro.go, ext/comprehensions.go, ext/lists.go, ext/bindings.go and cel/library.go. */
+import { type Expr, type Fold, walk } from './expr.ts';
+
+/** A call that may be a macro. */
+export interface MacroCall {
+  readonly name: string;
+  readonly target: Expr | undefined;
+  readonly args: readonly Expr[];
+  /** Where what it becomes is said to stand: its opening parenthesis. */
+  readonly at: number;
+}
+
+/** What a macro becomes, or a complaint about it. */
+export type Expansion = Expr | { readonly at: number; readonly problem: string };
+
+/** What parts a loop consists of. */
+type Parts = Pick<Fold, 'init' | 'condition' | 'step'> & { readonly result?: Expr };
+
+/** Names of what loops collect in; expressions cannot spell the first. */
+const ACCUMULATOR = '@result';
+const OLD_ACCUMULATOR = '__result__';
+
+/** Makes nodes at one place. */
+class Builder {
+  readonly at: number;
+
+  constructor(at: number) {
+    this.at = at;
+  }
+
+  literal(value: unknown): Expr {
+    return { kind: 'literal', at: this.at, value };
+  }
+
+  ident(name: string): Expr {
+    return { kind: 'ident', at: this.at, name };
+  }
+
+  accumulator(): Expr {
+    return this.ident(ACCUMULATOR);
+  }
+
+  list(...items: Expr[]): Expr {
+    return { kind: 'list', at: this.at, items, optional: new Set() };
+  }
+
+  call(name: string, ...args: Expr[]): Expr {
+    return { kind: 'call', at: this.at, name, target: undefined, args };
+  }
+
+  method(target: Expr, name: string, ...args: Expr[]): Expr {
+    return { kind: 'call', at: this.at, name, target, args };
+  }
+
+  loop(range: Expr, [iterVar, iterVar2]: readonly string[], { init, condition, step, result }: Parts): Expr {
+    const accuVar = ACCUMULATOR;
+    const last = result ?? this.accumulator();
+    return {
+      kind: 'fold',
+      at: this.at,
+      range,
+      iterVar: iterVar!,
+      iterVar2,
+      accuVar,
+      init,
+      condition,
+      step,
+      result: last,
+    };
+  }
+
+  /** A name for a value, as a loop over nothing. */
+  bind(name: string, value: Expr, result: Expr): Expr {
+    const never = { range: this.list(), iterVar: '#unused', iterVar2: undefined };
+    const parts = { init: value, condition: this.literal(false), step: this.ident(name), result };
+    return { kind: 'fold', at: this.at, accuVar: name, ...never, ...parts };
+  }
+}
+
+/** Builds a loop's parts from what follows its variables. */
+type LoopMacro = (build: Builder, args: readonly Expr[], names: readonly string[]) => Parts;
+
+const all: LoopMacro = (build, [predicate]) => ({
+  init: build.literal(true),
+  condition: build.call('@not_strictly_false', build.accumulator()),
+  step: build.call('_&&_', build.accumulator(), predicate!),
+});
+
+const exists: LoopMacro = (build, [predicate]) => ({
+  init: build.literal(false),
+  condition: build.call('@not_strictly_false', build.call('!_', build.accumulator())),
+  step: build.call('_||_', build.accumulator(), predicate!),
+});
+
+const existsOne: LoopMacro = (build, [predicate]) => ({
+  init: build.literal(0n),
+  condition: build.literal(true),
+  step: build.call('_?_:_', predicate!, build.call('_+_', build.accumulator(), build.literal(1n)), build.accumulator()),
+  result: build.call('_==_', build.accumulator(), build.literal(1n)),
+});
+
+/** A loop that collects, with an optional predicate before what it collects. */
+function collecting(
+  init: (build: Builder) => Expr,
+  step: (build: Builder, made: Expr, names: readonly string[]) => Expr,
+) {
+  return (build: Builder, args: readonly Expr[], names: readonly string[]): Parts => {
+    const taken = step(build, args.at(-1)!, names);
+    const conditional = args.length < 2 ? taken : build.call('_?_:_', args[0]!, taken, build.accumulator());
+    return { init: init(build), condition: build.literal(true), step: conditional };
+  };
+}
+
+const append = (build: Builder, made: Expr): Expr => build.call('_+_', build.accumulator(), build.list(made));
+const map = collecting((build) => build.list(), append);
+const filter: LoopMacro = (build, [predicate], [name]) => map(build, [predicate!, build.ident(name!)], []);
+const emptyMap = (build: Builder): Expr => ({ kind: 'map', at: build.at, entries: [] });
+const transformMap = collecting(emptyMap, (build, made, [key]) =>
+  build.call('cel.@mapInsert', build.accumulator(), build.ident(key!), made),
+);
+const transformMapEntry = collecting(emptyMap, (build, made) =>
+  build.call('cel.@mapInsert', build.accumulator(), made),
+);
+
+/** By name and number of arguments: how many variables, what it becomes, what is said of bad variables. */
+const LOOPS: Readonly<Record<string, readonly [number, LoopMacro, string]>> = {
+  'all/2': [1, all, 'argument must be a simple name'],
+  'exists/2': [1, exists, 'argument must be a simple name'],
+  'exists_one/2': [1, existsOne, 'argument must be a simple name'],
+  'map/2': [1, map, 'argument is not an identifier'],
+  'map/3': [1, map, 'argument is not an identifier'],
+  'filter/2': [1, filter, 'argument is not an identifier'],
+  'all/3': [2, all, 'argument must be a simple name'],
+  'exists/3': [2, exists, 'argument must be a simple name'],
+  'exists_one/3': [2, existsOne, 'argument must be a simple name'],
+  'existsOne/3': [2, existsOne, 'argument must be a simple name'],
+  'transformList/3': [2, map, 'argument must be a simple name'],
+  'transformList/4': [2, map, 'argument must be a simple name'],
+  'transformMap/3': [2, transformMap, 'argument must be a simple name'],
+  'transformMap/4': [2, transformMap, 'argument must be a simple name'],
+  'transformMapEntry/3': [2, transformMapEntry, 'argument must be a simple name'],
+  'transformMapEntry/4': [2, transformMapEntry, 'argument must be a simple name'],
+};
+
+/** What a call becomes; undefined for calls that are no macros. `hasBindings`: `cel.bind` is one. */
+export function expand(call: MacroCall, hasBindings: boolean): Expansion | undefined {
+  const { name, target, args, at } = call;
+  const build = new Builder(at);
+  if (target === undefined) return name === 'has' && args.length === 1 ? has(build, args[0]!) : undefined;
+  if (args.length === 2 && (name === 'optMap' || name === 'optFlatMap')) return optional(build, call, target);
+  if (args.length === 2 && name === 'sortBy') return sortBy(build, target, args);
+  if (args.length === 3 && name === 'bind' && hasBindings && isName(target, 'cel')) return bind(build, args);
+  const key = `${name}/${args.length}`;
+  const loop = Object.hasOwn(LOOPS, key) ? LOOPS[key]! : undefined;
+  return loop === undefined ? undefined : loopOf(build, target, { args, loop });
+}
+
+function isName(expr: Expr, name: string): boolean {
+  return expr.kind === 'ident' && expr.name === name;
+}
+
+function has(build: Builder, arg: Expr): Expansion {
+  if (arg.kind !== 'select') return { at: arg.at, problem: 'invalid argument to has() macro' };
+  return { kind: 'select', at: build.at, operand: arg.operand, field: arg.field, testOnly: true };
+}
+
+function bind(build: Builder, [name, value, body]: readonly Expr[]): Expansion {
+  if (name!.kind !== 'ident') return { at: name!.at, problem: 'cel.bind() variable names must be simple identifiers' };
+  return build.bind(name!.name, value!, body!);
+}
+
+function loopOf(
+  build: Builder,
+  target: Expr,
+  { args, loop: [count, parts, problem] }: { args: readonly Expr[]; loop: (typeof LOOPS)[string] },
+): Expansion {
+  const names: string[] = [];
+  for (const arg of args.slice(0, count)) {
+    if (arg.kind !== 'ident') return { at: arg.at, problem };
+    names.push(arg.name);
+  }
+  if (count === 2 && names[0] === names[1]) return { at: args[1]!.at, problem: `duplicate variable name: ${names[0]}` };
+  for (const [index, name] of names.entries())
+    if (name === ACCUMULATOR || name === OLD_ACCUMULATOR)
+      return { at: args[index]!.at, problem: 'iteration variable overwrites accumulator variable' };
+  return build.loop(target, names, parts(build, args.slice(count), names));
+}
+
+function optional(build: Builder, { name, args }: MacroCall, target: Expr): Expansion {
+  const [variable, body] = args;
+  if (variable!.kind !== 'ident')
+    return { at: variable!.at, problem: `${name}() variable name must be a simple identifier` };
+  const bound = build.bind(variable!.name, build.method(copy(target), 'value'), body!);
+  const result = name === 'optMap' ? build.call('optional.of', bound) : bound;
+  return build.call('_?_:_', build.method(target, 'hasValue'), result, build.call('optional.none'));
+}
+
+const SORTED = '@__sortBy_input__';
+
+function sortBy(build: Builder, target: Expr, args: readonly Expr[]): Expansion {
+  if (target.kind === 'literal' || target.kind === 'map' || target.kind === 'struct')
+    return {
+      at: target.at,
+      problem: 'sortBy can only be applied to a list, identifier, comprehension, call or select expression',
+    };
+  const keys = loopOf(build, build.ident(SORTED), { args, loop: LOOPS['map/2']! });
+  if ('problem' in keys) return keys;
+  return build.bind(SORTED, target, build.method(build.ident(SORTED), '@sortByAssociatedKeys', keys));
+}
+
+/** A copy of nodes, for types are written into them. */
+function copy(expr: Expr): Expr {
+  const made = structuredClone(expr);
+  const originals: Expr[] = [];
+  walk(expr, (node) => {
+    originals.push(node);
+  });
+  let index = 0;
+  // Cloning loses the classes of values.
+  walk(made, (node) => {
+    const original = originals[index++]!;
+    if (node.kind === 'literal' && original.kind === 'literal') Object.assign(node, { value: original.value });
+  });
+  return made;
+}

@@ -1,0 +1,145 @@
+/** Reads tokens and says of those that do not fit what upstream's generated parser says. Upstream: cel-go parser and antlr's DefaultErrorStrategy. */
+import type { Issue } from './source.ts';
+import { type Token, tokensOf, type TokenType, typesText } from './tokens.ts';
+
+/** Reading cannot go on. */
+export class SyntaxStop extends Error {}
+
+/** What an expression may begin with. */
+export const STARTS: ReadonlySet<TokenType> = new Set([
+  "'['",
+  "'{'",
+  "'('",
+  "'.'",
+  "'-'",
+  "'!'",
+  "'true'",
+  "'false'",
+  "'null'",
+  'NUM_FLOAT',
+  'NUM_INT',
+  'NUM_UINT',
+  'STRING',
+  'BYTES',
+  'IDENTIFIER',
+]);
+
+const AFTER_EXPRESSION: ReadonlySet<TokenType> = new Set([
+  "'=='",
+  "'!='",
+  "'in'",
+  "'<'",
+  "'<='",
+  "'>='",
+  "'>'",
+  "'&&'",
+  "'||'",
+  "'['",
+  "'.'",
+  "'-'",
+  "'?'",
+  "'+'",
+  "'*'",
+  "'/'",
+  "'%'",
+]);
+
+/** The tokens of one expression. */
+export class TokenReader {
+  readonly issues: Issue[] = [];
+  readonly #tokens: readonly Token[];
+  /** Per construct around, what may follow an expression in it. */
+  readonly #follow: (readonly TokenType[])[] = [['<EOF>']];
+  #next = 0;
+
+  constructor(text: string) {
+    this.#tokens = tokensOf(text, this.issues);
+  }
+
+  get token(): Token {
+    return this.#tokens[this.#next]!;
+  }
+
+  is(type: TokenType): boolean {
+    return this.token.type === type;
+  }
+
+  take(): Token {
+    const { token } = this;
+    if (token.type !== '<EOF>') this.#next++;
+    return token;
+  }
+
+  takeIf(type: TokenType): Token | undefined {
+    return this.is(type) ? this.take() : undefined;
+  }
+
+  ahead(distance: number): TokenType {
+    return (this.#tokens[this.#next + distance] ?? this.#tokens.at(-1)!).type;
+  }
+
+  /** Reads a construct in which expressions may be followed by these. */
+  within<T>(follow: readonly TokenType[], read: () => T): T {
+    this.#follow.push(follow);
+    const made = read();
+    this.#follow.pop();
+    return made;
+  }
+
+  report(at: number, message: string): void {
+    this.issues.push({ at, message });
+  }
+
+  /** Takes a token of this type; one too many before it, or its absence, is reported and passed over. */
+  expect(type: TokenType): Token {
+    const { token } = this;
+    if (token.type === type) return this.take();
+    if (this.ahead(1) === type) {
+      this.#syntax(token, `extraneous input ${shown(token)} expecting ${typesText([type])}`);
+      this.take();
+      return this.take();
+    }
+    if (!this.#mayFollow(type, token.type)) return this.mismatch([type]);
+    this.#syntax(token, `missing ${typesText([type])} at ${shown(token)}`);
+    return { type, text: '', at: token.at };
+  }
+
+  /** Passes over one token too many before one of these. Throws {@link SyntaxStop} where none follows. */
+  sync(types: Iterable<TokenType>): void {
+    const expected = new Set(types);
+    const { token } = this;
+    if (expected.has(token.type)) return;
+    if (!expected.has(this.ahead(1))) this.mismatch(expected);
+    this.#syntax(token, `extraneous input ${shown(token)} expecting ${typesText(expected)}`);
+    this.take();
+  }
+
+  /** Throws {@link SyntaxStop}. */
+  mismatch(types: Iterable<TokenType>): never {
+    this.#syntax(this.token, `mismatched input ${shown(this.token)} expecting ${typesText(types)}`);
+    throw new SyntaxStop();
+  }
+
+  /** Nothing can follow what was read, `.` or `-`: throws {@link SyntaxStop}. */
+  noAlternative(before: string): never {
+    const { token } = this;
+    if (token.type === "'true'" || token.type === "'false'" || token.type === "'null'") this.mismatch(['IDENTIFIER']);
+    const input = token.type === '<EOF>' ? before : before + token.text;
+    this.#syntax(token, `no viable alternative at input '${input}'`);
+    throw new SyntaxStop();
+  }
+
+  /** Whether a token may stand behind one of the type that is missing. */
+  #mayFollow(missing: TokenType, type: TokenType): boolean {
+    if (missing === "':'") return STARTS.has(type);
+    return AFTER_EXPRESSION.has(type) || (this.#follow.at(-1) ?? []).includes(type);
+  }
+
+  #syntax(token: Token, message: string): void {
+    this.report(token.at, `Syntax error: ${message}`);
+  }
+}
+
+function shown({ text }: Token): string {
+  return `'${text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}'`;
+}

@@ -1,0 +1,27 @@
+/** What two-variable loops that make maps do. Upstream: cel-go ext/comprehensions.go. */
+import { copyWork } from '../meter.ts';
+import { GrowingMap } from '../runtime/growing.ts';
+import { FunctionError, isMapValue, type MapValue, mapEntries, mapSize, mapValue } from '../runtime/values.ts';
+import { valueText } from '../runtime/value-text.ts';
+import type { Declarations } from '../types/declarations.ts';
+
+/** Declares the function, which expressions cannot spell. */
+export function defineMaps(declarations: Declarations): void {
+  declarations.defineNamespaced({
+    'cel.@mapInsert(map<K, V>, K, V): map<K, V>': (map: MapValue, ...entry: [unknown, unknown]) =>
+      inserted(map, [entry]),
+    'cel.@mapInsert(map<K, V>, map<K, V>): map<K, V>': (map: MapValue, more: MapValue) =>
+      inserted(map, isMapValue(more) ? mapEntries(more) : []),
+  });
+}
+
+function inserted(map: MapValue, entries: Iterable<readonly [unknown, unknown]>): Map<unknown, unknown> {
+  const target = map instanceof GrowingMap ? map : new Map(mapEntries(map));
+  if (target !== map) copyWork(mapSize(map));
+  for (const [key, value] of entries) {
+    if (mapValue(target, key) !== undefined)
+      throw new FunctionError(`insert failed: key ${valueText(key)} already exists`);
+    target.set(key, value);
+  }
+  return target;
+}

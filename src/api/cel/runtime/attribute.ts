@@ -1,0 +1,131 @@
+/**
+ * Variables and values with selections behind them, evaluated as one, for so they are priced: one for the whole and one for
+ * each selection that is made. Upstream: cel-go interpreter/attributes.go and its observers in interpretable.go.
+ */
+import { charge } from '../meter.ts';
+import { valueText } from './value-text.ts';
+import type { Env, Step } from './env.ts';
+import { isMapValue, type MapValue, mapValue, Failure, Optional, Uint } from './values.ts';
+import { typeOf } from './type-of.ts';
+
+/** A selection from a value. */
+export interface Qualifier {
+  /** What is selected, or a failure. */
+  key(env: Env): unknown;
+  /** `.?` and `[?_]`: the absent is no failure. */
+  readonly optional: boolean;
+  /** `has()`: whether it is there. */
+  readonly testOnly: boolean;
+}
+
+/** A root and the selections behind it. */
+export interface Attribute {
+  /** The value, without the price of the whole. */
+  resolve: Step;
+  /** The price of the whole. */
+  readonly price: 0 | 1;
+  add(qualifier: Qualifier): void;
+}
+
+/** An attribute whose root is a variable or any other value. */
+export class RootAttribute implements Attribute {
+  readonly price = 1;
+  readonly #qualifiers: Qualifier[] = [];
+  readonly #root: Step;
+
+  constructor(root: Step) {
+    this.#root = root;
+  }
+
+  add(qualifier: Qualifier): void {
+    this.#qualifiers.push(qualifier);
+  }
+
+  resolve = (env: Env): unknown => {
+    let value = this.#root(env);
+    if (value instanceof Failure || this.#qualifiers.length === 0) return value;
+    let isOptional = value instanceof Optional;
+    if (value instanceof Optional) {
+      if (!value.hasValue) return value;
+      value = value.content;
+    }
+    for (const qualifier of this.#qualifiers) {
+      isOptional ||= qualifier.optional;
+      value = qualify(env, value, { qualifier, isOptional });
+      if (value === undefined) return Optional.none;
+      if (value instanceof Failure) return value;
+    }
+    return isOptional ? Optional.of(value) : value;
+  };
+}
+
+/** `condition ? a : b`: selections apply to both. */
+export class ChoiceAttribute implements Attribute {
+  readonly price = 0;
+  readonly #condition: Step;
+  readonly #yes: Attribute;
+  readonly #no: Attribute;
+
+  constructor(condition: Step, yes: Attribute, no: Attribute) {
+    this.#condition = condition;
+    this.#yes = yes;
+    this.#no = no;
+  }
+
+  add(qualifier: Qualifier): void {
+    this.#yes.add(qualifier);
+    this.#no.add(qualifier);
+  }
+
+  resolve = (env: Env): unknown => {
+    const condition = this.#condition(env);
+    if (condition === true) return this.#yes.resolve(env);
+    if (condition === false) return this.#no.resolve(env);
+    return condition instanceof Failure ? condition : new Failure('no such overload');
+  };
+}
+
+interface Selection {
+  readonly qualifier: Qualifier;
+  readonly isOptional: boolean;
+}
+
+/** The value selected; undefined: absent where that is no failure. */
+function qualify(env: Env, value: unknown, { qualifier, isOptional }: Selection): unknown {
+  const key = qualifier.key(env);
+  const found = key instanceof Failure ? key : select(value, key, isOptional || qualifier.testOnly);
+  if (qualifier.testOnly) {
+    charge(1);
+    return found instanceof Failure ? found : found !== undefined;
+  }
+  if (found !== undefined) charge(1);
+  return found;
+}
+
+/** What stands under a key; `isTest`: undefined where it does not exist. */
+function select(value: unknown, key: unknown, isTest: boolean): unknown {
+  if (Array.isArray(value)) return selectItem(value, key, isTest);
+  const found = isMapValue(value) ? selectEntry(value, key) : undefined;
+  if (found !== undefined || isTest) return found;
+  return new Failure(`no such key: ${valueText(key)}`);
+}
+
+function selectEntry(map: MapValue, key: unknown): unknown {
+  return mapValue(map, key);
+}
+
+function selectItem(list: readonly unknown[], key: unknown, isTest: boolean): unknown {
+  const index = indexOf(key);
+  if (index === undefined) return new Failure(`unsupported index type '${typeOf(key).name}' in list`);
+  if (Number.isNaN(index)) return new Failure(`unsupported index value ${valueText(key)} in list`);
+  const found = list[index];
+  if (found !== undefined || isTest) return found;
+  return new Failure(`index out of bounds: ${valueText(key)}`);
+}
+
+function indexOf(key: unknown): number | undefined {
+  if (typeof key === 'bigint') return Number(key);
+  if (key instanceof Uint) return Number(key.value);
+  if (typeof key !== 'number') return undefined;
+  return Number.isInteger(key) ? key : Number.NaN;
+}

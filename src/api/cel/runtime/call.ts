@@ -1,0 +1,174 @@
+/** Calls: arguments, the overload that takes them, their price. Upstream: evalUnary and its kin in cel-go interpreter/interpretable.go, common/decls. */
+import type { Call, Expr } from '../language/expr.ts';
+import { charge } from '../meter.ts';
+import type { FunctionDeclaration, Overload } from '../types/declarations.ts';
+import type { Type } from '../types/type.ts';
+import { callPrice, type PricedCall } from './call-price.ts';
+import { type Env, guarded, type Plan, type Step } from './env.ts';
+import { celEquals } from './equality.ts';
+import { fitsType, typeOf } from './type-of.ts';
+import { Failure, FunctionError, NO_OVERLOAD, Optional, Uint } from './values.ts';
+
+/** A call with its planned operands, the receiver first. */
+export interface CallSite {
+  readonly call: Call;
+  readonly declared: FunctionDeclaration;
+  readonly operands: readonly Expr[];
+  readonly plans: readonly Plan[];
+}
+
+const CONVERSIONS: ReadonlySet<string> = new Set(
+  'bool bytes double dyn duration int string timestamp type uint'.split(' '),
+);
+
+/** Plans a call. Throws {@link FunctionError} where a constant cannot be converted. */
+export function planCall(site: CallSite): Plan {
+  const { call, plans } = site;
+  const steps = plans.map(({ step }) => step);
+  switch (call.name) {
+    case '_&&_':
+      return { step: logic(steps, false) };
+    case '_||_':
+      return { step: logic(steps, true) };
+    case '@not_strictly_false':
+      return { step: notStrictlyFalse(steps[0]!) };
+    case 'or':
+    case 'orValue':
+      return { step: orElse(steps[0]!, steps[1]!, call.name) };
+    case '@in':
+      return isConstantSet(site)
+        ? { step: membership(steps[0]!, plans[1]!.constant!.value as unknown[]) }
+        : plain(site);
+    default:
+      return CONVERSIONS.has(call.name) && plans[0]?.constant !== undefined ? converted(site) : plain(site);
+  }
+}
+
+/** Ends with the operand that decides; failures count only where none does. */
+function logic(steps: readonly Step[], decides: boolean): Step {
+  return (env) => {
+    let failure: Failure | undefined;
+    for (const step of steps) {
+      const value = step(env);
+      if (value === decides) return decides;
+      if (value === !decides) continue;
+      failure ??= value instanceof Failure ? value : new Failure(NO_OVERLOAD);
+    }
+    return failure ?? !decides;
+  };
+}
+
+function notStrictlyFalse(step: Step): Step {
+  return (env) => {
+    const value = step(env);
+    charge(1);
+    return typeof value === 'boolean' ? value : true;
+  };
+}
+
+function orElse(left: Step, right: Step, name: 'or' | 'orValue'): Step {
+  return (env) => {
+    const value = left(env);
+    if (!(value instanceof Optional)) return value;
+    if (!value.hasValue) return right(env);
+    return name === 'or' ? value : value.content;
+  };
+}
+
+/** Upstream turns constant lists of simple values into sets, whose lookups cost nothing. */
+function isConstantSet({ plans, call }: CallSite): boolean {
+  const list = plans[1]!.constant?.value;
+  if (!Array.isArray(list) || call.overloads?.length !== 1) return false;
+  return list.every((item) => item !== null && (typeof item !== 'object' || item instanceof Uint));
+}
+
+function membership(step: Step, list: readonly unknown[]): Step {
+  return (env) => {
+    const value = step(env);
+    return value instanceof Failure ? value : list.some((item) => celEquals(value, item));
+  };
+}
+
+/** Converted once, when the program is made. */
+function converted(site: CallSite): Plan {
+  const value = invoke(site, [site.plans[0]!.constant!.value]);
+  if (value instanceof Failure) throw new FunctionError(value.message);
+  return { step: () => value, constant: { value } };
+}
+
+function plain(site: CallSite): Plan {
+  const priced: PricedCall = {
+    name: site.call.name,
+    signature: site.call.overloads?.length === 1 ? site.call.overloads[0]!.signature : '',
+  };
+  const price = callPrice(priced);
+  const run = invoker(site);
+  const { plans } = site;
+  // As upstream's calls of three operands and more, and those whose pattern it compiles beforehand.
+  const endsEarly = plans.length > 2 || hasConstantPattern(site);
+  return {
+    step(env) {
+      const args = argsOf(env, plans, endsEarly);
+      if (args instanceof Failure) return args;
+      // What is dear is paid for before it is done, where its price does not depend on its result.
+      if (price.before !== undefined) charge(price.before(args));
+      const failure = args.find((arg) => arg instanceof Failure);
+      const value = failure ?? run(args);
+      if (price.after !== undefined) charge(price.after(value));
+      return value;
+    },
+  };
+}
+
+/** The values of the operands. `endsEarly`: the first failure ends all, and nothing is charged. */
+function argsOf(env: Env, plans: readonly Plan[], endsEarly: boolean): unknown[] | Failure {
+  const args: unknown[] = [];
+  for (const { step } of plans) {
+    const value = step(env);
+    if (value instanceof Failure && endsEarly) return value;
+    args.push(value);
+  }
+  return args;
+}
+
+function invoke(site: CallSite, args: unknown[]): unknown {
+  return invoker(site)(args);
+}
+
+function invoker(site: CallSite): (args: unknown[]) => unknown {
+  const { call, declared, operands } = site;
+  const isTerse = TERSE.has(call.name) || hasConstantPattern(site);
+  const { common } = declared;
+  if (common !== undefined) return (args) => guarded(() => common(...args));
+  const candidates = call.overloads!.length === 1 ? call.overloads! : declared.overloads;
+  const [only] = candidates;
+  if (candidates.length === 1 && isCertain(only!, operands)) return (args) => guarded(() => only!.handler(...args));
+  return (args) => {
+    const overload = candidates.find((each) => takes(each, args));
+    if (overload !== undefined) return guarded(() => overload.handler(...args));
+    const types = args.map((arg) => typeOf(arg).name).join(', ');
+    return new Failure(isTerse ? NO_OVERLOAD : `${NO_OVERLOAD}: ${call.name}(${types})`);
+  };
+}
+
+/** Functions that do not say which types they were called with. */
+const TERSE: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches']);
+
+const PATTERNS: ReadonlySet<string> = new Set(['matches', 'find', 'findAll']);
+
+function hasConstantPattern({ call, plans }: CallSite): boolean {
+  return PATTERNS.has(call.name) && plans[1]?.constant !== undefined;
+}
+
+/** The checker knows that the arguments fit. */
+function isCertain({ args }: Overload, operands: readonly Expr[]): boolean {
+  return args.every((arg, index) => isOpen(arg) || arg.equals(operands[index]!.type!));
+}
+
+function isOpen({ kind }: Type): boolean {
+  return kind === 'dyn' || kind === 'param';
+}
+
+function takes({ args }: Overload, values: readonly unknown[]): boolean {
+  return args.length === values.length && args.every((type, index) => fitsType(values[index], type));
+}

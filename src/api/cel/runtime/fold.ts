@@ -1,0 +1,71 @@
+/** Loops. Upstream: evalFold and folder in cel-go interpreter/interpretable.go. */
+import type { Fold } from '../language/expr.ts';
+import type { Env, Plan, Step } from './env.ts';
+import { GrowingList, GrowingMap } from './growing.ts';
+import { goTypeName } from './go-type-name.ts';
+import { Failure, isMapValue, mapEntries, mapKeys } from './values.ts';
+
+/** A loop's parts; `slot`: of what it collects in, the variables' behind it. */
+export interface PlannedFold {
+  readonly fold: Fold;
+  readonly slot: number;
+  readonly range: Step;
+  readonly init: Step;
+  readonly condition: Plan;
+  readonly step: Step;
+  readonly result: Step;
+}
+
+/** Runs a loop. */
+export function foldLoop(planned: PlannedFold): Step {
+  const { fold, slot, range, init, result } = planned;
+  const collects = fold.accuVar === '@result';
+  return (env) => {
+    const value = range(env);
+    if (value instanceof Failure) return value;
+    const { slots } = env;
+    // The first reader makes it, as upstream: what never is read costs nothing.
+    slots[slot] = () => (slots[slot] = startOf(init(env), collects));
+    const failure = fold.iterVar2 === undefined ? loopOne(env, value, planned) : loopTwo(env, value, planned);
+    if (failure !== undefined) return failure;
+    const made = result(env);
+    return made instanceof GrowingList || made instanceof GrowingMap ? made.settled() : made;
+  };
+}
+
+function startOf(value: unknown, collects: boolean): unknown {
+  if (!collects) return value;
+  if (Array.isArray(value) && value.length === 0) return new GrowingList();
+  return value instanceof Map && value.size === 0 ? new GrowingMap() : value;
+}
+
+function loopOne(env: Env, range: unknown, planned: PlannedFold): Failure | undefined {
+  const { slot } = planned;
+  if (!Array.isArray(range) && !isMapValue(range))
+    return new Failure(`got '${goTypeName(range)}', expected iterable type`);
+  for (const item of Array.isArray(range) ? range : mapKeys(range)) {
+    env.slots[slot + 1] = item;
+    if (!turn(env, planned)) return undefined;
+  }
+  return undefined;
+}
+
+function loopTwo(env: Env, range: unknown, planned: PlannedFold): Failure | undefined {
+  const { slot } = planned;
+  if (!Array.isArray(range) && !isMapValue(range))
+    return new Failure(`unsupported comprehension range type: ${goTypeName(range)}`);
+  const isList = Array.isArray(range);
+  for (const [key, item] of isList ? range.entries() : mapEntries(range)) {
+    env.slots[slot + 1] = isList ? BigInt(key as number) : key;
+    env.slots[slot + 2] = item;
+    if (!turn(env, planned)) return undefined;
+  }
+  return undefined;
+}
+
+/** One turn; false: the loop is over. */
+function turn(env: Env, { condition, step, slot }: PlannedFold): boolean {
+  if (condition.step(env) === false) return false;
+  env.slots[slot] = step(env);
+  return true;
+}

@@ -1,0 +1,114 @@
+/** Durations and moments as texts, and their limits. Upstream: cel-go common/types/{duration,timestamp,overflow}.go and Go's time. */
+import { dateOf, parseTime } from '../../time.ts';
+import { chargeWork } from '../meter.ts';
+import { Duration, FunctionError, Timestamp } from './values.ts';
+
+const SECOND = 1_000_000_000n;
+const MIN_SECONDS = -62135596800n;
+const MAX_SECONDS = 253402300799n;
+
+/** A duration. Throws {@link FunctionError} when it is beyond 64 bits of nanoseconds. */
+export function durationFrom(nanos: bigint): Duration {
+  if (BigInt.asIntN(64, nanos) !== nanos) throw new FunctionError('duration overflow');
+  return new Duration(nanos);
+}
+
+/** A moment. Throws {@link FunctionError} outside the years 1 to 9999. */
+export function timestampFrom(nanos: bigint): Timestamp {
+  const seconds = floorDivide(nanos, SECOND);
+  if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw new FunctionError('timestamp overflow');
+  return new Timestamp(nanos);
+}
+
+/** Rounds down. */
+export function floorDivide(value: bigint, by: bigint): bigint {
+  const quotient = value / by;
+  return value % by < 0n ? quotient - 1n : quotient;
+}
+
+const RFC3339 = /^(\d{4}-\d{2}-\d{2})T(\d{1,2}:\d{2}:\d{2})(?:[.,](\d+))?(Z|[+-]\d{2}:\d{2})$/;
+
+/** A moment from RFC 3339 text. Throws {@link FunctionError}. */
+export function timestampOf(text: string): Timestamp {
+  const [, date = '', time = '', fraction = '', zone = ''] = RFC3339.exec(text) ?? [];
+  const wall = `${date}T${time.padStart(8, '0')}`;
+  const ms = parseTime(`${wall}Z`);
+  // A day that a month does not have would be one of the next month.
+  if (Number.isNaN(ms) || !dateOf(ms).toISOString().startsWith(wall) || !isZone(zone))
+    throw new FunctionError("type conversion error from 'string' to 'google.protobuf.Timestamp'");
+  const nanos = BigInt(fraction.slice(0, 9).padEnd(9, '0') || '0');
+  return timestampFrom(BigInt(ms - zoneMs(zone)) * 1_000_000n + nanos);
+}
+
+function isZone(zone: string): boolean {
+  return zone === 'Z' || (Number(zone.slice(1, 3)) <= 24 && Number(zone.slice(4)) < 60);
+}
+
+function zoneMs(zone: string): number {
+  if (zone === 'Z') return 0;
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4));
+  return (zone.startsWith('-') ? -minutes : minutes) * 60_000;
+}
+
+/** A date without a time. Throws {@link FunctionError}. */
+export function dateTimestampOf(text: string): Timestamp {
+  return timestampOf(`${text}T00:00:00Z`);
+}
+
+/** RFC 3339 in UTC, with a fraction only where there is one. */
+export function formatTimestamp({ nanos }: Timestamp): string {
+  const seconds = floorDivide(nanos, SECOND);
+  const head = dateOf(Number(seconds) * 1000)
+    .toISOString()
+    .slice(0, 19);
+  return `${head}${fractionText(nanos - seconds * SECOND)}Z`;
+}
+
+function fractionText(nanos: bigint): string {
+  if (nanos === 0n) return '';
+  return `.${nanos.toString().padStart(9, '0').replace(/0+$/, '')}`;
+}
+
+const UNITS: Readonly<Record<string, bigint>> = {
+  h: 3600n * SECOND,
+  m: 60n * SECOND,
+  s: SECOND,
+  ms: 1_000_000n,
+  us: 1000n,
+  µs: 1000n,
+  μs: 1000n,
+  ns: 1n,
+};
+const DURATION = /^([+-])?((?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|us|µs|μs|ns|m|s))+|0)$/;
+
+/** A duration from Go's text: `1h30m`, `-1.5s`. Throws {@link FunctionError}. */
+export function durationOf(text: string): Duration {
+  chargeWork(text.length);
+  const [, sign, parts] = DURATION.exec(text) ?? [];
+  let nanos = 0n;
+  for (const [, whole = '', fraction = '', unit = ''] of (parts ?? '').matchAll(
+    /(\d*)\.?(\d*)(h|ms|us|µs|μs|ns|m|s)/g,
+  )) {
+    const size = UNITS[unit]!;
+    nanos += BigInt(whole || '0') * size;
+    if (fraction !== '') nanos += (BigInt(fraction) * size) / 10n ** BigInt(fraction.length);
+  }
+  if (sign === '-') nanos = -nanos;
+  if (parts === undefined || BigInt.asIntN(64, nanos) !== nanos)
+    throw new FunctionError("type conversion error from 'string' to 'google.protobuf.Duration'");
+  return new Duration(nanos);
+}
+
+/** Seconds, as Go's float of them is written: `90s`, `1.5s`. */
+export function formatDuration({ nanos }: Duration): string {
+  const absolute = nanos < 0n ? -nanos : nanos;
+  const seconds = Number(absolute / SECOND) + Number(absolute % SECOND) / 1e9;
+  return `${nanos < 0n ? '-' : ''}${plainNumber(seconds)}s`;
+}
+
+/** Without an exponent. */
+function plainNumber(value: number): string {
+  const text = String(value);
+  if (!text.includes('e')) return text;
+  return value.toFixed(20).replace(/\.?0+$/, '');
+}

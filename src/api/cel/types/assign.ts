@@ -1,0 +1,91 @@
+/** Which types stand for which, with type parameters bound on the way. Upstream: cel-go checker/types.go. */
+import { DYN_TYPE, isDynOrError, Type } from './type.ts';
+
+/** What type parameters stand for, by name. */
+export type Bindings = Map<string, Type>;
+
+const NULLABLE: ReadonlySet<string> = new Set(['opaque', 'struct', 'duration', 'timestamp', 'null']);
+
+/** Bindings under which values of the second types fit the first, or undefined. */
+export function assignAll(bindings: Bindings, to: readonly Type[], from: readonly Type[]): Bindings | undefined {
+  if (to.length !== from.length) return undefined;
+  const extended = new Map(bindings);
+  return fitsAll(extended, to, from) ? extended : undefined;
+}
+
+/** The same for one type. */
+export function assign(bindings: Bindings, to: Type, from: Type): Bindings | undefined {
+  const extended = new Map(bindings);
+  return fits(extended, to, from) ? extended : undefined;
+}
+
+function fitsAll(bindings: Bindings, a: readonly Type[], b: readonly Type[]): boolean {
+  return a.length === b.length && a.every((type, index) => fits(bindings, type, b[index]!));
+}
+
+function fits(bindings: Bindings, a: Type, b: Type): boolean {
+  if (b.kind === 'param') {
+    const { valid, bound } = bind(bindings, a, b);
+    if (valid) return true;
+    if (bound) return false;
+  }
+  if (a.kind === 'param') return bind(bindings, b, a).valid;
+  if (isDynOrError(a) || isDynOrError(b)) return true;
+  if (a.kind === 'null') return NULLABLE.has(b.kind);
+  if (b.kind === 'null') return NULLABLE.has(a.kind);
+  if (a.kind === 'type') return b.kind === 'type';
+  return a.kind === b.kind && a.name === b.name && fitsAll(bindings, a.params, b.params);
+}
+
+/** Whether a type may stand for a parameter, and whether the parameter stood for something before. */
+function bind(bindings: Bindings, type: Type, param: Type): { valid: boolean; bound: boolean } {
+  if (type.kind === 'param' && type.name === param.name) return { valid: true, bound: true };
+  const known = bindings.get(param.name);
+  if (known === undefined) {
+    const valid = !occursIn(bindings, param, type);
+    if (valid) bindings.set(param.name, type);
+    return { valid, bound: false };
+  }
+  if (type.equals(known)) return { valid: true, bound: true };
+  if (!fits(bindings, type, known)) return { valid: false, bound: true };
+  const general = moreGeneral(type, known);
+  if (!occursIn(bindings, param, general)) bindings.set(param.name, general);
+  return { valid: true, bound: true };
+}
+
+/** Of two types that fit one another, the one that says less. */
+export function moreGeneral(a: Type, b: Type): Type {
+  return saysNoMore(a, b) ? a : b;
+}
+
+function saysNoMore(a: Type, b: Type): boolean {
+  if (a.kind === 'dyn' || a.kind === 'param') return true;
+  if (b.kind === 'dyn' || b.kind === 'param') return false;
+  if (a.kind !== b.kind) return false;
+  if (a.kind === 'type') return true;
+  if (a.kind !== 'opaque' && a.kind !== 'list' && a.kind !== 'map') return a.equals(b);
+  if (a.name !== b.name || a.params.length !== b.params.length) return false;
+  return a.params.every((param, index) => saysNoMore(param, b.params[index]!));
+}
+
+function occursIn(bindings: Bindings, param: Type, within: Type): boolean {
+  if (param.equals(within)) return true;
+  if (within.kind === 'param') {
+    const known = bindings.get(within.name);
+    return known !== undefined && occursIn(bindings, param, known);
+  }
+  return within.params.some((inner) => occursIn(bindings, param, inner));
+}
+
+/** The type with parameters replaced by what they stand for; `unboundIsDyn`: the others become dyn. */
+export function substitute(bindings: Bindings, type: Type, unboundIsDyn: boolean): Type {
+  if (type.kind === 'param') {
+    const known = bindings.get(type.name);
+    if (known !== undefined) return substitute(bindings, known, unboundIsDyn);
+    return unboundIsDyn ? DYN_TYPE : type;
+  }
+  if (type.params.length === 0) return type;
+  const params = type.params.map((param) => substitute(bindings, param, unboundIsDyn));
+  if (params.every((param, index) => param === type.params[index])) return type;
+  return new Type(type.kind, type.name, { params });
+}

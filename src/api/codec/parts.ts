@@ -1,0 +1,112 @@
+// How many parts a client's object may have. Upstream has no such bound; it has threads: there, an object of a million
+// empty messages costs one request its time, here it would cost everybody theirs.
+
+import { JsonSyntaxError, maxDepth, type ParsedJson } from './json-parser.ts';
+import { parseJson } from './json.ts';
+import type { KubernetesObject } from '../object.ts';
+import { requestEntityTooLarge } from '../status-error.ts';
+
+/** Entries of maps and items of lists. Real objects stay far below: a definition of 1 MB has some 40,000. */
+export const maxParts = 100_000;
+
+/** What one map or list has beyond so many counts {@link wideWeight} times: large tables cost more for each entry. */
+const wideFrom = 1000;
+const wideWeight = 4;
+
+/** Shorter texts have few parts, and nest at no cost. */
+const scannedLength = 64 * 1024;
+
+/** What is left of the parts that a body may have. */
+export class PartBudget {
+  #left = maxParts;
+  #widths: Map<object, number> | undefined;
+
+  /** Throws 413. */
+  take(count: number): void {
+    this.#left -= count;
+    if (this.#left < 0) throw requestEntityTooLarge(`limit is ${maxParts} fields, entries and items in one object`);
+  }
+
+  /** Takes all items or entries of one list or map. Throws 413. */
+  takeAll(count: number): void {
+    this.take(count <= wideFrom ? count : wideFrom + (count - wideFrom) * wideWeight);
+  }
+
+  /** Takes the next item or entry of this list or map. Throws 413. */
+  takeOf(holder: object): void {
+    this.#widths ??= new Map();
+    const width = (this.#widths.get(holder) ?? 0) + 1;
+    this.#widths.set(holder, width);
+    this.take(width > wideFrom ? wideWeight : 1);
+  }
+}
+
+/** Parses JSON that a client sent. Throws {@link JsonSyntaxError} and 413. */
+export function parseClientJson(text: string): ParsedJson {
+  if (scanJson(text)) throw new JsonSyntaxError('exceeded max depth');
+  const parsed = parseJson(text);
+  checkParts(parsed.value, text.length);
+  return parsed;
+}
+
+/** Throws 413 for a parsed body with too many parts. `length`: of its text. */
+export function checkParts(value: unknown, length: number): void {
+  if (length > scannedLength) count(value, new PartBudget());
+}
+
+/** Throws 413 for an object with too many parts to be stored, as many small patches make one. `length`: of its text. */
+export function checkStoredParts(object: KubernetesObject, length: number): void {
+  if (length <= scannedLength) return;
+  const { metadata, ...rest } = object;
+  const { managedFields, ...others } = metadata;
+  count({ ...rest, metadata: others }, new PartBudget());
+  count(managedFields, new PartBudget());
+}
+
+function count(value: unknown, budget: PartBudget): void {
+  if (typeof value !== 'object' || value === null) return;
+  const items: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  budget.takeAll(items.length);
+  for (const item of items) count(item, budget);
+}
+
+/**
+ * Refuses a text of JSON before it is parsed: 413 for too many parts. True where it nests deeper than the parser allows.
+ * Whatever is no JSON passes: the parser knows what to say of it.
+ */
+export function scanJson(text: string): boolean {
+  if (text.length <= scannedLength) return false;
+  const budget = new PartBudget();
+  const widths = [0];
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: // "
+        at = stringEnd(text, at);
+        break;
+      case 0x2c: // ,
+        budget.take(++widths[depth]! > wideFrom ? wideWeight : 1);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (++depth > maxDepth) return true;
+        widths[depth] = 0;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        if (depth > 0) depth--;
+        break;
+    }
+  }
+  return false;
+}
+
+/** Where the string that begins here ends; the text's end where it does not. */
+function stringEnd(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let before = at;
+    while (text.charCodeAt(before - 1) === 0x5c) before--;
+    if ((at - before) % 2 === 0) return at;
+  }
+  return text.length;
+}

@@ -1,0 +1,54 @@
+/** Lists as enveloped messages, encoded item by item: the bytes are those of `encodeProtobuf`. */
+import type { StructSchema } from '../schema/type-schema.ts';
+import type { JsonObject } from './own-property.ts';
+import { PbError } from './pb-reader.ts';
+import { planOf } from './pb-plan.ts';
+import { PbWriter } from './pb-writer.ts';
+import { envelopeEnds } from './protobuf.ts';
+import { encodeMessage, writeStruct } from './protobuf-encode.ts';
+
+export interface ListItems {
+  readonly count: number;
+  /** Makes one. */
+  item(index: number): JsonObject;
+  /** Waited for before each. */
+  pause(): Promise<void> | undefined;
+}
+
+const pieceLength = 256 * 1024;
+
+/** The list in pieces. `head`: the list without its items. Rejects with {@link PbError}. */
+export async function encodeProtobufList(
+  schema: StructSchema,
+  head: JsonObject,
+  { count, item, pause }: ListItems,
+): Promise<Uint8Array[]> {
+  const [last] = planOf(schema).descending;
+  const type = last?.field?.name === 'items' && last.field.type.kind === 'list' ? last.field.type.items : undefined;
+  if (type?.kind !== 'struct') throw new PbError(`object ${schema.name} cannot be encoded to a protobuf message`);
+  const metadata = encodeMessage(schema, head);
+  const pieces: Uint8Array[] = [];
+  let length = metadata.length;
+  let some: Uint8Array[] = [];
+  let someLength = 0;
+  for (let index = 0; index < count; index++) {
+    const due = pause();
+    if (due !== undefined) await due;
+    const w = new PbWriter(2048);
+    writeStruct(w, type, item(index));
+    w.message(last!.number, 0);
+    const bytes = w.finish();
+    some.push(bytes);
+    someLength += bytes.length;
+    if (someLength < pieceLength) continue;
+    pieces.push(Buffer.concat(some));
+    length += someLength;
+    some = [];
+    someLength = 0;
+  }
+  length += someLength;
+  const of = { apiVersion: String(head['apiVersion'] ?? ''), kind: String(head['kind'] ?? '') };
+  const { start, end } = envelopeEnds(of, length);
+  if (pieces.length === 0) return [Buffer.concat([start, metadata, ...some, end])];
+  return [Buffer.concat([start, metadata]), ...pieces, Buffer.concat([...some, end])];
+}

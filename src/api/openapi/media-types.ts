@@ -1,0 +1,17 @@
+import type { ProducedFact } from './operation-facts.ts';
+
+/** What objects are written in. */
+export const OBJECT_TYPES: readonly string[] = [
+  'application/json',
+  'application/yaml',
+  'application/vnd.kubernetes.protobuf',
+];
+
+/** The media types of an operation's answer. */
+export const PRODUCED_TYPES: Readonly<Record<ProducedFact, readonly string[]>> = {
+  object: OBJECT_TYPES,
+  list: [...OBJECT_TYPES, 'application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'],
+  text: ['text/plain', ...OBJECT_TYPES],
+  any: ['*/*'],
+  json: ['application/json'],
+};

@@ -1,0 +1,51 @@
+// Definitions of what discovery and /version answer with: types that no request carries, so the schema tables lack them.
+
+import type { JsonObject } from '../codec/own-property.ts';
+
+const text: JsonObject = { type: 'string' };
+
+const gvk = (kind: string): JsonObject => ({
+  'x-kubernetes-group-version-kind': [{ group: '', kind, version: 'v1' }],
+});
+
+const list = (items: JsonObject): JsonObject => ({ type: 'array', items, 'x-kubernetes-list-type': 'atomic' });
+
+const VERSION_FIELDS = [
+  'buildDate',
+  'compiler',
+  'emulationMajor',
+  'emulationMinor',
+  'gitCommit',
+  'gitTreeState',
+  'gitVersion',
+  'goVersion',
+  'major',
+  'minCompatibilityMajor',
+  'minCompatibilityMinor',
+  'minor',
+  'platform',
+];
+
+/** The definition of such a type; undefined: it is another one. `refer` makes a reference to a type. */
+export function serverDefinition(type: string, refer: (type: string) => JsonObject): JsonObject | undefined {
+  if (type === 'version.Info') {
+    const optional = /^(emulation|minCompatibility)/;
+    return {
+      type: 'object',
+      properties: Object.fromEntries(VERSION_FIELDS.map((field) => [field, text])),
+      required: VERSION_FIELDS.filter((field) => !optional.test(field)),
+    };
+  }
+  if (type === 'meta.v1.APIGroupList') {
+    const properties = { apiVersion: text, groups: list(refer('meta.v1.APIGroup')), kind: text };
+    return { type: 'object', properties, required: ['groups'], ...gvk('APIGroupList') };
+  }
+  if (type !== 'meta.v1.APIVersions') return undefined;
+  const properties = {
+    apiVersion: text,
+    kind: text,
+    serverAddressByClientCIDRs: list(refer('meta.v1.ServerAddressByClientCIDR')),
+    versions: list(text),
+  };
+  return { type: 'object', properties, required: ['versions', 'serverAddressByClientCIDRs'], ...gvk('APIVersions') };
+}

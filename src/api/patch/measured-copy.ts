@@ -1,0 +1,49 @@
+// Copies of JSON values whose sum of sizes is bounded. Upstream: deepCopy and AccumulatedCopySizeLimit of evanphx/json-patch,
+// which the API server sets to the limit of request bodies.
+
+import { setOwn, type JsonObject } from '../codec/own-property.ts';
+import { PatchError } from './patch-error.ts';
+
+/** Bytes of JSON text that the copies of one patch may hold together. */
+export const maxCopiedBytes = 3 * 1024 * 1024;
+
+/** Makes deep copies and adds up the length of their JSON text. */
+export class MeasuredCopies {
+  #bytes = 0;
+
+  /** Throws {@link PatchError} 422, as upstream does, once the sum exceeds the limit; it stops right there. */
+  copy(value: unknown): unknown {
+    if (typeof value === 'string') this.#add(Buffer.byteLength(value) + 2);
+    else if (typeof value !== 'object' || value === null) this.#add(String(value).length);
+    else if (Array.isArray(value)) return this.#array(value);
+    else return this.#object(value as JsonObject);
+    return value;
+  }
+
+  #array(array: readonly unknown[]): unknown[] {
+    this.#add(Math.max(2, array.length + 1)); // brackets and commas
+    const out: unknown[] = [];
+    for (const item of array) out.push(this.copy(item));
+    return out;
+  }
+
+  #object(object: JsonObject): JsonObject {
+    const keys = Object.keys(object);
+    this.#add(Math.max(2, keys.length + 1));
+    const out: JsonObject = {};
+    for (const key of keys) {
+      this.#add(Buffer.byteLength(key) + 3);
+      setOwn(out, key, this.copy(object[key]));
+    }
+    return out;
+  }
+
+  #add(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes <= maxCopiedBytes) return;
+    throw new PatchError(
+      422,
+      `Unable to complete the copy, the accumulated size increase of copy is ${this.#bytes}, exceeding the limit ${maxCopiedBytes}`,
+    );
+  }
+}

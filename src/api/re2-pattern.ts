@@ -1,0 +1,32 @@
+/** Compiles what clients call a regular expression, within bounds. Upstream: Go's regexp/syntax, whose limits on nesting and size these follow. */
+import { RE2JS } from 're2js';
+import { programSize } from './re2-size.ts';
+
+/** Go refuses deeper nesting. */
+const maxNesting = 1000;
+/** The compiler takes some ten milliseconds for so many characters. Go's limit is on the program's size. */
+const maxLength = 16 * 1024;
+/** As long takes a program of so many instructions. Go allows some three million. */
+const maxProgram = 20_000;
+
+/** Throws an Error with Go's text. */
+export function compileRe2(pattern: string): RE2JS {
+  if (pattern.length > maxLength) throw new Error('error parsing regexp: expression too large');
+  let nesting = 0;
+  for (let at = pattern.indexOf('('); at >= 0; at = pattern.indexOf('(', at + 1)) nesting++;
+  if (nesting > maxNesting && nests(pattern)) throw new Error('error parsing regexp: expression nests too deeply');
+  if (programSize(pattern) > maxProgram) throw new Error('error parsing regexp: expression too large');
+  return RE2JS.compile(pattern);
+}
+
+/** Whether parentheses nest too deeply; those in classes and quoted texts count, which only a hostile pattern has so many of. */
+function nests(pattern: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < pattern.length; at++) {
+    const character = pattern[at];
+    if (character === '\\') at++;
+    else if (character === '(' && ++depth > maxNesting) return true;
+    else if (character === ')') depth--;
+  }
+  return false;
+}

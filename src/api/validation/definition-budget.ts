@@ -1,0 +1,56 @@
+/**
+ * How much a definition gives to compile: the time it takes is everybody's here. Upstream has threads and no such bounds.
+ */
+import type { Field } from '../field-error.ts';
+import type { CustomResourceDefinition, JSONSchemaProps } from '../gen/apiextensions-v1.ts';
+import { programSize } from '../re2-size.ts';
+
+/** Rules in all versions together. Large definitions of known projects have some hundreds. */
+export const maxRules = 2000;
+/** Characters of all rules and their message expressions together. */
+export const maxRuleLength = 256 * 1024;
+/** Instructions of all different patterns together. */
+export const maxPatternSize = 100_000;
+
+/** False, with an error, for a definition that would take too long to compile. */
+export function validateDefinitionBudget({ spec }: CustomResourceDefinition, field: Field): boolean {
+  const count = new Count();
+  for (const { schema } of spec.versions ?? []) if (schema?.openAPIV3Schema) count.visit(schema.openAPIV3Schema);
+  const faults = [
+    count.rules > maxRules && `must have at most ${maxRules} validation rules`,
+    count.ruleLength > maxRuleLength && `must have at most ${maxRuleLength} characters of validation rules`,
+    count.patternSize() > maxPatternSize && 'the regular expressions of all patterns together are too large',
+  ].filter((fault) => fault !== false);
+  for (const fault of faults) field.forbidden(fault);
+  return faults.length === 0;
+}
+
+class Count {
+  rules = 0;
+  ruleLength = 0;
+  readonly #patterns = new Set<string>();
+
+  visit(schema: JSONSchemaProps): void {
+    for (const { rule = '', messageExpression = '' } of schema['x-kubernetes-validations'] ?? []) {
+      this.rules++;
+      this.ruleLength += rule.length + messageExpression.length;
+    }
+    if (schema.pattern !== undefined) this.#patterns.add(schema.pattern);
+    for (const part of partsOf(schema)) this.visit(part);
+  }
+
+  patternSize(): number {
+    let size = 0;
+    for (const pattern of this.#patterns) size += programSize(pattern);
+    return size;
+  }
+}
+
+function partsOf(schema: JSONSchemaProps): JSONSchemaProps[] {
+  const { properties = {}, items, additionalProperties, not, allOf = [], anyOf = [], oneOf = [] } = schema;
+  const parts = [...Object.values(properties), ...allOf, ...anyOf, ...oneOf];
+  for (const part of [items, additionalProperties, not])
+    if (Array.isArray(part)) parts.push(...part);
+    else if (typeof part === 'object') parts.push(part);
+  return parts;
+}

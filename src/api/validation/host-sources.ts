@@ -1,0 +1,30 @@
+/** Directories of a node and of other machines, in pods and persistent volumes. Upstream: apis/core/validation. */
+import type { Field } from '../field-error.ts';
+import type { HostPathVolumeSource, NFSVolumeSource } from '../gen/core-v1.ts';
+import { validateOptionalChoice } from './common.ts';
+import { validatePathNoBacksteps } from './volume-sources.ts';
+
+const hostPathTypes = [
+  '',
+  'BlockDevice',
+  'CharDevice',
+  'Directory',
+  'DirectoryOrCreate',
+  'File',
+  'FileOrCreate',
+  'Socket',
+];
+
+/** A path of the node. */
+export function validateHostPath({ path = '', type }: Partial<HostPathVolumeSource>, field: Field): void {
+  if (path === '') return field.at('path').required();
+  validatePathNoBacksteps(path, field.at('path'));
+  validateOptionalChoice(type, hostPathTypes, field.at('type'));
+}
+
+/** A network file system. */
+export function validateNfs({ server = '', path = '' }: Partial<NFSVolumeSource>, field: Field): void {
+  if (server === '') field.at('server').required();
+  if (path === '') field.at('path').required();
+  if (!path.startsWith('/')) field.at('path').invalid(path, 'must be an absolute path');
+}

@@ -1,0 +1,72 @@
+/** Annotations of pods that mean something. Upstream: ValidatePodSpecificAnnotations and ValidatePodSpecificAnnotationUpdates. */
+import type { Field } from '../field-error.ts';
+import type { PodSpec } from '../gen/core-v1.ts';
+
+type Annotations = Readonly<Record<string, string>> | undefined;
+
+const MIRROR = 'kubernetes.io/config.mirror';
+const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
+const APPARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
+const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
+const SECCOMP_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/';
+
+/** Upstream: helper.GetDeletionCostFromPodAnnotations. */
+export function isDeletionCost(text: string): boolean {
+  return /^(0|-?[1-9]\d*)$/.test(text) && BigInt.asIntN(32, BigInt(text)) === BigInt(text);
+}
+
+/** Annotations of a pod or a template. `field`: the annotations. `old`: before an update; what stays is not checked again. */
+export function validatePodAnnotations(
+  annotations: Annotations,
+  spec: PodSpec,
+  { field, old }: { readonly field: Field; readonly old?: Annotations },
+): void {
+  for (const [key, value] of Object.entries(annotations ?? {})) {
+    if (old?.[key] === value) continue;
+    const place = field.key(key);
+    if (key === MIRROR && (spec.nodeName ?? '') === '')
+      place.invalid(value, 'must set spec.nodeName if mirror pod annotation is set');
+    const wasBad = old?.[DELETION_COST] !== undefined && !isDeletionCost(old[DELETION_COST]);
+    if (key === DELETION_COST && !isDeletionCost(value) && !wasBad) place.invalid(value, 'must be a 32bit integer');
+    if (key === SECCOMP_POD || key.startsWith(SECCOMP_PREFIX)) validateSeccomp(value, place);
+    if (key.startsWith(APPARMOR_PREFIX))
+      validateAppArmor(value, { spec, place, name: key.slice(APPARMOR_PREFIX.length) });
+  }
+}
+
+function validateSeccomp(profile: string, place: Field): void {
+  if (['runtime/default', 'docker/default', 'unconfined'].includes(profile)) return;
+  if (!profile.startsWith('localhost/')) return place.invalid(profile, 'must be a valid seccomp profile');
+  const path = profile.slice('localhost/'.length);
+  if (path.startsWith('/')) place.invalid(path, 'must be a relative path');
+  if (path.split('/').includes('..')) place.invalid(path, "must not contain '..'");
+}
+
+function validateAppArmor(
+  profile: string,
+  { spec, place, name }: { readonly spec: PodSpec; readonly place: Field; readonly name: string },
+): void {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+  if (!containers.some((container) => container.name === name)) place.invalid(name, 'container not found');
+  const isKnown = ['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith('localhost/');
+  if (!isKnown) place.invalid(profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`);
+}
+
+/**
+ * What no update may change: whether the pod is the mirror of a static pod, by which kubelets know the pods they run on
+ * behalf of the API, and its AppArmor profiles.
+ */
+export function validatePodAnnotationUpdates(
+  pod: { readonly metadata: { readonly annotations?: Annotations }; readonly spec?: PodSpec },
+  old: { readonly metadata: { readonly annotations?: Annotations } },
+  field: Field,
+): void {
+  const [now, before] = [pod.metadata.annotations ?? {}, old.metadata.annotations ?? {}];
+  const protectedKey = (key: string): boolean => key === MIRROR || key.startsWith(APPARMOR_PREFIX);
+  const nameOf = (key: string): string => (key === MIRROR ? 'mirror pod annotation' : 'AppArmor annotations');
+  for (const [key, value] of Object.entries(before))
+    if (protectedKey(key) && now[key] !== value) field.key(key).forbidden(`may not remove or update ${nameOf(key)}`);
+  for (const key of Object.keys(now))
+    if (protectedKey(key) && before[key] === undefined) field.key(key).forbidden(`may not add ${nameOf(key)}`);
+  validatePodAnnotations(now, pod.spec ?? { containers: [] }, { field, old: before });
+}

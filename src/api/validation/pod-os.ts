@@ -1,0 +1,131 @@
+/** What pods of one operating system may not have. Upstream: apis/core/validation validateLinux, validateWindows. */
+import type { Field } from '../field-error.ts';
+import type { Container, EphemeralContainer, PodSpec, WindowsSecurityContextOptions } from '../gen/core-v1.ts';
+import { isDns1123Subdomain } from '../names.ts';
+
+/** Every container with its place: init containers first, as upstream visits them. */
+export function* containersOf(spec: PodSpec, field: Field): Generator<[Container | EphemeralContainer, Field]> {
+  for (const list of ['initContainers', 'containers', 'ephemeralContainers'] as const)
+    for (const [index, container] of (spec[list] ?? []).entries()) yield [container, field.at(list).item(index)];
+}
+
+/** The operating system, and fields that it has no use for. */
+export function validateOs(spec: PodSpec, field: Field): void {
+  if (spec.os === undefined) return;
+  const { name = '' } = spec.os;
+  if (name === '') field.at('os').at('name').required();
+  else if (name === 'linux') validateLinux(spec, field);
+  else if (name === 'windows') validateWindows(spec, field);
+  else field.at('os').notSupported(name, ['linux', 'windows']);
+}
+
+function validateLinux(spec: PodSpec, field: Field): void {
+  const why = 'windows options cannot be set for a linux pod';
+  if (spec.securityContext?.windowsOptions !== undefined)
+    field.at('securityContext').at('windowsOptions').forbidden(why);
+  for (const [container, place] of containersOf(spec, field))
+    if (container.securityContext?.windowsOptions !== undefined)
+      place.at('securityContext').at('windowsOptions').forbidden(why);
+}
+
+const notWindowsOfPod = [
+  'appArmorProfile',
+  'seLinuxOptions',
+  'seccompProfile',
+  'fsGroup',
+  'fsGroupChangePolicy',
+  'sysctls',
+  'runAsUser',
+  'runAsGroup',
+  'supplementalGroups',
+  'supplementalGroupsPolicy',
+  'seLinuxChangePolicy',
+] as const;
+const notWindowsOfContainer = [
+  'appArmorProfile',
+  'seLinuxOptions',
+  'seccompProfile',
+  'capabilities',
+  'readOnlyRootFilesystem',
+  'privileged',
+  'allowPrivilegeEscalation',
+  'procMount',
+  'runAsUser',
+  'runAsGroup',
+] as const;
+
+function validateWindows(spec: PodSpec, field: Field): void {
+  const why = 'cannot be set for a windows pod';
+  const isSet = (value: unknown) => value !== undefined && !(Array.isArray(value) && value.length === 0);
+  for (const name of notWindowsOfPod)
+    if (isSet(spec.securityContext?.[name])) field.at('securityContext').at(name).forbidden(why);
+  if (spec.hostUsers !== undefined) field.at('hostUsers').forbidden(why);
+  for (const name of ['hostPID', 'hostIPC'] as const) if (spec[name] === true) field.at(name).forbidden(why);
+  if (spec.shareProcessNamespace !== undefined) field.at('shareProcessNamespace').forbidden(why);
+  for (const [container, place] of containersOf(spec, field))
+    for (const name of notWindowsOfContainer)
+      if (container.securityContext?.[name] !== undefined) place.at('securityContext').at(name).forbidden(why);
+}
+
+/** Host process containers: all or none, with the node's network. */
+export function validateHostProcess(spec: PodSpec, field: Field): void {
+  const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
+  let [all, some] = [0, 0];
+  for (const [container, place] of containersOf(spec, field)) {
+    const own = container.securityContext?.windowsOptions?.hostProcess;
+    if (ofPod !== undefined && own !== undefined && ofPod !== own)
+      place
+        .at('securityContext')
+        .at('windowsOptions')
+        .at('hostProcess')
+        .invalid(own, `pod hostProcess value must be identical if both are specified, was ${ofPod}`);
+    all++;
+    if (own ?? ofPod) some++;
+  }
+  if (some === 0) return;
+  if (some !== all)
+    field.invalid('', 'If pod contains any hostProcess containers then all containers must be HostProcess containers');
+  if (spec.hostNetwork !== true)
+    field.at('hostNetwork').invalid(false, 'hostNetwork must be true if pod contains any hostProcess containers');
+}
+
+const credentialSpecKiB = 64;
+
+/** Options of pods and containers. */
+export function validateWindowsOptions(options: WindowsSecurityContextOptions | undefined, field: Field): void {
+  if (options === undefined) return;
+  const { gmsaCredentialSpecName: name, gmsaCredentialSpec: spec, runAsUserName: user } = options;
+  if (name !== undefined) field.at('gmsaCredentialSpecName').complain(name, isDns1123Subdomain(name));
+  const place = field.at('gmsaCredentialSpec');
+  if (spec === '') place.invalid(spec, 'gmsaCredentialSpec cannot be an empty string');
+  else if (spec !== undefined && Buffer.byteLength(spec) > credentialSpecKiB * 1024)
+    place.invalid(spec, `gmsaCredentialSpec size must be under ${credentialSpecKiB} KiB`);
+  if (user !== undefined) field.at('runAsUserName').complain(user, userNameProblems(user));
+}
+
+const netBiosName = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
+const domainLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
+const domainName = new RegExp(`^${domainLabel}(?:\\.${domainLabel})*$`);
+const controls = /\p{Cc}/u;
+
+/** `user` or `DOMAIN\user`. */
+function userNameProblems(text: string): string[] {
+  if (text === '') return ['runAsUserName cannot be an empty string'];
+  if (controls.test(text)) return ['runAsUserName cannot contain control characters'];
+  const parts = text.split('\\');
+  if (parts.length > 2) return ['runAsUserName cannot contain more than one backslash'];
+  const [domain, user] = parts.length === 1 ? [undefined, parts[0]!] : [parts[0]!, parts[1]!];
+  const problems: string[] = [];
+  if (domain !== undefined && Buffer.byteLength(domain) >= 256)
+    problems.push("runAsUserName's Domain length must be under 256 characters");
+  if (domain !== undefined && !netBiosName.test(domain) && !domainName.test(domain))
+    problems.push("runAsUserName's Domain doesn't match the NetBios nor the DNS format");
+  if (user === '') problems.push("runAsUserName's User cannot be empty");
+  else if (Buffer.byteLength(user) > 104)
+    problems.push("runAsUserName's User length must not be longer than 104 characters");
+  if (/^[. ]+$/.test(user)) problems.push("runAsUserName's User cannot contain only periods or spaces");
+  if (/["/\\:;|=,+*?<>@[\]]/.test(user)) problems.push(badUserText);
+  return problems;
+}
+
+const badUserText = `runAsUserName's User cannot contain the following characters: "/\\:;|=,+*?<>@[]`;

@@ -1,0 +1,93 @@
+/** Which names resources have where, and their amounts. Upstream: apis/core/helper, apis/core/validation. */
+import type { Field } from '../field-error.ts';
+import { isQualifiedName } from '../names.ts';
+import { tryParseQuantity } from '../quantity.ts';
+import { validateNonnegativeQuantity } from './common.ts';
+
+/** Objects that quotas count. */
+const counted = [
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+];
+const ofContainers = ['cpu', 'memory', 'ephemeral-storage'];
+const ofQuotas = [
+  ...counted,
+  ...ofContainers.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
+  'requests.storage',
+];
+const countedNames: ReadonlySet<string> = new Set(counted);
+const quotaNames: ReadonlySet<string> = new Set(ofQuotas);
+const standardNames: ReadonlySet<string> = new Set([...ofQuotas, 'storage']);
+const containerNames: ReadonlySet<string> = new Set(ofContainers);
+
+export const hugePagesPrefix = 'hugepages-';
+
+export function isHugePages(name: string): boolean {
+  return name.startsWith(hugePagesPrefix);
+}
+
+function isHugePagesOfQuota(name: string): boolean {
+  return isHugePages(name) || name.startsWith(`requests.${hugePagesPrefix}`);
+}
+
+/** Names without a domain, or of a domain of Kubernetes. */
+export function isNativeResource(name: string): boolean {
+  return !name.includes('/') || name.includes('kubernetes.io/');
+}
+
+/** Resources of devices and such: a domain of their own, also as a quota's `requests.` name. */
+export function isExtendedResource(name: string): boolean {
+  return !isNativeResource(name) && !name.startsWith('requests.') && isQualifiedName(`requests.${name}`).length === 0;
+}
+
+/** Whether limits may promise more than there is. */
+export function isOvercommitAllowed(name: string): boolean {
+  return isNativeResource(name) && !isHugePages(name);
+}
+
+/** Names that a quota measures by itself. */
+export function isQuotaResource(name: string): boolean {
+  return quotaNames.has(name) || isHugePagesOfQuota(name);
+}
+
+/** A name of any resource. False when something is wrong with it. */
+export function validateResourceName(name: string, field: Field): boolean {
+  const problems = isQualifiedName(name);
+  field.complain(name, problems);
+  if (problems.length > 0) return false;
+  if (name.includes('/') || standardNames.has(name) || isHugePagesOfQuota(name)) return true;
+  field.invalid(name, 'must be a standard resource type or fully qualified');
+  return false;
+}
+
+/** A name of a resource that containers request. */
+export function validateContainerResourceName(name: string, field: Field): void {
+  validateResourceName(name, field);
+  if (!name.includes('/')) {
+    if (!containerNames.has(name) && !isHugePages(name))
+      field.invalid(name, 'must be a standard resource for containers');
+  } else if (!isNativeResource(name) && !isExtendedResource(name)) {
+    field.invalid(name, "doesn't follow extended resource name standard");
+  }
+}
+
+export function validateQuotaResourceName(name: string, field: Field): void {
+  validateResourceName(name, field);
+  if (!name.includes('/') && !isQuotaResource(name)) field.invalid(name, 'must be a standard resource for quota');
+}
+
+/** An amount: never negative, whole where the resource is counted. */
+export function validateResourceQuantity(name: string, quantity: string, field: Field): void {
+  validateNonnegativeQuantity(quantity, field);
+  const parsed = tryParseQuantity(quantity);
+  const isWhole = countedNames.has(name) || isExtendedResource(name);
+  if (parsed !== undefined && isWhole && parsed.nanos % 1_000_000_000n !== 0n)
+    field.invalid(quantity, 'must be an integer');
+}

@@ -1,0 +1,54 @@
+/**
+ * What pods of a service account may name, where its annotation `kubernetes.io/enforce-mountable-secrets` limits them to
+ * its own secrets. Upstream: limitSecretReferences of plugin/pkg/admission/serviceaccount.
+ *
+ * Differs: secrets in projected volumes are limited as well.
+ */
+import { parseGoBoolean } from '../../../base/go-boolean.ts';
+import type { Container, EphemeralContainer, PodSpec, ServiceAccount } from '../../../api/gen/core-v1.ts';
+
+const ANNOTATION = 'kubernetes.io/enforce-mountable-secrets';
+
+/** Whether the account's pods are limited. */
+export function isLimited({ metadata }: ServiceAccount): boolean {
+  const text = metadata.annotations?.[ANNOTATION];
+  return text !== undefined && parseGoBoolean(text) === true;
+}
+
+/** Why the account's pod may not name what it names. */
+export function secretProblem(account: ServiceAccount, spec: PodSpec): string | undefined {
+  const known = new Set((account.secrets ?? []).map(({ name }) => name));
+  const refused = `is not allowed because service account ${account.metadata.name} does not reference that secret`;
+  for (const { secret, projected } of spec.volumes ?? [])
+    for (const name of [secret?.secretName, ...(projected?.sources ?? []).map((source) => source.secret?.name)])
+      if (name !== undefined && !known.has(name)) return `volume with secret.secretName="${name}" ${refused}`;
+  for (const [kind, containers] of [
+    ['init container', spec.initContainers],
+    ['container', spec.containers],
+    ['ephemeral container', spec.ephemeralContainers],
+  ] as const)
+    for (const container of containers ?? []) {
+      const found = foreignSecret(container, known);
+      if (found !== undefined) return `${kind} ${container.name} with ${found} ${refused}`;
+    }
+  const pulls = new Set((account.imagePullSecrets ?? []).map(({ name }) => name));
+  for (const [index, { name }] of (spec.imagePullSecrets ?? []).entries())
+    if (!pulls.has(name))
+      return `imagePullSecrets[${index}].name="${name}" is not allowed because service account ${account.metadata.name} does not reference that imagePullSecret`;
+  return undefined;
+}
+
+function foreignSecret(
+  { env, envFrom }: Container | EphemeralContainer,
+  known: ReadonlySet<string | undefined>,
+): string | undefined {
+  for (const { name, valueFrom } of env ?? []) {
+    const secret = valueFrom?.secretKeyRef;
+    if (secret !== undefined && !known.has(secret.name))
+      return `envVar ${name} referencing secret.secretName="${secret.name}"`;
+  }
+  for (const { secretRef } of envFrom ?? [])
+    if (secretRef !== undefined && !known.has(secretRef.name))
+      return `envFrom referencing secret.secretName="${secretRef.name}"`;
+  return undefined;
+}

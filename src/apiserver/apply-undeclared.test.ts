@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { startWithAll } from './all-resources-fixture.ts';
+
+const undeclared = 'field not declared in schema';
+const container = { name: 'c', image: 'i' };
+
+function pod(extra: object, spec: object = {}): object {
+  const metadata = { name: 'p', namespace: 'default' };
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [container], ...spec }, ...extra };
+}
+
+describe('server-side apply refuses fields that the kind does not have, whatever field validation asks for', () => {
+  const cases: readonly (readonly [string, object, string])[] = [
+    ['at the top', pod({ foo: 1 }), `.foo: ${undeclared}`],
+    ['in metadata', pod({ metadata: { name: 'p', namespace: 'default', foo: 1 } }), `.metadata.foo: ${undeclared}`],
+    ['in a part', pod({}, { foo: { bar: 1 } }), `.spec.foo: ${undeclared}`],
+    [
+      'in an item with a key',
+      pod({}, { containers: [{ ...container, foo: 1 }] }),
+      `.spec.containers[name="c"].foo: ${undeclared}`,
+    ],
+    ['in an item without', pod({}, { tolerations: [{ foo: 1 }] }), `.spec.tolerations[0].foo: ${undeclared}`],
+    ['several', pod({ a: 1, b: 2 }), `errors:\n  .a: ${undeclared}\n  .b: ${undeclared}`],
+  ];
+  for (const [where, config, problem] of cases)
+    for (const validation of ['Strict', 'Warn', 'Ignore'])
+      it(`${where}, ${validation}`, async () => {
+        const { send } = await startWithAll();
+        const { status, body } = await send(
+          'PATCH',
+          `/api/v1/namespaces/default/pods/p?fieldManager=m&fieldValidation=${validation}`,
+          config,
+          { 'content-type': 'application/apply-patch+yaml' },
+        );
+        assert.equal(status, 400);
+        const text = `failed to create typed patch object (default/p; /v1, Kind=Pod): ${problem}`;
+        assert.equal(body.message, text);
+      });
+});

@@ -1,0 +1,31 @@
+/** Names and extra values of users that come in headers. Upstream: headerrequest, filters/impersonation. */
+import { headerTextOf, textOfHeaderNamePart } from '../../base/header-text.ts';
+import { badRequest } from '../../api/status-error.ts';
+import { type ApiRequest, headerLines } from '../../api/transport.ts';
+
+/** Extra values under their keys. */
+export type HeaderExtra = Record<string, readonly string[]>;
+
+/** The text of a header value. Throws 400 for bytes that are not UTF-8. */
+export function nameInHeader(name: string, value: string): string {
+  const text = headerTextOf(value);
+  if (text === undefined) throw badRequest(`header ${name} is not valid UTF-8`);
+  return text;
+}
+
+/** The texts of a header, one per line. */
+export function namesInHeader(request: ApiRequest, name: string): string[] {
+  return headerLines(request, name).map((line) => nameInHeader(name, line));
+}
+
+/** Adds values under the key that a header's name ends with. Two spellings of one key add up; no key is the prototype's. */
+export function addExtra(extra: HeaderExtra, keyPart: string, values: readonly string[]): void {
+  const key = textOfHeaderNamePart(keyPart);
+  const before = Object.hasOwn(extra, key) ? extra[key]! : [];
+  Object.defineProperty(extra, key, {
+    value: [...before, ...values],
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
+}

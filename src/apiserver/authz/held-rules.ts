@@ -1,0 +1,123 @@
+/** Which of the rules somebody holds have a value, looked up by the value. Pure. */
+import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
+
+/** Rules that have something in common: one object for each set of rules. */
+export interface HolderClass {
+  readonly rules: ReadonlySet<number>;
+  /** What is common with other classes, by them. */
+  readonly common: Map<HolderClass, HolderClass>;
+}
+
+type Index = ReadonlyMap<string, readonly number[]>;
+
+/** One field of all rules: which of them name a value. */
+interface Field {
+  readonly index: Index;
+  /** The rules that have every value. */
+  readonly every: HolderClass;
+  readonly byValue: Map<string, HolderClass>;
+}
+
+/** The rules somebody holds. */
+export class HeldRules {
+  readonly #groups: Field;
+  readonly #resources: Field;
+  readonly #verbs: Field;
+  readonly #names: Field;
+  readonly #urls: Field;
+  /** Equal sets are one object. */
+  readonly #classes = new Map<string, HolderClass>();
+
+  constructor(held: readonly PolicyRule[]) {
+    const starred = (index: Index): Field => this.#field(index, index.get('*') ?? []);
+    this.#groups = starred(indexOf(held, ({ apiGroups }) => apiGroups));
+    this.#resources = starred(indexOf(held, ({ resources }) => resources));
+    this.#verbs = starred(indexOf(held, ({ verbs }) => verbs));
+    const unnamed = [...held.keys()].filter((at) => (held[at]!.resourceNames ?? []).length === 0);
+    this.#names = this.#field(
+      indexOf(held, ({ resourceNames }) => resourceNames),
+      unnamed,
+    );
+    this.#urls = this.#field(
+      indexOf(held, ({ nonResourceURLs }) => nonResourceURLs),
+      [],
+    );
+  }
+
+  ofGroup(group: string): HolderClass {
+    return this.#find(this.#groups, group, [group]);
+  }
+
+  ofResource(resource: string): HolderClass {
+    const slash = resource.indexOf('/');
+    return this.#find(this.#resources, resource, slash < 0 ? [resource] : [resource, `*${resource.slice(slash)}`]);
+  }
+
+  ofVerb(verb: string): HolderClass {
+    return this.#find(this.#verbs, verb, [verb]);
+  }
+
+  /** Rules for objects of any name, and for this one. */
+  ofName(name: string): HolderClass {
+    return this.#find(this.#names, name, [name]);
+  }
+
+  anyName(): HolderClass {
+    return this.#names.every;
+  }
+
+  ofUrl(url: string): HolderClass {
+    const patterns = [...this.#urls.index.keys()].filter((pattern) => coversUrl(pattern, url));
+    return this.#find(this.#urls, url, patterns);
+  }
+
+  /** The rules that are in both. */
+  both(a: HolderClass, b: HolderClass): HolderClass {
+    if (a === b) return a;
+    let common = a.common.get(b);
+    if (common === undefined) {
+      const [few, many] = a.rules.size < b.rules.size ? [a.rules, b.rules] : [b.rules, a.rules];
+      a.common.set(b, (common = this.#intern([...few].filter((rule) => many.has(rule)))));
+    }
+    return common;
+  }
+
+  #field(index: Index, every: readonly number[]): Field {
+    return { index, every: this.#intern(every), byValue: new Map() };
+  }
+
+  /** Most values are named by no rule, or by one that has all: no sets are made for them. */
+  #find({ index, every, byValue }: Field, value: string, keys: readonly string[]): HolderClass {
+    let known = byValue.get(value);
+    if (known === undefined) {
+      const more = keys.flatMap((key) => index.get(key) ?? []).filter((rule) => !every.rules.has(rule));
+      known = more.length === 0 ? every : this.#intern([...every.rules, ...more]);
+      byValue.set(value, known);
+    }
+    return known;
+  }
+
+  #intern(rules: readonly number[]): HolderClass {
+    const sorted = [...new Set(rules)].toSorted((a, b) => a - b);
+    const key = sorted.join();
+    let known = this.#classes.get(key);
+    if (known === undefined) this.#classes.set(key, (known = { rules: new Set(sorted), common: new Map() }));
+    return known;
+  }
+}
+
+function indexOf(held: readonly PolicyRule[], valuesOf: (rule: PolicyRule) => readonly string[] | undefined): Index {
+  const index = new Map<string, number[]>();
+  for (const [at, rule] of held.entries()) {
+    for (const value of valuesOf(rule) ?? []) {
+      const known = index.get(value);
+      if (known === undefined) index.set(value, [at]);
+      else known.push(at);
+    }
+  }
+  return index;
+}
+
+function coversUrl(pattern: string, url: string): boolean {
+  return pattern === url || (pattern.endsWith('*') && url.startsWith(pattern.replace(/\*+$/, '')));
+}

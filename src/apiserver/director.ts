@@ -1,0 +1,54 @@
+/** Chooses who answers a request that may be answered: an aggregated API, a resource or a route. Upstream: server.director. */
+import { methodNotAllowed, noSuchPath } from '../api/status-error.ts';
+import { dispatch, type DispatchDeps } from './dispatch.ts';
+import type { Answer, Handler } from './filters/filter.ts';
+import type { ResourceRegistry } from './generic-registry/resource-registry.ts';
+import type { RouteTable } from './non-resource-routes.ts';
+import type { RequestScope } from './request-scope.ts';
+
+export interface DirectorDeps extends DispatchDeps {
+  readonly registry: ResourceRegistry;
+  readonly routes: RouteTable;
+  /** Answers what neither the registry nor the routes do: other servers' APIs. Undefined: not theirs either. */
+  readonly aggregated: (scope: RequestScope) => Answer | undefined;
+}
+
+/** Answers, and knows what it could answer. */
+export interface Director {
+  /** Throws 404 and 405. */
+  readonly handle: Handler;
+  /** Whether a resource or a route of this server stands at the request's path. */
+  serves(scope: RequestScope): boolean;
+}
+
+export function createDirector(deps: DirectorDeps): Director {
+  const { registry, routes } = deps;
+  return {
+    handle(scope) {
+      const { info } = scope;
+      const aggregated = deps.aggregated(scope);
+      if (aggregated !== undefined) return aggregated;
+      if (info.isResourceRequest) {
+        const store = registry.find(info.apiGroup, info.apiVersion, info.resource);
+        if (store !== undefined) return dispatch(store, scope, deps);
+      }
+      return serveRoute(routes, scope);
+    },
+    serves({ info }) {
+      if (info.isResourceRequest) return registry.find(info.apiGroup, info.apiVersion, info.resource) !== undefined;
+      return routes.find(info.path) !== undefined;
+    },
+  };
+}
+
+function serveRoute(routes: RouteTable, scope: RequestScope): Answer {
+  const { info, request } = scope;
+  const route = routes.find(request.path);
+  if (route === undefined) throw noSuchPath();
+  const methods = route.methods ?? ['GET', 'HEAD'];
+  if (!methods.includes(request.method)) {
+    if (info.isResourceRequest) throw noSuchPath(); // The route is discovery's: there is no such resource.
+    throw methodNotAllowed({ group: '', resource: request.path }, request.method);
+  }
+  return route.serve(scope);
+}

@@ -1,0 +1,72 @@
+/** Writes lists item by item, and lets others have their turn between items. */
+import { stringifyJson } from '../../api/codec/json.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import { encodeProtobufList } from '../../api/codec/protobuf-list.ts';
+import { yamlOnLoop } from '../../api/codec/yaml-codec.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import type { MediaForm } from '../negotiation.ts';
+import type { RequestScope } from '../request-scope.ts';
+import type { Turns } from '../turns.ts';
+import { isPretty } from './write-object.ts';
+
+/** A list to be written. */
+export interface ItemList {
+  /** All fields but that of the items, which comes last. */
+  readonly head: object;
+  readonly key: 'items' | 'rows';
+  readonly count: number;
+  /** Makes one item. */
+  readonly item: (index: number) => object;
+}
+
+/** How it is written. */
+export interface ItemListForm {
+  readonly form: MediaForm;
+  /** Of the list; undefined where there is no protobuf form. */
+  readonly schema: StructSchema | undefined;
+  readonly scope: RequestScope;
+  readonly turns: Turns;
+}
+
+/** So much is one piece of an answer. */
+export const pieceLength = 256 * 1024;
+
+/** The list's bytes in pieces. */
+export async function writeItems(list: ItemList, { form, schema, scope, turns }: ItemListForm): Promise<Uint8Array[]> {
+  const { head, count, item } = list;
+  const items = { count, item: item as (index: number) => JsonObject, pause: () => turns.next() };
+  if (form.serialization === 'protobuf' && schema !== undefined)
+    return await encodeProtobufList(schema, head as JsonObject, items);
+  if (form.serialization === 'yaml') {
+    const { yaml = yamlOnLoop } = scope.request;
+    const texts = await writeTexts(list, { isIndented: false, turns });
+    return [Buffer.from(await yaml.fromJson(texts.join('')))];
+  }
+  const texts = await writeTexts(list, { isIndented: isPretty(scope), turns });
+  return texts.map((text, index) => Buffer.from(index === texts.length - 1 ? `${text}\n` : text));
+}
+
+/** JSON, as `JSON.stringify` of the whole would write it. */
+async function writeTexts(
+  { head, key, count, item }: ItemList,
+  { isIndented, turns }: { isIndented: boolean; turns: Turns },
+): Promise<string[]> {
+  const indent = isIndented ? 2 : 0;
+  if (count === 0) return [stringifyJson({ ...head, [key]: [] }, indent)];
+  const [open, between, end] = isIndented
+    ? [`,\n  "${key}": [\n    `, ',\n    ', '\n  ]\n}']
+    : [`,"${key}":[`, ',', ']}'];
+  const pieces: string[] = [];
+  let text = stringifyJson(head, indent).slice(0, isIndented ? -2 : -1) + open;
+  for (let index = 0; index < count; index++) {
+    const due = turns.next();
+    if (due !== undefined) await due;
+    const one = stringifyJson(item(index), indent);
+    text += (index === 0 ? '' : between) + (isIndented ? one.replaceAll('\n', '\n    ') : one);
+    if (text.length < pieceLength) continue;
+    pieces.push(text);
+    text = '';
+  }
+  pieces.push(text + end);
+  return pieces;
+}

@@ -1,0 +1,17 @@
+/** What the handler chain is made of. Upstream: http.Handler and the With… functions of apiserver's filters. */
+import type { ApiResponse } from '../../api/transport.ts';
+import type { RequestScope } from '../request-scope.ts';
+
+/** At once where nothing must be waited for: a cached GET is answered in the same turn. */
+export type Answer = ApiResponse | Promise<ApiResponse>;
+
+/** Answers a request. What it throws or rejects with becomes a Status. */
+export type Handler = (scope: RequestScope) => Answer;
+
+/** Puts a step before, after or around a handler. */
+export type Filter = (handler: Handler) => Handler;
+
+/** Goes on with a value: in the same turn, unless it is promised. */
+export function whenKnown<T>(value: T | Promise<T>, go: (value: T) => Answer): Answer {
+  return value instanceof Promise ? value.then(go) : go(value);
+}

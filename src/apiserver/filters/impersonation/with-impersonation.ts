@@ -1,0 +1,21 @@
+/** A request goes on as the user that its headers name. Upstream: WithConstrainedImpersonation. */
+import type { Authorizer } from '../../authz/contract.ts';
+import { attributesOf } from '../authorization.ts';
+import type { Filter } from '../filter.ts';
+import { createImpersonator } from './impersonator.ts';
+import { wantedUser, wantsImpersonation } from './wanted-user.ts';
+
+/** Throws 400 and 403. */
+export function withImpersonation({ authorizers }: { readonly authorizers: readonly Authorizer[] }): Filter {
+  const impersonate = createImpersonator();
+  return (handler) => (scope) => {
+    const wanted = wantsImpersonation(scope.request) ? wantedUser(scope.request) : undefined;
+    if (wanted === undefined) return handler(scope);
+    const attempt = { wanted, request: attributesOf(scope.user, scope.info), authorizers };
+    return impersonate(attempt).then(({ user, constraint }) => {
+      scope.user = user;
+      scope.audited?.impersonates(user, constraint);
+      return handler(scope);
+    });
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * A request waits for its turn, and gives its place back when it is answered. Upstream: server/filters.WithPriorityAndFairness,
+ * and WithMaxInFlightLimit where that is off. Requests of callers inside the process only count.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { FlowController } from '../flowcontrol/flow-controller.ts';
+import type { RequestScope } from '../request-scope.ts';
+import type { Answer, Filter, Handler } from './filter.ts';
+import type { MaxInFlight, Place } from './max-in-flight.ts';
+
+/** What taking a place needs. */
+export interface FairnessFilterDeps {
+  readonly clock: Clock;
+  readonly inFlight: MaxInFlight;
+  /** Without it `inFlight` alone limits requests. */
+  readonly fairness?: FlowController;
+  readonly requestTimeoutMs: number;
+}
+
+/** A request may wait for its turn for this part of the time it gets. As upstream. */
+const WAIT_PART = 4;
+
+/** Throws 429. */
+export function withPriorityAndFairness(deps: FairnessFilterDeps): Filter {
+  return (handler) => (scope) => {
+    const fairness = scope.request.principal === undefined ? deps.fairness : undefined;
+    const isLong = scope.timeoutMs === undefined;
+    // A watch holds its seats while it begins; other long-running requests are not counted.
+    if (isLong && (fairness === undefined || scope.info.verb !== 'watch')) return handler(scope);
+    if (fairness === undefined) return inPlace(scope, deps.inFlight.enter(scope), handler);
+    const place = fairness.enter(scope, (scope.timeoutMs ?? deps.requestTimeoutMs) / WAIT_PART);
+    if (!(place instanceof Promise)) return inPlace(scope, place, handler);
+    const startMs = deps.clock.monotonicMs();
+    return place.then((later) => {
+      if (!isLong) scope.waitedMs = deps.clock.monotonicMs() - startMs;
+      return inPlace(scope, later, handler);
+    });
+  };
+}
+
+function inPlace(scope: RequestScope, place: Place, handler: Handler): Answer {
+  let answer: Answer;
+  try {
+    answer = handler(scope);
+  } catch (error) {
+    place.leave();
+    throw error;
+  }
+  if (answer instanceof Promise) return answer.finally(() => place.leave());
+  place.leave();
+  return answer;
+}

@@ -1,0 +1,45 @@
+/** Ends requests whose time is over. Upstream: server/filters.WithTimeoutForNonLongRunningRequests. */
+import { timeout } from '../../api/status-error.ts';
+import type { ApiResponse } from '../../api/transport.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Filter } from './filter.ts';
+import type { MaxInFlight } from './max-in-flight.ts';
+
+/** What waiting for answers needs. */
+export interface TimeoutFilterDeps {
+  readonly clock: Clock;
+  readonly inFlight: MaxInFlight;
+}
+
+/** Rejects with 504 when the answer takes longer than it may; the work may still be done. */
+export function withTimeout({ clock, inFlight }: TimeoutFilterDeps): Filter {
+  return (handler) => (scope) => {
+    const answer = handler(scope);
+    const { timeoutMs } = scope;
+    if (timeoutMs === undefined || !(answer instanceof Promise)) return answer;
+    const slot = inFlight.waiting.add(scope);
+    return new Promise<ApiResponse>((resolve, reject) => {
+      let isOver = false;
+      const end = (): void => {
+        if (isOver) return;
+        isOver = true;
+        inFlight.waiting.remove(slot);
+        cancel();
+      };
+      const cancel = clock.setTimer(timeoutMs - scope.waitedMs, () => {
+        end();
+        reject(timeout('request did not complete within requested timeout - context deadline exceeded'));
+      });
+      answer.then(
+        (response) => {
+          end();
+          resolve(response);
+        },
+        (error: unknown) => {
+          end();
+          reject(error);
+        },
+      );
+    });
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * The API server as a function: the filters around every request, in their order. Upstream: server.DefaultBuildHandlerChain.
+ *
+ * Whatever goes wrong becomes a Status in the outermost filter. Nothing waits unless a filter must.
+ */
+import type { ApiHandler, ApiRequest, Principal } from '../api/transport.ts';
+import type { Clock } from '../platform/clock.ts';
+import { createDirector, type DirectorDeps } from './director.ts';
+import { withAudit } from './filters/audit.ts';
+import { withAuthentication, type AuthenticationFilterDeps } from './filters/authentication.ts';
+import { withAuthorization, type AuthorizationFilterDeps } from './filters/authorization.ts';
+import type { Filter, Handler } from './filters/filter.ts';
+import { withImpersonation } from './filters/impersonation/with-impersonation.ts';
+import { createOutcome, type OutcomeDeps } from './filters/outcome.ts';
+import { withPriorityAndFairness, type FairnessFilterDeps } from './filters/priority-and-fairness.ts';
+import { withRequestDeadline } from './filters/request-deadline.ts';
+import { withTimeout, type TimeoutFilterDeps } from './filters/timeout.ts';
+import { noParams, parseRequestInfo } from './request-info.ts';
+import { RequestScope } from './request-scope.ts';
+
+/** What the filters and the director need. */
+export interface HandlerChainDeps
+  extends
+    AuthenticationFilterDeps,
+    AuthorizationFilterDeps,
+    DirectorDeps,
+    FairnessFilterDeps,
+    TimeoutFilterDeps,
+    Omit<OutcomeDeps, 'serves'> {
+  readonly clock: Clock;
+  readonly requestTimeoutMs: number;
+}
+
+/** The filters that a request passes, from the first to the last. */
+function filtersOf(deps: HandlerChainDeps): readonly Filter[] {
+  return [
+    withAuthentication(deps),
+    withAudit(deps),
+    withImpersonation(deps),
+    withRequestDeadline(deps),
+    withPriorityAndFairness(deps),
+    withTimeout(deps),
+    withAuthorization(deps),
+  ];
+}
+
+/** Makes the handler of all requests, of the network and of callers inside the process. */
+export function buildHandlerChain(deps: HandlerChainDeps): ApiHandler {
+  const director = createDirector(deps);
+  const chain = filtersOf(deps).reduceRight<Handler>((handler, filter) => filter(handler), director.handle);
+  const outcome = createOutcome({ ...deps, serves: director.serves });
+  return (request) => {
+    const receivedMs = deps.clock.monotonicMs();
+    let scope: RequestScope;
+    try {
+      scope = requestScopeOf(request, receivedMs);
+    } catch (error) {
+      return outcome.unreadable(request, error);
+    }
+    return outcome.of(scope, chain);
+  };
+}
+
+/** Until authentication. */
+const nobody: Principal = { name: '', groups: [] };
+
+/** Throws 400 for a path or parameters that mean nothing. Upstream: endpoints/filters.WithRequestInfo. */
+function requestScopeOf(request: ApiRequest, receivedMs: number): RequestScope {
+  const params = request.query === '' ? noParams : new URLSearchParams(request.query);
+  const info = parseRequestInfo({ method: request.method, path: request.path, params });
+  return new RequestScope({ request, info, params, user: request.principal ?? nobody, receivedMs });
+}

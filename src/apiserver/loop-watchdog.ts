@@ -1,0 +1,109 @@
+/** Measures how long the loop stood still and logs which requests were under way. Upstream has a thread per request instead. */
+import type { Clock } from '../platform/clock.ts';
+import type { EventLoop } from '../platform/event-loop.ts';
+import type { Log } from '../platform/log.ts';
+import type { Histogram, Metrics } from '../platform/metrics.ts';
+import type { RequestScope } from './request-scope.ts';
+
+/** Halts from here on are logged. */
+const loggedMs = 250;
+/** Requests that took less cannot have held the loop for long. */
+const noticedMs = 100;
+/** A request that held the loop may end later; the log waits for it. */
+const patienceMs = 2000;
+/** One line in this time; the next one has the number of those left out. */
+const quietMs = 10_000;
+const remembered = 16;
+const shownLength = 200;
+
+interface SlowRequest {
+  readonly startMs: number;
+  readonly endMs: number;
+  /** Not the request itself, which may hold megabytes. */
+  readonly shown: object;
+}
+
+export interface LoopWatchdogDeps {
+  readonly loop: EventLoop;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Watches from `start` on. */
+export class LoopWatchdog {
+  readonly #deps: LoopWatchdogDeps;
+  readonly #stalls: Histogram;
+  #slow: SlowRequest[] = [];
+  #quietUntilMs = -Infinity;
+  #leftOut = 0;
+
+  constructor(deps: LoopWatchdogDeps) {
+    this.#deps = deps;
+    this.#stalls = deps.metrics.histogram({
+      name: 'keelson_event_loop_stall_seconds',
+      help: 'The longest halt of the event loop in each second that had one of more than 10 ms.',
+      buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    });
+  }
+
+  /** The function that is returned ends it. */
+  start(): () => void {
+    return this.#deps.loop.onHalt((haltMs) => {
+      this.#stalls.observe(haltMs / 1000);
+      if (haltMs >= loggedMs) this.#report(haltMs);
+    });
+  }
+
+  /** Hears of each request that ended. */
+  ended(scope: RequestScope, { startMs, endMs }: { startMs: number; endMs: number }): void {
+    if (endMs - startMs < noticedMs || scope.info.verb === 'watch') return;
+    this.#slow.push({ shown: describe(scope, endMs - startMs), startMs, endMs });
+    if (this.#slow.length > remembered) this.#slow.shift();
+  }
+
+  #report(haltMs: number): void {
+    const { clock } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    if (nowMs < this.#quietUntilMs) {
+      this.#leftOut++;
+      return;
+    }
+    this.#quietUntilMs = nowMs + quietMs;
+    clock.setTimer(patienceMs, () => this.#log(haltMs, nowMs));
+  }
+
+  #log(haltMs: number, seenMs: number): void {
+    // The halt ended within the second before it was seen.
+    const earliestMs = seenMs - 1000 - haltMs;
+    const requests = this.#slow
+      .filter(({ startMs, endMs }) => startMs <= seenMs && endMs >= earliestMs)
+      .map(({ shown }) => shown);
+    const leftOut = this.#leftOut;
+    this.#leftOut = 0;
+    this.#slow = [];
+    this.#deps.log.warn('the event loop stood still: every request and every pod of this process waited', {
+      haltMs: Math.round(haltMs),
+      requests,
+      ...(leftOut > 0 && { haltsNotLogged: leftOut }),
+    });
+  }
+}
+
+const shortened = (text: string): string => text.slice(0, shownLength);
+
+/** No body and no query: they may hold secrets. */
+function describe(scope: RequestScope, tookMs: number): object {
+  const { info, user, request } = scope;
+  const { apiGroup, resource, subresource, namespace } = info;
+  return {
+    verb: info.verb,
+    resource: shortened([apiGroup, resource, subresource].filter((part) => part !== '').join('/') || info.path),
+    ...(namespace !== '' && { namespace: shortened(namespace) }),
+    user: shortened(user.name),
+    userAgent: shortened(scope.userAgent),
+    contentType: shortened(request.headers['content-type'] ?? ''),
+    bytes: Number(request.headers['content-length'] ?? 0),
+    tookMs: Math.round(tookMs),
+  };
+}

@@ -1,0 +1,33 @@
+/**
+ * What a webhook answers has the types the API gives it, or is no answer: fields of other types would fail far from here.
+ * Upstream decodes answers into the review's own type.
+ */
+import { DecodeError, decodeTyped } from '../../api/codec/typed.ts';
+import type { JsonObject } from '../../api/codec/own-property.ts';
+import { typeSchema } from '../../api/schema/schema.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { WebhookCallError } from './webhook-client.ts';
+
+/** Decodes a part of an answer, e.g. `authorization.v1.SubjectAccessReviewStatus`. Throws `DecodeError` with Go's text. */
+export function decodeAnswer<T>(type: string, value: unknown): T {
+  return decodeTyped(typeSchema(type) as StructSchema, value).object as T;
+}
+
+/** The status of an answered review; an answer of another kind than was asked is refused. */
+export function reviewStatus<T>(
+  answer: JsonObject,
+  asked: { readonly apiVersion?: string; readonly kind?: string },
+  type: string,
+): T {
+  const { kind = asked.kind, apiVersion = asked.apiVersion, status } = answer;
+  if (kind !== asked.kind || apiVersion !== asked.apiVersion)
+    throw new WebhookCallError(
+      `expected an answer of ${asked.apiVersion}, Kind=${asked.kind}, got ${String(apiVersion)}, Kind=${String(kind)}`,
+    );
+  try {
+    return decodeAnswer<T>(type, status ?? {});
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new WebhookCallError(error.message, { cause: error });
+  }
+}

@@ -1,0 +1,18 @@
+/** What was caught, which need not be an Error. */
+
+/** The text of what was caught. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether what was caught has one of these codes, as the errors of files, sockets and processes do (`ENOENT`). */
+export function hasErrorCode(error: unknown, ...codes: readonly string[]): boolean {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return false;
+  return typeof error.code === 'string' && codes.includes(error.code);
+}
+
+/** Several texts as one: one alone stands bare, equal ones stand once. Upstream: aggregate.Error (apimachinery's util/errors). */
+export function aggregateText(texts: readonly string[]): string {
+  const distinct = [...new Set(texts)];
+  return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
+}

@@ -1,0 +1,27 @@
+/** Texts as Go prints them with %q. Upstream: strconv.Quote. */
+
+/** What Go's unicode.IsPrint denies, and what a quoted text escapes. */
+const escapedByGo = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|["\\]/gu;
+
+const shortEscapes: ReadonlyMap<string, string> = new Map([
+  ['"', '\\"'],
+  ['\\', '\\\\'],
+  ['\u0007', '\\a'],
+  ['\b', '\\b'],
+  ['\f', '\\f'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+  ['\v', '\\v'],
+]);
+
+/** A text in double quotes, escaped as Go's %q. A lone surrogate is what Go makes of it when it decodes: U+FFFD. */
+export function quote(text: string): string {
+  return `"${text.toWellFormed().replace(escapedByGo, (one) => shortEscapes.get(one) ?? numericEscape(one.codePointAt(0)!))}"`;
+}
+
+function numericEscape(code: number): string {
+  const hex = code.toString(16);
+  if (code < 0x80) return `\\x${hex.padStart(2, '0')}`;
+  return code < 0x10000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
+}

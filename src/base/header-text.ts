@@ -1,0 +1,63 @@
+/**
+ * Text in HTTP headers. Ports carry header values as HTTP does, a character per byte, as Node.js takes and gives them. Go
+ * writes strings as their UTF-8 bytes, so names beyond ASCII are encoded here on the way out and decoded on the way in.
+ * Upstream: golang.org/x/net/http/httpguts, client-go transport/round_trippers.go.
+ */
+
+const controls = /[\u0000-\u0008\u000a-\u001f\u007f]/;
+const beyondAscii = /[^\u0000-\u007f]/;
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Whether a header may have this name. */
+export function isHeaderName(name: string): boolean {
+  return token.test(name);
+}
+
+/** Whether Go's net/http would send the value: a control character other than a tab could begin another header or request. */
+export function isHeaderValue(value: string): boolean {
+  return !controls.test(value);
+}
+
+/** Text as a header value: a character per byte of its UTF-8 form. */
+export function headerValueOf(text: string): string {
+  return beyondAscii.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
+}
+
+/** The text of a header value; undefined when its bytes are not UTF-8: two values must not become one name. */
+export function headerTextOf(value: string): string | undefined {
+  if (!beyondAscii.test(value)) return value;
+  try {
+    return utf8.decode(Buffer.from(value, 'latin1'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Text as part of a header's name: every byte that is no token character, and the percent sign, as `%XX`. */
+export function headerNamePart(text: string): string {
+  let escaped = '';
+  for (const byte of Buffer.from(text, 'utf8')) {
+    const character = String.fromCharCode(byte);
+    escaped += character !== '%' && isHeaderName(character) ? character : `%${hex(byte)}`;
+  }
+  return escaped;
+}
+
+/** The opposite of `headerNamePart`; what is no valid encoding stands for itself, as upstream. */
+export function textOfHeaderNamePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** A value that can be sent as it is: control characters become spaces, and HTTP/2 allows none around it. */
+export function sendableHeaderValue(value: string): string {
+  return headerValueOf(value.replaceAll(new RegExp(controls, 'g'), ' ').trim());
+}
+
+function hex(byte: number): string {
+  return byte.toString(16).toUpperCase().padStart(2, '0');
+}

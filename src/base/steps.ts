@@ -1,0 +1,26 @@
+/** Work in steps, between which others may have their turn. */
+
+/** Yields between two steps; what it returns is the result. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+/** The result, all steps in one turn. */
+export function allSteps<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** The result, at once where there is one step only; else it waits for `pause` between the steps. */
+export function stepByStep<T>(steps: Steps<T>, pause: () => Promise<void> | undefined): T | Promise<T> {
+  const { done, value } = steps.next();
+  return done === true ? value : goOn(steps, pause);
+}
+
+async function goOn<T>(steps: Steps<T>, pause: () => Promise<void> | undefined): Promise<T> {
+  for (;;) {
+    await pause();
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}

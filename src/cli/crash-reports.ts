@@ -1,0 +1,118 @@
+/**
+ * What is known of abnormal ends, in the data directory: `crashes/<time>-<pid>.json`, readable by its owner alone, the
+ * newest ten. A process that can still run code writes its own; of any other the next one writes what it can find out.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { VERSION } from '../base/version.ts';
+import { describeError } from '../platform/node/log.ts';
+import type { LastEnd } from './supervision.ts';
+
+/** One abnormal end. */
+export interface CrashReport {
+  readonly time: string;
+  readonly version: string;
+  readonly pid: number;
+  /** In words: `signal SIGKILL`. */
+  readonly end: string;
+  readonly exitCode?: number;
+  readonly lastedSeconds: number;
+  readonly error?: unknown;
+  /** Requests that were being served: verb and path, without bodies and queries. */
+  readonly underWay?: readonly string[];
+  readonly memory?: object;
+}
+
+const KEPT = 10;
+const LONGEST_REPORT = 64 * 1024;
+/** Written by V8's handler for fatal errors; it names the environment and the command line, so it is not kept. */
+const FATAL_ERROR = 'fatal-error.json';
+
+const folderOf = (dataDir: string): string => join(dataDir, 'crashes');
+
+/** Makes the folder, and has Node.js write there why V8 gave up: for lack of memory. */
+export function prepareCrashReports(dataDir: string): void {
+  const directory = folderOf(dataDir);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { report } = process;
+  Object.assign(report, { directory, filename: FATAL_ERROR, reportOnFatalError: true, compact: true });
+  Object.assign(report, { excludeNetwork: true, excludeEnv: true });
+}
+
+/** What this process says of itself when an error ends it. */
+export function reportOfError(error: unknown, underWay: readonly string[]): CrashReport {
+  return {
+    time: new Date().toISOString(),
+    version: VERSION,
+    pid: process.pid,
+    end: 'unexpected error',
+    lastedSeconds: Math.round(process.uptime()),
+    error: describeError(error),
+    underWay,
+    memory: { ...process.memoryUsage(), limit: process.constrainedMemory() },
+  };
+}
+
+/** Writes a report; the result is its path. */
+export function writeCrashReport(dataDir: string, report: CrashReport): string {
+  const folder = folderOf(dataDir);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `${report.time.replaceAll(/[:.]/g, '-')}-${report.pid}.json`);
+  const text = JSON.stringify(report, undefined, 2);
+  const short = text.length > LONGEST_REPORT ? JSON.stringify({ ...report, error: text.slice(0, 16_384) }) : text;
+  writeFileSync(path, `${short.slice(0, LONGEST_REPORT)}\n`, { mode: 0o600 });
+  for (const old of reports(dataDir).slice(0, -KEPT)) rmSync(join(folder, old), { force: true });
+  return path;
+}
+
+/** The report of the run before this one, made now where that could make none, and its end in words. */
+export function reportOfLastEnd(dataDir: string, end: LastEnd): { readonly path: string; readonly end: string } {
+  const fatal = takeFatalError(dataDir, end.pid);
+  const own = reports(dataDir).findLast((name) => name.endsWith(`-${end.pid}.json`));
+  if (own !== undefined) return { path: join(folderOf(dataDir), own), end: 'unexpected error' };
+  const described = fatal?.event ?? describeExit(end.exitCode);
+  const path = writeCrashReport(dataDir, {
+    time: new Date().toISOString(),
+    version: VERSION,
+    pid: end.pid,
+    end: described,
+    ...(end.exitCode !== undefined && { exitCode: end.exitCode }),
+    lastedSeconds: end.lastedSeconds,
+    ...(fatal && { memory: fatal.memory }),
+  });
+  return { path, end: described };
+}
+
+/** The newest reports' names, oldest first. */
+function reports(dataDir: string): readonly string[] {
+  return readdirSync(folderOf(dataDir))
+    .filter((name) => /^\d{4}-.*-\d+\.json$/.test(name))
+    .toSorted();
+}
+
+function describeExit(exitCode: number | undefined): string {
+  if (exitCode === undefined) return 'unknown: its supervisor had ended before';
+  if (exitCode <= 128) return `exit code ${exitCode}`;
+  const name = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0];
+  return `signal ${name ?? exitCode - 128}`;
+}
+
+/** What V8 gave up for, and its memory then. */
+function takeFatalError(dataDir: string, pid: number): { readonly event: string; readonly memory: object } | undefined {
+  const path = join(folderOf(dataDir), FATAL_ERROR);
+  try {
+    const { header, javascriptHeap, resourceUsage } = JSON.parse(readFileSync(path, 'utf8')) as {
+      header: { event: string; processId: number };
+      javascriptHeap: Record<string, unknown>;
+      resourceUsage: Record<string, unknown>;
+    };
+    if (header.processId !== pid) return undefined;
+    const { heapSpaces: _, ...heap } = javascriptHeap;
+    return { event: header.event, memory: { ...heap, maxRss: resourceUsage['maxRss'] } };
+  } catch {
+    return undefined; // None was written, or not to its end.
+  } finally {
+    rmSync(path, { force: true });
+  }
+}

@@ -1,0 +1,18 @@
+/** `--kubelet-config` and `--kubelet-arg` of `up`, `server` and `agent`. */
+import { resolve } from 'node:path';
+import type { KubeletSettings } from '../cluster/node/instance-kubelet.ts';
+
+/** As commander hands them over. */
+export interface RawKubeletSettings {
+  readonly kubeletConfig?: string;
+  readonly kubeletArg?: readonly string[];
+}
+
+/** The settings; absent where neither option is given. Throws `UserError` for a flag that does not exist. */
+export async function parseKubeletSettings(raw: RawKubeletSettings): Promise<{ readonly kubelet?: KubeletSettings }> {
+  const { kubeletConfig, kubeletArg = [] } = raw;
+  if (kubeletConfig === undefined && kubeletArg.length === 0) return {};
+  const { collectFlags } = await import('./kubelet-flags.ts');
+  const args = collectFlags(kubeletArg.map((text) => `--${text.replace(/^--?/, '')}`));
+  return { kubelet: { args, ...(kubeletConfig === undefined ? {} : { configFile: resolve(kubeletConfig) }) } };
+}

@@ -1,0 +1,55 @@
+/**
+ * The last net of the process: an error that no part of it caught ends it with its stack in the log, a crash report and an
+ * exit code after which the supervisor starts it again. What state such a process is in, nobody knows.
+ */
+import { writeSync } from 'node:fs';
+import { AbortCallbackError } from '../base/abort.ts';
+import type { Log } from '../platform/log.ts';
+import { EXIT_INTERNAL } from './supervision.ts';
+
+/** Counts and logs an error that ended its own unit alone. */
+let contain = (error: AbortCallbackError): void => writeStderr(`keelson: ${textOf(error)}\n`);
+
+type ReportCrash = (error: unknown, origin: string) => void;
+
+let report: ReportCrash | undefined;
+
+/** From now on crashes are reported so. */
+export function reportCrashes(how: ReportCrash): void {
+  report = how;
+}
+
+/** From now on errors of abort callbacks are logged and counted here. */
+export function logContained(log: Log): void {
+  contain = (error) => log.unexpected(error.message, error.cause);
+}
+
+/** For the whole process; promises that nobody awaits come here too. */
+export function installLastNet(): void {
+  process.on('uncaughtException', (error: unknown, origin) => {
+    // The platform throws here what a listener throws; the others were called, and the abort went on.
+    if (error instanceof AbortCallbackError) return contain(error);
+    // First, as it is least likely to fail.
+    writeStderr(`keelson: an unexpected error ends the process (${origin}): ${textOf(error)}\n`);
+    try {
+      report?.(error, origin);
+    } catch (second) {
+      writeStderr(`keelson: it cannot be reported: ${textOf(second)}\n`);
+    } finally {
+      process.exit(EXIT_INTERNAL);
+    }
+  });
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof AbortCallbackError) return `${error.message}: ${textOf(error.cause)}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function writeStderr(text: string): void {
+  try {
+    writeSync(2, text);
+  } catch {
+    // Nobody reads it any more.
+  }
+}

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { heapEnvironment } from './heap-environment.ts';
+
+const supervise = fileURLToPath(new URL('../../bin/supervise', import.meta.url));
+
+function environmentOfChild(env: NodeJS.ProcessEnv): Record<string, string> {
+  const printed = execFileSync('/bin/sh', [supervise, 'env'], { env, encoding: 'utf8' });
+  return Object.fromEntries(printed.split('\n').map((line) => line.split('=') as [string, string]));
+}
+
+test('a supervised process has the settings of the C heap, unless its user chose others', () => {
+  const { PATH } = process.env;
+  const names = Object.keys(heapEnvironment);
+  const chosen = Object.fromEntries(names.map((name) => [name, '7']));
+  const found = (env: Record<string, string>): object => Object.fromEntries(names.map((name) => [name, env[name]]));
+  assert.deepEqual(found(environmentOfChild({ PATH })), heapEnvironment);
+  assert.deepEqual(found(environmentOfChild({ PATH, ...chosen })), chosen);
+});

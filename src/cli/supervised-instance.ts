@@ -1,0 +1,73 @@
+/** What supervision means for an instance: its last end is reported, its supervisor noted, replaced, and ended with it. */
+import type { RestartStatus } from '../cluster/cluster-status.ts';
+import { forgetSupervisor, noteSupervisor, supervisorOf } from '../cluster/instance/supervisor-record.ts';
+import type { Platform } from '../platform/platform.ts';
+import { prepareCrashReports, reportOfError, reportOfLastEnd, writeCrashReport } from './crash-reports.ts';
+import { reportCrashes } from './last-net.ts';
+import { keepSupervisor, supervision } from './supervision.ts';
+
+type Deps = Pick<Platform, 'log' | 'clock' | 'exec'> & {
+  underWay(): readonly string[];
+  /** Begins an orderly end. */
+  end(): void;
+};
+
+export interface SupervisedInstance {
+  /** The restart that began this run. */
+  readonly last?: RestartStatus;
+  /** When all that this process does is done, before the lock's release. */
+  end(): void;
+}
+
+/** After the lock was taken. */
+export async function superviseInstance(deps: Deps, dataDir: string): Promise<SupervisedInstance> {
+  const { log } = deps;
+  prepareCrashReports(dataDir);
+  reportCrashes((error, origin) => {
+    const file = writeCrashReport(dataDir, reportOfError(error, deps.underWay()));
+    log.unexpected('An unexpected error ends the process', error, { origin, file });
+  });
+  await endFormerSupervisor(deps, dataDir);
+  const last = lastRestart(dataDir);
+  if (last !== undefined) log.warn('Keelson was started again', { ...last });
+  const endSupervisor = keepSupervisor({
+    hasServiceManager: hasServiceManager(),
+    lost: () => log.error('The supervisor of this process ended'),
+    stop: deps.end,
+    found: (pid) => noteSupervisor(dataDir, pid),
+  });
+  return {
+    ...(last && { last }),
+    end() {
+      endSupervisor();
+      forgetSupervisor(dataDir);
+    },
+  };
+}
+
+/** The event's message. */
+export function restartMessage({ count, lastEnd, report }: RestartStatus): string {
+  return `Keelson ended abnormally (${lastEnd}) and was started again, restart ${count}; report: ${report}`;
+}
+
+/** Of a former instance, waiting for its next run: this process holds the lock, and has a supervisor of its own or wants none. */
+async function endFormerSupervisor({ clock, exec, log }: Deps, dataDir: string): Promise<void> {
+  const former = supervisorOf(dataDir);
+  if (former === undefined || former === process.ppid) return;
+  log.warn('The supervisor of a former run is ended', { pid: former });
+  exec.kill(former, 'SIGTERM');
+  for (let tries = 0; tries < 100 && supervisorOf(dataDir) === former; tries++) await clock.sleep(10);
+}
+
+function lastRestart(dataDir: string): RestartStatus | undefined {
+  const { restarts = 0, lastEnd } = supervision ?? {};
+  if (lastEnd === undefined) return undefined;
+  const { path, end } = reportOfLastEnd(dataDir, lastEnd);
+  return { count: restarts, lastTime: new Date().toISOString(), lastEnd: end, report: path };
+}
+
+/** Whether systemd started the supervisor, and acts when it ends. */
+function hasServiceManager(): boolean {
+  const { NOTIFY_SOCKET: socket = '', SYSTEMD_EXEC_PID: started } = process.env;
+  return socket !== '' || started === String(process.ppid);
+}

@@ -1,0 +1,17 @@
+/** What the API server's certificate says, which no other server's may. */
+import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
+import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
+import type { ControllersConfig } from '../../controllers/controller.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import type { Instance } from '../instance/instance.ts';
+
+/** Its names and addresses, where it has a certificate of the cluster's authority. The name of this machine is its node's too. */
+export function apiServerNames(
+  platform: { readonly crypto: CryptoPort },
+  { apiServer }: Partial<Pick<ClusterPki, 'apiServer'>>,
+  { nodeName }: Pick<Instance, 'nodeName'>,
+): Pick<ControllersConfig, 'apiServerNames'> {
+  if (apiServer === undefined) return {};
+  const { dnsNames, ipAddresses } = readCertificate(platform, apiServer.certPem);
+  return { apiServerNames: { dnsNames: dnsNames.filter((name) => name !== nodeName), ipAddresses } };
+}

@@ -1,0 +1,23 @@
+/** What is said over the control connection: the client sends one line, the instance answers with lines of JSON. */
+
+/** What a running instance answers. */
+export interface ControlHandlers {
+  /** The whole status at once. */
+  status(): Promise<object>;
+  /** Progress lines until the instance is ready or failed; the last one says which. */
+  progress(send: (line: ProgressLine) => void): () => void;
+  /** Begins an orderly stop. */
+  stop(): void;
+  /** Makes a snapshot of the store in its fixed place in the data directory. */
+  snapshot(): Promise<void>;
+}
+
+/** A step of the start-up. */
+export interface ProgressLine {
+  readonly phase: string;
+  readonly done: boolean;
+  readonly elapsedMs: number;
+  /** Set on the last line. */
+  readonly outcome?: 'ready' | 'failed';
+  readonly error?: string;
+}

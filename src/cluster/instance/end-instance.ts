@@ -1,0 +1,33 @@
+/** Ends the instance of a data directory in order: what runs, and what would start it again. */
+import type { Platform } from '../../platform/platform.ts';
+import { requestControl } from './control-client.ts';
+import { olderInstancePid } from './older-instance.ts';
+import { supervisorOf } from './supervisor-record.ts';
+
+const STOP_TIMEOUT_MS = 60_000;
+const CHECK_PERIOD_MS = 20;
+
+/** Resolves, when all has ended, to whether there was anything. Rejects when it does not end. */
+export async function endInstance(
+  { clock, exec }: Pick<Platform, 'clock' | 'exec'>,
+  dataDir: string,
+): Promise<boolean> {
+  const supervisor = supervisorOf(dataDir); // Before the instance ends, which forgets it.
+  const answer = (await requestControl(dataDir, 'stop')) as { pid?: number; stopping?: boolean } | undefined;
+  const pid = answer?.pid ?? supervisor ?? olderInstancePid(dataDir);
+  if (pid === undefined) return false;
+  // Between two runs, and in one that has not come far, the supervisor is told; it hands the signal on.
+  if (answer?.stopping !== true) exec.kill(supervisor ?? pid, 'SIGTERM');
+  const deadlineMs = clock.monotonicMs() + STOP_TIMEOUT_MS;
+  const isLeft = async (): Promise<boolean> =>
+    (supervisor !== undefined && exec.kill(supervisor, 0)) || (await isThere(dataDir));
+  while (await isLeft()) {
+    if (clock.monotonicMs() > deadlineMs) throw new Error(`keelson (pid ${pid}) does not stop`);
+    await clock.sleep(CHECK_PERIOD_MS);
+  }
+  return true;
+}
+
+async function isThere(dataDir: string): Promise<boolean> {
+  return olderInstancePid(dataDir) !== undefined || (await requestControl(dataDir, 'pid')) !== undefined;
+}

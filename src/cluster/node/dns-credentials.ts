@@ -1,0 +1,60 @@
+/**
+ * How DNS beside a server shows the API who it is: a client certificate in a file of its own, renewed long before its end.
+ * DNS reads the file again every minute, as it does the kubelet's on machines without a server.
+ */
+import { issueCertificate, type CertificateDeps, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { kubeconfigJson } from '../kubeconfig.ts';
+
+const DAY_MS = 86_400_000;
+/** DNS outlives the server: one that was away for some days still finds its DNS with a valid certificate. */
+export const DNS_CERTIFICATE_MS = 7 * DAY_MS;
+const RENEWED_BEFORE_MS = 6 * DAY_MS;
+
+/** Who DNS is: no service account, whose certificate would outlast the account's deletion. */
+const DNS_USER = 'keelson:dns';
+
+/** Where it connects, and who signs. */
+export interface DnsCredentials {
+  readonly server: string;
+  readonly ca: KeyPairPem;
+  readonly pkiDir: string;
+}
+
+/** Brings the kubeconfig and its certificate up to date. */
+export async function writeDnsCredentials(
+  platform: Pick<Platform, 'files' | 'crypto' | 'random' | 'clock'>,
+  path: string,
+  { server, ca, pkiDir }: DnsCredentials,
+): Promise<void> {
+  const { files, crypto, random, clock } = platform;
+  const pairFile = `${pkiDir}/dns-client-current.pem`;
+  const text = kubeconfigJson({ server, caPem: ca.certPem, pairFile, user: 'dns', cluster: 'keelson' });
+  // Another authority shows in the kubeconfig, which therefore is written last.
+  const same = (await readIfThere(files, path)) === text;
+  const deps: CertificateDeps = { crypto, random, nowMs: () => clock.nowMs() };
+  if (!same || !holds(deps, await readIfThere(files, pairFile))) {
+    const pair = await issueCertificate(deps, ca, {
+      commonName: DNS_USER,
+      organizations: [],
+      usages: ['client'],
+      validityMs: DNS_CERTIFICATE_MS,
+    });
+    await files.makeDir(pkiDir, { mode: 0o700 });
+    await files.writeFileAtomic(pairFile, `${pair.certPem.trimEnd()}\n${pair.keyPem}`, { mode: 0o600 });
+  }
+  if (!same) await files.writeFileAtomic(path, text, { mode: 0o600 });
+}
+
+function holds(deps: CertificateDeps, pem: string): boolean {
+  try {
+    return readCertificate(deps, pem).notAfterMs - deps.nowMs() > RENEWED_BEFORE_MS;
+  } catch {
+    return false; // Missing or cut short: it is made anew.
+  }
+}
+
+async function readIfThere(files: Platform['files'], path: string): Promise<string> {
+  return (await files.exists(path)) ? await files.readText(path) : '';
+}

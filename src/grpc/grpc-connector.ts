@@ -1,0 +1,39 @@
+/**
+ * Calls of servers that come and go, such as a node's plugins and pods. gRPC is loaded at the first call, so that a process
+ * that calls nobody does without it.
+ */
+import type { Clock } from '../platform/clock.ts';
+import type { GrpcCaller, GrpcTarget } from './grpc-caller.ts';
+import type { ProtobufTable } from './protobuf-table.ts';
+
+/**
+ * Makes a caller of the services in `tables`. `target` is the path of a unix socket, or `http://host:port` for TCP without
+ * TLS. Nothing is opened before the first call.
+ */
+export type GrpcConnector = (
+  target: string,
+  tables: readonly ProtobufTable[],
+  headers?: Readonly<Record<string, string>>,
+) => GrpcCaller;
+
+/** Of gRPC for Go, which upstream's kubelet uses towards plugins. */
+const maxMessageBytes = 4 * 1024 * 1024;
+
+/** The connector of this machine's sockets and network. */
+export function createGrpcConnector(clock: Clock): GrpcConnector {
+  return (text, tables, headers = {}) => {
+    const target: GrpcTarget = text.startsWith('/') ? { socketPath: text } : { url: text };
+    let loaded: GrpcCaller | undefined;
+    const load = async (): Promise<GrpcCaller> => {
+      const { createGrpcCaller } = await import('./grpc-caller.ts');
+      return (loaded ??= createGrpcCaller({ clock }, { target, tables, headers, maxMessageBytes }));
+    };
+    return {
+      unary: async (method, request, options) => (await load()).unary(method, request, options),
+      async *stream(method, requests, options) {
+        yield* (await load()).stream(method, requests, options);
+      },
+      disconnect: () => loaded?.disconnect(),
+    };
+  };
+}

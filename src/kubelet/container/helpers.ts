@@ -1,0 +1,40 @@
+/** Facts of a pod's status in the runtime. Upstream: pkg/kubelet/container (helpers.go, FindContainerStatusByName). */
+import type { Container, EphemeralContainer, Pod } from '../../api/gen/core-v1.ts';
+import { containerShouldRestart } from './restart-policy.ts';
+import type { ContainerStatus, PodStatus, RuntimePod } from './runtime.ts';
+
+/** The newest status of the container: statuses are sorted newest first. */
+export function findContainerStatusByName(status: PodStatus, name: string): ContainerStatus | undefined {
+  return status.containers.find((container) => container.name === name);
+}
+
+/**
+ * What of the pod is to be killed: its running containers and every sandbox. Containers in state created or unknown have
+ * no process to stop gracefully; the runtime ends them with their sandbox.
+ */
+export function convertPodStatusToRunningPod(status: PodStatus): RuntimePod {
+  return {
+    uid: status.uid,
+    name: status.name,
+    namespace: status.namespace,
+    createdAtMs: status.sandboxes[0]?.createdAtMs ?? 0,
+    containers: status.containers
+      .filter(({ state }) => state === 'running')
+      .map(({ id, name, state, hash }) => ({ id, name, state, hash })),
+    sandboxes: status.sandboxes.map(({ id, ready }) => ({ id, state: ready ? 'running' : 'exited' })),
+  };
+}
+
+/** Whether the next sync of the pod starts the container. */
+export function shouldContainerBeRestarted(
+  container: Container | EphemeralContainer,
+  pod: Pod,
+  podStatus: PodStatus,
+): boolean {
+  if (pod.metadata.deletionTimestamp !== undefined) return false;
+  const status = findContainerStatusByName(podStatus, container.name);
+  if (status === undefined) return true;
+  if (status.state === 'running') return false;
+  if (status.state !== 'exited') return true;
+  return containerShouldRestart(container, pod, status.exitCode);
+}

@@ -1,0 +1,24 @@
+/**
+ * How many connections a server takes: some of the process's file descriptors stay for its files and its own calls, and one
+ * address does not take what all others need.
+ */
+import { readFileSync } from 'node:fs';
+import type { ConnectionLimits } from '../../base/connection-count.ts';
+
+const ASSUMED_DESCRIPTORS = 4096;
+
+/** Three quarters of the descriptors, half of these for one address. */
+export function connectionLimits(limits: string): ConnectionLimits {
+  const soft = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? ASSUMED_DESCRIPTORS);
+  const total = Math.floor((soft * 3) / 4);
+  return { total, ofOneAddress: Math.ceil(total / 2) };
+}
+
+/** Of this process. */
+export function ownConnectionLimits(): ConnectionLimits {
+  try {
+    return connectionLimits(readFileSync('/proc/self/limits', 'utf8'));
+  } catch {
+    return connectionLimits(''); // Another system.
+  }
+}

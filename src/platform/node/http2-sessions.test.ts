@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import { Http2Sessions, type SweptSession } from './http2-sessions.ts';
+
+class Session extends EventEmitter {
+  readonly calls: string[] = [];
+  destroyed = false;
+  canPing = true;
+  close(): void {
+    this.calls.push('close');
+  }
+  destroy(): void {
+    this.calls.push('destroy');
+    this.destroyed = true;
+    this.emit('close');
+  }
+  ping(): boolean {
+    this.calls.push('ping');
+    return this.canPing;
+  }
+}
+
+function withSession() {
+  const sessions = new Http2Sessions<SweptSession>();
+  const session = new Session();
+  const startMs = performance.now();
+  sessions.add(session as unknown as SweptSession, startMs);
+  const sweepAfter = (seconds: number): string[] => {
+    sessions.sweep(startMs + seconds * 1000);
+    return session.calls.splice(0);
+  };
+  return { sessions, session, startMs, sweepAfter };
+}
+
+test('a connection without streams is closed after 90 seconds', () => {
+  const { session, sweepAfter } = withSession();
+  assert.deepEqual([sweepAfter(60), sweepAfter(91)], [[], ['close']]);
+  session.destroy();
+});
+
+test('a connection with quiet streams is asked for a sign of life, and given up when it answers none', () => {
+  const { sessions, session, sweepAfter } = withSession();
+  sessions.began(session as unknown as SweptSession, new EventEmitter());
+  assert.deepEqual([sweepAfter(91), sweepAfter(120), sweepAfter(182)], [['ping'], [], ['ping']]);
+  session.canPing = false;
+  assert.deepEqual(sweepAfter(273), ['ping', 'destroy']);
+});
+
+test('a stream that ended makes the connection idle from then on', () => {
+  const { sessions, session, sweepAfter } = withSession();
+  const stream = new EventEmitter();
+  sessions.began(session as unknown as SweptSession, stream);
+  stream.emit('close');
+  assert.deepEqual(sweepAfter(92), ['close']);
+  session.destroy();
+});
+
+test('a session that ended without telling is let go', () => {
+  const { session, sweepAfter } = withSession();
+  session.destroyed = true;
+  assert.deepEqual([sweepAfter(1), sweepAfter(91)], [[], []]);
+});

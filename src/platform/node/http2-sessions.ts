@@ -1,0 +1,71 @@
+/**
+ * The HTTP/2 connections of a server: ends those that nobody uses and finds those whose peer has gone. Node.js sees no end of
+ * a connection that it does not read at that moment, and keeps a session that has a timeout of its own in memory for as long
+ * after its end. Upstream: IdleTimeout of http2.Server, ReadIdleTimeout of its clients.
+ */
+import type { ServerHttp2Session } from 'node:http2';
+
+/** Upstream's. */
+const IDLE_MS = 90_000;
+const SWEEP_EVERY_MS = 30_000;
+
+interface Use {
+  openStreams: number;
+  /** On the monotonic clock: when the last stream ended, or the connection was asked for a sign of life. */
+  sinceMs: number;
+}
+
+/** What a sweep needs of a session. */
+export type SweptSession = Pick<ServerHttp2Session, 'close' | 'destroy' | 'ping' | 'destroyed' | 'once'>;
+
+/** Holds sessions until they have closed. The sweep runs while there are any, and keeps no process alive. */
+export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
+  readonly #uses = new Map<S, Use>();
+  #sweeping: NodeJS.Timeout | undefined;
+
+  add(session: S, nowMs = performance.now()): void {
+    this.#uses.set(session, { openStreams: 0, sinceMs: nowMs });
+    session.once('close', () => this.#delete(session));
+    this.#sweeping ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
+  }
+
+  /** A stream of a session has begun. */
+  began(session: S, stream: { once(event: 'close', listener: () => void): unknown }): void {
+    const use = this.#uses.get(session);
+    if (use === undefined) return;
+    use.openStreams++;
+    stream.once('close', () => {
+      use.openStreams--;
+      use.sinceMs = performance.now();
+    });
+  }
+
+  /** Closes what is idle. What has streams is pinged: writing to a connection that is gone ends it, and its streams. */
+  sweep(nowMs = performance.now()): void {
+    for (const [session, use] of this.#uses) {
+      if (session.destroyed) this.#delete(session);
+      else if (nowMs - use.sinceMs < IDLE_MS) continue;
+      else if (use.openStreams === 0) session.close();
+      else {
+        use.sinceMs = nowMs;
+        // False: ten pings have had no answer.
+        if (!session.ping(() => undefined)) session.destroy();
+      }
+    }
+  }
+
+  close(): void {
+    for (const session of this.#uses.keys()) session.close();
+  }
+
+  destroy(): void {
+    for (const session of this.#uses.keys()) session.destroy();
+  }
+
+  #delete(session: S): void {
+    this.#uses.delete(session);
+    if (this.#uses.size > 0) return;
+    clearInterval(this.#sweeping);
+    this.#sweeping = undefined;
+  }
+}

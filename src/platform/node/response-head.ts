@@ -1,0 +1,26 @@
+/** Writes the head of an HTTP/1.1 answer, whatever is in its headers: what a client or a backend sent must not throw here. */
+import type { ServerResponse } from 'node:http';
+import { hasErrorCode } from '../../base/errors.ts';
+import { sendableHeaderValue } from '../../base/header-text.ts';
+
+type NodeHeaders = Record<string, string | string[]>;
+
+/** Writes it. Values with characters no header can have are sent without them. */
+export function writeHead(response: ServerResponse, status: number, headers: NodeHeaders): void {
+  try {
+    response.writeHead(status, headers);
+  } catch (error) {
+    if (response.headersSent || !hasErrorCode(error, 'ERR_INVALID_CHAR')) throw error;
+    for (const name of response.getHeaderNames()) response.removeHeader(name);
+    response.writeHead(status, sendable(headers));
+  }
+}
+
+function sendable(headers: NodeHeaders): NodeHeaders {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map(sendableHeaderValue) : sendableHeaderValue(value),
+    ]),
+  );
+}

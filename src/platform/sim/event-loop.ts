@@ -1,0 +1,6 @@
+import type { EventLoop } from '../event-loop.ts';
+
+/** Virtual time never stands still for anybody. */
+export function createSimEventLoop(): EventLoop {
+  return { onHalt: () => () => undefined };
+}

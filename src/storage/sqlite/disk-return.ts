@@ -1,0 +1,72 @@
+/**
+ * When a compaction's free pages go back to the file system: at rest alone, as a busy store uses them again, in small steps
+ * with pauses between them. No step begins while a write is under way, so that a write waits for one step at most.
+ */
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
+
+const LOOK_MS = 5_000;
+/** No more changes than these between two looks are rest: leases and events of some hundred nodes. */
+const REST_CHANGES = 250;
+const PAUSE_MS = 20;
+
+/** What it works with. */
+export interface DiskReturnDeps {
+  readonly clock: Clock;
+  revision(): number;
+  /** A write or a copy is under way. */
+  isBusy(): boolean;
+  /** One step. Resolves to whether it was the last. */
+  step(): Promise<boolean>;
+}
+
+/** Gives back from each start until all is given back. */
+export class DiskReturn {
+  readonly #deps: DiskReturnDeps;
+  #cancel: CancelTimer | undefined;
+  #seenRevision = 0;
+  #isStopped = false;
+
+  constructor(deps: DiskReturnDeps) {
+    this.#deps = deps;
+  }
+
+  /** To be called when pages became free. */
+  start(): void {
+    if (this.#cancel === undefined) this.#lookLater();
+  }
+
+  /** For good. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel?.();
+  }
+
+  #lookLater(): void {
+    this.#seenRevision = this.#deps.revision();
+    this.#after(LOOK_MS, () => {
+      if (this.#isAtRest()) this.#step();
+      else this.#lookLater();
+    });
+  }
+
+  #isAtRest(): boolean {
+    return this.#deps.revision() - this.#seenRevision <= REST_CHANGES;
+  }
+
+  #step(): void {
+    if (this.#deps.isBusy()) return this.#after(PAUSE_MS, () => this.#step());
+    this.#deps.step().then(
+      (isDone) => {
+        if (isDone) this.#cancel = undefined;
+        else if (this.#isAtRest()) this.#after(PAUSE_MS, () => this.#step());
+        else this.#lookLater();
+      },
+      // What could not be given back stays until the next compaction: a full disk, or the store's end.
+      () => (this.#cancel = undefined),
+    );
+  }
+
+  #after(delayMs: number, callback: () => void): void {
+    if (!this.#isStopped) this.#cancel = this.#deps.clock.setTimer(delayMs, callback);
+  }
+}

@@ -1,0 +1,17 @@
+// The log holds no stack: what clients send is never an unexpected error.
+import type { Problem } from './answers.ts';
+
+/** Stacks in what the process wrote, one problem for each place. */
+export function stacksIn(log: string): Problem[] {
+  const found = new Map<string, Problem>();
+  for (const line of log.split('\n')) {
+    const at = /\\n\s+at .*?\\n|^\s+at /.exec(line);
+    if (at === null) continue;
+    const signature = `stack in the log: ${at[0]
+      .replaceAll(/[:\d]+/g, '')
+      .trim()
+      .slice(0, 120)}`;
+    if (!found.has(signature)) found.set(signature, { signature, detail: line.slice(0, 1500) });
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,36 @@
+// Sends exchanges one after the other, as a finding is shrunk and a regression is checked.
+import type { Exchange } from './exchange.ts';
+import { judgeAnswer, type Problem } from './oracles/answers.ts';
+import { stacksIn } from './oracles/log.ts';
+import { checkServes } from './oracles/process.ts';
+import type { Target } from './targets/keelson-up.ts';
+import { OwnClient } from './targets/own-client.ts';
+import { prepare } from './targets/prepare.ts';
+import { Transports } from './transports/transports.ts';
+
+/** The problems they cause on a server that may have met others before. */
+export async function replay(target: Target, exchanges: readonly Exchange[]): Promise<readonly Problem[]> {
+  const client = new OwnClient(target.access);
+  const transports = new Transports(target.access);
+  const problems: Problem[] = [];
+  const logged = target.log().length;
+  try {
+    await prepare(client);
+    for (const exchange of exchanges) {
+      const problem = judgeAnswer(exchange, await transports.send(exchange));
+      if (problem !== undefined) problems.push(problem);
+    }
+    await checkServes(client, 0);
+  } catch (error) {
+    const ended = target.ended();
+    problems.push(
+      ended === undefined
+        ? { signature: 'the well-behaved client', detail: String(error) }
+        : { signature: 'the process ended', detail: `${ended}\n${target.log().slice(-3000)}` },
+    );
+  } finally {
+    transports.close();
+    client.close();
+  }
+  return [...problems, ...stacksIn(target.log().slice(logged))];
+}

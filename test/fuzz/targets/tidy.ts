@@ -1,0 +1,27 @@
+// Takes away what would refuse the work of every client, as it should: webhooks, policies, levels of priority.
+import type { OwnClient } from './own-client.ts';
+import { makeRunningPod } from './prepare.ts';
+
+const registration = '/apis/admissionregistration.k8s.io/v1';
+const collections = [
+  `${registration}/validatingwebhookconfigurations`,
+  `${registration}/mutatingwebhookconfigurations`,
+  `${registration}/validatingadmissionpolicybindings`,
+  `${registration}/mutatingadmissionpolicybindings`,
+];
+
+/** Replica counts may be any number; what they make is not of interest here. */
+const quota = { metadata: { name: 'bounds' }, spec: { hard: { pods: '20' } } };
+
+export async function tidy(client: OwnClient): Promise<void> {
+  for (const path of collections) await client.send('DELETE', path);
+  for (const name of ['fuzz-a', 'fuzz-b', 'fuzz-c'])
+    await client.send('DELETE', `/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/${name}`);
+  await bound(client);
+  await makeRunningPod(client);
+}
+
+export async function bound(client: OwnClient): Promise<void> {
+  for (const namespace of ['fuzz', 'fuzz-b'])
+    await client.send('POST', `/api/v1/namespaces/${namespace}/resourcequotas`, quota);
+}

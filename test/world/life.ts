@@ -1,0 +1,65 @@
+/** A project's life as its users lead it: installed, used, installed again, deleted. Each step passes without a word. */
+import assert from 'node:assert/strict';
+import { until } from '../integration/fixtures/until.ts';
+import { listOf, type Manifest, type Project } from './manifest.ts';
+import type { World } from './world-fixture.ts';
+
+/** How a project is installed. */
+export type Way = 'client-side' | 'server-side';
+
+const FLAGS: Readonly<Record<Way, readonly string[]>> = { 'client-side': [], 'server-side': ['--server-side'] };
+
+/** Applies these; fails for any refusal, and for any warning that `warnings` does not expect. */
+export async function apply(
+  world: World,
+  items: readonly Manifest[],
+  { way, warnings }: { way: Way; warnings?: RegExp },
+): Promise<void> {
+  if (items.length === 0) return;
+  const { code, stderr } = await world.kubectl(['apply', ...FLAGS[way], '-f', '-'], listOf(items));
+  const unexpected = stderr.split('\n').filter((line) => line !== '' && warnings?.test(line) !== true);
+  assert.deepEqual([code, unexpected], [0, []], `kubectl apply, ${way}: ${stderr}`);
+}
+
+/** Installs the definitions, waits until they are served, then the rest and the custom objects. */
+export async function install(world: World, project: Project, way: Way): Promise<void> {
+  const { definitions, objects, samples, warnings } = project;
+  await apply(world, definitions, { way });
+  if (definitions.length > 0)
+    await must(world, ['wait', '--for=condition=Established', '--timeout=120s', '-f', '-'], listOf(definitions));
+  await apply(world, objects, { way });
+  await apply(world, samples, { way, ...(warnings && { warnings }) });
+}
+
+/** Deletes custom objects, as their controller would let them go, the rest and the definitions; waits until all is gone. */
+export async function remove(world: World, { definitions, objects, samples, namespace }: Project): Promise<void> {
+  await must(world, ['delete', '--wait=false', '-f', '-'], listOf(samples));
+  for (const { kind, apiVersion, metadata } of samples.filter((sample) => 'finalizers' in sample.metadata)) {
+    const [group = ''] = apiVersion.split('/');
+    const where = metadata.namespace === undefined ? [] : ['-n', metadata.namespace];
+    await must(world, [
+      'patch',
+      `${kind.toLowerCase()}s.${group}`,
+      metadata.name,
+      ...where,
+      '--type=merge',
+      '-p',
+      '{"metadata":{"finalizers":null}}',
+    ]);
+  }
+  await must(world, ['delete', '--timeout=120s', '--ignore-not-found', '-f', '-'], listOf(objects));
+  if (definitions.length > 0) await must(world, ['delete', '--timeout=120s', '-f', '-'], listOf(definitions));
+  await until(`nothing is left of ${namespace}`, async () => {
+    const left = await must(world, ['get', 'namespace', namespace, '--ignore-not-found', '-o', 'name']);
+    return left === '';
+  });
+  for (const { metadata } of definitions)
+    assert.equal(await must(world, ['get', 'crd', metadata.name, '--ignore-not-found', '-o', 'name']), '');
+}
+
+/** Runs kubectl; fails for an error and for any warning. */
+export async function must(world: World, args: readonly string[], input?: string): Promise<string> {
+  const { code, stdout, stderr } = await world.kubectl(args, input);
+  assert.deepEqual([code, stderr], [0, ''], `kubectl ${args.join(' ')}`);
+  return stdout;
+}

@@ -1,0 +1,72 @@
+/** A project whose webhooks answer: objects are changed, refused and converted by them, and none is made while they fail. */
+import { CA_BUNDLE } from '../ca-bundle.ts';
+import { definitionOf, objectOf, textOf } from '../definition.ts';
+import { accountWithRole, manifest, namespaceOf, type Project } from '../manifest.ts';
+
+const namespace = 'hooks';
+const group = 'hooks.world.example';
+const count = { type: 'integer', minimum: 0, default: 1 };
+const image = textOf(253);
+
+/** Objects in both versions: what is stored as v1 is read as v1beta1, and the other way round. */
+const samples = [
+  manifest(`${group}/v1`, 'Site', { name: 'new', namespace }, { spec: { image: 'site:1', replicas: 2 } }),
+  manifest(`${group}/v1beta1`, 'Site', { name: 'old', namespace }, { spec: { image: 'site:1', size: 3 } }),
+  manifest(
+    `${group}/v1beta1`,
+    'Site',
+    { name: 'kept', namespace, finalizers: [`${group}/cleanup`], labels: { own: 'label' } },
+    { spec: { image: 'site:1' } },
+  ),
+];
+
+/** The project; its webhooks are reached below this URL. */
+export function hooks(url: string): Project {
+  const clientConfig = (path: string) => ({ url: `${url}${path}`, caBundle: CA_BUNDLE });
+  const hook = (name: string) => ({
+    name: `${name}.${group}`,
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    failurePolicy: 'Fail',
+    matchPolicy: 'Equivalent',
+    clientConfig: clientConfig(`/${name}`),
+    rules: [{ apiGroups: [group], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['sites'] }],
+  });
+  return {
+    name: 'hooks',
+    namespace,
+    definitions: [
+      definitionOf({
+        group,
+        kind: 'Site',
+        versions: [
+          { name: 'v1', spec: objectOf({ image, replicas: count }, { required: ['image'] }) },
+          { name: 'v1beta1', spec: objectOf({ image, size: count }, { required: ['image'] }) },
+        ],
+        more: {
+          conversion: {
+            strategy: 'Webhook',
+            webhook: { conversionReviewVersions: ['v1'], clientConfig: clientConfig('/convert') },
+          },
+        },
+      }),
+    ],
+    objects: [
+      namespaceOf(namespace),
+      ...accountWithRole('hooks', namespace, group),
+      manifest(
+        'admissionregistration.k8s.io/v1',
+        'MutatingWebhookConfiguration',
+        { name: 'hooks' },
+        { webhooks: [hook('mutate')] },
+      ),
+      manifest(
+        'admissionregistration.k8s.io/v1',
+        'ValidatingWebhookConfiguration',
+        { name: 'hooks' },
+        { webhooks: [hook('validate')] },
+      ),
+    ],
+    samples,
+  };
+}

@@ -1,0 +1,124 @@
+/** A policy engine: many definitions of several versions, webhooks that fail open, CronJobs and policies in CEL. */
+import { CA_BUNDLE } from '../ca-bundle.ts';
+import { definitionOf, largeSpec } from '../definition.ts';
+import { accountWithRole, manifest, namespaceOf, type Project, serviceOf, workload } from '../manifest.ts';
+
+const namespace = 'policies';
+const group = 'policies.world.example';
+const kinds = [
+  'Policy',
+  'ClusterPolicy',
+  'Exception',
+  'Cleanup',
+  'Report',
+  'ClusterReport',
+  'Update',
+  'Mutation',
+  'Image',
+  'Generating',
+];
+const registration = 'admissionregistration.k8s.io/v1';
+const webhook = (name: string) => ({
+  name: `${name}.${group}`,
+  admissionReviewVersions: ['v1'],
+  sideEffects: 'NoneOnDryRun',
+  failurePolicy: 'Ignore',
+  timeoutSeconds: 2,
+  clientConfig: { caBundle: CA_BUNDLE, service: { name: 'engine', namespace, path: `/${name}` } },
+  matchConditions: [{ name: 'not-nodes', expression: "!('system:nodes' in request.userInfo.groups)" }],
+  rules: [{ apiGroups: [group], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*/*'], scope: '*' }],
+});
+
+export const policies: Project = {
+  name: 'policies',
+  namespace,
+  definitions: kinds.map((kind) =>
+    definitionOf({
+      group,
+      kind,
+      isClusterScoped: kind.startsWith('Cluster'),
+      versions: ['v1', 'v1beta1'].map((name) => ({ name, spec: largeSpec(3, 2) })),
+    }),
+  ),
+  objects: [
+    namespaceOf(namespace),
+    ...['engine', 'reports', 'cleanup'].flatMap((name) => [
+      ...accountWithRole(name, namespace, group),
+      serviceOf(name, namespace),
+      workload('Deployment', { name, namespace }),
+    ]),
+    manifest(
+      'batch/v1',
+      'CronJob',
+      { name: 'cleanup', namespace },
+      {
+        spec: {
+          schedule: '*/10 * * * *',
+          concurrencyPolicy: 'Forbid',
+          jobTemplate: {
+            spec: {
+              template: {
+                spec: {
+                  restartPolicy: 'Never',
+                  serviceAccountName: 'cleanup',
+                  containers: [{ name: 'cleanup', image: 'registry.example/cleanup:v1' }],
+                },
+              },
+            },
+          },
+        },
+      },
+    ),
+    manifest(
+      registration,
+      'MutatingWebhookConfiguration',
+      { name: 'policies-mutate' },
+      { webhooks: ['mutate-fail', 'mutate-ignore'].map(webhook) },
+    ),
+    manifest(
+      registration,
+      'ValidatingWebhookConfiguration',
+      { name: 'policies-validate' },
+      { webhooks: ['validate-fail', 'validate-ignore'].map(webhook) },
+    ),
+    manifest(
+      registration,
+      'ValidatingAdmissionPolicy',
+      { name: 'world-replicas' },
+      {
+        spec: {
+          matchConstraints: {
+            resourceRules: [
+              {
+                apiGroups: ['apps'],
+                apiVersions: ['v1'],
+                operations: ['CREATE', 'UPDATE'],
+                resources: ['deployments'],
+              },
+            ],
+          },
+          validations: [
+            { expression: 'object.spec.?replicas.orValue(1) <= 50', messageExpression: "'at most 50 replicas'" },
+          ],
+        },
+      },
+    ),
+    manifest(
+      registration,
+      'ValidatingAdmissionPolicyBinding',
+      { name: 'world-replicas' },
+      {
+        spec: {
+          policyName: 'world-replicas',
+          validationActions: ['Deny'],
+          matchResources: { namespaceSelector: { matchLabels: { policed: 'yes' } } },
+        },
+      },
+    ),
+  ],
+  samples: kinds.map((kind) =>
+    manifest(`${group}/v1`, kind, kind.startsWith('Cluster') ? { name: 'sample' } : { name: 'sample', namespace }, {
+      spec: { image: 'a:1', group0: { labels: { a: 'b' }, limit: '10%' } },
+    }),
+  ),
+};

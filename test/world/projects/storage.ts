@@ -1,0 +1,81 @@
+/** A storage operator: sections of custom resources that hold only comments, which YAML reads as null, and CSI parts. */
+import { arrayOf, definitionOf, largeSpec, objectOf, textOf } from '../definition.ts';
+import { accountWithRole, manifest, namespaceOf, type Project, workload } from '../manifest.ts';
+
+const namespace = 'storage';
+const group = 'storage.world.example';
+const cluster = objectOf({
+  image: textOf(512),
+  network: objectOf({
+    provider: textOf(63),
+    selectors: { type: 'object', nullable: true, additionalProperties: { type: 'string' } },
+  }),
+  fileSystem: { type: 'object', properties: { pools: arrayOf(objectOf({ name: textOf(63) }), 16) } },
+  placement: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, nullable: true },
+  devices: arrayOf(
+    objectOf({ name: textOf(63), config: { type: 'object', additionalProperties: { type: 'string' } } }),
+    64,
+  ),
+  template: largeSpec(2, 2),
+});
+
+export const storage: Project = {
+  name: 'storage',
+  namespace,
+  definitions: ['StorageCluster', 'BlockPool', 'ObjectStore', 'Client', 'Mirror'].map((kind) =>
+    definitionOf({ group, kind, versions: [{ name: 'v1', spec: cluster }] }),
+  ),
+  objects: [
+    namespaceOf(namespace),
+    ...accountWithRole('storage-operator', namespace, group),
+    workload('Deployment', { name: 'storage-operator', namespace }),
+    manifest(
+      'scheduling.k8s.io/v1',
+      'PriorityClass',
+      { name: 'storage-critical' },
+      { value: 1_000_000, description: 'Storage goes before what uses it.' },
+    ),
+    manifest(
+      'storage.k8s.io/v1',
+      'CSIDriver',
+      { name: `block.${group}` },
+      { spec: { attachRequired: true, podInfoOnMount: false, fsGroupPolicy: 'File' } },
+    ),
+    manifest(
+      'storage.k8s.io/v1',
+      'StorageClass',
+      { name: 'world-block' },
+      {
+        provisioner: `block.${group}`,
+        parameters: { pool: 'replicated' },
+        reclaimPolicy: 'Delete',
+        allowVolumeExpansion: true,
+      },
+    ),
+  ],
+  samples: [
+    manifest(
+      `${group}/v1`,
+      'StorageCluster',
+      { name: 'main', namespace },
+      {
+        spec: {
+          image: 'registry.example/storage:v1',
+          fileSystem: null,
+          network: { provider: 'host', selectors: null },
+          placement: null,
+          devices: [{ name: 'sda', config: null }],
+          template: null,
+        },
+      },
+    ),
+    ...['BlockPool', 'ObjectStore'].map((kind) =>
+      manifest(
+        `${group}/v1`,
+        kind,
+        { name: 'replicated', namespace },
+        { spec: { image: 'a:1', devices: null, template: { group0: { command: null } } } },
+      ),
+    ),
+  ],
+};

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { emptyComments, emptyCommentsBelow } from './empty-comments.ts';
+import { plantTree } from './planted-tree.ts';
+
+/** Comments that repeat the declaration below them. */
+const empty: readonly (readonly [string, string])[] = [
+  ['Creates the plugin.', 'export function createNodeName(): SchedulerPlugin {'],
+  ['Makes the Job controller.', 'export function createJobController(deps: ControllerDeps): Controller {'],
+  ['What it needs.', 'export interface QueueDeps {'],
+  ['What pod workers need.', 'export interface PodWorkersDeps extends Other {'],
+  ['Whether the pod is terminating.', 'export function isPodTerminating(pod: Pod): boolean {'],
+  ['Its name.', '  readonly name: string;'],
+  ['The options.', 'export type Options ='],
+  ['The lists of pods', 'const podList = 1;'],
+  ['The HTTP header', '  static readonly HTTP_HEADER?: string;'],
+  ['Settings of the kubelet.', "  'kubelet'?: KubeletConfig;"],
+  ['Constructor.', '  constructor() {'],
+];
+
+/** Comments that tell something, and comments of no declaration. */
+const telling: readonly (readonly [string, string])[] = [
+  ['Seconds since the start.', 'const age = 1;'],
+  ['The name, unique in its namespace.', '  readonly name: string;'],
+  ['The time (UTC).', 'const time = 1;'],
+  ['The port: 8080.', 'const port = 8080;'],
+  ['Whether no container runs.', 'export function isPodTerminal(pod: Pod): boolean {'],
+  ['Never the name.', 'const name = 1;'],
+  ['@throws name', 'export function name() {'],
+  ['The name.', '// name'],
+  ['', 'const name = 1;'],
+];
+
+const sourceOf = (comment: string, declaration: string): string => `const x = 1;\n/** ${comment} */\n${declaration}\n`;
+
+test('a comment whose words all stand in its declaration is empty', () => {
+  for (const [comment, declaration] of empty)
+    assert.deepEqual(
+      emptyComments(sourceOf(comment, declaration)),
+      [{ firstLine: 2, lastLine: 2, text: comment }],
+      `${comment} ${declaration}`,
+    );
+});
+
+test('a comment with a word or a sign of its own tells something', () => {
+  for (const [comment, declaration] of telling)
+    assert.deepEqual(emptyComments(sourceOf(comment, declaration)), [], `${comment} ${declaration}`);
+});
+
+test('a comment may have several lines, and the head of a file is its own', () => {
+  assert.deepEqual(emptyComments('const x = 1;\n/**\n * The name\n * of the pod.\n */\nconst podName = 1;\n'), [
+    { firstLine: 2, lastLine: 5, text: 'The name of the pod.' },
+  ]);
+  assert.deepEqual(emptyComments('/** The pods. */\nexport const pods = 1;\n'), []);
+});
+
+test('empty comments are found in products, tools and tests, and not in generated files', () => {
+  const source = sourceOf('The name.', 'const name = 1;');
+  using tree = plantTree({
+    'src/api/bad.ts': source,
+    'src/api/gen/bad.ts': source,
+    'tools/bad.ts': source,
+    'test/bad.test.ts': source,
+  });
+  assert.deepEqual(emptyCommentsBelow(tree.root), {
+    files: 3,
+    violations: ['src/api/bad.ts:2 The name.', 'test/bad.test.ts:2 The name.', 'tools/bad.ts:2 The name.'],
+  });
+});

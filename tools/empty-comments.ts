@@ -1,0 +1,88 @@
+// Finds doc comments that say nothing the declaration below them does not say: all their words are words of the declaration's
+// first line, or fill a sentence. Such a comment costs a line and hides those that tell something; it is deleted.
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import { isMain, repositoryRoot } from './repository.ts';
+
+/** Lines are counted from 1. */
+export interface EmptyComment {
+  readonly firstLine: number;
+  readonly lastLine: number;
+  readonly text: string;
+}
+
+/** Words that carry a sentence and no fact. */
+const FILLERS: ReadonlySet<string> = new Set(
+  'a an the of its it this that is are be has have whether what which one for to by in with from as'.split(' '),
+);
+
+/** What declarations and comments name by different words. */
+const SYNONYMS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['create', ['make', 'makes', 'new']],
+  ['make', ['create', 'creates']],
+  ['deps', ['need', 'needs', 'dependencies']],
+  ['config', ['configuration', 'settings']],
+  ['get', ['gives', 'returns']],
+  ['args', ['arguments']],
+]);
+
+const COMMENT = /^([ \t]*)\/\*\*((?:(?!\*\/)[^])*)\*\/[ \t]*\n([^\n]*)/gm;
+const DECLARATION =
+  /^\s*(?:export |default |declare |abstract |async |static |readonly |get |set |override )*(?:(?:function\*?|class|interface|type|const|let|enum) +)?[#\w$'-]+[?!]?\s*(?:[:(<={;]|extends\b|implements\b|$)/;
+
+/** The doc comments of a source that say nothing; the one at its head belongs to the file and counts as telling. */
+export function emptyComments(source: string): EmptyComment[] {
+  return [...source.matchAll(COMMENT)]
+    .filter(({ index }) => index > 0)
+    .flatMap(({ index, 0: whole, 2: comment = '', 3: declaration = '' }) => {
+      const text = comment
+        .replaceAll(/^\s*\*/gm, '')
+        .replaceAll(/\s+/g, ' ')
+        .trim();
+      if (!DECLARATION.test(declaration) || !isEmpty(text, declaration)) return [];
+      const firstLine = source.slice(0, index).split('\n').length;
+      return [{ firstLine, lastLine: firstLine + whole.split('\n').length - 2, text }];
+    });
+}
+
+function isEmpty(text: string, declaration: string): boolean {
+  // Anything but words tells something: a second clause, a unit, an example, a tag.
+  if (!/^[A-Za-z' -]+\.?$/.test(text)) return false;
+  const said = new Set(wordsOf(declaration).flatMap((word) => [word, ...(SYNONYMS.get(word) ?? [])]));
+  return wordsOf(text).every((word) => FILLERS.has(word) || [...said].some((other) => isSameWord(word, other)));
+}
+
+function wordsOf(text: string): string[] {
+  return text
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z\d]+/)
+    .filter((word) => word !== '');
+}
+
+/** Whether the words differ by an ending at most: `pod` and `pods`, `create` and `creating`. */
+function isSameWord(a: string, b: string): boolean {
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
+  if (short === long) return true;
+  return ['s', 'es', 'd', 'ed'].some((ending) => long === short + ending) || long === `${short.replace(/e$/, '')}ing`;
+}
+
+/** The empty comments of the repository's TypeScript, as `path:line text`; generated files are exempt. */
+export function emptyCommentsBelow(root: string): { files: number; violations: string[] } {
+  const files = globSync(['src/**/*.ts', 'tools/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'], { cwd: root })
+    .filter((path) => !/\/gen\//.test(path))
+    .sort();
+  const violations = files.flatMap((path) =>
+    emptyComments(readFileSync(join(root, path), 'utf8')).map(({ firstLine, text }) => `${path}:${firstLine} ${text}`),
+  );
+  return { files: files.length, violations };
+}
+
+if (isMain(import.meta.url)) {
+  const { files, violations } = emptyCommentsBelow(resolve(process.argv[2] ?? repositoryRoot));
+  for (const violation of violations) console.error(`${violation}: this comment repeats its declaration; delete it`);
+  if (files === 0) console.error('no source files to check');
+  process.exitCode = violations.length > 0 || files === 0 ? 1 : 0;
+}
