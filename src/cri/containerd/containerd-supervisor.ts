@@ -12,6 +12,7 @@ import { createCriClient, type CriClient } from '../cri-client.ts';
 import { buildPauseImage, pauseImageName } from '../pause-image.ts';
 import { containerdConfig, type ContainerdOptions } from './containerd-config.ts';
 import { importImage } from './image-import.ts';
+import { removeAllPods } from './remove-pods.ts';
 import { background } from '../../platform/unexpected.ts';
 
 /** What the supervisor works with. */
@@ -120,7 +121,7 @@ class Supervisor implements ContainerdSupervisor {
     this.#stopWatching();
     const record = this.#pid > 0 ? { pid: this.#pid } : await this.#readRecord();
     const alive = record !== undefined && (await this.#isOurs(record.pid));
-    if (alive && (await this.#answers())) await this.#removePods();
+    if (alive && (await this.#answers())) await removeAllPods(this.client.runtime, this.#platform.log);
     if (alive) await this.#end(record.pid);
     await this.#endShims();
     await this.#platform.files.remove(this.#recordFile);
@@ -251,21 +252,6 @@ class Supervisor implements ContainerdSupervisor {
     exec.kill(pid, 'SIGTERM');
     for (let waited = 0; waited < 10_000 && exec.kill(pid, 0); waited += 20) await clock.sleep(20);
     if (exec.kill(pid, 0)) exec.kill(pid, 'SIGKILL');
-  }
-
-  async #removePods(): Promise<void> {
-    const { runtime } = this.client;
-    const { items } = await runtime.listPodSandbox({});
-    await Promise.all(
-      items.map(async ({ id }) => {
-        try {
-          await runtime.stopPodSandbox({ podSandboxId: id });
-          await runtime.removePodSandbox({ podSandboxId: id });
-        } catch (error) {
-          this.#platform.log.warn('pod sandbox cannot be removed', { podSandboxId: id, err: error });
-        }
-      }),
-    );
   }
 
   /**
