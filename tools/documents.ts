@@ -1,0 +1,131 @@
+// Checks what the documents say about the tree: relative links and their anchors resolve, npm scripts exist, paths of sources
+// exist, and in documents that explain the source every code name is a word of it. Renaming something mends its documents.
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+import { isMain, repositoryRoot } from './repository.ts';
+
+/** Documents that name code; in the others only paths of sources are checked. */
+const EXPLAINS_SOURCE = [
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'docs/tour.md',
+  'docs/glossary.md',
+  'docs/decisions/',
+  'src/',
+];
+/** Tells of files that are gone. */
+const HISTORY = 'CHANGELOG.md';
+
+/** The tree that the documents are held against. */
+interface Tree {
+  readonly root: string;
+  readonly files: readonly string[];
+  readonly scripts: ReadonlySet<string>;
+  readonly packages: ReadonlySet<string>;
+  readonly words: ReadonlySet<string>;
+}
+
+/** A document without its fenced blocks, whose lines stay, empty. */
+function withoutFences(text: string): string {
+  return text.replaceAll(/^( *)(`{3,}).*\n[^]*?^\1\2$/gm, (block) => block.replaceAll(/[^\n]/g, ''));
+}
+
+/** The anchors that GitHub gives the headings of a document. */
+export function anchorsOf(text: string): Set<string> {
+  const anchors = new Set<string>();
+  for (const [, heading = ''] of withoutFences(text).matchAll(/^#{1,6} +(.+?) *$/gm)) {
+    const plain = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    const slug = plain.replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-');
+    let anchor = slug;
+    for (let copy = 1; anchors.has(anchor); copy++) anchor = `${slug}-${copy}`;
+    anchors.add(anchor);
+  }
+  return anchors;
+}
+
+function brokenLink(tree: Tree, document: string, target: string): string | undefined {
+  if (/^[a-z]+:/i.test(target)) return undefined;
+  const [path = '', anchor] = target.split('#');
+  const file = path === '' ? join(tree.root, document) : resolve(tree.root, dirname(document), path);
+  if (!existsSync(file)) return `link to ${target}: there is no such file`;
+  if (anchor === undefined || !file.endsWith('.md')) return undefined;
+  return anchorsOf(readFileSync(file, 'utf8')).has(anchor) ? undefined : `link to ${target}: there is no such heading`;
+}
+
+/** Whether a file or folder of the tree ends with this path, which may be a pattern. */
+function existsPath(tree: Tree, path: string): boolean {
+  const escaped = path.replace(/\/$/, '').replaceAll(/[.+]/g, '\\$&').replaceAll('*', '[^/]*');
+  const pattern = new RegExp(`(?:^|/)${escaped}(?:/|$)`);
+  return tree.files.some((file) => pattern.test(file));
+}
+
+/** What is wrong with the text of an inline code span. */
+function brokenCode(tree: Tree, document: string, code: string): string | undefined {
+  const script = /^npm run ([\w:-]+)/.exec(code)?.[1];
+  if (script !== undefined) return tree.scripts.has(script) ? undefined : `npm run ${script}: there is no such script`;
+  if (document === HISTORY) return undefined;
+  const explains = EXPLAINS_SOURCE.some((prefix) => document.startsWith(prefix));
+  if (tree.packages.has(code)) return undefined;
+  const isPath = /^[\w.@*-]+(?:\/[\w.@*-]+)*\/?$/.test(code) && (/\.(?:ts|mjs)$/.test(code) || code.includes('/'));
+  if (isPath && (explains || /\.(?:ts|mjs)$/.test(code)))
+    return existsPath(tree, code) ? undefined : `${code}: there is no such file or folder`;
+  if (!explains || !/^[#\w$]+(?:\.[#\w$]+)*(?:\(\))?$/.test(code) || !/[a-z][A-Z]|[#.(]/.test(code)) return undefined;
+  const missing = code
+    .replace('()', '')
+    .split(/[.#]+/)
+    .find((word) => word !== '' && !tree.words.has(word));
+  return missing === undefined ? undefined : `${code}: no source has the word ${missing}`;
+}
+
+function lineOf(text: string, index: number): number {
+  return text.slice(0, index).split('\n').length;
+}
+
+function checkDocument(tree: Tree, document: string): string[] {
+  const text = withoutFences(readFileSync(join(tree.root, document), 'utf8'));
+  const report = (index: number, fault: string | undefined): string[] =>
+    fault === undefined ? [] : [`${document}:${lineOf(text, index)} ${fault}`];
+  const withoutCode = text.replaceAll(/`[^`\n]*`/g, (code) => '`'.repeat(code.length));
+  return [
+    ...[...withoutCode.matchAll(/\]\(([^()\s]+)\)/g)].flatMap(({ index, 1: target = '' }) =>
+      report(index, brokenLink(tree, document, target)),
+    ),
+    ...[...text.matchAll(/`([^`\n]+)`/g)].flatMap(({ index, 1: code = '' }) =>
+      report(index, brokenCode(tree, document, code)),
+    ),
+  ];
+}
+
+function readTree(root: string): Tree {
+  const exclude = (path: string): boolean => /(?:^|\/)(?:node_modules|dist|\.cache|\.git)(?:\/|$)/.test(path);
+  const files = globSync('**/*.*', { cwd: root, exclude }).concat(
+    globSync('{bin,.ci,src}/**/*', { cwd: root, exclude }),
+  );
+  const sources = files.filter((path) => /^(?:src|tools|test|bench|examples)\/.*\.(?:ts|mjs)$/.test(path));
+  const words = new Set<string>();
+  for (const path of sources)
+    for (const word of readFileSync(join(root, path), 'utf8').match(/[\w$]+/g) ?? []) words.add(word);
+  const { scripts, dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly [group: string]: object | undefined;
+  };
+  return {
+    ...{ root, files, words },
+    scripts: new Set(Object.keys(scripts ?? {})),
+    packages: new Set(Object.keys({ ...dependencies, ...devDependencies })),
+  };
+}
+
+/** What is wrong in the documents below a folder, as `path:line fault`. */
+export function checkDocuments(root: string): { documents: number; faults: string[] } {
+  const tree = readTree(root);
+  const documents = [...new Set(tree.files.filter((path) => path.endsWith('.md')))].sort();
+  return { documents: documents.length, faults: documents.flatMap((document) => checkDocument(tree, document)) };
+}
+
+if (isMain(import.meta.url)) {
+  const { documents, faults } = checkDocuments(resolve(process.argv[2] ?? repositoryRoot));
+  for (const fault of faults) console.error(fault);
+  if (documents === 0) console.error('no documents to check');
+  process.exitCode = faults.length > 0 || documents === 0 ? 1 : 0;
+}
