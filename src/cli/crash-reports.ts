@@ -48,7 +48,7 @@ export function reportOfError(error: unknown, underWay: readonly string[]): Cras
     pid: process.pid,
     end: 'unexpected error',
     lastedSeconds: Math.round(process.uptime()),
-    error: describeError(error),
+    error: describeError(error, { withStack: true }),
     underWay,
     memory: { ...process.memoryUsage(), limit: process.constrainedMemory() },
   };

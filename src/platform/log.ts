@@ -1,6 +1,6 @@
 /** The log port: structured, levelled, one logger per component. Fields use upstream's names (`pod`, `podUID`, `node` …). */
 
-/** Values worth logging beside the message. An `Error` under `err` is printed with its causes. */
+/** Values worth logging beside the message. An `Error` under `err` is printed with its causes, without their stacks. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Writes log lines. */

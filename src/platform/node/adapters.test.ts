@@ -105,6 +105,20 @@ describe('log', () => {
     assert.equal(text.match(/"component"/g)?.length, 1);
   });
 
+  test('stacks are of unexpected errors and of program errors, in no other line', () => {
+    const [refused, broken, unexpected] = logged({}, (log) => {
+      log.warn('call failed', { err: new Error('refused', { cause: new Error('reset') }) });
+      log.error('sync failed', { err: new Error('outer', { cause: new TypeError('broken') }) });
+      log.unexpected('handler failed', new Error('nobody foresaw it'));
+    })
+      .split('\n')
+      .slice(0, 3)
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(refused.err, { type: 'Error', message: 'refused', cause: { type: 'Error', message: 'reset' } });
+    assert.deepEqual(['stack' in broken.err, 'stack' in broken.err.cause], [false, true]);
+    assert.match(unexpected.err.stack, /nobody foresaw it\n {4}at /);
+  });
+
   test('readable lines', () => {
     const text = logged({ format: 'text', level: 'debug' }, (log) => {
       log.child('proxy').warn('sync failed', { table: 'a b', err: new Error('outer', { cause: new Error('inner') }) });

@@ -6,6 +6,7 @@ import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
 import type { Log, LogFields } from '../log.ts';
+import { isProgramError } from '../unexpected.ts';
 import { createLineLimits, type LineLimits } from './log-limits.ts';
 import { createRotation, LOG_FILE_VARIABLE } from './log-rotation.ts';
 
@@ -41,8 +42,11 @@ export function createNodeLog(options: NodeLogOptions = {}): Log {
   return textLog({ level, write, limits, color: isatty(fd), component: '', fields: {}, onUnexpected });
 }
 
-/** An error with its causes, as plain data. */
-export function describeError(error: unknown, depth = 0): unknown {
+/**
+ * An error with its causes, as plain data. Program errors (a `TypeError` and its like) have their stack; others, which say
+ * what failed outside, only with `withStack`.
+ */
+export function describeError(error: unknown, { withStack = false, depth = 0 } = {}): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message, stack, cause } = error;
   const code: unknown = (error as { code?: unknown }).code;
@@ -50,8 +54,8 @@ export function describeError(error: unknown, depth = 0): unknown {
     type: name,
     message,
     ...(code === undefined ? {} : { code }),
-    ...(stack === undefined ? {} : { stack }),
-    ...(cause === undefined || depth > 5 ? {} : { cause: describeError(cause, depth + 1) }),
+    ...(stack !== undefined && (withStack || isProgramError(error)) && { stack }),
+    ...(cause === undefined || depth > 5 ? {} : { cause: describeError(cause, { withStack, depth: depth + 1 }) }),
   };
 }
 
@@ -92,7 +96,7 @@ function jsonLog(level: Level, { write, limits, onUnexpected }: LogOutput): Log 
       error: at('error'),
       unexpected(message, err, fields) {
         onUnexpected(path);
-        admitted('error', message, { ...fields, err });
+        admitted('error', message, { ...fields, err: describeError(err, { withStack: true }) });
       },
       // pino prints the bindings of all generations: the component is bound once, at each leaf from the root.
       child: (component, fields = {}) => {
