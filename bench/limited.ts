@@ -4,12 +4,12 @@
 //
 // Keelson, its DNS, containerd and the shims share a cgroup with that limit; the pods' own processes are in theirs. Fails
 // when the kernel ended one of them. Prints what counts against the limit: own pages, and files, which the kernel drops.
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 import { clusterStatus } from '../tools/up/cluster.ts';
 import { provideImage } from '../tools/up/demo.ts';
-import { createBenchInstance } from './run/instance.ts';
+import { type BenchInstance, createBenchInstance } from './run/instance.ts';
 import { startPods } from './run/pods.ts';
 import { sleep } from './run/wait.ts';
 
@@ -28,21 +28,25 @@ interface Limited {
   readonly home: string;
   readonly usage: string;
   readonly kills: string;
+  /** Makes it, with the limit. */
+  make(): void;
 }
 
-/** A cgroup with the limit, of version 1 or 2 as the machine has it. */
-function limited(): Limited {
+/** A cgroup for the limit, of version 1 or 2 as the machine has it; not made yet. */
+function limitedGroup(): Limited {
   const isV1 = readFileSync('/proc/mounts', 'utf8').includes(' /sys/fs/cgroup/memory ');
   const root = isV1 ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup';
   const own = readFileSync('/proc/self/cgroup', 'utf8');
   const home = (isV1 ? /:memory:(.*)/ : /^0::(.*)/m).exec(own)?.[1] ?? '/';
-  if (!isV1) writeFileSync(`${root}/cgroup.subtree_control`, '+memory');
   const folder = `${root}/${name}`;
-  mkdirSync(folder);
-  writeFileSync(`${folder}/${isV1 ? 'memory.limit_in_bytes' : 'memory.max'}`, String(limitBytes));
   return {
     folder,
     home: `${root}${home}`,
+    make() {
+      if (!isV1) writeFileSync(`${root}/cgroup.subtree_control`, '+memory');
+      mkdirSync(folder);
+      writeFileSync(`${folder}/${isV1 ? 'memory.limit_in_bytes' : 'memory.max'}`, String(limitBytes));
+    },
     usage: `${folder}/${isV1 ? 'memory.max_usage_in_bytes' : 'memory.peak'}`,
     kills: `${folder}/${isV1 ? 'memory.oom_control' : 'memory.events'}`,
   };
@@ -64,13 +68,19 @@ function report(group: Limited, when: string): void {
   if (kills > 0) throw new Error('the kernel ended a process for want of memory');
 }
 
-const group = limited();
-const instance = await createBenchInstance([], []);
-try {
+async function startWithin(group: Limited, instance: BenchInstance): Promise<void> {
+  let starting: ReturnType<BenchInstance['start']>;
   moveTo(group.folder); // What starts from here on counts; the tool itself goes back.
-  const starting = instance.start();
-  moveTo(group.home);
+  try {
+    starting = instance.start();
+  } finally {
+    moveTo(group.home);
+  }
   await starting;
+}
+
+async function measure(group: Limited, instance: BenchInstance): Promise<void> {
+  await startWithin(group, instance);
   report(group, 'node Ready');
   await provideImage((await clusterStatus(instance.dataDir)).containerdSocket);
   await startPods(instance, Number(values.pods), 'limited');
@@ -79,7 +89,17 @@ try {
     await sleep(60_000);
     report(group, `after ${minute} min`);
   }
+}
+
+const group = limitedGroup();
+try {
+  group.make();
+  const instance = await createBenchInstance([], []);
+  try {
+    await measure(group, instance);
+  } finally {
+    await instance.remove();
+  }
 } finally {
-  await instance.remove();
-  rmdirSync(group.folder);
+  if (existsSync(group.folder)) rmdirSync(group.folder);
 }

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { compareMemory } from './pairs/memory.ts';
 import { compareRequests, kinds, type Kind } from './pairs/requests.ts';
 import { ratioLine } from './pairs/ratio.ts';
-import { type Server, type Sides, startServer } from './pairs/server.ts';
+import { type Server, type Sides, startServer, withServers } from './pairs/server.ts';
 import { compareStarts } from './pairs/starts.ts';
 import { removeTrees, makeTree } from './pairs/trees.ts';
 import { sleep } from './run/wait.ts';
@@ -49,15 +49,11 @@ async function measure(trees: Sides<string>): Promise<void> {
   // The first start of a build compiles what later ones find compiled.
   for (const tree of trees) await (await startServer(tree)).stop();
   const wanted = (Object.keys(kinds) as Kind[]).filter((kind) => parts.includes(kind));
-  if (parts.includes('idle') || wanted.length > 0) {
-    const servers = [await startServer(trees[0]), await startServer(trees[1])] as const;
-    try {
+  if (parts.includes('idle') || wanted.length > 0)
+    await withServers(trees, async (servers) => {
       if (parts.includes('idle')) console.log(await compareIdling(servers));
       for (const kind of wanted) console.log(await compareRequests(servers, kind, rounds));
-    } finally {
-      await Promise.all(servers.map((server) => server.stop()));
-    }
-  }
+    });
   if (parts.includes('memory')) for (const line of await compareMemory(trees)) console.log(line);
   if (parts.includes('start')) for (const line of await compareStarts(trees, Math.ceil(rounds / 5))) console.log(line);
 }

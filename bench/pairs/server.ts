@@ -43,40 +43,75 @@ export async function startServer(tree: string, nodeArgs: readonly string[] = []
   });
   const chunks: string[] = [];
   child.stdout!.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
-  const { agent, send } = await reach(child, join(dataDir, 'admin.kubeconfig'), startedMs);
-  return {
-    startMs: performance.now() - startedMs,
-    startCpuMs: endedToo(child.pid!),
-    output: () => chunks.join(''),
-    cpuUs: () => threadsUs(child.pid!),
-    send,
-    async stop() {
-      agent.destroy();
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      if (child.exitCode === null && child.signalCode === null) await ended;
-      rmSync(dataDir, { recursive: true, force: true });
-    },
+  const end = async (): Promise<void> => {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    if (child.exitCode === null && child.signalCode === null) await ended;
+    rmSync(dataDir, { recursive: true, force: true });
   };
+  try {
+    const { agent, send } = await reach(child, join(dataDir, 'admin.kubeconfig'), startedMs);
+    return {
+      startMs: performance.now() - startedMs,
+      startCpuMs: endedToo(child.pid!),
+      output: () => chunks.join(''),
+      cpuUs: () => threadsUs(child.pid!),
+      send,
+      stop() {
+        agent.destroy();
+        return end();
+      },
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
 }
 
-async function reach(
-  child: ChildProcess,
-  kubeconfig: string,
-  startedMs: number,
-): Promise<{ agent: Agent; send: Server['send'] }> {
-  for (;;) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error('a server ended at its start');
-    if (performance.now() - startedMs > startTimeoutMs) throw new Error('a server was not ready in a minute');
+/** Works with one server of each side, and ends both. */
+export async function withServers<T>(trees: Sides<string>, work: (servers: Sides<Server>) => Promise<T>): Promise<T> {
+  const first = await startServer(trees[0]);
+  try {
+    const second = await startServer(trees[1]);
     try {
-      const { server, tls } = kubeconfigOf(readFileSync(kubeconfig, 'utf8'));
-      const agent = new Agent({ keepAlive: true, maxSockets: connections, ...tls });
-      const send = sender(server, agent);
-      await send('GET', '/readyz');
-      return { agent, send };
-    } catch {
-      await sleep(5);
+      return await work([first, second]);
+    } finally {
+      await second.stop();
     }
+  } finally {
+    await first.stop();
+  }
+}
+
+interface Reached {
+  readonly agent: Agent;
+  readonly send: Server['send'];
+}
+
+/** Until it answers. @throws with what went wrong at last */
+async function reach(child: ChildProcess, kubeconfig: string, startedMs: number): Promise<Reached> {
+  for (let cause: unknown; ; await sleep(5)) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error('a server ended at its start', { cause });
+    if (performance.now() - startedMs > startTimeoutMs)
+      throw new Error('a server was not ready in a minute', { cause });
+    try {
+      return await connect(readFileSync(kubeconfig, 'utf8'));
+    } catch (error) {
+      cause = error;
+    }
+  }
+}
+
+async function connect(kubeconfig: string): Promise<Reached> {
+  const { server, tls } = kubeconfigOf(kubeconfig);
+  const agent = new Agent({ keepAlive: true, maxSockets: connections, ...tls });
+  try {
+    const send = sender(server, agent);
+    await send('GET', '/readyz');
+    return { agent, send };
+  } catch (error) {
+    agent.destroy();
+    throw error;
   }
 }
 

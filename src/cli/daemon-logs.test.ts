@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,10 +37,32 @@ test('files that other programs append to stay bounded, three old ones beside ea
     );
     assert.match(readFileSync(join(folder, 'containerd.log.1'), 'utf8'), /^round 5/);
     assert.deepEqual(platform.log.entries, []);
-    mkdirSync(join(folder, 'etcd.log', 'x'), { recursive: true });
   } finally {
     cancel();
     closeSync(fd);
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a file that cannot be copied is cut all the same, and the log says so once', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'daemon-logs-'));
+  const platform = createSimPlatform();
+  const path = join(folder, 'etcd.log');
+  writeFileSync(path, 'x'.repeat(10_000));
+  // Directories that are not empty neither move onto each other nor take a copy.
+  for (const age of [1, 2, 3]) mkdirSync(join(`${path}.${age}`, 'full'), { recursive: true });
+  const cancel = boundDaemonLogs(platform, folder, 10_000);
+  try {
+    await platform.clock.advance(30_000);
+    while (platform.log.entries.length === 0) await new Promise(setImmediate);
+    assert.equal(statSync(path).size, 0);
+    await platform.clock.advance(300_000);
+    assert.deepEqual(
+      platform.log.entries.map(({ message }) => message),
+      ['a log file cannot be rotated'],
+    );
+  } finally {
+    cancel();
     rmSync(folder, { recursive: true });
   }
 });

@@ -37,16 +37,15 @@ export interface MemoryLook {
   /** CPU time since the last collection. */
   readonly workedMs: number;
   readonly sinceCollectionMs: number;
-  /** The last collection was the first after a busy time. */
-  readonly wasBusy: boolean;
+  /** What a busy time left with clients that resume is let go of, and not yet collected. */
+  readonly aftermathDue: boolean;
 }
 
 /** Whether a collection is due. Pure. */
-export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, wasBusy, ...heap }: MemoryLook): boolean {
+export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, aftermathDue, ...heap }: MemoryLook): boolean {
   // What one collection leaves, as a plain one does, the next leaves too: to look at it would be to collect for ever.
   const returnsUnused = heap.usedBytes <= THOROUGH_BYTES && heap.unusedBytes - heap.leftBytes > WORTHWHILE_BYTES;
-  const isAftermath = wasBusy && sinceCollectionMs >= AFTERMATH_MS;
-  const worthwhile = returnsUnused || workedMs > WORTHWHILE_WORK_MS || isAftermath;
+  const worthwhile = returnsUnused || workedMs > WORTHWHILE_WORK_MS || aftermathDue;
   return cpuShare < IDLE_SHARE && worthwhile && sinceCollectionMs >= BETWEEN_COLLECTIONS_MS;
 }
 
@@ -79,7 +78,8 @@ export function returnMemoryWhenIdle(
   let collectedMs = Number.NEGATIVE_INFINITY;
   let workedMs = cpuMs;
   let leftBytes = 0;
-  let wasBusy = false;
+  /** When the first collection after the last busy time was; undefined once its aftermath was collected too. */
+  let busyEndedMs: number | undefined;
   return clock.setTicker(CHECK_PERIOD_MS, () => {
     const nowMs = clock.monotonicMs();
     const usedMs = memory.cpuMs() - cpuMs;
@@ -90,17 +90,18 @@ export function returnMemoryWhenIdle(
       leftBytes,
       workedMs,
       sinceCollectionMs: nowMs - collectedMs,
-      wasBusy,
+      aftermathDue: busyEndedMs !== undefined && nowMs - busyEndedMs >= AFTERMATH_MS,
     };
     cpuMs += usedMs;
     lookedMs = nowMs;
     if (!shouldCollect(look)) return;
     collectedMs = nowMs;
-    const isThorough = wasBusy || workedMs > BUSY_WORK_MS;
-    wasBusy = workedMs > BUSY_WORK_MS;
+    const wasBusy = workedMs > BUSY_WORK_MS;
+    if (wasBusy) busyEndedMs = nowMs;
+    else if (look.aftermathDue) busyEndedMs = undefined;
     workedMs = 0;
     release();
-    giveBack(clock, memory, isThorough).then(
+    giveBack(clock, memory, wasBusy || look.aftermathDue).then(
       (heap) => (leftBytes = heap.unusedBytes),
       // What cannot be given back stays.
       (error: unknown) => log.unexpected('memory could not be given back', error),

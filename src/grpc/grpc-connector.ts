@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../platform/clock.ts';
 import type { GrpcCaller, GrpcTarget } from './grpc-caller.ts';
+import { GrpcError } from './grpc-error.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
 
 /**
@@ -24,8 +25,12 @@ export function createGrpcConnector(clock: Clock): GrpcConnector {
   return (text, tables, headers = {}) => {
     const target: GrpcTarget = text.startsWith('/') ? { socketPath: text } : { url: text };
     let loaded: GrpcCaller | undefined;
+    let disconnections = 0;
     const load = async (): Promise<GrpcCaller> => {
+      if (loaded !== undefined) return loaded;
+      const before = disconnections;
       const { createGrpcCaller } = await import('./grpc-caller.ts');
+      if (disconnections > before) throw new GrpcError('Unavailable', 'disconnected before the call', { sent: false });
       return (loaded ??= createGrpcCaller({ clock }, { target, tables, headers, maxMessageBytes }));
     };
     return {
@@ -33,7 +38,10 @@ export function createGrpcConnector(clock: Clock): GrpcConnector {
       async *stream(method, requests, options) {
         yield* (await load()).stream(method, requests, options);
       },
-      disconnect: () => loaded?.disconnect(),
+      disconnect() {
+        disconnections++;
+        loaded?.disconnect();
+      },
     };
   };
 }

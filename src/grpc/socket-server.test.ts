@@ -53,6 +53,28 @@ test('answers calls, large ones too, and tells errors', async (t) => {
   await assert.rejects(caller.unary({ ...say, method: 'Forget' }, {}, {}), { code: 'Unimplemented' });
 });
 
+test('whoever disconnects while gRPC is being loaded ends the calls that wait for it, and the next one is made', async (t) => {
+  const heard: string[] = [];
+  const { caller } = await serve(t, {
+    'talk.Talk/Say': ({ text }: { text: string }) => {
+      heard.push(text);
+      return {};
+    },
+    'talk.Talk/Repeat': async function* ({ text }: { text: string }) {
+      heard.push(text);
+      yield {};
+    },
+  });
+  const waiting = [
+    caller.unary(say, { text: 'waits' }, {}),
+    caller.stream(repeat, { text: 'waits' }, {})[Symbol.asyncIterator]().next(),
+  ];
+  caller.disconnect();
+  await Promise.all(waiting.map((call) => assert.rejects(call, { code: 'Unavailable', sent: false })));
+  await caller.unary(say, { text: 'comes after' }, {});
+  assert.deepEqual(heard, ['comes after']);
+});
+
 test('streams until the server ends it, and tells the server when the caller goes', async (t) => {
   const gone = Promise.withResolvers<void>();
   const { caller } = await serve(t, {

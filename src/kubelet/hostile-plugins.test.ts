@@ -11,7 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import { hostilePeers } from '../grpc/hostile-peers-fixture.ts';
 import { frame } from '../grpc/grpc-frames.ts';
 import { createGrpcConnector, type GrpcConnector } from '../grpc/grpc-connector.ts';
-import { createNodeClock } from '../platform/node/clock.ts';
+import { settleWhileTimePasses } from '../platform/node/settle-fixture.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { isProgramError } from '../platform/unexpected.ts';
@@ -87,18 +87,9 @@ async function failureOf(call: (connect: GrpcConnector) => Promise<unknown>): Pr
     connectors.push(made);
     return made;
   };
-  let outcome: { readonly error: Error | undefined } | undefined;
-  call(connect).then(
-    () => (outcome = { error: undefined }),
-    (error: Error) => (outcome = { error }),
-  );
-  const real = createNodeClock();
-  for (let round = 0; outcome === undefined; round++) {
-    await real.sleep(2);
-    if (round > 100) await clock.advance(121_000);
-  }
+  const { error } = await settleWhileTimePasses(clock, call(connect), 121_000);
   for (const connector of connectors) connector.disconnect();
-  return outcome.error;
+  return error;
 }
 
 for (const [name, call] of Object.entries(calls))

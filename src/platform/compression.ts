@@ -10,6 +10,7 @@ export interface Compression {
 
 /**
  * Inflates one block of raw deflate data that ends at a whole byte. `before` is what its stream has inflated to so far, or the
- * dictionary it began with: the block may refer to the last 32 KiB of it. Throws for what is no such block.
+ * dictionary it began with: the block may refer to the last 32 KiB of it. Throws a plain Error for what is no such block, and
+ * for one of more than `maxBytes`, of which no more is made.
  */
-export type InflateRaw = (block: Uint8Array, before: Uint8Array) => Uint8Array;
+export type InflateRaw = (block: Uint8Array, before: Uint8Array, maxBytes: number) => Uint8Array;

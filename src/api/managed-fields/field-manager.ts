@@ -127,21 +127,21 @@ export function notTyped(applied: JsonObject, problem: string): Error {
   return badRequest(`failed to create typed patch object (${object}): ${problem}`);
 }
 
-/** {@link trackUpdateSteps} without a pause. */
+/** The new object of an update, patch or create with its managed fields brought up to date, without a pause. */
 export function trackUpdate(live: JsonObject | undefined, next: JsonObject, request: FieldManagerRequest): JsonObject {
-  return allSteps(trackUpdateSteps(live, next, request));
+  return withManaged(next, allSteps(updatedEntriesSteps(live, next, request)));
 }
 
 /**
- * The new object of an update, patch or create with its managed fields brought up to date. Managed fields the client sent
- * are taken as the starting point; a single empty entry resets them. An object with lists that lack their keys cannot be
- * compared: its managed fields stay as they were, as upstream leaves them. Each step goes through the objects about once.
+ * The managed fields of the new object of an update, patch or create. Managed fields the client sent are taken as the
+ * starting point; a single empty entry resets them. An object with lists that lack their keys cannot be compared: its
+ * managed fields stay as they were, as upstream leaves them. Each step goes through the objects about once.
  */
-export function* trackUpdateSteps(
+export function* updatedEntriesSteps(
   live: JsonObject | undefined,
   next: JsonObject,
   request: FieldManagerRequest,
-): Steps<JsonObject> {
+): Steps<readonly ManagedFieldsEntry[]> {
   const { schema, resetFields } = request;
   const sent = entriesOf(next);
   const reset = sent.length === 1 && Object.keys(sent[0] as object).length === 0;
@@ -151,26 +151,22 @@ export function* trackUpdateSteps(
     ? new Map<string, Manager>()
     : (fromClient ?? readManagers(known) ?? new Map<string, Manager>());
   const untracked = live !== undefined && managers.size === 0;
-  if (untracked) return withManaged(next, []);
-  if (live === undefined && managers.size === 0 && resetFields === undefined) return trackCreation(next, request);
+  if (untracked) return [];
+  if (live === undefined && managers.size === 0 && resetFields === undefined) return createdEntries(next, request);
   const before = live ?? emptyObject(schema, next);
   yield;
   const comparison = exclude(compareLeniently(schema, before, next), resetFields);
   yield;
-  if (isUnchanged(comparison) && live !== undefined)
-    return withManaged(next, fromClient === undefined ? known : writeManagers(managers));
+  if (isUnchanged(comparison) && live !== undefined) return fromClient === undefined ? known : writeManagers(managers);
   const after = yield* ownSteps(managers, comparison, managerOf(request, 'Update'));
   yield;
-  return withManaged(next, writeManagers(after));
+  return writeManagers(after);
 }
 
-function trackCreation(next: JsonObject, request: FieldManagerRequest): JsonObject {
-  return withManaged(next, createdEntries(stripManaged(next), request));
-}
-
-/** Managed fields of a new object that came without any, to an endpoint that ignores no fields. */
-export function createdEntries(object: JsonObject, request: FieldManagerRequest): ManagedFieldsEntry[] {
+/** Of a new object that came without any, to an endpoint that ignores no fields. */
+function createdEntries(next: JsonObject, request: FieldManagerRequest): ManagedFieldsEntry[] {
   const { schema } = request;
+  const object = stripManaged(next);
   const fields = createdFields(schema, object, () => {
     const { changed } = compareLeniently(schema, emptyObject(schema, object), object);
     return withoutMetadata(changed);
@@ -319,7 +315,8 @@ export function stripManaged(object: JsonObject): JsonObject {
   return { ...object, metadata: rest };
 }
 
-function withManaged(object: JsonObject, entries: readonly ManagedFieldsEntry[]): JsonObject {
+/** The object with these managed fields instead of its own. */
+export function withManaged(object: JsonObject, entries: readonly ManagedFieldsEntry[]): JsonObject {
   if (entries.length === 0) return stripManaged(object);
   const metadata = getOwn(object, 'metadata');
   return { ...object, metadata: { ...(isObject(metadata) ? metadata : {}), managedFields: entries } };

@@ -7,12 +7,13 @@ import { canonicalize } from '../../api/codec/canonical.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import {
   applySteps,
-  createdEntries,
-  trackUpdateSteps,
+  updatedEntriesSteps,
+  withManaged,
   type ApplyResult,
   type FieldManagerRequest,
 } from '../../api/managed-fields/field-manager.ts';
 import { type FieldSet, leaf } from '../../api/managed-fields/field-set.ts';
+import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
 import { readManagers } from '../../api/managed-fields/managers.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -54,14 +55,23 @@ export interface TrackedChange {
   readonly context: RequestContext;
 }
 
-/** The object with managed fields as an update by `manager` leaves them. A promise for large ones. */
-export function trackFields(
+type Entries = readonly ManagedFieldsEntry[];
+
+function updatedEntries(
   store: GenericStore,
   { live, next, manager, subresource, context }: TrackedChange,
-): KubernetesObject | Promise<KubernetesObject> {
+): Entries | Promise<Entries> {
   const request = requestOf(store, manager, subresource);
-  const steps = trackUpdateSteps(live as JsonObject | undefined, next as unknown as JsonObject, request);
-  return worked(context, steps as Steps<unknown> as Steps<KubernetesObject>);
+  return worked(context, updatedEntriesSteps(live as JsonObject | undefined, next as unknown as JsonObject, request));
+}
+
+/** The object with managed fields as an update by `manager` leaves them. A promise for large ones. */
+export function trackFields(store: GenericStore, change: TrackedChange): KubernetesObject | Promise<KubernetesObject> {
+  const { next } = change;
+  const tracked = (entries: Entries): KubernetesObject =>
+    withManaged(next as unknown as JsonObject, entries) as unknown as KubernetesObject;
+  const entries = updatedEntries(store, change);
+  return entries instanceof Promise ? entries.then(tracked) : tracked(entries);
 }
 
 /** A draft whose fields belong to the writer as it came, before admission and strategy add theirs. */
@@ -81,15 +91,9 @@ export function trackDraft(store: GenericStore, { draft, live, manager, context 
   const next = isCanonical(store, live)
     ? draft
     : (canonicalize(store.schema, draft, live) as unknown as KubernetesObject);
-  if (live === undefined && (draft.metadata.managedFields ?? []).length === 0) {
-    const request = requestOf(store, manager, '');
-    if (request.resetFields === undefined)
-      return setManaged(draft, createdEntries(next as unknown as JsonObject, request));
-  }
-  const change = { live, next, manager, subresource: '', context };
-  const tracked = trackFields(store, change);
-  if (tracked instanceof Promise) return tracked.then(({ metadata }) => setManaged(draft, metadata.managedFields));
-  setManaged(draft, tracked.metadata.managedFields);
+  const entries = updatedEntries(store, { live, next, manager, subresource: '', context });
+  if (entries instanceof Promise) return entries.then((later) => setManaged(draft, later));
+  setManaged(draft, entries);
 }
 
 /**
@@ -103,8 +107,8 @@ function isCanonical({ definition }: GenericStore, live: KubernetesObject | unde
 
 type ManagedFields = KubernetesObject['metadata']['managedFields'];
 
-function setManaged({ metadata }: KubernetesObject, entries: ManagedFields): void {
-  if (entries !== undefined && entries.length > 0) metadata.managedFields = entries;
+function setManaged({ metadata }: KubernetesObject, entries: Entries): void {
+  if (entries.length > 0) metadata.managedFields = entries as ManagedFieldsEntry[];
   else if (metadata.managedFields !== undefined) delete metadata.managedFields;
 }
 

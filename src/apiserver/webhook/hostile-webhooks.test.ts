@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createNodeCrypto } from '../../platform/node/crypto.ts';
 import { createNodeNet } from '../../platform/node/net.ts';
+import { settleWhileTimePasses } from '../../platform/node/settle-fixture.ts';
 import type { Net } from '../../platform/net.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createImagePolicyWebhook } from '../admission/image-policy-webhook/image-policy-webhook.ts';
@@ -173,16 +173,14 @@ function deps(platform: SimPlatform, through: Pick<Net, 'http'>) {
 
 /** The outcome, while virtual time goes on: silence ends at the deadline. */
 async function outcome(platform: SimPlatform, asking: Promise<boolean>): Promise<boolean | Error> {
-  let settled: boolean | Error | undefined;
-  asking.then(
-    (consents) => (settled = consents),
-    (error: Error) => (settled = error),
-  );
-  while (settled === undefined) {
-    await sleep(5);
-    await platform.clock.advance(1000);
-  }
-  return settled;
+  const settled = await settleWhileTimePasses(platform.clock, asking, 1000);
+  return settled.error ?? settled.value;
+}
+
+/** Resolves when the server has written all it will. */
+async function closeSockets(): Promise<void> {
+  const closed = [...sockets].map((socket) => new Promise((resolve) => socket.destroy().once('close', resolve)));
+  await Promise.all(closed);
 }
 
 for (const [kind, ask] of Object.entries(kinds))
@@ -197,8 +195,7 @@ for (const [kind, ask] of Object.entries(kinds))
         else assert.ok(found === false || found instanceof Error, String(found));
         if (found instanceof Error) assert.ok(found.message.length < 40_000);
         assert.equal(platform.metrics.value('keelson_unexpected_errors_total', { component: '' }) ?? 0, 0);
-        for (const socket of sockets) socket.destroy();
-        while (sockets.size > 0) await sleep(1);
+        await closeSockets();
         assert.ok(written < 5 * 32 * MiB, `${written} bytes were sent`);
       });
 

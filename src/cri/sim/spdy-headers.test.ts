@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { constants, deflateRawSync } from 'node:zlib';
 
 import { inflateRaw } from '../../platform/node/compression.ts';
+import { isProgramError } from '../../platform/unexpected.ts';
 import { createHeaderReader } from './spdy-headers.ts';
 
 /** The zlib head that names SPDY/3's dictionary. */
@@ -71,6 +72,24 @@ test('a header may repeat what stood 32 KiB before, over many blocks', () => {
 });
 
 test('what is no header block is an error', () => {
-  for (const block of ['', '00', 'ffffffffffff', '78f9e3c6a7c2ffff'])
-    assert.throws(() => createHeaderReader(inflateRaw)(Buffer.from(block, 'hex')), Error, block);
+  const cut = (plain: Buffer): string => Buffer.concat([zlibHead, deflateRawSync(plain)]).toString('hex');
+  const whole = blockOf({ port: '8080' });
+  const blocks = ['', '00', 'ffffffffffff', '78f9e3c6a7c2ffff', cut(whole.subarray(0, 2)), cut(whole.subarray(0, -1))];
+  for (const block of [...blocks, cut(Buffer.from('ffffffff', 'hex')), cut(Buffer.alloc(65_537))])
+    assert.throws(
+      () => createHeaderReader(inflateRaw)(Buffer.from(block, 'hex')),
+      (error) => error instanceof Error && !isProgramError(error),
+      block,
+    );
+});
+
+test('a block that inflates to a hundred times its limit is left before it does', () => {
+  const inflated: number[] = [];
+  const read = createHeaderReader((block, before, maxBytes) => {
+    inflated.push(maxBytes);
+    return inflateRaw(block, before, maxBytes);
+  });
+  const bomb = deflateRawSync(Buffer.alloc(6_553_600), { finishFlush: constants.Z_SYNC_FLUSH });
+  assert.throws(() => read(Buffer.concat([zlibHead, bomb])), /not inflated/);
+  assert.deepEqual(inflated, [65_536]);
 });

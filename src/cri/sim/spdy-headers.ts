@@ -23,12 +23,15 @@ const zlibHeadBytes = 6;
 /** How far back deflate data may refer. */
 const WINDOW_BYTES = 32 * 1024;
 
+/** What one header block may inflate to. A frame of 1 MiB could hold 1 GiB of zeros. */
+const MAX_BLOCK_BYTES = 64 * 1024;
+
 /** Reads the header blocks of one connection, in their order. Throws Error for what is none. */
 export function createHeaderReader(inflate: InflateRaw): (block: Uint8Array) => ReadonlyMap<string, string> {
   let before = dictionary();
   let isFirst = true;
   return (block) => {
-    const bytes = Buffer.from(inflate(isFirst ? block.subarray(zlibHeadBytes) : block, before));
+    const bytes = Buffer.from(inflate(isFirst ? block.subarray(zlibHeadBytes) : block, before, MAX_BLOCK_BYTES));
     isFirst = false;
     before = Buffer.concat([before, bytes]).subarray(-WINDOW_BYTES);
     return parse(bytes);
@@ -37,12 +40,18 @@ export function createHeaderReader(inflate: InflateRaw): (block: Uint8Array) => 
 
 function parse(bytes: Buffer): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
-  let at = 4;
+  let at = 0;
+  const number = (): number => {
+    at += 4;
+    if (at > bytes.length) throw new Error('a header block ends within a number');
+    return bytes.readUInt32BE(at - 4);
+  };
   const text = (): string => {
-    const length = bytes.readUInt32BE(at);
-    at += 4 + length;
+    const length = number();
+    at += length;
+    if (at > bytes.length) throw new Error('a header block ends within a text');
     return bytes.toString('utf8', at - length, at);
   };
-  for (let left = bytes.readUInt32BE(0); left > 0; left--) headers.set(text(), text());
+  for (let left = number(); left > 0; left--) headers.set(text(), text());
   return headers;
 }

@@ -10,8 +10,10 @@ import type { CriRuntimeService } from '../../cri/gen/cri-types.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Files } from '../../platform/files.ts';
+import type { FileHandle, Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
+
+type Gzip = (data: Uint8Array) => Promise<Uint8Array>;
 
 /** What rotation needs. */
 export interface LogManagerDeps {
@@ -20,7 +22,7 @@ export interface LogManagerDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Packs older rotated files; absent: they stay as they are. */
-  readonly gzip?: (data: Uint8Array) => Promise<Uint8Array>;
+  readonly gzip?: Gzip;
 }
 
 /** Limits. */
@@ -57,6 +59,26 @@ function splitPath(path: string): { directory: string; name: string } {
   return { directory: path.slice(0, slash), name: path.slice(slash + 1) };
 }
 
+/** Closes the file in any case. */
+async function withFile(opening: Promise<FileHandle>, work: (file: FileHandle) => Promise<void>): Promise<void> {
+  const file = await opening;
+  try {
+    await work(file);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Pieces of gzip's form one after another are of that form too. A container decides how large its log is. */
+async function packBlocks(from: FileHandle, to: FileHandle, gzip: Gzip): Promise<void> {
+  for (let offset = 0; ;) {
+    const block = await from.read(offset, packedBlockBytes);
+    if (block.length === 0) return;
+    await to.append(await gzip(block));
+    offset += block.length;
+  }
+}
+
 /** Undefined when there is no such file. */
 async function sizeOf(files: Files, path: string): Promise<number | undefined> {
   try {
@@ -76,18 +98,9 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
     const { gzip } = deps;
     if (gzip === undefined) return;
     const partial = `${path}${partialSuffix}`;
-    const [from, to] = [await files.open(path, 'r'), await files.open(partial, 'a', { mode: 0o640 })];
-    try {
-      // Pieces of gzip's form one after another are of that form too. A container decides how large its log is.
-      for (let offset = 0; ;) {
-        const block = await from.read(offset, packedBlockBytes);
-        if (block.length === 0) break;
-        await to.append(await gzip(block));
-        offset += block.length;
-      }
-    } finally {
-      await Promise.all([from.close(), to.close()]);
-    }
+    await withFile(files.open(path, 'r'), (from) =>
+      withFile(files.open(partial, 'a', { mode: 0o640 }), (to) => packBlocks(from, to, gzip)),
+    );
     await files.rename(partial, `${path}.gz`);
     await files.remove(path);
   };

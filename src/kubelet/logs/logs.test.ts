@@ -266,6 +266,37 @@ describe('rotation', () => {
     assert.equal(await files.readText(`${directory}/${packed}`), large);
   });
 
+  it('closes what it opened when a packed file cannot be made or read', async () => {
+    const fixture = createRuntimeFixture({ images: [image('web:1')] });
+    await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));
+    const { files, clock, log } = fixture.platform;
+    const directory = '/var/logs/pods/default_web_uid-1/web';
+    await files.writeFile(`${directory}/0.log.20251231-000000`, 'rotated before');
+    await files.writeFile(`${directory}/0.log`, 'more than ten bytes');
+    let [opened, closed] = [0, 0];
+    const watched = (failing: string): Files => ({
+      ...files,
+      async open(of, flags, options) {
+        if (flags === failing) throw new Error('no space left on device');
+        const handle = await files.open(of, flags, options);
+        opened++;
+        const read = (): Promise<never> => Promise.reject(new Error('input/output error'));
+        return { ...handle, read, close: () => (closed++, handle.close()) };
+      },
+    });
+    for (const failing of ['a', 'none']) {
+      const of = {
+        runtime: fixture.cri.runtime,
+        files: watched(failing),
+        clock,
+        log,
+        gzip: async () => Buffer.from(''),
+      };
+      await fixture.drive(createContainerLogManager(of, { maxSizeBytes: 10 }).rotateLogs());
+    }
+    assert.deepEqual([opened, closed], [3, 3]);
+  });
+
   it('is undone when the runtime cannot reopen', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1')] });
     await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));

@@ -31,13 +31,19 @@ export function createRotation(fd: number, path: string, maxBytes = MAX_BYTES): 
   };
 }
 
-/** Of another program's file, which it appends to: what it writes between copy and cut is lost. */
+/**
+ * Of another program's file, which it appends to: what it writes between copy and cut is lost. Cut in any case: on a full disk
+ * nothing can be copied, and the file would go on to grow.
+ */
 export async function rotateLarge(path: string, maxBytes = MAX_BYTES): Promise<void> {
   const { size } = await stat(path);
   if (size < maxBytes) return;
   moveOld(path);
-  await copyFile(path, `${path}.1`);
-  await truncate(path, 0);
+  try {
+    await copyFile(path, `${path}.1`);
+  } finally {
+    await truncate(path, 0);
+  }
 }
 
 function rotate(fd: number, path: string): void {
