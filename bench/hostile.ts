@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 
 import { type HostileInput, limitItems } from './hostile/bodies.ts';
 import { inputs } from './hostile/inputs.ts';
+import { startPeer } from './hostile/peer.ts';
 import { connect, type Figures, type Target } from './hostile/target.ts';
 import { createBenchInstance } from './run/instance.ts';
 
@@ -33,7 +34,7 @@ async function measureShortest(target: Target, input: HostileInput): Promise<Fig
   let shortest: Figures | undefined;
   for (let round = 0; round < Number(options.repeat); round++) {
     for (const step of input.before?.() ?? []) await target.send(step);
-    const figures = await target.measure(input.request());
+    const figures = await target.measure(input.request(), input.settleMs);
     const better = (now: number, before: number | undefined): number => Math.min(now, before ?? Infinity);
     shortest = {
       ...figures,
@@ -71,6 +72,11 @@ async function run(target: Target): Promise<void> {
 }
 
 async function main(): Promise<void> {
+  const endPeer = await startPeer();
+  await attack().finally(endPeer);
+}
+
+async function attack(): Promise<void> {
   if (options.kubeconfig !== undefined) {
     const target = connect(options.kubeconfig, options.halts);
     await run(target).finally(() => target.close());

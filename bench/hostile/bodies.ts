@@ -14,6 +14,8 @@ export interface HostileInput {
   readonly name: string;
   readonly before?: () => readonly HostileRequest[];
   readonly request: () => HostileRequest;
+  /** How long the server works on after its answer. */
+  readonly settleMs?: number;
 }
 
 /** What the server takes of a body. */

@@ -1,5 +1,6 @@
 // The worst that a client may send of each kind: as large as the server takes it, shaped to make its readers work.
 import type { HostileInput } from './bodies.ts';
+import { answerInputs } from './answer-inputs.ts';
 import { customInputs } from './custom-inputs.ts';
 import { readInputs } from './read-inputs.ts';
 import { yamlInputs } from './yaml-inputs.ts';
@@ -17,4 +18,5 @@ export const inputs = (): HostileInput[] => [
   ...resourceInputs(),
   ...customInputs(),
   ...readInputs(),
+  ...answerInputs(),
 ];

@@ -23,7 +23,8 @@ export interface Figures {
 /** A server and the client beside us. */
 export interface Target {
   send(of: HostileRequest): Promise<string>;
-  measure(of: HostileRequest): Promise<Figures>;
+  /** `settleMs`: how long the server works on after its answer. */
+  measure(of: HostileRequest, settleMs?: number): Promise<Figures>;
   close(): void;
 }
 
@@ -81,14 +82,14 @@ export function connect(kubeconfig: string, haltsFile: string | undefined): Targ
     });
   return {
     send: (of) => send(server, agent, of),
-    async measure(of) {
+    async measure(of, settleMs = 10) {
       await sleep(30);
       longestHalt(haltsFile);
       await worstWaitMs();
       const startMs = performance.now();
       const status = await send(server, agent, of);
       const tookMs = performance.now() - startMs;
-      await sleep(10);
+      await sleep(settleMs);
       return { status, tookMs, haltMs: longestHalt(haltsFile), waitMs: await worstWaitMs() };
     },
     close: () => void prober.terminate(),

@@ -255,6 +255,7 @@ class GenericApiServer implements ApiServer {
       ...openApiRoutes({
         registry,
         gitVersion: version.gitVersion,
+        clock: platform.clock,
         custom: () => documents(this.#custom.apis),
         ...(this.#aggregator && { foreign: this.#aggregator }),
       }),

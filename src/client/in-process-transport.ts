@@ -18,6 +18,7 @@ import {
   type TransportAnswer,
   type TransportRequest,
 } from './transport-client.ts';
+import { bodyOfStream, eventsOfStream, type StreamResponse, valueOfStream } from './stream-answers.ts';
 import { readAnswerHead } from './upgrade-head.ts';
 
 /** Who calls whom. */
@@ -45,12 +46,14 @@ function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
 
   return {
     async call(request) {
-      return await toAnswer(await send(request, { wantsObjects: true, signal: request.signal ?? never }));
+      const response = await send(request, { wantsObjects: true, signal: request.signal ?? never });
+      return await toAnswer(response, deps.clock);
     },
     watch: (request) => {
       // Clients bound their watches because connections can die unnoticed. This one cannot; the server's own limit stays.
       const unbounded = { ...request, query: request.query.replace(/(^|&)timeoutSeconds=\d+/, '') };
-      return new InProcessWatch(request, (signal) => send(unbounded, { wantsObjects: true, signal }));
+      const open = (signal: AbortSignal) => send(unbounded, { wantsObjects: true, signal });
+      return new InProcessWatch(request, open, deps.clock);
     },
     async raw(request) {
       const response = await send(request, {
@@ -62,7 +65,7 @@ function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
     async upgrade(request) {
       const signal = request.signal ?? never;
       const response = await send(request, { wantsObjects: false, wantsUpgrade: true, signal });
-      return await openUpgrade(response);
+      return await openUpgrade(response, deps.clock);
     },
   };
 }
@@ -111,15 +114,21 @@ function plainHeaders(headers: ApiHeaders): Record<string, string> {
   return plain;
 }
 
-function toAnswer(response: ApiResponse): TransportAnswer | Promise<TransportAnswer> {
+function toAnswer(response: ApiResponse, clock: Clock): TransportAnswer | Promise<TransportAnswer> {
   if (response.kind === 'object') {
     return { status: response.status, headers: plainHeaders(response.headers), object: response.object };
   }
+  if (response.kind === 'stream') return streamAnswer(response, clock);
   return toRawAnswer(response).then(({ status, headers, body }) => ({
     status,
     headers,
     object: decodeErrorBody(body),
   }));
+}
+
+async function streamAnswer(response: StreamResponse, clock: Clock): Promise<TransportAnswer> {
+  const object = await valueOfStream(response, clock);
+  return { status: response.status, headers: plainHeaders(response.headers), object };
 }
 
 async function toRawAnswer(
@@ -135,15 +144,8 @@ async function toRawAnswer(
     case 'bytes':
       return { status: response.status, headers: plainHeaders(response.headers), body: oneChunk(response.chunks) };
     case 'stream': {
-      const chunks: Uint8Array[] = [];
-      await response.run({
-        write(chunk) {
-          chunks.push(typeof chunk === 'string' ? Buffer.from(chunk, 'utf8') : chunk);
-          return Promise.resolve();
-        },
-        end: () => Promise.resolve(),
-      });
-      return { status: response.status, headers: plainHeaders(response.headers), body: Buffer.concat(chunks) };
+      const body = await bodyOfStream(response);
+      return { status: response.status, headers: plainHeaders(response.headers), body };
     }
     case 'watch':
     case 'upgrade':
@@ -165,13 +167,19 @@ type Batch = readonly WatchEvent<unknown>[];
 class InProcessWatch implements AsyncIterableIterator<Batch> {
   readonly #request: TransportRequest;
   readonly #send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>;
+  readonly #clock: Clock;
   #stop: ReturnType<typeof linkedController> | undefined;
   #inner: AsyncIterator<Batch> | undefined;
   #ended = false;
 
-  constructor(request: TransportRequest, send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>) {
+  constructor(
+    request: TransportRequest,
+    send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>,
+    clock: Clock,
+  ) {
     this.#request = request;
     this.#send = send;
+    this.#clock = clock;
   }
 
   next(): Promise<IteratorResult<Batch>> {
@@ -202,8 +210,12 @@ class InProcessWatch implements AsyncIterableIterator<Batch> {
     this.#request.signal?.throwIfAborted();
     this.#stop = linkedController(this.#request.signal);
     const response = await this.#send(this.#stop.signal);
+    if (response.kind === 'stream' && response.status < 400) {
+      this.#inner = eventsOfStream(response);
+      return this.#inner.next();
+    }
     if (response.kind !== 'watch') {
-      const answer = await toAnswer(response);
+      const answer = await toAnswer(response, this.#clock);
       throw errorOfAnswer(answer.status, answer.object);
     }
     this.#inner = (response.events as AsyncIterable<Batch>)[Symbol.asyncIterator]();
@@ -217,9 +229,9 @@ class InProcessWatch implements AsyncIterableIterator<Batch> {
   }
 }
 
-async function openUpgrade(response: ApiResponse): Promise<Duplex> {
+async function openUpgrade(response: ApiResponse, clock: Clock): Promise<Duplex> {
   if (response.kind !== 'upgrade') {
-    const answer = await toAnswer(response);
+    const answer = await toAnswer(response, clock);
     throw errorOfAnswer(answer.status >= 400 ? answer.status : 400, answer.object);
   }
   const [ours, theirs] = createMemoryDuplexPair();

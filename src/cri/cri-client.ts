@@ -36,6 +36,8 @@ export interface CriClient extends CriRuntime {
 }
 
 const defaultTimeoutMs = 120_000;
+/** As upstream's kubelet. */
+const maxMessageBytes = 16 * 1024 * 1024;
 /** Methods that may take longer than the default: a sandbox twice as long, a pull until the caller aborts. */
 const timeoutFactors: Readonly<Record<string, number>> = { RunPodSandbox: 2, StopPodSandbox: 2, PullImage: 0 };
 
@@ -71,7 +73,7 @@ export function createCriClient({ clock, connectGrpc }: CriClientDeps, config: C
   const connect = async (): Promise<GrpcCaller> => {
     if (connectGrpc !== undefined) return connectGrpc(socketPath, tables);
     const { createGrpcCaller } = await import('../grpc/grpc-caller.ts');
-    return createGrpcCaller({ clock }, { target: { socketPath }, tables, headers });
+    return createGrpcCaller({ clock }, { target: { socketPath }, tables, headers, maxMessageBytes });
   };
   const load = (): Promise<GrpcCaller> => (caller ??= connect());
 

@@ -138,22 +138,44 @@ function parseArray(s: State): unknown[] {
   return out;
 }
 
-const stringEnd = /["\\\u0000-\u001f]/g;
+/** Where the string that begins here ends; `limit` where it does not before. */
+export function stringEnd(text: string, start: number, limit = text.length): number {
+  for (let at = text.indexOf('"', start + 1); at >= 0 && at < limit; at = text.indexOf('"', at + 1))
+    if (!isEscaped(text, at)) return at;
+  return limit;
+}
+
+/** Of a quote within a string. */
+export function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text.charCodeAt(before - 1) === 0x5c) before--;
+  return (at - before) % 2 === 1;
+}
 
 function parseString(s: State): string {
-  const start = s.at;
+  const end = stringEnd(s.text, s.at);
+  try {
+    const value = JSON.parse(s.text.slice(s.at, end + 1)) as string;
+    s.at = end + 1;
+    return value;
+  } catch {
+    return failInString(s);
+  }
+}
+
+const specialCharacter = /["\\\u0000-\u001f]/g;
+
+/** Finds what is wrong with a string. */
+function failInString(s: State): never {
   s.at++;
   for (;;) {
-    stringEnd.lastIndex = s.at;
-    const hit = stringEnd.exec(s.text);
+    specialCharacter.lastIndex = s.at;
+    const hit = specialCharacter.exec(s.text);
     s.at = hit === null ? s.text.length : hit.index;
-    if (hit === null || (hit[0] !== '"' && hit[0] !== '\\')) fail(s, 'in string literal');
-    if (hit[0] === '"') break;
+    if (hit?.[0] !== '\\') fail(s, 'in string literal');
     s.at++;
     skipEscape(s);
   }
-  s.at++;
-  return JSON.parse(s.text.slice(start, s.at)) as string;
 }
 
 function skipEscape(s: State): void {

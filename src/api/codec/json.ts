@@ -24,7 +24,8 @@ export function parseJson(text: string): ParsedJson {
 /** Unescaped quotes that a colon follows: every key of the text, and now and then something that only looks like one. */
 function countKeyTokens(text: string): number {
   let count = 0;
-  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
+  const next = (at: number): number => (text.charCodeAt(at) === 0x3a ? at : text.indexOf(':', at));
+  for (let at = next(0); at >= 0; at = next(at + 1)) {
     let before = at - 1;
     while (before >= 0 && text.charCodeAt(before) <= 32) before--;
     if (text.charCodeAt(before) === 0x22 && text.charCodeAt(before - 1) !== 0x5c) count++;

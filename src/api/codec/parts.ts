@@ -1,7 +1,7 @@
 // How many parts a client's object may have. Upstream has no such bound; it has threads: there, an object of a million
 // empty messages costs one request its time, here it would cost everybody theirs.
 
-import { JsonSyntaxError, maxDepth, type ParsedJson } from './json-parser.ts';
+import { JsonSyntaxError, maxDepth, type ParsedJson, stringEnd } from './json-parser.ts';
 import { parseJson } from './json.ts';
 import type { KubernetesObject } from '../object.ts';
 import { requestEntityTooLarge } from '../status-error.ts';
@@ -99,14 +99,4 @@ export function scanJson(text: string): boolean {
     }
   }
   return false;
-}
-
-/** Where the string that begins here ends; the text's end where it does not. */
-function stringEnd(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let before = at;
-    while (text.charCodeAt(before - 1) === 0x5c) before--;
-    if ((at - before) % 2 === 0) return at;
-  }
-  return text.length;
 }

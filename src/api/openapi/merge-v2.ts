@@ -5,44 +5,50 @@
  * Our paths and definitions stay as they are; a definition that goes by the same name and is another one comes in renamed.
  */
 import { deepEqual } from '../../base/equal.ts';
-import type { JsonObject } from '../codec/own-property.ts';
+import type { Steps } from '../../base/steps.ts';
+import { type JsonObject, setOwn } from '../codec/own-property.ts';
+import { foreignDocument, foreignEntries } from './foreign-document.ts';
 import type { V2Document } from './v2.ts';
 
 const refPrefix = '#/definitions/';
 
 /** Another server's document and which of its paths are wanted. */
 export interface ForeignV2 {
-  readonly document: JsonObject;
+  readonly text: string;
   /** Paths that begin so: `/apis/group/version`. */
   readonly under: string;
 }
 
 /** Our document with the wanted paths of others, and the definitions these need. Nothing given is changed. */
-export function mergeV2(own: V2Document, foreign: readonly ForeignV2[]): V2Document {
+export function* mergeV2(own: V2Document, foreign: readonly ForeignV2[]): Steps<V2Document> {
   const merged: V2Document = { ...own, paths: { ...own.paths }, definitions: { ...own.definitions } };
-  for (const { document, under } of foreign) {
-    const offered = objectOf(document['definitions']);
-    const paths = Object.entries(objectOf(document['paths'])).filter(
-      ([path]) => (path === under || path.startsWith(`${under}/`)) && !Object.hasOwn(merged.paths, path),
-    );
-    const needed = reachable(
-      offered,
-      paths.map(([, item]) => item),
-    );
-    const names = new Map([...needed].map((name) => [name, nameFor(name, offered[name], merged.definitions)]));
-    for (const [name, as] of names)
-      if (!Object.hasOwn(merged.definitions, as)) merged.definitions[as] = renamed(offered[name], names);
-    for (const [path, item] of paths) merged.paths[path] = renamed(item, names);
-  }
+  for (const { text, under } of foreign) yield* addForeign(merged, yield* foreignDocument(text), under);
   return merged;
 }
 
-function objectOf(value: unknown): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+function* addForeign(merged: V2Document, document: JsonObject, under: string): Steps<void> {
+  const offered = yield* foreignEntries(document, 'definitions');
+  const paths = Object.entries(yield* foreignEntries(document, 'paths')).filter(
+    ([path]) => (path === under || path.startsWith(`${under}/`)) && !Object.hasOwn(merged.paths, path),
+  );
+  const needed = yield* reachable(
+    offered,
+    paths.map(([, item]) => item),
+  );
+  const names = new Map<string, string>();
+  for (const name of needed) names.set(name, yield* nameFor(name, offered[name], merged.definitions));
+  for (const [name, as] of names) {
+    if (!Object.hasOwn(merged.definitions, as)) setOwn(merged.definitions, as, renamed(offered[name], names));
+    yield;
+  }
+  for (const [path, item] of paths) {
+    merged.paths[path] = renamed(item, names);
+    yield;
+  }
 }
 
 /** Names of the definitions that the values refer to, directly or not. */
-function reachable(definitions: JsonObject, values: readonly unknown[]): Set<string> {
+function* reachable(definitions: JsonObject, values: readonly unknown[]): Steps<Set<string>> {
   const found = new Set<string>();
   const waiting = [...values];
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
@@ -51,6 +57,7 @@ function reachable(definitions: JsonObject, values: readonly unknown[]): Set<str
       found.add(name);
       waiting.push(definitions[name]);
     }
+    yield;
   }
   return found;
 }
@@ -71,11 +78,12 @@ function definitionOf(ref: string): string {
 }
 
 /** The name itself where it is free or means the same already, else the first free of `name_v2`, `name_v3`. */
-function nameFor(name: string, definition: unknown, taken: JsonObject): string {
+function* nameFor(name: string, definition: unknown, taken: JsonObject): Steps<string> {
   const plain = withoutTexts(definition);
   for (let number = 1; ; number++) {
     const as = number === 1 ? name : `${name}_v${number}`;
     if (!Object.hasOwn(taken, as) || deepEqual(withoutTexts(taken[as]), plain)) return as;
+    yield;
   }
 }
 

@@ -9,6 +9,7 @@ import type { ResourceInfo } from '../resource-info.ts';
 import { groupVersionRoot, type PathFact } from './operation-facts.ts';
 import { type ForeignV2, mergeV2 } from './merge-v2.ts';
 import { buildV2, type V2Document } from './v2.ts';
+import { fingerprint, fingerprintSteps } from './fingerprint.ts';
 import { encodeV2 } from './v2-protobuf.ts';
 import { groupPath, serverPaths } from './server-operations.ts';
 import { buildV3, mergeV3, serverV3, type V3Document } from './v3.ts';
@@ -27,6 +28,8 @@ export interface OpenApiConfig {
   readonly extraV2?: () => { readonly paths: JsonObject; readonly definitions: JsonObject };
   /** What other servers say of the paths they answer. */
   readonly foreignV2?: readonly ForeignV2[];
+  /** Their v3 documents, by path: told as they are, also in the place of our own. */
+  readonly foreignV3?: ReadonlyMap<string, DocumentText>;
 }
 
 /** The documents. Texts and bytes are made once and shared by all readers. */
@@ -38,7 +41,7 @@ export interface OpenApi {
   /** The v2 document, built anew: as an object it is too large to keep. */
   v2(): V2Document;
   /** The v2 document's JSON text and its hash. It is made in steps, unless it is there: all who ask meanwhile wait for one. */
-  v2Text(pause: Pause): Text | Promise<Text>;
+  v2Text(pause: Pause): DocumentText | Promise<DocumentText>;
   /** The v2 document as kubectl wants it. */
   v2Protobuf(pause: Pause): Uint8Array | Promise<Uint8Array>;
 }
@@ -46,7 +49,8 @@ export interface OpenApi {
 /** Lets others have their turn. */
 type Pause = () => Promise<void> | undefined;
 
-interface Text {
+/** A document as it is sent. */
+export interface DocumentText {
   readonly text: string;
   readonly hash: string;
 }
@@ -65,7 +69,7 @@ function hashOfExtra(document: V3Document): string {
 /** Creates the documents' maker; nothing is built yet. Make a new one when the custom resources change. */
 export function createOpenApi(config: OpenApiConfig): OpenApi {
   const { gitVersion, resources, extraV2, foreignV2 = [], extraV3 = new Map<string, V3Document>() } = config;
-  const { returnsDeleted = () => false } = config;
+  const { returnsDeleted = () => false, foreignV3 = new Map<string, DocumentText>() } = config;
   const groups = new Map<string, ResourceInfo[]>();
   const ofServer = pathsBeyondResources(resources);
   for (const info of resources) {
@@ -78,6 +82,8 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     return hashes.get(path);
   };
   const makeHash = (path: string): string | undefined => {
+    const foreign = foreignV3.get(path);
+    if (foreign !== undefined) return foreign.hash;
     const extra = extraV3.get(path);
     const builtin = groups.get(path);
     if (extra !== undefined && builtin === undefined) return hashOfExtra(extra);
@@ -95,7 +101,9 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     return extra === undefined ? own : mergeV3(own, extra);
   };
   const texts = new Map<string, string>();
-  const v3 = (path: string): Text | undefined => {
+  const v3 = (path: string): DocumentText | undefined => {
+    const foreign = foreignV3.get(path);
+    if (foreign !== undefined) return foreign;
     const hash = hashOf(path);
     if (hash === undefined) return undefined;
     const text = texts.get(path) ?? stringifyJson(document(path));
@@ -107,24 +115,24 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     yield;
     const own = buildV2({ resources, gitVersion, returnsDeleted }, extra);
     yield;
-    return mergeV2(own, foreignV2);
+    return yield* mergeV2(own, foreignV2);
   };
-  const v2TextSteps = function* (): Steps<Text> {
+  const v2TextSteps = function* (): Steps<DocumentText> {
     const document = yield* v2Steps();
     yield;
-    const text = yield* jsonSteps(document);
+    const text = yield* textSteps(document);
     yield;
-    return { text, hash: fingerprint(text) };
+    return { text, hash: yield* fingerprintSteps(text) };
   };
   const v2ProtobufSteps = function* (): Steps<Uint8Array> {
     const document = yield* v2Steps();
     yield;
-    return encodeV2(document);
+    return yield* encodeV2(document);
   };
   return {
     v3,
     v3Index: () => {
-      const names = [...new Set([...groups.keys(), ...extraV3.keys(), ...ofServer.keys()])].sort();
+      const names = [...new Set([...groups.keys(), ...extraV3.keys(), ...foreignV3.keys(), ...ofServer.keys()])].sort();
       const entry = (path: string): JsonObject => ({
         serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(path) ?? ''}`,
       });
@@ -166,24 +174,21 @@ function onceInSteps<T>(steps: () => Steps<T>): (pause: Pause) => T | Promise<T>
   };
 }
 
-/** The text of `JSON.stringify`, of each large field by itself. */
-function* jsonSteps(document: JsonObject): Steps<string> {
+/** The text of `JSON.stringify`, of each path and each definition by itself. */
+function* textSteps(document: V2Document): Steps<string> {
   const fields: string[] = [];
   for (const [key, value] of Object.entries(document)) {
-    fields.push(`${JSON.stringify(key)}:${stringifyJson(value)}`);
-    yield;
+    const isLarge = key === 'paths' || key === 'definitions';
+    fields.push(`${JSON.stringify(key)}:${isLarge ? yield* entriesText(value as JsonObject) : stringifyJson(value)}`);
   }
   return `{${fields.join(',')}}`;
 }
 
-/** FNV-1a in two 32-bit halves: names a version of a document, nothing more. */
-function fingerprint(text: string): string {
-  let a = 0x811c9dc5;
-  let b = 0x9dc5811c;
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    a = Math.imul(a ^ c, 0x01000193);
-    b = Math.imul(b ^ c, 0x85ebca6b);
+function* entriesText(entries: JsonObject): Steps<string> {
+  const texts: string[] = [];
+  for (const [name, value] of Object.entries(entries)) {
+    texts.push(`${JSON.stringify(name)}:${stringifyJson(value)}`);
+    yield;
   }
-  return [a, b].map((half) => (half >>> 0).toString(16).padStart(8, '0').toUpperCase()).join('');
+  return `{${texts.join(',')}}`;
 }

@@ -1,21 +1,36 @@
 // A Swagger document as gnostic's openapi.v2.Document message, the only form kubectl accepts of /openapi/v2. Only the
 // parts our documents have are written. Upstream: google/gnostic openapiv2/OpenAPIv2.proto.
 
+import type { Steps } from '../../base/steps.ts';
 import { stringifyJson } from '../codec/json.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { PbWriter, varintType } from '../codec/pb-writer.ts';
 import type { V2Document } from './v2.ts';
 
-export function encodeV2(document: V2Document): Uint8Array {
+/** The message, a path or a definition at a time. Values of types that the format does not give them are left out. */
+export function* encodeV2(document: V2Document): Steps<Uint8Array> {
   const w = new PbWriter(1 << 20);
-  message(w, 9, () => named(w, 1, { entries: document.definitions, write: schema }));
-  message(w, 8, () => named(w, 2, { entries: document.paths, write: pathItem }));
+  yield* largeMap(w, 9, { field: 1, entries: document.definitions, write: schema });
+  yield* largeMap(w, 8, { field: 2, entries: document.paths, write: pathItem });
   message(w, 2, () => {
     string(w, 2, document.info['version']);
     string(w, 1, document.info['title']);
   });
   string(w, 1, document.swagger);
   return w.finish();
+}
+
+function* largeMap(
+  w: PbWriter,
+  number: number,
+  { field, entries, write }: { readonly field: number; readonly entries: JsonObject; readonly write: Write },
+): Steps<void> {
+  const before = w.length;
+  for (const [name, value] of Object.entries(entries).reverse()) {
+    entry(w, field, { name, value, write });
+    yield;
+  }
+  w.message(number, before);
 }
 
 type Write = (w: PbWriter, value: JsonObject) => void;
@@ -38,18 +53,25 @@ function bool(w: PbWriter, number: number, value: unknown): void {
 }
 
 function strings(w: PbWriter, number: number, values: unknown): void {
-  if (Array.isArray(values)) for (const value of values.toReversed()) w.string(number, String(value));
+  if (Array.isArray(values)) for (const value of values.toReversed()) string(w, number, value);
 }
 
 /** Entries of a map as a repeated `{ name = 1, value = 2 }`. */
 function named(w: PbWriter, number: number, { entries, write }: { entries: unknown; write: Write }): void {
   if (!isObject(entries)) return;
-  for (const [name, value] of Object.entries(entries).reverse()) {
-    message(w, number, () => {
-      message(w, 2, () => write(w, value as JsonObject));
-      string(w, 1, name);
-    });
-  }
+  for (const [name, value] of Object.entries(entries).reverse()) entry(w, number, { name, value, write });
+}
+
+function entry(
+  w: PbWriter,
+  number: number,
+  { name, value, write }: { readonly name: string; readonly value: unknown; readonly write: Write },
+): void {
+  if (!isObject(value)) return;
+  message(w, number, () => {
+    message(w, 2, () => write(w, value));
+    string(w, 1, name);
+  });
 }
 
 /** A value as YAML text within an Any message. */
@@ -120,7 +142,8 @@ function response(w: PbWriter, r: JsonObject): void {
 
 function parameters(w: PbWriter, number: number, list: unknown): void {
   if (!Array.isArray(list)) return;
-  for (const p of list.toReversed() as JsonObject[]) {
+  for (const p of list.toReversed() as unknown[]) {
+    if (!isObject(p)) continue;
     message(w, number, () => message(w, 1, () => (p['in'] === 'body' ? bodyParameter(w, p) : otherParameter(w, p))));
   }
 }

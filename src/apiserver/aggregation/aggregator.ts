@@ -11,7 +11,7 @@ import { APIServices, EndpointSlices, Services } from '../../api/gen/resources.t
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { ForeignV2 } from '../../api/openapi/merge-v2.ts';
-import type { V3Document } from '../../api/openapi/v3.ts';
+import type { DocumentText } from '../../api/openapi/open-api.ts';
 import { isReason, serviceUnavailable, StatusError } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
 import type { ApiResponse } from '../../api/transport.ts';
@@ -64,7 +64,8 @@ export class Aggregator {
       random: deps.platform.random.fork('aggregator'),
     });
     this.#metrics = createAvailabilityMetrics(deps.platform.metrics);
-    this.#checks = { objects: deps.objects, net: deps.net, resolve: this.#resolve, identity: deps.identity };
+    const { objects, net, identity } = deps;
+    this.#checks = { objects, net, clock: deps.platform.clock, resolve: this.#resolve, identity };
   }
 
   /** What there is beside the registry's resources, for discovery. */
@@ -77,13 +78,13 @@ export class Aggregator {
   }
 
   /** How remote servers describe what they serve. */
-  descriptions(): { readonly v2: readonly ForeignV2[]; readonly v3: ReadonlyMap<string, V3Document> } {
+  descriptions(): { readonly v2: readonly ForeignV2[]; readonly v3: ReadonlyMap<string, DocumentText> } {
     const v2: ForeignV2[] = [];
-    const v3 = new Map<string, V3Document>();
+    const v3 = new Map<string, DocumentText>();
     for (const { group, version, openApi } of this.#byGroupVersion.values()) {
       const path = `apis/${group}/${version}`;
-      if (openApi.v2 !== undefined) v2.push({ document: openApi.v2.document, under: `/${path}` });
-      if (openApi.v3 !== undefined) v3.set(path, openApi.v3.document);
+      if (openApi.v2 !== undefined) v2.push({ text: openApi.v2.text, under: `/${path}` });
+      if (openApi.v3 !== undefined) v3.set(path, openApi.v3);
     }
     return { v2, v3 };
   }
@@ -200,7 +201,7 @@ export class Aggregator {
     this.#metrics.note(name, availability);
     const changed =
       remote.availability?.available !== availability.available || !deepEqual(remote.resources, resources);
-    const describedAnew = !deepEqual(remote.openApi, openApi);
+    const describedAnew = remote.openApi.v2 !== openApi.v2 || remote.openApi.v3 !== openApi.v3;
     remote.openApi = openApi;
     remote.availability = availability;
     // What a server served stays listed, as stale, while it is away.

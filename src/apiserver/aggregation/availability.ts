@@ -5,6 +5,14 @@
 import { EndpointSlices, Services } from '../../api/gen/resources.ts';
 import type { APIGroupDiscoveryList, APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { APIResourceList } from '../../api/gen/meta-v1.ts';
+import { jsonSteps } from '../../api/codec/json-steps.ts';
+import { maxParts } from '../../api/codec/parts.ts';
+import { decodeTyped } from '../../api/codec/typed.ts';
+import { typeSchema } from '../../api/schema/schema.ts';
+import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { stepByStep } from '../../base/steps.ts';
+import { answerText } from '../../platform/answer-text.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Net, TlsOptions } from '../../platform/net.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { ResolveService } from '../webhook/service-resolver.ts';
@@ -14,6 +22,7 @@ import type { Availability, RemoteService } from './remote-service.ts';
 export interface AvailabilityDeps {
   readonly objects: Pick<ObjectStore, 'get' | 'list'>;
   readonly net: Pick<Net, 'http'>;
+  readonly clock: Clock;
   readonly resolve: ResolveService;
   /** Our own certificate towards remote servers. */
   readonly identity: () => TlsOptions;
@@ -26,7 +35,8 @@ export interface Found {
 }
 
 const CHECK_TIMEOUT_MS = 5000;
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** Of discovery, and as many parts as an object of a client: what Kubernetes itself serves has a twentieth of it. */
+const MAX_DISCOVERY_BYTES = 4 * 1024 * 1024;
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 /** Looks at the service, its endpoints and the server behind them. Never rejects. */
@@ -86,26 +96,37 @@ function addressOf({ resolve }: AvailabilityDeps, remote: RemoteService): string
 /** What the server serves of this version: from aggregated discovery where it has it, else from the plain list. */
 async function discover(deps: AvailabilityDeps, remote: RemoteService): Promise<readonly APIResourceDiscovery[]> {
   const { group, version } = remote;
-  const plain = await getJson<APIResourceList>(deps, remote, `/apis/${group}/${version}`);
-  const list = await getJson<APIGroupDiscoveryList>(deps, remote, '/apis').catch(() => undefined);
+  const path = `/apis/${group}/${version}`;
+  const plain = await ask<APIResourceList>(deps, remote, { path, type: 'meta.v1.APIResourceList' });
+  const grouped = { path: '/apis', type: 'apidiscovery.v2.APIGroupDiscoveryList' };
+  const list = await ask<APIGroupDiscoveryList>(deps, remote, grouped).catch(() => undefined);
   const entry =
-    list?.kind === 'APIGroupDiscoveryList' ? list.items.find(({ metadata }) => metadata.name === group) : undefined;
+    list?.kind === 'APIGroupDiscoveryList' ? list.items?.find(({ metadata }) => metadata.name === group) : undefined;
   const resources = entry?.versions?.find((one) => one.version === version)?.resources;
   return resources ?? fromPlainList(plain, remote);
 }
 
-async function getJson<T>(deps: AvailabilityDeps, remote: RemoteService, path: string): Promise<T> {
+async function ask<T>(
+  deps: AvailabilityDeps,
+  remote: RemoteService,
+  { path, type }: { readonly path: string; readonly type: string },
+): Promise<T> {
   const accept = path === '/apis' ? `${AGGREGATED},application/json` : 'application/json';
-  const { status, text } = await askRemote(deps, remote, { path, headers: { accept } });
+  const { status, text } = await askRemote(deps, remote, { path, headers: { accept }, maxBytes: MAX_DISCOVERY_BYTES });
   if (status < 200 || status > 299) throw new Error(`bad status from ${path}: ${status}`);
-  return JSON.parse(text) as T;
+  const value = await stepByStep(jsonSteps(text, { maxParts }), () => deps.clock.yield());
+  return decodeTyped(typeSchema(type) as StructSchema, value).object as T;
 }
 
-/** Asks a remote server in the aggregator's own name. Rejects when it cannot be reached or answers endlessly. */
+/** Asks a remote server in the aggregator's own name. Rejects when it cannot be reached or answers more than that. */
 export async function askRemote(
   deps: AvailabilityDeps,
   remote: RemoteService,
-  { path, headers }: { readonly path: string; readonly headers: Readonly<Record<string, string>> },
+  {
+    path,
+    headers,
+    maxBytes,
+  }: { readonly path: string; readonly headers: Readonly<Record<string, string>>; readonly maxBytes: number },
 ): Promise<{ readonly status: number; readonly etag: string | undefined; readonly text: string }> {
   const answer = await deps.net.http({
     method: 'GET',
@@ -114,27 +135,22 @@ export async function askRemote(
     tls: { ...remote.trust, ...deps.identity() },
     timeoutMs: CHECK_TIMEOUT_MS,
   });
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of answer.body) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error(`the answer from ${path} is too long`);
-    chunks.push(chunk);
-  }
   const { etag } = answer.headers;
-  return { status: answer.status, etag, text: Buffer.concat(chunks).toString('utf8') };
+  return { status: answer.status, etag, text: await answerText(answer, maxBytes) };
 }
 
 function fromPlainList(
-  { resources }: APIResourceList,
+  { resources = [] }: Partial<APIResourceList>,
   { group, version }: RemoteService,
 ): readonly APIResourceDiscovery[] {
-  const subresources = new Map<string, NonNullable<APIResourceDiscovery['subresources']>>();
+  const subresources = new Map<string, NonNullable<APIResourceDiscovery['subresources']>[number][]>();
   for (const { name, kind, verbs, group: g, version: v } of resources) {
     const [resource = '', subresource] = name.split('/');
     if (subresource === undefined) continue;
     const entry = { subresource, responseKind: { group: g ?? group, version: v ?? version, kind }, verbs };
-    subresources.set(resource, [...(subresources.get(resource) ?? []), entry]);
+    const known = subresources.get(resource);
+    if (known === undefined) subresources.set(resource, [entry]);
+    else known.push(entry);
   }
   return resources
     .filter(({ name }) => !name.includes('/'))

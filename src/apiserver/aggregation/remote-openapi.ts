@@ -2,7 +2,9 @@
  * What another server says of its API in OpenAPI, to be told together with ours. Asked for at each look at the server; one
  * that gives its documents an ETag sends them again only when they changed. Upstream: kube-aggregator controllers/openapi.
  */
-import type { JsonObject } from '../../api/codec/own-property.ts';
+import { stepByStep, type Steps } from '../../base/steps.ts';
+import { fingerprintSteps } from '../../api/openapi/fingerprint.ts';
+import { foreignDocument, foreignEntries, maxDocumentBytes } from '../../api/openapi/foreign-document.ts';
 import { askRemote, type AvailabilityDeps } from './availability.ts';
 import type { Fetched, RemoteOpenApi, RemoteService } from './remote-service.ts';
 
@@ -11,33 +13,47 @@ export async function fetchOpenApi(deps: AvailabilityDeps, remote: RemoteService
   const { v2, v3 } = remote.openApi;
   const path = `/apis/${remote.group}/${remote.version}`;
   const [nextV2, nextV3] = await Promise.all([
-    fetchOne(deps, { remote, path: '/openapi/v2', known: v2, marks: 'swagger' }),
-    fetchOne(deps, { remote, path: `/openapi/v3${path}`, known: v3, marks: 'openapi' }),
+    fetchOne(deps, { remote, path: '/openapi/v2', known: v2, check: checkV2 }),
+    fetchOne(deps, { remote, path: `/openapi/v3${path}`, known: v3, check: checkV3 }),
   ]);
   return { ...(nextV2 && { v2: nextV2 }), ...(nextV3 && { v3: nextV3 }) };
 }
 
-interface Wanted<T> {
+interface Wanted {
   readonly remote: RemoteService;
   readonly path: string;
-  readonly known: Fetched<T> | undefined;
-  /** The field by which the document is known to be one. */
-  readonly marks: string;
+  readonly known: Fetched | undefined;
+  /** Throws for what is no such document. */
+  readonly check: (text: string) => Steps<void>;
 }
 
-async function fetchOne<T extends JsonObject>(
-  deps: AvailabilityDeps,
-  { remote, path, known, marks }: Wanted<T>,
-): Promise<Fetched<T> | undefined> {
+async function fetchOne(deps: AvailabilityDeps, { remote, path, known, check }: Wanted): Promise<Fetched | undefined> {
   try {
     const headers = { accept: 'application/json', ...(known?.etag && { 'if-none-match': known.etag }) };
-    const answer = await askRemote(deps, remote, { path, headers });
-    if (answer.status === 304) return known;
+    const answer = await askRemote(deps, remote, { path, headers, maxBytes: maxDocumentBytes });
     if (answer.status === 404 || answer.status === 406) return undefined;
-    const document: unknown = answer.status === 200 ? JSON.parse(answer.text) : undefined;
-    if (typeof document !== 'object' || document === null || !(marks in document)) return known;
-    return { etag: answer.etag, document: document as T };
+    if (answer.status !== 200 || answer.text === known?.text) return known;
+    const { etag, text } = answer;
+    const hash = await stepByStep(hashOf(text, check), () => deps.clock.yield());
+    return { etag, text, hash };
   } catch {
     return known; // Whether the server can be reached is for the look at it to say.
   }
+}
+
+function* hashOf(text: string, check: Wanted['check']): Steps<string> {
+  yield* check(text);
+  return yield* fingerprintSteps(text);
+}
+
+function* checkV2(text: string): Steps<void> {
+  const document = yield* foreignDocument(text);
+  if (!('swagger' in document)) throw new Error('no OpenAPI v2');
+  yield* foreignEntries(document, 'definitions');
+  yield* foreignEntries(document, 'paths');
+}
+
+function* checkV3(text: string): Steps<void> {
+  const document = yield* foreignDocument(text);
+  if (!('openapi' in document)) throw new Error('no OpenAPI v3');
 }

@@ -2,19 +2,17 @@
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { TlsOptions } from '../../platform/net.ts';
-import type { JsonObject } from '../../api/codec/own-property.ts';
-import type { V3Document } from '../../api/openapi/v3.ts';
+import type { DocumentText } from '../../api/openapi/open-api.ts';
 
 /** A document as it was last fetched. */
-export interface Fetched<T> {
+export interface Fetched extends DocumentText {
   readonly etag: string | undefined;
-  readonly document: T;
 }
 
 /** A server's documents; what it does not have is absent. */
 export interface RemoteOpenApi {
-  readonly v2?: Fetched<JsonObject>;
-  readonly v3?: Fetched<V3Document>;
+  readonly v2?: Fetched;
+  readonly v3?: Fetched;
 }
 
 /** One group version behind a service. */

@@ -134,3 +134,21 @@ test('watches convert what they send, in order, deletions too', async () => {
   assert.deepEqual(seen, ['ADDED {"size":1}', 'MODIFIED {"size":2}', 'DELETED {"size":2}']);
   await batches.return?.();
 });
+
+test('a long list is converted by several questions', async () => {
+  const { server, webhook } = await start();
+  const annotations = { text: 'x'.repeat(250_000) };
+  for (let count = 0; count < 9; count++) {
+    const metadata = { name: `w${count}`, annotations };
+    const spec = { dimensions: { size: count } };
+    const made = await server.send('POST', V2, { apiVersion: 'example.com/v2', kind: 'Widget', metadata, spec });
+    assert.equal(made.status, 201, made.text);
+  }
+  const before = webhook.calls;
+  const { body } = await server.send('GET', WIDGETS);
+  assert.deepEqual(
+    body.items.map(({ spec }: Sized) => spec.size),
+    [0, 1, 2, 3, 4, 5, 6, 7, 8],
+  );
+  assert.equal(webhook.calls - before, 3);
+});

@@ -6,6 +6,7 @@
  * brings the client.
  */
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
+import { checkStoredParts } from '../../api/codec/parts.ts';
 import { decodeTyped } from '../../api/codec/typed.ts';
 import type { CustomResourceDefinition, WebhookClientConfig } from '../../api/gen/apiextensions-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -118,6 +119,7 @@ function accept(
     throw invalid(`invalid groupVersion: expected ${asked.apiVersion}, got ${String(converted['apiVersion'])}`);
   const metadata = converted['metadata'];
   if (!isObject(metadata)) throw invalid('missing metadata in converted object');
+  checkStoredParts(converted as unknown as KubernetesObject, Infinity);
   for (const name of kept)
     if ((metadata[name] ?? '') !== (original.metadata[name] ?? ''))
       throw invalid(`must have the same ${name}: ${original.metadata[name] ?? ''} != ${String(metadata[name] ?? '')}`);

@@ -11,6 +11,7 @@ import { unauthorized } from '../../api/status-error.ts';
 import { dateOf } from '../../api/time.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { AnswerTooLongError, answerText } from '../../platform/answer-text.ts';
 import type { HttpAnswer, Net } from '../../platform/net.ts';
 import type { OidcOptions } from '../options/authentication-options.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
@@ -140,19 +141,15 @@ function fetcherOf({ net, clock }: OidcDeps, caPem: string | undefined): Fetch {
 }
 
 async function textOf(answer: HttpAnswer, url: string): Promise<string> {
-  const refuse = (why: string): never => {
+  if (answer.status !== 200) {
     answer.cancel();
-    throw new Error(`${url} answers with ${why}`);
-  };
-  if (answer.status !== 200) refuse(String(answer.status));
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of answer.body) {
-    length += chunk.byteLength;
-    if (length > maxDocumentBytes) refuse(`more than ${maxDocumentBytes} bytes`);
-    chunks.push(chunk);
+    throw new Error(`${url} answers with ${answer.status}`);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return await answerText(answer, maxDocumentBytes).catch((error: unknown) => {
+    throw error instanceof AnswerTooLongError
+      ? new Error(`${url} answers with more than ${maxDocumentBytes} bytes`)
+      : error;
+  });
 }
 
 interface IssuerPlace {

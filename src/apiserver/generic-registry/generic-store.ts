@@ -14,6 +14,7 @@ import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { type GroupResource, notFound } from '../../api/status-error.ts';
 import type { Reading, ResourceDefinition } from '../registry/resource-definition.ts';
 import { type RevisionCell, withResourceVersion } from '../watch-cache/revision-cell.ts';
+import { Turns } from '../turns.ts';
 import { WatchCache } from '../watch-cache/watch-cache.ts';
 import type { RegistryServices } from './services.ts';
 
@@ -40,6 +41,8 @@ export class GenericStore {
   #schema: StructSchema | undefined;
   /** How stored objects of this version begin. */
   readonly #head: Buffer;
+  /** How much of that is before the version. */
+  readonly #kindLength: number;
   #fieldsView: string | undefined;
 
   constructor(definition: ResourceDefinition, stored: ResourceDefinition, services: RegistryServices) {
@@ -49,9 +52,9 @@ export class GenericStore {
     this.info = definition.info;
     this.apiVersion = apiVersionOf(definition.info);
     this.groupResource = { group: definition.info.group, resource: definition.info.resource };
-    this.#head = Buffer.from(
-      `{"kind":${JSON.stringify(definition.info.kind)},"apiVersion":${JSON.stringify(this.apiVersion)},`,
-    );
+    const kind = `{"kind":${JSON.stringify(definition.info.kind)},"apiVersion":`;
+    this.#kindLength = Buffer.byteLength(kind);
+    this.#head = Buffer.from(`${kind}${JSON.stringify(this.apiVersion)},`);
     const { storagePrefix } = definition;
     this.cache = storagePrefix === '' ? new WatchCache('', () => undefined) : services.hub.cache(storagePrefix);
   }
@@ -112,6 +115,10 @@ export class GenericStore {
   #needsConversion(cell: RevisionCell): boolean {
     const { reading } = this.definition;
     if (reading?.convert === undefined || cell.hasView(reading.key)) return false;
+    const kind = this.#head.subarray(0, this.#kindLength);
+    const json = cell.json();
+    // The bytes say it of nearly every object: to read thousands of them takes long.
+    if (startsWith(json, kind)) return !startsWith(json, this.#head);
     return cell.object().apiVersion !== this.apiVersion;
   }
 
@@ -127,8 +134,14 @@ export class GenericStore {
   }
 
   async #convert(cells: readonly RevisionCell[], { key, read, convert }: Required<Reading>): Promise<void> {
-    const converted = await convert.fromStored(cells.map((cell) => cell.object()));
-    for (const [index, cell] of cells.entries()) cell.giveView(key, read(converted[index]!));
+    const turns = new Turns(this.services.clock);
+    for (const batch of batchesOf(cells)) {
+      const converted = await convert.fromStored(batch.map((cell) => cell.object()));
+      for (const [index, cell] of batch.entries()) {
+        await turns.next();
+        cell.giveView(key, read(converted[index]!));
+      }
+    }
   }
 
   /** From another version; what an older server stored gets the defaults of newer fields. */
@@ -159,7 +172,7 @@ export class GenericStore {
     }
     if (this.definition === this.stored) {
       const json = cell.json();
-      if (json.length >= this.#head.length && this.#head.equals(json.subarray(0, this.#head.length))) return json;
+      if (startsWith(json, this.#head)) return json;
       if (cell.object().apiVersion === this.apiVersion) return json;
     }
     return cell.view(`${this.apiVersion} json`, () => Buffer.from(stringifyJson(this.object(cell))));
@@ -209,4 +222,26 @@ export class GenericStore {
       status: {},
     } as KubernetesObject & JsonObject;
   }
+}
+
+function startsWith(bytes: Buffer, head: Buffer): boolean {
+  return bytes.length >= head.length && head.equals(bytes.subarray(0, head.length));
+}
+
+/** What is converted at once: question and answer are read and written in turns of their own. */
+const batchBytes = 1024 * 1024;
+
+function* batchesOf(cells: readonly RevisionCell[]): Generator<readonly RevisionCell[]> {
+  let batch: RevisionCell[] = [];
+  let bytes = 0;
+  for (const cell of cells) {
+    if (batch.length > 0 && bytes + cell.byteLength > batchBytes) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(cell);
+    bytes += cell.byteLength;
+  }
+  if (batch.length > 0) yield batch;
 }

@@ -3,6 +3,9 @@
  * asks every 15 s whether anybody wants to know or not.
  */
 import { Nodes } from '../../api/gen/resources.ts';
+import { stepByStep } from '../../base/steps.ts';
+import { jsonSteps } from '../../api/codec/json-steps.ts';
+import { answerText } from '../../platform/answer-text.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
@@ -45,6 +48,9 @@ export interface UsageSource {
 const MAX_AGE_MS = 10_000;
 const AT_ONCE = 32;
 const TIMEOUT_MS = 10_000;
+/** Of a summary: some 500 containers with all their readings have a tenth of it. */
+const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_PARTS = 100_000;
 /** A rate needs two readings: after the first one ever, another follows. */
 const SECOND_READING_MS = 1100;
 
@@ -111,18 +117,16 @@ async function readNodes(deps: UsageSourceDeps, names: readonly string[]): Promi
 }
 
 async function readSummary(deps: UsageSourceDeps, node: string): Promise<Summary> {
-  const { objects, net, kubeletTls, addressTypes } = deps;
+  const { objects, net, clock, kubeletTls, addressTypes } = deps;
   const answer = await net.http({
     method: 'GET',
     url: `${kubeletBaseUrl(objects, node, addressTypes)}/stats/summary?only_cpu_and_memory=true`,
     tls: kubeletTls(),
     timeoutMs: TIMEOUT_MS,
   });
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of answer.body) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString('utf8');
+  const text = await answerText(answer, MAX_BYTES);
   if (answer.status !== 200) throw new Error(`the kubelet answered ${answer.status}: ${text.slice(0, 200)}`);
-  return JSON.parse(text) as Summary;
+  return (await stepByStep(jsonSteps(text, { maxParts: MAX_PARTS }), () => clock.yield())) as Summary;
 }
 
 function usageOf({ node, pods = [] }: Summary): NodeUsage {

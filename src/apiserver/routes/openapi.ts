@@ -3,10 +3,12 @@ import { createOpenApi, type OpenApi } from '../../api/openapi/open-api.ts';
 import { noSuchPath, notAcceptable } from '../../api/status-error.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { ApiHeaders, ApiResponse } from '../../api/transport.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Aggregator } from '../aggregation/aggregator.ts';
 import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
 import { parseAccept } from '../../api/accept.ts';
 import type { NonResourceRoute } from '../non-resource-routes.ts';
+import { Turns } from '../turns.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { CACHE_CONTROL } from '../responses.ts';
 
@@ -17,6 +19,7 @@ export type CustomOpenApi = Pick<Parameters<typeof createOpenApi>[0], 'extraV2' 
 export interface OpenApiDeps {
   readonly registry: ResourceRegistry;
   readonly gitVersion: string;
+  readonly clock: Clock;
   /** Asked whenever the set of resources changed. */
   readonly custom?: () => CustomOpenApi;
   /** What other servers say of the APIs they answer, and its changes. */
@@ -41,13 +44,14 @@ function answer(scope: RequestScope, headers: ApiHeaders, bytes: () => Uint8Arra
   return { kind: 'bytes', status: 200, headers, chunks: [bytes()] };
 }
 
-async function serveV2(openApi: OpenApi, scope: RequestScope): Promise<ApiResponse> {
+async function serveV2(openApi: OpenApi, scope: RequestScope, clock: Clock): Promise<ApiResponse> {
   const accept = scope.request.headers['accept'] ?? '';
   const clauses = accept === '' ? [{ type: 'application/json', params: {} }] : parseAccept(accept);
   for (const { type } of clauses) {
     const match = type === '*/*' || type === 'application/*' ? v2Types[0] : v2Types.find((one) => one.type === type);
     if (match === undefined) continue;
-    const pause = (): Promise<void> | undefined => scope.pause();
+    const turns = new Turns(clock);
+    const pause = (): Promise<void> | undefined => turns.next();
     const { text, hash } = await openApi.v2Text(pause);
     const headers = { 'content-type': match.answer, etag: `"${hash}"`, vary: 'Accept', 'cache-control': CACHE_CONTROL };
     const bytes = match.protobuf && !isCurrent(scope, headers.etag) ? await openApi.v2Protobuf(pause) : undefined;
@@ -90,7 +94,7 @@ function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {
 }
 
 /** The OpenAPI routes. Documents are built on first request and anew when the resources change. */
-export function openApiRoutes({ registry, gitVersion, custom, foreign }: OpenApiDeps): NonResourceRoute[] {
+export function openApiRoutes({ registry, gitVersion, clock, custom, foreign }: OpenApiDeps): NonResourceRoute[] {
   let current: OpenApi | undefined;
   registry.onChange(() => (current = undefined));
   foreign?.onChange(() => (current = undefined));
@@ -103,20 +107,20 @@ export function openApiRoutes({ registry, gitVersion, custom, foreign }: OpenApi
     );
     const returnsDeleted = (info: ResourceInfo): boolean => returning.has(info);
     const { extraV2, extraV3 } = custom?.() ?? {};
-    const { v2: foreignV2, v3 } = foreign?.descriptions() ?? { v2: [], v3: [] };
-    const documents = new Map([...(extraV3 ?? []), ...v3]);
+    const { v2: foreignV2, v3: foreignV3 } = foreign?.descriptions() ?? { v2: [], v3: new Map() };
     current = createOpenApi({
       gitVersion,
       resources,
       returnsDeleted,
       ...(extraV2 && { extraV2 }),
-      extraV3: documents,
+      ...(extraV3 && { extraV3 }),
       foreignV2,
+      foreignV3,
     });
     return current;
   };
   return [
-    { path: '/openapi/v2', serve: (scope) => serveV2(get(), scope) },
+    { path: '/openapi/v2', serve: (scope) => serveV2(get(), scope, clock) },
     { path: '/openapi/v3', prefix: true, serve: (scope) => serveV3(get(), scope) },
   ];
 }

@@ -18,6 +18,8 @@ const known: Readonly<Record<number, string>> = {
 const shownBytes = 2048;
 /** Of a Status: it goes into the answers and the log of this server. */
 const statusChars = 32 * 1024;
+/** Longer texts are not read as a Status: it is read in one turn. */
+const readChars = 256 * 1024;
 
 /** The text for a status that is no success; a Status in the body speaks for itself. */
 export function answerErrorText(status: number, body: string): string {
@@ -34,6 +36,7 @@ export function answerErrorText(status: number, body: string): string {
 }
 
 function statusMessage(body: string): string | undefined {
+  if (body.length > readChars) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(body);

@@ -50,6 +50,15 @@ const behaviours: Readonly<Record<string, (socket: Socket) => unknown>> = {
   'answers a list': (socket) => socket.end(answer('[]')),
   'answers null': (socket) => socket.end(answer('null')),
   'answers deep JSON': (socket) => socket.end(answer('{"status":'.repeat(1_000_000))),
+  'answers millions of lists': (socket) => socket.end(answer(`{"status":[${'[],'.repeat(2 * MiB)}[]]}`)),
+  'answers millions of keys': (socket) =>
+    socket.end(answer(`{"status":{"allowed":true,"authenticated":true,${'"a":{},'.repeat(MiB)}"b":1}}`)),
+  'answers a wide map': (socket) => {
+    const entries = Array.from({ length: 40_000 }, (_, i) => `"k${i}":["v"]`).join(',');
+    const status = `{"allowed":true,"authenticated":true,"auditAnnotations":{${entries}},"user":{"extra":{${entries}}}}`;
+    socket.end(answer(`{"status":${status}}`));
+  },
+  'answers more than is read': (socket) => socket.end(answer(`{"status":{"reason":"${'a'.repeat(9 * MiB)}"}}`)),
   'answers with gzip': (socket) => socket.end(answer(Buffer.from('1f8b08000000', 'hex'), 'content-encoding: gzip\r\n')),
   'answers __proto__': (socket) => socket.end(answer('{"__proto__":{"status":{"allowed":true,"authenticated":true}}}')),
   'answers another kind': (socket) =>

@@ -3,13 +3,23 @@
  * Upstream decodes answers into the review's own type.
  */
 import { DecodeError, decodeTyped } from '../../api/codec/typed.ts';
+import { checkParts } from '../../api/codec/parts.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { typeSchema } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { WebhookCallError } from './webhook-client.ts';
 
-/** Decodes a part of an answer, e.g. `authorization.v1.SubjectAccessReviewStatus`. Throws `DecodeError` with Go's text. */
+/**
+ * Decodes a part of an answer, e.g. `authorization.v1.SubjectAccessReviewStatus`. Throws `DecodeError` with Go's text, and
+ * {@link WebhookCallError} for one with more parts than an object of a client may have.
+ */
 export function decodeAnswer<T>(type: string, value: unknown): T {
+  try {
+    checkParts(value, Infinity);
+  } catch (error) {
+    throw new WebhookCallError(errorMessage(error), { cause: error });
+  }
   return decodeTyped(typeSchema(type) as StructSchema, value).object as T;
 }
 

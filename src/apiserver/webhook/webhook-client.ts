@@ -7,11 +7,14 @@
  * that the other side closed just then is tried once more: reviews are to be idempotent.
  */
 import { onAbort } from '../../base/abort.ts';
-import { parseJson, stringifyJson } from '../../api/codec/json.ts';
+import { stepByStep } from '../../base/steps.ts';
+import { stringifyJson } from '../../api/codec/json.ts';
+import { jsonSteps } from '../../api/codec/json-steps.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
+import { AnswerTooLongError, answerText } from '../../platform/answer-text.ts';
 import type { HttpAnswer, Net } from '../../platform/net.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
 import { answerErrorText } from './answer-error.ts';
@@ -52,12 +55,17 @@ export interface WebhookClientDeps {
   readonly log: Log;
 }
 
-/** An answer larger than this is refused: the largest object is 3 MiB, and its patch stands in base64. */
-const maxAnswerBytes = 16 * 1024 * 1024;
+/**
+ * An answer larger than this is refused: the largest object is 3 MiB, and its patch stands in base64. Upstream has no bound,
+ * nor one of parts.
+ */
+const maxAnswerBytes = 8 * 1024 * 1024;
+/** An object and its managed fields may have 100,000 each: so much a conversion answers. */
+const maxAnswerParts = 200_000;
 
 export function createWebhookClient(deps: WebhookClientDeps): WebhookClient {
   return {
-    post: async (target, call) => parseAnswer(await exchange(deps, target, call)),
+    post: async (target, call) => parseAnswer(deps.clock, await exchange(deps, target, call)),
     postUnanswered: async (target, call) => {
       await exchange(deps, target, call);
     },
@@ -146,26 +154,18 @@ function limitOf(
 }
 
 async function readAnswer(answer: HttpAnswer, shown: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of answer.body) {
-    length += chunk.byteLength;
-    if (length > maxAnswerBytes) {
-      answer.cancel();
-      throw new WebhookCallError(`${shown}the answer exceeds ${maxAnswerBytes} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
+  const text = await answerText(answer, maxAnswerBytes).catch((error: unknown) => {
+    throw error instanceof AnswerTooLongError ? new WebhookCallError(shown + error.message, { cause: error }) : error;
+  });
   if (answer.status < 200 || answer.status > 206)
     throw new WebhookCallError(answerErrorText(answer.status, text), { status: answer.status });
   return text;
 }
 
-function parseAnswer(text: string): JsonObject {
+async function parseAnswer(clock: Clock, text: string): Promise<JsonObject> {
   let value: unknown;
   try {
-    ({ value } = parseJson(text));
+    value = await stepByStep(jsonSteps(text, { maxParts: maxAnswerParts }), () => clock.yield());
   } catch (error) {
     throw new WebhookCallError(`couldn't get version/kind; json parse error: ${errorMessage(error)}`, { cause: error });
   }

@@ -7,6 +7,7 @@ import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 import { forbidden } from '../../api/status-error.ts';
 import { SERVER_GROUP, SERVER_JOIN_PATH } from '../../apiserver/bootstrap/server-join.ts';
 import { errorMessage } from '../../base/errors.ts';
+import { AnswerTooLongError, answerText } from '../../platform/answer-text.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { readEtcdFile } from '../etcd/etcd-file.ts';
 import { PreflightError } from '../preflight-error.ts';
@@ -136,15 +137,10 @@ async function get(
     timeoutMs: ANSWER_MS,
     tls: { caPem },
   });
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of answer.body) {
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) {
-      answer.cancel();
-      throw new PreflightError('the server answers with more than it should');
-    }
-    chunks.push(chunk);
-  }
-  return { status: answer.status, text: Buffer.concat(chunks).toString('utf8') };
+  const text = await answerText(answer, MAX_BYTES).catch((error: unknown) => {
+    throw error instanceof AnswerTooLongError
+      ? new PreflightError('the server answers with more than it should')
+      : error;
+  });
+  return { status: answer.status, text };
 }

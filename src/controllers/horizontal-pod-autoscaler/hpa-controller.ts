@@ -57,7 +57,7 @@ interface Wish {
 export function createHorizontalPodAutoscalerController(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT);
-  const metrics = createMetricsClient(client);
+  const metrics = createMetricsClient(client, clock);
   const recorder = deps.recorderFor(ACCOUNT);
   const told = createHpaMetrics(deps.platform.metrics);
   const autoscalers = deps.informers.informer(HorizontalPodAutoscalers);

@@ -7,6 +7,9 @@ import { parseDurationMs } from '../../api/duration.ts';
 import { quantityMilliValue } from '../../api/quantity.ts';
 import { parseTime } from '../../api/time.ts';
 import type { LabelSelector } from '../../api/gen/meta-v1.ts';
+import { jsonSteps } from '../../api/codec/json-steps.ts';
+import { stepByStep } from '../../base/steps.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Client } from '../../client/client.ts';
 
 /** One pod's metric. */
@@ -47,6 +50,8 @@ export interface MetricsClient {
 }
 
 const DEFAULT_WINDOW_MS = 60_000;
+/** Of a list: ten thousand pods have less. */
+const MAX_PARTS = 500_000;
 
 interface PodMetricsItem {
   readonly metadata: { readonly name: string };
@@ -63,7 +68,7 @@ interface MetricValue {
 }
 
 /** Makes it over a client. */
-export function createMetricsClient(client: Client): MetricsClient {
+export function createMetricsClient(client: Client, clock: Clock): MetricsClient {
   async function items<T>(
     path: string,
     parameters: Record<string, string>,
@@ -71,7 +76,9 @@ export function createMetricsClient(client: Client): MetricsClient {
   ): Promise<readonly T[]> {
     const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== '')).toString();
     const { body } = await client.raw({ method: 'GET', path: query === '' ? path : `${path}?${query}`, signal });
-    return ((JSON.parse(Buffer.from(body).toString('utf8')) as { items?: T[] }).items ?? []) as readonly T[];
+    const text = Buffer.from(body).toString('utf8');
+    const list = await stepByStep(jsonSteps(text, { maxParts: MAX_PARTS }), () => clock.yield());
+    return (list as { items?: T[] }).items ?? [];
   }
   const customPath = ({ namespace, name }: MetricQuery, of: string): string =>
     of === ''

@@ -4,6 +4,7 @@
  */
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { answerText } from '../../platform/answer-text.ts';
 import type { HttpCall, Net, TlsOptions } from '../../platform/net.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import type { ExtenderConfig } from '../config/read-extenders.ts';
@@ -41,6 +42,9 @@ export interface ExtenderVerdict {
   readonly statuses: ReadonlyMap<string, Status>;
 }
 
+/** Of an answer: it may hold all nodes. */
+const MAX_BYTES = 128 * 1024 * 1024;
+
 /** From the extenders' 0 to 10 to the plugins' 0 to 100. */
 const SCALE = 10;
 
@@ -57,10 +61,9 @@ export function createExtender({ net, tls }: ExtenderDeps, config: ExtenderConfi
       ...(tls === undefined ? {} : { tls }),
     };
     const answer = await net.http(call);
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of answer.body) chunks.push(chunk);
+    const text = await answerText(answer, MAX_BYTES);
     if (answer.status !== 200) throw new Error(`failed ${verb} with extender at URL ${name}, code ${answer.status}`);
-    return new Answer(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+    return new Answer(JSON.parse(text));
   };
   const nodesOf = (nodes: readonly NodeInfo[]): object =>
     config.nodeCacheCapable

@@ -8,10 +8,11 @@ import { PatchError } from '../../../api/patch/patch-error.ts';
 import { DecodeError } from '../../../api/codec/typed.ts';
 import type { AdmissionResponse } from '../../../api/gen/admission-v1.ts';
 import { MutatingWebhookConfigurations } from '../../../api/gen/resources.ts';
-import { parseJson } from '../../../api/codec/json.ts';
+import { parseClientJson } from '../../../api/codec/parts.ts';
 import type { JsonObject } from '../../../api/codec/own-property.ts';
 import { internalError } from '../../../api/status-error.ts';
 import type { ResolveService } from '../../webhook/service-resolver.ts';
+import { largeBytes } from '../../request-context.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import type { ReviewedObjects } from './admission-review.ts';
 import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
@@ -22,6 +23,9 @@ import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher
 import { type ConfiguredWebhook, followWebhooks } from './webhook-configurations.ts';
 
 const NAME = 'MutatingAdmissionWebhook';
+
+/** As of a patch that a client sends. */
+const maxPatchChars = 3 * 1024 * 1024;
 
 /** What the first pass leaves for the second. */
 interface Memory {
@@ -157,25 +161,45 @@ async function applyPatch(
     throw internalError(
       `admission webhook ${JSON.stringify(name)} attempted to modify the object, which is not supported for this operation`,
     );
-  const after = patchedObject(before, operations, view);
+  const { context } = attributes;
+  if (patch.length > largeBytes) context.isLarge = true;
+  const pause = async (): Promise<void> => {
+    if (context.isLarge === true) await context.pause?.();
+  };
+  await pause();
+  const patched = jsonPatchOf(before, operations);
+  await pause();
+  const after = decodedBy(view, patched);
+  await pause();
   if (equal(before, after)) return false;
+  await pause();
   await view.store(after, attributes.object);
+  await pause();
   return true;
 }
 
 function parsePatch(patch: string): unknown {
   try {
-    return parseJson(decoded(patch)).value;
+    const text = decoded(patch);
+    if (text.length > maxPatchChars) throw new Error(`the patch has more than ${maxPatchChars} characters`);
+    return parseClientJson(text).value;
   } catch (error) {
     throw internalError((error as Error).message, error);
   }
 }
 
-function patchedObject(before: JsonObject, operations: unknown, view: ReviewObjects): JsonObject {
+function jsonPatchOf(before: JsonObject, operations: unknown): unknown {
   try {
-    return view.decode(jsonPatch(before, operations));
+    return jsonPatch(before, operations);
   } catch (error) {
-    if (error instanceof PatchError || error instanceof DecodeError) throw internalError(error.message, error);
-    throw error;
+    throw error instanceof PatchError ? internalError(error.message, error) : error;
+  }
+}
+
+function decodedBy(view: ReviewObjects, object: unknown): JsonObject {
+  try {
+    return view.decode(object);
+  } catch (error) {
+    throw error instanceof DecodeError ? internalError(error.message, error) : error;
   }
 }

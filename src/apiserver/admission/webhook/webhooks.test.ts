@@ -73,6 +73,23 @@ const cases: readonly Case[] = [
     message: /^Internal error occurred: .*nonexistent key: zzz/,
   },
   {
+    what: 'a patch with more parts than objects may have',
+    spec: { answer: () => patchResponse({ op: 'add', path: '/data', value: wide(40_000) }) },
+    status: 500,
+    message: /limit is 100000 fields, entries and items in one object$/,
+  },
+  {
+    what: 'a patch longer than that of a client',
+    spec: { answer: () => patchResponse({ op: 'add', path: '/data/x', value: 'x'.repeat(3 * 1024 * 1024) }) },
+    status: 500,
+    message: 'Internal error occurred: the patch has more than 3145728 characters',
+  },
+  {
+    what: 'a large patch',
+    spec: { answer: () => patchResponse({ op: 'add', path: '/data', value: wide(10_000) }) },
+    status: 201,
+  },
+  {
     what: 'side effects in a dry run',
     spec: { answer: allow, hook: { sideEffects: 'NoneOnDryRun' } },
     query: '?dryRun=All',
@@ -102,6 +119,10 @@ const cases: readonly Case[] = [
     message: `${failed}could not get REST client: unable to load root certificates: unable to parse bytes as PEM block`,
   },
 ];
+
+function wide(keys: number): Readonly<Record<string, string>> {
+  return Object.fromEntries(Array.from({ length: keys }, (_, i) => [`k${i}`, '']));
+}
 
 /** Answers with fields of other types than the API's, each in a response that is sound otherwise. */
 const wrongTypes: readonly object[] = [

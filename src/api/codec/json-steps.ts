@@ -1,0 +1,203 @@
+/**
+ * JSON of servers that may answer much: its value, read in pieces between which others have their turn. A piece is some
+ * members of one list or object; what is larger than a piece and has members itself is read in pieces of its own.
+ *
+ * Integers beyond 2^53 are kept, of equal keys the last one wins, as in `parseJson`. Duplicates are not told.
+ */
+import type { Steps } from '../../base/steps.ts';
+import { isEscaped, JsonSyntaxError, maxDepth, stringEnd } from './json-parser.ts';
+import { parseJson } from './json.ts';
+import { setOwn, type JsonObject } from './own-property.ts';
+
+/** A piece of this length takes some milliseconds at most, whatever it holds. */
+const pieceLength = 32 * 1024;
+
+/** What a document may have. */
+export interface JsonLimits {
+  /** Entries of objects and items of lists. */
+  readonly maxParts: number;
+}
+
+/** Reads one value. Throws {@link JsonSyntaxError}. */
+export function* jsonSteps(text: string, { maxParts }: JsonLimits): Steps<unknown> {
+  if (text.length <= pieceLength) return parseJson(text).value;
+  const cursor: Cursor = { text, maxParts, at: 0, depth: 0, parts: 0 };
+  const value = yield* valueSteps(cursor);
+  skipSpace(cursor);
+  if (cursor.at < text.length) throw unexpected(cursor);
+  return value;
+}
+
+interface Cursor {
+  readonly text: string;
+  readonly maxParts: number;
+  at: number;
+  depth: number;
+  /** Read so far. */
+  parts: number;
+}
+
+function* valueSteps(cursor: Cursor): Steps<unknown> {
+  skipSpace(cursor);
+  switch (cursor.text[cursor.at]) {
+    case '[':
+      return yield* listSteps(cursor);
+    case '{':
+      return yield* objectSteps(cursor);
+    case '"':
+      return yield* stringSteps(cursor);
+    default:
+      return scalarAt(cursor);
+  }
+}
+
+function* listSteps(cursor: Cursor): Steps<unknown[]> {
+  const out: unknown[] = [];
+  yield* memberSteps(cursor, {
+    brackets: ['[', ']'],
+    take: (part) => {
+      for (const item of part as unknown[]) out.push(item);
+    },
+    *takeLarge() {
+      out.push(yield* valueSteps(cursor));
+    },
+  });
+  return out;
+}
+
+function* objectSteps(cursor: Cursor): Steps<JsonObject> {
+  const out: JsonObject = {};
+  yield* memberSteps(cursor, {
+    brackets: ['{', '}'],
+    take: (part) => {
+      for (const [key, value] of Object.entries(part as JsonObject)) setOwn(out, key, value);
+    },
+    *takeLarge() {
+      skipSpace(cursor);
+      if (cursor.text[cursor.at] !== '"') throw unexpected(cursor);
+      const key = yield* stringSteps(cursor);
+      skipSpace(cursor);
+      if (cursor.text[cursor.at++] !== ':') throw unexpected(cursor);
+      setOwn(out, key, yield* valueSteps(cursor));
+    },
+  });
+  return out;
+}
+
+interface Holder {
+  readonly brackets: readonly [string, string];
+  /** Takes some members, in a list or object of their own. */
+  take(part: unknown): void;
+  /** Reads a member that is larger than a piece. */
+  takeLarge(): Steps<void>;
+}
+
+function* memberSteps(cursor: Cursor, holder: Holder): Steps<void> {
+  const { text } = cursor;
+  const [open, close] = holder.brackets;
+  if (++cursor.depth > maxDepth) throw new JsonSyntaxError('exceeded max depth');
+  cursor.at++;
+  for (let isFirst = true; ; isFirst = false) {
+    const end = endOfMembers(cursor);
+    if (end === undefined) {
+      yield;
+      yield* holder.takeLarge();
+    } else {
+      const members = text.slice(cursor.at, end);
+      const mayBeEmpty = isFirst && text[end] === close;
+      cursor.at = end;
+      if (!mayBeEmpty && members.trim() === '') throw unexpected(cursor);
+      const part = parseJson(open + members + close).value;
+      cursor.parts += partsOf(part);
+      if (cursor.parts > cursor.maxParts)
+        throw new JsonSyntaxError(`more than ${cursor.maxParts} fields, entries and items`);
+      holder.take(part);
+    }
+    yield;
+    skipSpace(cursor);
+    const after = text[cursor.at];
+    if (after !== ',' && after !== close) throw unexpected(cursor);
+    cursor.at++;
+    if (after === close) break;
+  }
+  cursor.depth--;
+}
+
+function partsOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const items: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return items.reduce<number>((sum, item) => sum + partsOf(item), items.length);
+}
+
+/** Where the last member ends that lies whole in the next piece; undefined where the first one does not. */
+function endOfMembers({ text, at: start, depth: outer }: Cursor): number | undefined {
+  const limit = start + pieceLength;
+  let end: number | undefined;
+  let depth = 0;
+  for (let at = start; at < limit && at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: // "
+        at = stringEnd(text, at, limit);
+        break;
+      case 0x2c: // ,
+        if (depth === 0) end = at;
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (++depth + outer > maxDepth) throw new JsonSyntaxError('exceeded max depth');
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        if (--depth < 0) return at;
+        break;
+    }
+  }
+  return end;
+}
+
+function skipSpace(cursor: Cursor): void {
+  const { text } = cursor;
+  for (;;) {
+    const c = text.charCodeAt(cursor.at);
+    if (c !== 32 && c !== 10 && c !== 13 && c !== 9) return;
+    cursor.at++;
+  }
+}
+
+/** Strings hold neither keys nor integers: the native parser reads them at any length. */
+function* stringSteps(cursor: Cursor): Steps<string> {
+  const start = cursor.at;
+  cursor.at = (yield* stringEndSteps(cursor)) + 1;
+  try {
+    return JSON.parse(cursor.text.slice(start, cursor.at)) as string;
+  } catch {
+    throw new JsonSyntaxError('invalid character in string literal');
+  }
+}
+
+function* stringEndSteps({ text, at: start }: Cursor): Steps<number> {
+  let seen = start;
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    if (!isEscaped(text, at)) return at;
+    if (at - seen < pieceLength) continue;
+    seen = at;
+    yield;
+  }
+  throw new JsonSyntaxError('unexpected end of JSON input');
+}
+
+const scalarEnd = /[,\]}\s]/g;
+
+function scalarAt(cursor: Cursor): unknown {
+  scalarEnd.lastIndex = cursor.at;
+  const end = scalarEnd.exec(cursor.text)?.index ?? cursor.text.length;
+  if (end - cursor.at > pieceLength) throw unexpected(cursor);
+  const { value } = parseJson(cursor.text.slice(cursor.at, end));
+  cursor.at = end;
+  return value;
+}
+
+function unexpected({ text, at }: Cursor): JsonSyntaxError {
+  if (at >= text.length) return new JsonSyntaxError('unexpected end of JSON input');
+  return new JsonSyntaxError(`invalid character ${JSON.stringify(text[at])} at ${at}`);
+}

@@ -1,0 +1,24 @@
+import { allSteps, type Steps } from '../../base/steps.ts';
+
+const charsOfStep = 512 * 1024;
+
+/** FNV-1a in two 32-bit halves: names a version of a document, nothing more. */
+export function fingerprint(text: string): string {
+  return allSteps(fingerprintSteps(text));
+}
+
+/** The same of texts of any length. */
+export function* fingerprintSteps(text: string): Steps<string> {
+  let a = 0x811c9dc5;
+  let b = 0x9dc5811c;
+  for (let from = 0; from < text.length; from += charsOfStep) {
+    if (from > 0) yield;
+    const end = Math.min(from + charsOfStep, text.length);
+    for (let i = from; i < end; i++) {
+      const c = text.charCodeAt(i);
+      a = Math.imul(a ^ c, 0x01000193);
+      b = Math.imul(b ^ c, 0x85ebca6b);
+    }
+  }
+  return [a, b].map((half) => (half >>> 0).toString(16).padStart(8, '0').toUpperCase()).join('');
+}

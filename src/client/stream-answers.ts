@@ -1,0 +1,60 @@
+/**
+ * Answers that other servers give through the API server, to clients inside the process: read up to a length, and in
+ * steps, for aggregated servers may answer anything.
+ */
+import { stepByStep } from '../base/steps.ts';
+import { jsonSteps } from '../api/codec/json-steps.ts';
+import { JsonSyntaxError } from '../api/codec/json-parser.ts';
+import type { ApiResponse } from '../api/transport.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { WatchEvent } from './client.ts';
+import { createMemoryDuplexPair } from './memory-duplex.ts';
+import { decodeWatchLines } from './watch-decoder.ts';
+
+/** An answer of the API that is another server's. */
+export type StreamResponse = Extract<ApiResponse, { kind: 'stream' }>;
+
+/** What lists of 10,000 objects take. */
+const maxBytes = 64 * 1024 * 1024;
+const maxParts = 1_000_000;
+
+/** The whole body. Rejects for one that is too long. */
+export async function bodyOfStream(response: StreamResponse): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  await response.run({
+    async write(chunk) {
+      const next = typeof chunk === 'string' ? Buffer.from(chunk, 'utf8') : chunk;
+      bytes += next.byteLength;
+      if (bytes > maxBytes) throw new Error(`the answer exceeds ${maxBytes} bytes`);
+      chunks.push(next);
+    },
+    end: () => Promise.resolve(),
+  });
+  return Buffer.concat(chunks);
+}
+
+/** The value of a body, or its text where it is no JSON. */
+export async function valueOfStream(response: StreamResponse, clock: Clock): Promise<unknown> {
+  const text = Buffer.from(await bodyOfStream(response)).toString('utf8');
+  try {
+    return await stepByStep(jsonSteps(text, { maxParts }), () => clock.yield());
+  } catch (error) {
+    if (error instanceof JsonSyntaxError && response.status >= 400) return text;
+    throw error;
+  }
+}
+
+/** The events of a watch. Who stops iterating drops the connection. */
+export async function* eventsOfStream(response: StreamResponse): AsyncGenerator<readonly WatchEvent<unknown>[]> {
+  const [ours, theirs] = createMemoryDuplexPair();
+  response.run(theirs).then(
+    () => theirs.end(),
+    (error: Error) => theirs.destroy(error),
+  );
+  try {
+    yield* decodeWatchLines(ours.incoming);
+  } finally {
+    ours.destroy();
+  }
+}
