@@ -4,7 +4,13 @@ import { test } from 'node:test';
 import { anchorsOf, checkDocuments } from './documents.ts';
 import { plantTree } from './planted-tree.ts';
 
-const packageJson = JSON.stringify({ scripts: { bench: 'x' }, dependencies: { '@scope/name': '1' } });
+const packageJson = JSON.stringify({
+  name: 'pack',
+  files: ['dist'],
+  exports: { './testing': 'x' },
+  scripts: { bench: 'x' },
+  dependencies: { '@scope/name': '1' },
+});
 
 /** The faults of documents beside one source file. */
 function faultsOf(documents: Readonly<Record<string, string>>): readonly string[] {
@@ -44,11 +50,22 @@ test('npm scripts and paths of sources exist, in every document', () => {
 });
 
 test('documents that explain the source name what is there', () => {
-  const text = '`formatTime` `formatTime()` `Thing.of` `api/` `kubectl get pods` `word` `@scope/name` `kl<hash>`\n';
+  const text =
+    '`formatTime` `formatTime()` `Thing.of` `api/` `kubectl get pods` `word` `@scope/name` `pack/testing` `dist/` `kl<hash>`\n';
   assert.deepEqual(faultsOf({ 'docs/tour.md': text, 'src/api/README.md': text }), []);
   assert.deepEqual(faultsOf({ 'docs/tour.md': '`parseTime()` `Thing.by`\n`apis/`\n' }), [
     'docs/tour.md:1 parseTime(): no source has the word parseTime',
     'docs/tour.md:1 Thing.by: no source has the word by',
     'docs/tour.md:2 apis/: there is no such file or folder',
   ]);
+});
+
+test('names in diagrams are names of the source', () => {
+  const diagram = (names: string): string =>
+    `# T\n\n\`\`\`mermaid\n%%{init: {"wrappingWidth": 1}}%%\nsequenceDiagram\n  a->>b: ${names}\n\`\`\`\n`;
+  assert.deepEqual(faultsOf({ 'docs/tour.md': diagram('formatTime, FormatTime, HTTPS and API server') }), []);
+  assert.deepEqual(faultsOf({ 'docs/tour.md': diagram('parseTime') }), [
+    'docs/tour.md:6 parseTime in a diagram: no source has this word',
+  ]);
+  assert.deepEqual(faultsOf({ 'docs/other.md': diagram('parseTime') }), []);
 });

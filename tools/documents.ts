@@ -22,13 +22,28 @@ interface Tree {
   readonly root: string;
   readonly files: readonly string[];
   readonly scripts: ReadonlySet<string>;
-  readonly packages: ReadonlySet<string>;
+  /** What `package.json` names that is no file of the tree: packages, what is imported of this one, what is built. */
+  readonly packaged: ReadonlySet<string>;
   readonly words: ReadonlySet<string>;
 }
 
-/** A document without its fenced blocks, whose lines stay, empty. */
+interface PackageFile {
+  readonly name: string;
+  readonly files?: readonly string[];
+  readonly scripts?: object;
+  readonly exports?: object;
+  readonly dependencies?: object;
+  readonly devDependencies?: object;
+}
+
+/** A document with its fenced blocks blanked. */
 function withoutFences(text: string): string {
-  return text.replaceAll(/^( *)(`{3,}).*\n[^]*?^\1\2$/gm, (block) => block.replaceAll(/[^\n]/g, ''));
+  return text.replaceAll(/^( *)(`{3,}).*\n[^]*?^\1\2$/gm, blank);
+}
+
+/** As many characters and lines, so that places in the document stay. */
+function blank(text: string): string {
+  return text.replaceAll(/[^\n]/g, ' ');
 }
 
 /** The anchors that GitHub gives the headings of a document. */
@@ -65,8 +80,8 @@ function brokenCode(tree: Tree, document: string, code: string): string | undefi
   const script = /^npm run ([\w:-]+)/.exec(code)?.[1];
   if (script !== undefined) return tree.scripts.has(script) ? undefined : `npm run ${script}: there is no such script`;
   if (document === HISTORY) return undefined;
-  const explains = EXPLAINS_SOURCE.some((prefix) => document.startsWith(prefix));
-  if (tree.packages.has(code)) return undefined;
+  const explains = explainsSource(document);
+  if (tree.packaged.has(code.replace(/\/$/, ''))) return undefined;
   const isPath = /^[\w.@*-]+(?:\/[\w.@*-]+)*\/?$/.test(code) && (/\.(?:ts|mjs)$/.test(code) || code.includes('/'));
   if (isPath && (explains || /\.(?:ts|mjs)$/.test(code)))
     return existsPath(tree, code) ? undefined : `${code}: there is no such file or folder`;
@@ -78,21 +93,44 @@ function brokenCode(tree: Tree, document: string, code: string): string | undefi
   return missing === undefined ? undefined : `${code}: no source has the word ${missing}`;
 }
 
+/** Names of code in the diagrams of a document, with where they stand. */
+function namesInDiagrams(text: string): { index: number; name: string }[] {
+  return [...text.matchAll(/^```mermaid\n([^]*?)^```$/gm)].flatMap(({ index, 0: block }) =>
+    [...block.replaceAll(/^ *(?:%%|sequenceDiagram).*$/gm, blank).matchAll(/\b[A-Za-z]*[a-z][A-Z][A-Za-z]*\b/g)].map(
+      (match) => ({ index: index + match.index, name: match[0] }),
+    ),
+  );
+}
+
+/** A name in a diagram; names of CRI calls begin with a capital there. */
+function brokenName({ words }: Tree, name: string): string | undefined {
+  const known = words.has(name) || words.has(name.charAt(0).toLowerCase() + name.slice(1));
+  return known ? undefined : `${name} in a diagram: no source has this word`;
+}
+
 function lineOf(text: string, index: number): number {
   return text.slice(0, index).split('\n').length;
 }
 
+function explainsSource(document: string): boolean {
+  return EXPLAINS_SOURCE.some((prefix) => document.startsWith(prefix));
+}
+
 function checkDocument(tree: Tree, document: string): string[] {
-  const text = withoutFences(readFileSync(join(tree.root, document), 'utf8'));
+  const whole = readFileSync(join(tree.root, document), 'utf8');
+  const text = withoutFences(whole);
   const report = (index: number, fault: string | undefined): string[] =>
     fault === undefined ? [] : [`${document}:${lineOf(text, index)} ${fault}`];
-  const withoutCode = text.replaceAll(/`[^`\n]*`/g, (code) => '`'.repeat(code.length));
+  const withoutCode = text.replaceAll(/`[^`\n]*`/g, blank);
   return [
     ...[...withoutCode.matchAll(/\]\(([^()\s]+)\)/g)].flatMap(({ index, 1: target = '' }) =>
       report(index, brokenLink(tree, document, target)),
     ),
     ...[...text.matchAll(/`([^`\n]+)`/g)].flatMap(({ index, 1: code = '' }) =>
       report(index, brokenCode(tree, document, code)),
+    ),
+    ...(explainsSource(document) ? namesInDiagrams(whole) : []).flatMap(({ index, name }) =>
+      report(index, brokenName(tree, name)),
     ),
   ];
 }
@@ -106,13 +144,16 @@ function readTree(root: string): Tree {
   const words = new Set<string>();
   for (const path of sources)
     for (const word of readFileSync(join(root, path), 'utf8').match(/[\w$]+/g) ?? []) words.add(word);
-  const { scripts, dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    readonly [group: string]: object | undefined;
-  };
+  const pack = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as PackageFile;
+  const exported = Object.keys(pack.exports ?? {}).map((path) => `${pack.name}${path.slice(1)}`);
   return {
     ...{ root, files, words },
-    scripts: new Set(Object.keys(scripts ?? {})),
-    packages: new Set(Object.keys({ ...dependencies, ...devDependencies })),
+    scripts: new Set(Object.keys(pack.scripts ?? {})),
+    packaged: new Set([
+      ...Object.keys({ ...pack.dependencies, ...pack.devDependencies }),
+      ...exported,
+      ...(pack.files ?? []),
+    ]),
   };
 }
 
