@@ -5,8 +5,8 @@
  * Invariants: `revision` never goes back and all caches stand at it; a write by this process is in the caches before the
  * store resolves it, so its writer reads it at once.
  *
- * With a store shared by several servers (etcd) a list without resourceVersion would have to ask the store for its
- * revision first; `Store.status()` is there for it.
+ * Over a store that several servers share (etcd) a list without resourceVersion asks the store for its revision first:
+ * `generic-registry/freshness.ts`.
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
