@@ -7,7 +7,7 @@ import type { Expr } from './language/expr.ts';
 import { parse } from './language/parser.ts';
 import { type Issue, Source } from './language/source.ts';
 import type { Decisions } from './libraries/authorizer.ts';
-import { Meter, metered } from './meter.ts';
+import { bounded, CostExceededError, Meter, metered } from './meter.ts';
 import type { Activation } from './runtime/env.ts';
 import { type Planned, planExpression } from './runtime/plan.ts';
 import { Failure, FunctionError } from './runtime/values.ts';
@@ -38,9 +38,28 @@ export interface CompileOptions {
 
 /** More is refused before it is read. */
 const MAX_CODE_POINTS = 100_000;
+/** Work that compiling may take, a tenth of a second: upstream has no limit. */
+const COMPILE_LIMIT = 1_000_000;
+const COMPILE_TOGETHER_LIMIT = 10_000_000;
 
 /** Compiles. Throws {@link CompileError}: `compilation failed: …` or `must evaluate to bool`. */
-export function compile(expression: string, { environment, returnTypes }: CompileOptions): Program {
+export function compile(expression: string, options: CompileOptions): Program {
+  try {
+    return bounded(COMPILE_LIMIT, () => compiled(expression, options));
+  } catch (error) {
+    if (error instanceof CostExceededError) throw wholeProblem('compiling takes too much work', error);
+    // Exhausted stacks, and what is beyond JavaScript's sizes.
+    if (error instanceof RangeError) throw wholeProblem('nested too deeply', error);
+    throw error;
+  }
+}
+
+/** Compiles several expressions that together may take so much work. */
+export function compileTogether<T>(run: () => T): T {
+  return bounded(COMPILE_TOGETHER_LIMIT, run);
+}
+
+function compiled(expression: string, { environment, returnTypes }: CompileOptions): Program {
   const tree = checked(expression, environment);
   const type = tree.type!;
   const name = declaredText(type);
@@ -72,14 +91,18 @@ function evaluate(meter: Meter, run: () => unknown): unknown {
 function checked(expression: string, environment: CelEnvironment): Expr {
   const size = expression.length > MAX_CODE_POINTS ? [...expression].length : 0;
   if (size > MAX_CODE_POINTS) {
-    const text = `expression code point size exceeds limit: size: ${size}, limit ${MAX_CODE_POINTS}`;
-    throw new CompileError(`compilation failed: ERROR: <input>:-1:0: ${text}`);
+    throw wholeProblem(`expression code point size exceeds limit: size: ${size}, limit ${MAX_CODE_POINTS}`);
   }
   const { expr, issues } = parse(expression, environment.hasBindings);
   refuse(expression, issues);
   refuse(expression, checkTypes(expr, environment));
   refuse(expression, validateTree(expr));
   return expr;
+}
+
+/** What is wrong with an expression as a whole. */
+function wholeProblem(problem: string, cause?: Error): CompileError {
+  return new CompileError(`compilation failed: ERROR: <input>:-1:0: ${problem}`, { cause });
 }
 
 function refuse(expression: string, issues: readonly Issue[]): void {

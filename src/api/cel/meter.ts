@@ -1,13 +1,13 @@
 /**
  * Run-time cost of expressions, in upstream's units: about one per operation, a tenth per character read. Evaluation is
  * synchronous, so the meter in use is one module variable; library functions charge what they read and make beyond the
- * flat price of a call. Beside the cost, which is upstream's, work is counted that
- * takes longer here than its price says.
- * Upstream: cel-go's runtime cost tracker with library/cost.go.
+ * flat price of a call. Beside the cost, which is upstream's, work is counted that takes longer here than its price says;
+ * a unit stands for about 100 ns. Each has the same limit, so what upstream's price allows is not refused for the work of
+ * keeping count of it. Upstream: cel-go's runtime cost tracker with library/cost.go.
  */
 
 /** The text upstream gives when one expression costs too much. */
-export const COST_EXCEEDED_TEXT = 'operation cancelled: actual cost limit exceeded';
+const COST_EXCEEDED_TEXT = 'operation cancelled: actual cost limit exceeded';
 
 /** An expression went over its limit. */
 export class CostExceededError extends Error {
@@ -42,25 +42,35 @@ export class Meter {
     return this.#cost;
   }
 
-  /** The cost, and the work that its units do not price: what budgets are reduced by. */
+  /** Work beyond upstream's price of it. */
+  get work(): number {
+    return this.#work;
+  }
+
+  /** The cost, or the work where that is more: what budgets are reduced by. */
   get spent(): number {
-    return this.#cost + this.#work;
+    return Math.max(this.#cost, this.#work);
   }
 
   get exceeded(): boolean {
-    return this.spent > this.limit;
+    return this.#cost > this.limit || this.#work > this.limit;
+  }
+
+  /** What may still be spent. */
+  get left(): number {
+    return Math.max(0, this.limit - this.spent);
   }
 
   /** Throws {@link CostExceededError} when the limit is passed, and again at every later charge. */
   charge(cost: number): void {
     this.#cost += cost;
-    if (this.#cost + this.#work > this.limit) throw exceeded;
+    if (this.exceeded) throw exceeded;
   }
 
   /** The same for work beyond upstream's price of it. */
   chargeWork(work: number): void {
     this.#work += work;
-    if (this.#cost + this.#work > this.limit) throw exceeded;
+    if (this.exceeded) throw exceeded;
   }
 }
 
@@ -79,9 +89,32 @@ export function chargeWork(work: number): void {
 /** Items in one unit of work. */
 const ITEMS_OF_UNIT = 50;
 
-/** Charges copies that upstream does not make. */
+/** Charges copies, and scans of simple values or characters, that upstream does not price. */
 export function copyWork(items: number): void {
   current?.chargeWork(items / ITEMS_OF_UNIT);
+}
+
+/** Values in one unit of work, where each is looked at by itself. */
+const VALUES_OF_UNIT = 10;
+
+/** Charges a walk through what is inside values: one value may be at many places, and is walked through at each. */
+export function walkWork(values: number): void {
+  current?.chargeWork(values / VALUES_OF_UNIT);
+}
+
+/** What the evaluation that runs now has cost. */
+export function costNow(): number {
+  return current?.cost ?? 0;
+}
+
+/** What the evaluation that runs now may still spend. */
+export function leftNow(): number {
+  return current?.left ?? Number.POSITIVE_INFINITY;
+}
+
+/** Throws where a price that is paid afterwards would pass the limit. */
+export function checkPrice(cost: number): void {
+  if (current !== undefined && current.cost + cost > current.limit) throw exceeded;
 }
 
 /** Runs an evaluation on a meter; nests. */
@@ -93,4 +126,9 @@ export function metered<T>(meter: Meter, run: () => T): T {
   } finally {
     current = outer;
   }
+}
+
+/** Runs on the meter in use, or on one of its own. */
+export function bounded<T>(limit: number, run: () => T): T {
+  return current === undefined ? metered(new Meter(limit), run) : run();
 }

@@ -3,10 +3,12 @@
  * apiserver/pkg/cel/mutation and library/jsonpatch.go.
  */
 import type { CelEnvironment } from './environment.ts';
+import { walkWork } from './meter.ts';
 import { celEquals } from './runtime/equality.ts';
 import { type CelObject, EQUALS, FunctionError, TO_JSON, TYPE_NAME } from './runtime/values.ts';
 import { Declarations } from './types/declarations.ts';
 import { DYN_TYPE, STRING_TYPE, structTypeOf, type Type } from './types/type.ts';
+import { withinLimit } from './texts.ts';
 import { jsonValue } from './values.ts';
 
 /** Type of apply configurations. */
@@ -33,8 +35,15 @@ export class ObjectLiteral implements CelObject {
     return jsonValue(this.fields);
   }
 
-  /** Throws {@link FunctionError} when a part's type name is not that of its place. */
-  checkPlace(place: string = OBJECT_TYPE): void {
+  /** Throws `RuntimeError` when a part's type name is not that of its place. */
+  checkPlace(): void {
+    withinLimit(() => {
+      this.checkPart(OBJECT_TYPE);
+    });
+  }
+
+  /** The same for a part. */
+  checkPart(place: string): void {
     if (this[TYPE_NAME] !== place)
       throw new FunctionError(
         `unexpected type name ${JSON.stringify(this[TYPE_NAME])}, expected ${JSON.stringify(place)}, which matches field name path from root Object type`,
@@ -44,7 +53,8 @@ export class ObjectLiteral implements CelObject {
 }
 
 function checkParts(value: unknown, place: string): void {
-  if (value instanceof ObjectLiteral) value.checkPlace(place);
+  walkWork(1);
+  if (value instanceof ObjectLiteral) value.checkPart(place);
   else if (Array.isArray(value)) for (const item of value) checkParts(item, place);
 }
 

@@ -1,5 +1,5 @@
 /** Texts of errors, worded as cel-go words them: they reach users in conditions and admission messages. */
-import { CostExceededError } from './meter.ts';
+import { bounded, CostExceededError, PER_CALL_LIMIT } from './meter.ts';
 import { FunctionError } from './runtime/values.ts';
 
 /** An expression that does not compile. */
@@ -10,8 +10,8 @@ export class RuntimeError extends Error {
   /** The meter's limit was passed. */
   readonly costExceeded: boolean;
 
-  constructor(message: string, costExceeded = false) {
-    super(message);
+  constructor(message: string, costExceeded = false, options?: ErrorOptions) {
+    super(message, options);
     this.costExceeded = costExceeded;
   }
 }
@@ -23,6 +23,15 @@ export function runtimeError(error: unknown): RuntimeError {
   if (error instanceof FunctionError) return new RuntimeError(error.message);
   // Exhausted stacks, and what is beyond JavaScript's sizes: an expression must not bring down its request's server.
   if (error instanceof RangeError || error instanceof TypeError)
-    return new RuntimeError(`internal error: ${error.message}`);
+    return new RuntimeError(`internal error: ${error.message}`, false, { cause: error });
   throw error;
+}
+
+/** Walks through a value outside an evaluation, within the limit of one. Throws {@link RuntimeError}. */
+export function withinLimit<T>(run: () => T): T {
+  try {
+    return bounded(PER_CALL_LIMIT, run);
+  } catch (error) {
+    throw runtimeError(error);
+  }
 }

@@ -8,7 +8,7 @@ import { allResources } from '../gen/resources.ts';
 import { apiVersionOf, type ResourceInfo } from '../resource-info.ts';
 import { AUTHORIZER_VARIABLES, NAMESPACE_TYPE, REQUEST_TYPE } from './admission-types.ts';
 import { builtInType } from './built-in-types.ts';
-import { compile } from './compile.ts';
+import { compile, compileTogether } from './compile.ts';
 import { type CelEnvironment, createEnvironment } from './environment.ts';
 import { CompileError } from './texts.ts';
 import { DYN_TYPE } from './types/type.ts';
@@ -20,6 +20,10 @@ const MAX_KINDS = 10;
 
 /** The warnings, by place. */
 export function typeCheckPolicy({ spec = {} }: ValidatingAdmissionPolicy): ExpressionWarning[] {
+  return compileTogether(() => warningsOf(spec));
+}
+
+function warningsOf(spec: NonNullable<ValidatingAdmissionPolicy['spec']>): ExpressionWarning[] {
   const kinds = kindsOf(spec.matchConstraints?.resourceRules ?? []);
   const params = spec.paramKind === undefined ? undefined : paramType(spec.paramKind);
   const checks = kinds.flatMap((kind) => {

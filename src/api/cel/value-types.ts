@@ -89,6 +89,7 @@ class StructValue implements StructLike {
   readonly #json: Json;
   readonly #fields: ReadonlyMap<string, StructField>;
   readonly #read = new Map<string, unknown>();
+  #size: number | undefined;
 
   constructor(json: Json, fields: ReadonlyMap<string, StructField>) {
     this.#json = json;
@@ -104,11 +105,11 @@ class StructValue implements StructLike {
     if (field === undefined || !Object.hasOwn(this.#json, field.json)) return undefined;
     const json = this.#json[field.json];
     if (json === undefined || json === null) return undefined;
-    if (typeof json !== 'object') return field.type.value(json);
     const known = this.#read.get(name);
     if (known !== undefined) return known;
     const value = field.type.value(json);
-    this.#read.set(name, value);
+    // What a text stands for, as bytes or a moment, is made once too.
+    if (typeof value === 'object') this.#read.set(name, value);
     return value;
   }
 
@@ -117,7 +118,7 @@ class StructValue implements StructLike {
   }
 
   get size(): number {
-    return Object.keys(this.#json).length;
+    return (this.#size ??= Object.keys(this.#json).length);
   }
 
   [TO_JSON](): unknown {

@@ -2,8 +2,21 @@
  * Values between JSON and expressions. Whole numbers are ints (bigint), others doubles, objects Maps; all other types
  * come from schemas or functions. Upstream: apiserver/pkg/cel/common/values.go, cel-go's native type adapter.
  */
+import { chargeWork } from './meter.ts';
 import { formatDuration, formatTimestamp } from './runtime/times.ts';
-import { Duration, isCelObject, isMapValue, mapEntries, Optional, Timestamp, TO_JSON, Uint } from './runtime/values.ts';
+import { typeOf } from './runtime/type-of.ts';
+import {
+  Duration,
+  FunctionError,
+  isCelObject,
+  isMapValue,
+  mapEntries,
+  Optional,
+  Timestamp,
+  TO_JSON,
+  Uint,
+} from './runtime/values.ts';
+import { withinLimit } from './texts.ts';
 
 /** JSON as an untyped (`dyn`) value. */
 export function dynValue(json: unknown): unknown {
@@ -15,25 +28,33 @@ export function dynValue(json: unknown): unknown {
   return map;
 }
 
-/** A value as JSON: for patches and audit annotations. Throws for what JSON has no word for. */
+/** A value as JSON: for patches and audit annotations. Throws `RuntimeError` for what JSON has no word for, and for what is too large. */
 export function jsonValue(value: unknown): unknown {
+  return withinLimit(() => jsonOf(value));
+}
+
+/** Characters in one unit of work: what is inside several times is written as often. */
+const CHARACTERS_OF_UNIT = 10;
+
+function jsonOf(value: unknown): unknown {
+  chargeWork(typeof value === 'string' ? 1 + value.length / CHARACTERS_OF_UNIT : 1);
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Uint) return jsonValue(value.value);
-  if (Array.isArray(value)) return value.map(jsonValue);
+  if (value instanceof Uint) return jsonOf(value.value);
+  if (Array.isArray(value)) return value.map(jsonOf);
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
-  if (value instanceof Optional) return value.hasValue ? jsonValue(value.content) : undefined;
+  if (value instanceof Optional) return value.hasValue ? jsonOf(value.content) : undefined;
   if (value instanceof Duration) return formatDuration(value);
   if (value instanceof Timestamp) return formatTimestamp(value);
   if (isCelObject(value)) return value[TO_JSON]();
-  if (!isMapValue(value)) throw new Error(`no JSON for a value of type ${value.constructor?.name}`);
+  if (!isMapValue(value)) throw new FunctionError(`unsupported conversion to JSON from ${typeOf(value).name}`);
   return jsonObject(mapEntries(value));
 }
 
 function jsonObject(entries: Iterable<[unknown, unknown]>): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const [key, value] of entries) {
-    const json = jsonValue(value);
+    const json = jsonOf(value);
     if (json === undefined) continue;
     Object.defineProperty(result, String(key), { value: json, enumerable: true, writable: true, configurable: true });
   }

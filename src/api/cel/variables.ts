@@ -4,7 +4,7 @@
  */
 import { type Activation, compile, type Program } from './compile.ts';
 import { type CelEnvironment, extendEnvironment } from './environment.ts';
-import { charge, chargeWork, Meter } from './meter.ts';
+import { charge, chargeWork, leftNow, Meter, PER_CALL_LIMIT } from './meter.ts';
 import { CompileError, RuntimeError } from './texts.ts';
 import { Failure, FIELDS, type StructLike } from './runtime/values.ts';
 import { DYN_TYPE, structTypeOf, type Type } from './types/type.ts';
@@ -58,7 +58,7 @@ class VariableValues implements StructLike {
   }
 
   #evaluate(name: string, program: Program): unknown {
-    const meter = new Meter();
+    const meter = new Meter(Math.min(PER_CALL_LIMIT, leftNow()));
     try {
       return program.run(this.#activation, meter);
     } catch (error) {
@@ -68,7 +68,7 @@ class VariableValues implements StructLike {
       return new Failure(text);
     } finally {
       charge(meter.cost);
-      chargeWork(meter.spent - meter.cost);
+      chargeWork(meter.work);
     }
   }
 }

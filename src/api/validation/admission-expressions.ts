@@ -1,6 +1,6 @@
 /** Expressions of webhooks and admission policies: that they compile. Upstream: validateCELCondition and its callers in apis/admissionregistration/validation. */
 import { type AdmissionVariables, admissionEnvironment, mutationEnvironment } from '../cel/admission-types.ts';
-import { compile } from '../cel/compile.ts';
+import { compile, compileTogether } from '../cel/compile.ts';
 import type { CelEnvironment } from '../cel/environment.ts';
 import { JSON_PATCH_TYPE, OBJECT_TYPE } from '../cel/mutation-types.ts';
 import { CompileError } from '../cel/texts.ts';
@@ -73,6 +73,12 @@ function fitsBudget(expressions: readonly (string | undefined)[], field: Field):
 
 /** Validations and audit annotations of a validating policy. */
 export function validatePolicyExpressions(spec: ValidatingAdmissionPolicySpec, field: Field): void {
+  compileTogether(() => {
+    checkPolicyExpressions(spec, field);
+  });
+}
+
+function checkPolicyExpressions(spec: ValidatingAdmissionPolicySpec, field: Field): void {
   const { validations = [], auditAnnotations = [] } = spec;
   const expressions = [
     ...(spec.variables ?? []).map(({ expression }) => expression),
@@ -101,6 +107,12 @@ export function validatePolicyExpressions(spec: ValidatingAdmissionPolicySpec, f
 
 /** Variables, conditions and mutations of a mutating policy. */
 export function validateMutationExpressions(spec: MutatingAdmissionPolicySpec, field: Field): void {
+  compileTogether(() => {
+    checkMutationExpressions(spec, field);
+  });
+}
+
+function checkMutationExpressions(spec: MutatingAdmissionPolicySpec, field: Field): void {
   const expressions = [
     ...(spec.variables ?? []).map(({ expression }) => expression),
     ...(spec.mutations ?? []).map(

@@ -1,4 +1,5 @@
 /** Webhook configurations and admission policies; their expressions: admission-expressions.ts. Upstream: apis/admissionregistration/validation. */
+import { compileTogether } from '../cel/compile.ts';
 import type { Field } from '../field-error.ts';
 import type {
   AuditAnnotation,
@@ -118,11 +119,13 @@ function validateWebhooks(
   field: Field,
 ): void {
   const names = new Set<string>();
-  for (const [index, webhook] of (webhooks ?? []).entries()) {
-    validateWebhook(webhook, field.item(index));
-    if (names.has(webhook.name)) field.item(index).at('name').duplicate(webhook.name);
-    names.add(webhook.name);
-  }
+  compileTogether(() => {
+    for (const [index, webhook] of (webhooks ?? []).entries()) {
+      validateWebhook(webhook, field.item(index));
+      if (names.has(webhook.name)) field.item(index).at('name').duplicate(webhook.name);
+      names.add(webhook.name);
+    }
+  });
 }
 
 export function validateValidatingWebhookConfiguration(

@@ -7,11 +7,16 @@ import { isOptionalType, type Type } from '../types/type.ts';
 import { runeCount } from '../runtime/size-of.ts';
 import { estimateCall } from './call-estimate.ts';
 import type { CallEstimate, Operand, SizeEstimator } from './operand.ts';
-import { either, exactly, MOST, NOTHING, type Range, product, sum, UNKNOWN } from './range.ts';
+import { either, exactly, MOST, NOTHING, type Range, product, sum, total, UNKNOWN } from './range.ts';
 
-/** The cost of a checked tree. */
+/** The cost of a checked tree; of one too deep to follow it may be any. */
 export function estimateCost(tree: Expr, sizeAt: SizeEstimator): Range {
-  return new Estimation(sizeAt).cost(tree);
+  try {
+    return new Estimation(sizeAt).cost(tree);
+  } catch (error) {
+    if (error instanceof RangeError) return UNKNOWN;
+    throw error;
+  }
 }
 
 /** Sizes of what is inside a list or map. */
@@ -59,7 +64,7 @@ class Estimation {
       case 'map':
         return this.#map(expr);
       case 'struct':
-        return sum(...expr.fields.map(({ value }) => this.cost(value)), STRUCT);
+        return total([...expr.fields.map(({ value }) => this.cost(value)), STRUCT]);
       case 'fold':
         return isBind(expr) ? this.#bind(expr) : this.#fold(expr);
       default:
@@ -152,7 +157,7 @@ class Estimation {
     signature: string,
     { target, args }: { target: Operand | undefined; args: readonly Operand[] },
   ): CallEstimate {
-    const below = sum(...args.map(({ cost }) => cost));
+    const below = total(args.map(({ cost }) => cost));
     const [first, second, third] = args;
     switch (call.name) {
       case '_||_':
@@ -202,7 +207,7 @@ class Estimation {
       value = either(value, this.#size(item) ?? UNKNOWN);
     }
     this.#setEntries(list, { isList: true, key: ONE, value });
-    return sum(...costs, LIST);
+    return total([...costs, LIST]);
   }
 
   #map(map: MapExpr): Range {
@@ -215,7 +220,7 @@ class Estimation {
       values = either(values, this.#size(value) ?? UNKNOWN);
     }
     this.#setEntries(map, { isList: false, key: keys, value: values });
-    return sum(...costs, MAP);
+    return total([...costs, MAP]);
   }
 
   #fold(fold: Fold): Range {

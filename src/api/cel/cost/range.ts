@@ -17,6 +17,11 @@ export function exactly(size: number): Range {
 }
 
 export function sum(...ranges: readonly Range[]): Range {
+  return total(ranges);
+}
+
+/** The sum of however many. */
+export function total(ranges: readonly Range[]): Range {
   let [min, max] = [0, 0];
   for (const range of ranges) {
     min = Math.min(MOST, min + range.min);

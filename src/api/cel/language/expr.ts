@@ -126,7 +126,7 @@ export function walk(root: Expr, visit: (expr: Expr) => void): void {
   const waiting = [root];
   for (let expr = waiting.pop(); expr !== undefined; expr = waiting.pop()) {
     visit(expr);
-    waiting.push(...childrenOf(expr).toReversed());
+    for (const child of childrenOf(expr).toReversed()) waiting.push(child);
   }
 }
 

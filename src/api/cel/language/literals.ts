@@ -52,7 +52,8 @@ export function bytesOf(token: string): { readonly value: Uint8Array } | { reado
   return { value: new Uint8Array(Buffer.concat(parts)) };
 }
 
-const PIECES = /\\([xXuU][\da-fA-F]+|[0-3][0-7]{2}|[^])|[^\\]+/g;
+/** Escapes have as many digits as their letter says: what follows is text. */
+const PIECES = /\\([xX][\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|[0-3][0-7]{2}|[^])|[^\\]+/g;
 
 function unquote(token: string): { body: string; isRaw: boolean } {
   const isRaw = /^[rR]/.test(token);

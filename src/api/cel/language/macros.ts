@@ -1,5 +1,5 @@
 /** Calls that are expanded when they are parsed. Upstream: cel-go parser/macro.go, ext/comprehensions.go, ext/lists.go, ext/bindings.go and cel/library.go. */
-import { type Expr, type Fold, walk } from './expr.ts';
+import { childrenOf, type Expr, type Fold, walk } from './expr.ts';
 
 /** A call that may be a macro. */
 export interface MacroCall {
@@ -142,12 +142,46 @@ const LOOPS: Readonly<Record<string, readonly [number, LoopMacro, string]>> = {
   'transformMapEntry/4': [2, transformMapEntry, 'argument must be a simple name'],
 };
 
-/** What a call becomes; undefined for calls that are no macros. `hasBindings`: `cel.bind` is one. */
-export function expand(call: MacroCall, hasBindings: boolean): Expansion | undefined {
+/** More of an expression's nodes are not copied: a copy of a copy doubles with each level. */
+const MAX_COPIED = 10_000;
+
+/** Expands the macros of one expression. */
+export class Macros {
+  /** `cel.bind` is one. */
+  readonly #hasBindings: boolean;
+  #copied = 0;
+
+  constructor(hasBindings: boolean) {
+    this.#hasBindings = hasBindings;
+  }
+
+  /** What a call becomes; undefined for calls that are no macros. */
+  expand(call: MacroCall): Expansion | undefined {
+    const { name, target, args } = call;
+    if (target === undefined || args.length !== 2 || (name !== 'optMap' && name !== 'optFlatMap'))
+      return expand(call, this.#hasBindings);
+    this.#copied += countNodes(target, MAX_COPIED - this.#copied);
+    if (this.#copied > MAX_COPIED)
+      return { at: call.at, problem: `${name}() is applied to more than ${MAX_COPIED} nodes in one expression` };
+    return optional(new Builder(call.at), call, target);
+  }
+}
+
+/** How many nodes there are, up to one more than a limit. */
+function countNodes(root: Expr, limit: number): number {
+  const waiting = [root];
+  let count = 0;
+  for (let expr = waiting.pop(); expr !== undefined && count <= limit; expr = waiting.pop()) {
+    count++;
+    for (const child of childrenOf(expr)) waiting.push(child);
+  }
+  return count;
+}
+
+function expand(call: MacroCall, hasBindings: boolean): Expansion | undefined {
   const { name, target, args, at } = call;
   const build = new Builder(at);
   if (target === undefined) return name === 'has' && args.length === 1 ? has(build, args[0]!) : undefined;
-  if (args.length === 2 && (name === 'optMap' || name === 'optFlatMap')) return optional(build, call, target);
   if (args.length === 2 && name === 'sortBy') return sortBy(build, target, args);
   if (args.length === 3 && name === 'bind' && hasBindings && isName(target, 'cel')) return bind(build, args);
   const key = `${name}/${args.length}`;

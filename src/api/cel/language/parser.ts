@@ -1,7 +1,7 @@
 /** Parses expressions into trees with macros expanded. Upstream: cel-go parser/parser.go over the grammar of parser/gen/CEL.g4. */
 import { childrenOf, type Expr, type FieldInit, type MapEntry } from './expr.ts';
 import { bytesOf, doubleOf, intOf, textOf, uintOf } from './literals.ts';
-import { expand } from './macros.ts';
+import { Macros } from './macros.ts';
 import type { Issue } from './source.ts';
 import { STARTS, SyntaxStop, TokenReader } from './token-reader.ts';
 import type { Token, TokenType } from './tokens.ts';
@@ -30,7 +30,7 @@ const MAX_DEPTH = 250;
 const SHALLOW: ReadonlySet<string> = new Set(['_&&_', '_||_', '!_', '-_']);
 
 function isDeep(expr: Expr): boolean {
-  return expr.kind === 'select' || (expr.kind === 'call' && !SHALLOW.has(expr.name));
+  return expr.kind === 'select' || expr.kind === 'fold' || (expr.kind === 'call' && !SHALLOW.has(expr.name));
 }
 
 function depthIssues(root: Expr): Issue[] {
@@ -62,12 +62,12 @@ const RESERVED: ReadonlySet<string> = new Set(
 
 class Parser {
   readonly #reader: TokenReader;
-  readonly #hasBindings: boolean;
+  readonly #macros: Macros;
   #depth = 0;
 
   constructor(text: string, hasBindings: boolean) {
     this.#reader = new TokenReader(text);
-    this.#hasBindings = hasBindings;
+    this.#macros = new Macros(hasBindings);
   }
 
   get issues(): readonly Issue[] {
@@ -198,7 +198,7 @@ class Parser {
 
   #callOrMacro({ at }: Token, name: string, target: Expr | undefined): Expr {
     const args = this.#args();
-    const expanded = expand({ name, target, args, at }, this.#hasBindings);
+    const expanded = this.#macros.expand({ name, target, args, at });
     if (expanded === undefined) return { kind: 'call', at, name, target, args };
     if (!('problem' in expanded)) return expanded;
     this.#reader.report(expanded.at, expanded.problem);

@@ -1,7 +1,7 @@
 /** Operators of numbers, texts, lists and times. Upstream: cel-go common/stdlib with the arithmetic of common/types. */
 import { copyWork } from '../meter.ts';
 import type { Declarations } from '../types/declarations.ts';
-import { celCompare, celEquals, isComparable } from '../runtime/equality.ts';
+import { celCompare, celEquals, indexOfEqual, isComparable } from '../runtime/equality.ts';
 import { GrowingList } from '../runtime/growing.ts';
 import { durationFrom, timestampFrom } from '../runtime/times.ts';
 import { Duration, FunctionError, isMapValue, mapValue, NO_OVERLOAD, Timestamp, Uint } from '../runtime/values.ts';
@@ -85,7 +85,7 @@ function not(value: unknown): boolean {
 }
 
 function contains(item: unknown, container: unknown): boolean {
-  if (Array.isArray(container)) return container.some((other) => celEquals(other, item));
+  if (Array.isArray(container)) return indexOfEqual(container, item) >= 0;
   return isMapValue(container) ? mapValue(container, item) !== undefined : noOverload();
 }
 
@@ -105,7 +105,7 @@ function plus(a: unknown, b: unknown): unknown {
   if (typeof a === 'number') return typeof b === 'number' ? a + b : noOverload();
   if (Array.isArray(a)) return Array.isArray(b) ? joined(a, b) : noOverload();
   if (a instanceof Uint) return b instanceof Uint ? uint(a.value + b.value) : noOverload();
-  if (a instanceof Uint8Array) return b instanceof Uint8Array ? new Uint8Array(Buffer.concat([a, b])) : noOverload();
+  if (a instanceof Uint8Array) return b instanceof Uint8Array ? bytes(a, b) : noOverload();
   if (a instanceof Duration) return plusDuration(b, a);
   if (a instanceof Timestamp) return b instanceof Duration ? timestampFrom(a.nanos + b.nanos) : noOverload();
   return unsupported('_+_', a);
@@ -121,6 +121,11 @@ function text(a: string, b: string): string {
   const length = a.length + b.length;
   if (length > 1_000_000) copyWork(length);
   return a + b;
+}
+
+function bytes(a: Uint8Array, b: Uint8Array): Uint8Array {
+  copyWork(a.length + b.length);
+  return new Uint8Array(Buffer.concat([a, b]));
 }
 
 /** Upstream joins lists in constant time; a copy is bounded by its size instead. */

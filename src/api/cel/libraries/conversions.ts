@@ -1,4 +1,5 @@
 /** Conversions and sizes. Upstream: cel-go common/stdlib with ConvertToType of common/types. */
+import { copyWork } from '../meter.ts';
 import { runeCount } from '../runtime/size-of.ts';
 import {
   durationOf,
@@ -62,7 +63,7 @@ function defineIntegers(declarations: Declarations): void {
     'int(double): int': (value: number) => wholeOf(value, -(2 ** 63), 'integer overflow'),
     'int(duration): int': ({ nanos }: Duration) => nanos,
     'int(string): int': (text: string) => {
-      const value = /^[+-]?\d+$/.test(text) ? BigInt(text.replace(/^\+/, '')) : undefined;
+      const value = wholeNumber(text.replace(/^\+(?=\d)/, ''));
       if (value === undefined || BigInt.asIntN(64, value) !== value) throw conversionError('string', 'int');
       return value;
     },
@@ -78,11 +79,18 @@ function defineIntegers(declarations: Declarations): void {
       return new Uint(value);
     },
     'uint(string): uint': (text: string) => {
-      const value = /^\d+$/.test(text) ? BigInt(text) : undefined;
+      const value = text.startsWith('-') ? undefined : wholeNumber(text);
       if (value === undefined || BigInt.asUintN(64, value) !== value) throw conversionError('string', 'uint');
       return new Uint(value);
     },
   });
+}
+
+/** A whole number of a length that 64 bits may have: making large ones takes long, whatever they come to. */
+function wholeNumber(text: string): bigint | undefined {
+  copyWork(text.length);
+  const [, sign = '', digits] = /^(-?)0*(\d{1,20})$/.exec(text) ?? [];
+  return digits === undefined ? undefined : BigInt(sign + digits);
 }
 
 function conversionError(from: string, to: string): FunctionError {
@@ -95,9 +103,10 @@ function boolOf(text: string): boolean {
   throw conversionError('string', 'bool');
 }
 
-const DOUBLE = /^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)$/i;
+const DOUBLE = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)$/i;
 
 function doubleOf(text: string): number {
+  copyWork(text.length);
   const lower = text.toLowerCase().replace(/^\+/, '');
   if (!DOUBLE.test(text) || /^[+-]nan$/i.test(text)) throw conversionError('string', 'double');
   if (lower === 'nan') return Number.NaN;
@@ -123,8 +132,13 @@ function textOfBytes(bytes: Uint8Array): string {
   }
 }
 
+function countedRunes(text: string): number {
+  copyWork(text.length);
+  return runeCount(text);
+}
+
 function sizeOfValue(value: unknown): bigint {
-  if (typeof value === 'string') return BigInt(runeCount(value));
+  if (typeof value === 'string') return BigInt(countedRunes(value));
   if (Array.isArray(value) || value instanceof Uint8Array) return BigInt(value.length);
   if (isMapValue(value)) return BigInt(mapSize(value));
   const isReceiver = value instanceof Timestamp || value instanceof Duration;

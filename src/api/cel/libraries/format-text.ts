@@ -1,4 +1,5 @@
 /** `"%s is %d".format([a, b])`. Upstream: cel-go ext/formatting.go. */
+import { copyWork, walkWork } from '../meter.ts';
 import { formatDuration, formatTimestamp } from '../runtime/times.ts';
 import { typeOf } from '../runtime/type-of.ts';
 import { Duration, FunctionError, isMapValue, type MapValue, mapEntries, Timestamp, Uint } from '../runtime/values.ts';
@@ -17,6 +18,7 @@ export function formatText(format: string, args: readonly unknown[]): string {
       const text = clauseText(verb, precision, value);
       if (text === undefined)
         throw new FunctionError(`error during formatting: ${CLAUSE_PROBLEMS[verb]}, was given ${typeOf(value).name}`);
+      copyWork(text.length);
       return text;
     },
     args.length,
@@ -54,8 +56,15 @@ function plainText(value: unknown): string | undefined {
   if (value instanceof Duration) return formatDuration(value);
   if (value instanceof Timestamp) return formatTimestamp(value);
   if (value instanceof Type) return value.name;
-  if (Array.isArray(value)) return `[${value.map(innerText).join(', ')}]`;
+  if (Array.isArray(value)) return `[${listed(value.map(innerText))}]`;
   return isMapValue(value) ? mapText(value) : undefined;
+}
+
+/** What is inside several times is written as often, and is paid for before it is. */
+function listed(texts: readonly string[]): string {
+  walkWork(texts.length);
+  copyWork(texts.reduce((sum, text) => sum + text.length, 0));
+  return texts.join(', ');
 }
 
 /** A value inside a list or map. */
@@ -74,7 +83,7 @@ function innerText(value: unknown): string {
 function mapText(map: MapValue): string {
   const entries = [...mapEntries(map)].map(([key, value]) => [innerText(key), innerText(value)] as const);
   const sorted = entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${sorted.map(([key, value]) => `${key}:${value}`).join(', ')}}`;
+  return `{${listed(sorted.map(([key, value]) => `${key}:${value}`))}}`;
 }
 
 function integerOf(value: unknown): bigint | undefined {

@@ -1,5 +1,6 @@
 /** Lists. Upstream: apiserver/pkg/cel/library/lists.go and cel-go ext.Lists, version 3. */
-import { celCompare, celEquals, isComparable } from '../runtime/equality.ts';
+import { walkWork } from '../meter.ts';
+import { celCompare, celEquals, indexOfEqual, isComparable } from '../runtime/equality.ts';
 import { durationFrom } from '../runtime/times.ts';
 import { typeOf } from '../runtime/type-of.ts';
 import { Duration, FunctionError, NO_OVERLOAD, Uint } from '../runtime/values.ts';
@@ -24,24 +25,43 @@ export function defineLists(declarations: Declarations): void {
       [`list<${type}>.sum(): ${type}`]: (list: unknown[]) => list.reduce(add, zero),
     });
   declarations.define({
-    'list<A>.indexOf(A): int': (list: unknown[], item: unknown) =>
-      BigInt(list.findIndex((other) => celEquals(other, item))),
+    'list<A>.indexOf(A): int': (list: unknown[], item: unknown) => BigInt(indexOfEqual(list, item)),
     'list<A>.lastIndexOf(A): int': (list: unknown[], item: unknown) =>
       BigInt(list.findLastIndex((other) => celEquals(other, item))),
     'list<T>.slice(int, int): list<T>': slice,
-    'list<list<T>>.flatten(): list<T>': (list: unknown[]) => list.flat(1),
+    'list<list<T>>.flatten(): list<T>': (list: unknown[]) => flatten(list, 1),
     'list<dyn>.flatten(int): list<dyn>': (list: unknown[], depth: bigint) => {
       if (depth < 0n) throw new FunctionError('level must be non-negative');
-      return list.flat(Math.min(Number(depth), 250));
+      return flatten(list, Number(depth));
     },
     'list<T>.reverse(): list<T>': (list: unknown[]) => list.toReversed(),
     'list<T>.distinct(): list<T>': (list: unknown[]) =>
-      list.filter((item, index) => list.findIndex((other) => celEquals(other, item)) === index),
+      list.filter((item, index) => indexOfEqual(list, item) === index),
   });
   declarations.defineNamespaced({
     'lists.range(int): list<int>': (count: bigint) =>
       Array.from({ length: Math.max(0, Number(count)) }, (_, index) => BigInt(index)),
   });
+}
+
+/** Level by level: a list that stands in many places makes a result far larger than what the price is of. */
+function flatten(list: readonly unknown[], depth: number): unknown[] {
+  let flat = [...list];
+  for (let level = 0; level < depth && flat.some(Array.isArray); level++) {
+    let size = 0;
+    for (const item of flat) size += Array.isArray(item) ? item.length : 1;
+    walkWork(size);
+    flat = flattenOnce(flat);
+  }
+  return flat;
+}
+
+function flattenOnce(list: readonly unknown[]): unknown[] {
+  const flat: unknown[] = [];
+  for (const item of list)
+    if (Array.isArray(item)) for (const inside of item) flat.push(inside);
+    else flat.push(item);
+  return flat;
 }
 
 function comparable(item: unknown): unknown {
@@ -98,6 +118,8 @@ function sortBy(list: unknown[], keys: unknown[]): unknown[] {
   if (!isComparable(keys[0])) throw new FunctionError('list elements must be comparable');
   const { name } = typeOf(keys[0]);
   if (keys.some((key) => typeOf(key).name !== name)) throw new FunctionError('list elements must have the same type');
+  // Upstream's price of lists of unknown types is that of one operation.
+  walkWork(list.length * Math.ceil(Math.log2(list.length + 1)));
   const order = [...list.keys()].toSorted((a, b) => celCompare(keys[a], keys[b]));
   return order.map((index) => list[index]);
 }

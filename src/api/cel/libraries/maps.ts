@@ -1,7 +1,16 @@
 /** What two-variable loops that make maps do. Upstream: cel-go ext/comprehensions.go. */
-import { copyWork } from '../meter.ts';
+import { walkWork } from '../meter.ts';
 import { GrowingMap } from '../runtime/growing.ts';
-import { FunctionError, isMapValue, type MapValue, mapEntries, mapSize, mapValue } from '../runtime/values.ts';
+import {
+  copyOfMap,
+  FunctionError,
+  isMapValue,
+  type MapValue,
+  mapEntries,
+  mapSize,
+  mapValue,
+  setEntry,
+} from '../runtime/values.ts';
 import { valueText } from '../runtime/value-text.ts';
 import type { Declarations } from '../types/declarations.ts';
 
@@ -16,12 +25,12 @@ export function defineMaps(declarations: Declarations): void {
 }
 
 function inserted(map: MapValue, entries: Iterable<readonly [unknown, unknown]>): Map<unknown, unknown> {
-  const target = map instanceof GrowingMap ? map : new Map(mapEntries(map));
-  if (target !== map) copyWork(mapSize(map));
+  if (!(map instanceof GrowingMap)) walkWork(mapSize(map));
+  const target = map instanceof GrowingMap ? map : copyOfMap(map);
   for (const [key, value] of entries) {
     if (mapValue(target, key) !== undefined)
       throw new FunctionError(`insert failed: key ${valueText(key)} already exists`);
-    target.set(key, value);
+    setEntry(target, key, value);
   }
   return target;
 }

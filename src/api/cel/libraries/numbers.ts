@@ -1,4 +1,4 @@
-/** Doubles as Go prints them. */
+/** Doubles as Go prints them. Upstream: strconv.FormatFloat, which cel-go common/types/double.go converts with. */
 
 /** `%g`: the shortest digits, with an exponent from a million on and below a ten-thousandth. */
 export function doubleText(value: number): string {

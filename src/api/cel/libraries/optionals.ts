@@ -1,4 +1,5 @@
 /** Optional values. Upstream: cel-go cel/library.go (OptionalTypes). */
+import { walkWork } from '../meter.ts';
 import type { Declarations } from '../types/declarations.ts';
 import { Duration, FunctionError, isMapValue, mapSize, Optional, Timestamp, Uint } from '../runtime/values.ts';
 import { valueText } from '../runtime/value-text.ts';
@@ -46,8 +47,11 @@ function isZero(value: unknown): boolean {
 }
 
 function unwrap(list: unknown[]): unknown[] {
-  return list.flatMap((item) => {
+  walkWork(list.length);
+  const values: unknown[] = [];
+  for (const item of list) {
     if (!(item instanceof Optional)) throw new FunctionError(`value ${valueText(item)} is not optional`);
-    return item.hasValue ? [item.content] : [];
-  });
+    if (item.hasValue) values.push(item.content);
+  }
+  return values;
 }

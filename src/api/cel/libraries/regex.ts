@@ -39,14 +39,18 @@ export function defineRegex(declarations: Declarations): void {
   });
 }
 
-/** Compiles a pattern. Throws {@link FunctionError} with Go's text. */
-export function compilePattern(pattern: string): RE2JS {
-  return compiledOf(pattern).regex;
+/** Compiles a pattern of an expression that is compiled: the work is the same each time. Throws {@link FunctionError} with Go's text. */
+export function compilePattern(pattern: string): void {
+  const known = compiled.get(pattern);
+  if (known === undefined) compileNew(pattern);
+  else chargeWork(compilingCost * known.size);
 }
 
 function compiledOf(pattern: string): Compiled {
-  const known = compiled.get(pattern);
-  if (known !== undefined) return known;
+  return compiled.get(pattern) ?? compileNew(pattern);
+}
+
+function compileNew(pattern: string): Compiled {
   const size = programSize(pattern);
   chargeWork(compilingCost * size);
   try {

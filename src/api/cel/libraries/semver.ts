@@ -1,4 +1,5 @@
 /** Semantic versions. Upstream: apiserver/pkg/cel/library/semverlib.go, version 1. */
+import { copyWork } from '../meter.ts';
 import { structTypeOf } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
 import type { CelObject } from '../runtime/values.ts';
@@ -61,7 +62,18 @@ function readSemver(text: string): Semver | undefined {
   const match = STRICT.exec(text);
   if (match === null) return undefined;
   const [, major = '0', minor = '0', patch = '0', pre, build = ''] = match;
-  return new Semver([BigInt(major), BigInt(minor), BigInt(patch)], pre?.split('.') ?? [], build);
+  const parts = pre?.split('.') ?? [];
+  if ([major, minor, patch, ...parts.filter(isNumeric)].some(isTooLarge)) return undefined;
+  return new Semver([BigInt(major), BigInt(minor), BigInt(patch)], parts, build);
+}
+
+function isNumeric(part: string): boolean {
+  return /^\d+$/.test(part);
+}
+
+/** Upstream's numbers have 64 bits. */
+function isTooLarge(digits: string): boolean {
+  return digits.length > 20 || BigInt(digits) >= 2n ** 64n;
 }
 
 /** Drops a leading `v`, fills missing parts, strips leading zeros. */
@@ -84,9 +96,10 @@ function comparePre(a: readonly string[], b: readonly string[]): bigint {
   if (a.length === 0 || b.length === 0) return BigInt(Math.sign(b.length - a.length));
   for (const [index, left] of a.entries()) {
     const right = b[index];
+    copyWork(left.length);
     if (right === undefined) return 1n;
     if (left === right) continue;
-    const numeric = [/^\d+$/.test(left), /^\d+$/.test(right)];
+    const numeric = [isNumeric(left), isNumeric(right)];
     if (numeric[0] && numeric[1]) return BigInt(left) < BigInt(right) ? -1n : 1n;
     if (numeric[0] !== numeric[1]) return numeric[0] ? -1n : 1n;
     return left < right ? -1n : 1n;

@@ -1,5 +1,5 @@
 /** Sets: lists whose order and repetitions do not matter. Upstream: cel-go ext.Sets. */
-import { celEquals } from '../runtime/equality.ts';
+import { indexOfEqual } from '../runtime/equality.ts';
 import type { Declarations } from '../types/declarations.ts';
 
 /** Declares the library. */
@@ -8,10 +8,10 @@ export function defineSets(declarations: Declarations): void {
     'sets.contains(list<T>, list<T>): bool': contains,
     'sets.equivalent(list<T>, list<T>): bool': (a: unknown[], b: unknown[]) => contains(a, b) && contains(b, a),
     'sets.intersects(list<T>, list<T>): bool': (a: unknown[], b: unknown[]) =>
-      a.some((item) => b.some((other) => celEquals(item, other))),
+      a.some((item) => indexOfEqual(b, item) >= 0),
   });
 }
 
 function contains(all: unknown[], some: unknown[]): boolean {
-  return some.every((item) => all.some((other) => celEquals(item, other)));
+  return some.every((item) => indexOfEqual(all, item) >= 0);
 }

@@ -1,10 +1,11 @@
 /** Strings: positions count characters (code points), as Go's runes. Upstream: cel-go ext.Strings, version 2. */
-import { chargeWork, copyWork } from '../meter.ts';
+import { chargeWork, checkPrice, copyWork, walkWork } from '../meter.ts';
 import { runeCount } from '../runtime/size-of.ts';
 import { FunctionError } from '../runtime/values.ts';
 import { valueText } from '../runtime/value-text.ts';
 import type { Declarations } from '../types/declarations.ts';
 import { formatText } from './format-text.ts';
+import { indexIn, lastIndexIn, splitAt } from './text-search.ts';
 
 /** Declares the library. */
 export function defineStrings(declarations: Declarations): void {
@@ -27,7 +28,7 @@ export function defineStrings(declarations: Declarations): void {
     'string.split(string, int): list<string>': split,
     'string.substring(int): string': (text: string, from: bigint) => slice(text, from, undefined),
     'string.substring(int, int): string': slice,
-    'string.trim(): string': (text: string) => text.replace(SPACES, ''),
+    'string.trim(): string': trimmed,
     'string.upperAscii(): string': (text: string) => text.replace(/[a-z]+/g, (lower) => lower.toUpperCase()),
     'string.format(list<dyn>): string': formatText,
     'list<string>.join(): string': (parts: unknown[]) => join(parts, ''),
@@ -36,9 +37,16 @@ export function defineStrings(declarations: Declarations): void {
   declarations.defineNamespaced({ 'strings.quote(string): string': quoteText });
 }
 
-/** Go's unicode.IsSpace, at both ends. */
-const SPACES =
-  /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g;
+/** Go's unicode.IsSpace. */
+const SPACE = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+/** Unit by unit: a pattern for the end of a text would try every space inside it. */
+function trimmed(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && SPACE.test(text[start]!)) start++;
+  while (end > start && SPACE.test(text[end - 1]!)) end--;
+  return text.slice(start, end);
+}
 
 /** Taking a text apart costs more than the reading that upstream's price is of. */
 function runesOf(text: string): string[] {
@@ -60,7 +68,7 @@ function indexOf(text: string, part: string, from: bigint): bigint {
   if (part === '') return from;
   if (from < 0n) throw outOfRange(from);
   const head = runesOf(text).slice(0, Number(from)).join('').length;
-  const found = from >= BigInt(runeCount(text)) ? -1 : text.indexOf(part, head);
+  const found = from >= BigInt(runeCount(text)) ? -1 : indexIn(text, part, head);
   return found < 0 ? -1n : BigInt(runeCount(text.slice(0, found)));
 }
 
@@ -69,14 +77,14 @@ function lastIndexOf(text: string, part: string, from: bigint): bigint {
   if (from < 0n) throw outOfRange(from);
   const runes = runesOf(text);
   if (from >= BigInt(runes.length)) return -1n;
-  const found = text.lastIndexOf(part, runes.slice(0, Number(from)).join('').length);
+  const found = lastIndexIn(text, part, runes.slice(0, Number(from)).join('').length);
   return found < 0 ? -1n : BigInt(runeCount(text.slice(0, found)));
 }
 
 function replace(text: string, [from, to]: readonly [string, string], count: bigint): string {
   const limit = count < 0n ? Number.POSITIVE_INFINITY : Number(count);
   if (limit === 0 || from === to) return text;
-  const pieces = from === '' ? emptyPieces(text) : text.split(from);
+  const pieces = from === '' ? emptyPieces(text) : splitAt(text, from);
   const used = Math.min(limit, pieces.length - 1);
   copyWork(text.length + used * to.length);
   const tail = pieces.slice(used).join(from);
@@ -90,7 +98,7 @@ function emptyPieces(text: string): string[] {
 
 function split(text: string, by: string, limit: bigint): string[] {
   if (limit === 0n) return [];
-  const parts = by === '' ? [...text] : text.split(by);
+  const parts = by === '' ? [...text] : splitAt(text, by);
   if (limit < 0n || BigInt(parts.length) <= limit) return parts;
   const head = parts.slice(0, Number(limit) - 1);
   return [...head, parts.slice(Number(limit) - 1).join(by)];
@@ -107,7 +115,11 @@ function slice(text: string, from: bigint, to: bigint | undefined): string {
 function join(parts: unknown[], by: string): string {
   const bad = parts.findIndex((part) => typeof part !== 'string');
   if (bad >= 0) throw new FunctionError(`join: invalid input: ${valueText(parts[bad])}`);
-  copyWork((parts.length * by.length) / 10);
+  const between = Math.max(0, parts.length - 1) * by.length;
+  walkWork(parts.length);
+  const length = (parts as string[]).reduce((sum, part) => sum + part.length, between);
+  // The price, a fifth of the characters, is paid when there is a result; a character has one unit or two.
+  checkPrice(length / 10);
   return parts.join(by);
 }
 

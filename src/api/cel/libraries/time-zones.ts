@@ -1,7 +1,7 @@
-/** The parts of a moment in a time zone given by name (`Europe/Berlin`) or offset (`-08:00`). */
+/** The parts of a moment in a time zone given by name (`Europe/Berlin`) or offset (`-08:00`). Upstream: cel-go common/types/timestamp.go over Go's time. */
 import { Lru } from '../../../base/lru.ts';
 import { dateOf } from '../../time.ts';
-import { chargeWork } from '../meter.ts';
+import { chargeWork, copyWork } from '../meter.ts';
 import { FunctionError } from '../runtime/values.ts';
 
 /** Calendar and clock; month, days of month and year count from zero as the language's functions do, `date` from one. */
@@ -50,6 +50,7 @@ function parseYear(year: number): number {
 
 function offsetMs(wallMs: number, zone: string): number {
   if (zone === 'UTC' || zone === '') return 0;
+  copyWork(zone.length);
   if (zone.includes(':')) return fixedOffsetMs(zone);
   return namedOffsetMs(wallMs, zone);
 }

@@ -1,4 +1,5 @@
 /** URLs: absolute ones, or absolute paths. Upstream: apiserver/pkg/cel/library/urls.go over Go's net/url. */
+import { chargeWork, copyWork } from '../meter.ts';
 import { structTypeOf } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
 import type { CelObject } from '../runtime/values.ts';
@@ -54,11 +55,13 @@ export function defineUrls(declarations: Declarations): void {
 }
 
 function hostParts(host: string): readonly (string | undefined)[] {
+  copyWork(host.length);
   return HOST_PATTERN.exec(host)?.slice(1) ?? [];
 }
 
 /** The URL, or why the text is none. */
 function readUrl(text: string): Url | string {
+  copyWork(text.length);
   const failure = (why: string): string => `parse ${JSON.stringify(text)}: ${why}`;
   if (text === '') return failure('empty url');
   if (/[\u0000-\u001f\u007f]/.test(text)) return failure('net/url: invalid control character in URL');
@@ -76,8 +79,16 @@ function escapePath(path: string): string {
   return encodeURI(path.toWellFormed()).replaceAll('%25', '%').replaceAll('#', '%23');
 }
 
+/** Units of work for a character. */
+const QUERY_WORK = 5;
+
 function queryOf(query: string): Map<string, string[]> {
+  chargeWork(query.length * QUERY_WORK);
   const values = new Map<string, string[]>();
-  for (const [key, value] of new URLSearchParams(query)) values.set(key, [...(values.get(key) ?? []), value]);
+  for (const [key, value] of new URLSearchParams(query)) {
+    const known = values.get(key);
+    if (known === undefined) values.set(key, [value]);
+    else known.push(value);
+  }
   return values;
 }

@@ -3,7 +3,7 @@
  * below it. Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/{compilation,validation}.go.
  */
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
-import { compile, type Program } from '../compile.ts';
+import { compile, compileTogether, type Program } from '../compile.ts';
 import { type CelEnvironment, createEnvironment, extendEnvironment } from '../environment.ts';
 import { walk } from '../language/expr.ts';
 import { CompileError } from '../texts.ts';
@@ -45,7 +45,7 @@ export function compileRuleSchema(props: JSONSchemaProps): RuleSchema {
   const types = new SchemaTypes();
   const values = types.valuesOf(props, 'object', true);
   const environment = createEnvironment({});
-  return build(props, { values, environment, cardinality: 1 });
+  return compileTogether(() => build(props, { values, environment, cardinality: 1 }));
 }
 
 function empty(props: JSONSchemaProps): RuleSchema {

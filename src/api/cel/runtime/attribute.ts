@@ -2,10 +2,10 @@
  * Variables and values with selections behind them, evaluated as one, for so they are priced: one for the whole and one for
  * each selection that is made. Upstream: cel-go interpreter/attributes.go and its observers in interpretable.go.
  */
-import { charge } from '../meter.ts';
+import { charge, walkWork } from '../meter.ts';
 import { valueText } from './value-text.ts';
 import type { Env, Step } from './env.ts';
-import { isMapValue, type MapValue, mapValue, Failure, Optional, Uint } from './values.ts';
+import { isMapValue, mapValue, Failure, Optional, Uint } from './values.ts';
 import { typeOf } from './type-of.ts';
 
 /** A selection from a value. */
@@ -78,6 +78,7 @@ export class ChoiceAttribute implements Attribute {
   }
 
   resolve = (env: Env): unknown => {
+    walkWork(1);
     const condition = this.#condition(env);
     if (condition === true) return this.#yes.resolve(env);
     if (condition === false) return this.#no.resolve(env);
@@ -105,13 +106,9 @@ function qualify(env: Env, value: unknown, { qualifier, isOptional }: Selection)
 /** What stands under a key; `isTest`: undefined where it does not exist. */
 function select(value: unknown, key: unknown, isTest: boolean): unknown {
   if (Array.isArray(value)) return selectItem(value, key, isTest);
-  const found = isMapValue(value) ? selectEntry(value, key) : undefined;
+  const found = isMapValue(value) ? mapValue(value, key) : undefined;
   if (found !== undefined || isTest) return found;
   return new Failure(`no such key: ${valueText(key)}`);
-}
-
-function selectEntry(map: MapValue, key: unknown): unknown {
-  return mapValue(map, key);
 }
 
 function selectItem(list: readonly unknown[], key: unknown, isTest: boolean): unknown {

@@ -1,5 +1,6 @@
 /** What calls cost when they run. Upstream: cel-go interpreter/runtimecost.go, ext/{lists,sets}.go and apiserver/pkg/cel/library/cost.go (CallCost). */
-import { sizeOf, wideSizeOf } from './size-of.ts';
+import { walkWork } from '../meter.ts';
+import { sizeOf, smallerSizeOf, wideSizeOf } from './size-of.ts';
 import { isCelObject, isMapValue, mapEntries, TYPE_NAME } from './values.ts';
 
 /** A call by its function and, where there is but one, its overload. */
@@ -29,7 +30,7 @@ const LIST = 10;
 
 const search: Cost = ([text, pattern]) => tenth(1 + sizeOf(text)) * Math.ceil(sizeOf(pattern) / 4);
 const deepTraversal: Cost = ([value]) => traversed(value);
-const smaller: Cost = ([a, b]) => tenth(Math.min(wideSizeOf(a), wideSizeOf(b)));
+const smaller: Cost = ([a, b]) => tenth(smallerSizeOf(a, b));
 const joined: Cost = ([a, b]) => tenth(wideSizeOf(a) + wideSizeOf(b));
 const containsRange =
   (more: number, isText: boolean): Cost =>
@@ -144,9 +145,17 @@ function equality(args: readonly unknown[]): number {
 function traversed(value: unknown): number {
   if (typeof value === 'string') return Math.trunc(Buffer.byteLength(value) / 10);
   if (value instanceof Uint8Array) return Math.trunc(value.length / 10);
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + traversed(item), 0);
-  if (!isMapValue(value)) return 1;
   let sum = 0;
-  for (const [key, item] of mapEntries(value)) sum += traversed(key) + traversed(item);
+  if (Array.isArray(value))
+    for (const item of value) {
+      walkWork(1);
+      sum += traversed(item);
+    }
+  else if (isMapValue(value))
+    for (const [key, item] of mapEntries(value)) {
+      walkWork(1);
+      sum += traversed(key) + traversed(item);
+    }
+  else sum = 1;
   return sum;
 }

@@ -1,11 +1,11 @@
 /** Calls: arguments, the overload that takes them, their price. Upstream: evalUnary and its kin in cel-go interpreter/interpretable.go, common/decls. */
 import type { Call, Expr } from '../language/expr.ts';
-import { charge } from '../meter.ts';
+import { charge, walkWork } from '../meter.ts';
 import type { FunctionDeclaration, Overload } from '../types/declarations.ts';
 import type { Type } from '../types/type.ts';
 import { callPrice, type PricedCall } from './call-price.ts';
 import { type Env, guarded, type Plan, type Step } from './env.ts';
-import { celEquals } from './equality.ts';
+import { ConstantSet } from './constant-set.ts';
 import { fitsType, typeOf } from './type-of.ts';
 import { Failure, FunctionError, NO_OVERLOAD, Optional, Uint } from './values.ts';
 
@@ -37,7 +37,7 @@ export function planCall(site: CallSite): Plan {
       return { step: orElse(steps[0]!, steps[1]!, call.name) };
     case '@in':
       return isConstantSet(site)
-        ? { step: membership(steps[0]!, plans[1]!.constant!.value as unknown[]) }
+        ? { step: membership(steps[0]!, new ConstantSet(plans[1]!.constant!.value as unknown[])) }
         : plain(site);
     default:
       return CONVERSIONS.has(call.name) && plans[0]?.constant !== undefined ? converted(site) : plain(site);
@@ -49,6 +49,7 @@ function logic(steps: readonly Step[], decides: boolean): Step {
   return (env) => {
     let failure: Failure | undefined;
     for (const step of steps) {
+      walkWork(1);
       const value = step(env);
       if (value === decides) return decides;
       if (value === !decides) continue;
@@ -82,10 +83,10 @@ function isConstantSet({ plans, call }: CallSite): boolean {
   return list.every((item) => item !== null && (typeof item !== 'object' || item instanceof Uint));
 }
 
-function membership(step: Step, list: readonly unknown[]): Step {
+function membership(step: Step, set: ConstantSet): Step {
   return (env) => {
     const value = step(env);
-    return value instanceof Failure ? value : list.some((item) => celEquals(value, item));
+    return value instanceof Failure ? value : set.has(value);
   };
 }
 

@@ -1,4 +1,5 @@
 /** Equality and order of values. Upstream: cel-go common/types, Equal and Compare of each type. */
+import { copyWork, walkWork } from '../meter.ts';
 import { Type } from '../types/type.ts';
 import {
   Duration,
@@ -22,8 +23,7 @@ export function celEquals(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || a === null) return equalScalars(a, b);
   if (a instanceof Uint) return equalNumbers(a.value, b);
   if (typeof b !== 'object' || b === null) return false;
-  if (Array.isArray(a))
-    return Array.isArray(b) && a.length === b.length && a.every((item, index) => celEquals(item, b[index]));
+  if (Array.isArray(a)) return Array.isArray(b) && equalLists(a, b);
   if (isMapValue(a)) return isMapValue(b) && equalMaps(a, b);
   return equalObjects(a, b);
 }
@@ -32,8 +32,31 @@ function isNumber(value: unknown): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 
+/** Texts of the same length are compared to their end. */
+const LONG_TEXT = 1000;
+
 function equalScalars(a: unknown, b: unknown): boolean {
+  if (typeof a === 'string' && a.length > LONG_TEXT && a.length === (b as string)?.length) copyWork(a.length);
   return a === b || (isNumber(a) && equalNumbers(a, b));
+}
+
+/** No list is equal for being the same one: NaN equals nothing. */
+function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index++) {
+    walkWork(1);
+    if (!celEquals(a[index], b[index])) return false;
+  }
+  return true;
+}
+
+/** Where a list holds a value first; -1: nowhere. */
+export function indexOfEqual(list: readonly unknown[], wanted: unknown): number {
+  for (let index = 0; index < list.length; index++) {
+    walkWork(1);
+    if (celEquals(list[index], wanted)) return index;
+  }
+  return -1;
 }
 
 /** An int equals a double when the double nearest to it does, as upstream. */
@@ -46,6 +69,7 @@ function equalNumbers(a: number | bigint, b: unknown): boolean {
 function equalMaps(a: MapValue, b: MapValue): boolean {
   if (mapSize(a) !== mapSize(b)) return false;
   for (const [key, value] of mapEntries(a)) {
+    walkWork(2);
     const other = mapValue(b, key);
     if (other === undefined || !celEquals(value, other)) return false;
   }
@@ -53,12 +77,18 @@ function equalMaps(a: MapValue, b: MapValue): boolean {
 }
 
 function equalObjects(a: object, b: object): boolean {
-  if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0;
+  if (a instanceof Uint8Array) return b instanceof Uint8Array && equalBytes(a, b);
   if (a instanceof Duration) return b instanceof Duration && a.nanos === b.nanos;
   if (a instanceof Timestamp) return b instanceof Timestamp && a.nanos === b.nanos;
   if (a instanceof Type) return b instanceof Type && a.name === b.name;
   if (a instanceof Optional) return b instanceof Optional && equalOptionals(a, b);
   return a.constructor === b.constructor && isCelObject(a) && a[EQUALS](b as CelObject);
+}
+
+function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  copyWork(a.length);
+  return Buffer.compare(a, b) === 0;
 }
 
 function equalOptionals(a: Optional, b: Optional): boolean {
@@ -74,7 +104,10 @@ export function celCompare(a: unknown, b: unknown): number {
   }
   if (typeof a === 'string' && typeof b === 'string') return compareTexts(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
-  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b);
+  if (a instanceof Uint8Array && b instanceof Uint8Array) {
+    copyWork(Math.min(a.length, b.length));
+    return Buffer.compare(a, b);
+  }
   if (a instanceof Duration && b instanceof Duration) return order(a.nanos, b.nanos);
   if (a instanceof Timestamp && b instanceof Timestamp) return order(a.nanos, b.nanos);
   throw new FunctionError(NO_OVERLOAD);
@@ -91,9 +124,20 @@ function order(a: number | bigint, b: number | bigint): number {
 
 /** Go compares bytes of UTF-8, in which order surrogates come after all of the basic plane. */
 function compareTexts(a: string, b: string): number {
-  if (a === b) return 0;
-  if (!/[\ud800-\udfff]/.test(a + b)) return a < b ? -1 : 1;
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const end = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  copyWork(at);
+  if (at === end) return a.length - b.length;
+  const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
+  return order(isSurrogate(left) ? left + BEYOND : left, isSurrogate(right) ? right + BEYOND : right);
+}
+
+/** Takes surrogates behind all other units. */
+const BEYOND = 0x10000;
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xe000;
 }
 
 /** Whether values of its type have an order. */

@@ -1,12 +1,13 @@
 /** Loops. Upstream: evalFold and folder in cel-go interpreter/interpretable.go. */
 import type { Fold } from '../language/expr.ts';
+import { chargeWork, costNow, walkWork } from '../meter.ts';
 import type { Env, Plan, Step } from './env.ts';
 import { GrowingList, GrowingMap } from './growing.ts';
 import { goTypeName } from './go-type-name.ts';
 import { Failure, isMapValue, mapEntries, mapKeys } from './values.ts';
 
 /** A loop's parts; `slot`: of what it collects in, the variables' behind it. */
-export interface PlannedFold {
+interface PlannedFold {
   readonly fold: Fold;
   readonly slot: number;
   readonly range: Step;
@@ -16,6 +17,9 @@ export interface PlannedFold {
   readonly result: Step;
 }
 
+/** What a loop takes that has no turn, in values looked at. */
+const LOOP = 5;
+
 /** Runs a loop. */
 export function foldLoop(planned: PlannedFold): Step {
   const { fold, slot, range, init, result } = planned;
@@ -24,6 +28,7 @@ export function foldLoop(planned: PlannedFold): Step {
     const value = range(env);
     if (value instanceof Failure) return value;
     const { slots } = env;
+    walkWork(LOOP);
     // The first reader makes it, as upstream: what never is read costs nothing.
     slots[slot] = () => (slots[slot] = startOf(init(env), collects));
     const failure = fold.iterVar2 === undefined ? loopOne(env, value, planned) : loopTwo(env, value, planned);
@@ -63,9 +68,11 @@ function loopTwo(env: Env, range: unknown, planned: PlannedFold): Failure | unde
   return undefined;
 }
 
-/** One turn; false: the loop is over. */
+/** One turn; false: the loop is over. A turn that has no price, as of constants alone, is work nevertheless. */
 function turn(env: Env, { condition, step, slot }: PlannedFold): boolean {
+  const before = costNow();
   if (condition.step(env) === false) return false;
   env.slots[slot] = step(env);
+  if (costNow() === before) chargeWork(1);
   return true;
 }

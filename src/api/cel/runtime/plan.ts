@@ -1,11 +1,12 @@
 /** Makes checked trees ready to run: closures that price themselves as upstream's do. Upstream: cel-go interpreter/planner.go and interpretable.go. */
 import type { Call, Expr, Fold, Ident, ListExpr, MapExpr, Select, StructExpr } from '../language/expr.ts';
-import { charge } from '../meter.ts';
+import { charge, walkWork } from '../meter.ts';
 import { type Attribute, ChoiceAttribute, type Qualifier, RootAttribute } from './attribute.ts';
 import { type CallSite, planCall } from './call.ts';
 import type { Env, Plan, Step } from './env.ts';
 import { foldLoop } from './fold.ts';
-import { Failure, Optional } from './values.ts';
+import { valueText } from './value-text.ts';
+import { deleteEntry, Failure, Optional, setEntry } from './values.ts';
 import type { CelEnvironment } from '../environment.ts';
 
 /** A program: its step and how many slots it needs. */
@@ -147,13 +148,14 @@ class Planner {
     if (plans.every((plan) => plan.constant !== undefined)) return constant(plans.map((plan) => plan.constant!.value));
     return {
       step: priced(LIST_PRICE, (env) => {
+        walkWork(plans.length);
         const list: unknown[] = [];
         for (const [index, { step }] of plans.entries()) {
           const value = step(env);
           if (value instanceof Failure) return value;
           if (!optional.has(index)) list.push(value);
           else if (!(value instanceof Optional))
-            return new Failure(`cannot initialize optional list element from non-optional value ${String(value)}`);
+            return new Failure(`cannot initialize optional list element from non-optional value ${valueText(value)}`);
           else if (value.hasValue) list.push(value.content);
         }
         return list;
@@ -234,19 +236,20 @@ interface EntryPlan {
 
 function mapStep(plans: readonly EntryPlan[]): Step {
   return (env: Env): unknown => {
+    walkWork(plans.length);
     const map = new Map<unknown, unknown>();
     for (const plan of plans) {
       const key = plan.key.step(env);
       if (key instanceof Failure) return key;
       const value = plan.value.step(env);
       if (value instanceof Failure) return value;
-      if (!plan.optional) map.set(key, value);
+      if (!plan.optional) setEntry(map, key, value);
       else if (!(value instanceof Optional))
         return new Failure(
-          `cannot initialize optional entry '${String(key)}' from non-optional value ${String(value)}`,
+          `cannot initialize optional entry '${valueText(key)}' from non-optional value ${valueText(value)}`,
         );
-      else if (value.hasValue) map.set(key, value.content);
-      else map.delete(key);
+      else if (value.hasValue) setEntry(map, key, value.content);
+      else deleteEntry(map, key);
     }
     return map;
   };

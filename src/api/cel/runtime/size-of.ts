@@ -18,6 +18,16 @@ export function wideSizeOf(value: unknown): number {
   return value instanceof Optional && value.hasValue ? wideSizeOf(value.content) : sizeOf(value);
 }
 
+/** The smaller size of two values: of two texts only as much is counted as the shorter one has. */
+export function smallerSizeOf(a: unknown, b: unknown): number {
+  if (typeof a === 'string' && typeof b === 'string') {
+    // A character has one unit or two.
+    if (a.length * 2 <= b.length) return runeCount(a);
+    if (b.length * 2 <= a.length) return runeCount(b);
+  }
+  return Math.min(wideSizeOf(a), wideSizeOf(b));
+}
+
 /** Characters of a text, as Go's runes. */
 export function runeCount(text: string): number {
   let count = text.length;

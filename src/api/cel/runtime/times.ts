@@ -1,6 +1,6 @@
 /** Durations and moments as texts, and their limits. Upstream: cel-go common/types/{duration,timestamp,overflow}.go and Go's time. */
 import { dateOf, parseTime } from '../../time.ts';
-import { chargeWork } from '../meter.ts';
+import { chargeWork, copyWork } from '../meter.ts';
 import { Duration, FunctionError, Timestamp } from './values.ts';
 
 const SECOND = 1_000_000_000n;
@@ -30,6 +30,7 @@ const RFC3339 = /^(\d{4}-\d{2}-\d{2})T(\d{1,2}:\d{2}:\d{2})(?:[.,](\d+))?(Z|[+-]
 
 /** A moment from RFC 3339 text. Throws {@link FunctionError}. */
 export function timestampOf(text: string): Timestamp {
+  copyWork(text.length);
   const [, date = '', time = '', fraction = '', zone = ''] = RFC3339.exec(text) ?? [];
   const wall = `${date}T${time.padStart(8, '0')}`;
   const ms = parseTime(`${wall}Z`);
@@ -89,14 +90,23 @@ export function durationOf(text: string): Duration {
   for (const [, whole = '', fraction = '', unit = ''] of (parts ?? '').matchAll(
     /(\d*)\.?(\d*)(h|ms|us|µs|μs|ns|m|s)/g,
   )) {
-    const size = UNITS[unit]!;
-    nanos += BigInt(whole || '0') * size;
-    if (fraction !== '') nanos += (BigInt(fraction) * size) / 10n ** BigInt(fraction.length);
+    nanos += nanosOf(whole, fraction, UNITS[unit]!);
   }
   if (sign === '-') nanos = -nanos;
   if (parts === undefined || BigInt.asIntN(64, nanos) !== nanos)
     throw new FunctionError("type conversion error from 'string' to 'google.protobuf.Duration'");
   return new Duration(nanos);
+}
+
+/** Digits that count in a fraction, as in Go's. */
+const FRACTION_DIGITS = 18;
+/** A number with more digits is no duration in any unit. */
+const WHOLE_DIGITS = 20;
+
+function nanosOf(whole: string, fraction: string, unit: bigint): bigint {
+  const digits = whole.replace(/^0+/, '').slice(0, WHOLE_DIGITS);
+  const part = fraction.slice(0, FRACTION_DIGITS);
+  return BigInt(digits || '0') * unit + (BigInt(part || '0') * unit) / 10n ** BigInt(part.length);
 }
 
 /** Seconds, as Go's float of them is written: `90s`, `1.5s`. */

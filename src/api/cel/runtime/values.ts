@@ -117,20 +117,54 @@ export function mapSize(map: MapValue): number {
 }
 
 /** Entries in order. */
-export function* mapEntries(map: MapValue): Generator<[unknown, unknown]> {
-  for (const key of mapKeys(map)) yield [key, mapValue(map, key)];
+export function mapEntries(map: MapValue): Iterable<[unknown, unknown]> {
+  return map instanceof Map ? (map as Map<unknown, unknown>) : structEntries(map as StructLike);
+}
+
+function* structEntries({ [FIELDS]: fields }: StructLike): Generator<[unknown, unknown]> {
+  for (const key of fields.keys()) yield [key, fields.get(key)];
+}
+
+/** Of maps with unsigned integers as keys, the object that stands for each: Maps tell objects apart, not their values. */
+const UINT_KEYS = new WeakMap<ReadonlyMap<unknown, unknown>, Map<bigint, Uint>>();
+
+/** Puts an entry into a map in the making. */
+export function setEntry(map: Map<unknown, unknown>, key: unknown, value: unknown): void {
+  if (!(key instanceof Uint)) {
+    map.set(key, value);
+    return;
+  }
+  const known = UINT_KEYS.get(map) ?? new Map<bigint, Uint>();
+  if (known.size === 0) UINT_KEYS.set(map, known);
+  const same = known.get(key.value) ?? key;
+  known.set(key.value, same);
+  map.set(same, value);
+}
+
+/** Takes an entry out of a map in the making. */
+export function deleteEntry(map: Map<unknown, unknown>, key: unknown): void {
+  map.delete(key instanceof Uint ? UINT_KEYS.get(map)?.get(key.value) : key);
+}
+
+/** A copy, which may grow. */
+export function copyOfMap(map: MapValue): Map<unknown, unknown> {
+  const copy = new Map(map instanceof Map ? map : mapEntries(map));
+  const known = map instanceof Map ? UINT_KEYS.get(map) : undefined;
+  if (known !== undefined) UINT_KEYS.set(copy, new Map(known));
+  return copy;
 }
 
 /** The value of a key, or undefined. Numbers that are equal are the same key, whatever their types. */
 export function mapValue(map: MapValue, key: unknown): unknown {
   if (!(map instanceof Map)) return typeof key === 'string' ? (map as StructLike)[FIELDS].get(key) : undefined;
-  const found = map.get(key);
-  if (found !== undefined || typeof key === 'string' || typeof key === 'boolean') return found;
+  if (typeof key === 'string' || typeof key === 'boolean') return map.get(key);
   const number = key instanceof Uint ? key.value : wholeNumber(key);
-  if (number === undefined) return undefined;
-  const same = map.get(number);
-  if (same !== undefined) return same;
-  for (const [other, value] of map) if (other instanceof Uint && other.value === number) return value;
+  if (number === undefined) return map.get(key);
+  const uint = UINT_KEYS.get(map)?.get(number);
+  for (const same of key instanceof Uint ? [uint, number] : [key, number, uint]) {
+    const found = same === undefined ? undefined : map.get(same);
+    if (found !== undefined) return found;
+  }
   return undefined;
 }
 

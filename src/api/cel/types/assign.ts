@@ -1,22 +1,54 @@
-/** Which types stand for which, with type parameters bound on the way. Upstream: cel-go checker/types.go. */
-import { DYN_TYPE, isDynOrError, Type } from './type.ts';
-
-/** What type parameters stand for, by name. */
-export type Bindings = Map<string, Type>;
+/**
+ * Which types stand for which, with type parameters bound on the way. Each step is metered: types that parameters stand for
+ * may be inside one another at several places, and are walked through at each. Upstream: cel-go checker/types.go.
+ */
+import { walkWork } from '../meter.ts';
+import { constructedType, DYN_TYPE, isDynOrError, type Type } from './type.ts';
 
 const NULLABLE: ReadonlySet<string> = new Set(['opaque', 'struct', 'duration', 'timestamp', 'null']);
 
-/** Bindings under which values of the second types fit the first, or undefined. */
-export function assignAll(bindings: Bindings, to: readonly Type[], from: readonly Type[]): Bindings | undefined {
-  if (to.length !== from.length) return undefined;
-  const extended = new Map(bindings);
-  return fitsAll(extended, to, from) ? extended : undefined;
+/** What type parameters stand for, by name. */
+export class Bindings {
+  readonly #types: Map<string, Type>;
+  /** What the assignment under way has changed: names, and what they stood for. */
+  #changes: [name: string, before: Type | undefined][] = [];
+
+  constructor(types: Iterable<readonly [string, Type]> = []) {
+    this.#types = new Map(types);
+  }
+
+  get(name: string): Type | undefined {
+    return this.#types.get(name);
+  }
+
+  set(name: string, type: Type): void {
+    this.#changes.push([name, this.#types.get(name)]);
+    this.#types.set(name, type);
+  }
+
+  /** Keeps what is bound on the way where the answer is true, and takes it back where it is false. */
+  keepIf(attempt: () => boolean): boolean {
+    this.#changes = [];
+    const succeeds = attempt();
+    if (!succeeds) this.#takeBack();
+    return succeeds;
+  }
+
+  #takeBack(): void {
+    for (const [name, before] of this.#changes.toReversed())
+      if (before === undefined) this.#types.delete(name);
+      else this.#types.set(name, before);
+  }
+}
+
+/** Whether values of the second types fit the first; if so, what parameters stand for is bound. */
+export function assignAll(bindings: Bindings, to: readonly Type[], from: readonly Type[]): boolean {
+  return bindings.keepIf(() => fitsAll(bindings, to, from));
 }
 
 /** The same for one type. */
-export function assign(bindings: Bindings, to: Type, from: Type): Bindings | undefined {
-  const extended = new Map(bindings);
-  return fits(extended, to, from) ? extended : undefined;
+export function assign(bindings: Bindings, to: Type, from: Type): boolean {
+  return bindings.keepIf(() => fits(bindings, to, from));
 }
 
 function fitsAll(bindings: Bindings, a: readonly Type[], b: readonly Type[]): boolean {
@@ -24,6 +56,8 @@ function fitsAll(bindings: Bindings, a: readonly Type[], b: readonly Type[]): bo
 }
 
 function fits(bindings: Bindings, a: Type, b: Type): boolean {
+  walkWork(1);
+  if (a === b && a.isClosed) return true;
   if (b.kind === 'param') {
     const { valid, bound } = bind(bindings, a, b);
     if (valid) return true;
@@ -59,6 +93,7 @@ export function moreGeneral(a: Type, b: Type): Type {
 }
 
 function saysNoMore(a: Type, b: Type): boolean {
+  walkWork(1);
   if (a.kind === 'dyn' || a.kind === 'param') return true;
   if (b.kind === 'dyn' || b.kind === 'param') return false;
   if (a.kind !== b.kind) return false;
@@ -69,6 +104,8 @@ function saysNoMore(a: Type, b: Type): boolean {
 }
 
 function occursIn(bindings: Bindings, param: Type, within: Type): boolean {
+  walkWork(1);
+  if (within.isClosed) return false;
   if (param.equals(within)) return true;
   if (within.kind === 'param') {
     const known = bindings.get(within.name);
@@ -79,13 +116,14 @@ function occursIn(bindings: Bindings, param: Type, within: Type): boolean {
 
 /** The type with parameters replaced by what they stand for; `unboundIsDyn`: the others become dyn. */
 export function substitute(bindings: Bindings, type: Type, unboundIsDyn: boolean): Type {
+  if (type.isClosed) return type;
+  walkWork(1);
   if (type.kind === 'param') {
     const known = bindings.get(type.name);
     if (known !== undefined) return substitute(bindings, known, unboundIsDyn);
     return unboundIsDyn ? DYN_TYPE : type;
   }
-  if (type.params.length === 0) return type;
   const params = type.params.map((param) => substitute(bindings, param, unboundIsDyn));
   if (params.every((param, index) => param === type.params[index])) return type;
-  return new Type(type.kind, type.name, { params });
+  return constructedType(type.kind, type.name, params);
 }

@@ -13,7 +13,7 @@ import {
   walk,
 } from '../language/expr.ts';
 import type { Issue } from '../language/source.ts';
-import { assign, assignAll, type Bindings, moreGeneral, substitute } from './assign.ts';
+import { assign, assignAll, Bindings, moreGeneral, substitute } from './assign.ts';
 import type { FunctionDeclaration, Overload } from './declarations.ts';
 import {
   BOOL_TYPE,
@@ -54,7 +54,7 @@ interface Scope {
 class Checker {
   readonly issues: Issue[] = [];
   readonly #environment: CelEnvironment;
-  #bindings: Bindings = new Map();
+  readonly #bindings = new Bindings();
   #scope: Scope | undefined;
   #fresh = 0;
 
@@ -242,12 +242,10 @@ class Checker {
 
   /** The type of an overload's result for arguments of these types; undefined when it does not take them. */
   #instance({ args, result, params }: Overload, types: readonly Type[]): Type | undefined {
-    const own: Bindings = new Map(params.map((param) => [param, this.#newParam()]));
+    const own = new Bindings(params.map((param) => [param, this.#newParam()]));
     const wanted = args.map((arg) => substitute(own, arg, false));
-    const bindings = assignAll(this.#bindings, types, wanted);
-    if (bindings === undefined) return undefined;
-    this.#bindings = bindings;
-    return substitute(bindings, substitute(own, result, false), false);
+    if (!assignAll(this.#bindings, types, wanted)) return undefined;
+    return substitute(this.#bindings, substitute(own, result, false), false);
   }
 
   #noOverload(call: Call, types: readonly Type[]): Type {
@@ -263,10 +261,7 @@ class Checker {
   }
 
   #assign(to: Type, from: Type): boolean {
-    const bindings = assign(this.#bindings, to, from);
-    if (bindings === undefined) return false;
-    this.#bindings = bindings;
-    return true;
+    return assign(this.#bindings, to, from);
   }
 
   /** The type of an item, of which optional ones are unwrapped. */

@@ -1,7 +1,9 @@
 /** Static types. Upstream: cel-go common/types/types.go and checker/format.go. */
 
+import { walkWork } from '../meter.ts';
+
 /** What a type is, for the rules of assignment. */
-export type TypeKind =
+type TypeKind =
   | 'bool'
   | 'bytes'
   | 'double'
@@ -31,17 +33,25 @@ export class Type {
   readonly params: readonly Type[];
   /** Of structs whose fields may be selected. */
   readonly field: FieldTypes | undefined;
+  /** How many types it is written with, itself included. */
+  readonly nodes: number;
+  /** There is no type parameter in it. */
+  readonly isClosed: boolean;
 
   constructor(kind: TypeKind, name: string, more: { params?: readonly Type[]; field?: FieldTypes | undefined } = {}) {
     this.kind = kind;
     this.name = name;
     this.params = more.params ?? [];
     this.field = more.field;
+    this.nodes = this.params.reduce((sum, param) => sum + param.nodes, 1);
+    this.isClosed = kind !== 'param' && this.params.every((param) => param.isClosed);
   }
 
   /** Whether both are the same type; parameters by name. */
   equals(other: Type): boolean {
     if (this === other) return true;
+    walkWork(1);
+    if (this.nodes !== other.nodes) return false;
     return this.kind === other.kind && this.name === other.name && sameParams(this.params, other.params);
   }
 }
@@ -63,22 +73,31 @@ export const TIMESTAMP_TYPE = new Type('timestamp', 'google.protobuf.Timestamp')
 export const TYPE_TYPE = new Type('type', 'type');
 export const UINT_TYPE = new Type('uint', 'uint');
 
+/** A larger type is left to run time: one that has another at two places doubles with each level. */
+const MAX_NODES = 1000;
+
+/** A type made of others. */
+export function constructedType(kind: TypeKind, name: string, params: readonly Type[]): Type {
+  const type = new Type(kind, name, { params });
+  return type.nodes > MAX_NODES ? DYN_TYPE : type;
+}
+
 export function listOf(item: Type): Type {
-  return new Type('list', 'list', { params: [item] });
+  return constructedType('list', 'list', [item]);
 }
 
 export function mapOf(key: Type, value: Type): Type {
-  return new Type('map', 'map', { params: [key, value] });
+  return constructedType('map', 'map', [key, value]);
 }
 
 /** Values that may be absent. */
 export function optionalOf(value: Type): Type {
-  return new Type('opaque', 'optional_type', { params: [value] });
+  return constructedType('opaque', 'optional_type', [value]);
 }
 
 /** The type of a type's name. */
 export function typeOfType(type: Type): Type {
-  return new Type('type', 'type', { params: [type] });
+  return constructedType('type', 'type', [type]);
 }
 
 /** A type known by its name alone. */

@@ -54,7 +54,7 @@ function checkAggregates(root: Expr, issues: Issue[]): void {
     if (expr.kind === 'call' && expr.name === 'format') continue;
     if (expr.kind === 'list') checkItems(expr, issues);
     if (expr.kind === 'map') checkEntries(expr, issues);
-    waiting.push(...childrenOf(expr).toReversed());
+    for (const child of childrenOf(expr).toReversed()) waiting.push(child);
   }
 }
 
