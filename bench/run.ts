@@ -1,4 +1,4 @@
-// `npm run bench`: what this machine makes of Keelson, beside the goals and upstream's figures (ARCHITECTURE.md). One
+// `npm run bench`: what this machine makes of Keelson, beside the goals and upstream's figures. One
 // cluster of its own in a temporary directory, started from the bundle, measured part by part and removed.
 //
 //   npm run bench -- [--quick] [--json] [--deployment] [--only idle,demo,api,wrk,watch,list,pods,pods80,kubelet,pods500,stored]

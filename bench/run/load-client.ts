@@ -3,7 +3,7 @@
 //   node bench/run/load-client.ts KUBECONFIG api|watch|fill|list|gzip|probe MILLISECONDS|COUNT
 //
 // Prints one JSON object of figures. `fill` makes so many objects, `list` reads them all by four clients, `gzip` compressed, `probe` reads one
-// of them all the time and tells how long that took. 16 keep-alive HTTPS connections, objects of 1 KB, like the table in ARCHITECTURE.md.
+// of them all the time and tells how long that took. 16 keep-alive HTTPS connections, objects of 1 KB, as in docs/performance.md.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 

@@ -1,6 +1,6 @@
 /**
  * The instance: every name, socket, range and folder of one cluster on one machine, derived from its data directory, so
- * that several clusters never meet. Pure; choosing ranges by looking at the machine is `choose-ranges.ts`.
+ * that several clusters never meet. Pure; choosing ranges by looking at the machine is `chooseRanges` in `preflight.ts`.
  */
 
 /** What the user decides. */

@@ -1,6 +1,6 @@
 /**
  * Authorization checks inside expressions. Evaluation is synchronous while an authorizer may answer later: an unanswered
- * check throws {@link PendingDecision}, the caller waits and evaluates again with the answer at hand (evaluate-async.ts).
+ * check throws {@link PendingDecision}, the caller waits and evaluates again with the answer at hand (`evaluateWithDecisions`).
  * Upstream: apiserver/pkg/cel/library/authz.go.
  */
 import { isDns1123Label, isDns1123Subdomain } from '../../names.ts';
