@@ -62,7 +62,8 @@ function whole(pattern: string): RegExp {
   return new RegExp(`^${pattern}$`);
 }
 
-function regexText(message: string, pattern: string, ...examples: readonly string[]): string {
+/** How upstream tells of a pattern, with examples. */
+export function regexText(message: string, pattern: string, ...examples: readonly string[]): string {
   if (examples.length === 0) return `${message} (regex used for validation is '${pattern}')`;
   const shown = examples.map((example) => `'${example}', `).join(' or ');
   return `${message} (e.g. ${shown}regex used for validation is '${pattern}')`;

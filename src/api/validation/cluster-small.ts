@@ -1,35 +1,22 @@
-/** Leases, disruption budgets, priority and runtime classes. Upstream: apis/{coordination,policy,scheduling,node}/validation. */
+/** Disruption budgets, priority and runtime classes. Upstream: apis/{policy,scheduling,node}/validation. */
 import type { Field } from '../field-error.ts';
-import type { Lease } from '../gen/coordination-v1.ts';
 import type { RuntimeClass } from '../gen/node-v1.ts';
 import type { PodDisruptionBudget } from '../gen/policy-v1.ts';
 import type { PriorityClass } from '../gen/scheduling-v1.ts';
 import { FIELD_IMMUTABLE_TEXT, validateLabels } from '../meta-validation.ts';
 import { isDns1123Label } from '../names.ts';
 import {
+  validateChoice,
+  validateConditions,
   validateImmutable,
   validateLabelSelector,
   validateNonnegative,
   validateNonnegativeIntOrPercent,
-  validateNonnegativeQuantity,
   validateNotAboveHundredPercent,
   validateOptionalChoice,
-  validatePositive,
   validateTolerations,
 } from './common.ts';
-
-export function validateLease(lease: Lease, field: Field): void {
-  const spec = field.at('spec');
-  validatePositive(lease.spec?.leaseDurationSeconds, spec.at('leaseDurationSeconds'));
-  validateNonnegative(lease.spec?.leaseTransitions, spec.at('leaseTransitions'));
-  if (
-    lease.spec?.strategy === undefined &&
-    lease.spec?.preferredHolder !== undefined &&
-    lease.spec.preferredHolder !== ''
-  ) {
-    spec.at('preferredHolder').forbidden('may only be specified if `strategy` is defined');
-  }
-}
+import { validateResourceRequirements } from './pod-resources.ts';
 
 export function validatePodDisruptionBudget(budget: PodDisruptionBudget, field: Field): void {
   const place = field.at('spec');
@@ -51,6 +38,14 @@ export function validatePodDisruptionBudget(budget: PodDisruptionBudget, field: 
     ['AlwaysAllow', 'IfHealthyBudget'],
     place.at('unhealthyPodEvictionPolicy'),
   );
+}
+
+/** What the controller counted. */
+export function validatePodDisruptionBudgetStatus({ status = {} }: PodDisruptionBudget, field: Field): void {
+  const place = field.at('status');
+  validateConditions(status.conditions, place.at('conditions'));
+  for (const name of ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const)
+    validateNonnegative(status[name], place.at(name));
 }
 
 /** Highest value users may give; above are the system's classes. */
@@ -76,17 +71,15 @@ export function validatePriorityClass(priorityClass: PriorityClass, field: Field
   } else if (value > HIGHEST_USER_PRIORITY) {
     field.at('value').forbidden(`maximum allowed value of a user defined priority is ${HIGHEST_USER_PRIORITY}`);
   }
-  validateOptionalChoice(
-    priorityClass.preemptionPolicy,
-    ['Never', 'PreemptLowerPriority'],
-    field.at('preemptionPolicy'),
-  );
+  if (priorityClass.preemptionPolicy !== undefined)
+    validateChoice(priorityClass.preemptionPolicy, ['PreemptLowerPriority', 'Never'], field.at('preemptionPolicy'));
 }
 
 function systemProblem(name: string, value: number): string {
   const known = SYSTEM_CLASSES[name];
   if (known === undefined) return `${name} is not a known system priority class`;
-  return known === value ? `globalDefault of ${name} must be false` : `value of ${name} must be ${known}`;
+  const [part, wanted] = known === value ? ['globalDefault', false] : ['value', known];
+  return `${part} of ${name} PriorityClass must be ${wanted}`;
 }
 
 /** Value and policy of a priority class never change. */
@@ -96,16 +89,26 @@ export function validatePriorityClassUpdate(priorityClass: PriorityClass, old: P
     field.at('preemptionPolicy').invalid(priorityClass.preemptionPolicy, FIELD_IMMUTABLE_TEXT);
 }
 
-export function validateRuntimeClass(runtimeClass: RuntimeClass, field: Field): void {
-  field.at('handler').complain(runtimeClass.handler, isDns1123Label(runtimeClass.handler ?? ''));
-  for (const [name, quantity] of Object.entries(runtimeClass.overhead?.podFixed ?? {})) {
-    validateNonnegativeQuantity(quantity, field.at('overhead').at('podFixed').key(name));
+export function validateRuntimeClass({ handler = '', overhead, scheduling }: RuntimeClass, field: Field): void {
+  if (handler === '') field.at('handler').required();
+  else field.at('handler').complain(handler, isDns1123Label(handler));
+  // Upstream tells of the amounts as limits.
+  if (overhead !== undefined)
+    validateResourceRequirements({ limits: overhead.podFixed }, new Set(), field.at('overhead'));
+  if (scheduling === undefined) return;
+  const place = field.at('scheduling');
+  validateLabels(scheduling.nodeSelector, place.at('nodeSelector'));
+  validateTolerations(scheduling.tolerations, place.at('tolerations'));
+  const seen = new Set<string>();
+  for (const [index, toleration] of (scheduling.tolerations ?? []).entries()) {
+    const key = JSON.stringify([toleration.key, toleration.operator, toleration.value, toleration.effect]);
+    if (seen.has(key)) place.at('tolerations').item(index).duplicate(toleration);
+    seen.add(key);
   }
-  validateLabels(runtimeClass.scheduling?.nodeSelector, field.at('scheduling').at('nodeSelector'));
-  validateTolerations(runtimeClass.scheduling?.tolerations, field.at('scheduling').at('tolerations'));
 }
 
 /** The handler of a runtime class never changes. */
 export function validateRuntimeClassUpdate(runtimeClass: RuntimeClass, old: RuntimeClass, field: Field): void {
+  validateRuntimeClass(runtimeClass, field);
   validateImmutable(runtimeClass.handler, old.handler, field.at('handler'));
 }

@@ -6,7 +6,7 @@ import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Toleratio
 import type { Condition, IntOrString, LabelSelector, LabelSelectorRequirement } from '../gen/meta-v1.ts';
 import { percentOf } from '../int-or-string.ts';
 import { FIELD_IMMUTABLE_TEXT, validateLabelName, validateLabels } from '../meta-validation.ts';
-import { isDns1123Subdomain, isLabelValue, isPercent, isPortName, isPortNumber, isQualifiedName } from '../names.ts';
+import { isDns1123Subdomain, isLabelValue, isPercent, isPortName, isPortNumber, regexText } from '../names.ts';
 import { tryParseQuantity } from '../quantity.ts';
 
 /** `must be greater than or equal to 0`. */
@@ -173,6 +173,19 @@ function validateToleration(toleration: Toleration, field: Field): void {
   if (effect !== '') validateTaintEffect(effect, true, field.at('effect'));
 }
 
+const CONDITION_STATUSES = ['False', 'True', 'Unknown'];
+const MAX_REASON_BYTES = 1024;
+const MAX_CONDITION_MESSAGE_BYTES = 32 * 1024;
+const REASON_TEXT = regexText(
+  "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'",
+  '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?',
+  'my_name',
+  'MY_NAME',
+  'MyName',
+  'ReasonA,ReasonB',
+  'ReasonA:ReasonB',
+);
+
 /** Standard conditions of newer kinds. */
 export function validateConditions(conditions: readonly Condition[] | undefined, field: Field): void {
   const seen = new Set<string>();
@@ -180,10 +193,36 @@ export function validateConditions(conditions: readonly Condition[] | undefined,
     const place = field.item(index);
     if (seen.has(condition.type)) place.at('type').duplicate(condition.type);
     seen.add(condition.type);
-    place.at('type').complain(condition.type, isQualifiedName(condition.type));
-    validateChoice(condition.status, ['False', 'True', 'Unknown'], place.at('status'));
-    validateNonnegative(condition.observedGeneration, place.at('observedGeneration'));
-    if ((condition.lastTransitionTime ?? '') === '') place.at('lastTransitionTime').required('must be set');
-    if ((condition.reason ?? '') === '') place.at('reason').required('must be set');
+    validateCondition(condition, place);
+  }
+}
+
+function validateCondition(condition: Condition, field: Field): void {
+  const { type = '', status = '', observedGeneration = 0, reason = '', message = '' } = condition;
+  validateLabelName(type, field.at('type'));
+  if (!CONDITION_STATUSES.includes(status)) field.at('status').notSupported(status, CONDITION_STATUSES);
+  if (observedGeneration < 0)
+    field.at('observedGeneration').invalid(observedGeneration, 'must be greater than or equal to zero');
+  if ((condition.lastTransitionTime ?? '') === '') field.at('lastTransitionTime').required();
+  if (reason === '') field.at('reason').required();
+  else {
+    if (!/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/.test(reason)) field.at('reason').invalid(reason, REASON_TEXT);
+    if (Buffer.byteLength(reason) > MAX_REASON_BYTES) field.at('reason').tooLong(MAX_REASON_BYTES);
+  }
+  if (Buffer.byteLength(message) > MAX_CONDITION_MESSAGE_BYTES)
+    field.at('message').tooLong(MAX_CONDITION_MESSAGE_BYTES);
+}
+
+/** Conditions of which only the type is checked. */
+export function validateTypedConditions(
+  conditions: readonly { readonly type?: string }[] | undefined,
+  field: Field,
+): void {
+  const seen = new Set<string>();
+  for (const [index, { type = '' }] of (conditions ?? []).entries()) {
+    const place = field.item(index).at('type');
+    if (seen.has(type)) place.duplicate(type);
+    seen.add(type);
+    if (type === '') place.required();
   }
 }

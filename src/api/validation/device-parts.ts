@@ -7,7 +7,7 @@ import type { DeviceSelector, DeviceTaint, DeviceToleration, OpaqueDeviceConfigu
 import { validateLabelName } from '../meta-validation.ts';
 import { isDns1123Label, isDns1123Subdomain, isLabelValue } from '../names.ts';
 import { validateChoice } from './common.ts';
-import { validateCSIDriverName } from './storage.ts';
+import { validateCSIDriverName } from './csi.ts';
 
 const MAX_SELECTORS = 32;
 const MAX_EXPRESSION_BYTES = 10 * 1024;

@@ -1,7 +1,8 @@
 /** API services. Upstream: kube-aggregator/pkg/apis/apiregistration/validation. */
+import { quote } from '../../base/go-quote.ts';
 import type { Field } from '../field-error.ts';
 import type { APIService } from '../gen/apiregistration-v1.ts';
-import { isDns1035Label, isDns1123Subdomain, isPortNumber } from '../names.ts';
+import { isDns1035Label, isDns1123Subdomain, isPathSegmentName, isPortNumber } from '../names.ts';
 
 export function validateAPIService(service: APIService, field: Field): void {
   const {
@@ -14,11 +15,12 @@ export function validateAPIService(service: APIService, field: Field): void {
     insecureSkipTLSVerify,
   } = service.spec ?? {};
   const wanted = `${version}.${group}`;
-  if (service.metadata.name !== wanted)
+  const { name = '' } = service.metadata;
+  if (name !== '' && isPathSegmentName(name).length === 0 && name !== wanted)
     field
       .at('metadata')
       .at('name')
-      .invalid(service.metadata.name ?? '', `must be \`spec.version+"."+spec.group\`: "${wanted}"`);
+      .invalid(name, `must be \`spec.version+"."+spec.group\`: ${quote(wanted)}`);
   const spec = field.at('spec');
   if (group === '') {
     if (version !== 'v1') spec.at('group').required(`only v1 may have an empty group and it better be legacy kube`);
@@ -30,22 +32,27 @@ export function validateAPIService(service: APIService, field: Field): void {
     spec.at('versionPriority').invalid(versionPriority, 'must be positive and less than 1000');
   if (reference === undefined) {
     if ((caBundle ?? '') !== '')
-      spec.at('caBundle').invalid(`${caBundle!.length} bytes`, 'local APIServices may not have a caBundle');
+      spec.at('caBundle').invalid(`${Buffer.from(caBundle!, 'base64').length} bytes`, 'local APIServices may not have a caBundle');
     if (insecureSkipTLSVerify === true)
       spec.at('insecureSkipTLSVerify').invalid(true, 'local APIServices may not have insecureSkipTLSVerify');
     return;
   }
   if ((reference.namespace ?? '') === '') spec.at('service').at('namespace').required();
   if ((reference.name ?? '') === '') spec.at('service').at('name').required();
-  if (reference.port !== undefined && isPortNumber(reference.port).length > 0)
+  const { port = 0 } = reference;
+  if (isPortNumber(port).length > 0)
     spec
       .at('service')
       .at('port')
-      .invalid(reference.port, `port is not valid: ${isPortNumber(reference.port).join(',')}`);
+      .invalid(port, `port is not valid: ${isPortNumber(port).join(', ')}`);
   if (insecureSkipTLSVerify === true && (caBundle ?? '') !== '')
     spec.at('insecureSkipTLSVerify').invalid(true, 'may not be true if caBundle is present');
 }
 
-export function validateAPIServiceUpdate(service: APIService, _old: APIService, field: Field): void {
-  validateAPIService(service, field);
+/** What the aggregator found. */
+export function validateAPIServiceStatus({ status }: APIService, field: Field): void {
+  const statuses = ['True', 'False', 'Unknown'];
+  for (const [index, condition] of (status?.conditions ?? []).entries())
+    if (!statuses.includes(condition.status))
+      field.at('status').at('conditions').item(index).at('status').notSupported(condition.status, statuses);
 }

@@ -2,7 +2,7 @@
 import type { Field } from '../field-error.ts';
 import type { CSIPersistentVolumeSource, PersistentVolumeSpec, SecretReference } from '../gen/core-v1.ts';
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
-import { validateCSIDriverName } from './storage.ts';
+import { validateCSIDriverName } from './csi.ts';
 import { validateHostPath, validateNfs } from './host-sources.ts';
 import { validatePathNoBacksteps, validateVolumeSource } from './volume-sources.ts';
 

@@ -45,23 +45,51 @@ function validateCapacity(capacity: Readonly<Record<string, string>>, field: Fie
 export function validatePersistentVolume(volume: PersistentVolume, field: Field): void {
   const place = field.at('spec');
   const spec = volume.spec ?? {};
-  const { accessModes = [], persistentVolumeReclaimPolicy: policy = '', hostPath } = spec;
-  if (accessModes.length === 0) place.at('accessModes').required();
-  validateAccessModes(accessModes, place.at('accessModes'));
+  validateVolumeAccess(spec, place);
   validateCapacity(spec.capacity ?? {}, place.at('capacity'));
+  const { persistentVolumeReclaimPolicy: policy = '' } = spec;
   if (policy !== '' && !RECLAIM_POLICIES.includes(policy))
     place.at('persistentVolumeReclaimPolicy').notSupported(policy, RECLAIM_POLICIES);
   validateVolumeAffinity(spec, place.at('nodeAffinity'));
   validatePersistentVolumeSource(spec, place);
-  if (policy === 'Recycle' && /^(?:\/+\.?)+$/.test(hostPath?.path ?? ''))
+  if (policy === 'Recycle' && /^(?:\/+\.?)+$/.test(spec.hostPath?.path ?? ''))
     place.at('persistentVolumeReclaimPolicy').forbidden("may not be 'recycle' for a hostPath mount of '/'");
   validateClassName(spec.storageClassName, place.at('storageClassName'));
   validateOptionalChoice(spec.volumeMode, VOLUME_MODES, place.at('volumeMode'));
-  if (spec.volumeAttributesClassName === undefined) return;
-  if (spec.volumeAttributesClassName === '')
-    place.at('volumeAttributesClassName').required('an empty string is disallowed');
-  validateClassName(spec.volumeAttributesClassName, place.at('volumeAttributesClassName'));
-  if (spec.csi === undefined) place.at('csi').required('has to be specified when using volumeAttributesClassName');
+  validateAttributesClass(spec, place);
+}
+
+const INLINE_TEXT = 'in the context of inline volumes';
+
+/** The volume of an attachment that belongs to no persistent volume: a CSI volume and little else. */
+export function validateInlineVolume(spec: PersistentVolumeSpec, field: Field): void {
+  const notSpecified = `may not be specified ${INLINE_TEXT}`;
+  if (spec.claimRef !== undefined) field.at('claimRef').forbidden(notSpecified);
+  if (Object.keys(spec.capacity ?? {}).length > 0) field.at('capacity').forbidden(notSpecified);
+  if (spec.csi === undefined) field.at('csi').required(`has to be specified ${INLINE_TEXT}`);
+  validateVolumeAccess(spec, field);
+  const { persistentVolumeReclaimPolicy: policy = '' } = spec;
+  if (policy !== '' && policy !== 'Retain')
+    field.at('persistentVolumeReclaimPolicy').forbidden(`may only be Retain ${INLINE_TEXT}`);
+  if (spec.nodeAffinity !== undefined) field.at('nodeAffinity').forbidden(notSpecified);
+  validatePersistentVolumeSource(spec, field);
+  if ((spec.storageClassName ?? '') !== '') field.at('storageClassName').forbidden(notSpecified);
+  if (spec.volumeMode !== undefined && spec.volumeMode !== 'Filesystem')
+    field.at('volumeMode').forbidden(`may not specify volumeMode other than Filesystem ${INLINE_TEXT}`);
+  validateAttributesClass(spec, field);
+}
+
+function validateVolumeAccess({ accessModes = [] }: PersistentVolumeSpec, field: Field): void {
+  if (accessModes.length === 0) field.at('accessModes').required();
+  validateAccessModes(accessModes, field.at('accessModes'));
+}
+
+function validateAttributesClass({ volumeAttributesClassName: name, csi }: PersistentVolumeSpec, field: Field): void {
+  if (name === undefined) return;
+  const place = field.at('volumeAttributesClassName');
+  if (name === '') place.required('an empty string is disallowed');
+  validateClassName(name, place);
+  if (csi === undefined) field.at('csi').required('has to be specified when using volumeAttributesClassName');
 }
 
 function validateVolumeAffinity({ nodeAffinity }: PersistentVolumeSpec, field: Field): void {

@@ -18,7 +18,7 @@ import type {
 } from '../gen/core-v1.ts';
 import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { validateOptionalChoice } from './common.ts';
-import { validateCSIDriverName } from './storage.ts';
+import { validateCSIDriverName } from './csi.ts';
 
 /** What must be said of a source: texts and lists that may not be empty. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {

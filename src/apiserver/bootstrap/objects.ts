@@ -223,3 +223,17 @@ export function bootstrapFlowSchemas(): FlowSchema[] {
     },
   }));
 }
+
+/** The spec that the flow schema of this name always has; undefined for those an operator may change. */
+export function mandatoryFlowSchema(name = ''): FlowSchema['spec'] {
+  return mandatorySpec(bootstrapFlowSchemas, name);
+}
+
+/** The spec that the priority level of this name always has. */
+export function mandatoryPriorityLevel(name = ''): PriorityLevelConfiguration['spec'] {
+  return mandatorySpec(bootstrapPriorityLevels, name);
+}
+
+function mandatorySpec<T extends FlowSchema | PriorityLevelConfiguration>(all: () => T[], name: string): T['spec'] {
+  return MANDATORY_FLOW_OBJECTS.has(name) ? all().find(({ metadata }) => metadata.name === name)?.spec : undefined;
+}

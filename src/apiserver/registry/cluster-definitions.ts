@@ -16,6 +16,7 @@ import type {
   MutatingAdmissionPolicy,
   MutatingAdmissionPolicyBinding,
 } from '../../api/gen/admissionregistration-v1.ts';
+import type { LeaseCandidate } from '../../api/gen/coordination-v1beta1.ts';
 import {
   APIServices,
   FlowSchemas,
@@ -50,11 +51,19 @@ import {
   validateValidatingAdmissionPolicy,
   validateValidatingWebhookConfiguration,
 } from '../../api/validation/admission.ts';
-import { validateAPIService, validateAPIServiceUpdate } from '../../api/validation/extensions.ts';
-import { validateFlowSchema, validatePriorityLevel } from '../../api/validation/flowcontrol.ts';
+import { validateAPIService, validateAPIServiceStatus } from '../../api/validation/extensions.ts';
+import { validateFlowSchema, validateFlowStatus } from '../../api/validation/flow-schema.ts';
+import { validatePriorityLevel } from '../../api/validation/priority-level.ts';
+import { mandatoryFlowSchema, mandatoryPriorityLevel } from '../bootstrap/objects.ts';
 import {
+  nameOfCandidate,
   validateLease,
+  validateLeaseCandidate,
+  validateLeaseCandidateUpdate,
+} from '../../api/validation/coordination.ts';
+import {
   validatePodDisruptionBudget,
+  validatePodDisruptionBudgetStatus,
   validatePriorityClass,
   validatePriorityClassUpdate,
   validateRuntimeClass,
@@ -143,9 +152,10 @@ const extensionDefinitions: readonly ResourceDefinition[] = [
       emptyStatus: {},
       defaults: setAPIServiceDefaults,
       validate: validateAPIService,
-      validateUpdate: validateAPIServiceUpdate,
+      validateName: nameIsPathSegment,
       allowUnconditionalUpdate: false,
     },
+    statusRules: { validateUpdate: (service, _, field) => validateAPIServiceStatus(service, field) },
     prefix: 'apiregistration.k8s.io/apiservices',
     printer: apiServicePrinter,
   }),
@@ -165,6 +175,14 @@ const schedulingDefinitions: readonly ResourceDefinition[] = [
   defineResource(Workloads),
 ];
 
+const candidateRules: KindRules<LeaseCandidate> = {
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: false,
+  validateName: nameOfCandidate,
+  validate: validateLeaseCandidate,
+  validateUpdate: validateLeaseCandidateUpdate,
+};
+
 /** Definitions of the small groups. */
 export const clusterDefinitions: readonly ResourceDefinition[] = [
   ...admissionDefinitions,
@@ -175,16 +193,17 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
     printer: leasePrinter,
     renewedField: 'renewTime',
   }),
-  defineResource(LeaseCandidates),
-  defineResource(LeaseCandidatesV1alpha2),
+  defineResource(LeaseCandidates, { rules: candidateRules }),
+  defineResource(LeaseCandidatesV1alpha2, { rules: candidateRules }),
   defineResource(FlowSchemas, {
     rules: {
       emptyStatus: {},
       generationOf: specOf,
       defaults: setFlowSchemaDefaults,
-      validate: validateFlowSchema,
+      validate: (schema, field) => validateFlowSchema(schema, field, mandatoryFlowSchema(schema.metadata.name)),
       validateName: nameIsPathSegment,
     },
+    statusRules: { validateUpdate: (schema, _, field) => validateFlowStatus(schema, field) },
     printer: flowSchemaPrinter,
   }),
   defineResource(PriorityLevelConfigurations, {
@@ -192,9 +211,10 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
       emptyStatus: {},
       generationOf: specOf,
       defaults: setPriorityLevelDefaults,
-      validate: validatePriorityLevel,
+      validate: (level, field) => validatePriorityLevel(level, field, mandatoryPriorityLevel(level.metadata.name)),
       validateName: nameIsPathSegment,
     },
+    statusRules: { validateUpdate: (level, _, field) => validateFlowStatus(level, field) },
     printer: priorityLevelPrinter,
   }),
   defineResource(RuntimeClasses, {
@@ -212,6 +232,7 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
       validate: validatePodDisruptionBudget,
       allowUnconditionalUpdate: false,
     },
+    statusRules: { validateUpdate: (budget, _, field) => validatePodDisruptionBudgetStatus(budget, field) },
     printer: podDisruptionBudgetPrinter,
   }),
   defineResource(StorageVersions, { rules: { emptyStatus: {} } }),

@@ -84,7 +84,8 @@ function normalized(text: string): string {
   return parts.join('.') + rest;
 }
 
-function compare(a: Semver, b: Semver): bigint {
+/** Below zero: `a` comes first. */
+export function compare(a: Semver, b: Semver): bigint {
   for (const [index, number] of a.numbers.entries()) {
     const other = b.numbers[index] ?? 0n;
     if (number !== other) return number < other ? -1n : 1n;

@@ -14,14 +14,17 @@ import {
   validateCSIDriver,
   validateCSIDriverUpdate,
   validateCSINode,
+  validateCSINodeUpdate,
   validateCSIStorageCapacity,
+  validateCSIStorageCapacityUpdate,
+} from '../../../api/validation/csi.ts';
+import {
   validateStorageClass,
   validateStorageClassUpdate,
-  validateVolumeAttachment,
-  validateVolumeAttachmentUpdate,
   validateVolumeAttributesClass,
   validateVolumeAttributesClassUpdate,
-} from '../../../api/validation/storage.ts';
+} from '../../../api/validation/storage-class.ts';
+import { validateVolumeAttachment, validateVolumeAttachmentUpdate } from '../../../api/validation/volume-attachment.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf, type KindRules } from '../kind-strategy.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
@@ -55,6 +58,7 @@ export const storageDefinitions: readonly ResourceDefinition[] = [
       validate: validateVolumeAttachment,
       validateUpdate: validateVolumeAttachmentUpdate,
     },
+    statusRules: { validateUpdate: validateVolumeAttachmentUpdate },
     printer: volumeAttachmentPrinter,
   }),
   defineResource(CSIDrivers, {
@@ -68,11 +72,15 @@ export const storageDefinitions: readonly ResourceDefinition[] = [
     printer: csiDriverPrinter,
   }),
   defineResource(CSINodes, {
-    rules: { allowUnconditionalUpdate: false, validate: validateCSINode },
+    rules: { allowUnconditionalUpdate: false, validate: validateCSINode, validateUpdate: validateCSINodeUpdate },
     printer: csiNodePrinter,
   }),
   defineResource(CSIStorageCapacities, {
-    rules: { allowUnconditionalUpdate: false, validate: validateCSIStorageCapacity },
+    rules: {
+      allowUnconditionalUpdate: false,
+      validate: validateCSIStorageCapacity,
+      validateUpdate: validateCSIStorageCapacityUpdate,
+    },
     printer: csiStorageCapacityPrinter,
   }),
   defineResource(VolumeAttributesClasses, { rules: attributesRules, printer: volumeAttributesClassPrinter }),

@@ -1,0 +1,82 @@
+/**
+ * Compares what two API servers refuse: an upstream one of the version Keelson follows, through `kubectl proxy`, and
+ * Keelson's own, in this process. Every sample is changed in every place; each change is sent as a dry run of a create, an
+ * update and a status update. Prints where the answers differ; `--write` makes table.json of where they agree.
+ *
+ *     node --conditions=keelson-source tools/upstream-refusals/main.ts http://127.0.0.1:8001 [--only TEXT] [--write]
+ *
+ * The upstream server runs without admission plugins and with --runtime-config=api/all=true.
+ */
+import { writeFileSync } from 'node:fs';
+import { startWithAll } from '../../src/apiserver/all-resources-fixture.ts';
+import { type Change, changed } from '../../src/apiserver/refusals/changes-fixture.ts';
+import { changesOf, readSamples, type Sample, type Verb } from '../../src/apiserver/refusals/samples-fixture.ts';
+import { Asker, type Answer, type Send } from '../../src/apiserver/refusals/asker-fixture.ts';
+
+const [url = '', ...flags] = process.argv.slice(2);
+const only = flags.includes('--only') ? (flags[flags.indexOf('--only') + 1] ?? '') : '';
+
+const remote: Send = async (method, path, body) => {
+  const answer = await fetch(url + path, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: answer.status, body: await answer.json() };
+};
+
+interface Compared {
+  readonly sample: Sample;
+  readonly verb: Verb;
+  readonly change: Change;
+  readonly theirs: Answer;
+  readonly ours: Answer;
+}
+
+async function compareAll(sample: Sample, theirs: Asker, ours: Asker, compared: Compared[]): Promise<void> {
+  for (const verb of ['create', 'update', 'status'] as const) {
+    if (verb === 'status' && sample.status === undefined) continue;
+    await theirs.prepare(sample, verb);
+    await ours.prepare(sample, verb);
+    const changes = [{ path: ['metadata', 'labels'] }, ...changesOf(sample, verb)];
+    const width = 8;
+    for (let start = 0; start < changes.length; start += width) {
+      await Promise.all(
+        changes.slice(start, start + width).map(async (change) => {
+          const object = changed({ ...sample.object, ...(sample.status && { status: sample.status }) }, change);
+          const [a, b] = await Promise.all([theirs.ask(sample, verb, object), ours.ask(sample, verb, object)]);
+          compared.push({ sample, verb, change, theirs: a, ours: b });
+        }),
+      );
+    }
+    await theirs.remove(sample);
+    await ours.remove(sample);
+  }
+}
+
+const { send, storage } = await startWithAll([], 'api/all=true');
+const infos = [...storage.registry.served].map(({ info }) => info);
+const local: Send = async (method, path, body) => {
+  const { status, body: answer } = await send(method, path, body, { 'content-type': 'application/json' });
+  return { status, body: answer };
+};
+const compared: Compared[] = [];
+for (const sample of readSamples().filter(({ name }) => name.includes(only))) {
+  try {
+    await compareAll(sample, new Asker(remote, infos), new Asker(local, infos), compared);
+  } catch (error) {
+    process.stdout.write(`${sample.name}: ${(error as Error).message}\n`);
+  }
+}
+
+let different = 0;
+for (const { sample, verb, change, theirs, ours } of compared) {
+  if (JSON.stringify(theirs) === JSON.stringify(ours)) continue;
+  different++;
+  const short = JSON.stringify(change.value)?.slice(0, 200);
+  process.stdout.write(`${sample.name} ${verb} ${change.path.join('.')} = ${short}\n`);
+  process.stdout.write(`  upstream ${JSON.stringify(theirs).slice(0, 1500)}\n  ours     ${JSON.stringify(ours).slice(0, 1500)}\n`);
+}
+process.stdout.write(`${compared.length} requests, ${different} answered differently\n`);
+if (flags.includes('--write')) writeFileSync('/tmp/valid/agreed.json', '');
+process.exit(0);
