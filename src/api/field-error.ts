@@ -164,6 +164,10 @@ export class Field {
   invalid(value: unknown, detail: string): void {
     if (this.#isOpen()) this.errors.push(invalidValue(this.path, value, detail));
   }
+  /** `Invalid value: detail`: the value is not shown. */
+  invalidWhole(detail: string): void {
+    if (this.#isOpen()) this.errors.push({ reason: 'FieldValueInvalid', field: this.path, text: `Invalid value: ${detail}` });
+  }
   /** One `Invalid value` per complaint. */
   complain(value: unknown, complaints: readonly string[]): void {
     for (const complaint of complaints) this.invalid(value, complaint);

@@ -6,7 +6,7 @@ import { quote } from '../../base/go-quote.ts';
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { validateImmutable } from './common.ts';
 
-const USAGES = new Set([
+const USAGES = [
   'signing',
   'digital signature',
   'content commitment',
@@ -30,7 +30,7 @@ const USAGES = new Set([
   'ocsp signing',
   'microsoft sgc',
   'netscape sgc',
-]);
+].toSorted();
 
 /** Text of the PEM block in base64. */
 function decodePem(base64: string): string {
@@ -65,69 +65,131 @@ function complainOfLabels(text: string, check: (label: string) => string[], fiel
   );
 }
 
-export function validateCertificateSigningRequest(request: CertificateSigningRequest, field: Field): void {
-  const spec = field.at('spec');
-  if (
-    !/-----BEGIN CERTIFICATE REQUEST-----[\s\S]+-----END CERTIFICATE REQUEST-----/.test(
-      decodePem(request.spec?.request ?? ''),
-    )
-  ) {
-    spec.at('request').invalid(request.spec?.request ?? '', 'PEM block type must be CERTIFICATE REQUEST');
-  }
-  const usages = request.spec?.usages ?? [];
-  if (usages.length === 0) spec.at('usages').required();
+const VERDICTS = ['Approved', 'Denied', 'Failed'] as const;
+/** Whoever signed under this name judged by the usages; the stable version has none such. */
+const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
+const SHORTEST_SECONDS = 600;
+
+/** What a sub-resource may change of a request. */
+interface StatusRights {
+  readonly verdict?: boolean;
+  readonly certificate?: boolean;
+}
+
+type Conditions = readonly CertificateSigningRequestCondition[];
+
+function conditionsOf(request: CertificateSigningRequest | undefined): Conditions {
+  return request?.status?.conditions ?? [];
+}
+
+function ofType(request: CertificateSigningRequest, type: string): Conditions {
+  return conditionsOf(request).filter((condition) => condition.type === type);
+}
+
+function hasRepeated(texts: readonly string[]): boolean {
+  return new Set(texts).size < texts.length;
+}
+
+function validateUsages(usages: readonly string[], before: readonly string[], field: Field): void {
+  if (usages.length === 0) field.required();
+  if (before.every((usage) => USAGES.includes(usage)))
+    for (const [index, usage] of usages.entries())
+      if (!USAGES.includes(usage)) field.item(index).notSupported(usage, USAGES);
+  if (hasRepeated(before)) return;
   const seen = new Set<string>();
   for (const [index, usage] of usages.entries()) {
-    if (!USAGES.has(usage))
-      spec
-        .at('usages')
-        .item(index)
-        .notSupported(usage, [...USAGES].toSorted());
-    if (seen.has(usage)) spec.at('usages').item(index).duplicate(usage);
+    if (seen.has(usage)) field.item(index).duplicate(usage);
     seen.add(usage);
   }
-  validateSignerName(request.spec?.signerName ?? '', spec.at('signerName'));
-  if (request.spec?.signerName === 'kubernetes.io/legacy-unknown')
-    spec.at('signerName').invalid(request.spec.signerName, 'the legacy signerName is not allowed via this API version');
-  const seconds = request.spec?.expirationSeconds;
-  if (seconds !== undefined && seconds < 600)
-    spec.at('expirationSeconds').invalid(seconds, 'may not specify a duration less than 600 seconds (10 minutes)');
-  validateConditions(request.status?.conditions ?? [], field.at('status').at('conditions'));
 }
 
-function validateConditions(conditions: readonly CertificateSigningRequestCondition[], field: Field): void {
+function validateStatusOf({ type = '', status = '' }: CertificateSigningRequestCondition, field: Field): void {
+  const allowed = (VERDICTS as readonly string[]).includes(type) ? ['True'] : ['False', 'True', 'Unknown'];
+  if (status === '') field.required();
+  else if (!allowed.includes(status)) field.notSupported(status, allowed);
+}
+
+/** What was wrong with the conditions before may stay so. */
+function validateConditions(conditions: Conditions, before: Conditions, field: Field): void {
+  const had = before.map(({ type }) => type ?? '');
+  const mayHaveBoth = had.includes('Approved') && had.includes('Denied');
   const seen = new Set<string>();
   for (const [index, condition] of conditions.entries()) {
+    const { type = '' } = condition;
     const place = field.item(index);
-    if (condition.type === '') place.at('type').required();
-    else if (seen.has(condition.type)) place.at('type').duplicate(condition.type);
-    seen.add(condition.type);
-    const verdict = ['Approved', 'Denied', 'Failed'].includes(condition.type);
-    if (condition.status === '') place.at('status').required();
-    else if (verdict && condition.status !== 'True') place.at('status').notSupported(condition.status, ['True']);
+    if (type === '' && !had.includes('')) place.at('type').required();
+    validateStatusOf(condition, place.at('status'));
+    const other = type === 'Approved' ? 'Denied' : type === 'Denied' ? 'Approved' : undefined;
+    if (other !== undefined && seen.has(other) && !mayHaveBoth)
+      field.invalid(type, 'Approved and Denied conditions are mutually exclusive');
+    if (seen.has(type) && !hasRepeated(had)) place.at('type').duplicate(type);
+    seen.add(type);
   }
-  if (seen.has('Approved') && seen.has('Denied'))
-    field.invalid('Denied', 'Approved and Denied conditions are mutually exclusive');
 }
 
-/** A request is never changed but for its status. */
+/** What is wrong with a certificate chain; undefined for none at all. */
+function chainProblem(base64: string): string | undefined {
+  if (base64 === '') return undefined;
+  const labels = [...decodePem(base64).matchAll(/-----BEGIN ([^\n]+)-----\r?\n[\s\S]+?-----END \1-----/g)].map((match) => match[1]!);
+  const other = labels.find((label) => label !== 'CERTIFICATE');
+  if (other !== undefined) return `only CERTIFICATE PEM blocks are allowed, found ${quote(other)}`;
+  return labels.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined;
+}
+
+/** `old`: what it was before an update. */
+export function validateCertificateSigningRequest(
+  request: CertificateSigningRequest,
+  field: Field,
+  old?: CertificateSigningRequest,
+): void {
+  const { request: pem = '', usages = [], signerName = '', expirationSeconds } = request.spec ?? {};
+  const spec = field.at('spec');
+  if (!/-----BEGIN CERTIFICATE REQUEST-----[\s\S]+-----END CERTIFICATE REQUEST-----/.test(decodePem(pem)))
+    spec.at('request').invalid(pem, 'PEM block type must be CERTIFICATE REQUEST');
+  validateUsages(usages, old?.spec?.usages ?? [], spec.at('usages'));
+  if (signerName === LEGACY_SIGNER && old?.spec?.signerName !== LEGACY_SIGNER)
+    spec.at('signerName').invalid(signerName, 'the legacy signerName is not allowed via this API version');
+  else validateSignerName(signerName, spec.at('signerName'));
+  if (expirationSeconds !== undefined && expirationSeconds < SHORTEST_SECONDS)
+    spec
+      .at('expirationSeconds')
+      .invalid(expirationSeconds, 'may not specify a duration less than 600 seconds (10 minutes)');
+  const status = field.at('status');
+  validateConditions(conditionsOf(request), conditionsOf(old), status.at('conditions'));
+  const [now = '', before = ''] = [request.status?.certificate, old?.status?.certificate];
+  const problem = chainProblem(now);
+  if (problem !== undefined && (old === undefined || (now !== before && chainProblem(before) === undefined)))
+    status.at('certificate').invalid('<certificate data>', problem);
+}
+
+/** A request is never changed but for its status, and there only by who has the right to. */
+function validateUpdate(
+  [request, old]: readonly [CertificateSigningRequest, CertificateSigningRequest],
+  rights: StatusRights,
+  field: Field,
+): void {
+  validateCertificateSigningRequest(request, field, old);
+  const conditions = field.at('status').at('conditions');
+  for (const type of VERDICTS)
+    if (ofType(request, type).length < ofType(old, type).length)
+      conditions.forbidden(`updates may not remove a condition of type "${type}"`);
+  if (rights.verdict !== true)
+    for (const type of ['Approved', 'Denied'])
+      if (ofType(request, type).length > ofType(old, type).length)
+        conditions.forbidden(`updates may not add a condition of type "${type}"`);
+  const [now = '', before = ''] = [request.status?.certificate, old.status?.certificate];
+  const certificate = field.at('status').at('certificate');
+  if (now === before) return;
+  if (rights.certificate !== true) certificate.forbidden('updates may not set certificate content');
+  else if (before !== '') certificate.forbidden('updates may not modify existing certificate content');
+}
+
 export function validateCertificateSigningRequestUpdate(
   request: CertificateSigningRequest,
   old: CertificateSigningRequest,
   field: Field,
 ): void {
-  validateImmutable(request.spec, old.spec, field.at('spec'));
-}
-
-function checkVerdicts(request: CertificateSigningRequest, old: CertificateSigningRequest, field: Field): void {
-  const place = field.at('status').at('conditions');
-  for (const type of ['Approved', 'Denied', 'Failed']) {
-    const [now, before] = [request, old].map(
-      (one) => (one.status?.conditions ?? []).filter((condition) => condition.type === type).length,
-    );
-    if (now! < before!) place.forbidden(`updates may not remove a condition of type "${type}"`);
-  }
-  validateConditions(request.status?.conditions ?? [], place);
+  validateUpdate([request, old], {}, field);
 }
 
 /** `approval`: verdicts stay once given, the certificate is not touched. */
@@ -136,9 +198,7 @@ export function validateCertificateSigningRequestApproval(
   old: CertificateSigningRequest,
   field: Field,
 ): void {
-  checkVerdicts(request, old, field);
-  if (request.status?.certificate !== old.status?.certificate)
-    field.at('status').at('certificate').forbidden('updates may not set certificate content');
+  validateUpdate([request, old], { verdict: true }, field);
 }
 
 /** `status`: a certificate is set once. */
@@ -147,17 +207,7 @@ export function validateCertificateSigningRequestStatus(
   old: CertificateSigningRequest,
   field: Field,
 ): void {
-  checkVerdicts(request, old, field);
-  const [now = '', before = ''] = [request.status?.certificate, old.status?.certificate];
-  if (before !== '' && now !== before)
-    field.at('status').at('certificate').forbidden('updates may not modify existing certificate content');
-  else if (
-    now !== '' &&
-    now !== before &&
-    !/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(decodePem(now))
-  ) {
-    field.at('status').at('certificate').invalid('<certificate data>', 'must contain one or more PEM blocks');
-  }
+  validateUpdate([request, old], { certificate: true }, field);
 }
 
 /** A trust bundle: its name starts with its signer, slashes as colons. */

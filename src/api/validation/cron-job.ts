@@ -1,9 +1,9 @@
 /** Cron jobs. Upstream: apis/batch/validation ValidateCronJob. */
 import { cronScheduleProblem } from '../cron-schedule.ts';
 import type { Field } from '../field-error.ts';
-import type { CronJob } from '../gen/batch-v1.ts';
+import type { CronJob, CronJobSpec, JobSpec } from '../gen/batch-v1.ts';
 import { validateChoice, validateNonnegative } from './common.ts';
-import { validateJobSpec } from './job.ts';
+import { validateJobSpec } from './job-spec.ts';
 
 /** Names get a suffix of eleven characters and still must be names of pods. */
 const MAX_NAME_LENGTH = 52;
@@ -18,48 +18,68 @@ function isKnownTimeZone(name: string): boolean {
   }
 }
 
+/** Names of the time zone database, in each of their parts. */
+function isZonePart(part: string): boolean {
+  return /^[A-Za-z._0-9+][-A-Za-z._0-9+]{0,13}$/.test(part) && part !== '.' && part !== '..';
+}
+
 function validateTimeZone(name: string | undefined, field: Field): void {
   if (name === undefined) return;
-  if (name === '') field.invalid(name, 'timeZone must be nil or non-empty string');
-  else if (/^local$/i.test(name))
+  if (name === '') return field.invalid(name, 'timeZone must be nil or non-empty string');
+  if (!name.split('/').every(isZonePart)) return field.invalid(name, `unknown time zone ${name}`);
+  const isLocal = /^local$/i.test(name);
+  if (isLocal)
     field.invalid(name, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones');
-  else if (!isKnownTimeZone(name)) field.invalid(name, `unknown time zone ${name}`);
+  // Go knows this name as the machine's own zone.
+  if (name !== 'Local' && (isLocal || !isKnownTimeZone(name))) field.invalid(name, `unknown time zone ${name}`);
 }
 
 /** Every minute, hour and day by name takes some 500. Upstream has no limit, and reads each schedule of a million numbers again and again. */
 const maxSchedule = 4096;
 
-function validateSpec(cronJob: CronJob, field: Field): void {
-  const spec = cronJob.spec;
+const ZONE_TEXTS = {
+  twice: 'cannot use both timeZone field and TZ or CRON_TZ in schedule',
+  alone: 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead',
+};
+
+/** `old`: what was there before an update; a zone that stands in a schedule may stay there. */
+function validateSchedule(spec: CronJobSpec, old: CronJobSpec | undefined, field: Field): void {
+  const { schedule = '', timeZone } = spec;
+  if (schedule === '') return field.required();
+  if (schedule.length > maxSchedule) return field.tooLong(maxSchedule);
+  const problem = cronScheduleProblem(schedule);
+  if (problem !== undefined) field.invalid(schedule, problem);
+  if (!schedule.includes('TZ')) return;
+  const mayHaveZone = (old?.schedule ?? '').includes('TZ');
+  if (!mayHaveZone) field.invalid(schedule, ZONE_TEXTS.alone);
+  else if (timeZone !== undefined) field.invalid(schedule, ZONE_TEXTS.twice);
+}
+
+function validateTemplate({ jobTemplate }: CronJobSpec, field: Field): void {
+  const spec = jobTemplate?.spec ?? ({} as JobSpec);
+  validateJobSpec(spec, field);
+  if (spec.selector !== undefined) field.at('selector').invalid(spec.selector, '`selector` will be auto-generated');
+  if (spec.manualSelector === true) field.at('manualSelector').notSupported(true, ['nil', 'false']);
+}
+
+function validateSpec(spec: CronJobSpec | undefined, old: CronJobSpec | undefined, field: Field): void {
   if (spec === undefined) return field.required();
-  if ((spec.schedule ?? '') === '') field.at('schedule').required();
-  else if (spec.schedule.length > maxSchedule) field.at('schedule').tooLong(maxSchedule);
-  else {
-    const problem = cronScheduleProblem(spec.schedule);
-    if (problem !== undefined) field.at('schedule').invalid(spec.schedule, problem);
-    if (/TZ/.test(spec.schedule))
-      field.at('schedule').invalid(spec.schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead');
-  }
-  validateTimeZone(spec.timeZone, field.at('timeZone'));
+  validateSchedule(spec, old, field.at('schedule'));
   validateNonnegative(spec.startingDeadlineSeconds, field.at('startingDeadlineSeconds'));
+  if (old === undefined || old.timeZone !== spec.timeZone) validateTimeZone(spec.timeZone, field.at('timeZone'));
   validateChoice(spec.concurrencyPolicy, ['Allow', 'Forbid', 'Replace'], field.at('concurrencyPolicy'));
+  validateTemplate(spec, field.at('jobTemplate').at('spec'));
   validateNonnegative(spec.successfulJobsHistoryLimit, field.at('successfulJobsHistoryLimit'));
   validateNonnegative(spec.failedJobsHistoryLimit, field.at('failedJobsHistoryLimit'));
-  const template = field.at('jobTemplate').at('spec');
-  if (spec.jobTemplate?.spec === undefined) return template.required();
-  if (spec.jobTemplate.spec.selector !== undefined)
-    template.at('selector').invalid(spec.jobTemplate.spec.selector, '`selector` will be auto-generated');
-  if (spec.jobTemplate.spec.manualSelector === true) template.at('manualSelector').notSupported(true, ['nil', 'false']);
-  validateJobSpec(spec.jobTemplate.spec, template);
 }
 
 export function validateCronJob(cronJob: CronJob, field: Field): void {
-  validateSpec(cronJob, field.at('spec'));
+  validateSpec(cronJob.spec, undefined, field.at('spec'));
   const name = cronJob.metadata.name ?? '';
   if (name.length > MAX_NAME_LENGTH)
     field.at('metadata').at('name').invalid(name, `must be no more than ${MAX_NAME_LENGTH} characters`);
 }
 
-export function validateCronJobUpdate(cronJob: CronJob, _old: CronJob, field: Field): void {
-  validateSpec(cronJob, field.at('spec'));
+export function validateCronJobUpdate(cronJob: CronJob, old: CronJob, field: Field): void {
+  validateSpec(cronJob.spec, old.spec, field.at('spec'));
 }

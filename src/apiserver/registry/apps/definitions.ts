@@ -20,6 +20,12 @@ import {
   validateReplicaSetUpdate,
 } from '../../../api/validation/apps.ts';
 import { validateStatefulSet, validateStatefulSetUpdate } from '../../../api/validation/stateful-set.ts';
+import {
+  validateDaemonSetStatus,
+  validateDeploymentStatus,
+  validateReplicaSetStatus,
+  validateStatefulSetStatus,
+} from '../../../api/validation/workload-status.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { TEMPLATE_GENERATION } from '../../../component-helpers/daemon-pods.ts';
 import { defineResource } from '../define-resource.ts';
@@ -65,6 +71,7 @@ const deployments = defineResource(Deployments, {
     prepareForUpdate: (draft, old) => {
       draft.metadata.labels = old.metadata.labels;
     },
+    validateUpdate: validateDeploymentStatus,
   },
   printer: deploymentPrinter,
   scale: workloadScale(),
@@ -78,6 +85,7 @@ const replicaSets = defineResource(ReplicaSets, {
     validate: validateReplicaSet,
     validateUpdate: validateReplicaSetUpdate,
   },
+  statusRules: { validateUpdate: validateReplicaSetStatus },
   printer: replicaSetPrinter,
   selectableFields: ({ status }) => ({ 'status.replicas': String(status?.replicas ?? 0) }),
   scale: workloadScale(),
@@ -105,7 +113,10 @@ const daemonSets = defineResource(DaemonSets, {
     validateUpdate: validateDaemonSetUpdate,
   },
   // Part of the spec for upstream: whoever writes the status cannot change it.
-  statusRules: { prepareForUpdate: (draft, old) => setTemplateGeneration(draft, templateGeneration(old)) },
+  statusRules: {
+    prepareForUpdate: (draft, old) => setTemplateGeneration(draft, templateGeneration(old)),
+    validateUpdate: validateDaemonSetStatus,
+  },
   printer: daemonSetPrinter,
 });
 
@@ -117,6 +128,7 @@ const statefulSets = defineResource(StatefulSets, {
     validate: validateStatefulSet,
     validateUpdate: validateStatefulSetUpdate,
   },
+  statusRules: { validateUpdate: validateStatefulSetStatus },
   printer: statefulSetPrinter,
   scale: workloadScale(),
 });

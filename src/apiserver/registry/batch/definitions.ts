@@ -3,6 +3,7 @@ import { setCronJobDefaults, setJobDefaults } from '../../../api/defaults/batch.
 import type { Job } from '../../../api/gen/batch-v1.ts';
 import { CronJobs, Jobs } from '../../../api/gen/resources.ts';
 import { validateCronJob, validateCronJobUpdate } from '../../../api/validation/cron-job.ts';
+import { validateJobStatus } from '../../../api/validation/job-status.ts';
 import { validateJob, validateJobUpdate } from '../../../api/validation/job.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
@@ -34,6 +35,7 @@ export const batchDefinitions: readonly ResourceDefinition[] = [
       validate: validateJob,
       validateUpdate: validateJobUpdate,
     },
+    statusRules: { validateUpdate: validateJobStatus },
     printer: jobPrinter,
     defaultPropagation: 'Orphan',
     selectableFields: ({ status }) => ({ 'status.successful': String(status?.succeeded ?? 0) }),

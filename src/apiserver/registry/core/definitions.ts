@@ -21,6 +21,7 @@ import {
   Secrets,
   ServiceAccounts,
 } from '../../../api/gen/resources.ts';
+import { validateReplicaSetStatus } from '../../../api/validation/workload-status.ts';
 import { compileLabelMap } from '../../../api/label-selector.ts';
 import { notFound } from '../../../api/status-error.ts';
 import {
@@ -131,6 +132,7 @@ function workloadDefinitions(): ResourceDefinition[] {
         defaults: setReplicationControllerDefaults,
         validate: validateReplicationController,
       },
+      statusRules: { validateUpdate: validateReplicaSetStatus },
       prefix: 'controllers',
       printer: replicationControllerPrinter,
       defaultPropagation: 'Orphan',
