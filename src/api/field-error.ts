@@ -166,7 +166,8 @@ export class Field {
   }
   /** `Invalid value: detail`: the value is not shown. */
   invalidWhole(detail: string): void {
-    if (this.#isOpen()) this.errors.push({ reason: 'FieldValueInvalid', field: this.path, text: `Invalid value: ${detail}` });
+    if (this.#isOpen())
+      this.errors.push({ reason: 'FieldValueInvalid', field: this.path, text: `Invalid value: ${detail}` });
   }
   /** One `Invalid value` per complaint. */
   complain(value: unknown, complaints: readonly string[]): void {

@@ -7,7 +7,6 @@
  *
  * The upstream server runs without admission plugins and with --runtime-config=api/all=true.
  */
-import { writeFileSync } from 'node:fs';
 import { startWithAll } from '../../src/apiserver/all-resources-fixture.ts';
 import { type Change, changed } from '../../src/apiserver/refusals/changes-fixture.ts';
 import { changesOf, readSamples, type Sample, type Verb } from '../../src/apiserver/refusals/samples-fixture.ts';
@@ -33,7 +32,11 @@ interface Compared {
   readonly ours: Answer;
 }
 
-async function compareAll(sample: Sample, theirs: Asker, ours: Asker, compared: Compared[]): Promise<void> {
+async function compareAll(
+  sample: Sample,
+  [theirs, ours]: readonly [Asker, Asker],
+  compared: Compared[],
+): Promise<void> {
   for (const verb of ['create', 'update', 'status'] as const) {
     if (verb === 'status' && sample.status === undefined) continue;
     await theirs.prepare(sample, verb);
@@ -63,7 +66,7 @@ const local: Send = async (method, path, body) => {
 const compared: Compared[] = [];
 for (const sample of readSamples().filter(({ name }) => name.includes(only))) {
   try {
-    await compareAll(sample, new Asker(remote, infos), new Asker(local, infos), compared);
+    await compareAll(sample, [new Asker(remote, infos), new Asker(local, infos)], compared);
   } catch (error) {
     process.stdout.write(`${sample.name}: ${(error as Error).message}\n`);
   }
@@ -75,8 +78,7 @@ for (const { sample, verb, change, theirs, ours } of compared) {
   different++;
   const short = JSON.stringify(change.value)?.slice(0, 200);
   process.stdout.write(`${sample.name} ${verb} ${change.path.join('.')} = ${short}\n`);
-  process.stdout.write(`  upstream ${JSON.stringify(theirs).slice(0, 1500)}\n  ours     ${JSON.stringify(ours).slice(0, 1500)}\n`);
+  process.stdout.write(`  upstream ${JSON.stringify(theirs)}\n  ours     ${JSON.stringify(ours)}\n`);
 }
 process.stdout.write(`${compared.length} requests, ${different} answered differently\n`);
-if (flags.includes('--write')) writeFileSync('/tmp/valid/agreed.json', '');
 process.exit(0);

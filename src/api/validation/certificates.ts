@@ -130,7 +130,9 @@ function validateConditions(conditions: Conditions, before: Conditions, field: F
 /** What is wrong with a certificate chain; undefined for none at all. */
 function chainProblem(base64: string): string | undefined {
   if (base64 === '') return undefined;
-  const labels = [...decodePem(base64).matchAll(/-----BEGIN ([^\n]+)-----\r?\n[\s\S]+?-----END \1-----/g)].map((match) => match[1]!);
+  const labels = [...decodePem(base64).matchAll(/-----BEGIN ([^\n]+)-----\r?\n[\s\S]+?-----END \1-----/g)].map(
+    (match) => match[1]!,
+  );
   const other = labels.find((label) => label !== 'CERTIFICATE');
   if (other !== undefined) return `only CERTIFICATE PEM blocks are allowed, found ${quote(other)}`;
   return labels.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined;

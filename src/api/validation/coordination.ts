@@ -19,7 +19,8 @@ function validateStrategy(strategy: string, field: Field): void {
 export function validateLease({ spec = {} }: Lease, field: Field): void {
   const place = field.at('spec');
   const { leaseDurationSeconds: seconds, leaseTransitions, strategy, preferredHolder = '' } = spec;
-  if (seconds !== undefined && seconds <= 0) place.at('leaseDurationSeconds').invalid(seconds, 'must be greater than 0');
+  if (seconds !== undefined && seconds <= 0)
+    place.at('leaseDurationSeconds').invalid(seconds, 'must be greater than 0');
   validateNonnegative(leaseTransitions, place.at('leaseTransitions'));
   if (strategy !== undefined) validateStrategy(strategy, place.at('strategy'));
   if (preferredHolder !== '' && (strategy ?? '') === '')
@@ -48,7 +49,8 @@ export function validateLeaseCandidate(candidate: LeaseCandidate, field: Field):
   const place = field.at('spec');
   const zero = semverOf('0.0.0', false);
   if (leaseName === '') place.at('leaseName').required();
-  const emulated = emulationVersion === '' ? zero : (validateVersion(emulationVersion, place.at('emulationVersion')) ?? zero);
+  const emulated =
+    emulationVersion === '' ? zero : (validateVersion(emulationVersion, place.at('emulationVersion')) ?? zero);
   const binary = binaryVersion === '' ? zero : (validateVersion(binaryVersion, place.at('binaryVersion')) ?? zero);
   if (binaryVersion === '') place.at('binaryVersion').required();
   else if (emulationVersion !== '' && compare(binary, emulated) < 0n)

@@ -32,7 +32,9 @@ export function validateAPIService(service: APIService, field: Field): void {
     spec.at('versionPriority').invalid(versionPriority, 'must be positive and less than 1000');
   if (reference === undefined) {
     if ((caBundle ?? '') !== '')
-      spec.at('caBundle').invalid(`${Buffer.from(caBundle!, 'base64').length} bytes`, 'local APIServices may not have a caBundle');
+      spec
+        .at('caBundle')
+        .invalid(`${Buffer.from(caBundle!, 'base64').length} bytes`, 'local APIServices may not have a caBundle');
     if (insecureSkipTLSVerify === true)
       spec.at('insecureSkipTLSVerify').invalid(true, 'local APIServices may not have insecureSkipTLSVerify');
     return;

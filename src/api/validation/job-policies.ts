@@ -53,7 +53,14 @@ function validatePatterns(patterns: readonly PodFailurePolicyOnPodConditionsPatt
   }
 }
 
-function validateFailureRule(rule: PodFailurePolicyRule, spec: JobSpec, names: Set<string>, field: Field): void {
+/** What rules of a policy are checked against. */
+interface FailureContext {
+  readonly spec: JobSpec;
+  /** Of the template's containers. */
+  readonly names: Set<string>;
+}
+
+function validateFailureRule(rule: PodFailurePolicyRule, { spec, names }: FailureContext, field: Field): void {
   const { action, onExitCodes, onPodConditions = [] } = rule;
   if (action !== 'FailIndex') validateListed(action, ACTIONS, field.at('action'));
   else if (spec.backoffLimitPerIndex === undefined)
@@ -72,7 +79,7 @@ export function validatePodFailurePolicy(spec: JobSpec, field: Field): void {
   if (rules.length > MAX_RULES) place.tooMany(rules.length, MAX_RULES);
   const { containers = [], initContainers = [] } = spec.template?.spec ?? {};
   const names = new Set([...containers, ...initContainers].map(({ name }) => name));
-  for (const [index, rule] of rules.entries()) validateFailureRule(rule, spec, names, place.item(index));
+  for (const [index, rule] of rules.entries()) validateFailureRule(rule, { spec, names }, place.item(index));
 }
 
 function validateSuccessRule(rule: SuccessPolicyRule, completions: number, field: Field): void {

@@ -35,7 +35,9 @@ function viewOf(job: Job): View {
 }
 
 /** What changed between two views, by name. */
-type Changed = (...names: readonly (keyof JobStatus | 'complete' | 'failed' | 'failing' | 'succeeding' | 'finished')[]) => boolean;
+type Changed = (
+  ...names: readonly (keyof JobStatus | 'complete' | 'failed' | 'failing' | 'succeeding' | 'finished')[]
+) => boolean;
 
 function changesOf(now: View, old: View): Changed {
   const of = (view: View): Readonly<Record<string, unknown>> => ({
@@ -76,7 +78,11 @@ function validateCompletion({ status, complete, failed, failing }: View, changed
     place.invalid(end, 'must be equal to or after `startTime`');
 }
 
-function validateFinished({ job, status, complete, failed, failing, succeeding }: View, changed: Changed, field: Field): void {
+function validateFinished(
+  { job, status, complete, failed, failing, succeeding }: View,
+  changed: Changed,
+  field: Field,
+): void {
   const conditions = field.at('conditions');
   if (failed && !failing && changed('failed', 'failedIndexes'))
     conditions.invalidWhole('cannot set Failed=True condition without the FailureTarget=true condition');
@@ -97,7 +103,8 @@ function validateFinished({ job, status, complete, failed, failing, succeeding }
 function validateIndexes({ job, status }: View, changed: Changed, field: Field): void {
   const { completions, backoffLimitPerIndex, completionMode } = job.spec ?? {};
   const { completedIndexes: completed = '', failedIndexes: failed } = status;
-  const problemOf = (text: string): string | number => (completions === undefined ? 0 : countIndexes(text, completions));
+  const problemOf = (text: string): string | number =>
+    completions === undefined ? 0 : countIndexes(text, completions);
   const check = (name: 'completedIndexes' | 'failedIndexes', text: string): void => {
     const problem = problemOf(text);
     if (typeof problem === 'string') field.at(name).invalid(text, `error parsing ${name}: ${problem}`);
@@ -106,7 +113,9 @@ function validateIndexes({ job, status }: View, changed: Changed, field: Field):
   if (isCompletedNew) check('completedIndexes', completed);
   if (isFailedNew && backoffLimitPerIndex !== undefined && failed !== undefined) check('failedIndexes', failed);
   if (isCompletedNew && completed !== '' && completionMode !== 'Indexed')
-    field.at('completedIndexes').invalid(completed, 'cannot set non-empty completedIndexes when non-indexed completion mode');
+    field
+      .at('completedIndexes')
+      .invalid(completed, 'cannot set non-empty completedIndexes when non-indexed completion mode');
   if (failed === undefined) return;
   if (isFailedNew && backoffLimitPerIndex === undefined)
     field.at('failedIndexes').invalid(failed, 'cannot set non-null failedIndexes when backoffLimitPerIndex is null');
@@ -116,15 +125,18 @@ function validateIndexes({ job, status }: View, changed: Changed, field: Field):
     field.at('failedIndexes').invalid(failed, `failedIndexes and completedIndexes overlap at index: ${shared}`);
 }
 
-function validateTold({ job, status, complete, failed, failing, succeeding }: View, changed: Changed, field: Field): void {
+function validateTold(
+  { job, status, complete, failed, failing, succeeding }: View,
+  changed: Changed,
+  field: Field,
+): void {
   const { terminating = 0, ready, active = 0 } = status;
   if (terminating > 0 && (complete || failed) && changed('finished', 'terminating'))
     field.at('terminating').invalid(terminating, 'terminating>0 is invalid for finished job');
   if (ready !== undefined && ready > active && changed('ready', 'active'))
     field.at('ready').invalid(ready, 'cannot set more ready pods than active');
   const conditions = field.at('conditions');
-  if (succeeding && failed)
-    conditions.invalidWhole('cannot set SuccessCriteriaMet=True and Failed=true conditions');
+  if (succeeding && failed) conditions.invalidWhole('cannot set SuccessCriteriaMet=True and Failed=true conditions');
   if (succeeding && failing)
     conditions.invalidWhole('cannot set SuccessCriteriaMet=True and FailureTarget=true conditions');
   if (job.spec?.successPolicy !== undefined && !succeeding && complete)
@@ -159,7 +171,8 @@ function validateTransition(now: View, old: View, field: Field): void {
   if (startBefore !== undefined && start !== startBefore && now.job.spec?.suspend !== true && !isResuming)
     field.at('startTime').invalid(start ?? null, 'field is immutable for unsuspended job once set');
   const conditions = field.at('conditions');
-  if (old.succeeding && !now.succeeding) conditions.invalidWhole('cannot disable the SuccessCriteriaMet=True condition');
+  if (old.succeeding && !now.succeeding)
+    conditions.invalidWhole('cannot disable the SuccessCriteriaMet=True condition');
   if (old.complete && !old.succeeding && now.succeeding)
     conditions.invalidWhole('cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions');
 }

@@ -65,8 +65,7 @@ function validateLimited(limited: LimitedPriorityLevelConfiguration, field: Fiel
   validateResponse(limited.limitResponse ?? {}, field.at('limitResponse'));
   validateLendable(limited, field);
   const { borrowingLimitPercent: percent = 0 } = limited;
-  if (percent < 0)
-    field.at('borrowingLimitPercent').invalid(percent, 'if specified, must be a non-negative integer');
+  if (percent < 0) field.at('borrowingLimitPercent').invalid(percent, 'if specified, must be a non-negative integer');
 }
 
 function validateSpec(spec: Partial<PriorityLevelConfigurationSpec>, name: string | undefined, field: Field): void {

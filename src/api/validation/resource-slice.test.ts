@@ -270,7 +270,7 @@ it('the status of a rule about taints has few conditions, and whole ones', () =>
   assertComplaints(check(several(9)), ['status.conditions: Too many: 9: must have at most 8 items']);
   assertComplaints(check([{ ...condition, status: 'Maybe', reason: '' }, condition]), [
     'status.conditions[0].status: Unsupported value: "Maybe"',
-    'status.conditions[0].reason: Required value: must be set',
+    'status.conditions[0].reason: Required value',
     'status.conditions[1].type: Duplicate value: "EvictionInProgress"',
   ]);
 });

@@ -86,8 +86,7 @@ export function validateVolumeAttributesClass(attributes: VolumeAttributesClass,
   validateProvisioner(attributes.driverName ?? '', field.at('driverName'));
   const { parameters = {} } = attributes;
   validateParameters(parameters, field.at('parameters'));
-  if (Object.keys(parameters).length === 0)
-    field.at('parameters').required('must contain at least one key/value pair');
+  if (Object.keys(parameters).length === 0) field.at('parameters').required('must contain at least one key/value pair');
 }
 
 /** A volume attributes class never changes. */

@@ -207,6 +207,7 @@ test('jobs do not restart always', () => {
   const job: Job = {
     metadata: { name: 'j' },
     spec: {
+      manualSelector: true,
       selector: { matchLabels: { x: 'y' } },
       template: { metadata: { labels: { x: 'y' } }, spec: { containers: [{ ...container }] } },
     },

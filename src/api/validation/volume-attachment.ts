@@ -34,7 +34,9 @@ export function validateVolumeAttachment(attachment: VolumeAttachment, field: Fi
   spec.at('nodeName').complain(nodeName, isDns1123Subdomain(nodeName));
   const { attachmentMetadata = {}, attachError, detachError } = attachment.status ?? {};
   const status = field.at('status');
-  const bytes = Object.entries(attachmentMetadata).flat().map((text) => Buffer.byteLength(text));
+  const bytes = Object.entries(attachmentMetadata)
+    .flat()
+    .map((text) => Buffer.byteLength(text));
   if (bytes.reduce((sum, length) => sum + length, 0) > MAX_METADATA_BYTES)
     status.at('attachmentMetadata').tooLong(MAX_METADATA_BYTES);
   validateError(attachError, status.at('attachError'));

@@ -79,7 +79,10 @@ export class Asker {
   async remove(sample: Sample): Promise<void> {
     if (this.#present === undefined) return;
     this.#present = undefined;
-    await this.#send('DELETE', `${this.#path(sample)}/${sample.object.metadata.name}?gracePeriodSeconds=0&propagationPolicy=Background`);
+    await this.#send(
+      'DELETE',
+      `${this.#path(sample)}/${sample.object.metadata.name}?gracePeriodSeconds=0&propagationPolicy=Background`,
+    );
   }
 
   /** The answer to a request with this object, as a dry run. */

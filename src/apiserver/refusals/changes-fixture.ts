@@ -1,5 +1,12 @@
 /** Changes to a sound object, one place at a time, as the schema of its kind suggests them. */
-import type { AnySchema, FieldSchema, ListSchema, MapSchema, ScalarName, TypeSchema } from '../../api/schema/type-schema.ts';
+import type {
+  AnySchema,
+  FieldSchema,
+  ListSchema,
+  MapSchema,
+  ScalarName,
+  TypeSchema,
+} from '../../api/schema/type-schema.ts';
 
 /** A place and what stands there instead; without a value, what stood there is taken away. */
 export interface Change {
@@ -38,7 +45,10 @@ const leftOut = new Set(['core.v1.PodSpec', 'meta.v1.ObjectMeta', 'core.v1.Persi
 function filled(type: TypeSchema, depth: number): unknown {
   switch (type.kind) {
     case 'scalar':
-      return { string: 'a', boolean: true, bytes: 'YQ==', quantity: '1', intOrString: 1 }[type.scalar as string] ?? scalars[type.scalar].at(-1);
+      return (
+        { string: 'a', boolean: true, bytes: 'YQ==', quantity: '1', intOrString: 1 }[type.scalar as string] ??
+        scalars[type.scalar].at(-1)
+      );
     case 'any':
       return anything[type.form][0];
     case 'list':
@@ -108,7 +118,10 @@ export function* ofType(type: TypeSchema, value: unknown, path: Path): Generator
 export function changed(object: unknown, { path, value }: Change): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return value;
-  const copy = (Array.isArray(object) ? [...(object as unknown[])] : { ...(object as object) }) as Record<string | number, unknown>;
+  const copy = (Array.isArray(object) ? [...(object as unknown[])] : { ...(object as object) }) as Record<
+    string | number,
+    unknown
+  >;
   const part = changed(copy[first], { path: rest, value });
   if (part !== undefined) copy[first] = part;
   else if (Array.isArray(copy)) copy.splice(Number(first), 1);

@@ -29,7 +29,9 @@ interface SampleText {
 
 /** A place as text and back: steps parted by dots, each number an index. A dot in a key is doubled. */
 export function parsePath(text: string): (string | number)[] {
-  return text.split(/(?<!\.)\.(?!\.)/u).map((step) => (/^\d+$/u.test(step) ? Number(step) : step.replaceAll('..', '.')));
+  return text
+    .split(/(?<!\.)\.(?!\.)/u)
+    .map((step) => (/^\d+$/u.test(step) ? Number(step) : step.replaceAll('..', '.')));
 }
 
 function readSample(text: SampleText): Sample {
