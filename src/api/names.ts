@@ -71,7 +71,7 @@ export function regexText(message: string, pattern: string, ...examples: readonl
 
 function checkShape(text: string, maxLength: number, shape: { regex: RegExp; text: string }): string[] {
   const complaints: string[] = [];
-  if (isLonger(text, maxLength)) complaints.push(maxLengthText(maxLength));
+  if (isLonger(text, maxLength)) complaints.push(maxCharactersText(maxLength));
   if (!shape.regex.test(text)) complaints.push(shape.text);
   return complaints;
 }
@@ -81,9 +81,14 @@ function isLonger(text: string, bytes: number): boolean {
   return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
 }
 
-/** `must be no more than 63 bytes`. */
+/** `must be no more than 63 bytes`: labels, and whatever upstream checks by declaration. */
 export function maxLengthText(max: number): string {
   return `must be no more than ${max} bytes`;
+}
+
+/** `must be no more than 63 characters`: the names of objects. It counts bytes all the same. */
+export function maxCharactersText(max: number): string {
+  return `must be no more than ${max} characters`;
 }
 
 /** `must be between 1 and 65535, inclusive`. */
@@ -133,7 +138,8 @@ export function isQualifiedName(text: string): string[] {
 
 /** A label's value: empty or at most 63 characters. */
 export function isLabelValue(text: string): string[] {
-  return checkShape(text, 63, { regex: labelValueRegex, text: LABEL_VALUE_TEXT });
+  const complaints = isLonger(text, 63) ? [maxLengthText(63)] : [];
+  return labelValueRegex.test(text) ? complaints : [...complaints, LABEL_VALUE_TEXT];
 }
 
 /** A key of a ConfigMap or Secret. */
@@ -141,7 +147,7 @@ export function isConfigMapKey(text: string): string[] {
   const pattern = '[-._a-zA-Z0-9]+';
   const message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
   const complaints: string[] = [];
-  if (isLonger(text, 253)) complaints.push(maxLengthText(253));
+  if (isLonger(text, 253)) complaints.push(maxCharactersText(253));
   if (!/^[-._a-zA-Z0-9]+$/.test(text)) complaints.push(regexText(message, pattern, 'key.name', 'KEY_NAME', 'key-name'));
   if (text === '.') complaints.push("must not be '.'");
   else if (text === '..') complaints.push("must not be '..'");
@@ -158,7 +164,7 @@ export function isEnvVarName(text: string): string[] {
 /** A port's name: at most 15 lower-case characters with a letter among them. */
 export function isPortName(text: string): string[] {
   const complaints: string[] = [];
-  if (text.length > 15) complaints.push(maxLengthText(15));
+  if (text.length > 15) complaints.push(maxCharactersText(15));
   if (!/^[-a-z0-9]+$/.test(text))
     complaints.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   if (!/[a-z]/.test(text)) complaints.push('must contain at least one letter (a-z)');

@@ -1,17 +1,18 @@
 /** Deployments, replica sets and controllers, daemon sets, revisions. Upstream: apis/apps/validation, apis/core/validation. */
-import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type {
   ControllerRevision,
   DaemonSet,
   DaemonSetUpdateStrategy,
   Deployment,
+  DeploymentSpec,
   DeploymentStrategy,
   ReplicaSet,
+  ReplicaSetSpec,
 } from '../gen/apps-v1.ts';
 import type { PodTemplateSpec, ReplicationController } from '../gen/core-v1.ts';
 import type { IntOrString, LabelSelector } from '../gen/meta-v1.ts';
-import { percentOf } from '../int-or-string.ts';
+import { internalForm } from './internal-form.ts';
 import { compileLabelMap, compileLabelSelector } from '../label-selector.ts';
 import {
   isEmptySelector,
@@ -23,8 +24,22 @@ import {
 } from './common.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
 
+export const NO_MATCH_TEXT = '`selector` does not match template `labels`';
+
+/** How a kind refuses selectors. */
+interface SelectorTexts {
+  /** As upstream's text for an empty selector names the kind; upstream's daemon sets need none at all. */
+  readonly kind: 'deployment' | 'statefulset' | 'daemonset';
+  /** What is said of the whole selector when it is none; absent: nothing. */
+  readonly unsound?: string;
+}
+
 /** A selector that is sound and not empty. Returns false when no template can be checked against it; none selects nothing. */
-export function validateWorkloadSelector(selector: LabelSelector | undefined, kind: string, field: Field): boolean {
+export function validateWorkloadSelector(
+  selector: LabelSelector | undefined,
+  { kind, unsound }: SelectorTexts,
+  field: Field,
+): boolean {
   if (selector === undefined) {
     // Upstream's daemon sets have no such rule: the template, which nothing selects, is what is wrong there.
     if (kind !== 'daemonset') field.required();
@@ -32,11 +47,10 @@ export function validateWorkloadSelector(selector: LabelSelector | undefined, ki
   }
   const before = field.errors.length;
   validateLabelSelector(selector, field);
-  if (isEmptySelector(selector)) {
-    field.invalid(selector, `empty selector is invalid for ${kind}`);
-    return false;
-  }
-  return field.errors.length === before;
+  const sound = field.errors.length === before;
+  if (isEmptySelector(selector)) field.invalid(selector, `empty selector is invalid for ${kind}`);
+  if (!sound && unsound !== undefined) field.invalid(selector, unsound);
+  return sound;
 }
 
 /** A template that its workload selects. */
@@ -46,7 +60,7 @@ export function validateSelectedTemplate(template: PodTemplateSpec | undefined, 
     field
       .at('metadata')
       .at('labels')
-      .invalid(template.metadata?.labels ?? null, '`selector` does not match template `labels`');
+      .invalid(template.metadata?.labels ?? null, NO_MATCH_TEXT);
   validatePodTemplateSpec(template, field);
 }
 
@@ -69,8 +83,10 @@ function templateMatches(
   return !sound || template === undefined || compileLabelSelector(selector).matches(template.metadata?.labels);
 }
 
-function isZero(value: IntOrString | undefined): boolean {
-  return value === 0 || (value !== undefined && percentOf(value) === 0);
+/** As upstream counts: text that is neither a number nor a percentage is zero. */
+export function isZero(value: IntOrString): boolean {
+  if (typeof value === 'number') return value === 0;
+  return !/^(\d+%|[+-]?\d+)$/.test(value) || Number.parseInt(value, 10) === 0;
 }
 
 function validateDeploymentStrategy(strategy: DeploymentStrategy, field: Field): void {
@@ -92,8 +108,16 @@ function validateDeploymentStrategy(strategy: DeploymentStrategy, field: Field):
       break;
     }
     default:
-      field.notSupported(strategy, ['Recreate', 'RollingUpdate']);
+      field.notSupported(internalForm(strategy, 'apps.v1.DeploymentStrategy'), ['Recreate', 'RollingUpdate']);
   }
+}
+
+/** Upstream's replica sets speak of deployments, and a template is not looked at when its selector is unsound. */
+function validateReplicaTemplate({ selector, template }: DeploymentSpec | ReplicaSetSpec, field: Field): void {
+  const texts = { kind: 'deployment', unsound: 'invalid label selector' } as const;
+  if (!validateWorkloadSelector(selector, texts, field.at('selector'))) return;
+  validateSelectedTemplate(template, templateMatches(selector, template, true), field.at('template'));
+  validateAlwaysRestarts(template, 'ReplicaSet', field.at('template'));
 }
 
 export function validateDeployment(deployment: Deployment, field: Field): void {
@@ -101,9 +125,7 @@ export function validateDeployment(deployment: Deployment, field: Field): void {
   const spec = deployment.spec;
   if (spec === undefined) return place.required();
   validateNonnegative(spec.replicas, place.at('replicas'));
-  const sound = validateWorkloadSelector(spec.selector, 'deployment', place.at('selector'));
-  validateSelectedTemplate(spec.template, templateMatches(spec.selector, spec.template, sound), place.at('template'));
-  validateAlwaysRestarts(spec.template, 'ReplicaSet', place.at('template'));
+  validateReplicaTemplate(spec, place);
   validateDeploymentStrategy(spec.strategy ?? {}, place.at('strategy'));
   validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
   validateNonnegative(spec.revisionHistoryLimit, place.at('revisionHistoryLimit'));
@@ -126,9 +148,7 @@ export function validateReplicaSet(replicaSet: ReplicaSet, field: Field): void {
   if (spec === undefined) return place.required();
   validateNonnegative(spec.replicas, place.at('replicas'));
   validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
-  const sound = validateWorkloadSelector(spec.selector, 'deployment', place.at('selector'));
-  validateSelectedTemplate(spec.template, templateMatches(spec.selector, spec.template, sound), place.at('template'));
-  validateAlwaysRestarts(spec.template, 'ReplicaSet', place.at('template'));
+  validateReplicaTemplate(spec, place);
 }
 
 /** The selector of a replica set never changes. */
@@ -159,12 +179,9 @@ function validateDaemonSetStrategy(strategy: DaemonSetUpdateStrategy, field: Fie
       if (strategy.rollingUpdate === undefined) return field.at('rollingUpdate').required();
       const place = field.at('rollingUpdate');
       const { maxUnavailable = 0, maxSurge = 0 } = strategy.rollingUpdate;
-      for (const [name, value] of [
-        ['maxUnavailable', maxUnavailable],
-        ['maxSurge', maxSurge],
-      ] as const) {
-        validateNonnegativeIntOrPercent(value, place.at(name));
-        validateNotAboveHundredPercent(value, place.at(name));
+      for (const check of [validateNonnegativeIntOrPercent, validateNotAboveHundredPercent]) {
+        check(maxUnavailable, place.at('maxUnavailable'));
+        check(maxSurge, place.at('maxSurge'));
       }
       if (!isZero(maxUnavailable) && !isZero(maxSurge))
         place.at('maxSurge').invalid(maxSurge, 'may not be set when maxUnavailable is non-zero');
@@ -173,7 +190,7 @@ function validateDaemonSetStrategy(strategy: DaemonSetUpdateStrategy, field: Fie
       break;
     }
     default:
-      field.at('type').notSupported(strategy.type ?? '', ['OnDelete', 'RollingUpdate']);
+      field.notSupported(internalForm(strategy, 'apps.v1.DaemonSetUpdateStrategy'), ['RollingUpdate', 'OnDelete']);
   }
 }
 
@@ -181,7 +198,7 @@ export function validateDaemonSet(daemonSet: DaemonSet, field: Field): void {
   const place = field.at('spec');
   const spec = daemonSet.spec;
   if (spec === undefined) return place.required();
-  const sound = validateWorkloadSelector(spec.selector, 'daemonset', place.at('selector'));
+  const sound = validateWorkloadSelector(spec.selector, { kind: 'daemonset' }, place.at('selector'));
   validateSelectedTemplate(spec.template, templateMatches(spec.selector, spec.template, sound), place.at('template'));
   validateAlwaysRestarts(spec.template, 'DaemonSet', place.at('template'));
   validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
@@ -191,13 +208,16 @@ export function validateDaemonSet(daemonSet: DaemonSet, field: Field): void {
 
 /** The selector of a daemon set never changes. */
 export function validateDaemonSetUpdate(daemonSet: DaemonSet, old: DaemonSet, field: Field): void {
-  validateDaemonSet(daemonSet, field);
   validateImmutable(daemonSet.spec?.selector, old.spec?.selector, field.at('spec').at('selector'));
+  validateDaemonSet(daemonSet, field);
 }
 
 export function validateControllerRevision(revision: ControllerRevision, field: Field): void {
-  if (revision.data === undefined) field.at('data').required('data is mandatory');
   validateNonnegative(revision.revision, field.at('revision'));
+  const { data } = revision;
+  if (data === undefined || data === null) field.at('data').required('data is mandatory');
+  else if (typeof data !== 'object' || Array.isArray(data))
+    field.at('data').required('data must be a valid JSON object');
 }
 
 /** The data of a revision never changes. */
@@ -206,6 +226,6 @@ export function validateControllerRevisionUpdate(
   old: ControllerRevision,
   field: Field,
 ): void {
-  validateControllerRevision(revision, field);
-  if (!deepEqual(revision.data, old.data)) validateImmutable(revision.data, old.data, field.at('data'));
+  validateNonnegative(revision.revision, field.at('revision'));
+  validateImmutable(revision.data, old.data, field.at('data'));
 }

@@ -1,11 +1,21 @@
 /** Stateful sets. Upstream: apis/apps/validation. */
 import { deepEqual } from '../../base/equal.ts';
-import type { Field } from '../field-error.ts';
+import { Field } from '../field-error.ts';
 import type { StatefulSet, StatefulSetSpec } from '../gen/apps-v1.ts';
+import type { PersistentVolumeClaim } from '../gen/core-v1.ts';
 import { compileLabelSelector } from '../label-selector.ts';
+import { validateAnnotations, validateLabels } from '../meta-validation.ts';
 import { isDns1123Label } from '../names.ts';
-import { validateAlwaysRestarts, validateSelectedTemplate, validateWorkloadSelector } from './apps.ts';
+import {
+  isZero,
+  NO_MATCH_TEXT,
+  validateAlwaysRestarts,
+  validateSelectedTemplate,
+  validateWorkloadSelector,
+} from './apps.ts';
 import { validateNonnegative, validateNonnegativeIntOrPercent, validateNotAboveHundredPercent } from './common.ts';
+import { internalForm } from './internal-form.ts';
+import { validatePersistentVolumeClaimSpec } from './persistent-volume.ts';
 
 const UPDATABLE =
   "'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds'";
@@ -17,67 +27,107 @@ function validateStrategy(spec: StatefulSetSpec, field: Field): void {
       return field.required();
     case 'OnDelete':
       if (rollingUpdate !== undefined)
-        field.at('rollingUpdate').invalid(rollingUpdate, `only allowed for updateStrategy 'RollingUpdate'`);
+        field
+          .at('rollingUpdate')
+          .invalid(
+            internalForm(rollingUpdate, 'apps.v1.RollingUpdateStatefulSetStrategy'),
+            `only allowed for updateStrategy 'RollingUpdate'`,
+          );
       return;
     case 'RollingUpdate': {
       validateNonnegative(rollingUpdate?.partition, field.at('rollingUpdate').at('partition'));
       const unavailable = rollingUpdate?.maxUnavailable;
       if (unavailable === undefined) return;
-      validateNonnegativeIntOrPercent(unavailable, field.at('rollingUpdate').at('maxUnavailable'));
-      validateNotAboveHundredPercent(unavailable, field.at('rollingUpdate').at('maxUnavailable'));
-      if (unavailable === 0) field.at('rollingUpdate').at('maxUnavailable').invalid(unavailable, 'cannot be 0');
+      const place = field.at('rollingUpdate').at('maxUnavailable');
+      validateNonnegativeIntOrPercent(unavailable, place);
+      if (isZero(unavailable)) place.invalid(unavailable, 'cannot be 0');
+      validateNotAboveHundredPercent(unavailable, place);
       return;
     }
     default:
-      field.invalid(spec.updateStrategy, `must be 'RollingUpdate' or 'OnDelete'`);
+      field.invalid(
+        internalForm(spec.updateStrategy ?? {}, 'apps.v1.StatefulSetUpdateStrategy'),
+        `must be 'RollingUpdate' or 'OnDelete'`,
+      );
   }
 }
 
-export function validateStatefulSet(statefulSet: StatefulSet, field: Field): void {
-  const place = field.at('spec');
-  const spec = statefulSet.spec;
-  if (spec === undefined) return place.required();
+/** What an update does not look at again: it stays as it was, or it was wrong before. */
+interface Known {
+  readonly fixed?: boolean;
+  readonly template?: boolean;
+}
+
+function validateSpec(spec: StatefulSetSpec, known: Known, field: Field): void {
   const policy = spec.podManagementPolicy ?? '';
-  if (policy === '') place.at('podManagementPolicy').required();
+  if (policy === '') field.at('podManagementPolicy').required();
   else if (policy !== 'OrderedReady' && policy !== 'Parallel')
-    place.at('podManagementPolicy').invalid(policy, `must be 'OrderedReady' or 'Parallel'`);
-  validateStrategy(spec, place.at('updateStrategy'));
+    field.at('podManagementPolicy').invalid(policy, `must be 'OrderedReady' or 'Parallel'`);
+  validateStrategy(spec, field.at('updateStrategy'));
   for (const name of ['whenDeleted', 'whenScaled'] as const) {
     const value = spec.persistentVolumeClaimRetentionPolicy?.[name];
     if (value !== undefined && value !== 'Retain' && value !== 'Delete')
-      place.at('persistentVolumeClaimRetentionPolicy').at(name).notSupported(value, ['Delete', 'Retain']);
+      field.at('persistentVolumeClaimRetentionPolicy').at(name).notSupported(value, ['Retain', 'Delete']);
   }
-  validateNonnegative(spec.replicas, place.at('replicas'));
-  validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
-  validateNonnegative(spec.ordinals?.start, place.at('ordinals').at('start'));
-  validateNonnegative(spec.revisionHistoryLimit, place.at('revisionHistoryLimit'));
-  if ((spec.serviceName ?? '') !== '')
-    place.at('serviceName').complain(spec.serviceName, isDns1123Label(spec.serviceName!));
-  const sound = validateWorkloadSelector(spec.selector, 'statefulset', place.at('selector'));
-  const matches =
-    !sound ||
-    spec.template === undefined ||
-    compileLabelSelector(spec.selector).matches(spec.template.metadata?.labels);
-  validateSelectedTemplate(withClaims(spec), matches, place.at('template'));
-  validateAlwaysRestarts(spec.template, 'StatefulSet', place.at('template'));
+  if (known.fixed !== true)
+    for (const [index, claim] of (spec.volumeClaimTemplates ?? []).entries())
+      validatePersistentVolumeClaimSpec(claim.spec ?? {}, field.at('volumeClaimTemplates').item(index).at('spec'));
+  validateNonnegative(spec.replicas, field.at('replicas'));
+  validateNonnegative(spec.minReadySeconds, field.at('minReadySeconds'));
+  validateNonnegative(spec.ordinals?.start, field.at('ordinals.start'));
+  const { serviceName = '' } = spec;
+  if (known.fixed !== true && serviceName !== '')
+    field.at('serviceName').complain(serviceName, isDns1123Label(serviceName));
+  validateTemplate(spec, known, field);
 }
 
-/** The template as its pods will be: with a volume per claim, so that mounts of claims are known. */
+function validateTemplate(spec: StatefulSetSpec, known: Known, field: Field): void {
+  const texts = { kind: 'statefulset', unsound: '' } as const;
+  const sound = validateWorkloadSelector(spec.selector, texts, field.at('selector'));
+  if (sound) {
+    const matches =
+      spec.template === undefined || compileLabelSelector(spec.selector).matches(spec.template.metadata?.labels);
+    const place = field.at('template');
+    if (known.template !== true) validateSelectedTemplate(withClaims(spec), matches, place);
+    else if (!matches)
+      place
+        .at('metadata')
+        .at('labels')
+        .invalid(spec.template.metadata?.labels ?? null, NO_MATCH_TEXT);
+    validateLabels(spec.template?.metadata?.labels, place.at('labels'));
+    validateAnnotations(spec.template?.metadata?.annotations, place.at('annotations'));
+  }
+  validateAlwaysRestarts(spec.template, 'StatefulSet', field.at('template'));
+}
+
+export function validateStatefulSet(statefulSet: StatefulSet, field: Field): void {
+  if (statefulSet.spec === undefined) return field.at('spec').required();
+  validateSpec(statefulSet.spec, {}, field.at('spec'));
+}
+
+/** The template as its pods will be: with a volume per claim, so that mounts of claims are known, and names of its own. */
 function withClaims(spec: StatefulSetSpec): StatefulSetSpec['template'] | undefined {
   const template = spec.template;
-  const claims = (spec.volumeClaimTemplates ?? [])
-    .map((claim) => claim.metadata.name ?? '')
-    .filter((name) => name !== '');
-  if (template?.spec === undefined || claims.length === 0) return template;
-  const kept = (template.spec.volumes ?? []).filter((volume) => !claims.includes(volume.name));
-  const volumes = [...kept, ...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }))];
-  return { ...template, spec: { ...template.spec, volumes } };
+  if (template?.spec === undefined) return template;
+  const claims = [...new Set((spec.volumeClaimTemplates ?? []).map((claim) => claim.metadata?.name ?? ''))];
+  const { subdomain: _subdomain, hostname: _hostname, ...podSpec } = template.spec;
+  const kept = (podSpec.volumes ?? []).filter((volume) => !claims.includes(volume.name));
+  const volumes = [...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })), ...kept];
+  return { ...template, spec: { ...podSpec, ...(claims.length > 0 && { volumes }) } };
+}
+
+/** What a template calls itself is not kept by upstream's internal type. */
+function withoutType({ apiVersion: _version, kind: _kind, ...claim }: PersistentVolumeClaim): object {
+  return claim;
 }
 
 /** Most of a stateful set never changes. */
 export function validateStatefulSetUpdate(statefulSet: StatefulSet, old: StatefulSet, field: Field): void {
-  validateStatefulSet(statefulSet, field);
-  const [now, before] = [statefulSet, old].map(({ spec }) => {
+  const before = Field.root();
+  if (old.spec !== undefined) validateSpec(old.spec, { fixed: true }, before);
+  const known = { fixed: true, template: before.errors.length > 0 };
+  validateSpec(statefulSet.spec ?? ({} as StatefulSetSpec), known, field.at('spec'));
+  const [fixed, was] = [statefulSet, old].map(({ spec }) => {
     const {
       replicas: _replicas,
       template: _template,
@@ -86,10 +136,10 @@ export function validateStatefulSetUpdate(statefulSet: StatefulSet, old: Statefu
       minReadySeconds: _ready,
       ordinals: _ordinals,
       revisionHistoryLimit: _history,
-      ...fixed
-    } = spec!;
-    return fixed;
+      ...rest
+    } = spec ?? ({} as StatefulSetSpec);
+    return { ...rest, volumeClaimTemplates: (rest.volumeClaimTemplates ?? []).map(withoutType) };
   });
-  if (!deepEqual(now, before))
+  if (!deepEqual(fixed, was))
     field.at('spec').forbidden(`updates to statefulset spec for fields other than ${UPDATABLE} are forbidden`);
 }

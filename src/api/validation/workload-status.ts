@@ -19,9 +19,9 @@ function validateParts(counts: Counts, names: readonly string[], field: Field): 
   }
 }
 
-function validateAvailable({ availableReplicas = 0, readyReplicas = 0 }: Counts, field: Field): void {
+function validateAvailable({ availableReplicas = 0, readyReplicas = 0 }: Counts, ready: string, field: Field): void {
   if (availableReplicas > readyReplicas)
-    field.at('availableReplicas').invalid(availableReplicas, 'cannot be greater than readyReplicas');
+    field.at('availableReplicas').invalid(availableReplicas, `cannot be greater than ${ready}`);
 }
 
 /** How often a name was taken is never forgotten. */
@@ -44,7 +44,7 @@ export function validateDeploymentStatus(deployment: Deployment, old: Deployment
   const names = [...DEPLOYMENT_COUNTS, 'unavailableReplicas', 'terminatingReplicas', 'collisionCount'];
   validateCounts(counts, names, place);
   validateParts(counts, ['updatedReplicas', 'readyReplicas', 'availableReplicas'], place);
-  validateAvailable(counts, place);
+  validateAvailable(counts, 'readyReplicas', place);
   validateCollisions(counts, countsOf(old), place);
 }
 
@@ -60,7 +60,7 @@ export function validateReplicaSetStatus(
   const place = field.at('status');
   validateCounts(counts, [...REPLICA_COUNTS, 'observedGeneration', 'terminatingReplicas'], place);
   validateParts(counts, ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'], place);
-  validateAvailable(counts, place);
+  validateAvailable(counts, 'readyReplicas', place);
 }
 
 export function validateStatefulSetStatus(statefulSet: StatefulSet, old: StatefulSet, field: Field): void {
@@ -69,7 +69,7 @@ export function validateStatefulSetStatus(statefulSet: StatefulSet, old: Statefu
   const parts = ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'];
   validateCounts(counts, ['replicas', ...parts, 'observedGeneration', 'collisionCount'], place);
   validateParts(counts, parts, place);
-  validateAvailable(counts, place);
+  validateAvailable(counts, 'status.readyReplicas', place);
   validateCollisions(counts, countsOf(old), place);
 }
 

@@ -7,6 +7,7 @@ import {
 } from '../../../api/defaults/apps.ts';
 import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
 import { ControllerRevisions, DaemonSets, Deployments, ReplicaSets, StatefulSets } from '../../../api/gen/resources.ts';
+import { nameIsDnsLabel } from '../../../api/names.ts';
 import { formatLabelSelector } from '../../../api/label-selector.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import {
@@ -125,6 +126,8 @@ const statefulSets = defineResource(StatefulSets, {
     emptyStatus: { replicas: 0, availableReplicas: 0 },
     generationOf: specOf,
     defaults: setStatefulSetDefaults,
+    // Names of pods are made of it.
+    validateName: nameIsDnsLabel,
     validate: validateStatefulSet,
     validateUpdate: validateStatefulSetUpdate,
   },
