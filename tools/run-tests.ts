@@ -1,5 +1,6 @@
 // `npm test`: runs the stages in order, stops at the first that fails, and ends with a table of times and the totals
 // of all test runs as a line of their own: `N passed, N failed`. A check that fails before any test ran counts as one failure.
+// What was skipped stands between them, with its reason.
 //
 //   node tools/run-tests.ts [STAGE...]
 import { spawn } from 'node:child_process';
@@ -9,6 +10,7 @@ import { join } from 'node:path';
 
 import { isMain, repositoryRoot } from './repository.ts';
 import type { TestTotals } from './run-tests/reporter.ts';
+import { type Skip, skipsText } from './run-tests/skips.ts';
 import { chooseStages, type Stage } from './run-tests/stages.ts';
 
 /** How one stage ended. */
@@ -19,7 +21,7 @@ export interface StageResult {
   readonly totals?: TestTotals;
 }
 
-/** The closing lines: a table of the stages, then the totals. */
+/** The closing lines: a table of the stages, what was skipped and why, then the totals. */
 export function closingText(results: readonly StageResult[]): string {
   const width = Math.max(...results.map(({ name }) => name.length));
   const marks = { passed: '✓', failed: '✖', 'not run': '-' };
@@ -29,7 +31,8 @@ export function closingText(results: readonly StageResult[]): string {
     return `${marks[outcome]} ${name.padEnd(width)} ${time.padStart(8)}${counts}`;
   });
   const { passed, failed } = sumTotals(results);
-  return [...lines, `${passed} passed, ${failed} failed`].join('\n');
+  const skips = skipsText(results.flatMap(({ totals }) => totals?.skips ?? []));
+  return `${lines.join('\n')}\n${skips}${passed} passed, ${failed} failed`;
 }
 
 /** The totals over all stages; a failed stage without a failed test counts as one failure. */
@@ -76,17 +79,19 @@ async function runCommands({ commands, atOnce = false }: Stage, folder: string):
 /** The sum over the stage's commands; undefined when one left none: node:test died before its summary. */
 function readTotals({ commands }: Stage, folder: string): TestTotals | undefined {
   const sum = { passed: 0, failed: 0, skipped: 0 };
+  const allSkips: Skip[] = [];
   for (const at of commands.keys()) {
     try {
-      const { passed, failed, skipped } = JSON.parse(readFileSync(totalsPath(folder, at), 'utf8')) as TestTotals;
+      const { passed, failed, skipped, skips } = JSON.parse(readFileSync(totalsPath(folder, at), 'utf8')) as TestTotals;
       sum.passed += passed;
       sum.failed += failed;
       sum.skipped += skipped;
+      allSkips.push(...skips);
     } catch {
       return undefined;
     }
   }
-  return sum;
+  return { ...sum, skips: allSkips };
 }
 
 /** Runs Node.js; what it writes to its standard error is shown when it fails. */

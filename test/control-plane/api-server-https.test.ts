@@ -127,7 +127,7 @@ test('client-node: without a token nothing is told', async () => {
   );
 });
 
-test('kubectl: apply twice, get, patch, label, scale, explain, delete', { skip: !hasKubectl }, async () => {
+test('kubectl: apply twice, get, patch, label, scale, explain, delete', { skip: !hasKubectl && 'kubectl is missing' }, async () => {
   const kubectl = async (...args: string[]): Promise<string> =>
     (
       await run('kubectl', [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(directory, 'cache')}`, ...args])

@@ -1,16 +1,20 @@
 // The reporter of the test stages: says nothing of what passes, prints each failed test with its error, at the end what
-// the files with failures wrote and which files took longest, and leaves the totals as JSON in the file that
-// KEELSON_TEST_TOTALS names.
+// the files with failures wrote, which files took longest and what was skipped, and why. Where KEELSON_TEST_TOTALS names a
+// file, totals and skipped tests are left there as JSON instead, for the end of all stages.
 import { writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
+
+import { NO_REASON, type Skip, skipsText } from './skips.ts';
 
 /** What one run of node:test came to. Suites are not counted. */
 export interface TestTotals {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** Tests, and suites with all their tests. */
+  readonly skips: readonly Skip[];
 }
 
 /** Of the files that took longest. */
@@ -24,18 +28,21 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
   const outputs = new Map<string, string>();
   const failedFiles = new Set<string>();
   const seconds = new Map<string, number>();
+  const skips: Skip[] = [];
   const startedMs = performance.now();
   for await (const { type, data } of events) {
     const given = (data as { file?: string } | undefined)?.file;
     const file = given === undefined ? undefined : resolve(given);
     if (type === 'test:stdout' || type === 'test:stderr') {
       outputs.set(file ?? '', `${outputs.get(file ?? '') ?? ''}${data.message}`);
+    } else if (type === 'test:pass') {
+      if (data.skip !== undefined && data.skip !== false) skips.push(skipOf(data, file));
     } else if (type === 'test:fail') {
       failedFiles.add(file ?? '');
       if (isOwnFailure(data.details.error)) yield failureText(data);
     } else if (type === 'test:summary' && file === undefined) {
       for (const failed of failedFiles) yield outputText(failed, outputs.get(failed));
-      yield summaryText(data.counts as unknown as Counts, performance.now() - startedMs);
+      yield summaryText(data.counts as unknown as Counts, skips, performance.now() - startedMs);
       yield slowestText(seconds);
     } else if (type === 'test:summary') {
       seconds.set(file ?? '', data.duration_ms / 1000);
@@ -59,16 +66,23 @@ function failureText(data: { name: string; file?: string; line?: number; details
   return `✖ ${data.name} (${data.file ?? '?'}:${data.line ?? 0})\n${indent(inspect(error, { colors: false, depth: 8 }))}\n`;
 }
 
-function summaryText(counts: Counts, durationMs: number): string {
+function skipOf({ name, skip }: { name: string; skip?: string | boolean }, file = '?'): Skip {
+  const reason = typeof skip === 'string' && skip !== '' ? skip : NO_REASON;
+  return { name, file: relative(process.cwd(), file), reason };
+}
+
+function summaryText(counts: Counts, skips: readonly Skip[], durationMs: number): string {
   const totals: TestTotals = {
     passed: counts['passed'] ?? 0,
     failed: (counts['failed'] ?? 0) + (counts['cancelled'] ?? 0),
     skipped: (counts['skipped'] ?? 0) + (counts['todo'] ?? 0),
+    skips,
   };
   const path = process.env['KEELSON_TEST_TOTALS'];
   if (path !== undefined) writeFileSync(path, JSON.stringify(totals));
   const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : '';
-  return `  ${totals.passed} tests passed, ${totals.failed} failed${skipped} in ${(durationMs / 1000).toFixed(1)} s\n`;
+  const reasons = path === undefined ? skipsText(skips) : '';
+  return `  ${totals.passed} tests passed, ${totals.failed} failed${skipped} in ${(durationMs / 1000).toFixed(1)} s\n${reasons}`;
 }
 
 /** Where the time of a run goes: its slowest files, if they take more than moments. Exported for its test. */

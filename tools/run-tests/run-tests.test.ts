@@ -10,19 +10,22 @@ import { closingText, inGroups, sumTotals, type StageResult } from '../run-tests
 import { slowestText } from './reporter.ts';
 import { chooseStages, findTests, longest, stages } from './stages.ts';
 
+const skip = { name: 'mounts', file: 'a.test.ts', reason: 'needs root' };
 const results: StageResult[] = [
   { name: 'types', outcome: 'passed', durationMs: 1234 },
-  { name: 'unit', outcome: 'passed', durationMs: 20_000, totals: { passed: 10, failed: 0, skipped: 1 } },
-  { name: 'sim', outcome: 'failed', durationMs: 500, totals: { passed: 3, failed: 2, skipped: 0 } },
+  { name: 'unit', outcome: 'passed', durationMs: 20_000, totals: { passed: 10, failed: 0, skipped: 1, skips: [skip] } },
+  { name: 'sim', outcome: 'failed', durationMs: 500, totals: { passed: 3, failed: 2, skipped: 0, skips: [] } },
   { name: 'integration', outcome: 'not run', durationMs: 0 },
 ];
 
-test('the closing lines end with the totals on a line of their own', () => {
+test('the closing lines say what was skipped and why, and end with the totals on a line of their own', () => {
   assert.deepEqual(closingText(results).split('\n'), [
     '✓ types          1.2 s',
     '✓ unit          20.0 s  10 passed, 0 failed, 1 skipped',
     '✖ sim            0.5 s  3 passed, 2 failed, 0 skipped',
     '- integration  not run',
+    'skipped:',
+    '  needs root: mounts (a.test.ts)',
     '13 passed, 2 failed',
   ]);
 });
@@ -97,13 +100,37 @@ test('the reporter shows failures with what their file wrote, hides the rest, an
   const args = [isolated, '2', '60000', 'good.test.mjs', 'bad.test.mjs', 'crash.test.mjs'];
   const { stdout, status } = runNode(tree.root, args, { KEELSON_TEST_TOTALS: totals });
   assert.equal(status, 1);
-  assert.deepEqual(JSON.parse(readFileSync(totals, 'utf8')), { passed: 1, failed: 2, skipped: 1 });
+  assert.deepEqual(JSON.parse(readFileSync(totals, 'utf8')), {
+    passed: 1,
+    failed: 2,
+    skipped: 1,
+    skips: [{ name: 'later', file: 'good.test.mjs', reason: 'no reason given' }],
+  });
   assert.match(stdout, /✖ fails \(.*bad\.test\.mjs:4\)/);
   assert.match(stdout, /1 !== 2/);
   assert.match(stdout, /noise of the bad/);
   assert.doesNotMatch(stdout, /noise of the good/);
   assert.match(stdout, /✖ crash\.test\.mjs [^]*last words/);
   assert.equal(stdout.match(/✖/g)?.length, 2, 'neither the suite nor the file is reported beside its test');
+});
+
+test('a run alone names each skipped test and suite by its reason', () => {
+  const file = `import { describe, it, test } from 'node:test';
+    test('one', { skip: 'needs root' }, () => {});
+    test('two', (t) => t.skip('needs root'));
+    describe('suite', { skip: 'needs etcd' }, () => { it('inside', () => {}); });
+    test('three', () => {});\n`;
+  using tree = plantTree({ 'a.test.mjs': file });
+  for (const program of [
+    [isolated, '1', '60000'],
+    [join(repositoryRoot, 'tools/run-tests/shared.ts'), '60000'],
+  ]) {
+    const { stdout } = runNode(tree.root, [...program, 'a.test.mjs']);
+    assert.match(
+      stdout,
+      /^skipped:\n  needs etcd: suite \(a\.test\.mjs\)\n  needs root: one \(a\.test\.mjs\); two \(a\.test\.mjs\)\n/m,
+    );
+  }
 });
 
 test('a run ends with the files it spent its time on, the slowest first, and not those that took moments', () => {
