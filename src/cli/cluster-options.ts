@@ -15,10 +15,10 @@ import { flagValues } from './flags.ts';
 import type { RawKubeletSettings } from './kubelet-settings.ts';
 import { UserError } from './usage-error.ts';
 
-/** Where a cluster lives unless said otherwise. */
+/** Default data directory. */
 export const DEFAULT_DATA_DIR = '/var/lib/keelson';
 
-/** `--data-dir`. An empty name, as of a variable that is not set, would be the directory one stands in. */
+/** `--data-dir`. Refuses an empty name, which an unset variable gives and which would mean the current directory. */
 export function dataDirOption(description = 'where the cluster keeps everything'): Option {
   return new Option('--data-dir <dir>', description).default(DEFAULT_DATA_DIR).argParser((text: string) => {
     if (text === '') throw usage('--data-dir: the name of a directory is missing');
@@ -26,14 +26,14 @@ export function dataDirOption(description = 'where the cluster keeps everything'
   });
 }
 
-/** Where a simulated cluster lives unless said otherwise: it never meets a real one. */
+/** Default data directory of simulated clusters. It differs from that of real ones. */
 export function simulatedDataDir(): string {
   return process.getuid?.() === 0 ? `${DEFAULT_DATA_DIR}-simulated` : `${homedir()}/.local/share/keelson-simulated`;
 }
 
 const MAX_SIMULATED_NODES = 5000;
 
-/** How many simulated nodes; undefined: none, a real one. Throws `UserError` with exit code 2. */
+/** Number of simulated nodes; undefined for a real cluster. Throws `UserError` with exit code 2. */
 export function parseNodes({
   simulate,
   nodes,
@@ -50,7 +50,7 @@ export function parseNodes({
   return count;
 }
 
-/** The store as commander hands it over. */
+/** Store options before they are checked. */
 export interface RawStoreOptions {
   readonly store: string;
   readonly etcdCafile?: string;
@@ -58,7 +58,7 @@ export interface RawStoreOptions {
   readonly etcdKeyfile?: string;
 }
 
-/** What `keelson up` and `keelson server` were given, as commander hands it over. */
+/** Options of `keelson up` and `keelson server` before they are checked. */
 export interface RawServerOptions extends RawStoreOptions, RawKubeletSettings, RawControllerManagerSettings {
   readonly dataDir: string;
   readonly httpsPort: string;
@@ -113,7 +113,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
   };
 }
 
-/** Only when something is said of it: nothing of a real start is done differently without. */
+/** Options of the API server; absent when none of its flags was given. */
 function apiServer(raw: RawServerOptions): Pick<ClusterOptions, 'apiServer'> {
   const values = flagValues(apiServerFlags, raw);
   if (Object.keys(values).length === 0) return {};
@@ -173,7 +173,7 @@ export function parseStubDomains(texts: readonly string[] = []): Pick<ClusterOpt
   return texts.length === 0 ? {} : { dnsStubDomains: texts };
 }
 
-/** Checks where node ports shall answer. Throws `UserError` with exit code 2. */
+/** Addresses that serve node ports. Throws `UserError` with exit code 2. */
 export function parseNodePortAddresses(
   nodePortAddresses: readonly string[] = [],
 ): Pick<ClusterOptions, 'nodePortAddresses'> {
@@ -189,7 +189,7 @@ export function parseEndpoint(endpoint: string | undefined): string | undefined 
   return endpoint;
 }
 
-/** The node's name, or the host's. Throws `UserError` with exit code 2. */
+/** The given node name, by default the host's. Throws `UserError` with exit code 2. */
 export function parseNodeName(name: string | undefined): string {
   return dnsName('--node-name', name ?? hostname().toLowerCase());
 }
@@ -210,7 +210,7 @@ function range(flag: string, text: string): string {
   return text;
 }
 
-/** Pods and services have the same families in the same order, and no address in common. */
+/** Checks that the ranges of pods and services have the same IP families in the same order and do not overlap. */
 function checkPair(clusterCidr: string | undefined, serviceCidr: string | undefined): void {
   const families = (text: string): string => rangesOf(text).map(rangeFamily).join();
   const both = clusterCidr !== undefined && serviceCidr !== undefined;
@@ -225,7 +225,7 @@ function checkPair(clusterCidr: string | undefined, serviceCidr: string | undefi
   checkNodeRanges(clusterCidr);
 }
 
-/** Each node takes a /64 of an IPv6 range: there must be some, and not more than can be counted. */
+/** Checks an IPv6 pod range: each node takes a /64, so the prefix must leave some and not more than can be counted. */
 function checkNodeRanges(clusterCidr: string): void {
   const wrong = rangesOf(clusterCidr).find((text) => {
     const { family, prefixLength } = parseCidr(text)!;

@@ -1,9 +1,9 @@
-/** Flags of components that call the API and agree on a leader. */
+/** Flags of components that call the API and elect a leader. */
 import { anyValue, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
 import type { FixedFlags } from '../component-helpers/command-line/fixed-flags.ts';
 import type { Flag } from '../component-helpers/command-line/flags.ts';
 
-/** How the API is reached. */
+/** Flags of the connection to the API server. */
 export const clientFlags: readonly Flag[] = [
   { name: 'kubeconfig', type: 'string', description: 'how to reach the API server' },
   { name: 'master', type: 'string', description: 'address of the API server (overrides the kubeconfig)' },
@@ -11,7 +11,7 @@ export const clientFlags: readonly Flag[] = [
 
 const unlimited = 'clients have no limit of their own: the server’s fairness decides';
 
-/** Flags of the client whose values change nothing; the limits are those the component has upstream. */
+/** Client flags without effect; the default limits are upstream's for the component. */
 export const clientFixedFlags = ({ qps, burst }: { readonly qps: string; readonly burst: string }): FixedFlags => ({
   'kube-api-qps': anyValue(qps, unlimited),
   'kube-api-burst': anyValue(burst, unlimited),
@@ -19,7 +19,7 @@ export const clientFixedFlags = ({ qps, burst }: { readonly qps: string; readonl
   'leader-elect-resource-lock': onlyDefault('leases', 'leaders are elected over Leases', 'always leases here'),
 });
 
-/** How instances agree on who works. */
+/** Flags of leader election. */
 export function electionFlags(lease: string): readonly Flag[] {
   const named = (name: string, description: string): Flag => ({ name, type: 'string', description });
   return [
@@ -32,7 +32,7 @@ export function electionFlags(lease: string): readonly Flag[] {
   ];
 }
 
-/** Health and metrics without TLS, for those who want them on loopback. */
+/** Flags that serve health and metrics without TLS on a given address. */
 export const insecureFlags: readonly Flag[] = [
   { name: 'address', type: 'string', description: 'where to serve health and metrics without TLS (default 127.0.0.1)' },
   { name: 'port', type: 'string', description: 'port of these; 0 serves nothing (default 0)' },

@@ -9,7 +9,7 @@ import { UserError } from './usage-error.ts';
 export interface ComponentCommand {
   readonly name: string;
   readonly description: string;
-  /** What must be given, for the help: `--kubeconfig=FILE`. */
+  /** Required flags as the help shows them: `--kubeconfig=FILE`. */
   readonly needs: string;
   readonly flags: readonly Flag[];
   /** Resolves to the exit code. */
@@ -32,14 +32,14 @@ export function componentCommand(of: ComponentCommand): Command {
     });
 }
 
-/** What the flags of a component say; what is to be told of them goes to stderr. Throws `FlagError`. */
+/** Parses the flags of a component and writes warnings to stderr. Throws `FlagError`. */
 export function readComponentFlags(args: readonly string[], flags: readonly Flag[], fixed: FixedFlags): FlagValues {
   const { values, warnings } = parseFlags(args, flags, {});
   for (const text of [...warnings, ...fixedOptions(fixed).read(values)]) process.stderr.write(`keelson: ${text}\n`);
   return values;
 }
 
-/** The given flags under names of options (`leaderElect`), over what holds without them. */
+/** Values by option name (`leaderElect`): the given flags over the defaults. */
 export function rawOptions<T extends object>(values: FlagValues, flags: readonly Flag[], usual: T): T {
   const given = flags.map(({ name, type }) => {
     const value = type === 'bool' ? values.bool(name) : type === 'list' ? values.list(name) : values.text(name);
@@ -50,7 +50,7 @@ export function rawOptions<T extends object>(values: FlagValues, flags: readonly
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 
-/** How much is logged, and how: `--log-level` wins over `--v`. Throws `FlagError`. */
+/** Level and format of the log. `--log-level` wins over `--v`. Throws `FlagError`. */
 export function componentLog(values: FlagValues): {
   readonly level: (typeof levels)[number];
   readonly format?: 'json' | 'text';
@@ -63,7 +63,7 @@ export function componentLog(values: FlagValues): {
   return { ...log, ...(level !== undefined && { level }) };
 }
 
-/** Wrong flags are wrong usage. */
+/** Turns a `FlagError` into a usage error with exit code 2. */
 async function asUsage<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();

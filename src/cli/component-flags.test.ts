@@ -33,7 +33,7 @@ function controllerManager(args: readonly string[]) {
   return { options, serving: controllerManagerServing.read(values) };
 }
 
-test("kubeadm's controller manager", () => {
+test("kubeadm's command line of the controller manager is accepted", () => {
   const conf = '/etc/kubernetes/controller-manager.conf';
   const pki = '/etc/kubernetes/pki';
   const { options, serving } = controllerManager([
@@ -94,7 +94,7 @@ const said = (lines: readonly string[], flags: readonly Flag[], fixed: FixedFlag
 const unlike =
   'vmodule=a=1 log-flush-frequency=1s feature-gates=A=true kube-api-qps=51 kube-api-content-type=application/json';
 
-test('nothing is said of defaults, and of every other value that changes nothing it is said', () => {
+test('a flag without effect prints a note, unless its value is the default', () => {
   for (const [flags, fixed, limits] of [
     [controllerManagerFlags, controllerManagerFixedFlags, 'kube-api-qps=20 kube-api-burst=30'],
     [schedulerFlags, schedulerFixedFlags, 'kube-api-qps=50 kube-api-burst=100'],
@@ -110,7 +110,7 @@ test('nothing is said of defaults, and of every other value that changes nothing
   }
 });
 
-test("the controller manager's defaults, spelled out, are what is done without them", () => {
+test("spelling out the controller manager's defaults changes nothing", () => {
   const spelled = controllerManager([
     '--kubeconfig=/k',
     ...split([
@@ -149,7 +149,7 @@ test("the controller manager's defaults, spelled out, are what is done without t
   assert.deepEqual(leaderElection, { ...other, name: 'kube-controller-manager', namespace: 'kube-system' });
 });
 
-test("kubeadm's scheduler, and its defaults", () => {
+test("kubeadm's command line of the scheduler is accepted, and its defaults change nothing", () => {
   const conf = '/etc/kubernetes/scheduler.conf';
   const stock = [`--authentication-kubeconfig=${conf}`, `--authorization-kubeconfig=${conf}`, `--kubeconfig=${conf}`];
   const values = readComponentFlags(
@@ -170,7 +170,7 @@ test("kubeadm's scheduler, and its defaults", () => {
   );
 });
 
-test("kubeadm's proxy, and its defaults", () => {
+test("kubeadm's command line of the proxy is accepted, and its defaults change nothing", () => {
   const stock = ['--config=/var/lib/kube-proxy/config.conf', '--hostname-override=n1'];
   assert.deepEqual(rawOptions(readComponentFlags(stock, proxyFlags, proxyFixedFlags), proxySettings, {}), {
     config: '/var/lib/kube-proxy/config.conf',
@@ -192,7 +192,7 @@ test("kubeadm's proxy, and its defaults", () => {
   );
 });
 
-test("kubeadm's and kind's kubelet", () => {
+test("kubeadm's and kind's command lines of the kubelet are accepted", () => {
   const flags = collectFlags([
     '--container-runtime-endpoint=unix:///run/containerd/containerd.sock',
     '--pod-infra-container-image=registry.k8s.io/pause:3.10',
@@ -219,7 +219,7 @@ const refused: readonly [read: () => unknown, message: RegExp][] = [
   [() => collectFlags(['--lock-file=/x']), /one kubelet holds its directory anyway/],
 ];
 for (const [read, message] of refused)
-  test(`refused: ${message.source}`, () => {
+  test(`a command line is refused with: ${message.source}`, () => {
     assert.throws(
       read,
       (error) => (error instanceof FlagError || error instanceof UserError) && message.test(error.message),

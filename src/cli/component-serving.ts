@@ -10,15 +10,15 @@ import { tlsOptions, type TlsServingOptions } from '../component-helpers/command
 
 /** The settings. */
 export interface ComponentServingOptions extends TlsServingOptions {
-  /** Paths nobody is asked about; `*` at the end takes all below. */
+  /** Paths served without authorization; a trailing `*` includes all paths below. */
   readonly alwaysAllowPaths: readonly string[];
-  /** Whose API server knows tokens; absent: everybody is anonymous, but for client certificates. */
+  /** Kubeconfig of the API server that reviews tokens. Absent: only client certificates identify a user. */
   readonly authenticationKubeconfig?: string;
-  /** Whose API server knows who may; absent: nobody may, but where it is always allowed. */
+  /** Kubeconfig of the API server that reviews access. Absent: only the paths that are always allowed are served. */
   readonly authorizationKubeconfig?: string;
-  /** False: authorities of clients are looked up in the cluster. */
+  /** False: client authorities come from the cluster's ConfigMap. */
   readonly skipsLookup: boolean;
-  /** Whether it serves although they could not be looked up at the start. */
+  /** Whether it starts when that lookup fails. */
   readonly toleratesLookupFailure: boolean;
   readonly tokenTtlMs: number;
   readonly allowedTtlMs: number;
@@ -71,7 +71,7 @@ const flags: readonly Flag[] = [
 
 const noProxies = 'read, without effect: nobody asks here through a proxy';
 
-/** Flags whose values change nothing. */
+/** Flags without effect. */
 export const componentServingFixed: FixedFlags = {
   'permit-address-sharing': anyValue('false', 'addresses are always shared so'),
   'requestheader-allowed-names': anyValue('', noProxies),
@@ -82,7 +82,7 @@ export const componentServingFixed: FixedFlags = {
   'requestheader-username-headers': anyValue('x-remote-user', noProxies),
 };
 
-/** The flags of a component that serves on this port; the lookup of authorities may fail where nothing else is said. */
+/** Serving flags of a component with the given default port and default for a failed lookup of client authorities. */
 export function componentServingOptions({
   securePort,
   toleratesLookupFailure,

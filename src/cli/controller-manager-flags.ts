@@ -18,7 +18,7 @@ const fixedTimes = (rows: Readonly<Record<string, string>>): FixedFlags =>
     ]),
   );
 
-/** Upstream's numbers of workers. */
+/** Upstream's default numbers of workers. */
 const syncs: Readonly<Record<string, string>> = {
   'cron-job': '5',
   daemonset: '2',
@@ -48,7 +48,7 @@ const signers = ['kube-apiserver-client', 'kubelet-client', 'kubelet-serving', '
   ),
 );
 
-/** Those whose values change nothing, or of which only the default is done. */
+/** Flags without effect, and flags of which only the default value is supported. */
 export const controllerManagerFixedFlags: FixedFlags = {
   ...componentFlags,
   ...componentServingFixed,
@@ -113,7 +113,7 @@ export const controllerManagerFixedFlags: FixedFlags = {
 
 const named = (name: string, description: string, type: Flag['type'] = 'string'): Flag => ({ name, type, description });
 
-/** Those that set what the controllers are told. */
+/** Flags that configure the controllers. */
 export const controllerFlags: readonly Flag[] = [
   ...clientFlags,
   ...electionFlags('kube-controller-manager'),
@@ -136,10 +136,10 @@ export const controllerFlags: readonly Flag[] = [
   ...insecureFlags,
 ];
 
-/** Where it serves. */
+/** Serving flags. */
 export const controllerManagerServing = componentServingOptions({ securePort: 10_257, toleratesLookupFailure: false });
 
-/** All of them. */
+/** Every flag. */
 export const controllerManagerFlags: readonly Flag[] = [
   ...controllerFlags,
   ...controllerManagerServing.flags,

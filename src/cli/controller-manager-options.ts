@@ -1,4 +1,4 @@
-/** Flags of `keelson controller-manager`, with upstream's names, made into what the controllers are told. */
+/** Turns the flags of `keelson controller-manager`, which are upstream's, into the configuration of the controllers. */
 import { parseDurationMs } from '../api/duration.ts';
 import { parseCidr } from '../base/cidr.ts';
 import { errorMessage } from '../base/errors.ts';
@@ -8,7 +8,7 @@ import { controllers } from '../controllers/list.ts';
 import { selectControllers } from '../controllers/selection.ts';
 import { UserError } from './usage-error.ts';
 
-/** As commander hands them over. */
+/** Options before they are checked. */
 export interface RawControllerManagerOptions {
   readonly kubeconfig?: string;
   readonly master?: string;
@@ -38,7 +38,6 @@ export interface RawControllerManagerOptions {
   readonly port: string;
 }
 
-/** What holds without flags. */
 export const defaultControllerManagerOptions: RawControllerManagerOptions = {
   controllers: ['*'],
   leaderElectLeaseDuration: '15s',
@@ -53,7 +52,7 @@ export const defaultControllerManagerOptions: RawControllerManagerOptions = {
   port: '0',
 };
 
-/** Settled, but for what is in files. */
+/** Checked options; files they name are not read yet. */
 export interface ControllerManagerOptions {
   readonly kubeconfig: string;
   readonly names: readonly string[];

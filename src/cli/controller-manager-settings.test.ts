@@ -5,11 +5,11 @@ import { UserError } from './usage-error.ts';
 
 const parse = (...controllerManagerArg: string[]) => parseControllerManagerSettings({ controllerManagerArg });
 
-test('Without the option nothing is set', async () => {
+test('without --controller-manager-arg no setting changes', async () => {
   assert.deepEqual(await parseControllerManagerSettings({}), {});
 });
 
-test('Flags set what an instance leaves to its user', async () => {
+test('flags change the settings that an instance leaves to its user', async () => {
   const { controllerManager } = await parse(
     'node-monitor-grace-period=20s',
     '--automatic-token-secrets',
@@ -21,7 +21,7 @@ test('Flags set what an instance leaves to its user', async () => {
   assert.ok(!controllerManager?.names?.includes('job-controller'));
 });
 
-test('Without --controllers all run', async () => {
+test('without --controllers all controllers run', async () => {
   assert.equal((await parse('node-monitor-period=4s')).controllerManager?.names, undefined);
 });
 

@@ -4,12 +4,12 @@ import { FlagError } from '../component-helpers/command-line/flags.ts';
 import type { ControllerSettings } from '../controllers/controller.ts';
 import { UserError } from './usage-error.ts';
 
-/** As commander hands it over. */
+/** Options before they are checked. */
 export interface RawControllerManagerSettings {
   readonly controllerManagerArg?: readonly string[];
 }
 
-/** The others are settled by the instance: its authority, its ranges, its clients. */
+/** Flags a user may set. The instance sets the others: its authority, its ranges, its clients. */
 const SETTABLE: readonly string[] = [
   'automatic-token-secrets',
   'controllers',
@@ -21,7 +21,7 @@ const SETTABLE: readonly string[] = [
   'terminated-pod-gc-threshold',
 ];
 
-/** `--controller-manager-arg`: one flag of upstream's controller manager, given as often as there are flags. */
+/** `--controller-manager-arg`: one flag of upstream's controller manager. The option may be repeated. */
 export function controllerManagerArgOption(): Option {
   return new Option(
     '--controller-manager-arg <name=value>',
@@ -29,7 +29,7 @@ export function controllerManagerArgOption(): Option {
   ).argParser((text: string, before: readonly string[] = []) => [...before, text]);
 }
 
-/** The settings; absent where none is given. Throws `UserError` for what no controller manager takes. */
+/** The settings; undefined when no flag is given. Throws `UserError` for an unknown flag or a wrong value. */
 export async function parseControllerManagerSettings({
   controllerManagerArg: texts = [],
 }: RawControllerManagerSettings): Promise<{ readonly controllerManager?: ControllerSettings }> {

@@ -9,12 +9,12 @@ import { VERSION } from '../base/version.ts';
 import { describeError } from '../platform/node/log.ts';
 import type { LastEnd } from './supervision.ts';
 
-/** One abnormal end. */
+/** Report of one abnormal end. */
 export interface CrashReport {
   readonly time: string;
   readonly version: string;
   readonly pid: number;
-  /** In words: `signal SIGKILL`. */
+  /** How it ended: `signal SIGKILL`. */
   readonly end: string;
   readonly exitCode?: number;
   readonly lastedSeconds: number;
@@ -26,12 +26,12 @@ export interface CrashReport {
 
 const KEPT = 10;
 const LONGEST_REPORT = 64 * 1024;
-/** Written by V8's handler for fatal errors; it names the environment and the command line, so it is not kept. */
+/** File that V8 writes on a fatal error. It contains the command line, so it is deleted after use. */
 const FATAL_ERROR = 'fatal-error.json';
 
 const folderOf = (dataDir: string): string => join(dataDir, 'crashes');
 
-/** Makes the folder, and has Node.js write there why V8 gave up: for lack of memory. */
+/** Makes the folder and lets Node.js write its report of fatal V8 errors, such as a lack of memory, there. */
 export function prepareCrashReports(dataDir: string): void {
   const directory = folderOf(dataDir);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -40,7 +40,7 @@ export function prepareCrashReports(dataDir: string): void {
   Object.assign(report, { excludeNetwork: true, excludeEnv: true });
 }
 
-/** What this process says of itself when an error ends it. */
+/** Report of this process when an error ends it. */
 export function reportOfError(error: unknown, underWay: readonly string[]): CrashReport {
   return {
     time: new Date().toISOString(),
@@ -54,7 +54,7 @@ export function reportOfError(error: unknown, underWay: readonly string[]): Cras
   };
 }
 
-/** Writes a report; the result is its path. */
+/** Writes a report. Returns its path. */
 export function writeCrashReport(dataDir: string, report: CrashReport): string {
   const folder = folderOf(dataDir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -66,7 +66,7 @@ export function writeCrashReport(dataDir: string, report: CrashReport): string {
   return path;
 }
 
-/** The report of the run before this one, made now where that could make none, and its end in words. */
+/** Report of the previous run, written now if that run could not write one, and a description of its end. */
 export function reportOfLastEnd(dataDir: string, end: LastEnd): { readonly path: string; readonly end: string } {
   const fatal = takeFatalError(dataDir, end.pid);
   const own = reports(dataDir).findLast((name) => name.endsWith(`-${end.pid}.json`));
@@ -84,7 +84,7 @@ export function reportOfLastEnd(dataDir: string, end: LastEnd): { readonly path:
   return { path, end: described };
 }
 
-/** The newest reports' names, oldest first. */
+/** File names of the reports, oldest first. */
 function reports(dataDir: string): readonly string[] {
   return readdirSync(folderOf(dataDir))
     .filter((name) => /^\d{4}-.*-\d+\.json$/.test(name))
@@ -98,7 +98,7 @@ function describeExit(exitCode: number | undefined): string {
   return `signal ${name ?? exitCode - 128}`;
 }
 
-/** What V8 gave up for, and its memory then. */
+/** Cause and memory figures in V8's report of a fatal error. */
 function takeFatalError(dataDir: string, pid: number): { readonly event: string; readonly memory: object } | undefined {
   const path = join(folderOf(dataDir), FATAL_ERROR);
   try {

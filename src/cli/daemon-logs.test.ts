@@ -17,7 +17,7 @@ import { test } from 'node:test';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { boundDaemonLogs } from './daemon-logs.ts';
 
-test('files that other programs append to stay bounded, three old ones beside each', async () => {
+test('log files that other programs append to are rotated, and three old files are kept', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'daemon-logs-'));
   const platform = createSimPlatform();
   const cancel = boundDaemonLogs(platform, folder, 10_000);
@@ -44,7 +44,7 @@ test('files that other programs append to stay bounded, three old ones beside ea
   }
 });
 
-test('a file that cannot be copied is cut all the same, and the log says so once', async () => {
+test('a log file that cannot be copied is truncated anyway, and that is logged once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'daemon-logs-'));
   const platform = createSimPlatform();
   const path = join(folder, 'etcd.log');

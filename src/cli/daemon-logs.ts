@@ -1,4 +1,4 @@
-/** Keeps the log files of containerd and etcd bounded, which know no rotation of their own. */
+/** Rotates the log files of containerd and etcd, which do not rotate them. */
 import { hasErrorCode } from '../base/errors.ts';
 import type { CancelTimer, Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
@@ -7,7 +7,7 @@ import { rotateLarge } from '../platform/node/log-rotation.ts';
 const CHECK_PERIOD_MS = 30_000;
 const DAEMONS = ['containerd.log', 'etcd.log'];
 
-/** Looks at the files from time to time until cancelled. */
+/** Checks the files periodically until cancelled. */
 export function boundDaemonLogs(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   logDir: string,

@@ -19,7 +19,7 @@ import { UserError } from './usage-error.ts';
 const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 20_000;
 
-/** Starts in the background; resolves to the exit code. */
+/** Starts the command in the background. Resolves to the exit code. */
 export async function runDetached(dataDir: string, supervised: boolean): Promise<number> {
   const running = (await requestControl(dataDir, 'pid')) as { pid?: number } | undefined;
   if (running !== undefined)
@@ -69,7 +69,7 @@ function start(logFile: string, supervised: boolean): { child: ReturnType<typeof
   return { child, logStart };
 }
 
-/** Follows the progress through the control socket, once it is there; until aborted, else it would keep this process. */
+/** Shows the progress from the control socket, once it exists. The signal ends it; otherwise it keeps this process alive. */
 async function follow(dataDir: string, signal: AbortSignal): Promise<'ready' | 'failed' | 'aborted'> {
   while (!signal.aborted) {
     for await (const line of controlLines(dataDir, 'progress')) {
@@ -82,7 +82,7 @@ async function follow(dataDir: string, signal: AbortSignal): Promise<'ready' | '
   return 'aborted';
 }
 
-/** The last line a failing start wrote into the log from its start on: its `keelson: …` line if there is one. */
+/** Last log line of a failed start; its `keelson: …` line if there is one. */
 function lastError(logFile: string, logStart: number): string {
   const lines = readFileSync(logFile).subarray(logStart).toString().trim().split('\n');
   const said = lines.findLast((line) => line.startsWith('keelson: '));

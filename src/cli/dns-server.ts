@@ -1,4 +1,4 @@
-/** `keelson dns-server`: cluster DNS as a process of its own. `keelson up` starts it; it is not meant for hands. */
+/** `keelson dns-server`: cluster DNS as a process of its own. `keelson up` starts it; users do not. */
 import { Command } from 'commander';
 import { logContained } from './last-net.ts';
 

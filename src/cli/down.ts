@@ -39,7 +39,7 @@ export function downCommand(): Command {
     });
 }
 
-/** A cluster of simulated nodes leaves nothing else to take down. Others than root have no real one. */
+/** Whether the cluster is simulated and leaves nothing on the machine. Users other than root can have no other. */
 async function isSimulated(dataDir: string): Promise<boolean> {
   const status = (await requestControl(dataDir, 'status')) as Partial<ClusterStatus> | undefined;
   return status?.simulated === true || (process.getuid?.() !== 0 && supervisorOf(dataDir) !== undefined);

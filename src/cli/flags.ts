@@ -1,8 +1,8 @@
-/** Flag tables of components as commander's options, and their values back. */
+/** Adds flag tables of components to commander as options and reads their values. */
 import { Option, type Command } from 'commander';
 import type { Flag, FlagValues } from '../apiserver/options/flags.ts';
 
-/** Adds the flags. Deprecated ones are said to be so when they are used, and are not in the help. */
+/** Adds the flags. Deprecated ones are hidden from the help and print a note when used. */
 export function withFlags(command: Command, flags: readonly Flag[]): Command {
   for (const { name, value, description, list, deprecated } of flags) {
     const option = new Option(`--${name} ${value}`, description);
@@ -17,7 +17,7 @@ export function withFlags(command: Command, flags: readonly Flag[]): Command {
   return command;
 }
 
-/** The given values by flag name, from what commander hands over. */
+/** Values of the given flags by flag name. */
 export function flagValues(flags: readonly Flag[], raw: object): FlagValues {
   const given = raw as Readonly<Record<string, string | readonly string[] | undefined>>;
   const values = flags.map(({ name }) => [

@@ -10,7 +10,7 @@ import { type ProcessMemory, returnMemoryWhenIdle, shouldCollect, thisProcess } 
 const { log } = createSimPlatform();
 const MiB = 1024 * 1024;
 
-test('memory is given back when the process is idle, there is much to gain and the last time is long ago', () => {
+test('memory is released when the process is idle, enough is unused and the last release was long ago', () => {
   const idle = {
     cpuShare: 0.005,
     usedBytes: 30 * MiB,
@@ -40,7 +40,7 @@ test('memory is given back when the process is idle, there is much to gain and t
   }
 });
 
-test('an idle process is looked at every ten seconds, a busy one left alone, and nothing happens once cancelled', async () => {
+test('the process is checked every ten seconds, a busy one is not collected, and cancelling ends the checks', async () => {
   const { clock } = createSimPlatform();
   let cpuMs = 0;
   let unusedBytes = 60 * MiB;
@@ -73,7 +73,7 @@ test('an idle process is looked at every ten seconds, a busy one left alone, and
   assert.deepEqual(collections, [20_000, 60_000, 180_000]);
 });
 
-test('this process can be collected', async () => {
+test('garbage collection can be triggered in this process', async () => {
   const gone = new WeakRef({ garbage: true });
   const memory = thisProcess();
   assert.ok(memory.cpuMs() > 0);
@@ -82,7 +82,7 @@ test('this process can be collected', async () => {
   assert.equal(gone.deref(), undefined);
 });
 
-test('a collection returns the pages that are emptied to the system', async () => {
+test('a collection returns emptied pages to the operating system', async () => {
   const program = `
     const { thisProcess } = await import(${JSON.stringify(new URL('./idle-memory.ts', import.meta.url))});
     const memory = thisProcess();
@@ -115,14 +115,14 @@ async function idleMinute(workMs: number, liveBytes: number): Promise<string[]> 
   return done;
 }
 
-test('what is held to be quick goes first, then garbage; thoroughly after a busy time where little is live; and not for what stays', async () => {
+test('caches are released before garbage is collected; a thorough collection needs a busy time and a small heap; memory that stays in use triggers none', async () => {
   assert.deepEqual(await idleMinute(5000, 80 * MiB), ['released', 'plain']);
   assert.deepEqual(await idleMinute(5001, 80 * MiB), ['released', 'plain', 'thorough']);
   assert.deepEqual(await idleMinute(5001, 190 * MiB), ['released', 'plain']);
 });
 
 for (const idleShare of [0, 0.01])
-  test(`after a busy time memory is given back thoroughly once more, when clients resume no longer, at work of ${idleShare}`, async () => {
+  test(`a busy time is followed by a second thorough collection when watches can no longer resume, with a processor share of ${idleShare}`, async () => {
     const { clock } = createSimPlatform();
     const collections: number[] = [];
     const memory = {
@@ -139,7 +139,7 @@ for (const idleShare of [0, 0.01])
     );
   });
 
-test('objects that are let go of before a collection go in it', async () => {
+test('objects that caches release before a collection are freed by it', async () => {
   const real = createNodeClock();
   const look = Promise.withResolvers<() => void>();
   const clock = { ...real, setTicker: (_: number, callback: () => void) => (look.resolve(callback), () => undefined) };

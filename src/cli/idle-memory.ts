@@ -13,7 +13,7 @@ import type { CancelTimer, Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 
 const CHECK_PERIOD_MS = 10_000;
-/** Busy for less than this share of the time since the last look is idle. */
+/** A process that used less than this share of the processor since the last check is idle. */
 const IDLE_SHARE = 0.03;
 const WORTHWHILE_BYTES = 8 * 1024 * 1024;
 /** A thorough collection follows where no more than this is live ... */
@@ -22,22 +22,22 @@ const THOROUGH_BYTES = 96 * 1024 * 1024;
 const BUSY_WORK_MS = 5_000;
 const WORTHWHILE_WORK_MS = 1_000;
 const BETWEEN_COLLECTIONS_MS = 20_000;
-/** So long after a busy time, what was kept for clients that resume is let go of as well, and collected once more. */
+/** This long after a busy time no watch resumes from older changes: caches release them and memory is collected once more. */
 const AFTERMATH_MS = 150_000;
 
-/** What was seen of the process since the last look. */
+/** Measurements of the process since the last check. */
 export interface MemoryLook {
-  /** CPU time over elapsed time, of one core. */
+  /** Processor time divided by elapsed time; 1 is one core. */
   readonly cpuShare: number;
-  /** Bytes of heap that are used, also those by garbage. */
+  /** Bytes of heap in use, garbage included. */
   readonly usedBytes: number;
-  /** Bytes of heap that are held and not used, of them those that the last collection left. */
+  /** Bytes of heap that are reserved and unused, and how many of them the last collection left. */
   readonly unusedBytes: number;
   readonly leftBytes: number;
-  /** CPU time since the last collection. */
+  /** Processor time since the last collection. */
   readonly workedMs: number;
   readonly sinceCollectionMs: number;
-  /** What a busy time left with clients that resume is let go of, and not yet collected. */
+  /** The changes kept for resuming watches were released and are not collected yet. */
   readonly aftermathDue: boolean;
 }
 
@@ -51,24 +51,24 @@ export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, aftermath
 
 type HeapBytes = Pick<MemoryLook, 'usedBytes' | 'unusedBytes'>;
 
-/** A process's own use. */
+/** Resource usage of a process, and its garbage collection. */
 export interface ProcessMemory {
-  /** CPU time since its start, in milliseconds. */
+  /** Processor time since its start, in milliseconds. */
   cpuMs(): number;
   heap(): HeapBytes;
-  /** Thorough: returns to the system what is not used. */
+  /** A thorough collection returns unused pages to the operating system. */
   collect(isThorough: boolean): void;
 }
 
 /** What is given back. */
 export interface IdleMemory {
-  /** Default: this process's. */
+  /** Default: this process. */
   readonly memory?: ProcessMemory;
-  /** Lets go of what is held to be quick, before the collection. */
+  /** Releases caches before the collection. */
   release?(): void;
 }
 
-/** Looks from time to time until cancelled. */
+/** Checks the process periodically until cancelled. */
 export function returnMemoryWhenIdle(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   { memory = thisProcess(), release = () => undefined }: IdleMemory = {},
@@ -78,7 +78,7 @@ export function returnMemoryWhenIdle(
   let collectedMs = Number.NEGATIVE_INFINITY;
   let workedMs = cpuMs;
   let leftBytes = 0;
-  /** When the first collection after the last busy time was; undefined once its aftermath was collected too. */
+  /** Time of the first collection after the last busy time; undefined after the second one. */
   let busyEndedMs: number | undefined;
   return clock.setTicker(CHECK_PERIOD_MS, () => {
     const nowMs = clock.monotonicMs();
@@ -109,7 +109,7 @@ export function returnMemoryWhenIdle(
   });
 }
 
-/** Each in a turn of its own: what is let go of through a WeakRef is held until the end of that turn, and others wait less. */
+/** Runs each release in a turn of its own: a WeakRef holds its target until the turn ends, and other work waits less. */
 async function giveBack(clock: Clock, memory: ProcessMemory, isThorough: boolean): Promise<HeapBytes> {
   await clock.yield();
   memory.collect(false);
@@ -118,7 +118,6 @@ async function giveBack(clock: Clock, memory: ProcessMemory, isThorough: boolean
   return memory.heap();
 }
 
-/** The process this runs in. */
 export function thisProcess(): ProcessMemory {
   let collect: ProcessMemory['collect'] | undefined;
   return {

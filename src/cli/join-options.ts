@@ -1,17 +1,17 @@
-/** How agents and servers say which cluster they join, checked. */
+/** Checks the options with which agents and servers join a cluster. */
 import type { Command } from 'commander';
 import { errorMessage } from '../base/errors.ts';
 import { parseJoinToken, type JoinToken } from '../cluster/join/join-token.ts';
 import { UserError } from './usage-error.ts';
 
-/** As commander hands it over. */
+/** Options before they are checked. */
 export interface RawJoinToken {
   readonly token?: string;
   readonly tokenFile?: string;
   readonly discoveryTokenCaCertHash?: readonly string[];
 }
 
-/** Adds the options a token is given with. */
+/** Adds the options that give a join token. */
 export function withJoinToken(command: Command): Command {
   return command
     .option('--token <token>', 'what keelson token create printed; needed to join, not to start again')
@@ -19,7 +19,7 @@ export function withJoinToken(command: Command): Command {
     .option('--discovery-token-ca-cert-hash <hashes...>', 'sha256:<hex> of the authority, for tokens without it');
 }
 
-/** The token, if one is given. Throws `UserError` with exit code 2. */
+/** The join token, if one is given. Throws `UserError` with exit code 2. */
 export async function readJoinToken(raw: RawJoinToken): Promise<JoinToken | undefined> {
   const { token, tokenFile, discoveryTokenCaCertHash } = raw;
   if (token !== undefined && tokenFile !== undefined)

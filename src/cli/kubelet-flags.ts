@@ -1,4 +1,4 @@
-/** Reads the flags of configuration fields as they stand on the command line: `--flag=value`, `--flag value`, `--flag`. */
+/** Reads the flags of configuration fields from the command line: `--flag=value`, `--flag value`, `--flag`. */
 import { anyValue, anyValues, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
 import { type FixedFlag, type FixedFlags, noteOf } from '../component-helpers/command-line/fixed-flags.ts';
 import { FlagError } from '../component-helpers/command-line/flags.ts';
@@ -9,7 +9,7 @@ const runtimes = 'the container runtime sees to it';
 const nobodyLocks = 'one kubelet holds its directory anyway';
 const measured = 'usage is measured when it is asked for';
 
-/** Flags of upstream's kubelet whose values change nothing, or of which only the default is done. */
+/** Upstream's kubelet flags without effect, and those of which only the default value is supported. */
 const kubeletFixedFlags: FixedFlags = {
   ...Object.fromEntries(
     Object.entries(componentFlags).filter(([name]) => !CONFIGURATION_FLAGS.some(({ flag }) => flag === name)),
@@ -43,7 +43,7 @@ const kubeletFixedFlags: FixedFlags = {
   'log-cadvisor-usage': onlyDefault('false', measured, 'always false here'),
 };
 
-/** Texts by flag, in the order given. Throws `UserError` for a flag that does not exist, with its successor if it had one. */
+/** Values by flag, in the given order. Throws `UserError` for an unknown flag and names the successor of a removed one. */
 export function collectFlags(args: readonly string[]): Record<string, string[]> {
   const flags: Record<string, string[]> = {};
   const rest = [...args];
@@ -65,7 +65,7 @@ export function collectFlags(args: readonly string[]): Record<string, string[]> 
   return flags;
 }
 
-/** Says what is to be said of a flag whose value changes nothing, or refuses it. */
+/** Prints the note of a flag without effect, or refuses its value. */
 function tell(name: string, value: string, fixed: FixedFlag): void {
   try {
     const note = noteOf(name, value, fixed);

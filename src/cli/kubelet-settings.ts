@@ -2,13 +2,13 @@
 import { resolve } from 'node:path';
 import type { KubeletSettings } from '../cluster/node/instance-kubelet.ts';
 
-/** As commander hands them over. */
+/** Options before they are checked. */
 export interface RawKubeletSettings {
   readonly kubeletConfig?: string;
   readonly kubeletArg?: readonly string[];
 }
 
-/** The settings; absent where neither option is given. Throws `UserError` for a flag that does not exist. */
+/** The settings; undefined when neither option is given. Throws `UserError` for an unknown flag. */
 export async function parseKubeletSettings(raw: RawKubeletSettings): Promise<{ readonly kubelet?: KubeletSettings }> {
   const { kubeletConfig, kubeletArg = [] } = raw;
   if (kubeletConfig === undefined && kubeletArg.length === 0) return {};

@@ -98,7 +98,7 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   }
 }
 
-/** One kubelet after the other, each with the configuration that is assigned, until a signal ends the last. */
+/** Runs kubelets one after another, each with the configuration assigned to the node, until a signal ends the last one. */
 async function runKubelets(
   platform: NodePlatform,
   of: { flags: KubeletFlags; local: KubeletConfigurationV1Beta1; dynamic: DynamicConfiguration | undefined },
@@ -143,7 +143,7 @@ async function asUserError(loading: Promise<KubeletConfigurationV1Beta1>): Promi
   });
 }
 
-/** Early releases took a folder of manifests by `--config`: whoever gives one is told what it is called now. */
+/** Refuses a folder given by `--config`, as early releases took it, and names today's flag. */
 async function configFile(
   files: { stat(path: string): Promise<{ kind: string }> },
   { config, configDir }: KubeletFlags,
@@ -163,7 +163,7 @@ async function configFile(
   };
 }
 
-/** Both flags or none, as upstream. */
+/** Requires both flags or neither, as upstream. */
 function credentialProviders({
   imageCredentialProviderConfig: config,
   imageCredentialProviderBinDir: binDir,
@@ -200,7 +200,7 @@ function processOptions(
   };
 }
 
-/** One address, or one of each family. */
+/** Accepts one address, or one of each IP family. */
 function checkNodeIps(nodeIps: readonly string[]): readonly string[] {
   const families = nodeIps.map((text) => {
     const address = parseIp(text);
@@ -212,7 +212,7 @@ function checkNodeIps(nodeIps: readonly string[]): readonly string[] {
   return nodeIps;
 }
 
-/** Providers within the kubelet are gone, upstream's too. */
+/** Refuses in-tree cloud providers, which upstream removed too. */
 function isExternalCloud(name: string): boolean {
   if (name !== '' && name !== 'external')
     throw new UserError(`--cloud-provider: unsupported value "${name}": supported values: "external", ""`, 2);
@@ -241,7 +241,7 @@ function labelsOf(text: string): Record<string, string> {
   );
 }
 
-/** Labels below the reserved names that a node may give itself, as upstream and the NodeRestriction admission allow. */
+/** Labels with reserved prefixes that a node may set on itself; upstream and NodeRestriction allow the same. */
 const OWN_LABELS = new Set([
   'kubernetes.io/hostname',
   'kubernetes.io/arch',

@@ -27,7 +27,7 @@ const abortWithBroken = `
   controller.abort();
   await new Promise(setImmediate);`;
 
-test('an abort callback that throws is logged once with its stack and counted, and the process goes on', () => {
+test('an abort callback that throws is logged once with its stack and counted, and the process continues', () => {
   const { status, stdout, stderr } = run(`
     const platform = createNodePlatform({ startSpawner: false });
     logContained(platform.log);
@@ -41,13 +41,13 @@ test('an abort callback that throws is logged once with its stack and counted, a
   assert.match(stderr, /at broken/);
 });
 
-test('a command without a log says on its standard error what an abort callback threw, and goes on', () => {
+test('without a log, the error of an abort callback goes to standard error and the process continues', () => {
   const { status, stdout, stderr } = run(`${abortWithBroken} console.log(others);`);
   assert.deepEqual([status, stdout], [0, '1\n'], stderr);
   assert.match(stderr, /TypeError: broken/);
 });
 
-test('anything else that nobody caught ends the process for its supervisor to start it again', () => {
+test('any other uncaught error ends the process with the exit code for a restart', () => {
   const { status, stderr } = run('process.nextTick(broken); setInterval(() => undefined, 1000);');
   assert.equal(status, EXIT_INTERNAL);
   assert.match(stderr, /an unexpected error ends the process[^]*TypeError: broken/);

@@ -7,24 +7,24 @@ import { AbortCallbackError } from '../base/abort.ts';
 import type { Log } from '../platform/log.ts';
 import { EXIT_INTERNAL } from './supervision.ts';
 
-/** Counts and logs an error that ended its own unit alone. */
+/** Logs and counts an error that ended only its own unit of work. */
 let contain = (error: AbortCallbackError): void => writeStderr(`keelson: ${textOf(error)}\n`);
 
 type ReportCrash = (error: unknown, origin: string) => void;
 
 let report: ReportCrash | undefined;
 
-/** From now on crashes are reported so. */
+/** Sets how crashes are reported. */
 export function reportCrashes(how: ReportCrash): void {
   report = how;
 }
 
-/** From now on errors of abort callbacks are logged and counted here. */
+/** Sets where errors of abort callbacks are logged and counted. */
 export function logContained(log: Log): void {
   contain = (error) => log.unexpected(error.message, error.cause);
 }
 
-/** For the whole process; promises that nobody awaits come here too. */
+/** Installs the handlers for the whole process. Rejections that nobody awaits reach them too. */
 export function installLastNet(): void {
   process.on('uncaughtException', (error: unknown, origin) => {
     // The platform throws here what a listener throws; the others were called, and the abort went on.

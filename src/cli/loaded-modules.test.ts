@@ -27,15 +27,15 @@ function reachedFrom(...entries: string[]): Set<string> {
 
 const folders = ['apiserver', 'controllers', 'scheduler', 'storage', 'proxy', 'dns', 'testing', 'platform/sim'];
 
-describe('what a command loads', () => {
-  it('a kubelet alone has nothing of the API server, the controllers, the scheduler', () => {
+describe('modules that a command loads', () => {
+  it('a kubelet alone loads no module of the API server, controllers or scheduler', () => {
     const reached = reachedFrom('cli/kubelet.ts');
     assert.ok(reached.has('kubelet/kubelet.ts') && reached.has('grpc/grpc-caller.ts'), 'the walk goes all the way');
     const foreign = [...reached].filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)));
     assert.deepEqual(foreign, []);
   });
 
-  it('what reads certificates, at every start, does without the library that makes them', () => {
+  it('reading certificates does not load the library that makes them', () => {
     for (const entry of [
       'apiserver/bootstrap/cluster-authentication-trust.ts',
       'component-helpers/pki/read-certificate.ts',
@@ -43,7 +43,7 @@ describe('what a command loads', () => {
       assert.ok(!reachedFrom(entry).has('component-helpers/pki/certificates.ts'), entry);
   });
 
-  it('the command line itself loads each command on demand', () => {
+  it('the command line loads each command when it is used', () => {
     const text = readFileSync(join(sources, 'cli/main.ts'), 'utf8');
     const atOnce = [...text.matchAll(/^import (?!type )[^;]*?from '(\.[^']+)'/gm)].map(([, path]) => path);
     assert.deepEqual(atOnce.sort(), [

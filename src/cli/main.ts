@@ -35,7 +35,7 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
 
 const hidden: ReadonlySet<string> = new Set(['dns-server']);
 
-/** With the command that is named first, or with all of them: for help, and for suggestions. */
+/** The program with only the named command loaded; with all commands when none is named, for help and suggestions. */
 async function program([first = '']: readonly string[]): Promise<Command> {
   const root = new Command('keelson')
     .description('Kubernetes for Node.js')
@@ -55,7 +55,7 @@ async function program([first = '']: readonly string[]): Promise<Command> {
   return root;
 }
 
-/** One line, whatever the text: commander prints its suggestion on a line of its own, others quote sources. */
+/** Joins a text to one line: commander prints suggestions on a second line, and some errors quote sources. */
 function oneLine(text: string): string {
   return `keelson: ${text
     .trim()

@@ -16,7 +16,7 @@ const raw: RawServerOptions = {
   logLevel: 'info',
 };
 
-test('options as given', () => {
+test('options of the command line become cluster options', () => {
   assert.deepEqual(
     parseServerOptions({
       ...raw,
@@ -39,7 +39,7 @@ test('options as given', () => {
   );
 });
 
-test('an etcd cluster as the store', () => {
+test('--store etcd=URLs names the members of an etcd cluster', () => {
   const { store } = parseServerOptions({
     ...raw,
     store: 'etcd=https://a:2379,https://b:2379',
@@ -56,7 +56,7 @@ test('an etcd cluster as the store', () => {
   });
 });
 
-test('an empty name of the data directory is refused, not taken for the one one stands in', async () => {
+test('an empty --data-dir is refused, not read as the current directory', async () => {
   for (const command of [upCommand, downCommand, statusCommand]) {
     const parsing = command().exitOverride().parseAsync(['--data-dir', ''], { from: 'user' });
     await assert.rejects(parsing, new UserError('--data-dir: the name of a directory is missing', 2));
@@ -98,7 +98,7 @@ for (const [change, message] of wrong) {
   });
 }
 
-test('the status screen', () => {
+test('keelson status prints one screen', () => {
   const status = {
     phase: 'running',
     pid: 7,
@@ -136,7 +136,7 @@ test('the status screen', () => {
   assert.equal(statusScreen({ ...status, phase: 'starting' }), 'keelson is starting (pid 7)\n');
 });
 
-test('flags of the API server, as commander names them', () => {
+test('flags of the API server keep their names through commander', () => {
   const { apiServer } = parseServerOptions({
     ...raw,
     enableAdmissionPlugins: ['AlwaysPullImages'],

@@ -9,7 +9,7 @@ const noIpvs = 'there is no IPVS mode';
 const whole = 'all rules are brought in line when something changes';
 const fewer = 'node ports of loopback are served in no mode';
 
-/** Those whose values change nothing, or of which only the default is done. */
+/** Flags without effect, and flags of which only the default value is supported. */
 export const proxyFixedFlags: FixedFlags = {
   ...componentFlags,
   'bind-address': {
@@ -67,7 +67,7 @@ export const proxyFixedFlags: FixedFlags = {
 
 const named = (name: string, description: string, type: Flag['type'] = 'string'): Flag => ({ name, type, description });
 
-/** Those that set what the proxy is told. */
+/** Flags that configure the proxy. */
 export const proxySettings: readonly Flag[] = [
   named('kubeconfig', 'how to reach the cluster'),
   named('master', 'address of the API server (overrides the kubeconfig)'),
@@ -88,7 +88,7 @@ export const proxySettings: readonly Flag[] = [
   named('log-level', 'debug, info, warn or error (default info)'),
 ];
 
-/** All of them. */
+/** Every flag. */
 export const proxyFlags: readonly Flag[] = [
   ...proxySettings,
   ...logOptions.flags,

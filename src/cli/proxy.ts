@@ -29,7 +29,7 @@ interface RawProxyOptions {
   readonly cleanup?: boolean;
 }
 
-/** Names of this proxy's table, as upstream's; one per machine. */
+/** Table names, which are upstream's: one proxy per machine. */
 const TABLE = 'kube-proxy';
 const MASQUERADE_MARK = 0x4000_0000;
 
@@ -56,7 +56,7 @@ type Settled = Omit<RawProxyOptions, 'clusterCidr' | 'serviceCidr'> & {
   readonly nodeName: string;
   readonly mode: ProxyMode;
   readonly clusterCidr: string;
-  /** Absent: the cluster is asked. */
+  /** Absent: read from the cluster. */
   readonly serviceCidr?: string;
   readonly nodePortAddresses?: readonly string[];
 };
@@ -154,7 +154,7 @@ async function clientOf(platform: NodePlatform, kubeconfig: string, master: stri
   return createRestClient(master === undefined ? found : { ...found, server: master });
 }
 
-/** What the cluster says its services are given. */
+/** Service ranges as the cluster's ServiceCIDR objects state them. */
 async function serviceCidrOf(client: Client): Promise<string> {
   const { ServiceCIDRs } = await import('../api/gen/resources.ts');
   const { items } = await client.resource(ServiceCIDRs).list();

@@ -21,9 +21,9 @@ import { restartMessage, superviseInstance } from './supervised-instance.ts';
 import { markServing, supervision } from './supervision.ts';
 import { UserError } from './usage-error.ts';
 
-/** What runs. */
+/** A cluster or node that runs in the foreground. */
 export interface RunnableCluster {
-  /** Resolves when it is ready. */
+  /** Starts it. Resolves when it is ready. */
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Rejects when a part fails for good after the start. */
@@ -31,19 +31,19 @@ export interface RunnableCluster {
   status(): Promise<ClusterStatus>;
   /** Copies the store to this file while work goes on; rejects where there is nothing to copy. Absent: no store. */
   backup?(file: string): Promise<void>;
-  /** Verbs and paths of the requests that are being served. */
+  /** Verbs and paths of requests being served, for crash reports. */
   underWay?(): readonly string[];
-  /** Records an event of this machine's node. Absent: it has none. */
+  /** Records an event for this machine's node. Absent when it has no node. */
   announce?(reason: 'KeelsonRestarted', message: string): void;
-  /** For a quiet time: gives back what it holds to be quick. */
+  /** Releases caches in a quiet time. */
   releaseMemory?(): void;
 }
 
-/** How it is run. */
+/** How to run it. */
 export interface InstanceRun {
   readonly dataDir: string;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
-  /** Settles every choice; nothing runs before its `start`. Throws `PreflightError`. */
+  /** Checks and prepares everything; nothing runs before `start`. Throws `PreflightError`. */
   create(platform: NodePlatform, progress: Progress): Promise<RunnableCluster>;
 }
 
@@ -116,7 +116,7 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
 
 const STARTING = { phase: 'starting', pid: process.pid };
 
-/** One at a time: the copy has one place, in the data directory, where only its owner can read it. */
+/** Makes one copy at a time: all use the same file in the data directory, which only its owner can read. */
 async function snapshot(dataDir: string, cluster: RunnableCluster | undefined): Promise<void> {
   if (cluster === undefined) throw new Error('the cluster is starting; try again when it runs');
   if (cluster.backup === undefined) throw new Error('this machine keeps no state of the cluster: ask a server');
@@ -126,7 +126,7 @@ async function snapshot(dataDir: string, cluster: RunnableCluster | undefined): 
   await chmod(file, 0o600);
 }
 
-/** A second signal of a kind ends at once. The other kind may be the first one again, from terminal and supervisor. */
+/** A second signal of the same kind ends the process at once. The other kind may be the same request, sent by terminal and supervisor. */
 function waitForSignal(): { promise: Promise<void>; trigger: () => void; happened: () => boolean } {
   let happened = false;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import { logOptions } from '../component-helpers/command-line/log-options.ts';
 import { clientFixedFlags, clientFlags, electionFlags, insecureFlags } from './component-client-flags.ts';
 import { componentServingFixed, componentServingOptions } from './component-serving.ts';
 
-/** Those whose values change nothing, or of which only the default is done. */
+/** Flags without effect, and flags of which only the default value is supported. */
 export const schedulerFixedFlags: FixedFlags = {
   ...componentFlags,
   ...componentServingFixed,
@@ -18,7 +18,7 @@ export const schedulerFixedFlags: FixedFlags = {
 
 const named = (name: string, description: string): Flag => ({ name, type: 'string', description });
 
-/** Those that set what the scheduler is told. */
+/** Flags that configure the scheduler. */
 export const schedulingFlags: readonly Flag[] = [
   ...clientFlags,
   ...electionFlags('kube-scheduler'),
@@ -29,10 +29,10 @@ export const schedulingFlags: readonly Flag[] = [
   ...insecureFlags,
 ];
 
-/** Where it serves. */
+/** Serving flags. */
 export const schedulerServing = componentServingOptions({ securePort: 10_259, toleratesLookupFailure: true });
 
-/** All of them. */
+/** Every flag. */
 export const schedulerFlags: readonly Flag[] = [
   ...schedulingFlags,
   ...schedulerServing.flags,

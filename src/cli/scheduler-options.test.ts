@@ -17,7 +17,7 @@ clientConnection: { kubeconfig: /from-file }
 leaderElection: { leaderElect: false, resourceName: mine }
 `;
 
-test('flags go over the file', () => {
+test('flags override the configuration file', () => {
   const { kubeconfig: _, ...bare } = raw({ config: 'x', leaderElect: 'true', leaderElectRetryPeriod: '1s' });
   const { kubeconfig, leaderElection } = parseSchedulerOptions(bare, { config: FILE });
   assert.equal(kubeconfig, '/from-file');
@@ -31,7 +31,7 @@ test('flags go over the file', () => {
   });
 });
 
-test('a provider or a policy makes the profile', () => {
+test('an algorithm provider or a policy file becomes the profile', () => {
   const provider = parseSchedulerOptions(raw({ algorithmProvider: 'DefaultProvider', schedulerName: 'old' }), {});
   assert.equal(provider.scheduler.profiles[0]?.schedulerName, 'old');
   assert.ok(provider.scheduler.profiles[0]?.enabled.score.includes('LeastRequestedPriority'));
@@ -49,7 +49,7 @@ const wrong: readonly (readonly [Partial<RawSchedulerOptions>, RegExp])[] = [
   [{ leaderElectLeaseDuration: '5s' }, /LeaseDuration must be greater than RenewDeadline/],
 ];
 for (const [options, problem] of wrong)
-  test(`refused: ${problem.source}`, () => {
+  test(`a command line is refused with: ${problem.source}`, () => {
     assert.throws(
       () => parseSchedulerOptions(raw(options), {}),
       (error) => error instanceof UserError && error.exitCode === 2 && problem.test(error.message),

@@ -1,4 +1,4 @@
-/** Flags of `keelson scheduler`, with upstream's names, made into what the scheduler is told. Pure: files are read by the caller. */
+/** Turns the flags of `keelson scheduler`, which are upstream's, into its configuration. Pure: the caller reads the files. */
 import { parseGoDuration } from '../scheduler/config/go-duration.ts';
 import {
   checkLeaderElection,
@@ -11,7 +11,7 @@ import { defaultSchedulerConfig, type SchedulerConfig } from '../scheduler/confi
 import { providerConfig, readPolicy } from '../scheduler/policy/read-policy.ts';
 import { UserError } from './usage-error.ts';
 
-/** As commander hands them over. */
+/** Options before they are checked. */
 export interface RawSchedulerOptions {
   readonly config?: string;
   readonly kubeconfig?: string;
@@ -29,7 +29,7 @@ export interface RawSchedulerOptions {
   readonly port: string;
 }
 
-/** Settled. */
+/** Checked options. */
 export interface SchedulerOptions {
   readonly scheduler: SchedulerConfig;
   readonly leaderElection: LeaderElectionSettings;
@@ -45,13 +45,13 @@ const LEADER_ELECTION: LeaderElectionSettings = {
   resourceNamespace: 'kube-system',
 };
 
-/** The texts of the files that flags name. */
+/** Contents of the files that flags name. */
 export interface SchedulerFiles {
   readonly config?: string;
   readonly policy?: string;
 }
 
-/** Puts flags and files together. Throws `UserError` with exit code 2. */
+/** Combines flags and files. Throws `UserError` with exit code 2. */
 export function parseSchedulerOptions(raw: RawSchedulerOptions, files: SchedulerFiles): SchedulerOptions {
   const sources = [raw.config, raw.policyConfigFile, raw.algorithmProvider].filter((one) => one !== undefined);
   if (sources.length > 1) throw usage('--config, --policy-config-file and --algorithm-provider exclude one another');

@@ -1,17 +1,17 @@
-/** Opens what a component serves, as its flags say: over TLS, and without where somebody asks for it. */
+/** Opens the ports of a component: one with TLS, and one without when a flag asks for it. */
 import { errorMessage } from '../base/errors.ts';
 import { openComponentServer, type ComponentServerDeps } from '../cluster/alone/component-server.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import type { ComponentServingOptions } from './component-serving.ts';
 import { UserError } from './usage-error.ts';
 
-/** Where it serves. Port 0: not there. */
+/** Address and port; port 0 disables serving. */
 export interface ComponentServes {
   readonly serving: ComponentServingOptions;
   readonly insecure: { readonly host: string; readonly port: number };
 }
 
-/** Opens them; throws `UserError` for what cannot be opened. */
+/** Opens the ports. Throws `UserError` when one cannot be opened. */
 export async function serveComponent(
   deps: Omit<ComponentServerDeps, 'platform'> & { readonly platform: NodePlatform },
   { serving, insecure }: ComponentServes,

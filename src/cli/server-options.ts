@@ -1,4 +1,4 @@
-/** The options `keelson up` and `keelson server` share, and what each starts. */
+/** Options that `keelson up` and `keelson server` share, and how they start a cluster. */
 import { controllerManagerArgOption } from './controller-manager-settings.ts';
 import { Option, type Command } from 'commander';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
@@ -88,7 +88,7 @@ export function kubeletConfigOption(): Option {
   return new Option('--kubelet-config <file>', 'a KubeletConfiguration for the node of this machine');
 }
 
-/** `--kubelet-arg`: one flag of upstream's kubelet, given as often as there are flags. */
+/** `--kubelet-arg`: one flag of upstream's kubelet. The option may be repeated. */
 export function kubeletArgOption(): Option {
   return new Option(
     '--kubelet-arg <name=value>',
@@ -111,7 +111,7 @@ export function restartOption(): Option {
     .default('always');
 }
 
-/** Runs it here, or behind. */
+/** Runs the cluster in this process, or in the background with `--detach`. */
 export async function runServer(
   options: ClusterOptions,
   { logLevel, detach, restart }: { readonly logLevel: string; readonly detach?: boolean; readonly restart?: string },
@@ -124,7 +124,7 @@ export async function runServer(
   return runForeground(options, logLevel as 'info');
 }
 
-/** Fails for those who cannot run pods. `instead`: what they may do. */
+/** Throws `UserError` unless the user is root. `instead` says what other users can do. */
 export function checkPrivileges(instead = ''): void {
   if (process.getuid?.() === 0) return;
   throw new UserError(`real pods need root (containerd, network devices, mounts, cgroups)${instead}`);

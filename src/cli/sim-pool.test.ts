@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { createSimPool } from './sim-pool.ts';
 
-test('a run that never lets go of its thread fails, and the next gets another thread', async () => {
+test('a run that blocks its thread fails, and the next run gets a new thread', async () => {
   const program = new URL('./endless-worker-fixture.ts', import.meta.url);
   const pool = createSimPool(1, { limitMs: 50, startThread: () => new Worker(program) });
   for (const seed of [1, 2]) {
@@ -14,7 +14,7 @@ test('a run that never lets go of its thread fails, and the next gets another th
   await pool.close();
 });
 
-test('a thread that was replaced gets no more work, though its answer comes after all', async () => {
+test('a replaced thread gets no more work, even when its answer arrives late', async () => {
   const threads: EventEmitter[] = [];
   const startThread = () => {
     const number = threads.length;

@@ -1,8 +1,8 @@
-/** Runs scenarios on several threads, each a world of its own in which nothing real can be reached. */
+/** Runs scenarios on several threads, in which the real clock, network and randomness throw. */
 import { Worker } from 'node:worker_threads';
 import type { SimAnswer, SimOrder } from './sim-worker.ts';
 
-/** Threads. */
+/** A pool of threads that run scenarios. */
 export interface SimPool {
   run(text: string, seed: number, options?: { twice?: boolean }): Promise<SimAnswer>;
   close(): Promise<void>;
@@ -11,14 +11,14 @@ export interface SimPool {
 /** Room for what lives as long as one virtual instant: a tenth of the time goes into collecting it otherwise. */
 const LIMITS = { maxYoungGenerationSizeMb: 96 };
 
-/** A run takes seconds; one that has not ended by then is in a loop that never lets go of its thread. */
+/** Longest time of a run, which normally takes seconds. A longer one blocks its thread. */
 const LIMIT_MS = 600_000;
 
 function startWorker(): Worker {
   return new Worker(new URL('./sim-worker.ts', import.meta.url), { resourceLimits: LIMITS });
 }
 
-/** Starts so many threads. `limitMs` of real time after its start a run is ended and counts as failed. */
+/** Starts the threads. A run that takes more than `limitMs` of real time is ended and counts as failed. */
 export function createSimPool(threads: number, { limitMs = LIMIT_MS, startThread = startWorker } = {}): SimPool {
   const idle: Worker[] = [];
   const all = new Set<Worker>();

@@ -16,7 +16,7 @@ async function failing(scenario: Scenario): Promise<SimAnswer['failure']> {
   }
 }
 
-test('what plays no part is left out: steps, objects, images, machines; what was drawn is written out', async () => {
+test('shrinking removes steps, objects, images and machines that the failure does not need, and writes out drawn values', async () => {
   const scenario = {
     ...parseScenario(
       JSON.stringify({
@@ -48,7 +48,7 @@ test('what plays no part is left out: steps, objects, images, machines; what was
   });
 });
 
-test('what plays a part stays, with what was drawn for it', async () => {
+test('shrinking keeps what the failure needs, with its drawn values', async () => {
   const scenario = {
     name: 'x',
     nodes: 1,
@@ -70,7 +70,7 @@ test('what plays a part stays, with what was drawn for it', async () => {
   assert.equal((await failing(small))?.step, 2);
 });
 
-test('pods that are not there at all are another failure than pods that are not ready', async () => {
+test('missing pods and unready pods are different failures', async () => {
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', labels: { app: 'w' } } };
   const scenario = {
     name: 'x',

@@ -1,8 +1,8 @@
-/** Makes a scenario that fails smaller: what was drawn from the seed is written out, and what plays no part is left out. */
+/** Shrinks a failing scenario: writes out values drawn from the seed and removes what the failure does not need. */
 import { drawScenario, type Scenario, type ScenarioStep } from '../testing/scenario.ts';
 import type { SimAnswer } from './sim-worker.ts';
 
-/** How a run of a scenario failed; undefined: it did not. */
+/** The failure of a run; undefined when it passed. */
 export type Failing = (scenario: Scenario) => Promise<SimAnswer['failure']>;
 
 /**
@@ -43,7 +43,7 @@ function withStep(scenario: Scenario, index: number, step: ScenarioStep): Scenar
   return { ...scenario, steps: scenario.steps.with(index, step) };
 }
 
-/** What failed, without what it failed with: names and numbers change as steps are left out. That an object is not there at all is another failure. */
+/** Kind of a failure without names and numbers, which change as steps are removed. A missing object is a kind of its own. */
 function kindOf(cause: string): string {
   const [head = ''] = cause.split(/, there are|\n/);
   return `${head.replace(/\d+/g, 'N')}${/ does not exist$|, there are: none$/m.test(cause) ? ', absent' : ''}`;

@@ -1,16 +1,16 @@
-/** A thread that runs scenarios: told one file and one seed at a time, it answers how that went. */
+/** Worker thread that runs scenarios: it receives one file and one seed at a time and answers with the result. */
 import { parentPort } from 'node:worker_threads';
 import { errorMessage } from '../base/errors.ts';
 import { forbidGlobals } from '../platform/sim/virtual-clock-globals.ts';
 import { parseScenario, runScenario, ScenarioError, type ScenarioResult } from '../testing/scenario.ts';
 
-/** What the thread is told. */
+/** Request to the thread. */
 export interface SimOrder {
   readonly id: number;
   /** Text of the scenario. */
   readonly text: string;
   readonly seed: number;
-  /** Run twice and compare. */
+  /** Run the scenario twice and compare the results. */
   readonly twice: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface SimAnswer {
   readonly result?: ScenarioResult;
   readonly failure?: {
     readonly message: string;
-    /** What went wrong, without where. */
+    /** The failure without its place in the file. */
     readonly cause: string;
     readonly step: number;
   };

@@ -19,10 +19,9 @@ import { parseImages } from '../testing/scenario.ts';
 import { makePki, type Listening } from '../testing/listener.ts';
 import { runInstance, type InstanceRun, type RunnableCluster } from './run-instance.ts';
 
-/** What a simulated cluster is started with. */
 interface SimulateOptions extends ClusterOptions {
   readonly nodes: number;
-  /** What containers of which image do. */
+  /** Behaviour of containers by image. */
   readonly imagesFile?: string;
 }
 

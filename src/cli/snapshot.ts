@@ -31,7 +31,7 @@ export function snapshotCommand(): Command {
   return snapshot;
 }
 
-/** What is to be saved or restored; `own`: an etcd of the data directory's server. */
+/** The store to save or restore; `own`: the etcd member of this data directory's server. */
 async function storeOf(raw: Raw): Promise<{ readonly choice: StoreChoice; readonly own: boolean }> {
   if (raw.store !== undefined) return { choice: parseStore({ ...raw, store: raw.store }), own: false };
   const { controlDirOf } = await import('../cluster/instance/control-place.ts');

@@ -23,7 +23,7 @@ export function statusCommand(): Command {
     });
 }
 
-/** The screen. Pure. */
+/** Formats the status screen. Pure. */
 export function statusScreen(status: ClusterStatus): string {
   if (status.phase === 'starting') return `keelson is starting (pid ${status.pid})\n`;
   const lines: (readonly [string, string])[] = [

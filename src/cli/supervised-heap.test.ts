@@ -11,7 +11,7 @@ function environmentOfChild(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(printed.split('\n').map((line) => line.split('=') as [string, string]));
 }
 
-test('a supervised process has the settings of the C heap, unless its user chose others', () => {
+test('a supervised process gets our C heap settings unless the user set others', () => {
   const { PATH } = process.env;
   const names = Object.keys(heapEnvironment);
   const chosen = Object.fromEntries(names.map((name) => [name, '7']));

@@ -1,4 +1,4 @@
-/** What supervision means for an instance: its last end is reported, its supervisor noted, replaced, and ended with it. */
+/** Supervision of an instance: reports its last end, and records, replaces and ends its supervisor. */
 import type { RestartStatus } from '../cluster/cluster-status.ts';
 import { forgetSupervisor, noteSupervisor, supervisorOf } from '../cluster/instance/supervisor-record.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -8,18 +8,18 @@ import { keepSupervisor, supervision } from './supervision.ts';
 
 type Deps = Pick<Platform, 'log' | 'clock' | 'exec'> & {
   underWay(): readonly string[];
-  /** Begins an orderly end. */
+  /** Starts an orderly stop. */
   end(): void;
 };
 
 export interface SupervisedInstance {
-  /** The restart that began this run. */
+  /** The restart that started this run. */
   readonly last?: RestartStatus;
-  /** When all that this process does is done, before the lock's release. */
+  /** Called when all work of this process has ended, before the lock is released. */
   end(): void;
 }
 
-/** After the lock was taken. */
+/** Called after the lock was acquired. */
 export async function superviseInstance(deps: Deps, dataDir: string): Promise<SupervisedInstance> {
   const { log } = deps;
   prepareCrashReports(dataDir);
@@ -45,12 +45,12 @@ export async function superviseInstance(deps: Deps, dataDir: string): Promise<Su
   };
 }
 
-/** The event's message. */
+/** Message of the `KeelsonRestarted` event. */
 export function restartMessage({ count, lastEnd, report }: RestartStatus): string {
   return `Keelson ended abnormally (${lastEnd}) and was started again, restart ${count}; report: ${report}`;
 }
 
-/** Of a former instance, waiting for its next run: this process holds the lock, and has a supervisor of its own or wants none. */
+/** Ends the supervisor that a former run left: this process holds the lock and has its own supervisor, or wants none. */
 async function endFormerSupervisor({ clock, exec, log }: Deps, dataDir: string): Promise<void> {
   const former = supervisorOf(dataDir);
   if (former === undefined || former === process.ppid) return;
@@ -66,7 +66,7 @@ function lastRestart(dataDir: string): RestartStatus | undefined {
   return { count: restarts, lastTime: new Date().toISOString(), lastEnd: end, report: path };
 }
 
-/** Whether systemd started the supervisor, and acts when it ends. */
+/** Whether systemd started the supervisor and restarts the unit when it ends. */
 function hasServiceManager(): boolean {
   const { NOTIFY_SOCKET: socket = '', SYSTEMD_EXEC_PID: started } = process.env;
   return socket !== '' || started === String(process.ppid);

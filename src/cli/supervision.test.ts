@@ -19,4 +19,4 @@ for (const [name, env, expected] of [
     { restarts: 2, lastEnd: { pid: 12, exitCode: undefined, lastedSeconds: 30 } },
   ],
 ] as const)
-  test(`the environment tells ${name}`, () => assert.deepEqual(readSupervision(env, 7), expected));
+  test(`the environment is read as: ${name}`, () => assert.deepEqual(readSupervision(env, 7), expected));

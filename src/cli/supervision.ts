@@ -6,19 +6,19 @@ import { spawn } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Exit codes: of an end that nobody foresaw, and of one after which another start may do better. As in sysexits.h. */
+/** Exit codes of an unforeseen error, and of a failure after which a restart may succeed. As in sysexits.h. */
 export const EXIT_INTERNAL = 70;
 const EXIT_TRY_AGAIN = 75;
 
 /** How the run before this one ended. */
 export interface LastEnd {
   readonly pid: number;
-  /** Undefined where only its end is known, not how it came. Above 128: a signal. */
+  /** Undefined when the cause is unknown. Above 128: ended by a signal. */
   readonly exitCode: number | undefined;
   readonly lastedSeconds: number;
 }
 
-/** What the supervisor tells its command. */
+/** Facts that the supervisor passes in the environment. */
 export interface Supervision {
   /** Restarts since the command was given. */
   readonly restarts: number;
@@ -27,7 +27,7 @@ export interface Supervision {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What the environment says; undefined for a process that no supervisor started. */
+/** Reads the environment; undefined for a process without a supervisor. */
 export function readSupervision(env: Env, ppid: number): Supervision | undefined {
   // What a process started by a supervised one inherits is not meant for it.
   if (env['KEELSON_SUPERVISOR'] !== String(ppid)) return undefined;
@@ -38,17 +38,17 @@ export function readSupervision(env: Env, ppid: number): Supervision | undefined
   return { restarts, lastEnd: { pid: Number(pid), exitCode, lastedSeconds: Number(lasted) } };
 }
 
-/** Of this process. Read once: the supervisor may be gone later. */
+/** Supervision of this process. Read once, since the supervisor may end later. */
 export const supervision = readSupervision(process.env, process.ppid);
 
 let isServing = false;
 
-/** From now on a failure of this process is no failed start: its supervisor starts it again. */
+/** Marks the start as complete: the supervisor restarts the process after a later failure. */
 export function markServing(): void {
   isServing = true;
 }
 
-/** The exit code with which a failure ends this process. */
+/** Exit code for a failure of this process. */
 export function failureCode(code: number): number {
   const tryAgain = supervision !== undefined && (isServing || supervision.restarts > 0);
   return code === 1 && tryAgain ? EXIT_TRY_AGAIN : code;
@@ -63,18 +63,18 @@ export function supervisedCommand(args: readonly string[], adopted?: number): re
 
 const CHECK_PERIOD_MS = 1000;
 
-/** What keeping a supervisor takes. */
+/** Dependencies of keeping a supervisor. */
 export interface SupervisorWatch {
-  /** The service manager started the supervisor: when that is gone, this process ends in order, and the unit starts anew. */
+  /** The service manager started the supervisor. When that ends, this process stops in order, and the unit is restarted. */
   readonly hasServiceManager: boolean;
   lost(): void;
-  /** Begins that end. */
+  /** Starts that stop. */
   stop(): void;
   /** Runs with the pid of each supervisor. */
   found(pid: number): void;
 }
 
-/** Looks after the supervisor of this process; the result ends that, before an end that is in order. */
+/** Replaces the supervisor of this process when it ends. The result ends the supervisor, before an orderly stop. */
 export function keepSupervisor({ hasServiceManager, lost, stop, found }: SupervisorWatch): () => void {
   if (supervision === undefined) return () => undefined;
   const first = process.ppid;
@@ -99,7 +99,7 @@ export function keepSupervisor({ hasServiceManager, lost, stop, found }: Supervi
   };
 }
 
-/** It waits for the end of the pipe, which the kernel closes with this process. */
+/** The supervisor waits for the end of the pipe, which the kernel closes when this process ends. */
 function adopt(): ReturnType<typeof spawn> {
   const env = { ...process.env, KEELSON_RESTARTS: String(supervision?.restarts ?? 0) };
   const args = supervisedCommand(process.argv.slice(2), process.pid);

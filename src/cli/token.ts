@@ -111,7 +111,7 @@ async function createToken(
   process.stdout.write(server === '' ? `${text}\n` : `keelson ${join} ${server} --token ${text}\n`);
 }
 
-/** Where the cluster says it is, for other machines. */
+/** Address of the API server for other machines, from the cluster's own objects. */
 async function publishedServer(client: Client): Promise<string> {
   const { ConfigMaps } = await import('../api/gen/resources.ts');
   const info = await client.resource(ConfigMaps).get({ namespace: 'kube-public', name: 'cluster-info' });

@@ -20,7 +20,7 @@ const GIVEN: readonly (readonly [string, string])[] = [
   ['--tls-san', 'a.example'],
 ];
 
-test('up --simulate refuses each option of networks and machines that it would not honour', async () => {
+test('up --simulate refuses each network and machine option that it does not honour', async () => {
   for (const [option, value] of GIVEN)
     await assert.rejects(
       // The data directory cannot be: what is not refused fails otherwise.

@@ -1,4 +1,4 @@
-/** `keelson up`: the whole cluster in one process, in the foreground or behind. */
+/** `keelson up`: the whole cluster in one process, in the foreground or in the background. */
 import { Command } from 'commander';
 import { parseNodes, parseServerOptions, simulatedDataDir, type RawServerOptions } from './cluster-options.ts';
 import { parseControllerManagerSettings } from './controller-manager-settings.ts';
@@ -53,7 +53,7 @@ export function upCommand(): Command {
     });
 }
 
-/** Options of networks and machines: simulated clusters have neither. */
+/** Options of networks and machines, which simulated clusters do not have. */
 const OF_REAL_MACHINES = [
   'advertiseAddress',
   'clusterCidr',

@@ -33,7 +33,7 @@ const components = ['apiserver', 'controller-manager', 'scheduler', 'kubelet', '
 const listed = /const commands[^{]*\{\n(.*?)\n\};/s.exec(readFileSync(main, 'utf8'))?.[1] ?? '';
 const commands = [...listed.matchAll(/^ {2}'?([\w-]+)'?:/gm)].map(([, name = '']) => name);
 
-test('--version', async (t) => {
+test('every command prints its version with --version', async (t) => {
   assert.ok(commands.length > 10 && components.every((name) => commands.includes(name)), commands.join());
   for (const args of [[], ...commands.map((name) => [name]), ['token', 'create'], ['sim', 'run']]) {
     const version = components.includes(args[0] ?? '') ? `Kubernetes ${KUBERNETES_VERSION}` : VERSION;

@@ -127,40 +127,44 @@ test('client-node: without a token nothing is told', async () => {
   );
 });
 
-test('kubectl: apply twice, get, patch, label, scale, explain, delete', { skip: !hasKubectl && 'kubectl is missing' }, async () => {
-  const kubectl = async (...args: string[]): Promise<string> =>
-    (
-      await run('kubectl', [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(directory, 'cache')}`, ...args])
-    ).stdout.trim();
-  const manifest = (image: string): object => ({
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'web', namespace: 'default' },
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: { app: 'web' } },
-      template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } },
-    },
-  });
-  const file = join(directory, 'web.json');
-  await writeFile(file, JSON.stringify(manifest('one')));
-  assert.equal(await kubectl('apply', '-f', file), 'deployment.apps/web created');
-  await writeFile(file, JSON.stringify(manifest('two')));
-  assert.equal(await kubectl('apply', '-f', file), 'deployment.apps/web configured');
-  assert.equal(await kubectl('apply', '-f', file), 'deployment.apps/web unchanged');
-  assert.equal(
-    await kubectl('apply', '--server-side', '--force-conflicts', '-f', file),
-    'deployment.apps/web serverside-applied',
-  );
-  assert.match(await kubectl('get', 'deployments'), /^NAME\s+AGE\nweb\s+\d+s$/);
-  assert.equal(await kubectl('get', 'deploy/web', '-o', 'jsonpath={.spec.template.spec.containers[0].image}'), 'two');
-  assert.equal(await kubectl('scale', 'deploy/web', '--replicas=5'), 'deployment.apps/web scaled');
-  assert.equal(await kubectl('label', 'deploy/web', 'tier=front'), 'deployment.apps/web labeled');
-  assert.equal(await kubectl('get', 'deploy', '-l', 'tier=front', '-o', 'name'), 'deployment.apps/web');
-  assert.match(await kubectl('explain', 'deployment.spec.replicas'), /FIELD: replicas <integer>/);
-  await assert.rejects(kubectl('create', '-f', file), /AlreadyExists/);
-  await writeFile(file, JSON.stringify({ ...manifest('x'), wrong: 1 }));
-  await assert.rejects(kubectl('apply', '-f', file), /strict decoding error: unknown field "wrong"/);
-  assert.match(await kubectl('api-resources'), /deployments\s+deploy\s+apps\/v1\s+true\s+Deployment/);
-  assert.equal(await kubectl('delete', 'deploy', 'web'), 'deployment.apps "web" deleted');
-});
+test(
+  'kubectl: apply twice, get, patch, label, scale, explain, delete',
+  { skip: !hasKubectl && 'kubectl is missing' },
+  async () => {
+    const kubectl = async (...args: string[]): Promise<string> =>
+      (
+        await run('kubectl', [`--kubeconfig=${kubeconfig}`, `--cache-dir=${join(directory, 'cache')}`, ...args])
+      ).stdout.trim();
+    const manifest = (image: string): object => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web', namespace: 'default' },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: { app: 'web' } },
+        template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } },
+      },
+    });
+    const file = join(directory, 'web.json');
+    await writeFile(file, JSON.stringify(manifest('one')));
+    assert.equal(await kubectl('apply', '-f', file), 'deployment.apps/web created');
+    await writeFile(file, JSON.stringify(manifest('two')));
+    assert.equal(await kubectl('apply', '-f', file), 'deployment.apps/web configured');
+    assert.equal(await kubectl('apply', '-f', file), 'deployment.apps/web unchanged');
+    assert.equal(
+      await kubectl('apply', '--server-side', '--force-conflicts', '-f', file),
+      'deployment.apps/web serverside-applied',
+    );
+    assert.match(await kubectl('get', 'deployments'), /^NAME\s+AGE\nweb\s+\d+s$/);
+    assert.equal(await kubectl('get', 'deploy/web', '-o', 'jsonpath={.spec.template.spec.containers[0].image}'), 'two');
+    assert.equal(await kubectl('scale', 'deploy/web', '--replicas=5'), 'deployment.apps/web scaled');
+    assert.equal(await kubectl('label', 'deploy/web', 'tier=front'), 'deployment.apps/web labeled');
+    assert.equal(await kubectl('get', 'deploy', '-l', 'tier=front', '-o', 'name'), 'deployment.apps/web');
+    assert.match(await kubectl('explain', 'deployment.spec.replicas'), /FIELD: replicas <integer>/);
+    await assert.rejects(kubectl('create', '-f', file), /AlreadyExists/);
+    await writeFile(file, JSON.stringify({ ...manifest('x'), wrong: 1 }));
+    await assert.rejects(kubectl('apply', '-f', file), /strict decoding error: unknown field "wrong"/);
+    assert.match(await kubectl('api-resources'), /deployments\s+deploy\s+apps\/v1\s+true\s+Deployment/);
+    assert.equal(await kubectl('delete', 'deploy', 'web'), 'deployment.apps "web" deleted');
+  },
+);

@@ -52,7 +52,7 @@ async function roll(
   await running;
 }
 
-test('one pod after the other, never fewer, and the old one is gone', async () => {
+test('pods are replaced one by one without losing any, and the old controller is deleted', async () => {
   await using cluster = await start();
   const lines: string[] = [];
   await roll(cluster, controller('new', '2', 3), lines);
@@ -74,7 +74,7 @@ test('one pod after the other, never fewer, and the old one is gone', async () =
   );
 });
 
-test('an interrupted update goes on where it stopped', async () => {
+test('an interrupted update resumes where it stopped', async () => {
   await using cluster = await start();
   const first: string[] = [];
   const stop = new AbortController();
@@ -117,7 +117,7 @@ function breakingOff(client: Client, at: number, stage: 'before' | 'after'): Cli
 // Created, noted, four sizes, forgotten, deleted.
 const WRITES = 8;
 
-test('killed before or after any of its writes, it goes on to the same end, and never has a pod too many or too few', async () => {
+test('an update killed before or after any write resumes to the same end with never a pod too many or too few', async () => {
   for (const stage of ['before', 'after'] as const)
     for (let at = 1; at <= WRITES; at++) {
       await using cluster = await start(2);
@@ -162,7 +162,7 @@ async function rollAndCount(
   return { rest };
 }
 
-test('what cannot work is refused before anything changes', async () => {
+test('an impossible update is refused before anything changes', async () => {
   await using cluster = await start();
   const cases: [ReplicationController, RegExp][] = [
     [controller('old', '2', 3), /cannot have the same name as the existing ReplicationController old/],

@@ -11,28 +11,28 @@ import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { UserError } from '../usage-error.ts';
 
-/** How many pods there are to be in the end: on the new controller. */
+/** Annotation of the new controller: desired number of pods. */
 export const DESIRED_REPLICAS = 'kubectl.kubernetes.io/desired-replicas';
-/** How many there were: on the old one. */
+/** Annotation of the old controller: original number of pods. */
 export const ORIGINAL_REPLICAS = 'kubectl.kubernetes.io/original-replicas';
 
-/** What an update is made from. */
+/** Dependencies of an update. */
 export interface RollDeps {
   readonly client: Client;
   readonly clock: Clock;
-  /** Tells the user, a line each. */
+  /** Prints a line for the user. */
   readonly say: (line: string) => void;
 }
 
-/** What to replace by what, and how patiently. */
+/** The controllers of an update, and its time limits. */
 export interface RollRequest {
   readonly namespace: string;
   readonly oldName: string;
   readonly next: ReplicationController;
-  /** Between one step and the next. */
+  /** Pause between steps. */
   readonly updatePeriodMs: number;
   readonly pollIntervalMs: number;
-  /** How long pods may take to come or go. */
+  /** Longest time for pods to start or stop. */
   readonly timeoutMs: number;
 }
 
@@ -114,7 +114,7 @@ class Roller {
     return created;
   }
 
-  /** How many the old one had before the first step; noted once. */
+  /** Original size of the old controller, recorded before the first step. */
   async #noteOriginal(old: ReplicationController): Promise<number> {
     const noted = old.metadata.annotations?.[ORIGINAL_REPLICAS];
     if (noted !== undefined) {
@@ -131,7 +131,7 @@ class Roller {
     await this.#controllers.patch({ namespace, name }, { type: 'merge', patch }, { signal: this.#signal });
   }
 
-  /** Sets the size and waits until the pods have followed: as many as wanted, all ready. */
+  /** Scales a controller and waits until it has the desired number of pods, all ready. */
   async #scale(name: string, replicas: number): Promise<void> {
     const { clock } = this.#deps;
     const { namespace } = this.#request;
@@ -176,7 +176,7 @@ function hasSettled(controller: ReplicationController | undefined, replicas: num
   return seen && status?.replicas === replicas && (status.readyReplicas ?? 0) === replicas;
 }
 
-/** Both must be told apart by their selectors, or each would take the other's pods. */
+/** Checks that the selectors differ; otherwise each controller would adopt the other's pods. */
 function checkPair(old: ReplicationController, next: ReplicationController): void {
   const [oldName, newName] = [old.metadata.name ?? '', next.metadata.name ?? ''];
   if (newName === '') throw new UserError('the new replication controller has no name', 2);
