@@ -1,13 +1,16 @@
 /**
  * Compiles and evaluates expressions. A program is checked once and may run any number of times, one at a time; running it
  * is synchronous and bounded by a meter. Upstream: apiserver/pkg/cel (compilation) and plugin/cel.
+ *
+ * The language is done by hand, along cel-go. It replaces the library @marcbachmann/cel-js, which has other issue texts,
+ * types and costs than upstream: users see these in conditions, and they decide what is refused.
  */
 import type { CelEnvironment } from './environment.ts';
 import type { Expr } from './language/expr.ts';
 import { parse } from './language/parser.ts';
 import { type Issue, Source } from './language/source.ts';
 import type { Decisions } from './libraries/authorizer.ts';
-import { bounded, CostExceededError, Meter, metered } from './meter.ts';
+import { bounded, chargeWork, CostExceededError, Meter, metered } from './meter.ts';
 import type { Activation } from './runtime/env.ts';
 import { type Planned, planExpression } from './runtime/plan.ts';
 import { Failure, FunctionError } from './runtime/values.ts';
@@ -30,7 +33,7 @@ export interface Program {
 }
 
 /** What is asked of an expression. */
-export interface CompileOptions {
+interface CompileOptions {
   readonly environment: CelEnvironment;
   /** Types the result may have (`bool`, `string`, `null_type`); any when absent. */
   readonly returnTypes?: readonly string[];
@@ -38,8 +41,10 @@ export interface CompileOptions {
 
 /** More is refused before it is read. */
 const MAX_CODE_POINTS = 100_000;
-/** Work that compiling may take, a tenth of a second: upstream has no limit. */
-const COMPILE_LIMIT = 1_000_000;
+/** Reading, checking and planning a character. */
+const WORK_OF_CHARACTER = 10;
+/** Work that compiling may take, some tenths of a second: upstream has no limit. */
+const COMPILE_LIMIT = 3_000_000;
 const COMPILE_TOGETHER_LIMIT = 10_000_000;
 
 /** Compiles. Throws {@link CompileError}: `compilation failed: …` or `must evaluate to bool`. */
@@ -93,6 +98,7 @@ function checked(expression: string, environment: CelEnvironment): Expr {
   if (size > MAX_CODE_POINTS) {
     throw wholeProblem(`expression code point size exceeds limit: size: ${size}, limit ${MAX_CODE_POINTS}`);
   }
+  chargeWork(expression.length * WORK_OF_CHARACTER);
   const { expr, issues } = parse(expression, environment.hasBindings);
   refuse(expression, issues);
   refuse(expression, checkTypes(expr, environment));

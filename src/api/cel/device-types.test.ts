@@ -33,6 +33,8 @@ const ESTIMATES = `
 6 device.attributes["a"].?b.orValue("x") == "y"
 7 has(device.attributes["a"].b) && device.attributes["a"].b
 6 "a" in device.attributes && has(device.attributes["a"].b)
+163 .device.attributes.all(d, .d == "a")
+388 .device.attributes["a"].all(n, .n.matches("^[a-z]*$"))
 6435 device.attributes.exists(d, device.attributes[d].exists(n, n == "model"))
 19 string(device.attributes["a"].b) + "x" == "y"
 12 device.attributes["a"].b.lowerAscii() == "y"

@@ -19,26 +19,10 @@ import { defineTextTests } from './libraries/texts.ts';
 import { defineTimeParts } from './libraries/time-parts.ts';
 import { defineUrls } from './libraries/urls.ts';
 import { Declarations, type FunctionDeclaration } from './types/declarations.ts';
-import {
-  BOOL_TYPE,
-  BYTES_TYPE,
-  DOUBLE_TYPE,
-  DURATION_TYPE,
-  DYN_TYPE,
-  INT_TYPE,
-  listOf,
-  mapOf,
-  NULL_TYPE,
-  optionalOf,
-  STRING_TYPE,
-  TIMESTAMP_TYPE,
-  type Type,
-  TYPE_TYPE,
-  UINT_TYPE,
-} from './types/type.ts';
+import { LIST_TYPE, MAP_TYPE, OPTIONAL_TYPE, SIMPLE_TYPES, type Type } from './types/type.ts';
 
 /** Makes a value of a type from its fields. Throws `FunctionError`. */
-export type Constructor = (typeName: string, fields: ReadonlyMap<string, unknown>) => unknown;
+type Constructor = (typeName: string, fields: ReadonlyMap<string, unknown>) => unknown;
 
 /** Where expressions are compiled. */
 export interface CelEnvironment {
@@ -52,21 +36,7 @@ export interface CelEnvironment {
 }
 
 const TYPES: ReadonlyMap<string, Type> = new Map(
-  [
-    BOOL_TYPE,
-    BYTES_TYPE,
-    DOUBLE_TYPE,
-    DURATION_TYPE,
-    INT_TYPE,
-    listOf(DYN_TYPE),
-    mapOf(DYN_TYPE, DYN_TYPE),
-    NULL_TYPE,
-    optionalOf(DYN_TYPE),
-    STRING_TYPE,
-    TIMESTAMP_TYPE,
-    TYPE_TYPE,
-    UINT_TYPE,
-  ].map((type) => [type.name, type]),
+  [...SIMPLE_TYPES, LIST_TYPE, MAP_TYPE, OPTIONAL_TYPE].map((type) => [type.name, type]),
 );
 
 const LIBRARIES: readonly ((declarations: Declarations) => void)[] = [

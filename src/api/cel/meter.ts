@@ -102,11 +102,6 @@ export function walkWork(values: number): void {
   current?.chargeWork(values / VALUES_OF_UNIT);
 }
 
-/** What the evaluation that runs now has cost. */
-export function costNow(): number {
-  return current?.cost ?? 0;
-}
-
 /** What the evaluation that runs now may still spend. */
 export function leftNow(): number {
   return current?.left ?? Number.POSITIVE_INFINITY;

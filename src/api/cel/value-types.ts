@@ -21,6 +21,8 @@ export interface ValueType {
   readonly type: Type;
   /** The value for JSON that is neither undefined nor null. */
   value(json: unknown): unknown;
+  /** Values are made of texts, as moments are: once for each. */
+  readonly isConverted?: boolean;
   readonly fields?: readonly StructField[];
   /** Type of a list's items or a map's values. */
   readonly inside?: ValueType;
@@ -43,7 +45,7 @@ export const DOUBLE: ValueType = simple(DOUBLE_TYPE, Number);
 
 /** A type with a conversion of its own. */
 export function scalarType(type: Type, value: (json: unknown) => unknown): ValueType {
-  return simple(type, value);
+  return { type, value, isConverted: true };
 }
 
 export function listType(items: ValueType): ValueType {
@@ -105,11 +107,11 @@ class StructValue implements StructLike {
     if (field === undefined || !Object.hasOwn(this.#json, field.json)) return undefined;
     const json = this.#json[field.json];
     if (json === undefined || json === null) return undefined;
+    if (typeof json !== 'object' && field.type.isConverted !== true) return field.type.value(json);
     const known = this.#read.get(name);
     if (known !== undefined) return known;
     const value = field.type.value(json);
-    // What a text stands for, as bytes or a moment, is made once too.
-    if (typeof value === 'object') this.#read.set(name, value);
+    this.#read.set(name, value);
     return value;
   }
 

@@ -9,7 +9,7 @@ import { CompileError, RuntimeError } from './texts.ts';
 import { Failure, FIELDS, type StructLike } from './runtime/values.ts';
 import { DYN_TYPE, structTypeOf, type Type } from './types/type.ts';
 
-export interface NamedExpression {
+interface NamedExpression {
   readonly name?: string;
   readonly expression?: string;
 }

@@ -10,7 +10,7 @@ interface Base {
 }
 
 /** A value written in the source. */
-export interface Literal extends Base {
+interface Literal extends Base {
   readonly kind: 'literal';
   readonly value: unknown;
 }
@@ -18,7 +18,8 @@ export interface Literal extends Base {
 /** A name. */
 export interface Ident extends Base {
   readonly kind: 'ident';
-  readonly name: string;
+  /** As it is written; the type checker takes a dot before it away. */
+  name: string;
   /** The name is that of a type. */
   constant?: Type;
 }

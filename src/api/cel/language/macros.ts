@@ -2,7 +2,7 @@
 import { childrenOf, type Expr, type Fold, walk } from './expr.ts';
 
 /** A call that may be a macro. */
-export interface MacroCall {
+interface MacroCall {
   readonly name: string;
   readonly target: Expr | undefined;
   readonly args: readonly Expr[];
@@ -11,7 +11,7 @@ export interface MacroCall {
 }
 
 /** What a macro becomes, or a complaint about it. */
-export type Expansion = Expr | { readonly at: number; readonly problem: string };
+type Expansion = Expr | { readonly at: number; readonly problem: string };
 
 /** What parts a loop consists of. */
 type Parts = Pick<Fold, 'init' | 'condition' | 'step'> & { readonly result?: Expr };

@@ -2,9 +2,10 @@
 import { childrenOf, type Expr, type FieldInit, type MapEntry } from './expr.ts';
 import { bytesOf, doubleOf, intOf, textOf, uintOf } from './literals.ts';
 import { Macros } from './macros.ts';
+import { type Operators, PRODUCTS, RELATIONS, SUMS } from './operators.ts';
 import type { Issue } from './source.ts';
 import { STARTS, SyntaxStop, TokenReader } from './token-reader.ts';
-import type { Token, TokenType } from './tokens.ts';
+import type { Token } from './tokens.ts';
 
 /** A tree, or why there is none. */
 export interface Parsed {
@@ -43,18 +44,6 @@ function depthIssues(root: Expr): Issue[] {
   }
   return [];
 }
-
-const RELATIONS: Partial<Record<TokenType, string>> = {
-  "'=='": '_==_',
-  "'!='": '_!=_',
-  "'<'": '_<_',
-  "'<='": '_<=_',
-  "'>'": '_>_',
-  "'>='": '_>=_',
-  "'in'": '@in',
-};
-const SUMS: Partial<Record<TokenType, string>> = { "'+'": '_+_', "'-'": '_-_' };
-const PRODUCTS: Partial<Record<TokenType, string>> = { "'*'": '_*_', "'/'": '_/_', "'%'": '_%_' };
 
 const RESERVED: ReadonlySet<string> = new Set(
   'as break const continue else for function if import let loop package namespace return var void while'.split(' '),
@@ -129,7 +118,7 @@ class Parser {
     return this.#chain(PRODUCTS, () => this.#unary());
   }
 
-  #chain(names: Partial<Record<TokenType, string>>, operand: () => Expr): Expr {
+  #chain(names: Operators, operand: () => Expr): Expr {
     let left = operand();
     for (let name = names[this.#reader.token.type]; name; name = names[this.#reader.token.type])
       left = this.#call(this.#reader.take(), name, [left, operand()]);

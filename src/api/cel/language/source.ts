@@ -12,6 +12,11 @@ const MAX_ISSUES = 100;
 /** Longer lines are not shown. */
 const MAX_SNIPPET_BYTES = 16_384;
 
+/** Adds an issue; the texts of those that are only counted are not made. */
+export function report(issues: Issue[], at: number, message: () => string): void {
+  issues.push({ at, message: issues.length < MAX_ISSUES ? message() : '' });
+}
+
 /** The text of an expression, in code points. */
 export class Source {
   readonly points: readonly string[];
@@ -45,7 +50,9 @@ export class Source {
     const start = this.#lineStarts[line - 1];
     if (start === undefined || this.points.length === 0) return head;
     const next = this.#lineStarts[line];
-    const snippet = this.points.slice(start, next === undefined ? undefined : next - 1);
+    const end = next === undefined ? this.points.length : next - 1;
+    if (end - start > MAX_SNIPPET_BYTES) return head;
+    const snippet = this.points.slice(start, end);
     if (Buffer.byteLength(snippet.join('')) > MAX_SNIPPET_BYTES) return head;
     const under = snippet.slice(0, column).map((point) => (isWide(point) ? '\uff0e' : '.'));
     const mark = isWide(snippet[column] ?? ' ') ? '\uff3e' : '^';

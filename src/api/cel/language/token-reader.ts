@@ -1,4 +1,5 @@
 /** Reads tokens and says of those that do not fit what upstream's generated parser says. Upstream: cel-go parser and antlr's DefaultErrorStrategy. */
+import { AFTER_OPERAND } from './operators.ts';
 import type { Issue } from './source.ts';
 import { type Token, tokensOf, type TokenType, typesText } from './tokens.ts';
 
@@ -22,26 +23,6 @@ export const STARTS: ReadonlySet<TokenType> = new Set([
   'STRING',
   'BYTES',
   'IDENTIFIER',
-]);
-
-const AFTER_EXPRESSION: ReadonlySet<TokenType> = new Set([
-  "'=='",
-  "'!='",
-  "'in'",
-  "'<'",
-  "'<='",
-  "'>='",
-  "'>'",
-  "'&&'",
-  "'||'",
-  "'['",
-  "'.'",
-  "'-'",
-  "'?'",
-  "'+'",
-  "'*'",
-  "'/'",
-  "'%'",
 ]);
 
 /** The tokens of one expression. */
@@ -132,7 +113,7 @@ export class TokenReader {
   /** Whether a token may stand behind one of the type that is missing. */
   #mayFollow(missing: TokenType, type: TokenType): boolean {
     if (missing === "':'") return STARTS.has(type);
-    return AFTER_EXPRESSION.has(type) || (this.#follow.at(-1) ?? []).includes(type);
+    return AFTER_OPERAND.has(type) || (this.#follow.at(-1) ?? []).includes(type);
   }
 
   #syntax(token: Token, message: string): void {

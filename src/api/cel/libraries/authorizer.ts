@@ -20,7 +20,7 @@ export const AUTHORIZER = structTypeOf(AUTHORIZER_TYPE, undefined);
 /** Type of the `authorizer.requestResource` variable. */
 export const RESOURCE_CHECK = structTypeOf(RESOURCE, undefined);
 /** What a check asks; fields as upstream's authorizer.Attributes. */
-export interface CheckAttributes {
+interface CheckAttributes {
   readonly user: { readonly name: string; readonly groups: readonly string[] };
   readonly verb: string;
   readonly isResourceRequest: boolean;
@@ -36,7 +36,7 @@ export interface CheckAttributes {
 }
 
 /** What an authorizer answers. */
-export interface CheckAnswer {
+interface CheckAnswer {
   readonly decision: 'allow' | 'deny' | 'noOpinion';
   readonly reason: string;
 }
@@ -45,7 +45,7 @@ export interface CheckAnswer {
 export type Authorize = (attributes: CheckAttributes) => CheckAnswer | Promise<CheckAnswer>;
 
 /** A check has no answer yet. */
-export class PendingDecision extends Error {}
+class PendingDecision extends Error {}
 
 /** Answers of one request's checks, each asked once. */
 export class Decisions {

@@ -2,7 +2,7 @@
 import { FunctionError } from '../runtime/values.ts';
 
 /** `%.3f`: verb and precision. */
-export interface Clause {
+interface Clause {
   readonly verb: string | undefined;
   readonly precision: number | undefined;
 }

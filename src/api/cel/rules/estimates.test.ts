@@ -83,6 +83,17 @@ test("every rule's estimate is the one upstream's estimator gives", () => {
   assert.deepEqual(differing, []);
 });
 
+test('a dot before a name changes no estimate', () => {
+  const max = (rule: string): number | undefined => {
+    const schema = compileRuleSchema(withRule(ESTIMATE_SCHEMA, rule));
+    const tree = schema.rules[0]?.program?.tree;
+    return tree && estimateCost(tree, sizeBelow(schema.size)).max;
+  };
+  const rule = 'self.l10.all(x, x in oldSelf.l10)';
+  assert.equal(max(rule), 163);
+  assert.equal(max('.self.l10.all(x, .x in .oldSelf.l10)'), 163);
+});
+
 const texts: JSONSchemaProps = {
   type: 'object',
   properties: { a: { type: 'string' }, b: { type: 'string' } },

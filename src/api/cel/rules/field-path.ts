@@ -3,7 +3,7 @@ import type { JSONSchemaProps } from '../../gen/apiextensions-v1.ts';
 import type { Field } from '../../field-error.ts';
 
 /** One step: a property, or an entry of a map. */
-export interface PathStep {
+interface PathStep {
   readonly name: string;
   readonly isProperty: boolean;
 }

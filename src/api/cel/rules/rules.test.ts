@@ -182,6 +182,14 @@ test('transition rules run where the value before is known', () => {
   assert.deepEqual(findings(crd(spec), { once: 'second' }, { once: 'first' }).errors, []);
 });
 
+test('a dot before oldSelf does not hide that a rule compares', () => {
+  const spec = object({ name: { ...text, 'x-kubernetes-validations': [{ rule: '.self == .oldSelf' }] } });
+  assert.deepEqual(findings(crd(spec), { name: 'b' }).errors, []);
+  assert.deepEqual(findings(crd(spec), { name: 'b' }, { name: 'a' }).errors, [
+    'spec.name: Invalid value: "b": failed rule: .self == .oldSelf',
+  ]);
+});
+
 test('what did not change is only warned of', () => {
   const spec = object({
     min: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 1' }] },

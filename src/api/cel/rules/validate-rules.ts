@@ -16,14 +16,14 @@ import { fieldPathSteps, placeOf } from './field-path.ts';
 import type { CompiledRule, RuleSchema } from './rule-schema.ts';
 
 /** What rules found. */
-export interface RuleFindings {
+interface RuleFindings {
   readonly errors: FieldCause[];
   /** What would be errors, had the value changed. */
   readonly warnings: FieldCause[];
 }
 
 /** The value under validation and, on updates, the one before. */
-export interface RuleValues {
+interface RuleValues {
   readonly value: unknown;
   readonly old?: unknown;
 }

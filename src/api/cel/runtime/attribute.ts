@@ -2,7 +2,7 @@
  * Variables and values with selections behind them, evaluated as one, for so they are priced: one for the whole and one for
  * each selection that is made. Upstream: cel-go interpreter/attributes.go and its observers in interpretable.go.
  */
-import { charge, walkWork } from '../meter.ts';
+import { charge } from '../meter.ts';
 import { valueText } from './value-text.ts';
 import type { Env, Step } from './env.ts';
 import { isMapValue, mapValue, Failure, Optional, Uint } from './values.ts';
@@ -78,7 +78,6 @@ export class ChoiceAttribute implements Attribute {
   }
 
   resolve = (env: Env): unknown => {
-    walkWork(1);
     const condition = this.#condition(env);
     if (condition === true) return this.#yes.resolve(env);
     if (condition === false) return this.#no.resolve(env);

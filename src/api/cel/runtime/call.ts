@@ -1,6 +1,6 @@
 /** Calls: arguments, the overload that takes them, their price. Upstream: evalUnary and its kin in cel-go interpreter/interpretable.go, common/decls. */
 import type { Call, Expr } from '../language/expr.ts';
-import { charge, walkWork } from '../meter.ts';
+import { charge } from '../meter.ts';
 import type { FunctionDeclaration, Overload } from '../types/declarations.ts';
 import type { Type } from '../types/type.ts';
 import { callPrice, type PricedCall } from './call-price.ts';
@@ -49,7 +49,6 @@ function logic(steps: readonly Step[], decides: boolean): Step {
   return (env) => {
     let failure: Failure | undefined;
     for (const step of steps) {
-      walkWork(1);
       const value = step(env);
       if (value === decides) return decides;
       if (value === !decides) continue;

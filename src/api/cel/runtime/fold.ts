@@ -1,6 +1,6 @@
 /** Loops. Upstream: evalFold and folder in cel-go interpreter/interpretable.go. */
 import type { Fold } from '../language/expr.ts';
-import { chargeWork, costNow, walkWork } from '../meter.ts';
+import { copyWork } from '../meter.ts';
 import type { Env, Plan, Step } from './env.ts';
 import { GrowingList, GrowingMap } from './growing.ts';
 import { goTypeName } from './go-type-name.ts';
@@ -10,15 +10,14 @@ import { Failure, isMapValue, mapEntries, mapKeys } from './values.ts';
 interface PlannedFold {
   readonly fold: Fold;
   readonly slot: number;
+  /** Of one turn, at most. */
+  readonly steps: number;
   readonly range: Step;
   readonly init: Step;
   readonly condition: Plan;
   readonly step: Step;
   readonly result: Step;
 }
-
-/** What a loop takes that has no turn, in values looked at. */
-const LOOP = 5;
 
 /** Runs a loop. */
 export function foldLoop(planned: PlannedFold): Step {
@@ -28,7 +27,6 @@ export function foldLoop(planned: PlannedFold): Step {
     const value = range(env);
     if (value instanceof Failure) return value;
     const { slots } = env;
-    walkWork(LOOP);
     // The first reader makes it, as upstream: what never is read costs nothing.
     slots[slot] = () => (slots[slot] = startOf(init(env), collects));
     const failure = fold.iterVar2 === undefined ? loopOne(env, value, planned) : loopTwo(env, value, planned);
@@ -68,11 +66,13 @@ function loopTwo(env: Env, range: unknown, planned: PlannedFold): Failure | unde
   return undefined;
 }
 
-/** One turn; false: the loop is over. A turn that has no price, as of constants alone, is work nevertheless. */
-function turn(env: Env, { condition, step, slot }: PlannedFold): boolean {
-  const before = costNow();
+/** What a turn takes beside its steps, in steps. */
+const TURN = 25;
+
+/** One turn; false: the loop is over. Constants, choices and what is decided early have no price, but are work. */
+function turn(env: Env, { condition, step, steps, slot }: PlannedFold): boolean {
+  copyWork(TURN + steps);
   if (condition.step(env) === false) return false;
   env.slots[slot] = step(env);
-  if (costNow() === before) chargeWork(1);
   return true;
 }

@@ -1,6 +1,6 @@
 /** Makes checked trees ready to run: closures that price themselves as upstream's do. Upstream: cel-go interpreter/planner.go and interpretable.go. */
 import type { Call, Expr, Fold, Ident, ListExpr, MapExpr, Select, StructExpr } from '../language/expr.ts';
-import { charge, walkWork } from '../meter.ts';
+import { charge } from '../meter.ts';
 import { type Attribute, ChoiceAttribute, type Qualifier, RootAttribute } from './attribute.ts';
 import { type CallSite, planCall } from './call.ts';
 import type { Env, Plan, Step } from './env.ts';
@@ -29,8 +29,13 @@ const LIST_PRICE = 10;
 const MAP_PRICE = 30;
 const STRUCT_PRICE = 40;
 
+/** Steps that starting a loop takes. */
+const LOOP_STEPS = 10;
+
 class Planner {
   slots = 0;
+  /** Steps of what is planned so far. */
+  #steps = 0;
   readonly #environment: CelEnvironment;
   /** Slots of loop variables by name, inner ones first. */
   #names: readonly { readonly name: string; readonly slot: number }[] = [];
@@ -40,6 +45,7 @@ class Planner {
   }
 
   plan(expr: Expr): Plan {
+    this.#steps++;
     switch (expr.kind) {
       case 'literal':
         return constant(expr.value);
@@ -76,6 +82,7 @@ class Planner {
 
   /** An expression as a root with selections; undefined for those that are none. */
   #attributeOf(expr: Expr): Attribute | undefined {
+    this.#steps++;
     switch (expr.kind) {
       case 'ident':
         return expr.constant === undefined ? new RootAttribute(this.#variable(expr)) : undefined;
@@ -118,8 +125,7 @@ class Planner {
     return new ChoiceAttribute(this.plan(condition!).step, this.#rootOf(yes!), this.#rootOf(no!));
   }
 
-  #variable({ name: spelled }: Ident): Step {
-    const name = spelled.replace(/^\./, '');
+  #variable({ name }: Ident): Step {
     const local = this.#names.find((each) => each.name === name);
     if (local !== undefined) {
       const { slot } = local;
@@ -144,11 +150,14 @@ class Planner {
   }
 
   #list({ items, optional }: ListExpr): Plan {
+    const before = this.#steps;
     const plans = items.map((item) => this.plan(item));
-    if (plans.every((plan) => plan.constant !== undefined)) return constant(plans.map((plan) => plan.constant!.value));
+    if (plans.every((plan) => plan.constant !== undefined)) {
+      this.#steps = before;
+      return constant(plans.map((plan) => plan.constant!.value));
+    }
     return {
       step: priced(LIST_PRICE, (env) => {
-        walkWork(plans.length);
         const list: unknown[] = [];
         for (const [index, { step }] of plans.entries()) {
           const value = step(env);
@@ -164,6 +173,7 @@ class Planner {
   }
 
   #map({ entries }: MapExpr): Plan {
+    const before = this.#steps;
     const plans = entries.map(({ key, value, optional }) => ({
       key: this.plan(key),
       value: this.plan(value),
@@ -171,6 +181,7 @@ class Planner {
     }));
     const step = mapStep(plans);
     if (plans.every(({ key, value }) => key.constant !== undefined && value.constant !== undefined)) {
+      this.#steps = before;
       const value = step({ activation: {}, slots: [] });
       if (!(value instanceof Failure)) return constant(value);
     }
@@ -202,12 +213,15 @@ class Planner {
     const accumulator = [{ name: fold.accuVar, slot }, ...outer];
     const second = fold.iterVar2 === undefined ? [] : [{ name: fold.iterVar2, slot: slot + 2 }];
     this.#names = [{ name: fold.iterVar, slot: slot + 1 }, ...second, ...accumulator];
+    this.#steps += LOOP_STEPS;
+    const before = this.#steps;
     const condition = this.plan(fold.condition);
     const step = this.plan(fold.step).step;
+    const steps = this.#steps - before;
     this.#names = accumulator;
     const result = this.plan(fold.result).step;
     this.#names = outer;
-    return { step: foldLoop({ fold, slot, range, init, condition, step, result }) };
+    return { step: foldLoop({ fold, slot, steps, range, init, condition, step, result }) };
   }
 }
 
@@ -236,7 +250,6 @@ interface EntryPlan {
 
 function mapStep(plans: readonly EntryPlan[]): Step {
   return (env: Env): unknown => {
-    walkWork(plans.length);
     const map = new Map<unknown, unknown>();
     for (const plan of plans) {
       const key = plan.key.step(env);

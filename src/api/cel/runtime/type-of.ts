@@ -4,12 +4,11 @@ import {
   BYTES_TYPE,
   DOUBLE_TYPE,
   DURATION_TYPE,
-  DYN_TYPE,
   INT_TYPE,
-  listOf,
-  mapOf,
+  LIST_TYPE,
+  MAP_TYPE,
   NULL_TYPE,
-  optionalOf,
+  OPTIONAL_TYPE,
   STRING_TYPE,
   TIMESTAMP_TYPE,
   Type,
@@ -17,10 +16,6 @@ import {
   UINT_TYPE,
 } from '../types/type.ts';
 import { type CelObject, Duration, isMapValue, Optional, Timestamp, TYPE_NAME, Uint } from './values.ts';
-
-const LIST = listOf(DYN_TYPE);
-const MAP = mapOf(DYN_TYPE, DYN_TYPE);
-const OPTIONAL = optionalOf(DYN_TYPE);
 
 /** The type of a value, without those of what is inside. */
 export function typeOf(value: unknown): Type {
@@ -40,13 +35,13 @@ export function typeOf(value: unknown): Type {
 
 function typeOfObject(value: object | null): Type {
   if (value === null) return NULL_TYPE;
-  if (Array.isArray(value)) return LIST;
-  if (isMapValue(value)) return MAP;
+  if (Array.isArray(value)) return LIST_TYPE;
+  if (isMapValue(value)) return MAP_TYPE;
   if (value instanceof Uint) return UINT_TYPE;
   if (value instanceof Uint8Array) return BYTES_TYPE;
   if (value instanceof Duration) return DURATION_TYPE;
   if (value instanceof Timestamp) return TIMESTAMP_TYPE;
-  if (value instanceof Optional) return OPTIONAL;
+  if (value instanceof Optional) return OPTIONAL_TYPE;
   if (value instanceof Type) return TYPE_TYPE;
   return new Type('struct', (value as CelObject)[TYPE_NAME]);
 }

@@ -12,13 +12,11 @@ import {
   type StructExpr,
   walk,
 } from '../language/expr.ts';
-import type { Issue } from '../language/source.ts';
+import { type Issue, report } from '../language/source.ts';
 import { assign, assignAll, Bindings, moreGeneral, substitute } from './assign.ts';
 import type { FunctionDeclaration, Overload } from './declarations.ts';
 import {
   BOOL_TYPE,
-  BYTES_TYPE,
-  DOUBLE_TYPE,
   DYN_TYPE,
   ERROR_TYPE,
   INT_TYPE,
@@ -26,16 +24,14 @@ import {
   isOptionalType,
   listOf,
   mapOf,
-  NULL_TYPE,
   optionalOf,
   paramType,
   STRING_TYPE,
   type Type,
   typeOfType,
   typeText,
-  UINT_TYPE,
 } from './type.ts';
-import { Uint } from '../runtime/values.ts';
+import { typeOf } from '../runtime/type-of.ts';
 
 /** Checks a tree; what is wrong with it. */
 export function checkTypes(root: Expr, environment: CelEnvironment): Issue[] {
@@ -76,7 +72,7 @@ class Checker {
   #typeOf(expr: Expr): Type {
     switch (expr.kind) {
       case 'literal':
-        return literalType(expr.value);
+        return typeOf(expr.value);
       case 'ident':
         return this.#ident(expr);
       case 'select':
@@ -96,22 +92,22 @@ class Checker {
     }
   }
 
-  #report(at: number, message: string): void {
-    this.issues.push({ at, message });
+  #report(at: number, message: () => string): void {
+    report(this.issues, at, message);
   }
 
   #undeclared(at: number, name: string): Type {
-    this.#report(at, `undeclared reference to '${name}' (in container '')`);
+    this.#report(at, () => `undeclared reference to '${name}' (in container '')`);
     return ERROR_TYPE;
   }
 
   #mismatch(at: number, expected: Type, found: Type): void {
-    this.#report(at, `expected type '${typeText(expected)}' but found '${typeText(found)}'`);
+    this.#report(at, () => `expected type '${typeText(expected)}' but found '${typeText(found)}'`);
   }
 
   /** A variable's type, or that of a type's name. */
   #lookUp(spelled: string): { readonly type: Type; readonly constant?: Type } | undefined {
-    const name = spelled.startsWith('.') ? spelled.slice(1) : spelled;
+    const name = withoutDot(spelled);
     for (let scope = this.#scope; scope !== undefined; scope = scope.outer) {
       const type = scope.names.get(name);
       if (type !== undefined) return { type };
@@ -126,6 +122,7 @@ class Checker {
     const found = this.#lookUp(expr.name);
     if (found === undefined) return this.#undeclared(expr.at, expr.name);
     if (found.constant !== undefined) expr.constant = found.constant;
+    expr.name = withoutDot(expr.name);
     return found.type;
   }
 
@@ -137,7 +134,7 @@ class Checker {
       expr.qualified = {
         kind: 'ident',
         at: expr.at,
-        name,
+        name: withoutDot(name),
         ...(constant === undefined ? {} : { constant }),
       };
       return found.type;
@@ -173,18 +170,19 @@ class Checker {
         this.#assign(DYN_TYPE, target);
         return DYN_TYPE;
       default:
-        if (!isDynOrError(target)) this.#report(at, `type '${typeText(target)}' does not support field selection`);
+        if (!isDynOrError(target))
+          this.#report(at, () => `type '${typeText(target)}' does not support field selection`);
         return DYN_TYPE;
     }
   }
 
   #structField(at: number, { name, field }: Type, wanted: string): Type {
     if (field === undefined) {
-      this.#report(at, `unexpected failed resolution of '${name}'`);
+      this.#report(at, () => `unexpected failed resolution of '${name}'`);
       return ERROR_TYPE;
     }
     const type = field(wanted);
-    if (type === undefined) this.#report(at, `undefined field '${wanted}'`);
+    if (type === undefined) this.#report(at, () => `undefined field '${wanted}'`);
     return type ?? ERROR_TYPE;
   }
 
@@ -193,13 +191,13 @@ class Checker {
     const { functions } = this.#environment;
     const { target } = call;
     if (target === undefined) {
-      const declared = functions.get(call.name.replace(/^\./, ''));
+      const declared = functions.get(withoutDot(call.name));
       if (declared === undefined) return this.#undeclared(call.at, call.name);
       call.name = declared.name;
       return this.#resolve(call, declared);
     }
     const prefix = dottedName(target);
-    const namespaced = prefix === undefined ? undefined : functions.get(`${prefix.replace(/^\./, '')}.${call.name}`);
+    const namespaced = prefix === undefined ? undefined : functions.get(`${withoutDot(prefix)}.${call.name}`);
     if (namespaced !== undefined) {
       call.name = namespaced.name;
       call.target = undefined;
@@ -249,10 +247,11 @@ class Checker {
   }
 
   #noOverload(call: Call, types: readonly Type[]): Type {
-    const texts = types.map((type) => typeText(substitute(this.#bindings, type, true)));
-    const receiver = call.target === undefined ? '' : `${texts.shift()}.`;
-    const signature = `${receiver}(${texts.join(', ')})`;
-    this.#report(call.at, `found no matching overload for '${call.name}' applied to '${signature}'`);
+    this.#report(call.at, () => {
+      const texts = types.map((type) => typeText(substitute(this.#bindings, type, true)));
+      const receiver = call.target === undefined ? '' : `${texts.shift()}.`;
+      return `found no matching overload for '${call.name}' applied to '${receiver}(${texts.join(', ')})'`;
+    });
     return ERROR_TYPE;
   }
 
@@ -302,19 +301,21 @@ class Checker {
       const found = this.#unwrapped(value, optional);
       const wanted = type.kind === 'struct' ? this.#structField(place, type, name) : ERROR_TYPE;
       if (this.#assign(wanted, found)) continue;
-      const texts = `expected type of field '${name}' is '${typeText(wanted)}' but provided type is '${typeText(found)}'`;
-      this.#report(place, texts);
+      this.#report(
+        place,
+        () => `expected type of field '${name}' is '${typeText(wanted)}' but provided type is '${typeText(found)}'`,
+      );
     }
     return type;
   }
 
   #constructed(at: number, { type, constant }: { readonly type: Type; readonly constant?: Type }): Type {
     if (constant === undefined) {
-      this.#report(at, `'${type.name}' is not a type`);
+      this.#report(at, () => `'${type.name}' is not a type`);
       return ERROR_TYPE;
     }
     if (constant.kind === 'struct') return constant;
-    this.#report(at, `'${constant.name}' is not a message type`);
+    this.#report(at, () => `'${constant.name}' is not a message type`);
     return ERROR_TYPE;
   }
 
@@ -356,11 +357,17 @@ class Checker {
       default:
         this.#report(
           at,
-          `expression of type '${typeText(range)}' cannot be range of a comprehension (must be list, map, or dynamic)`,
+          () =>
+            `expression of type '${typeText(range)}' cannot be range of a comprehension (must be list, map, or dynamic)`,
         );
         return [ERROR_TYPE, ERROR_TYPE];
     }
   }
+}
+
+/** `.self` names the same as `self`. */
+function withoutDot(name: string): string {
+  return name.replace(/^\./, '');
 }
 
 const OPTIONAL_SELECT: Overload = {
@@ -371,19 +378,3 @@ const OPTIONAL_SELECT: Overload = {
   params: [],
   handler: () => undefined,
 };
-
-function literalType(value: unknown): Type {
-  switch (typeof value) {
-    case 'string':
-      return STRING_TYPE;
-    case 'bigint':
-      return INT_TYPE;
-    case 'number':
-      return DOUBLE_TYPE;
-    case 'boolean':
-      return BOOL_TYPE;
-    default:
-      if (value instanceof Uint) return UINT_TYPE;
-      return value === null ? NULL_TYPE : BYTES_TYPE;
-  }
-}

@@ -2,23 +2,7 @@
  * Declarations of functions: each overload has a signature such as `string.find(string): string`, which is also its name
  * for cost tables. Upstream: cel-go common/decls.
  */
-import {
-  BOOL_TYPE,
-  BYTES_TYPE,
-  DOUBLE_TYPE,
-  DURATION_TYPE,
-  DYN_TYPE,
-  INT_TYPE,
-  listOf,
-  mapOf,
-  optionalOf,
-  paramType,
-  STRING_TYPE,
-  TIMESTAMP_TYPE,
-  type Type,
-  typeOfType,
-  UINT_TYPE,
-} from './type.ts';
+import { DYN_TYPE, listOf, mapOf, optionalOf, paramType, SIMPLE_TYPES, type Type, typeOfType } from './type.ts';
 
 /** A function of the language; arguments come as values, the receiver first. Throws `FunctionError`. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the checker or the dispatcher compares arguments with the signature
@@ -43,17 +27,8 @@ export interface FunctionDeclaration {
   readonly common?: Handler;
 }
 
-const NAMED: ReadonlyMap<string, Type> = new Map([
-  ['bool', BOOL_TYPE],
-  ['bytes', BYTES_TYPE],
-  ['double', DOUBLE_TYPE],
-  ['duration', DURATION_TYPE],
-  ['dyn', DYN_TYPE],
-  ['int', INT_TYPE],
-  ['string', STRING_TYPE],
-  ['timestamp', TIMESTAMP_TYPE],
-  ['uint', UINT_TYPE],
-]);
+/** As signatures call them: `duration`, not `google.protobuf.Duration`. */
+const NAMED: ReadonlyMap<string, Type> = new Map([...SIMPLE_TYPES, DYN_TYPE].map((type) => [type.kind, type]));
 
 const SIGNATURE = /^(?:([\w.<>, ]+?)\.)?([@\w]+)\((.*)\): (.+)$/;
 const NAMESPACED = /^([\w.]+\.[@\w]+)\((.*)\): (.+)$/;

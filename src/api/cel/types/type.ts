@@ -73,6 +73,20 @@ export const TIMESTAMP_TYPE = new Type('timestamp', 'google.protobuf.Timestamp')
 export const TYPE_TYPE = new Type('type', 'type');
 export const UINT_TYPE = new Type('uint', 'uint');
 
+/** Types without parameters, but for dyn. */
+export const SIMPLE_TYPES: readonly Type[] = [
+  BOOL_TYPE,
+  BYTES_TYPE,
+  DOUBLE_TYPE,
+  DURATION_TYPE,
+  INT_TYPE,
+  NULL_TYPE,
+  STRING_TYPE,
+  TIMESTAMP_TYPE,
+  TYPE_TYPE,
+  UINT_TYPE,
+];
+
 /** A larger type is left to run time: one that has another at two places doubles with each level. */
 const MAX_NODES = 1000;
 
@@ -94,6 +108,11 @@ export function mapOf(key: Type, value: Type): Type {
 export function optionalOf(value: Type): Type {
   return constructedType('opaque', 'optional_type', [value]);
 }
+
+/** The types of lists, maps and optional values about whose insides nothing is said. */
+export const LIST_TYPE = listOf(DYN_TYPE);
+export const MAP_TYPE = mapOf(DYN_TYPE, DYN_TYPE);
+export const OPTIONAL_TYPE = optionalOf(DYN_TYPE);
 
 /** The type of a type's name. */
 export function typeOfType(type: Type): Type {

@@ -3,7 +3,7 @@
  * arguments, lists and maps of several types. Upstream: cel-go cel/validator.go and ext/formatting.go.
  */
 import { type Call, childrenOf, type Expr, type ListExpr, type MapExpr, walk } from '../language/expr.ts';
-import type { Issue } from '../language/source.ts';
+import { type Issue, report } from '../language/source.ts';
 import { CLAUSE_PROBLEMS, parseFormat } from '../libraries/format-clauses.ts';
 import { compilePattern } from '../libraries/regex.ts';
 import { durationOf, timestampFrom, timestampOf } from '../runtime/times.ts';
@@ -64,7 +64,7 @@ function checkItems({ items, optional }: ListExpr, issues: Issue[]): void {
     const type = unwrapped(item, optional.has(index));
     wanted ??= type;
     if (wanted.equals(type)) continue;
-    issues.push(mismatch(item, wanted, type));
+    mismatch(issues, item, [wanted, type]);
     return;
   }
 }
@@ -74,9 +74,9 @@ function checkEntries({ entries }: MapExpr, issues: Issue[]): void {
   if (first === undefined) return;
   const [keyType, valueType] = [first.key.type!, unwrapped(first.value, first.optional)];
   for (const { key, value, optional } of entries) {
-    if (!keyType.equals(key.type!)) issues.push(mismatch(key, keyType, key.type!));
+    if (!keyType.equals(key.type!)) mismatch(issues, key, [keyType, key.type!]);
     const type = unwrapped(value, optional);
-    if (!valueType.equals(type)) issues.push(mismatch(value, valueType, type));
+    if (!valueType.equals(type)) mismatch(issues, value, [valueType, type]);
   }
 }
 
@@ -84,8 +84,8 @@ function unwrapped({ type }: Expr, optional: boolean): Type {
   return optional && isOptionalType(type!) ? type!.params[0]! : type!;
 }
 
-function mismatch({ at }: Expr, expected: Type, found: Type): Issue {
-  return { at, message: `expected type '${typeText(expected)}' but found '${typeText(found)}'` };
+function mismatch(issues: Issue[], { at }: Expr, [expected, found]: readonly [Type, Type]): void {
+  report(issues, at, () => `expected type '${typeText(expected)}' but found '${typeText(found)}'`);
 }
 
 /** Types a verb takes, besides dyn. */
