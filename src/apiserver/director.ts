@@ -17,8 +17,11 @@ export interface DirectorDeps extends DispatchDeps {
 export interface Director {
   /** Throws 404 and 405. */
   readonly handle: Handler;
-  /** Whether a resource or a route of this server stands at the request's path. */
-  serves(scope: RequestScope): boolean;
+  /**
+   * What of this server stands at the request's path: the subresource ('' for the resource itself), or the path of the route;
+   * undefined when there is nothing. Few in number whatever clients ask for, so metrics may be labelled with it.
+   */
+  served(scope: RequestScope): string | undefined;
 }
 
 export function createDirector(deps: DirectorDeps): Director {
@@ -34,9 +37,12 @@ export function createDirector(deps: DirectorDeps): Director {
       }
       return serveRoute(routes, scope);
     },
-    serves({ info }) {
-      if (info.isResourceRequest) return registry.find(info.apiGroup, info.apiVersion, info.resource) !== undefined;
-      return routes.find(info.path) !== undefined;
+    served({ info }) {
+      if (!info.isResourceRequest) return routes.find(info.path)?.path;
+      const store = registry.find(info.apiGroup, info.apiVersion, info.resource);
+      const { subresource } = info;
+      const isThere = subresource === '' || store?.info.subresources.some(({ name }) => name === subresource) === true;
+      return store !== undefined && isThere ? subresource : undefined;
     },
   };
 }

@@ -26,7 +26,7 @@ export interface HandlerChainDeps
     DirectorDeps,
     FairnessFilterDeps,
     TimeoutFilterDeps,
-    Omit<OutcomeDeps, 'serves'> {
+    Omit<OutcomeDeps, 'served'> {
   readonly clock: Clock;
   readonly requestTimeoutMs: number;
 }
@@ -48,7 +48,7 @@ function filtersOf(deps: HandlerChainDeps): readonly Filter[] {
 export function buildHandlerChain(deps: HandlerChainDeps): ApiHandler {
   const director = createDirector(deps);
   const chain = filtersOf(deps).reduceRight<Handler>((handler, filter) => filter(handler), director.handle);
-  const outcome = createOutcome({ ...deps, serves: director.serves });
+  const outcome = createOutcome({ ...deps, served: director.served });
   return (request) => {
     const receivedMs = deps.clock.monotonicMs();
     let scope: RequestScope;

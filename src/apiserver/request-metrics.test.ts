@@ -47,6 +47,37 @@ test('requests bear the verbs, scopes and times of upstream', async () => {
   await server.stop();
 });
 
+test('what clients invent makes no series of its own', async () => {
+  const { send, server } = await startTestServer();
+  await send('POST', '/api/v1/namespaces/d/configmaps', { metadata: { name: 'a' } });
+  const seriesNow = async (): Promise<number> => {
+    const { text } = await send('GET', '/metrics');
+    return [...text.matchAll(/^apiserver_request_duration_seconds_count/gm)].length;
+  };
+  const inventions = [
+    (name: string) => ['GET', `/api/v1/namespaces/d/configmaps/a/${name}`],
+    (name: string) => ['PUT', `/api/v1/nodes/${name}/${name}`],
+    (name: string) => ['GET', `/api/v1/${name}`],
+    (name: string) => ['GET', `/apis/${name}/v1/things`],
+    (name: string) => ['GET', `/openapi/v3/${name}`],
+    (name: string) => ['GET', `/openapi/v3/apis/${name}/v1`],
+    (name: string) => ['GET', `/${name}`],
+    (name: string) => ['GET', `/readyz/${name}`],
+    (name: string) => [name.toUpperCase(), '/version'],
+    (name: string) => [name.toUpperCase(), '/api/v1/namespaces/d/configmaps'],
+    (name: string) => ['GET', `/api/v1/namespaces/${name}/configmaps?labelSelector=${name}`],
+  ] as const;
+  const ask = async (name: string): Promise<void> => {
+    for (const invent of inventions) await send(invent(name)[0]!, invent(name)[1]!);
+  };
+  await ask('first');
+  await seriesNow();
+  const before = await seriesNow();
+  for (const name of ['second', 'third', 'fourth']) await ask(name);
+  assert.equal(await seriesNow(), before);
+  await server.stop();
+});
+
 test('watches have no service level', async () => {
   const { send, server, request } = await startTestServer();
   const stop = new AbortController();

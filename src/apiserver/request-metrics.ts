@@ -37,17 +37,25 @@ function add(durations: Durations, seconds: number): void {
   if (bucket >= 0) durations.counts[bucket]!++;
 }
 
-const METRIC_VERBS: Readonly<Record<string, string>> = { create: 'POST', update: 'PUT' };
+const METRIC_VERBS: ReadonlyMap<string, string> = new Map([
+  ['create', 'POST'],
+  ['update', 'PUT'],
+  ...['get', 'list', 'watch', 'post', 'put', 'patch', 'delete', 'deletecollection', 'connect'].map(
+    (verb) => [verb, verb.toUpperCase()] as const,
+  ),
+]);
 const CONNECTS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'proxy']);
 
-/** Verbs as upstream's metrics have them: methods, where one says what is done, and what else there is beside them. */
+/**
+ * Verbs as upstream's metrics have them: methods, where one says what is done, and what else there is beside them. Methods
+ * that mean none of them, which clients may invent, are `other`.
+ */
 function verbOf({ info, request }: RequestScope): string {
   const { verb } = info;
-  if (!info.isResourceRequest) return verb.toUpperCase();
-  if (CONNECTS.has(info.subresource)) return 'CONNECT';
+  if (info.isResourceRequest && CONNECTS.has(info.subresource)) return 'CONNECT';
   if (verb === 'patch' && request.headers['content-type']?.startsWith('application/apply-patch') === true)
     return 'APPLY';
-  return METRIC_VERBS[verb] ?? verb.toUpperCase();
+  return METRIC_VERBS.get(verb) ?? 'other';
 }
 
 function quote(value: string): string {
@@ -60,17 +68,23 @@ function scopeOf({ info }: RequestScope): string {
   return info.namespace === '' ? 'cluster' : 'namespace';
 }
 
-function labelsOf(scope: RequestScope): Labels {
+function labelsOf(scope: RequestScope, place: string): Labels {
   const { info } = scope;
   return [
     ['component', 'apiserver'],
     ['group', info.apiGroup],
     ['resource', info.resource],
     ['scope', scopeOf(scope)],
-    ['subresource', info.isResourceRequest ? info.subresource : info.path],
+    ['subresource', place],
     ['verb', verbOf(scope)],
     ['version', info.apiVersion],
   ];
+}
+
+/** The same for requests of the same labels. */
+function keyOf(scope: RequestScope, place: string): string {
+  const { info } = scope;
+  return `${verbOf(scope)} ${info.apiGroup}/${info.apiVersion}/${info.resource}/${place} ${scopeOf(scope)}`;
 }
 
 const unknownLabels: Labels = [
@@ -98,16 +112,20 @@ export class RequestMetrics {
     this.#inFlight = inFlight;
   }
 
-  /** Notes one answer. `known`: the path is served; unknown paths share one series so that they cannot fill memory. */
-  observe(scope: RequestScope, answer: { code: number; seconds: number; waitedSeconds: number; known: boolean }): void {
-    const { info } = scope;
-    const key = answer.known
-      ? `${info.verb === 'patch' ? verbOf(scope) : info.verb} ${info.apiGroup}/${info.apiVersion}/${info.resource}/${info.subresource} ${info.isResourceRequest ? scopeOf(scope) : info.path}`
-      : '';
+  /**
+   * Notes one answer. `place`: what of this server was asked (`Director.served`); requests for what is not there share one
+   * series, so that clients cannot fill memory.
+   */
+  observe(
+    scope: RequestScope,
+    answer: { code: number; seconds: number; waitedSeconds: number; place: string | undefined },
+  ): void {
+    const { place } = answer;
+    const key = place === undefined ? '' : keyOf(scope, place);
     let series = this.#series.get(key);
     if (series === undefined) {
-      const labels = answer.known ? labelsOf(scope) : unknownLabels;
-      const served = answer.known && isLongRunning(scope) ? undefined : noDurations();
+      const labels = place === undefined ? unknownLabels : labelsOf(scope, place);
+      const served = place !== undefined && isLongRunning(scope) ? undefined : noDurations();
       this.#series.set(key, (series = { labels, codes: new Map(), whole: noDurations(), served }));
     }
     series.codes.set(answer.code, (series.codes.get(answer.code) ?? 0) + 1);

@@ -146,3 +146,26 @@ test('the input is never changed and decoding is idempotent', () => {
   assert.deepEqual(input, before);
   assert.deepEqual(decodeTyped(deployment, once).object, once);
 });
+
+test('a union of a CRD schema holds one of its forms', () => {
+  const crd = schema('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition');
+  const decoded = (part: string): unknown => {
+    const text = `{"spec":{"versions":[{"schema":{"openAPIV3Schema":${part}}}]}}`;
+    const { spec } = decode(text, {}, crd).object as { spec: { versions: [{ schema: { openAPIV3Schema: unknown } }] } };
+    return spec.versions[0].schema.openAPIV3Schema;
+  };
+  for (const wrong of ['[null]', '[{}]', '"a"', '1'])
+    assert.throws(() => decoded(`{"additionalProperties":${wrong}}`), { message: 'boolean or JSON schema expected' });
+  assert.deepEqual(decoded('{"items":[null,{"type":"string"}]}'), { items: [{}, { type: 'string' }] });
+  for (const wrong of ['"a"', '1', 'true']) {
+    assert.deepEqual(decoded(`{"items":${wrong}}`), {});
+    assert.deepEqual(decoded(`{"dependencies":{"a":${wrong}},"type":"object"}`), { type: 'object' });
+  }
+  assert.deepEqual(decoded('{"dependencies":{"a":["b",null]}}'), { dependencies: { a: ['b', ''] } });
+  for (const wrong of ['{"items":[1]}', '{"items":[[]]}', '{"dependencies":{"a":[1]}}'])
+    assert.throws(() => decoded(wrong), /^DecodeError: json: cannot unmarshal/);
+  assert.deepEqual(decoded('{"properties":{"a":null},"allOf":[null],"not":null}'), {
+    properties: { a: {} },
+    allOf: [{}],
+  });
+});

@@ -183,6 +183,7 @@ function decodeField(field: FieldSchema, item: unknown, { out, context }: { out:
     return;
   }
   const decoded = decodeValue(field.type, item, context);
+  if (decoded === undefined) return;
   if (!context.sparse && field.omitempty && !field.pointer && isEmpty(field.type, decoded)) return;
   setOwn(out, field.name, decoded);
 }
@@ -285,20 +286,28 @@ function decodeMap(type: MapSchema, value: unknown, context: Context): JsonObjec
     const item = value[key];
     if (item === undefined) continue;
     context.path.push(key);
-    setOwn(out, key, item === null ? nullElement(type.values, context) : decodeValue(type.values, item, context));
+    const decoded = item === null ? nullElement(type.values, context) : decodeValue(type.values, item, context);
+    if (decoded !== undefined) setOwn(out, key, decoded);
     context.path.pop();
   }
   context.known = known;
   return out;
 }
 
-/** Unions inside a CRD's JSON schema are decoded by code of their own upstream, which drops unknown fields unreported. */
+/**
+ * Unions inside a CRD's JSON schema are decoded by code of their own upstream, which drops unknown fields unreported. What is
+ * none of a union's forms is refused by `additionalProperties` and taken as not given by the others.
+ */
 function decodeAny(type: AnySchema, value: unknown, context: Context): unknown {
   if (!type.form.startsWith('schemaOr')) return value;
   const props = typeSchema('apiextensions.v1.JSONSchemaProps') as StructSchema;
   const quiet: Context = { ...context, strict: undefined };
   if (isObject(value)) return decodeStruct(props, value, quiet);
-  if (type.form === 'schemaOrArray' && Array.isArray(value))
-    return value.map((item) => decodeStruct(props, item, quiet));
-  return value;
+  if (type.form === 'schemaOrBool') {
+    if (typeof value !== 'boolean') throw new DecodeError('boolean or JSON schema expected');
+    return value;
+  }
+  if (!Array.isArray(value)) return undefined;
+  const items = type.form === 'schemaOrArray' ? props : typeSchema('string');
+  return decodeList({ kind: 'list', items, listType: 'atomic', keys: [] }, value, quiet);
 }

@@ -8,6 +8,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Auditor } from '../audit/auditor.ts';
 import type { LoopWatchdog } from '../loop-watchdog.ts';
+import type { Director } from '../director.ts';
 import type { RequestMetrics } from '../request-metrics.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { errorResponse, statusOf } from '../responses.ts';
@@ -20,8 +21,7 @@ export interface OutcomeDeps {
   readonly metrics: RequestMetrics;
   readonly auditor?: Auditor;
   readonly watchdog?: LoopWatchdog;
-  /** Whether something of this server stands at the request's path. */
-  readonly serves: (scope: RequestScope) => boolean;
+  readonly served: Director['served'];
 }
 
 /** Turns what a handler returns, throws or rejects with into the answer. */
@@ -70,13 +70,22 @@ function fail(deps: OutcomeDeps, scope: RequestScope, error: unknown): Answer {
   return audited(deps, scope, withFlowHeaders(scope, errorResponse(scope.request, status, scope.warnings)));
 }
 
-function observe({ clock, watchdog, metrics, serves }: OutcomeDeps, scope: RequestScope, code: number): void {
+function observe({ clock, watchdog, metrics, served }: OutcomeDeps, scope: RequestScope, code: number): void {
   const { receivedMs, waitedMs } = scope;
   const endMs = clock.monotonicMs();
   watchdog?.ended(scope, { startMs: receivedMs, endMs });
-  // What was answered well is known: only of failures it must be looked up.
-  const known = code < 400 || (code !== 401 && code !== 403 && serves(scope));
-  metrics.observe(scope, { code, seconds: (endMs - receivedMs) / 1000, waitedSeconds: waitedMs / 1000, known });
+  metrics.observe(scope, {
+    code,
+    seconds: (endMs - receivedMs) / 1000,
+    waitedSeconds: waitedMs / 1000,
+    place: placeOf(scope, code, served),
+  });
+}
+
+/** Who was refused learns nothing of what is there. A resource that answered well is there: the lookup is spared. */
+function placeOf(scope: RequestScope, code: number, served: OutcomeDeps['served']): string | undefined {
+  if (code === 401 || code === 403) return undefined;
+  return code < 400 && scope.info.isResourceRequest ? scope.info.subresource : served(scope);
 }
 
 /** The answer when its recording has been waited for; it is too late to refuse. */
