@@ -104,7 +104,7 @@ export function returnMemoryWhenIdle(
     giveBack(clock, memory, wasBusy || look.aftermathDue).then(
       (heap) => (leftBytes = heap.unusedBytes),
       // What cannot be given back stays.
-      (error: unknown) => log.unexpected('memory could not be given back', error),
+      (error: unknown) => log.unexpected('memory could not be released', error),
     );
   });
 }

@@ -35,7 +35,10 @@ export function kubeletCommand(): Command {
   return new Command('kubelet')
     .description('the node agent alone, against any API server or on manifests')
     .option('--kubeconfig <file>', 'the API server and who this node is; without it the kubelet runs standalone')
-    .option('--bootstrap-kubeconfig <file>', 'asks for the certificate of --kubeconfig while that file is not there')
+    .option(
+      '--bootstrap-kubeconfig <file>',
+      'kubeconfig that requests the certificate of --kubeconfig while that file does not exist',
+    )
     .option('--config <file>', 'a KubeletConfiguration (kubelet.config.k8s.io/v1beta1)')
     .option('--config-dir <dir>', 'drop-ins (*.conf) merged over --config')
     .option('--dynamic-config-dir <dir>', "follows the node's spec.configSource; keeps what it names there")

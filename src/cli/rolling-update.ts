@@ -32,7 +32,7 @@ export function rollingUpdateCommand(): Command {
 async function run(oldName: string, raw: RawOptions): Promise<void> {
   const kubeconfig = raw.kubeconfig ?? process.env['KUBECONFIG'];
   if (kubeconfig === undefined || kubeconfig === '')
-    throw new UserError('which cluster? give --kubeconfig FILE or set KUBECONFIG', 2);
+    throw new UserError('no cluster is named: give --kubeconfig FILE or set KUBECONFIG', 2);
   const next = await readController(raw.filename);
   const [updatePeriodMs, pollIntervalMs, timeoutMs] = [
     duration('--update-period', raw.updatePeriod),
@@ -68,7 +68,7 @@ async function readController(file: string): Promise<ReplicationController> {
   try {
     parsed = parseYaml(text).value;
   } catch (error) {
-    throw new UserError(`${file} is no valid YAML: ${errorMessage(error)}`, 1, { cause: error });
+    throw new UserError(`${file} is not valid YAML: ${errorMessage(error)}`, 1, { cause: error });
   }
   const object = parsed as Partial<ReplicationController> | null;
   if (object?.kind !== 'ReplicationController' || object.apiVersion !== 'v1' || object.metadata === undefined)

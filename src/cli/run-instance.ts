@@ -102,7 +102,9 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
       if (supervised.last !== undefined) cluster.announce?.('KeelsonRestarted', restartMessage(supervised.last));
       await platform.serviceManager
         .notify('READY=1')
-        .catch((error: unknown) => platform.log.warn('systemd is not told that the cluster is ready', { err: error }));
+        .catch((error: unknown) =>
+          platform.log.warn('Failed to notify systemd that the cluster is ready', { err: error }),
+        );
     }
     await Promise.race([stopped.promise, cluster.failed]);
   } finally {

@@ -42,7 +42,7 @@ export function serverCommand(): Command {
         ...(etcd === undefined ? {} : { etcd }),
       };
       if (raw.disableAgent === true && options.kubelet !== undefined)
-        throw new UserError('--disable-agent: without a node there is no kubelet to set anything of', 2);
+        throw new UserError('--disable-agent: there is no kubelet to configure on a server without a node', 2);
       if (etcd !== undefined && options.store.kind !== 'sqlite')
         throw new UserError('--cluster-init and --join bring a store of their own: leave --store out', 2);
       process.exitCode = await runServer(options, raw);
@@ -69,7 +69,7 @@ async function ownEtcdOptions(raw: RawEtcdOptions): Promise<OwnEtcdOptions | und
 /** `keelson server remove`. */
 function removeCommand(): Command {
   return new Command('remove')
-    .description('take a server that is gone for good out of the cluster’s etcd; run on one that stays')
+    .description('remove a server that is gone for good from the cluster’s etcd; run it on another server')
     .argument('<name>', 'its node name')
     .action(async (name: string, _own: object, command: Command) => {
       const { dataDir } = command.optsWithGlobals<{ dataDir: string }>();

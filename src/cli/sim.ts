@@ -24,7 +24,7 @@ export function simCommand(): Command {
     .command('run')
     .description('run scenarios over many seeds')
     .argument('<files...>', 'scenario files')
-    .option('--seeds <n>', 'how many seeds', '20')
+    .option('--seeds <n>', 'number of seeds', '20')
     .option('--from <n>', 'the first of them', '1')
     .option('--seed <n>', 'this seed alone')
     .option('--threads <n>', 'how many at the same time', String(availableParallelism()))
@@ -39,7 +39,7 @@ export function simCommand(): Command {
     .action((file: string) => withPool('1', (pool) => replay(pool, file)));
   command
     .command('shrink')
-    .description('leave out of a replay file what plays no part in its failure')
+    .description('remove from a replay file what its failure does not need')
     .argument('<file>', 'a scenario with its seed')
     .action((file: string) => withPool(String(availableParallelism()), (pool) => shrink(pool, file)));
   return command;
@@ -122,7 +122,7 @@ async function replay(pool: SimPool, file: string): Promise<void> {
 }
 
 function runSeeded(pool: SimPool, text: string, scenario: Scenario): Promise<SimAnswer> {
-  if (scenario.seed === undefined) throw new UserError(`${scenario.name} has no seed: it is no replay file`, 2);
+  if (scenario.seed === undefined) throw new UserError(`${scenario.name} has no seed, so it is not a replay file`, 2);
   return pool.run(text, scenario.seed, { twice: true });
 }
 
@@ -131,7 +131,8 @@ async function shrink(pool: SimPool, file: string): Promise<void> {
   const { failure } = await runSeeded(pool, text, scenario);
   const seed = scenario.seed!;
   if (failure === undefined) throw new UserError(`${scenario.name} does not fail with seed ${seed}`);
-  if (failure.step < 0) throw new UserError(`${failure.message}: of that no step can be left out`);
+  if (failure.step < 0)
+    throw new UserError(`${failure.message}: this failure belongs to no step, so the scenario cannot be shrunk`);
   const small = await shrinkScenario({ ...scenario, seed }, failure, async (tried) => {
     return (await pool.run(stringifyYaml(tried), seed)).failure;
   });

@@ -29,7 +29,7 @@ export async function superviseInstance(deps: Deps, dataDir: string): Promise<Su
   });
   await endFormerSupervisor(deps, dataDir);
   const last = lastRestart(dataDir);
-  if (last !== undefined) log.warn('Keelson was started again', { ...last });
+  if (last !== undefined) log.warn('Keelson was restarted after an abnormal end', { ...last });
   const endSupervisor = keepSupervisor({
     hasServiceManager: hasServiceManager(),
     lost: () => log.error('The supervisor of this process ended'),
@@ -54,7 +54,7 @@ export function restartMessage({ count, lastEnd, report }: RestartStatus): strin
 async function endFormerSupervisor({ clock, exec, log }: Deps, dataDir: string): Promise<void> {
   const former = supervisorOf(dataDir);
   if (former === undefined || former === process.ppid) return;
-  log.warn('The supervisor of a former run is ended', { pid: former });
+  log.warn('Ending the supervisor of a former run', { pid: former });
   exec.kill(former, 'SIGTERM');
   for (let tries = 0; tries < 100 && supervisorOf(dataDir) === former; tries++) await clock.sleep(10);
 }

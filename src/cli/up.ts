@@ -41,7 +41,7 @@ export function upCommand(): Command {
         throw new UserError('--simulate: --kubelet-config and --kubelet-arg need a real node', 2);
       if (nodes !== undefined) refuseOfRealMachines(command);
       if (nodes === undefined && raw.images !== undefined)
-        throw new UserError('--images: only simulated containers do as they are told; add --simulate', 2);
+        throw new UserError('--images describes simulated containers: add --simulate', 2);
       if (nodes === undefined) checkPrivileges('; --simulate gives a control plane with a simulated node to any user');
       if (nodes !== undefined && raw.detach !== true) {
         const { runSimulated } = await import('./simulate.ts');

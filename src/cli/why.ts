@@ -16,7 +16,7 @@ interface RawWhyOptions {
 
 export function whyCommand(): Command {
   return new Command('why')
-    .description('tell why a pod is where it is, or what each node lacks for it')
+    .description('explain why a pod runs where it does, or what each node lacks for it')
     .argument('<pod>', 'pod/NAME, or NAME')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: the one of the kubeconfig)')
     .option('--kubeconfig <file>', 'how to reach the API (default: KUBECONFIG, or that of the cluster on --data-dir)')

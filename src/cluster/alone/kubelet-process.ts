@@ -94,7 +94,7 @@ async function startWithin(
   );
   platform.serviceManager
     .notify('READY=1')
-    .catch((error: unknown) => platform.log.warn('systemd is not told that the kubelet is ready', { err: error }));
+    .catch((error: unknown) => platform.log.warn('Failed to notify systemd that the kubelet is ready', { err: error }));
   if (clients !== undefined) options.dynamic?.follow({ client: clients.client, nodeName }, signal);
   return {
     node,
