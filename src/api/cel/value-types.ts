@@ -2,6 +2,7 @@
  * Types of values that come from JSON: each knows its name in the language and how to turn JSON into a value. Structs turn
  * their fields when they are read. Null fields are absent. Upstream: apiserver/pkg/cel/types.go and common/values.go.
  */
+import { KeyedList, type KeyOf } from './runtime/keyed-list.ts';
 import { FIELDS, type StructLike, TO_JSON } from './runtime/values.ts';
 import {
   BOOL_TYPE,
@@ -53,6 +54,18 @@ export function listType(items: ValueType): ValueType {
     type: listOf(items.type),
     value: (json) => (Array.isArray(json) ? json.map((item) => (item === null ? null : items.value(item))) : json),
     inside: items,
+  };
+}
+
+/** Lists in which order does not matter. */
+export function keyedListType(items: ValueType, keyOf: KeyOf): ValueType {
+  const plain = listType(items);
+  return {
+    ...plain,
+    value(json) {
+      const list = plain.value(json);
+      return Array.isArray(list) ? KeyedList.withKeys(list, keyOf) : list;
+    },
   };
 }
 

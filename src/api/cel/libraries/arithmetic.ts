@@ -3,6 +3,7 @@ import { copyWork } from '../meter.ts';
 import type { Declarations } from '../types/declarations.ts';
 import { celCompare, celEquals, indexOfEqual, isComparable } from '../runtime/equality.ts';
 import { GrowingList } from '../runtime/growing.ts';
+import { KeyedList } from '../runtime/keyed-list.ts';
 import { durationFrom, timestampFrom } from '../runtime/times.ts';
 import { Duration, FunctionError, isMapValue, mapValue, NO_OVERLOAD, Timestamp, Uint } from '../runtime/values.ts';
 
@@ -134,6 +135,7 @@ function joined(a: unknown[], b: unknown[]): unknown[] {
     for (const item of b) a.push(item);
     return a;
   }
+  if (a instanceof KeyedList) return a.plus(b);
   copyWork(a.length + b.length);
   return [...a, ...b];
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { Field } from '../../field-error.ts';
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
 import { checkRules } from './check-rules.ts';
@@ -180,6 +180,59 @@ test('transition rules run where the value before is known', () => {
     'spec.once: Invalid value: "second": failed rule: oldSelf.hasValue() || self == "first"',
   ]);
   assert.deepEqual(findings(crd(spec), { once: 'second' }, { once: 'first' }).errors, []);
+});
+
+describe('order does not matter', () => {
+  const ports: JSONSchemaProps = {
+    type: 'array',
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['port', 'protocol'],
+    items: object({ port: integer, protocol: text, name: text, tags: { type: 'array', items: text } }),
+  };
+  const set = (items: JSONSchemaProps): JSONSchemaProps => ({ type: 'array', 'x-kubernetes-list-type': 'set', items });
+  const properties = {
+    names: set(text),
+    more: set(text),
+    sizes: set({ type: 'number' }),
+    ports,
+    others: ports,
+    plain: { type: 'array', items: text } as JSONSchemaProps,
+  };
+  const udp = { port: 53, protocol: 'UDP', name: 'dns' };
+  const tcp = { port: 53, protocol: 'TCP', name: 'dns-tcp' };
+  const http = { port: 80, protocol: 'TCP', name: 'http' };
+  const value = {
+    names: ['a', 'b'],
+    more: ['c', 'b'],
+    sizes: [1, 2.5],
+    ports: [udp, tcp],
+    others: [tcp, udp],
+    plain: ['b', 'a'],
+  };
+  const old = {
+    ...value,
+    names: ['b', 'a'],
+    ports: [tcp, udp],
+    others: [{ ...udp, name: 'other' }, http],
+    plain: ['a', 'b'],
+  };
+  const holding = [
+    'self.names == oldSelf.names && !(self.names != oldSelf.names) && self.names != self.more',
+    'self.plain != oldSelf.plain',
+    // The left side decides.
+    'self.names == ["b", "a"] && self.names == self.plain && ["b", "a"] != self.names && self.plain != self.names',
+    'self.names != ["a"] && self.names != ["a", "c"] && self.names in [["b", "a"]] && !(["b", "a"] in [self.names])',
+    'self.sizes == [2.5, 1.0]',
+    'self.names + self.more == ["c", "a", "b"] && (self.names + self.more).map(x, x) == ["a", "b", "c"]',
+    'self.names + ["a", "z", "z"] == ["z", "a", "b"] && self.plain + ["a"] == ["b", "a", "a"]',
+    'self.names == ["b", "a"] && (self.names + ["q"]).size() == 3 && self.names != ["q", "a"]',
+    'self.ports == oldSelf.ports && self.others != oldSelf.others && oldSelf.ports == self.ports',
+    '(self.others + oldSelf.others).map(p, p.name) == ["dns-tcp", "other", "http"]',
+    '(self.ports + oldSelf.ports).size() == 2 && self.ports + oldSelf.ports == self.ports',
+    'self == self && self != oldSelf && self.ports.filter(p, true) != oldSelf.ports',
+  ];
+  for (const rule of holding)
+    test(rule, () => assert.deepEqual(findings(crd(object(properties, rule)), value, old).errors, []));
 });
 
 test('a dot before oldSelf does not hide that a rule compares', () => {

@@ -2,10 +2,25 @@
  * The types of the language for values of a structural schema: what is specified is accessible, what is merely preserved is
  * not. Upstream: apiserver/pkg/cel/common/schemas.go (SchemaDeclType) with apiextensions' root and embedded metadata.
  */
+import { stringifyJson } from '../../codec/json.ts';
+import { type CelObject, TO_JSON } from '../runtime/values.ts';
+import { jsonValue } from '../values.ts';
 import { dateTimestampOf, durationOf, timestampOf } from '../runtime/times.ts';
 import { BYTES_TYPE, DURATION_TYPE, TIMESTAMP_TYPE } from '../types/type.ts';
 import type { JSONSchemaProps } from '../../gen/apiextensions-v1.ts';
-import { BOOL, DOUBLE, DYN, INT, listType, mapType, scalarType, STRING, structOf, structType } from '../value-types.ts';
+import {
+  BOOL,
+  DOUBLE,
+  DYN,
+  INT,
+  keyedListType,
+  listType,
+  mapType,
+  scalarType,
+  STRING,
+  structOf,
+  structType,
+} from '../value-types.ts';
 import type { StructField, ValueType } from '../value-types.ts';
 import { escapeName, fieldSpellings } from './escape.ts';
 import { maxEntries, maxItems, SCALAR_SIZE, type Size, textSize, UNKNOWN_SIZE } from './size.ts';
@@ -64,7 +79,7 @@ export class SchemaTypes {
     const values = this.valuesOf(items, `${path}.item`);
     if (values === undefined) return undefined;
     return {
-      type: listType(values.type),
+      type: typeOfList(props, values.type),
       size: { max: maxItems(props, items), items: values.size },
     };
   }
@@ -110,6 +125,30 @@ export class SchemaTypes {
     this.#names.add(name);
     return name;
   }
+}
+
+function typeOfList(props: JSONSchemaProps, items: ValueType): ValueType {
+  const keys = props['x-kubernetes-list-map-keys'] ?? [];
+  switch (props['x-kubernetes-list-type']) {
+    case 'set':
+      return keyedListType(items, scalarKey);
+    case 'map':
+      return keyedListType(items, (item) => objectKey(item, keys));
+    default:
+      return listType(items);
+  }
+}
+
+/** Of an item of a set. */
+function scalarKey(item: unknown): string {
+  return stringifyJson(jsonValue(item));
+}
+
+/** Of an object of the schema; others, which expressions make, are not told apart by keys. */
+function objectKey(item: unknown, keys: readonly string[]): string | undefined {
+  if (typeof item !== 'object' || item === null || !(TO_JSON in item)) return undefined;
+  const json = (item as CelObject)[TO_JSON]() as Readonly<Record<string, unknown>>;
+  return stringifyJson(keys.map((key) => (Object.hasOwn(json, key) ? json[key] : null) ?? null));
 }
 
 function textType(props: JSONSchemaProps): ValueType {

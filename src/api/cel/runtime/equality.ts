@@ -1,6 +1,7 @@
 /** Equality and order of values. Upstream: cel-go common/types, Equal and Compare of each type. */
 import { copyWork, walkWork } from '../meter.ts';
 import { Type } from '../types/type.ts';
+import { KeyedList } from './keyed-list.ts';
 import {
   Duration,
   EQUALS,
@@ -42,6 +43,7 @@ function equalScalars(a: unknown, b: unknown): boolean {
 
 /** No list is equal for being the same one: NaN equals nothing. */
 function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a instanceof KeyedList) return a.equals(b, celEquals);
   if (a.length !== b.length) return false;
   for (let index = 0; index < a.length; index++) {
     walkWork(1);
@@ -54,7 +56,7 @@ function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {
 export function indexOfEqual(list: readonly unknown[], wanted: unknown): number {
   for (let index = 0; index < list.length; index++) {
     walkWork(1);
-    if (celEquals(list[index], wanted)) return index;
+    if (celEquals(wanted, list[index])) return index;
   }
   return -1;
 }
