@@ -10,6 +10,7 @@ const EXPLAINS_SOURCE = [
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'docs/tour.md',
+  'docs/concepts.md',
   'docs/glossary.md',
   'docs/decisions/',
   'src/',

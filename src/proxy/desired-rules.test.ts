@@ -5,7 +5,7 @@ import { localPolicyChain, pickChain } from './chains.ts';
 import { hostPortElements, NO_SLOTS, servicePortElements, type Element } from './desired-rules.ts';
 import type { ServicePortView } from './service-map.ts';
 import { here, port, there } from './service-port-fixture.ts';
-import { staleFlows } from './stale-flows.ts';
+import { staleFlows } from './conntrack.ts';
 
 const context = { family: 4, clusterCidr: '10.42.0.0/16', mark: 0x4001_0000 } as const;
 

@@ -37,7 +37,7 @@ import { API_SERVICE, reservedDestinations, type IsReserved } from './reserved-a
 import { RuleBook } from './rule-book.ts';
 import { isProxied, servicePorts, type ServicePortView } from './service-map.ts';
 import { BY_SERVICE, watchSources, ZONE_LABEL, type Sources, type Watching } from './watch-sources.ts';
-import { createFlowCleaner, staleFlows, type FlowFilter } from './stale-flows.ts';
+import { createFlowCleaner, staleFlows, type FlowFilter } from './conntrack.ts';
 import { createSyncProgress, type SyncState } from './sync-progress.ts';
 
 export interface ServiceProxyDeps {

@@ -30,7 +30,8 @@ import {
 import { brokenStorageLimit, hasStorageLimit } from './local-limits.ts';
 import { EVICTED, lowNodeMessage, nodeConditionMessage } from './messages.ts';
 import { createPressures } from './pressures.ts';
-import { rankPods, type StatsOf } from './pod-usage.ts';
+import { rankPodsForEviction } from './eviction-ranking.ts';
+import type { StatsOf } from './pod-usage.ts';
 import { observe, SIGNALS, thresholdsMet, thresholdsOf, type Observations, type Threshold } from './thresholds.ts';
 
 const MONITORING_PERIOD_MS = 10_000;
@@ -169,7 +170,7 @@ export function createEvictionManager(deps: EvictionDeps, config: EvictionConfig
     const summary = await deps.summary();
     const statsOf = statsByUid(summary);
     const parts = diskPartsOf(signal, diskLayoutOf(summary.node));
-    for (const pod of rankPods(deps.activePods(), statsOf, { resource: SIGNALS[signal].resource, parts })) {
+    for (const pod of rankPodsForEviction(deps.activePods(), statsOf, { resource: SIGNALS[signal].resource, parts })) {
       const message = lowNodeMessage(threshold, observations, { pod, stats: statsOf(pod) });
       if (await evict(pod, { message, signal, gracePeriodSeconds: graceOf(threshold, pod) })) return [pod];
     }

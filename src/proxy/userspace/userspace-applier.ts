@@ -11,7 +11,7 @@ import type { TableConfig } from '../nft-script.ts';
 import { createApplyLoop, type Extent } from '../apply-loop.ts';
 import type { ApplierDeps, RuleApplier } from '../rule-applier.ts';
 import { createProxyMetrics } from '../proxy-metrics.ts';
-import { flowsOfPort, type FlowFilter } from '../stale-flows.ts';
+import { flowsOfPort, type FlowFilter } from '../conntrack.ts';
 import { planPortals, type PortalPlan, type UserspaceWanted } from './portal-plan.ts';
 import { openPortal, type Portal } from './portal.ts';
 import { redirectRules, redirectRemoval } from './redirect-rules.ts';
