@@ -1,6 +1,6 @@
 /** Lists. Upstream: apiserver/pkg/cel/library/lists.go and cel-go ext.Lists, version 3. */
 import { walkWork } from '../meter.ts';
-import { celCompare, celEquals, indexOfEqual, isComparable } from '../runtime/equality.ts';
+import { celCompare, celEquals, indexOfEqual, isComparable, orderOf } from '../runtime/equality.ts';
 import { durationFrom } from '../runtime/times.ts';
 import { typeOf } from '../runtime/type-of.ts';
 import { Duration, FunctionError, NO_OVERLOAD, Uint } from '../runtime/values.ts';
@@ -75,12 +75,7 @@ function isSorted(list: unknown[]): boolean {
 
 /** As upstream, values of types that have no common order pass for equal. */
 function compareOrPass(a: unknown, b: unknown): number {
-  try {
-    return celCompare(a, b);
-  } catch (error) {
-    if (error instanceof FunctionError) return 0;
-    throw error;
-  }
+  return orderOf(a, b) ?? 0;
 }
 
 function add(a: unknown, b: unknown): unknown {

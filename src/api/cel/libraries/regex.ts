@@ -25,6 +25,8 @@ const compilingCost = 8;
  * length alone; a pattern that repeats what it repeats is short and takes long.
  */
 const workOfUnit = 16;
+/** Of finding one more match, however simple the pattern. */
+const matchWork = 4;
 /** Ordinary names and labels cost what they do upstream. */
 const freeWork = 1024;
 
@@ -78,7 +80,7 @@ function findAll(text: string, pattern: string, limit: bigint): string[] {
   const found: string[] = [];
   while ((limit < 0n || BigInt(found.length) < limit) && matcher.find()) {
     const part = matcher.group() ?? '';
-    chargeWork(Math.floor(((part.length + 1) * size) / (workOfUnit / 4)));
+    chargeWork(matchWork + Math.floor(((part.length + 1) * size) / (workOfUnit / 4)));
     found.push(part);
   }
   return found;

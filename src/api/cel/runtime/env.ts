@@ -1,4 +1,5 @@
 /** What a planned expression runs on. */
+import { chargeWork } from '../meter.ts';
 import { Failure, FunctionError } from './values.ts';
 
 /** Values of variables by name. */
@@ -19,12 +20,16 @@ export interface Plan {
   readonly constant?: { readonly value: unknown };
 }
 
+/** Throwing and catching takes so much. */
+const FAILURE_WORK = 20;
+
 /** A library's function with its failure as a value. */
 export function guarded<T>(run: () => T): T | Failure {
   try {
     return run();
   } catch (error) {
-    if (error instanceof FunctionError) return new Failure(error.message);
-    throw error;
+    if (!(error instanceof FunctionError)) throw error;
+    chargeWork(FAILURE_WORK);
+    return new Failure(error.message);
   }
 }

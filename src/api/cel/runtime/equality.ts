@@ -99,9 +99,16 @@ function equalOptionals(a: Optional, b: Optional): boolean {
 
 /** Order of two values: negative, zero or positive. Throws {@link FunctionError} for values without one. */
 export function celCompare(a: unknown, b: unknown): number {
+  const found = orderOf(a, b);
+  if (found !== undefined) return found;
+  throw new FunctionError(Number.isNaN(a) || Number.isNaN(b) ? 'NaN values cannot be ordered' : NO_OVERLOAD);
+}
+
+/** The same; undefined for values without an order. */
+export function orderOf(a: unknown, b: unknown): number | undefined {
   const [left, right] = [numberOf(a), numberOf(b)];
   if (left !== undefined && right !== undefined) {
-    if (Number.isNaN(left) || Number.isNaN(right)) throw new FunctionError('NaN values cannot be ordered');
+    if (Number.isNaN(left) || Number.isNaN(right)) return undefined;
     return typeof left === typeof right ? order(left, right) : order(Number(left), Number(right));
   }
   if (typeof a === 'string' && typeof b === 'string') return compareTexts(a, b);
@@ -112,7 +119,7 @@ export function celCompare(a: unknown, b: unknown): number {
   }
   if (a instanceof Duration && b instanceof Duration) return order(a.nanos, b.nanos);
   if (a instanceof Timestamp && b instanceof Timestamp) return order(a.nanos, b.nanos);
-  throw new FunctionError(NO_OVERLOAD);
+  return undefined;
 }
 
 function numberOf(value: unknown): number | bigint | undefined {
