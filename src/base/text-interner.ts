@@ -1,18 +1,20 @@
-/** Equal texts as one object: thousands of simulated machines have files with the same few names and contents. */
+/** Shares equal texts: thousands of simulated machines have files with the same few names and contents. */
+
+/** Texts remembered in each of two generations. */
 const KNOWN_TEXTS = 1000;
 const LONGEST_KNOWN = 4096;
-/** Engines copy shorter pieces anyway. */
+/** V8 copies shorter pieces of a text itself. */
 const SHORTEST_PIECE = 13;
 
-/** Remembers the texts of late. Whoever wants their texts to be one shares it. */
+/** Remembers recent texts. Users that share an interner share their texts. */
 export class TextInterner {
   #recent = new Map<string, string>();
-  /** Those before the recent ones; they go when those are many. */
+  /** The generation before, dropped when the recent one is full. */
   #earlier = new Map<string, string>();
 
   /**
-   * The text, as the object that was used for it before if that was not long ago. What may be cut out of another text is
-   * copied first, for it would keep all of that other in memory. `isWhole`: it was not cut out.
+   * The shared object for a text. A piece of another text is copied first, since it would keep the whole other text in
+   * memory. `isWhole`: the text is not such a piece.
    */
   intern(text: string, isWhole: boolean = false): string {
     if (text.length > LONGEST_KNOWN) return text;
@@ -25,7 +27,7 @@ export class TextInterner {
   }
 }
 
-/** By its UTF-16 units: UTF-8 has none for half a surrogate pair. */
+/** Copies by UTF-16 units: UTF-8 cannot hold half a surrogate pair. */
 function copyOf(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }

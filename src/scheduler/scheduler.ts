@@ -66,13 +66,13 @@ export interface Scheduler {
   readonly why: ExplainPod;
 }
 
-/** A pod that found no node, and what preemption made of it. */
+/** A pod that fits no node, with the result of preemption. */
 interface Rejection {
   readonly diagnosis: Diagnosis;
   readonly postFilter: PostFilterResult;
 }
 
-/** One attempt. */
+/** One attempt to schedule a pod. */
 interface Cycle {
   readonly queued: QueuedPod;
   /** Monotonic. */
@@ -86,13 +86,13 @@ interface RunningCycle extends Cycle {
 
 const NOTHING_FOUND: Status = { code: 'unschedulable', reasons: [], plugin: '' };
 
-/** What a pod waits for while its victims are evicted: no event, the end of the evictions. */
+/** While its victims are evicted a pod waits for the end of the evictions, not for an event. */
 const MAKING_ROOM: ReadonlySet<string> = new Set(['DefaultPreemption']);
 
-/** What was promised is void. So it is, too, where there are no nodes: nobody is asked for help then. */
+/** Clears nominatedNodeName. Also used when there are no nodes, where PostFilter plugins are not called. */
 const NO_PROMISE = { nominatedNode: '' } as const satisfies PostFilterResult;
 
-/** Pods tried in one go before other work gets a turn. */
+/** Pods are scheduled for this long before other work gets a turn. */
 const SLICE_MS = 4;
 
 /** Creates the scheduler; nothing runs before `start`. */
@@ -127,14 +127,14 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   );
   const cursor = { startAt: 0 };
   const pods = informers.informer<Pod>(Pods);
-  /** The pod as last seen: the queue's copy lags behind in its status. Undefined once it is gone. */
+  /** The informer's copy of the pod, whose status is newer than the queue's. Undefined once the pod is gone. */
   const asSeen = ({ metadata: { namespace = '', name = '', uid } }: Pod): Pod | undefined => {
     const seen = pods.get({ namespace, name });
     return seen?.metadata.uid === uid ? seen : undefined;
   };
   let running = false;
 
-  /** Most pods are done at once; with extenders it takes until they have answered. */
+  /** Synchronous for most pods; with extenders it waits for their answers. */
   const scheduleOne = (queued: QueuedPod, signal: AbortSignal): void | Promise<void> => {
     const { pod } = queued;
     const uid = pod.metadata.uid ?? '';
@@ -180,7 +180,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     nominations.set(pod, '');
     sayWhyNot(pod, { message, reason: 'SchedulerError', ...NO_PROMISE });
   };
-  /** Regards the pod as last seen: its resource version keeps an event with another reason out of the series before. */
+  /** The event regards the informer's copy: its resourceVersion keeps an event with another reason out of the earlier series. */
   const recordFailedScheduling = (pod: Pod, note: string): void =>
     profileOf(pod).recorder.eventf({
       regarding: asSeen(pod) ?? pod,
@@ -189,7 +189,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       action: 'Scheduling',
       note,
     });
-  /** For an attempt that went wrong. */
+  /** Reports an attempt that failed with an error. */
   const sayWhyNot = (pod: Pod, report: Omit<UnschedulableReport, 'clock'>): void => {
     recordFailedScheduling(pod, report.message);
     background(
@@ -212,7 +212,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     note(pod, result);
     const { node: nodeName } = result;
     cache.assume(pod, nodeName);
-    // It counts as placed now, not as promised.
+    // The pod is assumed on the node now and no longer only nominated.
     nominations.delete(pod.metadata.uid ?? '');
     const binder = extenders.find(({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod));
     let isTold = false;
@@ -264,7 +264,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const note = `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`;
     profileOf(pod).recorder.eventf({ regarding: pod, type: 'Normal', reason: 'Scheduled', action: 'Binding', note });
   };
-  /** `isTold`: the pod says where it was to go, and is tried there first; any earlier promise is void. */
+  /** `isTold`: nominatedNodeName was written, so that node is tried first; otherwise any earlier nomination is cleared. */
   const undo = (cycle: Cycle, input: BindingInput, { status, isTold }: { status: Status; isTold: boolean }): void => {
     const { queued } = cycle;
     const uid = queued.pod.metadata.uid ?? '';
@@ -273,7 +273,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const now = asSeen(queued.pod);
     if (!isTold) nominations.set(queued.pod, '');
     else if (now !== undefined) nominations.follow(now);
-    // The room it would have taken is free again, for others.
+    // Its resources on the node are free again for others.
     const spec = { ...queued.pod.spec, nodeName: input.nodeName };
     queue.notify('assigned-pod/delete', { ...queued.pod, spec }, undefined);
     if (isReason(status.cause, 'NotFound')) return queue.done(uid);
@@ -287,12 +287,12 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       err: status.cause ?? message,
     });
     if (queue.place(uid) === undefined) return; // Deleted meanwhile.
-    // What changed while it was on its way to a node is news to the queue.
+    // The queue gets the newest copy: the pod may have changed during its binding.
     queue.requeue({ ...queued, pod: now ?? queued.pod }, isError ? new Set() : new Set([status.plugin]));
     const reason = isError ? 'SchedulerError' : 'Unschedulable';
     sayWhyNot(queued.pod, { message, reason, ...(isTold ? {} : NO_PROMISE) });
   };
-  /** Asks whether others may leave; what was decided is done by `reject`. */
+  /** Runs the PostFilter plugins (preemption); `reject` carries out their result. */
   const preempt = (
     { queued: { pod }, state, signal }: RunningCycle,
     { diagnosis, filters }: { diagnosis: Diagnosis; filters: readonly SchedulerPlugin[] },
@@ -324,7 +324,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const uid = queued.pod.metadata.uid ?? '';
     decisions.add({ uid, atMs: clock.nowMs(), message, nodeCount, statuses, filters });
     const hasRoomMade = makesRoom(postFilter);
-    // While room is made for it the pod waits for that alone, then it is tried at once.
+    // While its victims are evicted the pod waits for that alone, and is then tried at once.
     queue.requeue(queued, hasRoomMade ? MAKING_ROOM : rejectingPlugins(diagnosis));
     recordFailedScheduling(queued.pod, message);
     const { nominatedNode } = postFilter;
@@ -341,7 +341,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
         .then(() => (hasRoomMade && !signal.aborted ? queue.activate(uid) : undefined)),
     );
   };
-  /** Tries pods until the queue is empty, giving way to others every few milliseconds. */
+  /** Schedules pods until the queue is empty, yielding every few milliseconds. */
   const run = async (signal: AbortSignal): Promise<void> => {
     if (running) return;
     running = true;
@@ -355,7 +355,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
           const asked = scheduleOne(queued, signal);
           if (asked !== undefined) await asked;
         } catch (error) {
-          // A plugin threw: this pod is tried again after a pause, the others go on.
+          // A plugin threw: this pod is tried again after its back-off, the others go on.
           cache.forget(queued.pod.metadata.uid ?? '');
           fail({ queued, startedMs }, error);
         }
@@ -402,7 +402,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
         ownPods,
       });
       objects.onEvent((event, old, now) => {
-        // Which resources device classes stand for is all that remembered answers depend on beside pod and node.
+        // Remembered answers depend on pod, node and the extended resources of device classes.
         if (event.startsWith('device-class/')) for (const { memories } of profiles.values()) memories?.forget();
         queue.notify(event, old, now);
       });

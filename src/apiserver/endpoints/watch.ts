@@ -29,39 +29,39 @@ import { checkListOptions, int64Param, revisionParam } from './options.ts';
 import { includeObjectOf } from './table.ts';
 import { frameEncoder, objectEncoder } from './watch-encoders.ts';
 
-/** As upstream: 30 to 60 minutes unless the client says. */
+/** As upstream: a watch lasts 30 to 60 minutes unless the client asks for another time. */
 const defaultMinTimeoutMs = 1_800_000;
-/** Watches from inside the process last so much longer: they cannot die unnoticed, nor move to another server. */
+/** Watches inside the process last this much longer: they cannot break unnoticed, nor move to another server. */
 const insideFactor = 24;
 
 const watchForms = ['Table', 'PartialObjectMetadata'];
 
-/** An initial state of so many objects, or so many bytes, is made in turns. */
+/** An initial state of this many objects or bytes is encoded in steps. */
 const manyCells = 500;
 const manyBytes = 256 * 1024;
 
 const bookmarkPeriodMs = 60_000;
-/** Watchers inside the process want bookmarks only where changes are being forgotten: they are asked so many times less often. */
+/** Watchers inside the process need bookmarks only when changes are dropped: they are checked this many times less often. */
 const insideBookmarkBeats = 4;
-/** So many bookmarks are written in one go. */
+/** Bookmarks written between two turns of other work. */
 const bookmarksAtOnce = 500;
 
 /**
- * Watches that run: the server ends them when it stops, and all get their bookmarks by one timer. A timer per watch, of
- * which a node has half a dozen, would wake a large server all the time.
+ * The open watches: they end when the server stops, and one timer sends their bookmarks. A node has half a dozen watches; a
+ * timer for each would wake a large server all the time.
  */
 export class RunningWatches {
   readonly #running = new Map<Watcher<never>, GenericStore>();
-  /** Those that hear of every beat: the others, inside this process, are many more. */
+  /** Watches that are checked at every beat. Those inside this process, which are many more, are not. */
   readonly #eager = new Map<Watcher<never>, GenericStore>();
   readonly #clock: Clock;
   readonly #log: Log;
-  /** When those of the network write. */
+  /** Schedules the writes of network watches. */
   readonly rounds: FlushRounds;
   #cancelBeat: (() => void) | undefined;
   #beats = 0;
 
-  /** How long a watch lasts at least that does not say. */
+  /** Shortest time of a watch without a timeout of its own. */
   readonly minTimeoutMs: number;
 
   constructor({ clock, log }: Pick<BasePlatform, 'clock' | 'log'>, minTimeoutMs = defaultMinTimeoutMs) {
@@ -199,7 +199,7 @@ async function openWatch<T>(
     clock,
   );
   const events = eventsOf(store, (error) => watcher.fail(statusOf(error, store.services.log)));
-  // A watch from a revision yet to come just begins there; one that starts with what is there, or at "now", must know it.
+  // A watch from a future revision begins there. One that starts with the present state must know the newest revision.
   if (given === undefined || params.has('sendInitialEvents')) await untilFresh(store, given);
   const trigger = triggerOf(store, selection);
   const start: Beginning = {
@@ -217,7 +217,7 @@ async function openWatch<T>(
   return watcher;
 }
 
-/** The field that tells best which changes concern a watch: a name first, else any that must have one value. */
+/** The field that selects the fewest changes for a watch: the name, or another field that must equal one value. */
 function triggerOf(store: GenericStore, { fields, name }: Selection): ListenerTrigger | undefined {
   const field = name === undefined ? fields.find(({ operator }) => operator === '=')?.field : 'metadata.name';
   if (field === undefined) return undefined;
@@ -230,7 +230,7 @@ function triggerOf(store: GenericStore, { fields, name }: Selection): ListenerTr
   };
 }
 
-/** The name, from the key. */
+/** The object name in a key. */
 function nameOf({ key }: RevisionCell): string {
   return key.slice(key.lastIndexOf('/') + 1);
 }
@@ -241,7 +241,7 @@ interface Beginning {
   readonly under: string;
   readonly marksEnd: boolean;
   readonly name: string | undefined;
-  /** What was made of the initial state beforehand. */
+  /** Events of the initial state that were encoded in advance. */
   readonly ahead?: ReadonlyMap<RevisionCell, unknown> | undefined;
 }
 
@@ -253,7 +253,7 @@ function initialCells({ store, scope }: Call, { under, name }: Beginning): reado
   return cell === undefined ? [] : [cell];
 }
 
-/** Converts what the watch starts with, until nothing new has come meanwhile. */
+/** Converts the initial objects, and again as long as new ones arrive meanwhile. */
 async function prepareStart(call: Call, start: Beginning): Promise<void> {
   const { store } = call;
   if (store.definition.reading?.convert === undefined) return;
@@ -266,8 +266,8 @@ async function prepareStart(call: Call, start: Beginning): Promise<void> {
 }
 
 /**
- * Makes the events of a large initial state, with others' turns between them: it must be sent as a whole, at one revision. What
- * changes meanwhile is made then.
+ * Encodes the events of a large initial state in steps, since it must be sent as a whole at one revision. Objects that change
+ * meanwhile are encoded when it is sent.
  */
 async function encodeAhead<T>(
   call: Call,

@@ -4,9 +4,10 @@
  * Start-time fair queuing: each queue has a virtual time at which its next request is due, counted in seat-seconds of
  * service it has had. The queue that is due first is served, round robin among equals. What a request takes is guessed
  * when it starts and corrected when it ends, so who sends long or wide requests waits longer. An idle queue gathers no
- * credit, and what it owes is forgotten once nobody waits. Differs: it owes though it was idle for a while, else a flow
- * with few requests at a time would never pay, having a hand of queues; what starts without waiting belongs to no queue and is not charged, as
- * nobody waited for it.
+ * credit, and its debt is dropped once nobody waits.
+ *
+ * Differs: the debt of a queue survives idle times, since a flow with few requests at a time, which has several queues,
+ * would never pay otherwise. A request that starts without waiting belongs to no queue and is not charged.
  */
 import { dealHand } from './shuffle-sharding.ts';
 

@@ -1,32 +1,32 @@
 /**
- * What a file says that may change while we run: it is looked at when somebody asks and the last look was a minute ago, so
- * that nothing need run while nobody comes; who asks when a look is due waits for it. A file that cannot be used leaves what was before. Upstream: the reload of
- * `--authentication-config` and `--authorization-config`, which look by themselves as often.
+ * The value of a file that may change while the server runs. It is read again on demand, when the last read was a minute ago:
+ * nothing runs while nobody asks, and callers wait for a read that is due. An unusable file keeps the previous value.
+ * Upstream: the reload of `--authentication-config` and `--authorization-config`, by a timer of the same period.
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 
 const LOOK_MS = 60_000;
 
-/** What following a file needs. */
+/** The file and how it is parsed. */
 export interface FollowedFileDeps<T> {
   readonly clock: Clock;
   readonly log: Log;
-  /** What it is, for the log: `the authentication configuration`. */
+  /** Name for the log: `the authentication configuration`. */
   readonly what: string;
-  /** The file's text now. */
+  /** Reads the file. */
   readonly read: () => Promise<string>;
-  /** What a text says. Rejects when it cannot be used. */
+  /** Parses a text. Rejects when it is unusable. */
   readonly parse: (text: string) => Promise<T>;
 }
 
-/** What the file says. */
+/** The current value of a file. */
 export interface FollowedFile<T> {
-  /** As it said a minute ago at most: at once, but for who comes while it is looked at. */
+  /** The value, at most a minute old. Callers wait only while the file is being read. */
   now(): T | Promise<T>;
 }
 
-/** Follows it from what it said at the start. */
+/** Follows a file from the given start value. */
 export function followFile<T>(
   deps: FollowedFileDeps<T>,
   start: { readonly text: string; readonly value: T },
@@ -41,7 +41,7 @@ export function followFile<T>(
       if (now === text) return;
       value = await deps.parse(now);
       text = now;
-      log.info(`${what} was read again`);
+      log.info(`${what} was reloaded`);
     } catch (err) {
       log.error(`${what} cannot be used; the one before stays`, { err });
     }

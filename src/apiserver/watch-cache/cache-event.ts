@@ -7,7 +7,7 @@ export interface CacheEvent {
   readonly revision: number;
   /** The new state; for a deletion the last state under the deletion's revision. */
   readonly cell: RevisionCell;
-  /** What was there before; absent when the object is new. */
+  /** The previous state; absent when the object is new. */
   readonly previous: RevisionCell | undefined;
   readonly deleted: boolean;
   readonly atMs: number;
@@ -17,7 +17,7 @@ export interface CacheEvent {
 
 /** Changes stay at least this long (upstream: 75 s) unless there are too many. */
 const keepMs = 75_000;
-/** So many stay whatever their age, while they are small: 256 definitions of custom resources are 100 MB. */
+/** This many changes stay whatever their age while they are small: 256 definitions of custom resources are 100 MB. */
 const keepCount = 256;
 const keepBytes = 2 * 1024 * 1024;
 const maxCount = 20_000;
@@ -25,7 +25,7 @@ const maxCount = 20_000;
 /** Changes of one resource in revision order; the oldest fall out. */
 export class EventRing {
   #events: CacheEvent[] = [];
-  /** Bytes of each change as it came. */
+  /** Size of each change in bytes. */
   #sizes: number[] = [];
   #bytes = 0;
   #head = 0;
@@ -49,7 +49,7 @@ export class EventRing {
     this.forget(event.atMs);
   }
 
-  /** Drops what is old enough. Without it, what came in a burst would stay until the next change. */
+  /** Drops old changes. Without this, those of a burst would stay until the next change. */
   forget(nowMs: number): void {
     for (let held = this.#events.length - this.#head; held > 0; held--) {
       if (held <= keepCount && this.#bytes <= keepBytes) break;
@@ -66,7 +66,7 @@ export class EventRing {
     }
   }
 
-  /** Changes after `revision`, or undefined when some of them are forgotten. */
+  /** Changes after `revision`, or undefined when some of them were dropped. */
   after(revision: number): CacheEvent[] | undefined {
     if (revision < this.#since) return undefined;
     let low = this.#head;

@@ -92,7 +92,7 @@ export class CacheHub {
     this.#startForgetting();
   }
 
-  /** By itself: the ticker's closure would keep all of what `start` has read, and the caches of what is gone since. */
+  /** A method of its own: a closure in `start` would keep everything `start` read in memory. */
   #startForgetting(): void {
     const { clock } = this.#deps;
     this.#cancelForgetting ??= clock.setTicker(forgetPeriodMs, () => {
@@ -109,7 +109,7 @@ export class CacheHub {
     });
   }
 
-  /** Reads one prefix while the rest goes on. For definitions added at run time. */
+  /** Reads one prefix while the others keep serving. For definitions added at run time. */
   async load(prefix: string): Promise<WatchCache> {
     const cache = this.cache(prefix);
     if (cache.loaded || this.#stopped) return cache;
@@ -135,12 +135,12 @@ export class CacheHub {
     this.#caches.delete(prefix);
   }
 
-  /** The store has nothing before this revision any more: neither have the caches, so that pages end on time. */
+  /** The store was compacted at this revision: the caches drop older snapshots, so that continue tokens expire in time. */
   compacted(revision: number): void {
     for (const cache of this.#caches.values()) cache.forgetSnapshots(revision);
   }
 
-  /** For a quiet time: forgets what has become old, and leaves objects to those who hold them beside their bytes. */
+  /** Releases memory in a quiet time: old changes, and decoded objects that nobody else holds. */
   releaseMemory(): void {
     for (const cache of this.#caches.values()) {
       cache.forgetOld(this.#deps.clock.monotonicMs());
@@ -155,7 +155,7 @@ export class CacheHub {
     return this.#caches.get(key.slice(0, key.indexOf('/', second + 1) + 1));
   }
 
-  /** Caches that took half of a commit are read anew. */
+  /** Reads caches again that took only a part of a commit. */
   #takeEvents(events: readonly StoreEvent[], revision: number): void {
     try {
       this.#onEvents(events, revision);

@@ -1,10 +1,8 @@
 /**
- * When network watches write. Everything that came for them is written in rounds, and after a round there is a pause as
- * long as the writing took: that takes half of the time at most, and what changes meanwhile goes out together. A write
- * costs about the same however much it carries, so many watchers of many changes cost a fraction; where rounds are short
- * there is no pause. Nor do many watchers keep everybody else waiting for a whole round: after some of them requests
- * have their turn, which bring the changes that the rest of the round takes along. Upstream has a goroutine per watch,
- * and writes each event.
+ * Schedules the writes of network watches in rounds. A write costs about the same however much it carries, so after each
+ * round there is a pause as long as the writing took, and changes of that time go out together. Writing thus takes half of
+ * the time at most. Short rounds have no pause. Within a round requests are served after some of the watches, and the
+ * changes they make join the rest of the round. Upstream has a goroutine per watch and writes each event.
  *
  * Invariants: a member is in at most one round at a time, and its frames go out in the order they came.
  */
@@ -12,24 +10,24 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** Shorter pauses are none: timers are no finer. */
+/** Timers are no finer: shorter pauses are left out. */
 const minPauseMs = 1;
-/** However long a round takes, others get what changed after so long. */
+/** The longest pause, however long a round took. */
 const maxPauseMs = 50;
 
-/** So many are written at once, or as many as take as long as others just had: these cannot hold up the writing either. */
+/** Watches written between two turns of other work; more when the last turn of other work took long. */
 const leastAtOnce = 32;
-/** What takes less counts as so much. */
+/** A shorter writing time counts as this. */
 const leastWritingMs = 1;
 
-/** Makes one piece of several frames. */
+/** Joins several frames into one buffer. */
 type Join = (frames: readonly Uint8Array[]) => Uint8Array;
 
-/** Has something to write. */
+/** A watch with frames to write. */
 export interface RoundMember {
   /** Writes all it has at once, joined. */
   flush(join: Join): void;
-  /** It threw when it should have written: it gets no other turn, and the others keep theirs. */
+  /** Called when `flush` threw: the member is dropped, the others go on. */
   fail(error: unknown): void;
 }
 
@@ -38,7 +36,7 @@ export class FlushRounds {
   readonly #clock: Clock;
   readonly #log: Log;
   #members: RoundMember[] = [];
-  /** A round is to come, or under way. */
+  /** A round is scheduled or under way. */
   #isScheduled = false;
   #pauseMs = 0;
   #lastEndMs = Number.NEGATIVE_INFINITY;
@@ -48,7 +46,7 @@ export class FlushRounds {
     this.#log = log;
   }
 
-  /** Takes a member into the next round. */
+  /** Adds a member to the next round. */
   add(member: RoundMember): void {
     this.#members.push(member);
     if (!this.#isScheduled) this.#schedule();
@@ -83,7 +81,7 @@ export class FlushRounds {
     }
   }
 
-  /** What is written goes to the connections at the end of the turn, after what others do in it: two looks at the clock tell. */
+  /** Writes, and measures how long other work and then the writing took: sockets are written at the end of the turn. */
   async #write(members: readonly RoundMember[], join: Join): Promise<{ othersMs: number; tookMs: number }> {
     const askedMs = this.#clock.monotonicMs();
     const began = this.#clock.yield().then(() => this.#clock.monotonicMs());
@@ -102,7 +100,7 @@ function flushOf(member: RoundMember, join: Join): void {
   }
 }
 
-/** Joins frames; members that have the same ones, as most have, get the same bytes. */
+/** Joins frames. Members with the same frames, as most have, share the joined buffer. */
 function sharedJoin(): Join {
   const known = new Map<Uint8Array, { readonly frames: readonly Uint8Array[]; readonly joined: Uint8Array }>();
   return (frames) => {

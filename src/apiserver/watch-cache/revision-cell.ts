@@ -18,8 +18,8 @@ const [quote, openBrace, closeBrace, backslash] = [0x22, 0x7b, 0x7d, 0x5c];
 const headLimit = 512;
 
 /**
- * What bytes made here say, until their cell is made: a store in this process delivers the very bytes it was given, and
- * nobody decodes them. Not longer, for the store keeps the bytes of every revision for minutes.
+ * Objects by their encoded bytes, until a cell is made of the bytes. A store in this process delivers the same bytes it was
+ * given, so the cell need not decode them. The entry goes then, since the store keeps the bytes of every revision for minutes.
  */
 const encoded = new WeakMap<Uint8Array, Encoded>();
 
@@ -28,23 +28,23 @@ interface Encoded {
   readonly places: Places;
 }
 
-/** Where in the bytes texts stand that were stamped: those of the next revision stand there too. */
+/** Offsets of stamped texts in the bytes. The next revision has them at the same offsets. */
 type Places = Readonly<Record<string, number>>;
 
 const NO_PLACES: Places = {};
 
 /**
- * How small values go, many at about the age of their neighbours. `renewed`: the next revision is seconds away.
- * `expiring`: by themselves after a while (events), and until then nobody asks for the object.
+ * How short-lived values end; values of one kind share memory, since they end at about the same time. `renewed`: replaced
+ * within seconds (leases). `expiring`: expires after its time to live (events), and is rarely read as an object before.
  */
 export type ShortLife = 'renewed' | 'expiring';
 
-/** One for each: a value that stays for an hour would keep the whole piece that it shares with those of seconds. */
+/** An arena per kind: a value that lives an hour would keep memory that it shares with values of seconds. */
 const arenas: Readonly<Record<ShortLife, ByteArena>> = { renewed: new ByteArena(), expiring: new ByteArena() };
 
 /**
- * Stored bytes of an object: kind, apiVersion and metadata first, no resourceVersion. The object must be what a reader of
- * the bytes gets and must not change any more: the cell of these bytes shares it, unless it is `expiring`.
+ * Encodes an object for the store: kind, apiVersion and metadata first, no resourceVersion. The object must equal what a
+ * reader decodes from the bytes, and must not change any more: unless it is `expiring`, the cell of these bytes shares it.
  */
 export function encodeStored(object: KubernetesObject, life?: ShortLife): Uint8Array {
   const text = textOf(object);
@@ -53,7 +53,7 @@ export function encodeStored(object: KubernetesObject, life?: ShortLife): Uint8A
   return bytes;
 }
 
-/** A text that another of the same length takes the place of: what `name` says, wherever in the object it stands. */
+/** Replaces a text by another of the same length: the value of the field `name`. */
 export interface Stamp {
   readonly name: string;
   readonly before: string;
@@ -61,8 +61,8 @@ export interface Stamp {
 }
 
 /**
- * The stored bytes of an object that differs from that of the cell only by times in plain spelling: copied and stamped, not
- * encoded. Undefined where that is not sure to give the same bytes as `encodeStored`.
+ * The stored bytes of an object that differs from the cell's only in times of the same spelling: copied and stamped instead
+ * of encoded. Undefined when the result might differ from that of `encodeStored`.
  */
 export function restampStored(
   cell: RevisionCell,
@@ -88,7 +88,7 @@ export function restampStored(
 function placeOf(bytes: Buffer, { name, before }: Stamp): number | undefined {
   const text = `"${name}":"${before}"`;
   const at = bytes.indexOf(text, 0, 'latin1');
-  // Elsewhere (a label of that name) it may stand as well: which of them changes, only the encoder knows.
+  // The text occurs more than once (such as a label of that name): only the encoder knows which one changes.
   return at < 0 || bytes.indexOf(text, at + 1, 'latin1') >= 0 ? undefined : at + text.length - 1 - before.length;
 }
 
@@ -98,7 +98,7 @@ function inOwnMemory(text: string): Buffer {
   return bytes;
 }
 
-/** In pieces: V8 takes half as long for the metadata, the spec and the status of a pod as for all of them at once. */
+/** Encodes in pieces: V8 takes half as long for metadata, spec and status of a pod as for the whole object. */
 function textOf(object: KubernetesObject & { readonly spec?: unknown; readonly status?: unknown }): string {
   const { kind, apiVersion, metadata, spec, status, ...rest } = object;
   const { resourceVersion: _, ...meta } = metadata;
@@ -109,7 +109,7 @@ function textOf(object: KubernetesObject & { readonly spec?: unknown; readonly s
   return others === '{}' ? `${text}}` : `${text},${others.slice(1)}`;
 }
 
-/** Not a piece of Buffer's pool: one cell that lives long would keep all of the 64 KB that it shares with others. */
+/** Encodes outside of Buffer's pool: a long-lived cell would keep the 64 KB that it shares with others. */
 function ownMemory(length: number): Buffer {
   return Buffer.allocUnsafeSlow(length);
 }
@@ -125,7 +125,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
 
 interface Spliced {
   readonly json: Buffer;
-  /** Where the resourceVersion stands, and how long its text is. */
+  /** Offset and length of the resourceVersion. */
   readonly cut: number;
   readonly length: number;
 }
@@ -143,7 +143,7 @@ function splice(value: Buffer, revision: number): Spliced | undefined {
   return { json, cut, length };
 }
 
-/** Where the object ends that is open at `at`. The bytes are JSON. */
+/** Offset of the end of the JSON object that is open at `at`. */
 function objectEnd(bytes: Buffer, at: number): number {
   for (let depth = 1, index = at; ; index++) {
     const byte = bytes[index];
@@ -154,7 +154,7 @@ function objectEnd(bytes: Buffer, at: number): number {
   }
 }
 
-/** Where the quote stands that ends the string whose first byte is at `at`. */
+/** Offset of the quote that ends the string whose first byte is at `at`. */
 function stringEnd(bytes: Buffer, at: number): number {
   let index = at;
   for (; index < bytes.length && bytes[index] !== quote; index++) if (bytes[index] === backslash) index++;
@@ -175,16 +175,16 @@ export class RevisionCell {
   readonly key: string;
   /** Revision of the change that made this state: the resourceVersion. */
   readonly revision: number;
-  /** The cell this shows under a later revision, if it does. */
+  /** The cell whose state this one shows under a later revision. */
   readonly origin: RevisionCell | undefined;
   #value: Buffer | undefined;
   #spliced: Spliced | undefined;
   #object: KubernetesObject | undefined;
-  /** The object while nobody has asked for it lately: it is there as long as somebody else holds it. */
+  /** The object of a resting cell: available as long as others hold it. */
   #resting: WeakRef<KubernetesObject> | undefined;
-  /** Of a value that `encodeStored` made of the object, or might have. */
+  /** Whether the bytes have the layout of `encodeStored`. */
   readonly #places: Places | undefined;
-  /** Names and what was made: a list, for nearly always there is one. */
+  /** Other forms by name. A list, since nearly always there is one. */
   #views: readonly unknown[] | undefined;
 
   // oxlint-disable-next-line max-params -- the last is for `at` alone
@@ -200,7 +200,7 @@ export class RevisionCell {
     this.#object = withResourceVersion(made.object, revision);
   }
 
-  /** The stored bytes, as long as they are in memory, when this process has made them. */
+  /** The stored bytes while they are in memory, if this process made them. */
   get own(): { readonly bytes: Buffer; readonly places: Places } | undefined {
     if (this.#value === undefined || this.#places === undefined) return undefined;
     return { bytes: this.#value, places: this.#places };
@@ -211,7 +211,7 @@ export class RevisionCell {
     return (this.#spliced?.json ?? this.#value!).length;
   }
 
-  /** JSON text with the resourceVersion. From the first call on it replaces the stored bytes in memory. */
+  /** JSON text with the resourceVersion. The first call replaces the stored bytes in memory by it. */
   json(): Buffer {
     if (this.#spliced === undefined) {
       this.#spliced = splice(this.#value!, this.revision) ?? {
@@ -241,8 +241,8 @@ export class RevisionCell {
   }
 
   /**
-   * The metadata alone, with its resourceVersion, read from bytes that begin with `head` (kind and apiVersion): of an object
-   * nobody has asked for nothing else is decoded, and nothing kept. Undefined where the bytes begin otherwise.
+   * The metadata with its resourceVersion, read from bytes that begin with `head` (kind and apiVersion). Decodes nothing else
+   * and keeps nothing. Undefined when the bytes begin otherwise.
    */
   metadata(head: Buffer): ObjectMeta | undefined {
     if (this.#spliced !== undefined && this.#spliced.length < 0) return undefined;
@@ -257,16 +257,16 @@ export class RevisionCell {
     return metadata;
   }
 
-  /** Forgets the object, which the bytes still hold: of a revision that is kept only for those who come late. */
+  /** Drops the decoded object of an old revision, which is kept only for late readers; the bytes still hold it. */
   dropDecoded(): void {
     this.#object = undefined;
     this.#resting = undefined;
   }
 
   /**
-   * Leaves the object to those who hold it, until somebody asks for it again: after quiet, most were last needed when written.
-   * Other forms of it are made anew then. What is let go of can be collected from the next turn on: a WeakRef that is made,
-   * or looked into, holds its object for the turn.
+   * Keeps the object only weakly until it is read again: after a quiet time most objects were last needed when written. Other
+   * forms are dropped and made again on demand. Memory can be collected from the next turn on, since a WeakRef that is made
+   * or read holds its target for the turn.
    */
   rest(): void {
     if (this.#views !== undefined) {
@@ -279,12 +279,12 @@ export class RevisionCell {
     } else if (this.#resting !== undefined && this.#resting.deref() === undefined) this.#resting = undefined;
   }
 
-  /** Whether the object is there already. */
+  /** Whether the object is decoded. */
   get isDecoded(): boolean {
     return this.#object !== undefined;
   }
 
-  /** Spares the decoding when the writer still has the object. It must be what the bytes say, with resourceVersion. */
+  /** Takes the writer's object, which saves decoding. It must equal what the bytes hold, with resourceVersion. */
   adopt(object: KubernetesObject): void {
     this.#object ??= object;
   }
@@ -301,7 +301,7 @@ export class RevisionCell {
     return made;
   }
 
-  /** A form that only others could make (by a webhook): it is kept while the cell rests. */
+  /** Sets a form that this process cannot make (a webhook converted it). It is kept while the cell rests. */
   giveView(name: string, value: unknown): void {
     if (!this.hasView(name)) this.#addView(name, new Given(value));
   }
@@ -310,7 +310,7 @@ export class RevisionCell {
     this.#views = this.#views === undefined ? [name, view] : [...this.#views, name, view];
   }
 
-  /** Whether a form was made already. */
+  /** Whether the form exists. */
   hasView(name: string): boolean {
     return this.#views?.includes(name) === true;
   }

@@ -16,8 +16,8 @@ import { RevisionCell } from './revision-cell.ts';
 export type CacheListener = (events: readonly CacheEvent[]) => void;
 
 /**
- * What a listener is after: changes of objects one of whose fields has, or had, this value. Without it every one of 5,000
- * kubelets would judge every change of every pod. Upstream: the cacher's trigger functions.
+ * Restricts a listener to changes of objects whose field has, or had, this value. Without it each of 5,000 kubelets would
+ * check every change of every pod. Upstream: the cacher's trigger functions.
  */
 export interface ListenerTrigger {
   /** Names the field and how it is read; equal names read alike. */
@@ -33,10 +33,10 @@ interface TriggerIndex {
 
 /** Snapshots kept for lists in pages; older pages are read from the store. */
 const snapshotCount = 3;
-/** Lists handed out again while nothing changes: of everything, and of some namespaces. */
+/** Lists reused while nothing changes: of all namespaces, and of some single ones. */
 const listCount = 8;
 
-/** What a cache is being filled with. */
+/** A load of the whole content. */
 export interface CacheLoad {
   add(entry: StoredEntry): void;
   /** Everything was added, as of this revision. */
@@ -46,7 +46,7 @@ export interface CacheLoad {
 /** The cache of one storage prefix. */
 export class WatchCache {
   readonly prefix: string;
-  /** Called with what a listener threw; the others get the changes all the same. */
+  /** Called with the error of a listener that threw. The other listeners still get the changes. */
   readonly #onThrow: (error: unknown) => void;
   #cells: Map<string, RevisionCell> = new Map<string, RevisionCell>();
   readonly #keys = new SortedKeys(compareKeys);
@@ -66,15 +66,12 @@ export class WatchCache {
     return this.#cells.size;
   }
 
-  /** False until the first load; reads before it are a mistake. */
+  /** False until the first load. Nothing may be read before. */
   get loaded(): boolean {
     return this.#loaded;
   }
 
-  /**
-   * Begins to replace everything by what the store holds; until `finish` readers see what was there before. Entries come
-   * in any order.
-   */
+  /** Begins to replace the content by the store's. Readers see the old content until `finish`. Entries come in any order. */
   beginLoad(): CacheLoad {
     const cells = new Map<string, RevisionCell>();
     return {
@@ -103,7 +100,7 @@ export class WatchCache {
     return this.#listeners.size > 0 || this.#triggers.size > 0;
   }
 
-  /** Takes in the changes of one commit and hands them on. */
+  /** Applies the changes of one commit and passes them to the listeners. */
   apply(events: readonly StoreEvent[], atMs: number): void {
     const changes: CacheEvent[] = [];
     for (const event of events) {
@@ -167,7 +164,7 @@ export class WatchCache {
     return cells;
   }
 
-  /** Keeps a list that will be continued. */
+  /** Keeps a list for its next pages. */
   keepSnapshot(under: string, revision: number, cells: readonly RevisionCell[]): void {
     this.#snapshots.set(`${revision} ${under}`, cells);
   }
@@ -245,7 +242,7 @@ function differences(
   return changes;
 }
 
-/** Whom of an index the changes concern: both the value a field has now and the one it had count. */
+/** The listeners of an index with their changes. Both the new and the old value of the field count. */
 function concernedBy(
   { valueOf, byValue }: TriggerIndex,
   changes: readonly CacheEvent[],

@@ -36,7 +36,7 @@ export class ObjectSink implements WatchSink<ObjectEvent> {
     this.#wake?.();
   }
 
-  /** What waits, in one batch; undefined while nothing does. */
+  /** The queued events as one batch; undefined when there are none. */
   take(): IteratorResult<Batch> | undefined {
     if (this.#pending.length === 0) return this.#ended ? END : undefined;
     const batch = this.#pending;
@@ -44,7 +44,7 @@ export class ObjectSink implements WatchSink<ObjectEvent> {
     return { done: false, value: batch };
   }
 
-  /** Resolves when something waits or the end is reached, sometimes before. */
+  /** Resolves when events are queued or the end is reached, sometimes earlier. */
   change(): Promise<void> {
     return new Promise((resolve) => (this.#wake = resolve));
   }
@@ -55,7 +55,7 @@ export class ObjectSink implements WatchSink<ObjectEvent> {
   }
 }
 
-/** What one consumer reads of a sink. */
+/** The iterator that one consumer reads. */
 class Batches implements AsyncIterableIterator<Batch> {
   readonly #sink: ObjectSink;
   readonly #onReturn: () => void;
@@ -96,18 +96,18 @@ class Batches implements AsyncIterableIterator<Batch> {
   }
 }
 
-/** Collects frames until its round, and while the connection is busy, and writes what came together in one piece. */
+/** Collects frames until its round and while the connection is busy, then writes them in one piece. */
 export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   readonly #rounds: FlushRounds;
   readonly #finished = Promise.withResolvers<void>();
   #out: ByteSink | undefined;
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
-  /** Its round is to come, or what it wrote is not on its way yet. */
+  /** Its round is pending, or a write is under way. */
   #isBusy = false;
-  /** What it wrote is not on its way yet. */
+  /** A write is under way. */
   #isWriting = false;
-  /** Nothing goes out any more. */
+  /** The watch was cut off: nothing is written any more. */
   #isCut = false;
   #ended = false;
   #allowance = maxPendingBytes * firstBatchFactor;
@@ -117,7 +117,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
     this.#finished.promise.catch(() => undefined); // It may fail before it runs.
   }
 
-  /** False for a reader too far behind. One that takes nothing is cut off: what waits for it is dropped, with its connection. */
+  /** False for a reader that is too far behind. A reader that takes nothing is cut off: its frames and connection are dropped. */
   push(items: readonly Uint8Array[]): boolean {
     for (const item of items) {
       this.#pending.push(item);
@@ -135,7 +135,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
     this.#goOn();
   }
 
-  /** Writes until the end. Rejects when the other side is gone. */
+  /** Writes until the end. Rejects when the peer is gone. */
   run(out: ByteSink): Promise<void> {
     this.#out = out;
     this.#goOn();

@@ -40,12 +40,12 @@ export interface WatcherConfig<T> {
   readonly under: string;
   readonly bookmarks: boolean;
   /**
-   * The reader is in this process: it gets a bookmark only when it could not, or soon might not, resume from what it was
-   * told last. A quiet cluster would do little else than tell a hundred readers that nothing is new.
+   * The reader is in this process: it gets a bookmark only when its last revision can, or soon may, no longer be resumed
+   * from. Otherwise an idle cluster would spend most of its time on bookmarks.
    */
   readonly spareBookmarks?: boolean;
   readonly timeoutMs: number;
-  /** Whether changes the cache holds have yet to come: then nothing may be said to be complete. */
+  /** Whether the watch still lacks changes that the cache holds. Then no bookmark may be sent. */
   readonly isBehind?: () => boolean;
 }
 
@@ -55,9 +55,9 @@ export class Watcher<T> {
   readonly #clock: Clock;
   readonly #cancels: (() => void)[] = [];
   #after = 0;
-  /** The newest revision the reader knows of. */
+  /** The newest revision that the reader was sent. */
   #told = 0;
-  /** Where one could resume when the last bookmark was due: while it stays there, nothing is being forgotten. */
+  /** The oldest resumable revision when the last bookmark was due. While it stays the same, no change is dropped. */
   #since = -1;
   #ended = false;
 
@@ -71,18 +71,18 @@ export class Watcher<T> {
     return this.#ended;
   }
 
-  /** Whether its reader is told only what it could not do without. */
+  /** Whether its reader gets only the bookmarks it needs. */
   get sparesBookmarks(): boolean {
     return this.#config.spareBookmarks === true;
   }
 
-  /** What the initial state will hold of a cell, made beforehand: undefined where it is not selected. */
+  /** Encodes a cell for the initial state in advance; undefined when it is not selected. */
   encodeInitial(cell: RevisionCell): T | undefined {
     const { encoder, selects, selectsAll } = this.#config;
     return selectsAll || selects(cell) ? encoder.event('ADDED', cell, undefined) : undefined;
   }
 
-  /** Sends what is there already as ADDED. `marksEnd`: a bookmark follows; `ahead`: what was made beforehand. */
+  /** Sends the existing objects as ADDED. `marksEnd`: a bookmark follows; `ahead`: events encoded in advance. */
   sendInitial(
     cells: readonly RevisionCell[],
     { revision, marksEnd, ahead }: { revision: number; marksEnd: boolean; ahead?: ReadonlyMap<RevisionCell, unknown> },
@@ -112,7 +112,7 @@ export class Watcher<T> {
     this.#cancels.push(this.#clock.setTimer(this.#config.timeoutMs, () => this.end()));
   }
 
-  /** Tells the reader, if it wants to know, that nothing of its own is missing up to a revision. `since`: where one can resume. */
+  /** Sends a bookmark if the reader wants one: it has all its events up to the revision. `since`: the oldest resumable one. */
   bookmark(currentRevision: number, since: number): void {
     const { bookmarks, isBehind, spareBookmarks, encoder } = this.#config;
     if (!bookmarks || isBehind?.() === true) return;

@@ -47,7 +47,7 @@ export async function encryptStore(
       encrypted.use(parse(now));
       text = now;
       reloads.inc({ status: 'success' });
-      log.info('the encryption configuration was read again', { file });
+      log.info('the encryption configuration was reloaded', { file });
     } catch (err) {
       reloads.inc({ status: 'failure' });
       log.error('the encryption configuration cannot be used; the one before stays', { err, file });

@@ -1,4 +1,4 @@
-/** What ends pods for the node's sake, over the kubelet's own parts: the eviction manager and the shutdown manager. */
+/** Creates the managers that end pods for the sake of the node: eviction, node shutdown and preemption. */
 import { quantityValue } from '../../api/quantity.ts';
 import { createEvictionManager, type EvictionManager } from '../eviction/eviction-manager.ts';
 import { createPreemption, type Preemption } from '../preemption/preemption.ts';
@@ -9,7 +9,7 @@ import { podUid } from '../types/pod-update.ts';
 import type { Foundations } from './foundations.ts';
 import type { NodeSide } from './node-side.ts';
 
-/** Makes it; undefined where the kubelet was given no statistics to judge by. */
+/** Creates the eviction manager; undefined without statistics. */
 export function createEviction(
   foundations: Foundations,
   nodeSide: NodeSide,
@@ -47,7 +47,7 @@ export function createEviction(
   );
 }
 
-/** Makes the shutdown manager; undefined where nobody tells of shutdowns. */
+/** Creates the shutdown manager; undefined without a source of shutdown notices. */
 export function createShutdown(
   foundations: Foundations,
   nodeSide: NodeSide,
@@ -69,7 +69,7 @@ export function createShutdown(
   );
 }
 
-/** Makes what ends pods for critical ones; `admitting` ones have nothing yet that could be given up. */
+/** Creates preemption for critical pods. Pods under admission hold no resources yet and are not considered. */
 export function createPreemptor(foundations: Foundations, nodeSide: NodeSide, podWorkers: PodWorkers): Preemption {
   const { deps, admitting } = foundations;
   const { activePods: active, killPod } = podsToEnd(foundations, nodeSide, podWorkers);
@@ -83,7 +83,7 @@ export function createPreemptor(foundations: Foundations, nodeSide: NodeSide, po
 
 type EndsPods = Pick<Parameters<typeof createNodeShutdownManager>[0], 'activePods' | 'killPod'>;
 
-/** Pods that may be ended, and how: they stay in the API, failed. */
+/** The pods that may be ended, and how to end one: it stays in the API as Failed. */
 function podsToEnd({ podManager }: Foundations, { statusManager }: NodeSide, podWorkers: PodWorkers): EndsPods {
   return {
     activePods: () =>

@@ -1,4 +1,4 @@
-/** First stage of the kubelet: what it remembers, where its pods come from, and the volumes and runtime it works with. */
+/** First stage of the kubelet: its memory (pod manager, caches), its pod sources, volumes and runtime. */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { createPodStarts } from '../metrics/pod-starts.ts';
@@ -28,7 +28,7 @@ import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 import { createResourceManagers, type ResourceManagers } from './resource-managers.ts';
 import { createLateBindings, latePodState, type LateBindings } from './late-bindings.ts';
 
-/** What every later stage builds on. */
+/** The parts that every later stage uses. */
 export interface Foundations {
   readonly deps: KubeletDeps;
   readonly config: KubeletConfiguration;
@@ -37,7 +37,7 @@ export interface Foundations {
   readonly podManager: PodManager;
   readonly podCache: PodCache;
   readonly managers: ResourceManagers;
-  /** Pods whose admission is not settled. */
+  /** Uids of pods whose admission is not decided yet. */
   readonly admitting: Set<string>;
   readonly results: ResultsManager;
   readonly reasonCache: ReasonCache;
@@ -50,7 +50,7 @@ export interface Foundations {
   readonly allocationState: AllocationState;
   readonly volumes: VolumeManager;
   readonly runtime: ContainerRuntime;
-  /** What the runtime calls itself, the scheme of container ids. Its usual name until it has answered. */
+  /** The runtime's own name, which is the scheme of container ids; a default until it has answered. */
   readonly runtimeName: { current: string };
   readonly nodePods: Informer<Pod>;
   readonly nodeInformer: Informer<Node>;
@@ -135,7 +135,7 @@ function createAllocations(
   });
 }
 
-/** What a guaranteed pod was given piece by piece stays. */
+/** Why a pod cannot be resized in place: guaranteed pods keep exclusively assigned processors and memory. */
 function fixedByManagers(pod: Pod, config: KubeletConfiguration): string | undefined {
   if (podQosClass(pod) !== 'Guaranteed') return undefined;
   for (const [is, name] of [
@@ -146,7 +146,7 @@ function fixedByManagers(pod: Pod, config: KubeletConfiguration): string | undef
   return undefined;
 }
 
-/** The addresses a cloud's controller gave the node; undefined before it did. */
+/** Node addresses set by a cloud controller; undefined before they are set. */
 function cloudAddresses({
   nodeInformer,
   config,

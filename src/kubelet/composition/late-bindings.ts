@@ -1,6 +1,6 @@
 /**
- * Parts of the kubelet that parts made before them call: the circles in its composition, all of them. Each is bound once
- * while the kubelet is put together and called only afterwards.
+ * All circular dependencies of the kubelet's parts: parts that are called by parts created before them. Each is bound once
+ * during composition and called only afterwards.
  */
 import type { ContainerRuntime } from '../container/runtime.ts';
 import type { EvictionManager } from '../eviction/eviction-manager.ts';
@@ -11,35 +11,35 @@ import type { RuntimeMonitor } from '../node-status/runtime-monitor.ts';
 import type { PodLifecycleEventGenerator } from '../pleg/generic-pleg.ts';
 import type { PodStateProvider, PodWorkers } from '../pod-workers/pod-syncer.ts';
 
-/** A part that is made later. */
+/** A part that is created later. */
 export interface Late<T> {
-  /** Makes the part known; returns it. */
+  /** Sets the part and returns it. */
   bind(part: T): T;
   /** The part. @throws Error before it is bound */
   get(): T;
 }
 
-/** What is bound late. */
+/** The parts that are bound late. */
 export interface LateBindings {
-  /** Asked by the core: volumes, runtime and the status manager want to know what runs. */
+  /** Volumes, runtime and status manager ask it which pods run. */
   readonly podWorkers: Late<PodWorkers>;
-  /** Told by the sources, the work queue, the probes and the PLEG. */
+  /** Pod sources, work queue, probes and PLEG send it messages. */
   readonly syncLoop: Late<SyncLoop>;
-  /** Asked to move containers to other processors. */
+  /** The CPU manager moves containers to other processors with it. */
   readonly runtime: Late<ContainerRuntime>;
-  /** Held by a pod's sync. */
+  /** A pod's sync holds back its events. */
   readonly pleg: Late<PodLifecycleEventGenerator>;
-  /** Asked for the pressures the node tells. */
+  /** The node status reads its pressure conditions. */
   readonly eviction: Late<EvictionManager | undefined>;
-  /** Asked whether the node still takes pods. */
+  /** Admission asks it whether the node still accepts pods. */
   readonly shutdown: Late<NodeShutdownManager | undefined>;
-  /** Told when volumes in use change. */
+  /** Updated when the volumes in use change. */
   readonly nodeStatus: Late<NodeStatusManager>;
-  /** Asked to look again when the node has got its pod CIDR. */
+  /** Checks the runtime again when the node has its pod CIDR. */
   readonly runtimeMonitor: Late<RuntimeMonitor>;
 }
 
-/** Makes bindings with nothing bound. */
+/** Creates the bindings, all unbound. */
 export function createLateBindings(): LateBindings {
   return {
     podWorkers: createLate('the pod workers'),
@@ -67,7 +67,7 @@ function createLate<T>(name: string): Late<T> {
   };
 }
 
-/** The pod workers' answers, asked when needed. */
+/** The pod workers as a state provider, resolved at each call. */
 export function latePodState(workers: Late<PodWorkers>): PodStateProvider {
   return {
     isPodKnownTerminated: (uid) => workers.get().isPodKnownTerminated(uid),

@@ -1,4 +1,4 @@
-/** Fourth stage of the kubelet: what keeps it going. The sync loop, the PLEG and the runtime monitor, and who hears them. */
+/** Fourth stage of the kubelet: the sync loop, the PLEG and the runtime monitor, and what they trigger. */
 import { containersToDelete, deleteContainers } from '../container-deletor.ts';
 import { createFileWorkCheck, type FileWorkCheck } from '../file-work-check.ts';
 import { createSyncLoop, type SyncLoop } from '../kubelet-sync-loop.ts';
@@ -89,7 +89,7 @@ function createPleg(foundations: Foundations, syncLoop: SyncLoop): PodLifecycleE
   );
 }
 
-/** What the runtime's state means: the node says so at once; pods that waited for the network go on. */
+/** Updates the node status when the runtime's state changes, and syncs pods that waited for the network. */
 function createMonitor({ foundations, nodeSide, podSide }: LoopSideDeps, syncLoop: SyncLoop): RuntimeMonitor {
   const { deps, log, runtime, runtimeState, podManager } = foundations;
   return createRuntimeMonitor({

@@ -1,4 +1,4 @@
-/** Second stage of the kubelet: what it tells the API of pods and of its node, and the probes that feed pod statuses. */
+/** Second stage of the kubelet: reports pod statuses and node status to the API, and runs the probes. */
 import { createNodeStatusManager, type NodeStatusManager } from '../node-status/node-status-manager.ts';
 import { createMirrorClient, type MirrorClient } from '../pod/mirror-client.ts';
 import { createProbeManager, type ProbeManager } from '../prober/prober-manager.ts';

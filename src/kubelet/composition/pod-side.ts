@@ -1,4 +1,4 @@
-/** Third stage of the kubelet: what is done to pods, from the syncs over their workers to the handlers that wake those. */
+/** Third stage of the kubelet: handlers of the sync loop, pod workers and the syncs they run, admission and eviction. */
 import { podQosClass } from '../../api/pod-qos.ts';
 import { canAdmitPod, type AdmissionResult } from '../admission.ts';
 import type { SyncHandler } from '../kubelet-sync-loop.ts';
@@ -131,7 +131,7 @@ function createHandler(
         return preemption.makeRoom(allocated, verdict.lacking);
       };
       if (!managers.concerns(allocated)) return predicates();
-      // Whoever comes while plugins are asked has been judged beside this pod already.
+      // Pods that arrive during this wait are admitted with this pod counted already.
       const active = others.active();
       return managers.admit(allocated).then((verdict) => (verdict.admit ? predicates(() => active) : verdict));
     },

@@ -1,6 +1,6 @@
 /**
- * The order in which a kubelet's parts begin, upstream's: volumes, node status, runtime check, status, probes, PLEG, main
- * loop, and the pod sources last. Upstream: (*Kubelet).Run and startKubelet.
+ * The order in which a kubelet's parts start, which is upstream's: volumes, node status, runtime check, status, probes,
+ * PLEG, main loop, and the pod sources last. Upstream: (*Kubelet).Run and startKubelet.
  */
 import { onAbort } from '../../base/abort.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -67,7 +67,7 @@ export async function startKubelet(stages: Stages, signal: AbortSignal): Promise
   );
 }
 
-/** When clients of the API server can see that pods have started. */
+/** Measures when clients of the API server can see that pods have started. */
 function followStarts({ core, nodePods }: Foundations, signal: AbortSignal): void {
   const stop = nodePods.addHandler({
     onUpdate: (_before, pod) => core.podStarts.watched(pod),
@@ -88,7 +88,7 @@ function exposeCounts({ foundations, nodeSide, podSide }: Stages, signal: AbortS
   podSide.workCounts.start(signal);
 }
 
-/** Volumes, and a first look at the runtime and all it runs. */
+/** Starts volumes and takes a first look at the runtime and its containers. */
 async function lookAtRuntime({ foundations, nodeSide, loopSide }: Stages, signal: AbortSignal): Promise<void> {
   const { nodeInformer, volumes, runtimeName } = foundations;
   const { nodeStatus } = nodeSide;
@@ -98,7 +98,7 @@ async function lookAtRuntime({ foundations, nodeSide, loopSide }: Stages, signal
     onDelete: nodeStatus.nodeGone,
   });
   volumes.start(signal);
-  // Without an API server nobody else tells the node's range of pod addresses.
+  // Without an API server the node's pod CIDR comes from the configuration.
   const { config, runtime, log } = foundations;
   if (!config.hasApiServer && config.podCidr !== '')
     await runtime
@@ -110,7 +110,7 @@ async function lookAtRuntime({ foundations, nodeSide, loopSide }: Stages, signal
   await loopSide.pleg.relist();
 }
 
-/** What the API hears of the node and its pods. */
+/** Starts reporting the node and its pods to the API. */
 function startReporting({ foundations, nodeSide }: Stages, signal: AbortSignal): void {
   const { deps, config } = foundations;
   const { nodeStatus, statusManager } = nodeSide;
@@ -129,7 +129,7 @@ function startReporting({ foundations, nodeSide }: Stages, signal: AbortSignal):
   statusManager.start(signal);
 }
 
-/** The runtime's events, and the removal of its dead containers. */
+/** Starts following the runtime's events and removing dead containers. */
 function startRuntimeUpkeep({ foundations, loopSide }: Stages, signal: AbortSignal): void {
   const { deps, config, runtime } = foundations;
   startOomWatcher({ platform: deps.platform, recorder: deps.recorder, nodeRef: nodeRefOf(config) }, signal);

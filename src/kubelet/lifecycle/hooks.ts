@@ -56,7 +56,7 @@ function urlOf(action: HTTPGetAction, host: string, port: number): string {
   return `${scheme}://${authority}${path.startsWith('/') ? path : `/${path}`}`;
 }
 
-/** What TLS says of an answer that is no TLS. */
+/** Whether a TLS handshake failed because the server answers in plain HTTP. */
 function speaksPlainHttp(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
   return /WRONG_VERSION_NUMBER|HTTP_REQUEST|EPROTO/.test(`${String(code)} ${String(message)}`);

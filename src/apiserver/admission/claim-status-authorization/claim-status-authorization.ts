@@ -82,7 +82,7 @@ async function deviceCauses(
   return causes;
 }
 
-/** What the old status says of devices the claim still has. */
+/** Device statuses of the old object for devices that are still allocated. */
 function keptDevices(claim: ResourceClaim, old: ResourceClaim): readonly AllocatedDeviceStatus[] {
   const { allocation } = claim.status ?? {};
   const status: Status = {
@@ -94,7 +94,7 @@ function keptDevices(claim: ResourceClaim, old: ResourceClaim): readonly Allocat
   return kept.status?.devices ?? [];
 }
 
-/** Drivers of whose devices something else is said now, sorted. */
+/** Names of the drivers whose device statuses changed, sorted. */
 function changedDrivers(now: readonly AllocatedDeviceStatus[], before: readonly AllocatedDeviceStatus[]): string[] {
   const said = new Map(before.map((device) => [deviceId(device), device]));
   const drivers = new Set<string>();
