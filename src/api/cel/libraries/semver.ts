@@ -4,6 +4,7 @@ import { structTypeOf } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
 import type { CelObject } from '../runtime/values.ts';
 import { EQUALS, FunctionError, TO_JSON, TYPE_NAME } from '../runtime/values.ts';
+import { normalizedVersion, readVersion, type VersionParts } from './semver-text.ts';
 
 const NAME = 'kubernetes.Semver';
 
@@ -13,7 +14,7 @@ class Semver implements CelObject {
   readonly pre: readonly string[];
   readonly build: string;
 
-  constructor(numbers: readonly [bigint, bigint, bigint], pre: readonly string[], build: string) {
+  constructor({ numbers, pre, build }: VersionParts) {
     this.numbers = numbers;
     this.pre = pre;
     this.build = build;
@@ -29,18 +30,14 @@ class Semver implements CelObject {
   }
 }
 
-const STRICT =
-  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
-
 /** Declares the library. */
 export function defineSemver(declarations: Declarations): void {
   declarations.addType(structTypeOf(NAME, undefined));
   declarations.define({
     [`semver(string): ${NAME}`]: (text: string) => semverOf(text, false),
     [`semver(string, bool): ${NAME}`]: semverOf,
-    'isSemver(string): bool': (text: string) => readSemver(text) !== undefined,
-    'isSemver(string, bool): bool': (text: string, normalize: boolean) =>
-      readSemver(normalize ? normalized(text) : text) !== undefined,
+    'isSemver(string): bool': (text: string) => readSemver(text, false) instanceof Semver,
+    'isSemver(string, bool): bool': (text: string, normalize: boolean) => readSemver(text, normalize) instanceof Semver,
     [`${NAME}.major(): int`]: (version: Semver) => version.numbers[0],
     [`${NAME}.minor(): int`]: (version: Semver) => version.numbers[1],
     [`${NAME}.patch(): int`]: (version: Semver) => version.numbers[2],
@@ -52,36 +49,16 @@ export function defineSemver(declarations: Declarations): void {
 
 /** The value of a version's text. */
 export function semverOf(text: string, normalize: boolean): Semver {
-  const version = readSemver(normalize ? normalized(text) : text);
-  if (version === undefined)
-    throw new FunctionError(`Semver parse error: invalid semantic version ${JSON.stringify(text)}`);
+  const version = readSemver(text, normalize);
+  if (typeof version === 'string') throw new FunctionError(version);
   return version;
 }
 
-function readSemver(text: string): Semver | undefined {
-  const match = STRICT.exec(text);
-  if (match === null) return undefined;
-  const [, major = '0', minor = '0', patch = '0', pre, build = ''] = match;
-  const parts = pre?.split('.') ?? [];
-  if ([major, minor, patch, ...parts.filter(isNumeric)].some(isTooLarge)) return undefined;
-  return new Semver([BigInt(major), BigInt(minor), BigInt(patch)], parts, build);
-}
-
-function isNumeric(part: string): boolean {
-  return /^\d+$/.test(part);
-}
-
-/** Upstream's numbers have 64 bits. */
-function isTooLarge(digits: string): boolean {
-  return digits.length > 20 || BigInt(digits) >= 2n ** 64n;
-}
-
-/** Drops a leading `v`, fills missing parts, strips leading zeros. */
-function normalized(text: string): string {
-  const [, core = '', rest = ''] = /^v?([\d.]*)(.*)$/s.exec(text.trim()) ?? [];
-  const parts = core.split('.').map((part) => part.replace(/^0+(?=\d)/, ''));
-  if (rest === '') while (parts.length < 3) parts.push('0');
-  return parts.join('.') + rest;
+/** The version, or why the text is none. */
+function readSemver(text: string, normalize: boolean): Semver | string {
+  const plain = normalize ? normalizedVersion(text) : { text };
+  const parts = typeof plain === 'string' ? plain : readVersion(plain.text);
+  return typeof parts === 'string' ? parts : new Semver(parts);
 }
 
 /** Below zero: `a` comes first. */
@@ -100,7 +77,7 @@ function comparePre(a: readonly string[], b: readonly string[]): bigint {
     copyWork(left.length);
     if (right === undefined) return 1n;
     if (left === right) continue;
-    const numeric = [isNumeric(left), isNumeric(right)];
+    const numeric = [/^\d+$/.test(left), /^\d+$/.test(right)];
     if (numeric[0] && numeric[1]) return BigInt(left) < BigInt(right) ? -1n : 1n;
     if (numeric[0] !== numeric[1]) return numeric[0] ? -1n : 1n;
     return left < right ? -1n : 1n;
