@@ -1,7 +1,7 @@
 /**
  * Compares what two API servers refuse: an upstream one of the version Keelson follows, through `kubectl proxy`, and
  * Keelson's own, in this process. Every sample is changed in every place; each change is sent as a dry run of a create, an
- * update and a status update. Prints where the answers differ; `--write` makes table.json of where they agree.
+ * update and a status update. Prints where the answers differ; `--write` makes table.jsonl of where they agree.
  *
  *     node --conditions=keelson-source tools/upstream-refusals/main.ts http://127.0.0.1:8001 [--only TEXT] [--write]
  *
@@ -9,7 +9,8 @@
  */
 import { startWithAll } from '../../src/apiserver/all-resources-fixture.ts';
 import { type Change, changed } from '../../src/apiserver/refusals/changes-fixture.ts';
-import { changesOf, readSamples, type Sample, type Verb } from '../../src/apiserver/refusals/samples-fixture.ts';
+import { changesOf, readSamples, type Sample, type Verb, whole } from '../../src/apiserver/refusals/samples-fixture.ts';
+import { type Row, writeTable } from '../../src/apiserver/refusals/table-fixture.ts';
 import { Asker, type Answer, type Send } from '../../src/apiserver/refusals/asker-fixture.ts';
 
 const [url = '', ...flags] = process.argv.slice(2);
@@ -46,7 +47,7 @@ async function compareAll(
     for (let start = 0; start < changes.length; start += width) {
       await Promise.all(
         changes.slice(start, start + width).map(async (change) => {
-          const object = changed({ ...sample.object, ...(sample.status && { status: sample.status }) }, change);
+          const object = changed(whole(sample), change);
           const [a, b] = await Promise.all([theirs.ask(sample, verb, object), ours.ask(sample, verb, object)]);
           compared.push({ sample, verb, change, theirs: a, ours: b });
         }),
@@ -72,6 +73,9 @@ for (const sample of readSamples().filter(({ name }) => name.includes(only))) {
   }
 }
 
+/** Rows beyond so many characters tell little that shorter ones do not. */
+const longest = 330;
+
 let different = 0;
 for (const { sample, verb, change, theirs, ours } of compared) {
   if (JSON.stringify(theirs) === JSON.stringify(ours)) continue;
@@ -80,5 +84,37 @@ for (const { sample, verb, change, theirs, ours } of compared) {
   process.stdout.write(`${sample.name} ${verb} ${change.path.join('.')} = ${short}\n`);
   process.stdout.write(`  upstream ${JSON.stringify(theirs)}\n  ours     ${JSON.stringify(ours)}\n`);
 }
+/** The value that a complaint shows. */
+const SHOWN_VALUE = /(Invalid|Unsupported|Duplicate) value: .*?(?:: |$)/u;
+
+/** Parts that many kinds have, and that are checked by one function. */
+const SHARED_PART =
+  /(?:matchLabels|matchExpressions|matchConstraints|matchResources|tolerations|conditions|devices)\b.*/u;
+
+/** A field of a kind; without the kind where one kind stands for all. */
+function placeOf(kind: string, field: string): string {
+  const place = field.replaceAll(/\d+/gu, 'N');
+  return SHARED_PART.exec(place)?.[0] ?? `${kind} ${place}`;
+}
+
+/** What stands in the table: each refusal that says something new of a kind, and nothing that differs by run. */
+function rowsOf(all: readonly Compared[]): Row[] {
+  const seen = new Set<string>();
+  return all.flatMap(({ sample, verb, change, theirs, ours }) => {
+    const complaints = theirs.causes ?? [];
+    if (theirs.code !== 422 || JSON.stringify(theirs) !== JSON.stringify(ours)) return [];
+    const text = JSON.stringify([change.value ?? null, complaints]);
+    if (text.length > longest || /a{40}|UID|TIME/u.test(text)) return [];
+    const kind = sample.name.split(' ').slice(0, 2).join(' ');
+    const news = complaints
+      .map(([field, , said]) => `${placeOf(kind, field)} ${said.replace(SHOWN_VALUE, '$1')}`)
+      .filter((complaint) => !seen.has(complaint));
+    if (news.length === 0) return [];
+    for (const complaint of news) seen.add(complaint);
+    return [{ sample: sample.name, verb, change, complaints }];
+  });
+}
+
+if (flags.includes('--write')) writeTable(rowsOf(compared));
 process.stdout.write(`${compared.length} requests, ${different} answered differently\n`);
 process.exit(0);

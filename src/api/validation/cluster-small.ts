@@ -16,13 +16,17 @@ import {
   validateOptionalChoice,
   validateTolerations,
 } from './common.ts';
+import { internalForm } from './internal-form.ts';
 import { validateResourceRequirements } from './pod-resources.ts';
 
 export function validatePodDisruptionBudget(budget: PodDisruptionBudget, field: Field): void {
   const place = field.at('spec');
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy } = budget.spec ?? {};
   if (minAvailable !== undefined && maxUnavailable !== undefined) {
-    place.invalid(budget.spec, 'minAvailable and maxUnavailable cannot be both set');
+    place.invalid(
+      internalForm(budget.spec!, 'policy.v1.PodDisruptionBudgetSpec'),
+      'minAvailable and maxUnavailable cannot be both set',
+    );
   }
   for (const [name, value] of [
     ['minAvailable', minAvailable],
@@ -102,7 +106,7 @@ export function validateRuntimeClass({ handler = '', overhead, scheduling }: Run
   const seen = new Set<string>();
   for (const [index, toleration] of (scheduling.tolerations ?? []).entries()) {
     const key = JSON.stringify([toleration.key, toleration.operator, toleration.value, toleration.effect]);
-    if (seen.has(key)) place.at('tolerations').item(index).duplicate(toleration);
+    if (seen.has(key)) place.at('tolerations').item(index).duplicate(internalForm(toleration, 'core.v1.Toleration'));
     seen.add(key);
   }
 }

@@ -6,7 +6,16 @@ import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Toleratio
 import type { Condition, IntOrString, LabelSelector, LabelSelectorRequirement } from '../gen/meta-v1.ts';
 import { percentOf } from '../int-or-string.ts';
 import { FIELD_IMMUTABLE_TEXT, validateLabelName, validateLabels } from '../meta-validation.ts';
-import { isDns1123Subdomain, isLabelValue, isPercent, isPortName, isPortNumber, regexText } from '../names.ts';
+import { internalForm } from './internal-form.ts';
+import {
+  isDns1123Subdomain,
+  isDomainPrefixedPath,
+  isLabelValue,
+  isPercent,
+  isPortName,
+  isPortNumber,
+  regexText,
+} from '../names.ts';
 import { tryParseQuantity } from '../quantity.ts';
 
 /** `must be greater than or equal to 0`. */
@@ -25,6 +34,21 @@ export function validatePositive(value: Int64 | undefined, field: Field): void {
 /** Refuses any change of a value. */
 export function validateImmutable(value: unknown, old: unknown, field: Field): void {
   if (!deepEqual(value, old)) field.invalid(value, FIELD_IMMUTABLE_TEXT);
+}
+
+/** Refuses any change of a struct, which is shown as upstream's internal type; `typeName` as the schema tables have it. */
+export function validateImmutableStruct(
+  [value, old]: readonly [object | undefined, object | undefined],
+  typeName: string,
+  field: Field,
+): void {
+  if (!deepEqual(value, old)) field.invalid(value && internalForm(value, typeName), FIELD_IMMUTABLE_TEXT);
+}
+
+/** A path such as `acme.io/foo`. */
+export function validateDomainPrefixedPath(path: string, field: Field): void {
+  if (path === '') field.required();
+  else field.complain(path, isDomainPrefixedPath(path));
 }
 
 /** One of a set of texts; empty is `Required value`. */
@@ -166,6 +190,11 @@ function validateToleration(toleration: Toleration, field: Field): void {
       break;
     case 'Exists':
       if (value !== '') field.at('operator').invalid(value, "value must be empty when `operator` is 'Exists'");
+      break;
+    // Known, but behind a gate that is off.
+    case 'Lt':
+    case 'Gt':
+      field.at('operator').notSupported(operator, ['Equal', 'Exists', 'Lt', 'Gt']);
       break;
     default:
       field.at('operator').notSupported(operator, ['Equal', 'Exists']);

@@ -18,6 +18,12 @@ function isKnownTimeZone(name: string): boolean {
   }
 }
 
+/** Zones are files to Go: their names are told by case. */
+function isSpelled(name: string): boolean {
+  const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  return known === name || known.toLowerCase() !== name.toLowerCase();
+}
+
 /** Names of the time zone database, in each of their parts. */
 function isZonePart(part: string): boolean {
   return /^[A-Za-z._0-9+][-A-Za-z._0-9+]{0,13}$/.test(part) && part !== '.' && part !== '..';
@@ -31,7 +37,8 @@ function validateTimeZone(name: string | undefined, field: Field): void {
   if (isLocal)
     field.invalid(name, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones');
   // Go knows this name as the machine's own zone.
-  if (name !== 'Local' && (isLocal || !isKnownTimeZone(name))) field.invalid(name, `unknown time zone ${name}`);
+  if (name !== 'Local' && (isLocal || !isKnownTimeZone(name) || !isSpelled(name)))
+    field.invalid(name, `unknown time zone ${name}`);
 }
 
 /** Every minute, hour and day by name takes some 500. Upstream has no limit, and reads each schedule of a million numbers again and again. */
@@ -47,7 +54,8 @@ function validateSchedule(spec: CronJobSpec, old: CronJobSpec | undefined, field
   const { schedule = '', timeZone } = spec;
   if (schedule === '') return field.required();
   if (schedule.length > maxSchedule) return field.tooLong(maxSchedule);
-  const problem = cronScheduleProblem(schedule);
+  // Go's parser takes the zone before the fields.
+  const problem = cronScheduleProblem(schedule.replace(/^(?:CRON_)?TZ=\S* /, ''));
   if (problem !== undefined) field.invalid(schedule, problem);
   if (!schedule.includes('TZ')) return;
   const mayHaveZone = (old?.schedule ?? '').includes('TZ');

@@ -4,6 +4,7 @@ import type { CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, TokenReques
 import { isDns1123Subdomain, isQualifiedName } from '../names.ts';
 import {
   validateImmutable,
+  validateImmutableStruct,
   validateLabelSelector,
   validateNonnegative,
   validateNonnegativeQuantity,
@@ -102,7 +103,7 @@ export function validateCSINodeUpdate(node: CSINode, old: CSINode, field: Field)
   const now = Map.groupBy(node.spec?.drivers ?? [], ({ name }) => name);
   for (const { allocatable: _, ...before } of old.spec?.drivers ?? [])
     for (const { allocatable: __, ...driver } of now.get(before.name) ?? [])
-      validateImmutable(driver, before, field.at('spec').at('drivers'));
+      validateImmutableStruct([driver, before], 'storage.v1.CSINodeDriver', field.at('spec').at('drivers'));
 }
 
 export function validateCSIStorageCapacity(capacity: CSIStorageCapacity, field: Field): void {
@@ -118,6 +119,7 @@ export function validateCSIStorageCapacityUpdate(
   old: CSIStorageCapacity,
   field: Field,
 ): void {
-  for (const name of ['nodeTopology', 'storageClassName'] as const)
-    validateImmutable(capacity[name], old[name], field.at(name));
+  validateCSIStorageCapacity(capacity, field);
+  validateImmutable(capacity.nodeTopology, old.nodeTopology, field.at('nodeTopology'));
+  validateImmutable(capacity.storageClassName ?? '', old.storageClassName ?? '', field.at('storageClassName'));
 }

@@ -1,72 +1,105 @@
 /** Endpoint slices. Upstream: apis/discovery/validation. */
-import { parseIp, unmapped } from '../../base/cidr.ts';
+import { parseIp } from '../../base/cidr.ts';
+import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
-import type { Endpoint, EndpointSlice } from '../gen/discovery-v1.ts';
+import type { Endpoint, EndpointPort, EndpointSlice } from '../gen/discovery-v1.ts';
 import { isDns1123Label, isDns1123Subdomain, isLabelValue, isPortNumber, isQualifiedName } from '../names.ts';
 import { validateImmutable } from './common.ts';
 import { validateEndpointIp } from './core-small.ts';
+import { validateCanonicalIp, validateIp } from './ip-fields.ts';
 
 const MAX_ENDPOINTS = 1000;
 const MAX_PORTS = 20000;
 const MAX_ADDRESSES = 100;
+const MAX_HINTS = 8;
+const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const ADDRESS_TYPES = ['FQDN', 'IPv4', 'IPv6'];
 
-function validateAddress(address: string, type: string, field: Field): void {
-  const parsed = parseIp(address);
-  if (type === 'FQDN') return field.complain(address, isDns1123Subdomain(address));
-  const family = type === 'IPv4' ? 4 : 6;
-  // One that is mapped is of neither.
-  if (parsed?.family !== family || unmapped(parsed) !== parsed)
-    return field.invalid(address, `must be an ${type} address`);
+function validateFqdn(address: string, field: Field): void {
+  if (address === '') return field.required();
+  const name = address.replace(/\.$/, '');
+  const problems = isDns1123Subdomain(name);
+  if (problems.length > 0) return field.invalid(name, problems.join(','));
+  const labels = name.split('.');
+  if (labels.length < 2) return field.invalid(name, 'should be a domain with at least two segments separated by dots');
+  const wrong = labels.find((label) => isDns1123Label(label).length > 0);
+  if (wrong !== undefined) field.invalid(wrong, isDns1123Label(wrong).join(','));
+}
+
+/** Of a type that is not known nothing is known. `place`: of all addresses. */
+function validateAddress(address: string, type: string, [place, field]: readonly [Field, Field]): void {
+  if (type === 'FQDN') return validateFqdn(address, field);
+  if (type !== 'IPv4' && type !== 'IPv6') return;
+  const before = field.errors.length;
+  if (type === 'IPv4') validateIp(address, field);
+  else validateCanonicalIp(address, field);
+  if (field.errors.length > before) return;
+  if (parseIp(address)?.family !== (type === 'IPv4' ? 4 : 6)) place.invalid(address, `must be an ${type} address`);
   validateEndpointIp(address, field);
+}
+
+/** Each name once, and each one that can be. */
+function validateHintNames(
+  names: readonly { readonly name?: string }[] | undefined,
+  check: (name: string) => string[],
+  field: Field,
+): void {
+  const seen = new Set<string>();
+  if ((names ?? []).length > MAX_HINTS) return field.tooMany(names!.length, MAX_HINTS);
+  for (const [index, { name = '' }] of (names ?? []).entries()) {
+    const place = field.item(index).at('name');
+    if (seen.has(name)) place.duplicate(name);
+    seen.add(name);
+    place.complain(name, check(name));
+  }
 }
 
 function validateEndpoint(endpoint: Endpoint, type: string, field: Field): void {
   const addresses = endpoint.addresses ?? [];
   if (addresses.length === 0) field.at('addresses').required(`must contain at least 1 address`);
   else if (addresses.length > MAX_ADDRESSES) field.at('addresses').tooMany(addresses.length, MAX_ADDRESSES);
-  for (const [index, address] of addresses.entries()) validateAddress(address, type, field.at('addresses').item(index));
+  for (const [index, address] of addresses.entries())
+    validateAddress(address, type, [field.at('addresses'), field.at('addresses').item(index)]);
   if (endpoint.nodeName !== undefined)
     field.at('nodeName').complain(endpoint.nodeName, isDns1123Subdomain(endpoint.nodeName));
-  for (const [key, value] of Object.entries(endpoint.deprecatedTopology ?? {})) {
-    field.at('deprecatedTopology').complain(key, isQualifiedName(key));
-    field.at('deprecatedTopology').key(key).complain(value, isLabelValue(value));
-  }
   if (endpoint.hostname !== undefined)
     field.at('hostname').complain(endpoint.hostname, isDns1123Label(endpoint.hostname));
-  for (const [index, zone] of (endpoint.hints?.forZones ?? []).entries()) {
-    field.at('hints').at('forZones').item(index).at('name').complain(zone.name, isLabelValue(zone.name));
-  }
+  validateHintNames(endpoint.hints?.forZones, isLabelValue, field.at('hints').at('forZones'));
+  validateHintNames(endpoint.hints?.forNodes, isDns1123Subdomain, field.at('hints').at('forNodes'));
 }
 
-export function validateEndpointSlice(slice: EndpointSlice, field: Field): void {
-  if ((slice.addressType ?? '') === '') field.at('addressType').required();
-  else if (!ADDRESS_TYPES.includes(slice.addressType))
-    field.at('addressType').notSupported(slice.addressType, ADDRESS_TYPES);
-  const endpoints = slice.endpoints ?? [];
-  if (endpoints.length > MAX_ENDPOINTS) field.at('endpoints').tooMany(endpoints.length, MAX_ENDPOINTS);
-  for (const [index, endpoint] of endpoints.entries())
-    validateEndpoint(endpoint, slice.addressType, field.at('endpoints').item(index));
-  const ports = slice.ports ?? [];
-  if (ports.length > MAX_PORTS) return field.at('ports').tooMany(ports.length, MAX_PORTS);
+function validatePorts(ports: readonly EndpointPort[], field: Field): void {
+  if (ports.length > MAX_PORTS) return field.tooMany(ports.length, MAX_PORTS);
   const names = new Set<string>();
-  for (const [index, port] of ports.entries()) {
-    const place = field.at('ports').item(index);
-    const name = port.name ?? '';
+  for (const [index, { name = '', protocol, port, appProtocol }] of ports.entries()) {
+    const place = field.item(index);
     if (name.length > 0) place.at('name').complain(name, isDns1123Label(name));
     if (names.has(name)) place.at('name').duplicate(name);
     names.add(name);
-    if (port.protocol === undefined) place.at('protocol').required();
-    else if (!['SCTP', 'TCP', 'UDP'].includes(port.protocol))
-      place.at('protocol').notSupported(port.protocol, ['SCTP', 'TCP', 'UDP']);
-    if (port.port !== undefined) place.at('port').complain(port.port, isPortNumber(port.port));
-    if (port.appProtocol !== undefined)
-      place.at('appProtocol').complain(port.appProtocol, isQualifiedName(port.appProtocol));
+    if (protocol === undefined) place.at('protocol').required();
+    else if (!PROTOCOLS.includes(protocol)) place.at('protocol').notSupported(protocol, PROTOCOLS);
+    // Upstream stores any number, and its proxies stumble over it.
+    if (port !== undefined) place.at('port').complain(port, isPortNumber(port));
+    if (appProtocol !== undefined) place.at('appProtocol').complain(appProtocol, isQualifiedName(appProtocol));
   }
+}
+
+function validateEndpoints({ endpoints = [], addressType = '' }: EndpointSlice, field: Field): void {
+  if (endpoints.length > MAX_ENDPOINTS) return field.tooMany(endpoints.length, MAX_ENDPOINTS);
+  for (const [index, endpoint] of endpoints.entries()) validateEndpoint(endpoint, addressType, field.item(index));
+}
+
+/** `old`: what it was before an update; endpoints that stay are not looked at. */
+export function validateEndpointSlice(slice: EndpointSlice, field: Field, old?: EndpointSlice): void {
+  const { addressType = '' } = slice;
+  if (addressType === '') field.at('addressType').required();
+  else if (!ADDRESS_TYPES.includes(addressType)) field.at('addressType').notSupported(addressType, ADDRESS_TYPES);
+  validatePorts(slice.ports ?? [], field.at('ports'));
+  if (old === undefined || !deepEqual(slice.endpoints, old.endpoints)) validateEndpoints(slice, field.at('endpoints'));
 }
 
 /** The kind of addresses never changes. */
 export function validateEndpointSliceUpdate(slice: EndpointSlice, old: EndpointSlice, field: Field): void {
-  validateEndpointSlice(slice, field);
-  validateImmutable(slice.addressType, old.addressType, field.at('addressType'));
+  validateEndpointSlice(slice, field, old);
+  validateImmutable(slice.addressType ?? '', old.addressType, field.at('addressType'));
 }

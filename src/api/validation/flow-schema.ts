@@ -10,8 +10,9 @@ import type {
   ServiceAccountSubject,
   Subject,
 } from '../gen/flowcontrol-v1.ts';
-import { isDns1123Label, isDns1123Subdomain, isPathSegmentName } from '../names.ts';
+import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { validateTypedConditions } from './common.ts';
+import { internalForm } from './internal-form.ts';
 
 const MAX_PRECEDENCE = 10_000;
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'] as const;
@@ -110,11 +111,14 @@ function validateSpec(spec: Partial<FlowSchemaSpec>, name: string | undefined, f
   if (precedence === 1 && name !== 'exempt')
     place.invalid(precedence, "only the schema named 'exempt' may have matchingPrecedence 1");
   if (method !== undefined && method.type !== 'ByNamespace' && method.type !== 'ByUser')
-    field.at('distinguisherMethod').at('type').notSupported(method, ['ByNamespace', 'ByUser']);
+    field
+      .at('distinguisherMethod')
+      .at('type')
+      .notSupported(internalForm(method, 'flowcontrol.v1.FlowDistinguisherMethod'), ['ByNamespace', 'ByUser']);
   const levelName = level?.name ?? '';
   const levelPlace = field.at('priorityLevelConfiguration').at('name');
   if (levelName === '') levelPlace.required('must reference a priority level');
-  else levelPlace.complain(levelName, isPathSegmentName(levelName));
+  else levelPlace.complain(levelName, isDns1123Subdomain(levelName));
   for (const [index, rules] of (spec.rules ?? []).entries()) validateRules(rules, field.at('rules').item(index));
 }
 
@@ -123,7 +127,12 @@ export function validateFlowSchema(schema: FlowSchema, field: Field, fixed?: Flo
   const { name } = schema.metadata;
   validateSpec(schema.spec ?? {}, name, field.at('spec'));
   if (fixed !== undefined && !deepEqual(schema.spec, fixed))
-    field.at('spec').invalid(schema.spec, `spec of '${name}' must equal the fixed value`);
+    field
+      .at('spec')
+      .invalid(
+        schema.spec && internalForm(schema.spec, 'flowcontrol.v1.FlowSchemaSpec'),
+        `spec of '${name}' must equal the fixed value`,
+      );
   validateFlowStatus(schema, field);
 }
 

@@ -24,15 +24,15 @@ function validateBackend(backend: IngressBackend, field: Field): void {
     if ((resource.name ?? '') === '') field.at('resource').at('name').required();
     return;
   }
-  if (service === undefined) return field.required('resource or service backend is required');
+  if (service === undefined) return field.invalid('', 'resource or service backend is required');
   const place = field.at('service');
   if ((service.name ?? '') === '') place.at('name').required();
   else place.at('name').complain(service.name, isDns1123Label(service.name));
   const { name = '', number = 0 } = service.port ?? {};
-  if (name !== '' && number !== 0) place.invalid('', 'cannot set both port name & port number');
+  if (name !== '' && number !== 0) field.invalid('', 'cannot set both port name & port number');
   else if (name !== '') place.at('port').at('name').complain(name, isPortName(name));
   else if (number !== 0) place.at('port').at('number').complain(number, isPortNumber(number));
-  else place.required('port name or number is required');
+  else field.required('port name or number is required');
 }
 
 const BAD_SEQUENCES = ['//', '/./', '/../', '%2f', '%2F'];
@@ -53,7 +53,6 @@ function validatePath(path: HTTPIngressPath, field: Field): void {
       if (text !== '' && !text.startsWith('/')) field.at('path').invalid(text, 'must be an absolute path');
       break;
     case undefined:
-    case '':
       field.at('pathType').required('pathType must be specified');
       break;
     default:
@@ -71,7 +70,7 @@ export function validateIngress(ingress: Ingress, field: Field): void {
   const spec = field.at('spec');
   const { rules = [], tls = [], defaultBackend, ingressClassName } = ingress.spec ?? {};
   if (rules.length === 0 && defaultBackend === undefined) {
-    spec.invalid(rules, 'either `defaultBackend` or `rules` must be specified');
+    spec.invalid(ingress.spec?.rules ?? null, 'either `defaultBackend` or `rules` must be specified');
   }
   if (defaultBackend !== undefined) validateBackend(defaultBackend, spec.at('defaultBackend'));
   for (const [index, rule] of rules.entries()) {
@@ -92,6 +91,17 @@ export function validateIngress(ingress: Ingress, field: Field): void {
   }
   if (ingressClassName !== undefined)
     spec.at('ingressClassName').complain(ingressClassName, isDns1123Subdomain(ingressClassName));
+}
+
+const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
+
+/** The annotation that was there before the field may not say something else. */
+export function validateNewIngress(ingress: Ingress, field: Field): void {
+  validateIngress(ingress, field);
+  const said = ingress.metadata.annotations?.[CLASS_ANNOTATION];
+  const { ingressClassName } = ingress.spec ?? {};
+  if (said !== undefined && ingressClassName !== undefined && said !== ingressClassName)
+    field.at('annotations').at(CLASS_ANNOTATION).invalid(said, 'must match `ingressClassName` when both are specified');
 }
 
 /** Where an ingress is reached. */
@@ -128,7 +138,7 @@ function validateScope(parameters: { scope?: string; namespace?: string }, field
   if (parameters.scope !== 'Cluster' && parameters.scope !== 'Namespace')
     return field.at('scope').notSupported(parameters.scope, ['Cluster', 'Namespace']);
   if (parameters.scope === 'Namespace') {
-    if (namespace === '') field.at('namespace').required("`parameters.scope` is set to 'Namespace'");
+    if (parameters.namespace === undefined) field.at('namespace').required("`parameters.scope` is set to 'Namespace'");
     else field.at('namespace').complain(namespace, isDns1123Label(namespace));
   } else if (parameters.namespace !== undefined) {
     field.at('namespace').forbidden("`parameters.scope` is set to 'Cluster'");
@@ -137,6 +147,6 @@ function validateScope(parameters: { scope?: string; namespace?: string }, field
 
 /** The controller of a class never changes. */
 export function validateIngressClassUpdate(ingressClass: IngressClass, old: IngressClass, field: Field): void {
-  validateImmutable(ingressClass.spec?.controller, old.spec?.controller, field.at('spec').at('controller'));
+  validateImmutable(ingressClass.spec?.controller ?? '', old.spec?.controller ?? '', field.at('spec').at('controller'));
   validateIngressClass(ingressClass, field);
 }

@@ -13,7 +13,9 @@ const INITIALS = /^(?:ip|cidr|uid|url|api|csi|cel|tls|ttl|pod ip)(?=$|[A-Z])/;
 function goName(name: string): string {
   const initials = INITIALS.exec(name)?.[0];
   const rest = initials === undefined ? name : initials.toUpperCase() + name.slice(initials.length);
-  const whole = rest.replace(/Cidr(?=$|[A-Z])/g, 'CIDR').replace(/Uid$/, 'UID');
+  const whole = rest
+    .replace(/^cidrs$|Cidrs?(?=$|[A-Z])/g, (word) => (word.endsWith('s') ? 'CIDRs' : 'CIDR'))
+    .replace(/Uid$/, 'UID');
   return whole.charAt(0).toUpperCase() + whole.slice(1);
 }
 

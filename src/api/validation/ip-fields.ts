@@ -2,13 +2,21 @@
  * Fields that hold addresses and ranges: what different programs would read differently is refused, unless the object had
  * it in that field already. Upstream: util/validation IsValidIPForLegacyField, IsValidCIDRForLegacyField, IsValidCIDR.
  */
-import { formatCidr, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
+import { formatCidr, formatIp, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
 import { quote } from '../../base/go-quote.ts';
 import type { Field } from '../field-error.ts';
 
 /** An address, canonical or not. */
 export function validateIp(text: string, field: Field): void {
   refuse(text, ipProblem(text), field);
+}
+
+/** An address in canonical form, of a field that always asked for it. */
+export function validateCanonicalIp(text: string, field: Field): void {
+  const problem = ipProblem(text);
+  if (problem !== undefined) return field.invalid(text, problem);
+  const canonical = formatIp(parseIp(text)!);
+  if (text !== canonical) field.invalid(text, `must be in canonical form (${quote(canonical)})`);
 }
 
 /** A range, canonical or not. */

@@ -1,8 +1,8 @@
 /** The spec of a job, also in cron jobs. Upstream: apis/batch/validation validateJobSpec. */
 import type { Field } from '../field-error.ts';
 import type { JobSpec } from '../gen/batch-v1.ts';
-import { isDomainPrefixedPath } from '../names.ts';
-import { validateNonnegative } from './common.ts';
+import { validateDomainPrefixedPath, validateNonnegative } from './common.ts';
+import { internalForm } from './internal-form.ts';
 import { validatePodFailurePolicy, validateSuccessPolicy } from './job-policies.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
 
@@ -62,7 +62,10 @@ function validatePolicies(spec: JobSpec, field: Field): void {
   if (spec.podFailurePolicy !== undefined) validatePodFailurePolicy(spec, field.at('podFailurePolicy'));
   if (spec.successPolicy !== undefined) {
     if (spec.completionMode === 'Indexed') validateSuccessPolicy(spec, field.at('successPolicy'));
-    else field.at('successPolicy').invalid(spec.successPolicy, 'requires indexed completion mode');
+    else
+      field
+        .at('successPolicy')
+        .invalid(internalForm(spec.successPolicy, 'batch.v1.SuccessPolicy'), 'requires indexed completion mode');
   }
   const replacements = spec.podFailurePolicy === undefined ? ['Failed', 'TerminatingOrFailed'] : ['Failed'];
   const { podReplacementPolicy: replacement } = spec;
@@ -85,7 +88,7 @@ export function validateJobSpec(spec: JobSpec, field: Field): void {
     field.at('backoffLimitPerIndex').required('when maxFailedIndexes is specified');
   const { managedBy } = spec;
   if (managedBy !== undefined) {
-    field.at('managedBy').complain(managedBy, isDomainPrefixedPath(managedBy));
+    validateDomainPrefixedPath(managedBy, field.at('managedBy'));
     if (Buffer.byteLength(managedBy) > MAX_MANAGER_BYTES) field.at('managedBy').tooLong(MAX_MANAGER_BYTES);
   }
   validateCompletionMode(spec, field);

@@ -6,7 +6,7 @@ import type { Container, PodTemplateSpec } from '../gen/core-v1.ts';
 import type { LabelSelector } from '../gen/meta-v1.ts';
 import { compileLabelSelector } from '../label-selector.ts';
 import { isDns1123Label } from '../names.ts';
-import { validateImmutable, validateLabelSelector } from './common.ts';
+import { validateImmutable, validateImmutableStruct, validateLabelSelector } from './common.ts';
 import { validateJobSpec } from './job-spec.ts';
 
 /** Pods a job makes must be its own: one that does not see them would make others for ever. */
@@ -98,8 +98,9 @@ function validateCompletionsUpdate(spec: JobSpec, before: JobSpec, field: Field)
     field.invalid(spec.completions, 'can only be modified in tandem with spec.parallelism');
 }
 
-/** Most of a job never changes. */
+/** Most of a job never changes. Upstream checks the spec twice, and its answers tell so. */
 export function validateJobUpdate(job: Job, old: Job, field: Field): void {
+  validateJob(job, field);
   const place = field.at('spec');
   const [spec, before] = [job.spec!, old.spec!];
   validateJobSpec(spec, place);
@@ -107,13 +108,13 @@ export function validateJobUpdate(job: Job, old: Job, field: Field): void {
   validateCompletionsUpdate(spec, before, place.at('completions'));
   validateImmutable(spec.selector, before.selector, place.at('selector'));
   validateTemplateUpdate(job, old, place.at('template'));
-  for (const name of [
-    'completionMode',
-    'podFailurePolicy',
-    'backoffLimitPerIndex',
-    'managedBy',
-    'successPolicy',
-  ] as const) {
+  const fixed = (name: 'completionMode' | 'backoffLimitPerIndex' | 'managedBy'): void =>
     validateImmutable(spec[name], before[name], place.at(name));
-  }
+  fixed('completionMode');
+  const failures = [spec.podFailurePolicy, before.podFailurePolicy] as const;
+  validateImmutableStruct(failures, 'batch.v1.PodFailurePolicy', place.at('podFailurePolicy'));
+  fixed('backoffLimitPerIndex');
+  fixed('managedBy');
+  const successes = [spec.successPolicy, before.successPolicy] as const;
+  validateImmutableStruct(successes, 'batch.v1.SuccessPolicy', place.at('successPolicy'));
 }

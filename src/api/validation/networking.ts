@@ -1,7 +1,6 @@
 /** Network policies, IP addresses, service ranges. Upstream: apis/networking/validation. */
-import { cidrContains, formatIp, parseCidr, parseIp } from '../../base/cidr.ts';
-import { deepEqual } from '../../base/equal.ts';
-import type { Field } from '../field-error.ts';
+import { cidrContains, parseCidr } from '../../base/cidr.ts';
+import { Field, renderValue } from '../field-error.ts';
 import type {
   IPAddress,
   IPBlock,
@@ -9,31 +8,42 @@ import type {
   NetworkPolicyPeer,
   NetworkPolicyPort,
   ServiceCIDR,
+  ServiceCIDRSpec,
 } from '../gen/networking-v1.ts';
-import { inclusiveRangeText, isDns1123Label } from '../names.ts';
-import { validateImmutable, validateLabelSelector, validateOptionalChoice, validatePortNumOrName } from './common.ts';
-import { validateCanonicalCidr, validateCidr } from './ip-fields.ts';
+import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
+import { isDns1123Subdomain, isPathSegmentName, isPortNumber } from '../names.ts';
+import {
+  validateImmutableStruct,
+  validateLabelSelector,
+  validateOptionalChoice,
+  validatePortNumOrName,
+} from './common.ts';
+import { internalForm } from './internal-form.ts';
+import { validateCanonicalCidr, validateCanonicalIp, validateCidr } from './ip-fields.ts';
 
 function validatePort(port: NetworkPolicyPort, field: Field): void {
-  validateOptionalChoice(port.protocol, ['SCTP', 'TCP', 'UDP'], field.at('protocol'));
+  validateOptionalChoice(port.protocol, ['TCP', 'UDP', 'SCTP'], field.at('protocol'));
+  const place = field.at('endPort');
+  if (port.endPort !== undefined && typeof port.port === 'string')
+    place.invalid(port.endPort, 'may not be specified when `port` is non-numeric');
   if (port.port !== undefined) validatePortNumOrName(port.port, field.at('port'));
-  if (port.endPort === undefined) return;
-  if (port.port === undefined) return field.at('endPort').required('may not be specified when `port` is not specified');
-  if (typeof port.port === 'string')
-    return field.at('endPort').required('may not be specified when `port` is non-numeric');
-  if (port.endPort < port.port) field.at('endPort').invalid(port.endPort, 'must be greater than or equal to `port`');
-  if (port.endPort < 0 || port.endPort > 65535) field.at('endPort').invalid(port.endPort, inclusiveRangeText(0, 65535));
+  if (port.endPort === undefined || typeof port.port === 'string') return;
+  if (port.port === undefined) return place.invalid(port.endPort, 'may not be specified when `port` is not specified');
+  // Upstream shows the port.
+  if (port.endPort < port.port) place.invalid(port.port, 'must be greater than or equal to `port`');
+  place.complain(port.endPort, isPortNumber(port.endPort));
 }
 
 function validateIpBlock(block: IPBlock, field: Field): void {
   if ((block.cidr ?? '') === '') return field.at('cidr').required();
   validateCidr(block.cidr, field.at('cidr'));
   const range = parseCidr(block.cidr);
+  if (range === undefined) return;
   for (const [index, text] of (block.except ?? []).entries()) {
     const place = field.at('except').item(index);
     validateCidr(text, place);
     const inner = parseCidr(text);
-    if (range === undefined || inner === undefined) continue;
+    if (inner === undefined) continue;
     const strict =
       cidrContains(range, { family: inner.family, value: inner.base }) && inner.prefixLength > range.prefixLength;
     if (!strict) place.invalid(text, 'must be a strict subset of `cidr`');
@@ -66,45 +76,59 @@ export function validateNetworkPolicy(policy: NetworkPolicy, field: Field): void
   const types = policy.spec?.policyTypes ?? [];
   if (types.length > 2) return spec.at('policyTypes').invalid(types, 'may not specify more than two policyTypes');
   for (const [index, type] of types.entries())
-    validateOptionalChoice(type, ['Egress', 'Ingress'], spec.at('policyTypes').item(index));
+    validateOptionalChoice(type, ['Ingress', 'Egress'], spec.at('policyTypes').item(index));
 }
 
-/** An address object: its name is the canonical address. */
-export function validateIPAddress(address: IPAddress, field: Field): void {
-  const name = address.metadata.name ?? '';
-  const parsed = parseIp(name);
-  if (parsed === undefined) field.at('metadata').at('name').invalid(name, 'must be a valid IP address');
-  else if (formatIp(parsed) !== name)
-    field
-      .at('metadata')
-      .at('name')
-      .invalid(name, `must be in canonical form ("${formatIp(parsed)}")`);
-  const parent = field.at('spec').at('parentRef');
-  const { resource = '', name: parentName = '', namespace = '' } = address.spec?.parentRef ?? {};
-  if (resource === '') parent.at('resource').required();
-  if (parentName === '') parent.at('name').required();
-  if (namespace !== '') parent.at('namespace').complain(namespace, isDns1123Label(namespace));
+/** The name of an address object is the canonical address. */
+export function nameOfAddress(name: string): string[] {
+  const place = Field.named('');
+  validateCanonicalIp(name, place);
+  return place.errors.map(({ text }) => text.slice(`Invalid value: ${renderValue(name)}: `.length));
+}
+
+/** An address object: whose the address is. */
+export function validateIPAddress({ spec }: IPAddress, field: Field): void {
+  const place = field.at('spec').at('parentRef');
+  if (spec?.parentRef === undefined) return place.required();
+  const { group = '', namespace = '' } = spec.parentRef;
+  if (group !== '') place.at('group').complain(group, isDns1123Subdomain(group));
+  for (const name of ['resource', 'name'] as const) {
+    const { [name]: text = '' } = spec.parentRef;
+    if (text === '') place.at(name).required();
+    else place.at(name).complain(text, isPathSegmentName(text));
+  }
+  if (namespace !== '') place.at('namespace').complain(namespace, isPathSegmentName(namespace));
 }
 
 /** Whose an address is never changes. */
 export function validateIPAddressUpdate(address: IPAddress, old: IPAddress, field: Field): void {
-  validateImmutable(address.spec?.parentRef, old.spec?.parentRef, field.at('spec').at('parentRef'));
+  validateIPAddress(address, field);
+  const parents = [address.spec?.parentRef, old.spec?.parentRef] as const;
+  validateImmutableStruct(parents, 'networking.v1.ParentReference', field.at('spec').at('parentRef'));
+}
+
+function validateRanges({ cidrs = [] }: ServiceCIDRSpec, field: Field): void {
+  if (cidrs.length === 0) return field.required('at least one CIDR required');
+  // Upstream shows the spec.
+  if (cidrs.length > 2)
+    return field.invalid(internalForm({ cidrs }, 'networking.v1.ServiceCIDRSpec'), 'may only hold up to 2 values');
+  for (const [index, cidr] of cidrs.entries()) validateCanonicalCidr(cidr, field.item(index));
+  const families = cidrs.map((cidr) => parseCidr(cidr)?.family);
+  if (cidrs.length === 2 && families[0] !== undefined && families[0] === families[1])
+    field.invalid(cidrs, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
 }
 
 export function validateServiceCIDR(range: ServiceCIDR, field: Field): void {
-  const cidrs = range.spec?.cidrs ?? [];
-  const place = field.at('spec').at('cidrs');
-  if (cidrs.length === 0) return place.required('at least one CIDR required');
-  if (cidrs.length > 2) place.invalid(cidrs, 'must only hold 2 values');
-  const families = cidrs.map((cidr) => parseCidr(cidr)?.family);
-  if (cidrs.length === 2 && families[0] !== undefined && families[0] === families[1])
-    place.invalid(cidrs, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
-  for (const [index, cidr] of cidrs.entries()) validateCanonicalCidr(cidr, place.item(index));
+  validateRanges(range.spec ?? {}, field.at('spec').at('cidrs'));
 }
 
 /** A range gains a second family at most. */
 export function validateServiceCIDRUpdate(range: ServiceCIDR, old: ServiceCIDR, field: Field): void {
   const [cidrs, before] = [range.spec?.cidrs ?? [], old.spec?.cidrs ?? []];
-  if (before.length === 1 && cidrs.length === 2 && cidrs[0] === before[0]) return validateServiceCIDR(range, field);
-  if (!deepEqual(cidrs, before)) field.at('spec').at('cidrs').invalid(cidrs, 'field is immutable');
+  const place = field.at('spec').at('cidrs');
+  const gains = before.length === 1 && cidrs.length === 2;
+  if (cidrs.length !== before.length && !gains) return place.invalid(cidrs, FIELD_IMMUTABLE_TEXT);
+  for (const [index, cidr] of before.entries())
+    if (cidr !== cidrs[index]) place.item(index).invalid(cidrs[index], FIELD_IMMUTABLE_TEXT);
+  if (gains) validateRanges(range.spec!, place);
 }

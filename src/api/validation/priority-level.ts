@@ -9,6 +9,7 @@ import type {
   PriorityLevelConfigurationSpec,
   QueuingConfiguration,
 } from '../gen/flowcontrol-v1.ts';
+import { internalForm } from './internal-form.ts';
 import { validateFlowStatus } from './flow-schema.ts';
 
 const MAX_QUEUES = 10_000_000;
@@ -101,7 +102,13 @@ export function validatePriorityLevel(
     const { exempt } = fixed;
     const same = deepEqual(exempt === undefined ? spec : { ...spec, exempt }, fixed);
     const but = exempt === undefined ? '' : " except the 'spec.exempt' field";
-    if (!same) field.at('spec').invalid(spec, `spec of '${name}'${but} must equal the fixed value`);
+    if (!same)
+      field
+        .at('spec')
+        .invalid(
+          internalForm(spec, 'flowcontrol.v1.PriorityLevelConfigurationSpec'),
+          `spec of '${name}'${but} must equal the fixed value`,
+        );
   }
   validateFlowStatus(level, field);
 }

@@ -2,7 +2,7 @@
 import type { Field } from '../field-error.ts';
 import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '../gen/storage-v1.ts';
 import { inclusiveRangeText, isDns1123Subdomain } from '../names.ts';
-import { validateImmutable } from './common.ts';
+import { validateImmutableStruct } from './common.ts';
 import { validateCSIDriverName } from './csi.ts';
 import { validateInlineVolume } from './persistent-volume.ts';
 
@@ -52,5 +52,5 @@ export function validateVolumeAttachmentUpdate(
   field: Field,
 ): void {
   validateVolumeAttachment(attachment, field);
-  validateImmutable(attachment.spec, old.spec, field.at('spec'));
+  validateImmutableStruct([attachment.spec, old.spec], 'storage.v1.VolumeAttachmentSpec', field.at('spec'));
 }

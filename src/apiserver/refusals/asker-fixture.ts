@@ -90,9 +90,16 @@ export class Asker {
     const path = this.#path(sample);
     if (verb === 'create') return answerOf(await this.#send('POST', `${path}?dryRun=All`, object));
     const { metadata, ...rest } = object as KubernetesObject;
-    const { resourceVersion = '' } = this.#present?.metadata ?? {};
-    const status = verb === 'status' ? '/status' : '';
-    const body = { ...rest, metadata: { ...metadata, resourceVersion } };
-    return answerOf(await this.#send('PUT', `${path}/${sample.object.metadata.name}${status}?dryRun=All`, body));
+    const place = `${path}/${sample.object.metadata.name}`;
+    const put = async (): ReturnType<Send> => {
+      const { resourceVersion = '' } = this.#present?.metadata ?? {};
+      const body = { ...rest, metadata: { ...metadata, resourceVersion } };
+      return await this.#send('PUT', `${place}${verb === 'status' ? '/status' : ''}?dryRun=All`, body);
+    };
+    const answer = await put();
+    if (answer.status !== 409) return answerOf(answer);
+    // A controller of the server changed it meanwhile.
+    this.#present = (await this.#send('GET', place)).body as KubernetesObject;
+    return answerOf(await put());
   }
 }

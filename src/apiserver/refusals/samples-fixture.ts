@@ -27,11 +27,9 @@ interface SampleText {
   readonly also?: readonly (readonly [string, unknown?])[];
 }
 
-/** A place as text and back: steps parted by dots, each number an index. A dot in a key is doubled. */
-export function parsePath(text: string): (string | number)[] {
-  return text
-    .split(/(?<!\.)\.(?!\.)/u)
-    .map((step) => (/^\d+$/u.test(step) ? Number(step) : step.replaceAll('..', '.')));
+/** A place as text: steps parted by dots, each number an index. */
+function parsePath(text: string): (string | number)[] {
+  return text.split('.').map((step) => (/^\d+$/u.test(step) ? Number(step) : step));
 }
 
 function readSample(text: SampleText): Sample {
@@ -50,13 +48,17 @@ export function readSamples(): readonly Sample[] {
 
 const badNames = ['', 'Bad_Value!', 'a.b', 'a'.repeat(64), 'a'.repeat(254)];
 
+/** The object with its status, as changes are made to it. */
+export function whole({ object, status }: Sample): object {
+  return { ...object, ...(status && { status }) };
+}
+
 /** Every change that a request of this verb can carry. */
 export function changesOf(sample: Sample, verb: Verb): readonly Change[] {
   const schema = schemaOf(sample.group, sample.version, sample.kind);
   if (schema === undefined) throw new Error(`no schema for ${sample.name}`);
-  const whole = { ...sample.object, ...(sample.status && { status: sample.status }) };
   const names = verb === 'create' ? badNames.map((value) => ({ path: ['metadata', 'name'], value })) : [];
-  const suggested = [...ofType(schema, whole, []), ...sample.also, ...names];
+  const suggested = [...ofType(schema, whole(sample), []), ...sample.also, ...names];
   return suggested.filter(({ path: [first = ''] }) =>
     verb === 'status' ? first === 'status' : !['status', 'apiVersion', 'kind'].includes(String(first)),
   );

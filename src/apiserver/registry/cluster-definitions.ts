@@ -189,7 +189,20 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
   ...extensionDefinitions,
   ...schedulingDefinitions,
   defineResource(Leases, {
-    rules: { allowCreateOnUpdate: true, allowUnconditionalUpdate: false, validate: validateLease },
+    rules: {
+      allowCreateOnUpdate: true,
+      allowUnconditionalUpdate: false,
+      // Fields behind a gate that is off (CoordinatedLeaderElection).
+      prepareForCreate: ({ spec }) => {
+        delete spec?.strategy;
+        delete spec?.preferredHolder;
+      },
+      prepareForUpdate: ({ spec }, old) => {
+        if (old.spec?.strategy === undefined) delete spec?.strategy;
+        if (old.spec?.preferredHolder === undefined) delete spec?.preferredHolder;
+      },
+      validate: validateLease,
+    },
     printer: leasePrinter,
     renewedField: 'renewTime',
   }),
@@ -201,7 +214,6 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
       generationOf: specOf,
       defaults: setFlowSchemaDefaults,
       validate: (schema, field) => validateFlowSchema(schema, field, mandatoryFlowSchema(schema.metadata.name)),
-      validateName: nameIsPathSegment,
     },
     statusRules: { validateUpdate: (schema, _, field) => validateFlowStatus(schema, field) },
     printer: flowSchemaPrinter,
@@ -212,7 +224,6 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
       generationOf: specOf,
       defaults: setPriorityLevelDefaults,
       validate: (level, field) => validatePriorityLevel(level, field, mandatoryPriorityLevel(level.metadata.name)),
-      validateName: nameIsPathSegment,
     },
     statusRules: { validateUpdate: (level, _, field) => validateFlowStatus(level, field) },
     printer: priorityLevelPrinter,
@@ -229,6 +240,8 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
     rules: {
       emptyStatus: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 },
       generationOf: specOf,
+      // Upstream looks no further.
+      validateName: nameIsPathSegment,
       validate: validatePodDisruptionBudget,
       allowUnconditionalUpdate: false,
     },

@@ -20,8 +20,10 @@ import {
   validateIngressClass,
   validateIngressClassUpdate,
   validateIngressStatusUpdate,
+  validateNewIngress,
 } from '../../../api/validation/ingress.ts';
 import {
+  nameOfAddress,
   validateIPAddress,
   validateIPAddressUpdate,
   validateNetworkPolicy,
@@ -41,7 +43,11 @@ import {
   serviceCIDRPrinter,
 } from './tables.ts';
 
-const addressRules: KindRules<IPAddress> = { validate: validateIPAddress, validateUpdate: validateIPAddressUpdate };
+const addressRules: KindRules<IPAddress> = {
+  validateName: nameOfAddress,
+  validate: validateIPAddress,
+  validateUpdate: validateIPAddressUpdate,
+};
 const rangeRules: KindRules<ServiceCIDR> = {
   emptyStatus: {},
   validate: validateServiceCIDR,
@@ -51,7 +57,12 @@ const rangeRules: KindRules<ServiceCIDR> = {
 /** Definitions of networking and discovery. */
 export const networkingDefinitions: readonly ResourceDefinition[] = [
   defineResource(Ingresses, {
-    rules: { emptyStatus: { loadBalancer: {} }, generationOf: specOf, validate: validateIngress },
+    rules: {
+      emptyStatus: { loadBalancer: {} },
+      generationOf: specOf,
+      validate: validateNewIngress,
+      validateUpdate: (ingress, _, field) => validateIngress(ingress, field),
+    },
     statusRules: { validateUpdate: validateIngressStatusUpdate },
     prefix: 'ingress',
     printer: ingressPrinter,
