@@ -13,6 +13,7 @@ function jobOf({ pod, labels, ...spec }: Parts, status: Job['status'] = {}): Job
   const job: Job = {
     metadata: { name: 'j', namespace: 'ns' },
     spec: {
+      manualSelector: true,
       selector: { matchLabels: { x: 'y' } },
       template: {
         metadata: { labels: { x: 'y', ...labels } },
