@@ -107,6 +107,12 @@ export function isDns1123Subdomain(text: string): string[] {
   return checkShape(text, 253, { regex: subdomainRegex, text: SUBDOMAIN_TEXT });
 }
 
+/** The same, counted in bytes: in label keys and where upstream checks by declaration. */
+export function isLongName(text: string): string[] {
+  const complaints = isLonger(text, 253) ? [maxLengthText(253)] : [];
+  return subdomainRegex.test(text) ? complaints : [...complaints, SUBDOMAIN_TEXT];
+}
+
 /** A DNS label that starts with a letter. */
 export function isDns1035Label(text: string): string[] {
   return checkShape(text, 63, { regex: dns1035Regex, text: DNS1035_TEXT });
@@ -127,7 +133,7 @@ export function isQualifiedName(text: string): string[] {
   const complaints: string[] = [];
   if (parts.length === 2) {
     if (parts[0] === '') complaints.push(`prefix part ${EMPTY_TEXT}`);
-    else complaints.push(...isDns1123Subdomain(parts[0]!).map((complaint) => `prefix part ${complaint}`));
+    else complaints.push(...isLongName(parts[0]!).map((complaint) => `prefix part ${complaint}`));
   }
   const name = parts[parts.length - 1]!;
   if (name === '') complaints.push(`name part ${EMPTY_TEXT}`);
@@ -233,6 +239,8 @@ export type NameCheck = (name: string, prefix: boolean) => string[];
 /** Names that are DNS names: most resources. */
 export const nameIsDnsSubdomain: NameCheck = (name, prefix) =>
   isDns1123Subdomain(prefix ? maskTrailingDash(name) : name);
+/** The same, as upstream checks it by declaration: classes of devices. */
+export const nameIsLongName: NameCheck = (name, prefix) => isLongName(prefix ? maskTrailingDash(name) : name);
 /** Names that are DNS labels: namespaces, and services since v1.36. */
 export const nameIsDnsLabel: NameCheck = (name, prefix) => isDns1123Label(prefix ? maskTrailingDash(name) : name);
 /** Names that are path segments: roles. */

@@ -47,7 +47,7 @@ const WORK_OF_CHARACTER = 10;
 const COMPILE_LIMIT = 3_000_000;
 const COMPILE_TOGETHER_LIMIT = 10_000_000;
 
-/** Compiles. Throws {@link CompileError}: `compilation failed: …` or `must evaluate to bool`. */
+/** Compiles. Throws {@link CompileError}: `compilation failed: …` or `must evaluate to bool but got int`. */
 export function compile(expression: string, options: CompileOptions): Program {
   try {
     return bounded(COMPILE_LIMIT, () => compiled(expression, options));
@@ -68,7 +68,8 @@ function compiled(expression: string, { environment, returnTypes }: CompileOptio
   const tree = checked(expression, environment);
   const type = tree.type!;
   const name = declaredText(type);
-  if (returnTypes !== undefined && !returnTypes.includes(name)) throw new CompileError(returnTypeText(returnTypes));
+  if (returnTypes !== undefined && !returnTypes.includes(name))
+    throw new CompileError(`${returnTypeText(returnTypes)} but got ${name}`);
   const { step, slots } = planned(tree, environment);
   return {
     expression,

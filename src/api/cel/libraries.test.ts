@@ -221,11 +221,13 @@ test('compile errors look as upstream shows them', () => {
 });
 
 test('the result must have the type asked for', () => {
-  assert.throws(() => compile('1', { environment, returnTypes: ['bool'] }), { message: 'must evaluate to bool' });
+  assert.throws(() => compile('1', { environment, returnTypes: ['bool'] }), {
+    message: 'must evaluate to bool but got int',
+  });
   assert.throws(() => compile('self.foo', { environment, returnTypes: ['bool'] }), {
-    message: 'must evaluate to bool',
+    message: 'must evaluate to bool but got dyn',
   });
   assert.throws(() => compile('1', { environment, returnTypes: ['string', 'null_type'] }), {
-    message: 'must evaluate to one of [string null_type]',
+    message: 'must evaluate to one of [string null_type] but got int',
   });
 });

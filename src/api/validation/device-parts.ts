@@ -24,17 +24,19 @@ export interface ListChecks<T> {
   item(item: T, field: Field): void;
   /** What no two items may have in common. */
   key?(item: T): string;
+  /** How a second one with the same key is shown; as its key by default. */
+  shown?(item: T): object;
 }
 
 export function validateList<T>(list: readonly T[] | undefined, field: Field, checks: ListChecks<T>): void {
   const items = list ?? [];
-  const { max = Infinity, key } = checks;
+  const { max = Infinity, key, shown } = checks;
   if (items.length > max) return field.tooMany(items.length, max);
   for (const [index, item] of items.entries()) checks.item(item, field.item(index));
   if (key === undefined) return;
   const seen = new Set<string>();
   for (const [index, item] of items.entries()) {
-    if (seen.has(key(item))) field.item(index).duplicate(key(item));
+    if (seen.has(key(item))) field.item(index).duplicate(shown?.(item) ?? key(item));
     seen.add(key(item));
   }
 }
@@ -103,7 +105,12 @@ function validateSelectorExpression(expression: string, field: Field): void {
       field.forbidden('too complex, exceeds cost limit');
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
-    field.invalid(expression, error.message);
+    // Upstream's text for results of another type is its own here.
+    const type = /^must evaluate to bool but got (.*)$/s.exec(error.message)?.[1];
+    field.invalid(
+      expression,
+      type === undefined ? error.message : `must evaluate to bool or the unknown type, not ${type}`,
+    );
   }
 }
 

@@ -49,7 +49,9 @@ function shownStruct(value: Fields, type: StructSchema): Fields {
 
 function shown(value: unknown, type: TypeSchema): unknown {
   switch (type.kind) {
+    // What a client left out and what it left empty look alike once decoded.
     case 'list':
+      if ((value as readonly unknown[]).length === 0) return null;
       return (value as readonly unknown[]).map((item) => shown(item, type.items));
     case 'map':
       return Object.fromEntries(Object.entries(value as object).map(([key, item]) => [key, shown(item, type.values)]));

@@ -18,7 +18,9 @@ import type {
 import { deepEqual } from '../../base/equal.ts';
 import { formatIp, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
 import { isDns1123Subdomain, isQualifiedName } from '../names.ts';
-import { validateChoice, validateConditions, validateImmutable, validateNodeSelector } from './common.ts';
+import { FIELD_IMMUTABLE_TEXT, validateAnnotations, validateLabels } from '../meta-validation.ts';
+import { validateChoice, validateConditions, validateImmutableStruct, validateNodeSelector } from './common.ts';
+import { internalForm } from './internal-form.ts';
 import {
   validateBindingConditions,
   validateDeviceConfiguration,
@@ -153,10 +155,14 @@ export function validateResourceClaim(claim: ResourceClaim, field: Field): void 
 
 /** The spec of a claim never changes. */
 export function validateResourceClaimUpdate(claim: ResourceClaim, old: ResourceClaim, field: Field): void {
-  validateImmutable(claim.spec, old.spec, field.at('spec'));
+  validateImmutableStruct([claim.spec, old.spec], 'resource.v1.ResourceClaimSpec', field.at('spec'));
 }
 
 export function validateResourceClaimTemplate(template: ResourceClaimTemplate, field: Field): void {
+  const { labels, annotations } = template.spec?.metadata ?? {};
+  const metadata = field.at('spec').at('metadata');
+  validateAnnotations(annotations, metadata.at('annotations'));
+  validateLabels(labels, metadata.at('labels'));
   validateDeviceClaim(template.spec?.spec?.devices, field.at('spec').at('spec').at('devices'));
 }
 
@@ -166,7 +172,18 @@ export function validateResourceClaimTemplateUpdate(
   old: ResourceClaimTemplate,
   field: Field,
 ): void {
-  validateImmutable(template.spec, old.spec, field.at('spec'));
+  validateResourceClaimTemplate(template, field);
+  if (deepEqual(template.spec, old.spec)) return;
+  // Upstream's internal type has the metadata's fields among its own.
+  const { metadata, spec = {} } = template.spec ?? {};
+  field
+    .at('spec')
+    .invalid({ ...metadata, Spec: internalForm(spec, 'resource.v1.ResourceClaimSpec') }, FIELD_IMMUTABLE_TEXT);
+}
+
+/** What names a device, as upstream shows it. */
+function shownDevice({ driver = '', pool = '', device = '', shareID = '' }: Partial<AllocatedDeviceStatus>): object {
+  return { Driver: driver, Pool: pool, Device: device, ShareID: shareID };
 }
 
 /** The status of a claim: who uses it, what it was given, and what drivers say of that. */
@@ -185,6 +202,7 @@ export function validateResourceClaimStatusUpdate(claim: ResourceClaim, old: Res
   validateList(devices, status.at('devices'), {
     item: (device, at) => validateDeviceStatus(device, allocated, at),
     key: deviceId,
+    shown: shownDevice,
   });
   if (reservedFor.length > 0 && allocation === undefined)
     status.at('reservedFor').forbidden('may not be specified when `allocated` is not set');
@@ -196,7 +214,11 @@ export function validateResourceClaimStatusUpdate(claim: ResourceClaim, old: Res
       .forbidden('new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set');
   if (allocation === undefined) return;
   if (old.status?.allocation !== undefined)
-    validateImmutable(allocation, old.status.allocation, status.at('allocation'));
+    validateImmutableStruct(
+      [allocation, old.status.allocation],
+      'resource.v1.AllocationResult',
+      status.at('allocation'),
+    );
   else validateAllocation(allocation, requestNames(claim.spec?.devices), status.at('allocation'));
 }
 
@@ -239,6 +261,11 @@ function validateResult(result: DeviceRequestAllocationResult, names: Names, fie
   validateBindingConditions(result, field);
 }
 
+/** As long as UUIDs are, in the forms that upstream's library reads. */
+const uidLengths = new Set([32, 36, 38, 45]);
+const UID_FORM_TEXT =
+  'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters';
+
 function validateAllocatedDevice(
   { driver, pool, device, shareID }: DeviceRequestAllocationResult | AllocatedDeviceStatus,
   field: Field,
@@ -251,13 +278,15 @@ function validateAllocatedDevice(
       .at('shareID')
       .invalid(
         shareID,
-        'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters',
+        uidLengths.has(shareID.length)
+          ? UID_FORM_TEXT
+          : `error validating uid: invalid UUID length: ${Buffer.byteLength(shareID)}`,
       );
 }
 
 function validateDeviceStatus(device: AllocatedDeviceStatus, allocated: ReadonlySet<string>, field: Field): void {
   validateAllocatedDevice(device, field);
-  if (!allocated.has(deviceId(device))) field.invalid(deviceId(device), 'must be an allocated device in the claim');
+  if (!allocated.has(deviceId(device))) field.invalid(shownDevice(device), 'must be an allocated device in the claim');
   const conditions = device.conditions ?? [];
   if (conditions.length > MAX_DEVICE_CONDITIONS)
     field.at('conditions').tooMany(conditions.length, MAX_DEVICE_CONDITIONS);

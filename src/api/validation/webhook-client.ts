@@ -97,8 +97,9 @@ export function validateWebhookClient(client: WebhookClient, field: Field): void
   if (client.url !== undefined) return validateUrl(client.url, field.at('url'));
   const service = client.service!;
   const place = field.at('service');
-  if ((service.name ?? '') === '') place.at('name').required();
-  if ((service.namespace ?? '') === '') place.at('namespace').required();
+  // Upstream takes the one for the other.
+  if ((service.namespace ?? '') === '') place.at('name').required();
+  if ((service.name ?? '') === '') place.at('namespace').required();
   if (service.port !== undefined && isPortNumber(service.port).length > 0)
     place.at('port').invalid(service.port, `port is not valid: ${isPortNumber(service.port).join(', ')}`);
   if (service.path !== undefined) validatePath(service.path, place.at('path'));

@@ -41,6 +41,11 @@ const anything: Record<AnySchema['form'], readonly unknown[]> = {
 /** Checked as parts of pods, whose kinds have tests of their own. */
 const leftOut = new Set(['core.v1.PodSpec', 'meta.v1.ObjectMeta', 'core.v1.PersistentVolumeClaimSpec']);
 
+/** The first of a field's named values. */
+function namedOf({ values: [first], type }: FieldSchema): unknown {
+  return first !== undefined && type.kind === 'list' ? [first] : first;
+}
+
 /** A value with every field set, `depth` levels deep; lists have one item. */
 function filled(type: TypeSchema, depth: number): unknown {
   switch (type.kind) {
@@ -58,7 +63,7 @@ function filled(type: TypeSchema, depth: number): unknown {
     case 'struct':
       if (depth === 0 || leftOut.has(type.name)) return {};
       return Object.fromEntries(
-        [...type.fields.values()].map((field) => [field.name, field.values[0] ?? filled(field.type, depth - 1)]),
+        [...type.fields.values()].map((field) => [field.name, namedOf(field) ?? filled(field.type, depth - 1)]),
       );
   }
 }
@@ -86,7 +91,8 @@ function* ofMap(type: MapSchema, value: Readonly<Record<string, unknown>> | unde
 }
 
 function* ofField(field: FieldSchema, value: unknown, path: Path): Generator<Change> {
-  for (const named of field.values) if (named !== value) yield { path, value: named };
+  const isList = field.type.kind === 'list';
+  for (const named of field.values) if (named !== value) yield { path, value: isList ? [named] : named };
   yield* ofType(field.type, value, path);
 }
 

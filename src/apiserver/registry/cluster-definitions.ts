@@ -45,12 +45,16 @@ import {
 import { nameIsPathSegment } from '../../api/names.ts';
 import {
   validateAdmissionPolicyBinding,
-  validateMutatingAdmissionPolicy,
   validateMutatingAdmissionPolicyBinding,
-  validateMutatingWebhookConfiguration,
+} from '../../api/validation/admission-bindings.ts';
+import {
+  validateMutatingAdmissionPolicy,
   validateValidatingAdmissionPolicy,
+} from '../../api/validation/admission-policies.ts';
+import {
+  validateMutatingWebhookConfiguration,
   validateValidatingWebhookConfiguration,
-} from '../../api/validation/admission.ts';
+} from '../../api/validation/admission-webhooks.ts';
 import { validateAPIService, validateAPIServiceStatus } from '../../api/validation/extensions.ts';
 import { validateFlowSchema, validateFlowStatus } from '../../api/validation/flow-schema.ts';
 import { validatePriorityLevel } from '../../api/validation/priority-level.ts';

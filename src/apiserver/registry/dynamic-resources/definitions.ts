@@ -33,6 +33,7 @@ import {
 } from '../../../api/validation/resource-slice.ts';
 import type { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from '../../../api/gen/resource-v1.ts';
 import type { DeviceTaintRule } from '../../../api/gen/resource-v1beta2.ts';
+import { nameIsLongName } from '../../../api/names.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
 import type { Clock } from '../../../platform/clock.ts';
@@ -59,6 +60,7 @@ export function dynamicResourceDefinitions({ platform }: Pick<RegistryServices, 
 
 const classRules: KindRules<DeviceClass> = {
   generationOf: specOf,
+  validateName: nameIsLongName,
   validate: validateDeviceClass,
   validateUpdate: (deviceClass, old, field) => validateDeviceClass(deviceClass, field, old),
 };

@@ -1,0 +1,103 @@
+/** Webhook configurations. Upstream: apis/admissionregistration/validation. */
+import { compileTogether } from '../cel/compile.ts';
+import type { Field } from '../field-error.ts';
+import type {
+  MatchCondition,
+  MutatingWebhookConfiguration,
+  ValidatingWebhook,
+  ValidatingWebhookConfiguration,
+} from '../gen/admissionregistration-v1.ts';
+import { isDns1035Label, isDns1123Subdomain, isQualifiedName } from '../names.ts';
+import { conditionExpressions } from './admission-expressions.ts';
+import { validateRule } from './admission-rules.ts';
+import { validateLabelSelector, validateOptionalChoice } from './common.ts';
+import { validateWebhookClient } from './webhook-client.ts';
+
+const KNOWN_REVIEW_VERSIONS = ['v1', 'v1beta1'];
+const SIDE_EFFECTS = ['None', 'NoneOnDryRun'];
+const MAX_CONDITIONS = 64;
+
+/** `hasParams`: expressions may speak of a policy's parameters. */
+export function validateMatchConditions(conditions: readonly MatchCondition[], hasParams: boolean, field: Field): void {
+  if (conditions.length > MAX_CONDITIONS) field.tooMany(conditions.length, MAX_CONDITIONS);
+  if (conditions.length === 0) return;
+  const validateExpression = conditionExpressions({ hasParams, hasAuthorizer: true });
+  const names = new Set<string>();
+  for (const [index, { name = '', expression = '' }] of conditions.entries()) {
+    const place = field.item(index);
+    if (expression.trim() === '') place.at('expression').required();
+    else validateExpression(expression.trim(), place.at('expression'));
+    if (name === '') {
+      place.at('name').required();
+      continue;
+    }
+    place.at('name').complain(name, isQualifiedName(name));
+    if (names.has(name)) place.at('name').duplicate(name);
+    names.add(name);
+  }
+}
+
+type Webhook = ValidatingWebhook & { readonly reinvocationPolicy?: string };
+
+function validateWebhook(webhook: Webhook, field: Field): void {
+  validateFullName(webhook.name ?? '', field.at('name'));
+  for (const [index, rule] of (webhook.rules ?? []).entries()) validateRule(rule, field.at('rules').item(index));
+  validateOptionalChoice(webhook.failurePolicy, ['Fail', 'Ignore'], field.at('failurePolicy'));
+  validateOptionalChoice(webhook.matchPolicy, ['Equivalent', 'Exact'], field.at('matchPolicy'));
+  if (webhook.sideEffects === undefined)
+    field.at('sideEffects').required(`must specify one of ${SIDE_EFFECTS.join(', ')}`);
+  validateOptionalChoice(webhook.sideEffects, SIDE_EFFECTS, field.at('sideEffects'));
+  const timeout = webhook.timeoutSeconds;
+  if (timeout !== undefined && (timeout > 30 || timeout < 1))
+    field.at('timeoutSeconds').invalid(timeout, 'the timeout value must be between 1 and 30 seconds');
+  validateOptionalChoice(webhook.reinvocationPolicy, ['IfNeeded', 'Never'], field.at('reinvocationPolicy'));
+  validateLabelSelector(webhook.namespaceSelector, field.at('namespaceSelector'));
+  validateLabelSelector(webhook.objectSelector, field.at('objectSelector'));
+  validateWebhookClient(webhook.clientConfig ?? {}, field.at('clientConfig'));
+  validateMatchConditions(webhook.matchConditions ?? [], false, field.at('matchConditions'));
+}
+
+function validateFullName(name: string, field: Field): void {
+  if (name === '') return field.required();
+  const problems = isDns1123Subdomain(name);
+  if (problems.length > 0) field.invalid(name, problems.join(','));
+  else if (name.split('.').length < 3)
+    field.invalid(name, 'should be a domain with at least three segments separated by dots');
+}
+
+function validateReviewVersions(versions: readonly string[], field: Field): void {
+  if (versions.length === 0) return field.required(`must specify one of ${KNOWN_REVIEW_VERSIONS.join(', ')}`);
+  const seen = new Set<string>();
+  for (const [index, version] of versions.entries()) {
+    if (seen.has(version)) field.item(index).invalid(version, 'duplicate version');
+    else field.item(index).complain(version, isDns1035Label(version));
+    seen.add(version);
+  }
+  if (!versions.some((version) => KNOWN_REVIEW_VERSIONS.includes(version)))
+    field.invalid(versions, `must include at least one of ${KNOWN_REVIEW_VERSIONS.join(', ')}`);
+}
+
+function validateWebhooks(webhooks: readonly Webhook[], field: Field): void {
+  const names = new Set<string>();
+  compileTogether(() => {
+    for (const [index, webhook] of webhooks.entries()) {
+      const place = field.item(index);
+      validateWebhook(webhook, place);
+      validateReviewVersions(webhook.admissionReviewVersions ?? [], place.at('admissionReviewVersions'));
+      const { name = '' } = webhook;
+      if (name !== '' && names.has(name)) place.at('name').duplicate(name);
+      names.add(name);
+    }
+  });
+}
+
+export function validateValidatingWebhookConfiguration(
+  configuration: ValidatingWebhookConfiguration,
+  field: Field,
+): void {
+  validateWebhooks(configuration.webhooks ?? [], field.at('webhooks'));
+}
+
+export function validateMutatingWebhookConfiguration(configuration: MutatingWebhookConfiguration, field: Field): void {
+  validateWebhooks(configuration.webhooks ?? [], field.at('webhooks'));
+}
