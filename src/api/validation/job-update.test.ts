@@ -59,7 +59,10 @@ describe('the template', () => {
       'may not give up what makes pods its own',
       [rest],
       { ...rest, labels: { x: 'z' } },
-      ['spec.template.metadata.labels: Invalid value: … `selector` does not match template `labels`'],
+      // The spec is checked twice.
+      Array<string>(2).fill(
+        'spec.template.metadata.labels: Invalid value: … `selector` does not match template `labels`',
+      ),
     ],
     ['may say how large', [{ ...rest, pod: sized('1') }], { ...rest, pod: sized('2') }, []],
     ['may say so while it goes on', [rest], { suspend: false, pod: { ...sized('2'), ...onNodes } }, []],

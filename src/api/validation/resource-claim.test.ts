@@ -229,7 +229,7 @@ describe('a claim', () => {
       { allocation },
       { allocation, devices: [{ ...device, driver: 'other.example', networkData: { ips: ['10.0.0.1'] } }] },
       [
-        'status.devices[0]: Invalid value: "other.example/node-1/gpu-0": must be an allocated device',
+        'status.devices[0]: Invalid value: {"Driver":"other.example","Pool":"node-1","Device":"gpu-0","ShareID":""}: must be an allocated device',
         'status.devices[0].networkData.ips[0]: Invalid value: "10.0.0.1"',
       ],
     ],
