@@ -8,11 +8,11 @@ import type {
   MetricStatus,
 } from '../../api/gen/autoscaling-v2.ts';
 
-/** Types of conditions that are kept. */
+/** Types of an autoscaler's conditions. */
 export type ConditionType = 'AbleToScale' | 'ScalingActive' | 'ScalingLimited';
 
-/** What a condition says; the status is given apart. */
-export interface Saying {
+/** Reason and message of a condition or an event. */
+export interface ConditionText {
   readonly reason: string;
   readonly message: string;
 }
@@ -27,7 +27,7 @@ export interface StatusDraft {
   observedGeneration?: Int64;
 }
 
-/** Starts from the status that is stored. */
+/** A draft from the stored status. */
 export function draftOf({ status, metadata }: HorizontalPodAutoscaler): StatusDraft {
   const { conditions = [], desiredReplicas = 0, ...rest } = status ?? ({} as Partial<HorizontalPodAutoscalerStatus>);
   return {
@@ -42,7 +42,7 @@ export function draftOf({ status, metadata }: HorizontalPodAutoscaler): StatusDr
 export function setCondition(
   draft: StatusDraft,
   type: ConditionType,
-  condition: Saying & { readonly status: boolean; readonly nowMs: number },
+  condition: ConditionText & { readonly status: boolean; readonly nowMs: number },
 ): void {
   const { reason, message, nowMs } = condition;
   const status = condition.status ? 'True' : 'False';

@@ -1,5 +1,5 @@
 /**
- * What each metric of an autoscaler asks for. Upstream: podautoscaler horizontal.go computeReplicasForMetrics and its
+ * Computes the replicas that each metric of an autoscaler proposes. Upstream: podautoscaler horizontal.go computeReplicasForMetrics and its
  * computeStatusFor functions.
  */
 import { compileLabelSelector } from '../../api/label-selector.ts';
@@ -16,7 +16,7 @@ import {
   type TargetState,
 } from './replica-calculator.ts';
 
-/** The target and where metrics come from. */
+/** The scale target, and the client for its metrics. */
 export interface EvaluationState extends TargetState {
   readonly namespace: string;
   /** The target's pods, as a query parameter. */
@@ -28,7 +28,7 @@ export interface EvaluationState extends TargetState {
   readonly signal: AbortSignal;
 }
 
-/** One metric's answer. */
+/** The result of one metric. */
 export interface Evaluation {
   readonly replicas: number;
   /** As conditions and events name it. */
@@ -36,7 +36,7 @@ export interface Evaluation {
   readonly status: MetricStatus;
 }
 
-/** A metric without an answer: the reason of the condition and of the event. */
+/** A metric could not be evaluated. `reason` is that of the condition and of the event. */
 export class MetricError extends Error {
   readonly reason: string;
   constructor(reason: string, message: string, cause: unknown) {

@@ -1,28 +1,28 @@
-/** Which pods' metrics count. Pure. Upstream: podautoscaler replica_calculator.go groupPods, calculatePodRequests. */
+/** Groups pods by whether their metrics count. Pure. Upstream: podautoscaler replica_calculator.go groupPods, calculatePodRequests. */
 import { quantityMilliValue } from '../../api/quantity.ts';
 import { parseTime } from '../../api/time.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podCondition } from '../../component-helpers/pods.ts';
 import type { PodMetric, PodMetrics } from './metrics-client.ts';
 
-/** The pods of a target, by what their metrics are worth. */
+/** The pods of a target, grouped by whether their metrics count. */
 export interface PodGroups {
   readonly readyCount: number;
-  /** Starting or not ready: their usage says nothing yet. */
+  /** Starting or not ready: their usage is not representative yet. */
   readonly unready: ReadonlySet<string>;
   /** Without a metric. */
   readonly missing: ReadonlySet<string>;
-  /** Failed or going. */
+  /** Failed or being deleted. */
   readonly ignored: ReadonlySet<string>;
 }
 
-/** How long after its start a pod's CPU is not trusted, and how long its first unreadiness counts as starting. */
+/** For how long after its start a pod's CPU usage is not trusted, and for how long it counts as starting while unready. */
 export interface ReadinessDelays {
   readonly cpuInitializationMs: number;
   readonly initialReadinessMs: number;
 }
 
-/** Sorts the pods. CPU is special: starting takes a lot of it. */
+/** Groups the pods. CPU is special: pods use much of it while they start. */
 export function groupPods(
   pods: readonly Pod[],
   metrics: PodMetrics,
@@ -49,10 +49,10 @@ function isStarting(pod: Pod, metric: PodMetric, when: ReadinessDelays & { reado
   const startedMs = parseTime(pod.status?.startTime);
   if (condition === undefined || Number.isNaN(startedMs)) return true;
   const changedMs = parseTime(condition.lastTransitionTime);
-  // Just started: the sample must have been taken after it became ready.
+  // Recently started: the sample counts only if it was taken after the pod became ready.
   if (startedMs + when.cpuInitializationMs > when.nowMs)
     return condition.status === 'False' || metric.timestampMs < changedMs + metric.windowMs;
-  // Never ready so far, as far as one can tell.
+  // Probably never ready so far.
   return condition.status === 'False' && startedMs + when.initialReadinessMs > changedMs;
 }
 

@@ -1,11 +1,12 @@
 /**
- * From what metrics ask for to what is done: limits, stabilization and rates. Pure but for the history it is given.
+ * Applies limits, stabilization and rates to the replicas that metrics propose. Pure but for the history it is given.
  * Upstream: podautoscaler horizontal.go normalizeDesiredReplicas, stabilizeRecommendationWithBehaviors,
  * convertDesiredReplicasWithBehaviorRate.
  */
 import type { HorizontalPodAutoscalerSpec, HPAScalingRules } from '../../api/gen/autoscaling-v2.ts';
+import type { ConditionText } from './autoscaler-status.ts';
 
-/** What one autoscaler asked for and did lately. */
+/** Recent recommendations and changes of size of one autoscaler. */
 export interface ScalingHistory {
   recommendations: { readonly replicas: number; readonly atMs: number }[];
   ups: ScaleEvent[];
@@ -14,24 +15,19 @@ export interface ScalingHistory {
 
 /** A change of size. */
 export interface ScaleEvent {
-  /** How many replicas, always positive. */
+  /** Number of replicas, always positive. */
   readonly change: number;
   readonly atMs: number;
 }
 
-/** What came out, with what the conditions AbleToScale and ScalingLimited say of it. */
-export interface Decision {
+/** The replicas to scale to, with the texts of the conditions AbleToScale and ScalingLimited. */
+export interface ScalingDecision {
   readonly replicas: number;
-  readonly stabilized?: Verdict;
-  readonly limited: Verdict;
+  readonly stabilized?: ConditionText;
+  readonly limited: ConditionText;
 }
 
-interface Verdict {
-  readonly reason: string;
-  readonly message: string;
-}
-
-interface Wish {
+interface ReplicaProposal {
   readonly current: number;
   readonly desired: number;
   readonly nowMs: number;
@@ -39,77 +35,83 @@ interface Wish {
 
 const LATER_HIGHEST = 'recent recommendations were higher than current one, applying the highest recent recommendation';
 const LATER_LOWEST = 'recent recommendations were lower than current one, applying the lowest recent recommendation';
-const WITHIN: Verdict = {
+const WITHIN: ConditionText = {
   reason: 'DesiredWithinRange',
   message: 'the desired count is within the acceptable range',
 };
-const TOO_FEW: Verdict = {
+const TOO_FEW: ConditionText = {
   reason: 'TooFewReplicas',
   message: 'the desired replica count is less than the minimum replica count',
 };
-const TOO_MANY: Verdict = {
+const TOO_MANY: ConditionText = {
   reason: 'TooManyReplicas',
   message: 'the desired replica count is more than the maximum replica count',
 };
-const UP_LIMIT: Verdict = {
+const UP_LIMIT: ConditionText = {
   reason: 'ScaleUpLimit',
   message: 'the desired replica count is increasing faster than the maximum scale rate',
 };
-const DOWN_LIMIT: Verdict = {
+const DOWN_LIMIT: ConditionText = {
   reason: 'ScaleDownLimit',
   message: 'the desired replica count is decreasing faster than the maximum scale rate',
 };
 
-/** A history with nothing in it. */
 export function emptyHistory(): ScalingHistory {
   return { recommendations: [], ups: [], downs: [] };
 }
 
-/** Without a behaviour: the highest wish of the window when shrinking, at most doubled (or to 4) when growing. */
-export function decidePlain(
+/**
+ * Without a behaviour: when shrinking the highest recommendation of the window counts, when growing the size at most doubles
+ * (or becomes 4).
+ */
+export function normalizeDesiredReplicas(
   spec: HorizontalPodAutoscalerSpec,
-  wish: Wish,
+  proposal: ReplicaProposal,
   { history, stabilizationMs }: { readonly history: ScalingHistory; readonly stabilizationMs: number },
-): Decision {
-  const { current, desired, nowMs } = wish;
-  const recent = keepRecent(history, wish, stabilizationMs);
+): ScalingDecision {
+  const { current, desired, nowMs } = proposal;
+  const recent = keepRecent(history, proposal, stabilizationMs);
   const stabilized = Math.max(
     desired,
     ...recent.filter(({ atMs }) => atMs > nowMs - stabilizationMs).map((r) => r.replicas),
   );
-  const verdict =
+  const stabilization =
     stabilized === desired ? {} : { stabilized: { reason: 'ScaleDownStabilized', message: LATER_HIGHEST } };
   const { minReplicas = 1, maxReplicas } = spec;
   const rate = Math.max(2 * current, 4);
   const [top, limited] = maxReplicas > rate ? [rate, UP_LIMIT] : [maxReplicas, TOO_MANY];
-  if (stabilized < minReplicas) return { ...verdict, replicas: minReplicas, limited: TOO_FEW };
-  if (stabilized > top) return { ...verdict, replicas: top, limited };
-  return { ...verdict, replicas: stabilized, limited: WITHIN };
+  if (stabilized < minReplicas) return { ...stabilization, replicas: minReplicas, limited: TOO_FEW };
+  if (stabilized > top) return { ...stabilization, replicas: top, limited };
+  return { ...stabilization, replicas: stabilized, limited: WITHIN };
 }
 
-/** With a behaviour: windows and policies of each direction. Its defaults have been filled in by the server. */
-export function decideWithBehavior(spec: HorizontalPodAutoscalerSpec, wish: Wish, history: ScalingHistory): Decision {
+/** With a behaviour: applies the window and the policies of each direction. The server has set its defaults. */
+export function normalizeDesiredReplicasWithBehaviors(
+  spec: HorizontalPodAutoscalerSpec,
+  proposal: ReplicaProposal,
+  history: ScalingHistory,
+): ScalingDecision {
   const { scaleUp = {}, scaleDown = {} } = spec.behavior ?? {};
   const upMs = (scaleUp.stabilizationWindowSeconds ?? 0) * 1000;
   const downMs = (scaleDown.stabilizationWindowSeconds ?? 300) * 1000;
-  const recent = keepRecent(history, wish, Math.max(upMs, downMs));
+  const recent = keepRecent(history, proposal, Math.max(upMs, downMs));
   const within = (windowMs: number): number[] =>
-    recent.filter(({ atMs }) => atMs > wish.nowMs - windowMs).map(({ replicas }) => replicas);
-  const lowest = Math.min(wish.desired, ...within(upMs));
-  const highest = Math.max(wish.desired, ...within(downMs));
-  const replicas = Math.min(Math.max(wish.current, lowest), highest);
-  const growing = wish.desired >= wish.current;
+    recent.filter(({ atMs }) => atMs > proposal.nowMs - windowMs).map(({ replicas }) => replicas);
+  const lowest = Math.min(proposal.desired, ...within(upMs));
+  const highest = Math.max(proposal.desired, ...within(downMs));
+  const replicas = Math.min(Math.max(proposal.current, lowest), highest);
+  const growing = proposal.desired >= proposal.current;
   const stabilized = growing
     ? { reason: 'ScaleUpStabilized', message: LATER_LOWEST }
     : { reason: 'ScaleDownStabilized', message: LATER_HIGHEST };
-  const verdict = replicas === wish.desired ? {} : { stabilized };
-  forgetOldEvents(history, wish.nowMs, { scaleUp, scaleDown });
-  return { ...verdict, ...limitRate(spec, { ...wish, desired: replicas }, history) };
+  const stabilization = replicas === proposal.desired ? {} : { stabilized };
+  forgetOldEvents(history, proposal.nowMs, { scaleUp, scaleDown });
+  return { ...stabilization, ...limitRate(spec, { ...proposal, desired: replicas }, history) };
 }
 
 function keepRecent(
   history: ScalingHistory,
-  { desired, nowMs }: Wish,
+  { desired, nowMs }: ReplicaProposal,
   windowMs: number,
 ): ScalingHistory['recommendations'] {
   const before = history.recommendations.filter(({ atMs }) => atMs >= nowMs - windowMs);
@@ -119,9 +121,9 @@ function keepRecent(
 
 function limitRate(
   { minReplicas = 1, maxReplicas, behavior }: HorizontalPodAutoscalerSpec,
-  { current, desired, nowMs }: Wish,
+  { current, desired, nowMs }: ReplicaProposal,
   history: ScalingHistory,
-): Decision {
+): ScalingDecision {
   if (desired > current) {
     const rate = Math.max(scaleUpLimit(current, history, { rules: behavior?.scaleUp ?? {}, nowMs }), current);
     const [top, limited] = maxReplicas > rate ? [rate, UP_LIMIT] : [maxReplicas, TOO_MANY];
@@ -140,7 +142,7 @@ interface Rate {
   readonly nowMs: number;
 }
 
-/** The most replicas the policies allow now. What came and went within a policy's period counts. */
+/** The most replicas that the policies allow now, counting the changes within each policy's period. */
 function scaleUpLimit(current: number, { ups, downs }: ScalingHistory, { rules, nowMs }: Rate): number {
   if (rules.selectPolicy === 'Disabled') return current;
   const limits = (rules.policies ?? []).map(({ type, value, periodSeconds }) => {

@@ -10,7 +10,7 @@ import {
   utilizationReplicas,
   valueReplicas,
 } from './replica-calculator.ts';
-import { decidePlain, decideWithBehavior, emptyHistory } from './scaling-rules.ts';
+import { normalizeDesiredReplicas, normalizeDesiredReplicasWithBehaviors, emptyHistory } from './scaling-rules.ts';
 
 const NOW_MS = 3_600_000;
 const HOUR_AGO = 0;
@@ -142,7 +142,11 @@ const spec = (parts: Partial<HorizontalPodAutoscalerSpec>): HorizontalPodAutosca
 
 describe('without a behaviour', () => {
   const decide = (current: number, desired: number, history = emptyHistory()) =>
-    decidePlain(spec({ maxReplicas: 20 }), { current, desired, nowMs: NOW_MS }, { history, stabilizationMs: 300_000 });
+    normalizeDesiredReplicas(
+      spec({ maxReplicas: 20 }),
+      { current, desired, nowMs: NOW_MS },
+      { history, stabilizationMs: 300_000 },
+    );
   const rows: [current: number, desired: number, replicas: number, reason: string][] = [
     [1, 3, 3, 'DesiredWithinRange'],
     [1, 9, 4, 'ScaleUpLimit'],
@@ -188,7 +192,10 @@ describe('with a behaviour', () => {
     ];
   for (const [what, given, current, desired, replicas] of rows) {
     it(what, () =>
-      assert.equal(decideWithBehavior(given, { current, desired, nowMs: NOW_MS }, emptyHistory()).replicas, replicas),
+      assert.equal(
+        normalizeDesiredReplicasWithBehaviors(given, { current, desired, nowMs: NOW_MS }, emptyHistory()).replicas,
+        replicas,
+      ),
     );
   }
 
@@ -196,9 +203,13 @@ describe('with a behaviour', () => {
     const history = emptyHistory();
     history.ups.push({ change: 2, atMs: NOW_MS - 30_000 });
     const given = up({ selectPolicy: 'Max', policies: [pods] });
-    const decision = decideWithBehavior(given, { current: 12, desired: 30, nowMs: NOW_MS }, history);
+    const decision = normalizeDesiredReplicasWithBehaviors(given, { current: 12, desired: 30, nowMs: NOW_MS }, history);
     assert.deepEqual([decision.replicas, decision.limited.reason], [12, 'ScaleUpLimit']);
-    const later = decideWithBehavior(given, { current: 12, desired: 30, nowMs: NOW_MS + 31_000 }, history);
+    const later = normalizeDesiredReplicasWithBehaviors(
+      given,
+      { current: 12, desired: 30, nowMs: NOW_MS + 31_000 },
+      history,
+    );
     assert.equal(later.replicas, 14);
   });
 
@@ -206,7 +217,7 @@ describe('with a behaviour', () => {
     const history = emptyHistory();
     history.recommendations.push({ replicas: 12, atMs: NOW_MS - 10_000 });
     const given = up({ stabilizationWindowSeconds: 60, selectPolicy: 'Max', policies: [{ ...percent, value: 900 }] });
-    const decision = decideWithBehavior(given, { current: 10, desired: 30, nowMs: NOW_MS }, history);
+    const decision = normalizeDesiredReplicasWithBehaviors(given, { current: 10, desired: 30, nowMs: NOW_MS }, history);
     assert.deepEqual([decision.replicas, decision.stabilized?.reason], [12, 'ScaleUpStabilized']);
   });
 });
