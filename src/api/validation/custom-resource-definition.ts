@@ -1,4 +1,5 @@
 /** Custom resource definitions. Upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation. */
+import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type {
   CustomResourceColumnDefinition,
@@ -13,6 +14,7 @@ import { isDns1035Label, isDns1123Subdomain } from '../names.ts';
 import { API_APPROVED_ANNOTATION, apiApprovalOf, isProtectedGroup } from './api-approval.ts';
 import { validateChoice, validateImmutable } from './common.ts';
 import { validateDefinitionBudget } from './definition-budget.ts';
+import { internalForm } from './internal-form.ts';
 import { validateOpenApiSchema } from './open-api-schema.ts';
 import { validateStructuralSchema } from './structural-schema.ts';
 import { validateWebhookClient } from './webhook-client.ts';
@@ -32,69 +34,140 @@ function validateNames(names: CustomResourceDefinitionNames, field: Field): void
   label(field.at('singular'), names.singular);
   mixedCase(field.at('kind'), names.kind);
   mixedCase(field.at('listKind'), names.listKind);
-  for (const [index, name] of (names.shortNames ?? []).entries()) label(field.at('shortNames').item(index), name);
+  for (const [index, name] of (names.shortNames ?? []).entries())
+    field
+      .at('shortNames')
+      .item(index)
+      .complain(name, joined(isDns1035Label(name)));
   if ((names.kind ?? '') !== '' && names.kind === names.listKind)
     field.at('listKind').invalid(names.listKind, 'kind and listKind may not be the same');
-  for (const [index, name] of (names.categories ?? []).entries()) label(field.at('categories').item(index), name);
+  for (const [index, name] of (names.categories ?? []).entries())
+    field
+      .at('categories')
+      .item(index)
+      .complain(name, joined(isDns1035Label(name)));
 }
 
 /** Rules a definition's schemas must keep beside those of this file. */
 export type CheckSchemaRules = (schema: JSONSchemaProps, field: Field) => void;
 
-function validateVersions(definition: CustomResourceDefinition, field: Field, checkRules: CheckSchemaRules): void {
+/** Parts of versions that upstream has once, above the versions, where all versions have the same. */
+type SharedPart = 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields';
+
+const SHARED_PARTS = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
+
+function sharedParts([first, ...others]: readonly CustomResourceDefinitionVersion[]): ReadonlySet<SharedPart> {
+  return new Set(SHARED_PARTS.filter((part) => others.every((other) => deepEqual(other[part], first?.[part]))));
+}
+
+function validateVersions(definition: CustomResourceDefinition, field: Field, checks: PartChecks): void {
   const versions = definition.spec.versions ?? [];
-  if (!validateDefinitionBudget(definition, field)) return;
-  for (const [index, version] of versions.entries()) validateVersion(version, field.item(index), checkRules);
+  for (const [index, version] of versions.entries()) {
+    const place = field.item(index);
+    place.at('name').complain(version.name ?? '', joined(isDns1035Label(version.name ?? '')));
+    validateWarning(version, place.at('deprecationWarning'));
+    if (checks.fits) validateParts(version, (part) => (checks.shared.has(part) ? undefined : place.at(part)), checks);
+  }
+  const shown = (): unknown => versions.map((version) => shownVersion(version, checks.shared));
   if (new Set(versions.map(({ name }) => name)).size !== versions.length)
-    field.invalid(versions, 'must contain unique version names');
+    field.invalid(shown(), 'must contain unique version names');
   if (versions.filter(({ storage }) => storage).length !== 1)
-    field.invalid(versions, 'must have exactly one version marked as storage version');
+    field.invalid(shown(), 'must have exactly one version marked as storage version');
+}
+
+/** As upstream's internal type, without what all have. */
+function shownVersion(version: CustomResourceDefinitionVersion, shared: ReadonlySet<SharedPart>): unknown {
+  const own = Object.fromEntries(Object.entries(version).filter(([name]) => !shared.has(name as SharedPart)));
+  return internalForm(own, 'apiextensions.v1.CustomResourceDefinitionVersion');
+}
+
+function joined(problems: readonly string[]): string[] {
+  return problems.length === 0 ? [] : [problems.join(',')];
 }
 
 const maxWarning = 256;
 
-function validateVersion(version: CustomResourceDefinitionVersion, field: Field, checkRules: CheckSchemaRules): void {
-  const { deprecationWarning, schema, subresources, additionalPrinterColumns = [] } = version;
-  const errors = isDns1035Label(version.name ?? '');
-  if (errors.length > 0) field.at('name').invalid(version.name ?? '', errors.join(','));
-  if (deprecationWarning !== undefined) {
-    const place = field.at('deprecationWarning');
-    if (version.deprecated !== true) place.invalid(deprecationWarning, 'can only be set for deprecated versions');
-    else if (deprecationWarning === '') place.invalid(deprecationWarning, 'must not be empty');
-    else if (deprecationWarning.length > maxWarning)
-      place.invalid(deprecationWarning, `must be <= ${maxWarning} characters long`);
-    else if (/\p{C}/u.test(deprecationWarning))
-      place.invalid(deprecationWarning, 'must only contain printable UTF-8 characters');
-  }
-  if (schema?.openAPIV3Schema === undefined) field.at('schema').at('openAPIV3Schema').required('schemas are required');
-  else validateSchema(version, field.at('schema').at('openAPIV3Schema'), checkRules);
-  if (subresources !== undefined) validateSubresources(subresources, field.at('subresources'));
-  for (const [index, column] of additionalPrinterColumns.entries())
-    validateColumn(column, field.at('additionalPrinterColumns').item(index));
-  validateSelectableFields(version, field.at('selectableFields'));
+function validateWarning(
+  { deprecated, deprecationWarning: warning }: CustomResourceDefinitionVersion,
+  field: Field,
+): void {
+  if (warning === undefined) return;
+  if (deprecated !== true) field.invalid(warning, 'can only be set for deprecated versions');
+  if (warning === '') return field.invalid(warning, 'must not be an empty string');
+  if (warning.length > maxWarning) field.invalid(warning, `must be <= ${maxWarning} characters long`);
+  const bad = /\p{C}/u.exec(warning)?.index;
+  if (bad !== undefined)
+    field.invalid(
+      warning,
+      `must only contain printable UTF-8 characters; non-printable character found at index ${Buffer.byteLength(warning.slice(0, bad))}`,
+    );
 }
 
-const rootWithStatus = new Set([
-  'type',
-  'properties',
-  'required',
-  'title',
-  'description',
-  'x-kubernetes-preserve-unknown-fields',
-  'x-kubernetes-validations',
-]);
+/** How the parts of versions are checked. */
+interface PartChecks {
+  /** False: they would take too long. */
+  readonly fits: boolean;
+  readonly shared: ReadonlySet<SharedPart>;
+  readonly rules: CheckSchemaRules;
+}
+
+/** `placeOf`: where a part stands; undefined for one that is checked elsewhere. */
+function validateParts(
+  version: CustomResourceDefinitionVersion,
+  placeOf: (part: SharedPart) => Field | undefined,
+  { rules }: PartChecks,
+): void {
+  const { schema, subresources, additionalPrinterColumns = [], selectableFields = [] } = version;
+  const [schemaPlace, columns, selectable] = [
+    placeOf('schema'),
+    placeOf('additionalPrinterColumns'),
+    placeOf('selectableFields'),
+  ];
+  if (schema?.openAPIV3Schema !== undefined && schemaPlace !== undefined)
+    validateSchema(version, schemaPlace.at('openAPIV3Schema'), rules);
+  const resources = placeOf('subresources');
+  if (subresources !== undefined && resources !== undefined) validateSubresources(subresources, resources);
+  if (columns !== undefined)
+    for (const [index, column] of additionalPrinterColumns.entries()) validateColumn(column, columns.item(index));
+  if (selectable === undefined || selectableFields.length === 0) return;
+  if (schema?.openAPIV3Schema === undefined)
+    selectable.invalid('', 'may only be set when validations.schema is included');
+  else validateSelectableFields(version, selectable);
+}
+
+/** As upstream's text names them. */
+const ROOT_FIELDS =
+  'Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations';
+
+const rootNames = new Set(
+  ROOT_FIELDS.split(' ').map((name) => {
+    if (name === 'XPreserveUnknownFields') return 'x-kubernetes-preserve-unknown-fields';
+    return name === 'XValidations' ? 'x-kubernetes-validations' : name.charAt(0).toLowerCase() + name.slice(1);
+  }),
+);
+
+function validateRoot(schema: JSONSchemaProps, field: Field): void {
+  if ((schema.type ?? '') !== '' && schema.type !== 'object')
+    return field
+      .at('type')
+      .invalid(
+        schema.type,
+        'only "object" is allowed as the type at the root of the schema if the status subresource is enabled',
+      );
+  if (Object.entries(schema).some(([name, value]) => Boolean(value) && !rootNames.has(name)))
+    field.invalid(
+      schema,
+      `only [${ROOT_FIELDS}] fields are allowed at the root of the schema if the status subresource is enabled`,
+    );
+}
 
 function validateSchema(version: CustomResourceDefinitionVersion, field: Field, checkRules: CheckSchemaRules): void {
   const schema = version.schema!.openAPIV3Schema!;
-  if (schema.nullable === true) field.at('nullable').forbidden('nullable cannot be true at the root');
-  if (version.subresources?.status !== undefined && Object.keys(schema).some((name) => !rootWithStatus.has(name)))
-    field.invalid(
-      schema,
-      'must only have "properties", "required" or "description" at the root if the status subresource is enabled',
-    );
   const before = field.errors.length;
-  validateOpenApiSchema(schema, field);
+  if (version.subresources?.status !== undefined) validateRoot(schema, field);
+  if (schema.nullable === true) field.at('nullable').forbidden('nullable cannot be true at the root');
   validateStructuralSchema(schema, field);
+  validateOpenApiSchema(schema, field);
   if (field.errors.length === before) checkRules(schema, field);
 }
 
@@ -107,9 +180,10 @@ function validateColumn({ name, type, format, jsonPath }: CustomResourceColumnDe
   else if (!columnTypes.includes(type)) field.at('type').invalid(type, `must be one of ${columnTypes.join(',')}`);
   if ((format ?? '') !== '' && !columnFormats.includes(format!))
     field.at('format').invalid(format, `must be one of ${columnFormats.join(',')}`);
-  if ((jsonPath ?? '') === '') field.at('jsonPath').required();
-  else if (!jsonPath.startsWith('.'))
-    field.at('jsonPath').invalid(jsonPath, 'must be a simple json path starting with .');
+  // Upstream calls it as its Go field.
+  const place = field.at('JSONPath');
+  if ((jsonPath ?? '') === '') place.required();
+  else if (!jsonPath.startsWith('.')) place.invalid(jsonPath, 'must be a simple json path starting with .');
 }
 
 function validateSubresources({ scale }: CustomResourceSubresources, field: Field): void {
@@ -194,7 +268,9 @@ function validateConversion(definition: CustomResourceDefinition, field: Field):
 
 function validateStoredVersions({ spec, status }: CustomResourceDefinition, field: Field): void {
   const stored = status?.storedVersions ?? [];
-  if (stored.length === 0) return field.invalid([], 'must have at least one stored version');
+  if (stored.length === 0) return field.invalid(null, 'must have at least one stored version');
+  for (const { name, storage } of spec.versions ?? [])
+    if (storage && !stored.includes(name)) field.invalid(stored, `must have the storage version ${name}`);
   const names = new Set((spec.versions ?? []).map(({ name }) => name));
   for (const [index, name] of stored.entries()) {
     if (names.has(name)) continue;
@@ -223,10 +299,31 @@ function validateSpec(definition: CustomResourceDefinition, field: Field, checkR
   else if (groupErrors.length > 0) field.at('group').invalid(group, groupErrors.join(','));
   else if (!group.includes('.')) field.at('group').invalid(group, 'should be a domain with at least one dot');
   validateChoice(spec.scope, ['Cluster', 'Namespaced'], field.at('scope'));
-  validateVersions(definition, field.at('versions'), checkRules);
+  const versions = spec.versions ?? [];
+  const shared = sharedParts(versions);
+  for (const [index, { schema }] of versions.entries())
+    if (schema?.openAPIV3Schema === undefined)
+      field.at('versions').item(index).at('schema').at('openAPIV3Schema').required();
+  const fits = validateDefinitionBudget(definition, field.at('versions'));
+  const checks = { fits, shared, rules: checkRules };
+  validateVersions(definition, field.at('versions'), checks);
+  const [first] = versions;
+  // Upstream's older name of the first version.
+  field
+    .at('version')
+    .complain(
+      first?.name ?? '',
+      first === undefined || first.name === '' ? [] : joined(isDns1035Label(first.name ?? '')),
+    );
   for (const name of ['plural', 'singular', 'kind', 'listKind'] as const)
     if ((names[name] ?? '') === '') field.at('names').at(name).required();
   validateNames(names, field.at('names'));
+  if (first !== undefined && fits)
+    validateParts(
+      first,
+      (part) => (shared.has(part) ? field.at(part === 'schema' ? 'validation' : part) : undefined),
+      checks,
+    );
   validateConversion(definition, field.at('conversion'));
 }
 
@@ -239,7 +336,7 @@ export function validateCustomResourceDefinition(
   const { spec } = definition;
   if (spec === undefined) return field.at('spec').required();
   const name = definition.metadata.name ?? '';
-  if (name !== `${spec.names?.plural ?? ''}.${spec.group ?? ''}`)
+  if (name !== '' && name !== `${spec.names?.plural ?? ''}.${spec.group ?? ''}`)
     field.at('metadata').at('name').invalid(name, 'must be spec.names.plural+"."+spec.group');
   validateSpec(definition, field.at('spec'), checkRules);
   validateStoredVersions(definition, field.at('status').at('storedVersions'));
