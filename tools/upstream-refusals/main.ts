@@ -10,7 +10,7 @@
 import { startWithAll } from '../../src/apiserver/all-resources-fixture.ts';
 import { type Change, changed } from '../../src/apiserver/refusals/changes-fixture.ts';
 import { changesOf, readSamples, type Sample, type Verb, whole } from '../../src/apiserver/refusals/samples-fixture.ts';
-import { type Row, writeTable } from '../../src/apiserver/refusals/table-fixture.ts';
+import { isWritable, type Row, writeTable } from '../../src/apiserver/refusals/table-fixture.ts';
 import { Asker, type Answer, type Send } from '../../src/apiserver/refusals/asker-fixture.ts';
 
 const [url = '', ...flags] = process.argv.slice(2);
@@ -104,7 +104,7 @@ function rowsOf(all: readonly Compared[]): Row[] {
     const complaints = theirs.causes ?? [];
     if (theirs.code !== 422 || JSON.stringify(theirs) !== JSON.stringify(ours)) return [];
     const text = JSON.stringify([change.value ?? null, complaints]);
-    if (text.length > longest || /a{40}|UID|TIME/u.test(text)) return [];
+    if (text.length > longest || /a{40}|UID|TIME/u.test(text) || !complaints.every(isWritable)) return [];
     const kind = sample.name.split(' ').slice(0, 2).join(' ');
     const news = complaints
       .map(([field, , said]) => `${placeOf(kind, field)} ${said.replace(SHOWN_VALUE, '$1')}`)

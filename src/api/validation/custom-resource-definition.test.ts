@@ -205,7 +205,7 @@ test('what is established keeps its scope and kind, and its stored versions', ()
     field.errors.map((error) => `${error.field}: ${error.text.slice(0, 60)}`),
     [
       'spec.scope: Invalid value: "Cluster": field is immutable',
-      'status.storedVersions: Invalid value: ["v1"]: must have the storage versio',
+      'status.storedVersions: Invalid value: ["v1"]: must have the storage version v2',
       'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was prev',
     ],
   );

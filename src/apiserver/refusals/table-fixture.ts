@@ -81,6 +81,11 @@ function tailOf(text: string): string {
   return /^(?:\w+ value|Forbidden|Too \w+): (?:"[^"]*": |[^ ]+: )?(.*)$/su.exec(text)?.[1] ?? text;
 }
 
+/** Whether a row can be written: the reason shows in the text. */
+export function isWritable([, reason, text]: Complaint): boolean {
+  return reason === reasonOf(text);
+}
+
 /** Writes rows in their order, one a line. Throws for a reason that does not show in its text. */
 export function writeTable(rows: readonly Row[]): void {
   const texts: string[] = [];
@@ -94,7 +99,7 @@ export function writeTable(rows: readonly Row[]): void {
     `${verb} ${change.path.map((step) => String(step).replaceAll('/', '~1')).join('/')}`,
     change.value === undefined ? [] : [change.value],
     ...complaints.map(([field, reason, text]) => {
-      if (reason !== reasonOf(text)) throw new Error(`${reason}: ${text}`);
+      if (!isWritable([field, reason, text])) throw new Error(`${reason}: ${text}`);
       return [field === fieldOf(change.path) ? '=' : field, short(text)];
     }),
   ];
