@@ -84,13 +84,13 @@ interface RunningCycle extends Cycle {
   readonly signal: AbortSignal;
 }
 
-const NOTHING_FOUND: Status = { code: 'unschedulable', reasons: [], plugin: '' };
+const NOT_HELPED: Status = { code: 'unschedulable', reasons: [], plugin: '' };
 
 /** While its victims are evicted a pod waits for the end of the evictions, not for an event. */
-const MAKING_ROOM: ReadonlySet<string> = new Set(['DefaultPreemption']);
+const WAITING_FOR_EVICTIONS: ReadonlySet<string> = new Set(['DefaultPreemption']);
 
 /** Clears nominatedNodeName. Also used when there are no nodes, where PostFilter plugins are not called. */
-const NO_PROMISE = { nominatedNode: '' } as const satisfies PostFilterResult;
+const NO_NOMINATION = { nominatedNode: '' } as const satisfies PostFilterResult;
 
 /** Pods are scheduled for this long before other work gets a turn. */
 const SLICE_MS = 4;
@@ -128,7 +128,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const cursor = { startAt: 0 };
   const pods = informers.informer<Pod>(Pods);
   /** The informer's copy of the pod, whose status is newer than the queue's. Undefined once the pod is gone. */
-  const asSeen = ({ metadata: { namespace = '', name = '', uid } }: Pod): Pod | undefined => {
+  const cachedPod = ({ metadata: { namespace = '', name = '', uid } }: Pod): Pod | undefined => {
     const seen = pods.get({ namespace, name });
     return seen?.metadata.uid === uid ? seen : undefined;
   };
@@ -143,12 +143,14 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const state = timers.newState();
     const startedMs = clock.monotonicMs();
     const input = { profile, pod, snapshot: cache.snapshot(), random, cursor, nominations };
-    const decided = (result: ScheduleResult): void | Promise<void> => {
+    const handleResult = (result: ScheduleResult): void | Promise<void> => {
       metrics.algorithmSeconds((clock.monotonicMs() - startedMs) / 1000);
-      return settle({ queued, state, signal, startedMs }, result);
+      return finishSchedulingCycle({ queued, state, signal, startedMs }, result);
     };
-    if (!extenders.some((extender) => extender.isInterested(pod))) return decided(schedulePod(input, state));
-    return askExtenders(input, state, signal).then(decided, (error: unknown) => fail({ queued, startedMs }, error));
+    if (!extenders.some((extender) => extender.isInterested(pod))) return handleResult(schedulePod(input, state));
+    return askExtenders(input, state, signal).then(handleResult, (error: unknown) =>
+      handleSchedulingError({ queued, startedMs }, error),
+    );
   };
   const askExtenders = async (
     input: ScheduleInput,
@@ -162,60 +164,60 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const statuses = new Map([...found.statuses, ...left.statuses]);
     return pickNode(input, state, { found: { ...found, feasible: left.feasible, statuses }, more });
   };
-  const attempted = ({ queued, startedMs }: Cycle, result: AttemptResult): void =>
+  const recordAttempt = ({ queued, startedMs }: Cycle, result: AttemptResult): void =>
     metrics.attempt({
       result,
       profile: schedulerNameOf(queued.pod),
       seconds: (clock.monotonicMs() - startedMs) / 1000,
     });
-  const fail = (cycle: Cycle, error: unknown): void => {
+  const handleSchedulingError = (cycle: Cycle, error: unknown): void => {
     const { queued } = cycle;
     const { pod } = queued;
-    attempted(cycle, 'error');
+    recordAttempt(cycle, 'error');
     const message = errorMessage(error);
     const about = { pod: `${pod.metadata.namespace}/${pod.metadata.name}` };
     if (isProgramError(error)) log.unexpected('error selecting node for pod', error, about);
     else log.error('error selecting node for pod', { ...about, err: error });
     queue.requeue(queued, new Set());
     nominations.set(pod, '');
-    sayWhyNot(pod, { message, reason: 'SchedulerError', ...NO_PROMISE });
+    reportFailure(pod, { message, reason: 'SchedulerError', ...NO_NOMINATION });
   };
   /** The event regards the informer's copy: its resourceVersion keeps an event with another reason out of the earlier series. */
   const recordFailedScheduling = (pod: Pod, note: string): void =>
     profileOf(pod).recorder.eventf({
-      regarding: asSeen(pod) ?? pod,
+      regarding: cachedPod(pod) ?? pod,
       type: 'Warning',
       reason: 'FailedScheduling',
       action: 'Scheduling',
       note,
     });
   /** Reports an attempt that failed with an error. */
-  const sayWhyNot = (pod: Pod, report: Omit<UnschedulableReport, 'clock'>): void => {
+  const reportFailure = (pod: Pod, report: Omit<UnschedulableReport, 'clock'>): void => {
     recordFailedScheduling(pod, report.message);
     background(
       log,
       'a pod could not be handled',
-      reportUnschedulable(client, asSeen(pod) ?? pod, { ...report, clock }).catch((error: unknown) =>
+      reportUnschedulable(client, cachedPod(pod) ?? pod, { ...report, clock }).catch((error: unknown) =>
         log.warn('cannot write the PodScheduled condition', { err: error }),
       ),
     );
   };
-  const settle = (cycle: RunningCycle, result: ScheduleResult): void | Promise<void> => {
+  const finishSchedulingCycle = (cycle: RunningCycle, result: ScheduleResult): void | Promise<void> => {
     const { queued, state, signal } = cycle;
     const { pod } = queued;
     const profile = profileOf(pod);
     if (result.node === undefined) {
-      const rejection = preempt(cycle, result);
-      if (!(rejection instanceof Promise)) return reject(cycle, rejection, signal);
-      return rejection.then((later) => reject(cycle, later, signal));
+      const rejection = runPostFilter(cycle, result);
+      if (!(rejection instanceof Promise)) return handleSchedulingFailure(cycle, rejection, signal);
+      return rejection.then((later) => handleSchedulingFailure(cycle, later, signal));
     }
-    note(pod, result);
+    recordDecision(pod, result);
     const { node: nodeName } = result;
     cache.assume(pod, nodeName);
     // The pod is assumed on the node now and no longer only nominated.
     nominations.delete(pod.metadata.uid ?? '');
     const binder = extenders.find(({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod));
-    let isTold = false;
+    let isNominated = false;
     const input: BindingInput = {
       profile,
       state,
@@ -226,21 +228,21 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       ...(binder === undefined ? {} : { binder }),
       nominate: async () => {
         try {
-          isTold = await reportNomination(client, asSeen(pod) ?? pod, nodeName);
+          isNominated = await reportNomination(client, cachedPod(pod) ?? pod, nodeName);
         } catch (error) {
           log.warn('cannot write which node the pod is for', { err: error });
         }
       },
     };
-    const undone = (status: Status): void => undo(cycle, input, { status, isTold });
-    const refused = reserve(input);
-    if (refused !== undefined) return undone(refused);
+    const failBinding = (status: Status): void => handleBindingCycleError(cycle, input, { status, isNominated });
+    const reserveStatus = reserve(input);
+    if (reserveStatus !== undefined) return failBinding(reserveStatus);
     void bind(input).then(
-      (status) => (status === undefined ? bound(cycle, nodeName) : undone(status)),
-      (error: unknown) => undone({ code: 'error', plugin: '', reasons: [String(error)], cause: error }),
+      (status) => (status === undefined ? handleBindingSuccess(cycle, nodeName) : failBinding(status)),
+      (error: unknown) => failBinding({ code: 'error', plugin: '', reasons: [String(error)], cause: error }),
     );
   };
-  const note = (pod: Pod, result: ScheduleResult & { node: string }): void => {
+  const recordDecision = (pod: Pod, result: ScheduleResult & { node: string }): void => {
     const { node, scored, statuses, filters } = result;
     decisions.add({
       uid: pod.metadata.uid ?? '',
@@ -253,32 +255,36 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       ...(scored === undefined ? {} : { scored }),
     });
   };
-  const bound = (cycle: Cycle, nodeName: string): void => {
+  const handleBindingSuccess = (cycle: Cycle, nodeName: string): void => {
     const { queued } = cycle;
     const { pod } = queued;
     queue.done(pod.metadata.uid ?? '');
     nominations.delete(pod.metadata.uid ?? '');
     decisions.leaves(pod.metadata.uid ?? '');
-    attempted(cycle, 'scheduled');
+    recordAttempt(cycle, 'scheduled');
     metrics.scheduled(queued.attempts, (clock.monotonicMs() - queued.queuedAtMs) / 1000);
     const note = `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`;
     profileOf(pod).recorder.eventf({ regarding: pod, type: 'Normal', reason: 'Scheduled', action: 'Binding', note });
   };
-  /** `isTold`: nominatedNodeName was written, so that node is tried first; otherwise any earlier nomination is cleared. */
-  const undo = (cycle: Cycle, input: BindingInput, { status, isTold }: { status: Status; isTold: boolean }): void => {
+  /** `isNominated`: nominatedNodeName was written, so that node is tried first; otherwise any earlier nomination is cleared. */
+  const handleBindingCycleError = (
+    cycle: Cycle,
+    input: BindingInput,
+    { status, isNominated }: { status: Status; isNominated: boolean },
+  ): void => {
     const { queued } = cycle;
     const uid = queued.pod.metadata.uid ?? '';
     unreserve(input);
     cache.forget(uid);
-    const now = asSeen(queued.pod);
-    if (!isTold) nominations.set(queued.pod, '');
+    const now = cachedPod(queued.pod);
+    if (!isNominated) nominations.set(queued.pod, '');
     else if (now !== undefined) nominations.follow(now);
     // Its resources on the node are free again for others.
     const spec = { ...queued.pod.spec, nodeName: input.nodeName };
     queue.notify('assigned-pod/delete', { ...queued.pod, spec }, undefined);
     if (isReason(status.cause, 'NotFound')) return queue.done(uid);
     const isError = status.code === 'error';
-    attempted(cycle, isError ? 'error' : 'unschedulable');
+    recordAttempt(cycle, isError ? 'error' : 'unschedulable');
     const { metadata } = queued.pod;
     const message = status.reasons.join(', ');
     log.warn('binding failed; the pod is tried again', {
@@ -290,10 +296,10 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     // The queue gets the newest copy: the pod may have changed during its binding.
     queue.requeue({ ...queued, pod: now ?? queued.pod }, isError ? new Set() : new Set([status.plugin]));
     const reason = isError ? 'SchedulerError' : 'Unschedulable';
-    sayWhyNot(queued.pod, { message, reason, ...(isTold ? {} : NO_PROMISE) });
+    reportFailure(queued.pod, { message, reason, ...(isNominated ? {} : NO_NOMINATION) });
   };
-  /** Runs the PostFilter plugins (preemption); `reject` carries out their result. */
-  const preempt = (
+  /** Runs the PostFilter plugins (preemption); `handleSchedulingFailure` carries out their result. */
+  const runPostFilter = (
     { queued: { pod }, state, signal }: RunningCycle,
     { diagnosis, filters }: { diagnosis: Diagnosis; filters: readonly SchedulerPlugin[] },
   ): Rejection | Promise<Rejection> => {
@@ -303,8 +309,8 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const snapshot = cache.snapshot();
     const extended = extendersInPreemption({ extenders, pod, snapshot, signal, log });
     const input = { snapshot, statuses, filters, nominations, ...extended };
-    const ended = (postFilter: PostFilterResult): Rejection => {
-      timer?.ended('PostFilter', startedMs, makesRoom(postFilter) ? undefined : NOTHING_FOUND);
+    const finishPostFilter = (postFilter: PostFilterResult): Rejection => {
+      timer?.ended('PostFilter', startedMs, makesRoom(postFilter) ? undefined : NOT_HELPED);
       metrics.preemptionAttempt();
       if (postFilter.victims !== undefined) metrics.victims(postFilter.victims);
       return {
@@ -312,20 +318,20 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
         postFilter,
       };
     };
-    const asked = nodeCount === 0 ? NO_PROMISE : runPostFilters(points.postFilter, { state, pod, input });
-    return asked instanceof Promise ? asked.then(ended) : ended(asked);
+    const result = nodeCount === 0 ? NO_NOMINATION : runPostFilters(points.postFilter, { state, pod, input });
+    return result instanceof Promise ? result.then(finishPostFilter) : finishPostFilter(result);
   };
-  const reject = (cycle: Cycle, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {
+  const handleSchedulingFailure = (cycle: Cycle, { diagnosis, postFilter }: Rejection, signal: AbortSignal): void => {
     const { queued } = cycle;
-    attempted(cycle, 'unschedulable');
+    recordAttempt(cycle, 'unschedulable');
     const message = fitErrorMessage(diagnosis);
     const { statuses, nodeCount } = diagnosis;
     const filters = filterNames(profileOf(queued.pod));
     const uid = queued.pod.metadata.uid ?? '';
     decisions.add({ uid, atMs: clock.nowMs(), message, nodeCount, statuses, filters });
-    const hasRoomMade = makesRoom(postFilter);
+    const isMakingRoom = makesRoom(postFilter);
     // While its victims are evicted the pod waits for that alone, and is then tried at once.
-    queue.requeue(queued, hasRoomMade ? MAKING_ROOM : rejectingPlugins(diagnosis));
+    queue.requeue(queued, isMakingRoom ? WAITING_FOR_EVICTIONS : rejectingPlugins(diagnosis));
     recordFailedScheduling(queued.pod, message);
     const { nominatedNode } = postFilter;
     if (nominatedNode !== undefined) nominations.set(queued.pod, nominatedNode);
@@ -333,16 +339,16 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     background(
       log,
       'a pod could not be handled',
-      reportUnschedulable(client, asSeen(queued.pod) ?? queued.pod, report)
+      reportUnschedulable(client, cachedPod(queued.pod) ?? queued.pod, report)
         .then(() => postFilter.commit?.(signal))
         .catch((error: unknown) =>
           log.warn('cannot write the PodScheduled condition or make room for the pod', { err: error }),
         )
-        .then(() => (hasRoomMade && !signal.aborted ? queue.activate(uid) : undefined)),
+        .then(() => (isMakingRoom && !signal.aborted ? queue.activate(uid) : undefined)),
     );
   };
   /** Schedules pods until the queue is empty, yielding every few milliseconds. */
-  const run = async (signal: AbortSignal): Promise<void> => {
+  const runSchedulingLoop = async (signal: AbortSignal): Promise<void> => {
     if (running) return;
     running = true;
     let sliceStartMs = clock.monotonicMs();
@@ -352,12 +358,12 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
         if (queued === undefined) break;
         const startedMs = clock.monotonicMs();
         try {
-          const asked = scheduleOne(queued, signal);
-          if (asked !== undefined) await asked;
+          const pending = scheduleOne(queued, signal);
+          if (pending !== undefined) await pending;
         } catch (error) {
           // A plugin threw: this pod is tried again after its back-off, the others go on.
           cache.forget(queued.pod.metadata.uid ?? '');
-          fail({ queued, startedMs }, error);
+          handleSchedulingError({ queued, startedMs }, error);
         }
         if (clock.monotonicMs() - sliceStartMs < SLICE_MS) continue;
         await clock.yield();
@@ -408,8 +414,10 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       });
       informers.start(signal);
       await Promise.all([synced(signal), objects.waitForSync(signal)]);
-      queue.onReady(() => queueMicrotask(() => background(log, 'a pod could not be handled', run(signal))));
-      background(log, 'a pod could not be handled', run(signal));
+      queue.onReady(() =>
+        queueMicrotask(() => background(log, 'a pod could not be handled', runSchedulingLoop(signal))),
+      );
+      background(log, 'a pod could not be handled', runSchedulingLoop(signal));
     },
   };
 }
