@@ -1,0 +1,73 @@
+/** Creates, replaces and deletes the jobs of cron jobs, with an event for each. Upstream: cronjob jobControlInterface. */
+import { Jobs } from '../../api/gen/resources.ts';
+import type { CronJob, Job } from '../../api/gen/batch-v1.ts';
+import { ignoreNotFound, isReason } from '../../api/status-error.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { Client, ResourceClient } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { isNamespaceTerminating } from '../controller.ts';
+
+export class JobControl {
+  readonly #jobs: ResourceClient<Job>;
+  readonly #recorder: EventRecorder;
+
+  constructor(client: Client, recorder: EventRecorder) {
+    this.#jobs = client.resource(Jobs);
+    this.#recorder = recorder;
+  }
+
+  /** Asks the server, since the cache may not have a job that was just created. */
+  async exists(cronJob: CronJob, name: string, signal: AbortSignal): Promise<boolean> {
+    const { namespace = '' } = cronJob.metadata;
+    return (await this.#jobs.get({ namespace, name }, { signal }).catch(ignoreNotFound)) !== undefined;
+  }
+
+  /** Undefined when the namespace is terminating, or when the name belongs to a job of another owner. */
+  async create(cronJob: CronJob, job: Job, signal: AbortSignal): Promise<Job | undefined> {
+    try {
+      const created = await this.#jobs.create(job, { signal });
+      this.#recorder.event(cronJob, 'Normal', 'SuccessfulCreate', `Created job ${created.metadata.name}`);
+      return created;
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return undefined;
+      if (!isReason(error, 'AlreadyExists')) {
+        this.#recorder.event(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${errorMessage(error)}`);
+        throw error;
+      }
+      // It was created before, and the status was not written: adopt it.
+      const { namespace = '', name = '' } = job.metadata;
+      const existing = await this.#jobs.get({ namespace, name }, { signal });
+      return controllerOf(existing)?.uid === cronJob.metadata.uid ? existing : undefined;
+    }
+  }
+
+  /** Deletes a job that the next one replaces. Rejects when it cannot be deleted. */
+  async replace(cronJob: CronJob, name: string, signal: AbortSignal): Promise<void> {
+    const { namespace = '' } = cronJob.metadata;
+    let job: Job | undefined;
+    try {
+      job = await this.#jobs.get({ namespace, name }, { signal }).catch(ignoreNotFound);
+    } catch (error) {
+      this.#recorder.event(cronJob, 'Warning', 'FailedGet', `Get job: ${errorMessage(error)}`);
+      throw error;
+    }
+    if (job !== undefined && !(await this.delete(cronJob, job, signal)))
+      throw new Error(`could not replace job ${namespace}/${name}`);
+  }
+
+  /** Resolves to whether the job is deleted or being deleted. */
+  async delete(cronJob: CronJob, job: Job, signal: AbortSignal): Promise<boolean> {
+    const { namespace = '', name = '' } = job.metadata;
+    try {
+      await this.#jobs.delete({ namespace, name }, { propagationPolicy: 'Background', signal });
+      this.#recorder.event(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (isReason(error, 'NotFound')) return true;
+      this.#recorder.event(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${errorMessage(error)}`);
+      return false;
+    }
+    return true;
+  }
+}
