@@ -68,10 +68,10 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     queueName: 'attach_detach',
     workers: 5,
     informers: informerList(pods, nodes, claims, volumes, drivers, attachments),
-    sync,
+    sync: reconcileNode,
   });
 
-  async function sync(node: string, signal: AbortSignal): Promise<void> {
+  async function reconcileNode(node: string, signal: AbortSignal): Promise<void> {
     // Without the mark the node's kubelet attaches for itself.
     const object = nodes.get({ name: node });
     if (object !== undefined && !isAttachedFor(object)) return;

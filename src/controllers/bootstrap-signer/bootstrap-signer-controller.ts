@@ -30,10 +30,10 @@ export function createBootstrapSignerController(deps: ControllerDeps): Controlle
     queueName: 'bootstrap_signer_queue',
     workers: 1,
     informers: informerList(maps, tokens),
-    sync,
+    sync: signConfigMap,
   });
 
-  async function sync(_: string, signal: AbortSignal): Promise<void> {
+  async function signConfigMap(_: string, signal: AbortSignal): Promise<void> {
     const map = maps.get(CLUSTER_INFO);
     const kubeconfig = map?.data?.['kubeconfig'];
     if (map === undefined || kubeconfig === undefined) return;

@@ -29,10 +29,10 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
     queueName: 'csr_approving',
     workers: 1,
     informers: [...informerList(requests), ...informerList(nodes)],
-    sync,
+    sync: handleCsr,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function handleCsr(key: string, signal: AbortSignal): Promise<void> {
     const csr = requests.get(parseKey(key));
     if (csr === undefined || !isOpen(csr)) return;
     const parsed = await parseRequest(

@@ -35,10 +35,10 @@ export function createCsrSigningController(deps: ControllerDeps): Controller {
     queueName: 'csr_signing',
     workers: 1,
     informers: informerList(requests),
-    sync,
+    sync: handleCsr,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function handleCsr(key: string, signal: AbortSignal): Promise<void> {
     const csr = requests.get(parseKey(key));
     if (csr === undefined || authority === undefined || !isPending(csr)) return;
     await client.updateStatus({ ...csr, status: await judge(csr, authority) }, { signal });

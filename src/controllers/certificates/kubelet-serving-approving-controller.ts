@@ -57,10 +57,10 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
     queueName: 'kubelet_serving_approving',
     workers: 1,
     informers: [...informerList(requests), ...informerList(nodes), ...informerList(slices)],
-    sync,
+    sync: handleCsr,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function handleCsr(key: string, signal: AbortSignal): Promise<void> {
     const csr = requests.get(parseKey(key));
     if (csr === undefined || !isOpen(csr)) return;
     const pem = Buffer.from(csr.spec.request, 'base64').toString('utf8');

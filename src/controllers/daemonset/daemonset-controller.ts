@@ -59,10 +59,10 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
     queueName: 'daemonset',
     workers: WORKERS,
     informers: informerList(sets, revisions, pods, nodes),
-    sync,
+    sync: syncDaemonSet,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncDaemonSet(key: string, signal: AbortSignal): Promise<void> {
     const set = sets.get(parseKey(key));
     if (set === undefined) return expectations.forget(key);
     if (selectorOf(set).isEverything) {

@@ -48,11 +48,11 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     queueName: 'deployment',
     workers: WORKERS,
     informers: informerList(deployments, sets, pods),
-    sync,
+    sync: syncDeployment,
     maxRetries: 15,
   });
 
-  async function setsOf(deployment: Deployment, signal: AbortSignal): Promise<ReplicaSet[]> {
+  async function replicaSetsForDeployment(deployment: Deployment, signal: AbortSignal): Promise<ReplicaSet[]> {
     const selector = compileLabelSelector(deployment.spec?.selector);
     return await claimObjects(
       { client, owner: deployment, ownerInfo: Deployments, selector, signal },
@@ -60,7 +60,7 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     );
   }
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncDeployment(key: string, signal: AbortSignal): Promise<void> {
     const cached = deployments.get(parseKey(key));
     if (cached === undefined) return;
     const writer = createDeploymentWriter(client, recorder, signal);
@@ -69,24 +69,24 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
       await writer.updateStatus(cached, { ...cached.status, observedGeneration: cached.metadata.generation ?? 0 });
       return;
     }
-    const owned = await setsOf(cached, signal);
+    const owned = await replicaSetsForDeployment(cached, signal);
     const context: SetsContext = { writer, nowMs };
     if (cached.metadata.deletionTimestamp !== undefined) {
       await writer.updateStatus(cached, calculateStatus(cached, splitSets(cached, owned), nowMs()));
       return;
     }
-    const deployment = await notePause(writer, cached);
+    const deployment = await checkPausedConditions(writer, cached);
     const wish = rollbackWish(deployment);
     if (wish !== undefined && deployment.spec?.paused !== true)
       return await rollBack(context, deployment, { owned, wish });
     if (deployment.spec?.paused === true || isScalingEvent(deployment, owned))
-      return await scaleAndReport(context, deployment, owned);
-    if (isRolling(deployment)) await roll(context, deployment, owned);
-    else await recreate(context, deployment, owned);
+      return await scaleWithoutRollout(context, deployment, owned);
+    if (isRolling(deployment)) await rolloutRolling(context, deployment, owned);
+    else await rolloutRecreate(context, deployment, owned);
   }
 
   /** Pause and resume show in the Progressing condition, so that the deadline does not run meanwhile. */
-  async function notePause(writer: DeploymentWriter, deployment: Deployment): Promise<Deployment> {
+  async function checkPausedConditions(writer: DeploymentWriter, deployment: Deployment): Promise<Deployment> {
     const current = progressing(deployment.status);
     if (!hasProgressDeadline(deployment) || current?.reason === 'ProgressDeadlineExceeded') return deployment;
     const paused = deployment.spec?.paused === true;
@@ -121,7 +121,7 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     });
   }
 
-  async function scaleAndReport(
+  async function scaleWithoutRollout(
     context: SetsContext,
     deployment: Deployment,
     owned: readonly ReplicaSet[],
@@ -132,28 +132,37 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     await context.writer.updateStatus(rollout.deployment, calculateStatus(rollout.deployment, rollout, nowMs()));
   }
 
-  async function roll(context: SetsContext, deployment: Deployment, owned: readonly ReplicaSet[]): Promise<void> {
+  async function rolloutRolling(
+    context: SetsContext,
+    deployment: Deployment,
+    owned: readonly ReplicaSet[],
+  ): Promise<void> {
     const rollout = await resolveSets(context, { deployment, sets: owned, create: true });
     const moved = await rollOnce(context.writer, rollout);
     if (!moved && isComplete(rollout.deployment, rollout.deployment.status ?? {}))
       await cleanUpHistory(context.writer, rollout);
-    await report(context, rollout);
+    await syncRolloutStatus(context, rollout);
   }
 
-  async function recreate(context: SetsContext, deployment: Deployment, owned: readonly ReplicaSet[]): Promise<void> {
+  async function rolloutRecreate(
+    context: SetsContext,
+    deployment: Deployment,
+    owned: readonly ReplicaSet[],
+  ): Promise<void> {
     let rollout = await resolveSets(context, { deployment, sets: owned, create: false });
-    if (await scaleToZero(context.writer, rollout.deployment, rollout.oldSets)) return await report(context, rollout);
-    if (oldPodsRun(rollout)) return await report(context, rollout);
+    if (await scaleToZero(context.writer, rollout.deployment, rollout.oldSets))
+      return await syncRolloutStatus(context, rollout);
+    if (oldPodsRunning(rollout)) return await syncRolloutStatus(context, rollout);
     if (rollout.newSet === undefined)
       rollout = await resolveSets(context, { deployment: rollout.deployment, sets: owned, create: true });
     const newSet = rollout.newSet as ReplicaSet;
     if (replicasOf(newSet) !== replicasOf(deployment))
       await context.writer.scale(rollout.deployment, newSet, replicasOf(deployment));
     if (isComplete(rollout.deployment, rollout.deployment.status ?? {})) await cleanUpHistory(context.writer, rollout);
-    await report(context, rollout);
+    await syncRolloutStatus(context, rollout);
   }
 
-  function oldPodsRun({ deployment, newSet, oldSets }: Rollout): boolean {
+  function oldPodsRunning({ deployment, newSet, oldSets }: Rollout): boolean {
     if (statusSum(oldSets, 'replicas') > 0) return true;
     const uids = new Set(oldSets.map((set) => set.metadata.uid));
     return pods.list(deployment.metadata.namespace).some((pod: Pod) => {
@@ -162,7 +171,7 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     });
   }
 
-  async function report(context: SetsContext, rollout: Rollout): Promise<void> {
+  async function syncRolloutStatus(context: SetsContext, rollout: Rollout): Promise<void> {
     const { deployment } = rollout;
     const status = rolloutStatus(deployment, rollout, nowMs());
     const written = await context.writer.updateStatus(deployment, status);

@@ -99,10 +99,10 @@ export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): 
     name: 'device-taint-eviction-controller-rules',
     workers: 1,
     informers: informerList(claims, slices, pods),
-    sync,
+    sync: syncRuleStatus,
   });
 
-  async function sync(name: string, signal: AbortSignal): Promise<void> {
+  async function syncRuleStatus(name: string, signal: AbortSignal): Promise<void> {
     const rule = rules.get(name);
     if (rule === undefined) return;
     const { uid = '', generation = 0, resourceVersion } = rule.metadata;

@@ -34,10 +34,10 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
     queueName: 'disruption',
     workers: 1,
     informers: informerList(budgets, pods, ...(owners as readonly Informer<never>[])),
-    sync,
+    sync: syncDisruptionBudget,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncDisruptionBudget(key: string, signal: AbortSignal): Promise<void> {
     const budget = budgets.get(parseKey(key));
     if (budget === undefined) return;
     try {

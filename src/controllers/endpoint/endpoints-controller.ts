@@ -51,11 +51,11 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     queueName: 'endpoint',
     workers: WORKERS,
     informers: informerList(services, pods, endpoints),
-    sync,
+    sync: syncService,
     maxRetries: MAX_RETRIES,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncService(key: string, signal: AbortSignal): Promise<void> {
     const service = services.get(parseKey(key));
     if (service === undefined) return await removeWithService(key, signal);
     gone.delete(key);

@@ -56,9 +56,9 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
 
   async function timedSync(key: string, signal: AbortSignal): Promise<void> {
     const startedMs = clock.monotonicMs();
-    await sync(key, signal).finally(() => mirrored.took((clock.monotonicMs() - startedMs) / 1000));
+    await syncEndpoints(key, signal).finally(() => mirrored.took((clock.monotonicMs() - startedMs) / 1000));
   }
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncEndpoints(key: string, signal: AbortSignal): Promise<void> {
     const source = endpoints.get(parseKey(key));
     const service = services.get(parseKey(key));
     const existing = slices.byIndex(MIRRORS_BY_SERVICE, key);

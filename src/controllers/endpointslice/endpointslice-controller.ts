@@ -85,7 +85,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
   async function countedSync(key: string, signal: AbortSignal): Promise<void> {
     let result: 'success' | 'error' = 'error';
     try {
-      await sync(key, signal);
+      await syncService(key, signal);
       result = 'success';
     } finally {
       syncs.synced(result);
@@ -95,7 +95,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     metrics.forget(key);
     syncs.forget(key);
   }
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncService(key: string, signal: AbortSignal): Promise<void> {
     const service = services.get(parseKey(key));
     // The slices of a deleted Service go by owner reference.
     if (service === undefined) {

@@ -44,10 +44,10 @@ export function createEphemeralVolumeController(deps: ControllerDeps): Controlle
     queueName: 'ephemeral_volume',
     workers: 10,
     informers: informerList(pods, claims),
-    sync,
+    sync: syncPod,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncPod(key: string, signal: AbortSignal): Promise<void> {
     const pod = pods.get(parseKey(key));
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return;
     for (const volume of ephemeralVolumes(pod)) {

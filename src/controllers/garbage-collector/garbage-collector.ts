@@ -83,7 +83,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     }
   }
 
-  async function attemptToDelete(live: LiveObjects, uid: string): Promise<void> {
+  async function attemptToDeleteWorker(live: LiveObjects, uid: string): Promise<void> {
     const node = graph.get(uid);
     if (node === undefined || (node.beingDeleted && !node.deletingDependents)) return;
     const latest = await live.read(node.identity);
@@ -91,7 +91,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     if (node.virtual) throw new Error('the owner exists but was not seen yet');
     if (node.deletingDependents) return await deleteDependents(live, node);
     const owners = latest.metadata.ownerReferences ?? [];
-    if (owners.length > 0) await judge(live, node, latest);
+    if (owners.length > 0) await attemptToDeleteItem(live, node, latest);
   }
 
   /** The server does not know the object: a real one's deletion will still be seen, a virtual one's never. */
@@ -105,8 +105,12 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     for (const dependent of blocking) if (!dependent.deletingDependents) deletions.add(dependent.identity.uid);
   }
 
-  async function judge(live: LiveObjects, node: GraphNode, latest: KubernetesObject): Promise<void> {
-    const { solid, dangling, waiting } = await classify(live, node.identity, latest.metadata.ownerReferences ?? []);
+  async function attemptToDeleteItem(live: LiveObjects, node: GraphNode, latest: KubernetesObject): Promise<void> {
+    const { solid, dangling, waiting } = await classifyReferences(
+      live,
+      node.identity,
+      latest.metadata.ownerReferences ?? [],
+    );
     if (solid.length > 0) {
       const lost = new Set([...dangling, ...waiting].map((reference) => reference.uid));
       if (lost.size > 0)
@@ -133,7 +137,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
   }
 
   /** Owners that exist, that do not, and that exist but wait for this object to go. */
-  async function classify(live: LiveObjects, dependent: Identity, references: readonly OwnerReference[]) {
+  async function classifyReferences(live: LiveObjects, dependent: Identity, references: readonly OwnerReference[]) {
     const solid: OwnerReference[] = [];
     const dangling: OwnerReference[] = [];
     const waiting: OwnerReference[] = [];
@@ -164,7 +168,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     return owner;
   }
 
-  async function attemptToOrphan(live: LiveObjects, uid: string): Promise<void> {
+  async function attemptToOrphanWorker(live: LiveObjects, uid: string): Promise<void> {
     const owner = graph.get(uid);
     if (owner === undefined) return;
     await Promise.all(
@@ -200,8 +204,8 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
       const workers = (queue: WorkQueue<string>, process: (uid: string) => Promise<void>) =>
         Array.from({ length: WORKERS }, () => work(queue, process, signal));
       await Promise.all([
-        ...workers(deletions, (uid) => attemptToDelete(live, uid)),
-        ...workers(orphanings, (uid) => attemptToOrphan(live, uid)),
+        ...workers(deletions, (uid) => attemptToDeleteWorker(live, uid)),
+        ...workers(orphanings, (uid) => attemptToOrphanWorker(live, uid)),
         resync(signal),
         resyncOnDefinitions(signal),
       ]);

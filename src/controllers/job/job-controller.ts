@@ -65,7 +65,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     queueName: 'job',
     workers: WORKERS,
     informers: informerList(jobs, pods),
-    sync,
+    sync: syncJob,
   });
   const orphans = createKeyedLoop(deps, {
     name: NAME,
@@ -75,7 +75,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     sync: syncOrphan,
   });
 
-  async function podsOf(job: Job, signal: AbortSignal): Promise<Pod[]> {
+  async function podsForJob(job: Job, signal: AbortSignal): Promise<Pod[]> {
     const selector = compileLabelSelector(job.spec?.selector);
     const { uid = '', namespace = '' } = job.metadata;
     const candidates = [
@@ -88,7 +88,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     );
   }
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncJob(key: string, signal: AbortSignal): Promise<void> {
     const job = jobs.get(parseKey(key));
     if (job === undefined) {
       ownWrites.forget(key);
@@ -101,10 +101,10 @@ export function createJobController(deps: ControllerDeps): Controller {
     let failed = true;
     try {
       const mayAct = expectations.satisfied(key);
-      const view = viewJob(job, await podsOf(job, signal), { settled, nowMs: clock.nowMs() });
-      const managed = await manage(view, mayAct, signal);
+      const view = viewJob(job, await podsForJob(job, signal), { settled, nowMs: clock.nowMs() });
+      const managed = await manageJob(view, mayAct, signal);
       ({ action } = managed);
-      await track(view, managed, signal);
+      await trackJobStatusAndRemoveFinalizers(view, managed, signal);
       const untilDeadlineMs = deadlineMs(view);
       if (untilDeadlineMs !== undefined && untilDeadlineMs > 0) loop.queue.addAfter(key, untilDeadlineMs);
       if (managed.error !== undefined) throw managed.error;
@@ -114,7 +114,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     }
   }
 
-  async function manage(view: JobView, mayAct: boolean, signal: AbortSignal): Promise<Managed> {
+  async function manageJob(view: JobView, mayAct: boolean, signal: AbortSignal): Promise<Managed> {
     const verdict = judge(view);
     const numbers: PodNumbers = { active: view.active.length, ready: view.ready, terminating: view.terminating };
     if (verdict !== undefined) {
@@ -148,14 +148,18 @@ export function createJobController(deps: ControllerDeps): Controller {
   }
 
   /** Notes what ended, lets the pods go, counts them, and declares the job over when nothing is left. */
-  async function track(view: JobView, { numbers, verdict, managed }: Managed, signal: AbortSignal): Promise<void> {
+  async function trackJobStatusAndRemoveFinalizers(
+    view: JobView,
+    { numbers, verdict, managed }: Managed,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { nowMs } = view;
     const interim = interimStatus(view.job, { numbers, verdict, managed, nowMs });
     const noted = noteEnded(view, interim.status, { verdict, settled });
     let job = await writer.updateStatus(view.job, noted.status, signal);
     metrics.counted(job, view.job.status, noted.status);
     metrics.handledByPolicy(noted.policyActions);
-    tell(job, interim.news);
+    recordJobEvents(job, interim.news);
     const { error } = await writer.release(noted.release, signal);
     const tracked = new Set(
       view.pods
@@ -167,17 +171,17 @@ export function createJobController(deps: ControllerDeps): Controller {
       noted.more || error !== undefined ? { status: counted, news: [] } : finalStatus(counted, verdict, nowMs);
     job = await writer.updateStatus(job, over.status, signal);
     metrics.counted(job, noted.status, over.status);
-    tell(job, over.news);
-    if (over.news.length > 0 && verdict !== undefined) noteFinished(job, verdict);
+    recordJobEvents(job, over.news);
+    if (over.news.length > 0 && verdict !== undefined) recordJobFinished(job, verdict);
     if (error !== undefined) throw error;
     if (noted.more) loop.queue.add(keyOfObject(job));
   }
 
-  function noteFinished(job: Job, { type, reason }: Verdict): void {
+  function recordJobFinished(job: Job, { type, reason }: Verdict): void {
     metrics.finished(job, type === 'SuccessCriteriaMet' ? 'succeeded' : 'failed', reason);
   }
 
-  function tell(job: Job, news: readonly JobNews[]): void {
+  function recordJobEvents(job: Job, news: readonly JobNews[]): void {
     for (const { type, reason, message } of news) recorder.event(job, type, reason, message);
   }
 

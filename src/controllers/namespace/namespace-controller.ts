@@ -34,10 +34,10 @@ export function createNamespaceController(deps: ControllerDeps): Controller {
     workers: WORKERS,
     maxRetryMs: MAX_RETRY_MS,
     informers: informerList(informer),
-    sync,
+    sync: syncNamespace,
   });
 
-  async function sync(name: string, signal: AbortSignal): Promise<void> {
+  async function syncNamespace(name: string, signal: AbortSignal): Promise<void> {
     const cached = informer.get({ name });
     if (cached?.metadata.deletionTimestamp === undefined) {
       rechecks.delete(name);

@@ -29,10 +29,10 @@ export function createNodeIpamController(deps: ControllerDeps): Controller {
     queueName: 'cidrallocator_node',
     workers: 1,
     informers: informerList(nodes),
-    sync,
+    sync: allocateOrOccupyCidr,
   });
 
-  async function sync(name: string, signal: AbortSignal): Promise<void> {
+  async function allocateOrOccupyCidr(name: string, signal: AbortSignal): Promise<void> {
     const node = nodes.get({ name });
     if (node === undefined || (node.spec?.podCIDRs ?? []).length > 0) return;
     const allocated = sets.map((set) => set.allocate());

@@ -21,10 +21,10 @@ export function createPvProtectionController(deps: ControllerDeps): Controller {
     queueName: 'pvprotection',
     workers: 1,
     informers: informerList(volumes),
-    sync,
+    sync: processVolume,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function processVolume(key: string, signal: AbortSignal): Promise<void> {
     const volume = volumes.get(parseKey(key));
     if (volume === undefined) return;
     const finalizers = volume.metadata.finalizers ?? [];

@@ -25,10 +25,10 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
     queueName: 'pvcprotection',
     workers: 1,
     informers: informerList(claims, pods),
-    sync,
+    sync: processClaim,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function processClaim(key: string, signal: AbortSignal): Promise<void> {
     const claim = claims.get(parseKey(key));
     if (claim === undefined) return;
     const finalizers = claim.metadata.finalizers ?? [];

@@ -48,7 +48,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   });
 
   /** Active pods of all owners with the same controller: siblings by a Deployment. */
-  function siblingsOf(owner: ReplicaOwner): Pod[] {
+  function relatedPods(owner: ReplicaOwner): Pod[] {
     const controller = controllerOf(owner);
     const related =
       controller === undefined
@@ -101,7 +101,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
     return failures[0];
   }
 
-  async function apply(owner: ReplicaOwner, plan: ReplicaPlan, signal: AbortSignal): Promise<unknown> {
+  async function manageReplicas(owner: ReplicaOwner, plan: ReplicaPlan, signal: AbortSignal): Promise<unknown> {
     const key = keyOfObject(owner);
     if (plan.action === 'create') return await createPods(owner, key, { count: plan.count, signal });
     if (plan.action !== 'delete') return undefined;
@@ -139,10 +139,10 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
     queueName: flavour.queueName,
     workers: WORKERS,
     informers: informerList(owners, pods),
-    sync,
+    sync: syncReplicaSet,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncReplicaSet(key: string, signal: AbortSignal): Promise<void> {
     const owner = owners.get(parseKey(key));
     if (owner === undefined) return expectations.forget(key);
     const needsSync = expectations.satisfied(key);
@@ -150,8 +150,8 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
     const counts = tally.counts(clock.nowMs());
     let failure: unknown;
     if (needsSync && owner.metadata.deletionTimestamp === undefined) {
-      const context = { pods: () => tally.active(), siblings: () => siblingsOf(owner), nowMs: clock.nowMs() };
-      failure = await apply(owner, planReplicas(owner.spec?.replicas ?? 1, counts.active, context), signal);
+      const context = { pods: () => tally.active(), siblings: () => relatedPods(owner), nowMs: clock.nowMs() };
+      failure = await manageReplicas(owner, planReplicas(owner.spec?.replicas ?? 1, counts.active, context), signal);
     }
     await writeStatus(owner, { counts, failure }, signal);
     if (failure !== undefined) throw failure;

@@ -38,7 +38,7 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
     queueName: 'resourcequota_primary',
     workers: WORKERS,
     informers: informerList(quotas, classes),
-    sync,
+    sync: syncResourceQuota,
   });
   const monitors = createQuotaMonitors({
     client,
@@ -47,7 +47,7 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
     replenished: (namespace) => quotas.list(namespace).forEach((quota) => loop.queue.add(keyOfObject(quota))),
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncResourceQuota(key: string, signal: AbortSignal): Promise<void> {
     const names = Object.keys(quotas.get(parseKey(key))?.spec?.hard ?? {});
     const informers = await monitors.follow(names, signal);
     const quota = quotas.get(parseKey(key));

@@ -36,7 +36,7 @@ export function createRootCaPublisher(deps: ControllerDeps): Controller {
     queueName: 'root_ca_cert_publisher',
     workers: 1,
     informers: informerList(namespaces, maps),
-    sync: (namespace, signal) => measured(() => sync(namespace, signal)),
+    sync: (namespace, signal) => measured(() => syncNamespace(namespace, signal)),
   });
 
   async function measured(work: () => Promise<void>): Promise<void> {
@@ -51,7 +51,7 @@ export function createRootCaPublisher(deps: ControllerDeps): Controller {
     }
   }
 
-  async function sync(namespace: string, signal: AbortSignal): Promise<void> {
+  async function syncNamespace(namespace: string, signal: AbortSignal): Promise<void> {
     const found = namespaces.get({ name: namespace });
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) return;
     const current = maps.get({ namespace, name: NAME });

@@ -30,10 +30,10 @@ export function createServiceCidrsController(deps: ControllerDeps): Controller {
     queueName: 'ipaddresses',
     workers: 1,
     informers: informerList(ranges, services),
-    sync,
+    sync: syncServiceCidr,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncServiceCidr(key: string, signal: AbortSignal): Promise<void> {
     const range = ranges.get(parseKey(key));
     if (range === undefined) return;
     try {

@@ -25,10 +25,10 @@ export function createServiceAccountsController(deps: ControllerDeps): Controlle
     queueName: 'serviceaccount',
     workers: 1,
     informers: informerList(namespaces, accounts),
-    sync,
+    sync: syncNamespace,
   });
 
-  async function sync(namespace: string, signal: AbortSignal): Promise<void> {
+  async function syncNamespace(namespace: string, signal: AbortSignal): Promise<void> {
     const found = namespaces.get({ name: namespace });
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) return;
     if (accounts.get({ namespace, name: DEFAULT_NAME }) !== undefined) return;

@@ -52,10 +52,10 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     queueName: 'statefulset',
     workers: WORKERS,
     informers: informerList(sets, revisions, pods, claims),
-    sync,
+    sync: syncStatefulSet,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function syncStatefulSet(key: string, signal: AbortSignal): Promise<void> {
     const set = sets.get(parseKey(key));
     if (set === undefined) return;
     maxima.set(maxUnavailable(set, set.spec?.replicas ?? 1), labelsOf(set));

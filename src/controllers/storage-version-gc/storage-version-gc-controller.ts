@@ -32,10 +32,10 @@ export function createStorageVersionGcController(deps: ControllerDeps): Controll
     queueName: 'storage_version_garbage_collector_storageversions',
     workers: 1,
     informers: informerList(leases),
-    sync,
+    sync: syncStorageVersion,
   });
 
-  async function sync(name: string, signal: AbortSignal): Promise<void> {
+  async function syncStorageVersion(name: string, signal: AbortSignal): Promise<void> {
     const version = versions.get(name);
     if (version === undefined) return;
     const all = version.status?.storageVersions ?? [];

@@ -50,10 +50,10 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
     queueName: 'noexec_taint_pod',
     workers: 8,
     informers: informerList(pods, nodes),
-    sync,
+    sync: processPod,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function processPod(key: string, signal: AbortSignal): Promise<void> {
     const pod = pods.get(parseKey(key));
     const node = pod === undefined ? undefined : nodes.get({ name: pod.spec?.nodeName ?? '' });
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) {

@@ -24,10 +24,10 @@ export function createTokenCleanerController(deps: ControllerDeps): Controller {
     queueName: 'token_cleaner',
     workers: 1,
     informers: informerList(secrets),
-    sync,
+    sync: evaluateSecret,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function evaluateSecret(key: string, signal: AbortSignal): Promise<void> {
     const secret = secrets.get(parseKey(key));
     if (secret?.type !== TOKEN_TYPE) return;
     const expiresAtMs = tokenExpiresAtMs(secret);

@@ -38,10 +38,10 @@ export function createTtlAfterFinishedController(deps: ControllerDeps): Controll
     queueName: 'ttl_jobs_to_delete',
     workers: WORKERS,
     informers: informerList(jobs),
-    sync,
+    sync: processJob,
   });
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
+  async function processJob(key: string, signal: AbortSignal): Promise<void> {
     const cached = jobs.get(parseKey(key));
     if (cached === undefined || isHeld(key, cached)) return;
     try {

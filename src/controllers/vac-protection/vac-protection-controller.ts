@@ -35,7 +35,7 @@ export function createVacProtectionController(deps: ControllerDeps): Controller 
     queueName: 'vacprotection',
     workers: 1,
     informers: informerList(classes, claims, volumes),
-    sync,
+    sync: processVolumeAttributesClass,
   });
 
   async function isUsed(name: string, signal: AbortSignal): Promise<boolean> {
@@ -47,7 +47,7 @@ export function createVacProtectionController(deps: ControllerDeps): Controller 
     return uses(name, allClaims.items, allVolumes.items);
   }
 
-  async function sync(name: string, signal: AbortSignal): Promise<void> {
+  async function processVolumeAttributesClass(name: string, signal: AbortSignal): Promise<void> {
     const found = classes.get({ name });
     if (found === undefined) return;
     const finalizers = found.metadata.finalizers ?? [];
