@@ -178,7 +178,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const about = { pod: `${pod.metadata.namespace}/${pod.metadata.name}` };
     if (isProgramError(error)) log.unexpected('error selecting node for pod', error, about);
     else log.error('error selecting node for pod', { ...about, err: error });
-    queue.requeue(queued, new Set());
+    queue.addUnschedulableIfNotPresent(queued, new Set());
     nominations.set(pod, '');
     reportFailure(pod, { message, reason: 'SchedulerError', ...NO_NOMINATION });
   };
@@ -294,7 +294,10 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     });
     if (queue.place(uid) === undefined) return; // Deleted meanwhile.
     // The queue gets the newest copy: the pod may have changed during its binding.
-    queue.requeue({ ...queued, pod: now ?? queued.pod }, isError ? new Set() : new Set([status.plugin]));
+    queue.addUnschedulableIfNotPresent(
+      { ...queued, pod: now ?? queued.pod },
+      isError ? new Set() : new Set([status.plugin]),
+    );
     const reason = isError ? 'SchedulerError' : 'Unschedulable';
     reportFailure(queued.pod, { message, reason, ...(isNominated ? {} : NO_NOMINATION) });
   };
@@ -331,7 +334,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     decisions.add({ uid, atMs: clock.nowMs(), message, nodeCount, statuses, filters });
     const isMakingRoom = makesRoom(postFilter);
     // While its victims are evicted the pod waits for that alone, and is then tried at once.
-    queue.requeue(queued, isMakingRoom ? WAITING_FOR_EVICTIONS : rejectingPlugins(diagnosis));
+    queue.addUnschedulableIfNotPresent(queued, isMakingRoom ? WAITING_FOR_EVICTIONS : rejectingPlugins(diagnosis));
     recordFailedScheduling(queued.pod, message);
     const { nominatedNode } = postFilter;
     if (nominatedNode !== undefined) nominations.set(queued.pod, nominatedNode);

@@ -34,7 +34,7 @@ const DEFINITION_DELAY_MS = 500;
 const RESYNC_MS = 300_000;
 /** While an owner's kind is not known yet. */
 const MOST_WAIT_MS = 30_000;
-const ABSENT_OWNERS = 500;
+const ABSENT_OWNER_CACHE_SIZE = 500;
 
 export function createGarbageCollector(deps: ControllerDeps): Controller {
   const { clock, metrics } = deps.platform;
@@ -57,7 +57,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     },
   });
   const monitors = createResourceMonitors(deps, client, graph);
-  const absentOwners = new Lru<string, true>(ABSENT_OWNERS);
+  const absentOwnerCache = new Lru<string, true>(ABSENT_OWNER_CACHE_SIZE);
 
   async function work(
     queue: WorkQueue<string>,
@@ -162,9 +162,9 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     const { apiVersion, kind, name, uid } = reference;
     // All that was looked for: under another name or kind the same uid may exist.
     const key = [apiVersion, kind, name, uid, dependent.namespace ?? ''].join(' ');
-    if (absentOwners.get(key) === true) return undefined;
+    if (absentOwnerCache.get(key) === true) return undefined;
     const owner = await live.read({ apiVersion, kind, name, uid, namespace: dependent.namespace });
-    if (owner === undefined) absentOwners.set(key, true);
+    if (owner === undefined) absentOwnerCache.set(key, true);
     return owner;
   }
 

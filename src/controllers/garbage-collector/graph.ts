@@ -52,11 +52,11 @@ function takeDependent(owner: GraphNode | undefined, node: GraphNode): void {
 
 /** What the graph asks for. */
 export interface GraphListener {
-  /** Look whether this object must go. */
+  /** Queues the object: it may have to be deleted. */
   attemptToDelete(node: GraphNode): void;
-  /** Take this owner's reference off its dependents. */
+  /** Queues the owner: its reference is removed from its dependents. */
   attemptToOrphan(node: GraphNode): void;
-  /** A reference to an owner in another namespace: it counts for nothing. */
+  /** Reports a reference to an owner in another namespace, which is ignored. */
   invalidReference(node: GraphNode, owner: OwnerReference): void;
 }
 
@@ -76,7 +76,7 @@ export class OwnerGraph {
     return this.#nodes.size;
   }
 
-  /** An object was added or changed. */
+  /** An object was added or changed. Upstream: processGraphChanges. */
   observe(object: KubernetesObject): void {
     const identity = identityOf(object);
     let node = this.#nodes.get(identity.uid);

@@ -48,7 +48,7 @@ test('a rejected pod waits for an event its plugin asked for, and backs off long
   for (const backoffMs of [1000, 2000, 4000, 8000, 10_000, 10_000]) {
     const tried = queue.pop();
     assert.ok(tried !== undefined);
-    queue.requeue(tried, FIT);
+    queue.addUnschedulableIfNotPresent(tried, FIT);
     queue.notify('node/update-condition');
     assert.equal(queue.counts().unschedulable, 1, 'an event nobody asked for wakes nobody');
     queue.notify('node/add', undefined, testNode('n'));
@@ -67,7 +67,7 @@ test('an event during the try is not missed', () => {
   const tried = queue.pop();
   queue.notify('assigned-pod/delete');
   assert.ok(tried !== undefined);
-  queue.requeue(tried, FIT);
+  queue.addUnschedulableIfNotPresent(tried, FIT);
   assert.deepEqual(queue.counts(), { active: 0, backoff: 1, unschedulable: 0, gated: 0 });
   queue.stop();
 });
@@ -78,7 +78,7 @@ test('a pod deleted during the try does not come back', () => {
   const tried = queue.pop();
   queue.remove('uid-p');
   assert.ok(tried !== undefined);
-  queue.requeue(tried, new Set());
+  queue.addUnschedulableIfNotPresent(tried, new Set());
   assert.deepEqual(queue.counts(), { active: 0, backoff: 0, unschedulable: 0, gated: 0 });
   queue.stop();
 });
@@ -170,7 +170,7 @@ test('a plugin that cannot judge an event costs no pod', async () => {
   const tried = queue.pop();
   assert.ok(tried !== undefined);
   queue.update(pod, pod);
-  assert.throws(() => queue.requeue(tried, new Set(['Broken'])), { message: 'no such thing' });
+  assert.throws(() => queue.addUnschedulableIfNotPresent(tried, new Set(['Broken'])), { message: 'no such thing' });
   assert.deepEqual(queue.counts(), { ...none, unschedulable: 1 });
   queue.stop();
 });
@@ -180,7 +180,7 @@ test('nobody waits longer than five minutes without a try', async () => {
   queue.add(testPod('p'));
   const tried = queue.pop();
   assert.ok(tried !== undefined);
-  queue.requeue(tried, FIT);
+  queue.addUnschedulableIfNotPresent(tried, FIT);
   await clock.advance(300_000 + 30_000 + 10_000);
   assert.equal(queue.counts().active, 1);
   queue.stop();
@@ -203,7 +203,7 @@ test('who is held out is looked at every five minutes, whatever no event has tol
 function failNext(queue: SchedulingQueue, rejectedBy: ReadonlySet<string>): void {
   const tried = queue.pop();
   assert.ok(tried !== undefined);
-  queue.requeue(tried, rejectedBy);
+  queue.addUnschedulableIfNotPresent(tried, rejectedBy);
 }
 const wake = (queue: SchedulingQueue): void => queue.notify('node/add', undefined, testNode('n'));
 const names = (queue: SchedulingQueue): (string | undefined)[] => {
@@ -316,7 +316,7 @@ test('a hint that goes wrong counts as one that helps, and the others are asked 
   );
   for (const name of ['a', 'b']) {
     queue.add(testPod(name));
-    queue.requeue(queue.pop()!, new Set(['Broken']));
+    queue.addUnschedulableIfNotPresent(queue.pop()!, new Set(['Broken']));
   }
   queue.notify('node/add', undefined, testNode('n'));
   assert.equal(queue.counts().backoff, 2);

@@ -51,16 +51,19 @@ export interface QueuePlace {
 
 export interface SchedulingQueue {
   add(pod: Pod): void;
-  /** A changed pod that is not bound: tried again if the change could help. */
+  /** A pod that is not bound has changed: it is tried again if the change may help. */
   update(old: Pod | undefined, pod: Pod): void;
   remove(uid: string): void;
-  /** The next pod to try; undefined when there is none now (wait for `onReady`). The pod is in flight until `done` or `requeue`. */
+  /**
+   * The next pod to schedule; undefined when none is ready (wait for `onReady`). It is in flight until `done` or
+   * `addUnschedulableIfNotPresent`.
+   */
   pop(): QueuedPod | undefined;
   /** The pod is bound or gone. */
   done(uid: string): void;
-  /** The pod, as it is now, could not be placed; `rejectedBy` names the plugins, empty after an error. */
-  requeue(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void;
-  /** The pod, if it waits, is tried at once, without back-off. */
+  /** The pod could not be scheduled. `rejectedBy` names the plugins that rejected it; empty after an error. */
+  addUnschedulableIfNotPresent(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void;
+  /** Moves a waiting pod to the active queue, without back-off. */
   activate(uid: string): void;
   /** Something happened in the cluster. That a pod leaves its node is no news to the pod itself: its binding has failed. */
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void;
@@ -198,7 +201,7 @@ class Queue implements SchedulingQueue {
     this.#inFlight.delete(uid);
   }
 
-  requeue(queued: QueuedPod, rejectedBy: ReadonlySet<string>): void {
+  addUnschedulableIfNotPresent(queued: QueuedPod, rejectedBy: ReadonlySet<string>): void {
     const uid = uidOf(queued.pod);
     const flying = this.#inFlight.get(uid);
     if (flying === undefined) return; // Deleted meanwhile.
