@@ -2,7 +2,7 @@
  * Validation of object metadata, on create and on update. Upstream: apimachinery/pkg/api/validation/objectmeta.go and
  * the stricter finalizer check of apis/core/validation.
  */
-import type { ObjectMeta, OwnerReference } from './gen/meta-v1.ts';
+import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './gen/meta-v1.ts';
 import type { Field } from './field-error.ts';
 import { isLabelValue, isQualifiedName, nameIsDnsLabel, type NameCheck } from './names.ts';
 
@@ -49,6 +49,7 @@ export function validateObjectMeta(meta: ObjectMeta, rules: MetaRules, field: Fi
   validateAnnotations(meta.annotations, field.at('annotations'));
   validateOwnerReferences(meta.ownerReferences ?? [], field.at('ownerReferences'));
   validateFinalizers(meta.finalizers ?? [], field.at('finalizers'), rules.finalizers);
+  validateManagedFields(meta.managedFields ?? [], field.at('managedFields'));
 }
 
 function validateNames(meta: ObjectMeta, rules: MetaRules, field: Field): void {
@@ -119,6 +120,32 @@ function validateOwnerReference(owner: OwnerReference, field: Field): void {
   }
 }
 
+const MAX_MANAGER_BYTES = 128;
+const MAX_SUBRESOURCE_BYTES = 256;
+/** What Go takes for printable is letters, marks, numbers, punctuation, symbols and the ASCII space. */
+const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
+
+/** The name of who writes, in options and in managed fields. */
+export function validateFieldManager(manager: string, field: Field): void {
+  if (Buffer.byteLength(manager) > MAX_MANAGER_BYTES) field.tooLong(MAX_MANAGER_BYTES);
+  for (const { 0: character, index } of manager.matchAll(unprintable)) {
+    const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+    field.invalid(manager, `invalid character U+${code} (at position ${Buffer.byteLength(manager.slice(0, index))})`);
+  }
+}
+
+function validateManagedFields(entries: readonly ManagedFieldsEntry[], field: Field): void {
+  for (const [index, { operation = '', fieldsType = '', manager = '', subresource = '' }] of entries.entries()) {
+    const place = field.item(index);
+    if (operation !== 'Apply' && operation !== 'Update')
+      place.at('operation').invalid(operation, 'must be `Apply` or `Update`');
+    if (fieldsType !== '' && fieldsType !== 'FieldsV1')
+      place.at('fieldsType').invalid(fieldsType, 'must be `FieldsV1`');
+    validateFieldManager(manager, place.at('manager'));
+    if (Buffer.byteLength(subresource) > MAX_SUBRESOURCE_BYTES) place.at('subresource').tooLong(MAX_SUBRESOURCE_BYTES);
+  }
+}
+
 const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
 /** Whether this is one of the finalizers Kubernetes itself defines, which have no path. */
@@ -175,5 +202,6 @@ export function validateObjectMetaUpdate(
   validateLabels(meta.labels, field.at('labels'));
   validateAnnotations(meta.annotations, field.at('annotations'));
   validateOwnerReferences(meta.ownerReferences ?? [], field.at('ownerReferences'));
+  validateManagedFields(meta.managedFields ?? [], field.at('managedFields'));
   if (finalizers === 'standard') validateFinalizers(meta.finalizers ?? [], field.at('finalizers'));
 }

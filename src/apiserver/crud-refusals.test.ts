@@ -53,6 +53,38 @@ test("refusals carry upstream's codes and texts", async () => {
       400,
       /^the object provided is unrecognized \(must be of type ConfigMap\): couldn't get version\/kind; json parse error/,
     ],
+    [
+      'a manager that nobody can read',
+      'POST',
+      maps,
+      configMap(
+        'x',
+        {},
+        {
+          managedFields: [
+            {
+              manager: 'a\u0001',
+              operation: 'Update',
+              apiVersion: 'v1',
+              fieldsType: 'FieldsV1',
+              fieldsV1: { 'f:data': {} },
+            },
+          ],
+        },
+      ),
+      {},
+      422,
+      /metadata\.managedFields\[0\]\.manager: Invalid value: "a\\x01": invalid character U\+0001 \(at position 1\)$/,
+    ],
+    [
+      'a manager too long',
+      'POST',
+      `${maps}?fieldManager=${'m'.repeat(129)}`,
+      configMap('x'),
+      {},
+      422,
+      /fieldManager: Too long: may not be more than 128 bytes$/,
+    ],
     ['no object', 'POST', maps, '[]', {}, 400, /unrecognized/],
     [
       'wrong type',

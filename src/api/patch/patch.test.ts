@@ -216,6 +216,12 @@ test('strategic merge patch', () => {
       { metadata: { finalizers: ['b'] } },
     ],
     [
+      'what replaces an absent list is no element of it',
+      { metadata: {} },
+      { spec: { template: { spec: { volumes: [{ $patch: 'replace' }, { name: 'v' }] } } } },
+      { metadata: {}, spec: { template: { spec: { volumes: [{ name: 'v' }] } } } },
+    ],
+    [
       '$retainKeys drops the others',
       { spec: { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } } },
       { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } },
@@ -265,10 +271,21 @@ test('strategic merge patches that are refused', () => {
     [
       { metadata: { finalizers: ['a'] } },
       { metadata: { '$setElementOrder/finalizers': ['a', 'b'], finalizers: ['b', 'a'] } },
-      "The order in patch list:\n[b a]\n doesn't match $setElementOrder/finalizers list:\n[a b]\n",
+      "The order in patch list:\n[b a]\n doesn't match $setElementOrder list:\n[a b]\n",
     ],
     [spec([{ name: 'a' }]), spec([{ image: 'x' }]), 'map: map[image:x] does not contain declared merge key: name'],
-    [{}, { spec: { $patch: 'explode' } }, 'Unknown patch type found: map[$patch:explode]'],
+    [{}, { spec: { $patch: 5 } }, 'unknown patch type: %!s(int64=5) in map: map[$patch:5]'],
+    [
+      { spec: { strategy: { type: 'Recreate' } } },
+      { spec: { strategy: { $retainKeys: ['type'], rollingUpdate: { maxSurge: 1 } } } },
+      'invalid patch format of retainKeys',
+    ],
+    [
+      spec([{ name: 'a' }]),
+      spec([], { '$setElementOrder/containers': [{ nam: 'a' }] }),
+      'map: map[nam:a] does not contain declared merge key: name',
+    ],
+    [{}, { spec: { $patch: 'explode' } }, 'unknown patch type: explode in map: map[$patch:explode]'],
     [
       { spec: { nope: {} } },
       { spec: { nope: { a: 1 } } },

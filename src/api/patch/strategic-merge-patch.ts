@@ -27,7 +27,7 @@ function mergeObject(original: JsonObject, patch: JsonObject, type: TypeSchema |
     const kind = patch[directive];
     if (kind === 'replace') return withoutKey(patch, directive);
     if (kind === 'delete') return {};
-    if (kind !== 'merge') throw new PatchError(500, `Unknown patch type found: ${goPrint(patch)}`);
+    if (kind !== 'merge') throw unknownType(patch);
   }
   const out = Object.hasOwn(patch, retainKeys) ? retained(original, patch) : { ...original };
   const ordered = new Set<string>();
@@ -43,6 +43,13 @@ function mergeObject(original: JsonObject, patch: JsonObject, type: TypeSchema |
   return out;
 }
 
+function unknownType(patch: JsonObject): PatchError {
+  const kind = patch[directive];
+  const type = typeof kind === 'boolean' ? 'bool' : Number.isInteger(kind) ? 'int64' : 'float64';
+  const shown = typeof kind === 'number' || typeof kind === 'boolean' ? `%!s(${type}=${kind})` : goPrint(kind);
+  return new PatchError(500, `unknown patch type: ${shown} in map: ${goPrint(patch)}`);
+}
+
 function withoutKey(object: JsonObject, key: string): JsonObject {
   const out = { ...object };
   delete out[key];
@@ -55,9 +62,8 @@ function retained(original: JsonObject, patch: JsonObject): JsonObject {
   if (!Array.isArray(keep)) throw new PatchError(400, 'invalid patch format of retainKeys');
   const names = new Set(keep);
   for (const key of Object.keys(patch)) {
-    if (!key.startsWith('$') && patch[key] !== null && !names.has(key)) {
-      throw new PatchError(422, 'patch content does not match the $retainKeys list');
-    }
+    if (!key.startsWith('$') && patch[key] !== null && !names.has(key))
+      throw new PatchError(400, 'invalid patch format of retainKeys');
   }
   return Object.fromEntries(Object.entries(original).filter(([key]) => names.has(key)));
 }
@@ -142,15 +148,19 @@ function applySpecialElements(
     const special = item[directive];
     if (special === 'replace') kept = undefined;
     else if (!Object.hasOwn(item, mergeKey)) {
-      throw new PatchError(500, `map: ${goPrint(item)} does not contain declared merge key: ${mergeKey}`);
+      throw withoutMergeKey(item, mergeKey);
     } else if (special === 'delete') {
       const text = keyText(item[mergeKey]);
       kept = kept?.filter((have) => !isObject(have) || keyText(have[mergeKey]) !== text);
     } else if (special === undefined || special === 'merge')
       plain.push(special === undefined ? item : withoutKey(item, directive));
-    else throw new PatchError(500, `Unknown patch type found: ${goPrint(item)}`);
+    else throw unknownType(item);
   }
   return { kept, plain };
+}
+
+function withoutMergeKey(item: unknown, mergeKey: string): PatchError {
+  return new PatchError(500, `map: ${goPrint(item)} does not contain declared merge key: ${mergeKey}`);
 }
 
 interface Reorder {
@@ -166,15 +176,16 @@ function reorder(out: JsonObject, key: string, { original, patch, type }: Reorde
   if (!Array.isArray(order)) throw new PatchError(400, 'invalid patch format of setElementOrder list');
   if (!Array.isArray(merged) || !Object.hasOwn(out, key)) return;
   const { mergeKey } = fieldMeta(type, key);
+  const keyless = order.find((item) => mergeKey !== undefined && isObject(item) && !Object.hasOwn(item, mergeKey));
+  if (keyless !== undefined) throw withoutMergeKey(keyless, mergeKey!);
   const server = Array.isArray(original[key]) ? (original[key] as unknown[]) : [];
   const keyOf = (item: unknown): string => keyText(isObject(item) && mergeKey !== undefined ? item[mergeKey] : item);
   const set = patch[key];
   const present = Array.isArray(set) ? set.filter((item) => !isObject(item) || item[directive] === undefined) : [];
   if (!followsOrder(present, order, keyOf)) {
-    const name = orderPrefix + key;
     throw new PatchError(
       500,
-      `The order in patch list:\n${goPrint(present)}\n doesn't match ${name} list:\n${goPrint(order)}\n`,
+      `The order in patch list:\n${goPrint(present)}\n doesn't match $setElementOrder list:\n${goPrint(order)}\n`,
     );
   }
   setOwn(out, key, normalizeOrder(merged, { order, server, keyOf }));
@@ -182,7 +193,12 @@ function reorder(out: JsonObject, key: string, { original, patch, type }: Reorde
 
 /** A patch value that meets nothing to merge with: nulls and directives go; undefined means nothing is left to set. */
 function withoutDirectives(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
+  // An element that replaces a list is no element of it.
+  if (Array.isArray(value))
+    return value
+      .filter((item) => !isObject(item) || item[directive] !== 'replace')
+      .map(withoutDirectives)
+      .filter((item) => item !== undefined);
   if (!isObject(value)) return value;
   if (value[directive] === 'delete') return undefined;
   const out: JsonObject = {};

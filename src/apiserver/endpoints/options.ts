@@ -1,6 +1,8 @@
 /** Options in the query, read and checked. Upstream: metav1 options with their validation. */
 import { type Int64, parseInt64 } from '../../api/int64.ts';
 import type { DeleteOptions } from '../../api/gen/meta-v1.ts';
+import { Field } from '../../api/field-error.ts';
+import { validateFieldManager } from '../../api/meta-validation.ts';
 import { badRequest, type FieldCause, invalid } from '../../api/status-error.ts';
 import type { FieldValidation } from '../../api/codec/typed.ts';
 import { isTrue } from '../request-info.ts';
@@ -43,15 +45,9 @@ const maxManagerLength = 128;
 export function managerOf(scope: RequestScope, kind: string): string {
   const given = scope.params.get('fieldManager') ?? '';
   if (given === '') return scope.userAgent.split('/')[0]!.slice(0, maxManagerLength) || 'unknown';
-  const field = 'fieldManager';
-  if (Buffer.byteLength(given) > maxManagerLength) {
-    const text = `Too long: may not be more than ${maxManagerLength} bytes`;
-    throw invalid({ group: metaGroup, kind }, '', [{ reason: 'FieldValueTooLong', field, text }]);
-  }
-  if (/\p{Cc}/u.test(given)) {
-    const text = `Invalid value: ${JSON.stringify(given)}: should only contain printable characters`;
-    throw invalid({ group: metaGroup, kind }, '', [{ reason: 'FieldValueInvalid', field, text }]);
-  }
+  const field = Field.named('fieldManager');
+  validateFieldManager(given, field);
+  if (field.errors.length > 0) throw invalid({ group: metaGroup, kind }, '', field.errors);
   return given;
 }
 
