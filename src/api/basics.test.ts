@@ -37,7 +37,7 @@ test('ages for people', () => {
   for (const [seconds, want] of cases) assert.equal(humanDuration(seconds * 1000), want, String(seconds));
 });
 
-test('Go durations', () => {
+test('durations are read and written as Go does', () => {
   const cases: readonly (readonly [string, number, string])[] = [
     ['1h30m', 5400000, '1h30m0s'],
     ['100ms', 100, '100ms'],
@@ -74,7 +74,7 @@ test('field error texts', () => {
   assert.equal(quote('a\ud800b\u{e0001}'), '"a\ufffdb\\U000e0001"');
 });
 
-test('names', () => {
+test("names, labels and qualified names are checked with upstream's messages", () => {
   assert.deepEqual(isDns1123Label('a-1'), []);
   assert.deepEqual(isDns1123Label('A'), [
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",

@@ -44,7 +44,7 @@ test('what is no path is refused', () => {
     assert.throws(() => parseJsonPath(bad), JsonPathError, bad);
 });
 
-test('plain fields', () => {
+test('a path without indices is a list of fields', () => {
   assert.deepEqual(plainFields(parseJsonPath('.spec.replicas')), ['spec', 'replicas']);
   assert.equal(plainFields(parseJsonPath('.spec[0]')), undefined);
 });

@@ -61,7 +61,7 @@ test('label selector objects', () => {
   assert.equal(compileLabelSelector({ matchLabels: { constructor: 'x' } }).matches({}), false);
 });
 
-test('field selectors', () => {
+test('field selectors match by equality and inequality', () => {
   const selector = parseFieldSelector('spec.nodeName=n1,status.phase!=Failed,');
   assert.equal(matchesFields(selector, { 'spec.nodeName': 'n1', 'status.phase': 'Running' }), true);
   assert.equal(matchesFields(selector, { 'spec.nodeName': 'n1', 'status.phase': 'Failed' }), false);

@@ -6,7 +6,7 @@ import type { AdmissionPlugin } from './admission/contract.ts';
 import { parseRequestInfo } from './request-info.ts';
 import { startTestServer } from './server-fixture.ts';
 
-test('request lines', () => {
+test('method, path and query become verb, resource, name and namespace', () => {
   const cases: [string, string, string][] = [
     ['GET', '/api/v1/namespaces', 'list  namespaces   '],
     ['GET', '/api/v1/namespaces/a', 'get  namespaces a  a'],

@@ -42,7 +42,7 @@ for (const [text, want] of addresses) {
   });
 }
 
-test('ranges', () => {
+test('an address range knows its size, addresses and subnets', () => {
   const cidr = parseCidr('10.42.7.9/16')!;
   assert.equal(formatCidr(cidr), '10.42.0.0/16');
   assert.equal(cidrSize(cidr), 65_536n);
@@ -60,7 +60,7 @@ test('ranges', () => {
   }
 });
 
-test('reverse names', () => {
+test('reverse DNS names of IPv4 and IPv6 addresses', () => {
   assert.equal(reverseName(parseIp('10.1.2.3')!), '3.2.1.10.in-addr.arpa.');
   assert.match(reverseName(parseIp('::1')!), /^1(\.0){31}\.ip6\.arpa\.$/);
 });

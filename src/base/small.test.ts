@@ -39,7 +39,7 @@ test('lru drops the least recently used', () => {
   assert.deepEqual([evicted, lru.peek('a'), lru.peek('b'), lru.size], [['b'], 1, undefined, 2]);
 });
 
-test('stable JSON', () => {
+test('stable JSON sorts keys and leaves out undefined', () => {
   assert.equal(stableStringify({ b: [1, { d: null, c: undefined }], a: 'x' }), '{"a":"x","b":[1,{"d":null}]}');
   assert.equal(stableStringify([undefined]), '[null]');
 });

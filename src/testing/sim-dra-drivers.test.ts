@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ResourceSlices } from '../api/gen/resources.ts';
 import { Cluster } from './cluster.ts';
 
-test('a kubelet that starts wipes the slices of its node, one whose driver is away too, and the driver publishes them again', async () => {
+test('a starting kubelet deletes the ResourceSlices of its node, and drivers publish them again', async () => {
   const driver = 'gpu.example.com';
   await using cluster = await Cluster.start({ nodes: [{ draDrivers: [driver] }, { draDrivers: [driver] }] });
   const pool = { name: 'p', generation: 1, resourceSliceCount: 1 };

@@ -81,7 +81,7 @@ after(async () => {
   await new Promise((resolve) => kubelet.close(resolve));
 });
 
-test('kubectl top', async () => {
+test('kubectl top shows the usage of nodes and pods', async () => {
   const nodes = await until('usage of the node', async () => {
     const said = await plane.kubectl(['top', 'nodes']);
     return said.code === 0 && said.stdout;

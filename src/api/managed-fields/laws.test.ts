@@ -41,7 +41,7 @@ function samples(seed: number): { schema: StructSchema; object: object; set: Fie
   return out;
 }
 
-test('set algebra', () => {
+test('unions, intersections and differences of field sets are those of their paths', () => {
   const sets = samples(7).map(({ set }) => set);
   const text = (set: FieldSet): string[] =>
     pathsOf(set)

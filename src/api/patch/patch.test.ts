@@ -15,7 +15,7 @@ function freeze<T>(value: T): T {
   return value;
 }
 
-test('JSON patch', () => {
+test('JSON patch operations change documents as RFC 6902 says', () => {
   const cases: [unknown, unknown[], unknown][] = [
     [{ a: 1 }, [{ op: 'add', path: '/b', value: 2 }], { a: 1, b: 2 }],
     [{ a: [1, 2] }, [{ op: 'add', path: '/a/1', value: 9 }], { a: [1, 9, 2] }],
@@ -100,7 +100,7 @@ test('JSON patches that do not apply', () => {
     assert.throws(() => jsonPatch(original, patch), { name: 'PatchError', message });
 });
 
-test('merge patch', () => {
+test('merge patches change documents as RFC 7386 says', () => {
   const cases: [unknown, unknown, unknown][] = [
     [
       { a: 1, b: { c: 1, d: 2 } },

@@ -18,7 +18,7 @@ const pods: NamedRuleWithOperations = {
   resources: ['pods'],
 };
 
-test('rules', () => {
+test('a rule matches by operation, group, resource, sub-resource and scope', () => {
   const cases: readonly [string, NamedRuleWithOperations, ResourceInfo, string, boolean][] = [
     ['the resource', pods, Pods, '', true],
     ['not its sub-resources', pods, Pods, 'status', false],
@@ -92,7 +92,7 @@ test('selectors and policies of matching', async () => {
   }
 });
 
-test('match conditions', async () => {
+test('match conditions decide whether a webhook or policy is called', async () => {
   const own = testingRegistry(Pods).known(Pods)!;
   const allow = (): { decision: 'allow'; reason: string } => ({ decision: 'allow', reason: '' });
   const pod = { metadata: { name: 'p', namespace: 'ns', labels: { app: 'web' } } };

@@ -62,7 +62,7 @@ test('a token speaks for its account until it expires', async () => {
   await assert.rejects(tokens.authenticateToken(token), { message: 'service account token has expired' });
 });
 
-test('audiences', async () => {
+test('a token is accepted only for its audiences', async () => {
   const { tokens, order } = fixture();
   const { token } = await tokens.issue({ ...order, audiences: ['vault', 'other'] });
   assert.deepEqual((await tokens.review(token, ['vault', 'x']))?.audiences, ['vault']);
@@ -203,7 +203,7 @@ test('a bound token carries and dies with its pod', async (t) => {
     });
 });
 
-test('bearer tokens', async () => {
+test('bearer tokens are cached, and the first authenticator that knows one decides', async () => {
   const clock = new VirtualClock();
   let asked = 0;
   const kind = {

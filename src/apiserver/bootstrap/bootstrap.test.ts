@@ -10,7 +10,7 @@ import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespace
 import { reconcileBootstrap } from './reconcile-policy.ts';
 import { rules } from './rule.ts';
 
-test('the shorthand', () => {
+test('the shorthand of roles expands to verbs, groups and resources', () => {
   assert.deepEqual(rules('r pods'), [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }]);
   assert.deepEqual(rules('create,r serviceaccounts')[0]?.verbs, ['create', 'get', 'list', 'watch']);
   assert.deepEqual(rules('get,rw rbac:roles')[0]?.verbs, [

@@ -143,7 +143,7 @@ const addressCases: readonly [string, object[], string][] = [
 for (const [name, interfaces, wanted] of addressCases)
   test(`host address: ${name}`, () => assert.equal(hostAddress(interfaces as never), wanted));
 
-test('serving names', () => {
+test("the serving certificate has each address once and the names of the cluster's service", () => {
   assert.deepEqual(servingNames({ nodeName: 'n', clusterDomain: 'c.l' }, ['10.0.0.1', '10.0.0.1']).ipAddresses, [
     '10.0.0.1',
   ]);

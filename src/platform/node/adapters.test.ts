@@ -119,7 +119,7 @@ describe('log', () => {
     assert.match(unexpected.err.stack, /nobody foresaw it\n {4}at /);
   });
 
-  test('readable lines', () => {
+  test('the text format writes one readable line with fields, stack and cause', () => {
     const text = logged({ format: 'text', level: 'debug' }, (log) => {
       log.child('proxy').warn('sync failed', { table: 'a b', err: new Error('outer', { cause: new Error('inner') }) });
     });
@@ -217,7 +217,7 @@ describe('files', () => {
   });
 });
 
-test('host facts', async () => {
+test('the host reports processors, memory, processes and its distribution', async () => {
   const host = createNodeHost({ files: createNodeFiles() });
   const info = await host.info();
   assert.ok(info.cpuCount >= 1 && info.memoryBytes > 2 ** 28 && info.hostname !== '' && info.pidMax > 1000);

@@ -128,7 +128,7 @@ describe('version 2', () => {
     await cgroups.destroy('/kubepods');
   });
 
-  test('reads statistics', async () => {
+  test('statistics are read from the files of cgroup v2', async () => {
     await cgroups.create('/pod', {});
     const files = {
       'cpu.stat': 'usage_usec 1500\nuser_usec 1000\n',

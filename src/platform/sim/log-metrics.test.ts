@@ -11,7 +11,7 @@ test('log lines carry the component path and all fields', () => {
   ]);
 });
 
-test('a log that forwards keeps nothing: lines of its level go on with component and fields, unexpected errors are counted', () => {
+test('a forwarding log keeps no lines: it passes them on with component and fields, and counts unexpected errors', () => {
   const [to, counted] = [createMemoryLog(), [] as string[]];
   const log = createMemoryLog({
     forwardTo: to,

@@ -132,7 +132,7 @@ describe('the iptables rules of a service port', () => {
     assert.deepEqual(about([]), ['-A KUBE-SERVICES -d 127.0.0.0/8 -j RETURN']);
   });
 
-  it('host ports of a loopback address: what comes from one takes an address of this node, before other marks are asked for', () => {
+  it('packets from loopback addresses to host ports are masqueraded before other marks are checked', () => {
     const hostPort = { hostIp: '127.0.0.1', hostPort: 8000, protocol: 'tcp', podIp: '10.42.0.9', containerPort: 80 };
     const about = (family: 4 | 6): string[] =>
       iptablesRules({ ports: [], hostPorts: [hostPort as HostPortView], presentChains: [] }, { ...config, family })

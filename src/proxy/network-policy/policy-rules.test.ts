@@ -67,7 +67,7 @@ for (const [name, rule, expected] of [
 ] as const)
   test(`ingress from ${name}`, () => assert.deepEqual(ingress(structuredClone(rule) as never), expected));
 
-test('IPv6', () => {
+test('an IPv6 block becomes a rule of its family', () => {
   assert.deepEqual(ingress({ from: [{ ipBlock: { cidr: 'fd00::/8' } }] }, 6), ['ip6 saddr fd00::/8 accept']);
 });
 

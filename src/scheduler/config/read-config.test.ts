@@ -169,7 +169,7 @@ test('without a binder there is no profile', () => {
   assert.throws(() => made(profiles), /at least one bind plugin is needed/);
 });
 
-test('durations', () => {
+test('durations of the configuration are read as Go does', () => {
   const cases = ['15s', '1m30s', '1.5s', '100ms', '0', '-5s', '', '5', 's'];
   assert.deepEqual(cases.map(parseGoDuration), [15_000, 90_000, 1500, 100, 0, -5000, undefined, undefined, undefined]);
 });

@@ -204,7 +204,7 @@ test('reasons and actions', async () => {
   assert.deepEqual([...audited.annotations], [['pol/who', 'by admin']]);
 });
 
-test('parameters', async () => {
+test('parameters are found by name or selector, and missing ones follow parameterNotFoundAction', async () => {
   const map = (name: string, max: string): KubernetesObject =>
     ({ metadata: { name, namespace: 'ns', labels: { for: 'pol' } }, data: { max } }) as KubernetesObject;
   const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };

@@ -236,7 +236,7 @@ test('the size of memory volumes is the least of node, pod and volume', async (t
   }
 });
 
-test('huge pages', async (t) => {
+test('a huge-page volume is mounted with the page size of the limits', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   const containers = [

@@ -87,7 +87,7 @@ test('names may begin with a digit', () => {
   assert.deepEqual(wrong, ['First', '-first', 'a.b', 'a'.repeat(64)]);
 });
 
-test('two families', async () => {
+test('a dual-stack service gets a cluster IP of each family', async () => {
   const { find } = setUp({}, ['10.96.0.0/24', 'fd00::/112']);
   const { strategy } = find(Services);
   const service: Service = {
