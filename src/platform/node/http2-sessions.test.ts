@@ -7,8 +7,10 @@ class Session extends EventEmitter {
   readonly calls: string[] = [];
   destroyed = false;
   canPing = true;
+  closed = false;
   close(): void {
     this.calls.push('close');
+    this.closed = true;
   }
   destroy(): void {
     this.calls.push('destroy');
@@ -37,6 +39,18 @@ test('a connection without streams is closed after 90 seconds', () => {
   const { session, sweepAfter } = withSession();
   assert.deepEqual([sweepAfter(60), sweepAfter(91)], [[], ['close']]);
   session.destroy();
+});
+
+test('a connection that does not close by the next sweep is destroyed', () => {
+  const { sweepAfter } = withSession();
+  assert.deepEqual([sweepAfter(91), sweepAfter(121)], [['close'], ['destroy']]);
+});
+
+test('a session that has ended has no listeners but one for late errors', () => {
+  const { session } = withSession();
+  session.on('stream', () => undefined);
+  session.destroy();
+  assert.deepEqual(session.eventNames(), ['error']);
 });
 
 test('a connection with quiet streams is asked for a sign of life, and given up when it answers none', () => {

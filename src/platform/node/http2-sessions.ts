@@ -16,16 +16,34 @@ interface Use {
 }
 
 /** What a sweep needs of a session. */
-export type SweptSession = Pick<ServerHttp2Session, 'close' | 'destroy' | 'ping' | 'destroyed' | 'once'>;
+export type SweptSession = Pick<
+  ServerHttp2Session,
+  'close' | 'destroy' | 'ping' | 'closed' | 'destroyed' | 'on' | 'once' | 'removeAllListeners'
+>;
+
+const ignore = (): void => undefined;
+
+function endOf(session: SweptSession): void {
+  if (session.closed) session.destroy();
+  else session.close();
+}
 
 /** Holds sessions until they have closed. The sweep runs while there are any, and keeps no process alive. */
 export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
   readonly #uses = new Map<S, Use>();
   #sweeping: NodeJS.Timeout | undefined;
 
+  /**
+   * Holds a session, and takes its listeners from it at its end. Node.js keeps a session that a protocol error ended for good
+   * when a listener of it leads to its socket: the socket holds the error, the error's stack holds what owns the session.
+   */
   add(session: S, nowMs = performance.now()): void {
     this.#uses.set(session, { openStreams: 0, sinceMs: nowMs });
-    session.once('close', () => this.#delete(session));
+    session.once('close', () => {
+      this.#delete(session);
+      session.removeAllListeners();
+      session.on('error', ignore);
+    });
     this.#sweeping ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
   }
 
@@ -40,12 +58,15 @@ export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
     });
   }
 
-  /** Closes what is idle. What has streams is pinged: writing to a connection that is gone ends it, and its streams. */
+  /**
+   * Closes what is idle, and destroys what has not closed by the next sweep: its peer does not take what is still to be sent.
+   * What has streams is pinged: writing to a connection that is gone ends it, and its streams.
+   */
   sweep(nowMs = performance.now()): void {
     for (const [session, use] of this.#uses) {
       if (session.destroyed) this.#delete(session);
       else if (nowMs - use.sinceMs < IDLE_MS) continue;
-      else if (use.openStreams === 0) session.close();
+      else if (use.openStreams === 0) endOf(session);
       else {
         use.sinceMs = nowMs;
         // False: ten pings have had no answer.
