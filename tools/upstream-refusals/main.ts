@@ -74,7 +74,7 @@ for (const sample of readSamples().filter(({ name }) => name.includes(only))) {
 }
 
 /** Rows beyond so many characters tell little that shorter ones do not. */
-const longest = 330;
+const longest = 280;
 
 let different = 0;
 for (const { sample, verb, change, theirs, ours } of compared) {

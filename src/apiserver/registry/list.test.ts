@@ -248,11 +248,17 @@ test('a signing request records who asked, and only approval judges', () => {
     status: { conditions: [{ type: 'Approved', status: 'True' }] },
   });
   const byStatus = approve();
-  objectSubresources!['status']!.strategy.prepareForUpdate!(byStatus, request, context);
-  assert.deepEqual(
-    (byStatus.status!.conditions ?? []).filter(({ type }) => type === 'Approved'),
-    [],
+  const status = objectSubresources!['status']!.strategy;
+  status.prepareForUpdate!(byStatus, request, context);
+  assert.ok(
+    status
+      .validateUpdate(byStatus, request, context)
+      .some(({ text }) => text === 'Forbidden: updates may not add a condition of type "Approved"'),
   );
+  const changed = approve();
+  changed.status!.conditions![0]!.reason = 'Mine';
+  status.prepareForUpdate!(changed, approve(), context);
+  assert.equal(changed.status!.conditions![0]!.reason, undefined);
   const byApproval = approve();
   objectSubresources!['approval']!.strategy.prepareForUpdate!(byApproval, request, context);
   assert.equal(byApproval.status!.conditions![0]!.type, 'Approved');

@@ -1,8 +1,8 @@
 /**
  * Every built-in resource, in one list. A new resource adds its line here.
  *
- * Checked by metadata and schema alone, without rules of their own: LeaseCandidate, ResourcePoolStatusRequest,
- * PodCertificateRequest, PodGroup, Workload, StorageVersion and StorageVersionMigration.
+ * Checked by metadata and schema alone, without rules of their own: ResourcePoolStatusRequest, PodCertificateRequest,
+ * PodGroup, Workload, StorageVersion and StorageVersionMigration.
  */
 import { appsDefinitions } from './apps/definitions.ts';
 import { autoscalingDefinitions } from './autoscaling/definitions.ts';

@@ -59,15 +59,18 @@ function stamp(draft: CertificateSigningRequest, old: CertificateSigningRequest,
   draft.status = { ...draft.status, conditions: stamped };
 }
 
-const isVerdict = (condition: CertificateSigningRequestCondition) =>
-  condition.type === 'Approved' || condition.type === 'Denied';
-
-/** Only `approval` passes judgement: the other sub-resources keep what it said. */
+/** Only `approval` passes judgement: elsewhere conditions of its types stay as they were, and none comes or goes. */
 function keepVerdict(draft: CertificateSigningRequest, old: CertificateSigningRequest): void {
-  const verdict = (old.status?.conditions ?? []).filter(isVerdict);
-  const others = (draft.status?.conditions ?? []).filter((condition) => !isVerdict(condition));
-  const { conditions: _judged, ...status } = draft.status ?? {};
-  draft.status = verdict.length + others.length === 0 ? status : { ...status, conditions: [...verdict, ...others] };
+  let conditions = draft.status?.conditions ?? [];
+  for (const verdict of ['Approved', 'Denied']) {
+    const before = (old.status?.conditions ?? []).filter(({ type }) => type === verdict);
+    if (conditions.filter(({ type }) => type === verdict).length !== before.length) continue;
+    const kept = before.values();
+    conditions = conditions.map((condition) =>
+      condition.type === verdict ? (kept.next().value ?? condition) : condition,
+    );
+  }
+  if (conditions.length > 0) draft.status = { ...draft.status, conditions };
 }
 
 const requestFields: SelectableFields<CertificateSigningRequest> = ({ spec }) => ({
