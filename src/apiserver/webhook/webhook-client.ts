@@ -45,7 +45,7 @@ export interface WebhookCall {
 /** Calls webhooks. Rejects with {@link WebhookCallError}. */
 export interface WebhookClient {
   post(target: WebhookTarget, call: WebhookCall): Promise<JsonObject>;
-  /** For webhooks that only listen: any success will do. */
+  /** For webhooks that only listen: any success will do, however long its body, of which no more is read than of others. */
   postUnanswered(target: WebhookTarget, call: WebhookCall): Promise<void>;
 }
 
@@ -65,15 +65,22 @@ const maxAnswerParts = 200_000;
 
 export function createWebhookClient(deps: WebhookClientDeps): WebhookClient {
   return {
-    post: async (target, call) => parseAnswer(deps.clock, await exchange(deps, target, call)),
+    post: async (target, call) => parseAnswer(deps.clock, await exchange(deps, { target, call, read: readAnswer })),
     postUnanswered: async (target, call) => {
-      await exchange(deps, target, call);
+      await exchange(deps, { target, call, read: skipAnswer });
     },
   };
 }
 
-/** The text of a successful answer. */
-async function exchange(deps: WebhookClientDeps, target: WebhookTarget, call: WebhookCall): Promise<string> {
+interface Exchange {
+  readonly target: WebhookTarget;
+  readonly call: WebhookCall;
+  /** Rejects for an answer that is no success. `shown`: how texts of errors begin. */
+  readonly read: (answer: HttpAnswer, shown: string) => Promise<string>;
+}
+
+/** What is read of a successful answer. */
+async function exchange(deps: WebhookClientDeps, { target, call, read }: Exchange): Promise<string> {
   const seconds = Math.ceil(call.timeoutMs / 1000);
   const query = call.tellTimeout === false ? '' : `?timeout=${seconds}s`;
   const shown = `Post ${JSON.stringify(`${target.url}${query}`)}: `;
@@ -81,7 +88,7 @@ async function exchange(deps: WebhookClientDeps, target: WebhookTarget, call: We
   try {
     const destination = await target.destination();
     const answer = await send(deps, { target, call, destination, query, signal: limit.signal });
-    return await readAnswer(answer, shown);
+    return await read(answer, shown);
   } catch (error) {
     if (error instanceof WebhookCallError) throw error;
     if (isProgramError(error)) deps.log.unexpected('a webhook could not be called', error, { url: target.url });
@@ -157,10 +164,20 @@ async function readAnswer(answer: HttpAnswer, shown: string): Promise<string> {
   const text = await answerText(answer, maxAnswerBytes).catch((error: unknown) => {
     throw error instanceof AnswerTooLongError ? new WebhookCallError(shown + error.message, { cause: error }) : error;
   });
-  if (answer.status < 200 || answer.status > 206)
-    throw new WebhookCallError(answerErrorText(answer.status, text), { status: answer.status });
+  if (!isSuccess(answer)) throw new WebhookCallError(answerErrorText(answer.status, text), { status: answer.status });
   return text;
 }
+
+function skipAnswer(answer: HttpAnswer, shown: string): Promise<string> {
+  return readAnswer(answer, shown).catch((error: unknown) => {
+    const isLong = error instanceof WebhookCallError && error.cause instanceof AnswerTooLongError;
+    if (isLong && isSuccess(answer)) return '';
+    throw error;
+  });
+}
+
+/** Those that upstream's REST client takes for one. */
+const isSuccess = ({ status }: HttpAnswer): boolean => status >= 200 && status <= 206;
 
 async function parseAnswer(clock: Clock, text: string): Promise<JsonObject> {
   let value: unknown;

@@ -3,8 +3,13 @@ import type { VirtualClock } from '../sim/virtual-clock.ts';
 import { createNodeClock } from './clock.ts';
 
 const ROUND_MS = 2;
-/** So many rounds real work has to itself before virtual time goes on, so that a slow machine meets no deadline by itself. */
-const REAL_ROUNDS = 100;
+/**
+ * So many rounds in which the process does next to nothing pass before virtual time goes on: work on real sockets meets no
+ * deadline by itself on a slow machine. A process that never rests has so many rounds in all.
+ */
+const QUIET_ROUNDS = 100;
+const ROUNDS = 5000;
+const QUIET_US = 1000;
 
 /** How the work ended. */
 export type Settled<T> =
@@ -23,9 +28,13 @@ export async function settleWhileTimePasses<T>(
     (error: Error) => (settled = { error }),
   );
   const real = createNodeClock();
+  let quiet = 0;
   for (let round = 0; settled === undefined; round++) {
+    const before = process.cpuUsage();
     await real.sleep(ROUND_MS);
-    if (round >= REAL_ROUNDS) await clock.advance(stepMs);
+    const { user, system } = process.cpuUsage(before);
+    if (user + system < QUIET_US) quiet++;
+    if (quiet >= QUIET_ROUNDS || round >= ROUNDS) await clock.advance(stepMs);
   }
   return settled;
 }
