@@ -213,7 +213,7 @@ export function validateCertificateSigningRequestStatus(
 }
 
 /** A trust bundle: its name starts with its signer, slashes as colons. */
-export function validateClusterTrustBundle(bundle: ClusterTrustBundle, field: Field): void {
+export function validateClusterTrustBundle(bundle: ClusterTrustBundle, field: Field, old?: ClusterTrustBundle): void {
   const signer = bundle.spec?.signerName ?? '';
   const name = bundle.metadata.name ?? '';
   if (signer === '') {
@@ -224,13 +224,14 @@ export function validateClusterTrustBundle(bundle: ClusterTrustBundle, field: Fi
         .invalid(name, 'ClusterTrustBundle without signer name must not have ":" in its name');
   } else {
     const prefix = `${signer.replaceAll('/', ':')}:`;
-    if (!name.startsWith(prefix))
+    if (name !== '' && !name.startsWith(prefix))
       field
         .at('metadata')
         .at('name')
         .invalid(name, `ClusterTrustBundle for signerName ${signer} must be named with prefix ${prefix}`);
     validateSignerName(signer, field.at('spec').at('signerName'));
   }
+  if (old !== undefined && old.spec?.trustBundle === bundle.spec?.trustBundle) return;
   if (!/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(bundle.spec?.trustBundle ?? '')) {
     field.at('spec').at('trustBundle').invalid('<value omitted>', 'at least one trust anchor must be provided');
   }
@@ -242,6 +243,6 @@ export function validateClusterTrustBundleUpdate(
   old: ClusterTrustBundle,
   field: Field,
 ): void {
-  validateClusterTrustBundle(bundle, field);
-  validateImmutable(bundle.spec?.signerName, old.spec?.signerName, field.at('spec').at('signerName'));
+  validateClusterTrustBundle(bundle, field, old);
+  validateImmutable(bundle.spec?.signerName ?? '', old.spec?.signerName ?? '', field.at('spec').at('signerName'));
 }

@@ -53,8 +53,7 @@ function validatePath(path: HTTPIngressPath, field: Field): void {
       if (text !== '' && !text.startsWith('/')) field.at('path').invalid(text, 'must be an absolute path');
       break;
     case undefined:
-      field.at('pathType').required('pathType must be specified');
-      break;
+      return field.at('pathType').required('pathType must be specified');
     default:
       field.at('pathType').notSupported(path.pathType, ['Exact', 'ImplementationSpecific', 'Prefix']);
   }

@@ -9,6 +9,7 @@ import { walk } from '../language/expr.ts';
 import { CompileError } from '../texts.ts';
 import { optionalOf } from '../types/type.ts';
 import type { StructField, ValueType } from '../value-types.ts';
+import { escapeName } from './escape.ts';
 import { SchemaTypes, type SchemaValues } from './schema-values.ts';
 import { SCALAR_SIZE, type Size, UNKNOWN_SIZE } from './size.ts';
 
@@ -45,7 +46,7 @@ export function compileRuleSchema(props: JSONSchemaProps): RuleSchema {
   const types = new SchemaTypes();
   const values = types.valuesOf(props, 'object', true);
   const environment = createEnvironment({});
-  return compileTogether(() => build(props, { values, environment, cardinality: 1 }));
+  return compileTogether(() => build(props, { values, types, environment, cardinality: 1 }));
 }
 
 function empty(props: JSONSchemaProps): RuleSchema {
@@ -74,23 +75,29 @@ function childSchemas({ properties, items, additionalProperties }: JSONSchemaPro
 
 interface Place {
   readonly values: SchemaValues | undefined;
+  readonly types: SchemaTypes;
   readonly environment: CelEnvironment;
   readonly cardinality: number;
 }
 
 function build(props: JSONSchemaProps, place: Place): RuleSchema {
   if (!mentionsRules(props)) return { ...empty(props), cardinality: place.cardinality };
-  const { values, environment, cardinality } = place;
+  const { values, types, environment, cardinality } = place;
   const size = values?.size ?? SCALAR_SIZE;
   const properties = new Map<string, RuleSchema>();
   const fields = new Map(values?.type.fields?.map((field) => [field.json, field]));
   for (const [name, property] of Object.entries(props.properties ?? {})) {
-    const inner = values && fieldValues(values, fields.get(name));
-    properties.set(name, build(property, { values: inner, environment, cardinality }));
+    // A name no rule can spell keeps its value from rules above, not from its own.
+    const inner =
+      escapeName(name) === undefined
+        ? types.valuesOf(property, 'object')
+        : values && fieldValues(values, fields.get(name));
+    properties.set(name, build(property, { values: inner, types, environment, cardinality }));
   }
   const within = (inside: JSONSchemaProps): RuleSchema =>
     build(inside, {
       values: insideValues(values),
+      types,
       environment,
       cardinality: cardinality * limitOf(props),
     });

@@ -110,6 +110,15 @@ test('fields may have the names of anything', () => {
   }
 });
 
+test('a property no rule can spell has rules of its own', () => {
+  const inner = object({ size: integer }, 'self.size < 10');
+  const schema = crd({ type: 'object', properties: { 'bad key!': inner } });
+  assert.deepEqual(findings(schema, { 'bad key!': { size: 9 } }).errors, []);
+  assert.deepEqual(findings(schema, { 'bad key!': { size: 10 } }).errors, [
+    'spec.bad key!: Invalid value: failed rule: self.size < 10',
+  ]);
+});
+
 test('failures have upstream paths and texts', () => {
   const spec = { min: integer, max: integer, list: { type: 'array', items: integer } };
   const rule = 'self.min <= self.max';
