@@ -4,6 +4,7 @@
  * `createServerStorage` comes first; authorizers, admission plugins and resource definitions are made of its `objects`,
  * then this. Construction does nothing; `start` reads the store and resolves when the caches are full; `stop` ends watches.
  */
+import { stepByStep } from '../base/steps.ts';
 import { APIServices } from '../api/gen/resources.ts';
 import type { Info } from '../api/gen/version.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
@@ -265,7 +266,7 @@ class GenericApiServer implements ApiServer {
         metrics: platform.metrics,
         clock: platform.clock,
         ownMetrics: async () =>
-          metrics.expose(this.#watches.size) +
+          (await stepByStep(metrics.expose(this.#watches.size), () => platform.clock.yield())) +
           (this.#fairness?.expose() ?? '') +
           (await storage.metrics.expose(storage.store, registry)),
         routes,

@@ -2,10 +2,14 @@
  * Counts requests under upstream's metric names. Kept in plain maps and written out when scraped: a labelled counter of
  * the metrics library costs more than serving a small GET.
  */
+import type { Steps } from '../base/steps.ts';
 import { AuthenticationMetrics } from './authentication-metrics.ts';
 import { exposeHistogram } from './histogram-text.ts';
 import type { RequestScope } from './request-scope.ts';
 import { isLongRunning, type MaxInFlight } from './filters/max-in-flight.ts';
+
+/** So many series take a few milliseconds. */
+const SERIES_OF_A_STEP = 200;
 
 const buckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
@@ -138,8 +142,8 @@ export class RequestMetrics {
     this.#terminations++;
   }
 
-  /** Prometheus text. `watches`: watches running now. */
-  expose(watches: number): string {
+  /** Prometheus text, in steps: there are thousands of series of 26 lines. `watches`: watches running now. */
+  *expose(watches: number): Steps<string> {
     const lines: string[] = [];
     const head = (name: string, type: string, help: string): void => {
       lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
@@ -150,17 +154,13 @@ export class RequestMetrics {
       for (const [code, count] of codes)
         lines.push(`apiserver_request_total{code="${code}",dry_run="",${text}} ${count}`);
     }
-    head('apiserver_request_duration_seconds', 'histogram', 'Time to answer a request, in seconds.');
-    for (const series of this.#series.values())
-      exposeHistogram(
-        lines,
-        { name: 'apiserver_request_duration_seconds', labels: textOf(series.labels), bounds: buckets },
-        series.whole,
-      );
-    const sli = 'apiserver_request_sli_duration_seconds';
-    head(sli, 'histogram', 'Time to answer a request without its wait for a turn, in seconds.');
-    for (const { labels, served } of this.#series.values())
-      if (served !== undefined) exposeHistogram(lines, { name: sli, labels: textOf(labels), bounds: buckets }, served);
+    yield;
+    const whole = 'apiserver_request_duration_seconds';
+    head(whole, 'histogram', 'Time to answer a request, in seconds.');
+    yield* this.#histograms(lines, whole, (series) => series.whole);
+    const served = 'apiserver_request_sli_duration_seconds';
+    head(served, 'histogram', 'Time to answer a request without its wait for a turn, in seconds.');
+    yield* this.#histograms(lines, served, (series) => series.served);
     head('apiserver_current_inflight_requests', 'gauge', 'Short requests being served.');
     lines.push(`apiserver_current_inflight_requests{request_kind="mutating"} ${this.#inFlight.mutating}`);
     lines.push(`apiserver_current_inflight_requests{request_kind="readOnly"} ${this.#inFlight.readOnly}`);
@@ -170,5 +170,16 @@ export class RequestMetrics {
     lines.push(`apiserver_longrunning_requests{component="apiserver",verb="WATCH"} ${watches}`);
     this.authentication.expose(lines);
     return `${lines.join('\n')}\n`;
+  }
+
+  /** Appends one histogram of each series that has it. */
+  *#histograms(lines: string[], name: string, durationsOf: (series: Series) => Durations | undefined): Steps<void> {
+    let count = 0;
+    for (const series of this.#series.values()) {
+      const durations = durationsOf(series);
+      if (durations === undefined) continue;
+      exposeHistogram(lines, { name, labels: textOf(series.labels), bounds: buckets }, durations);
+      if (++count % SERIES_OF_A_STEP === 0) yield;
+    }
   }
 }
