@@ -121,12 +121,13 @@ function closingBracket(text: string, start: number): number {
   throw new JsonPathError('unterminated array');
 }
 
-const comparison = /^(.*?)\s*(==|!=|<=|>=|<|>)\s*(.*)$/s;
+const comparison = /==|!=|<=|>=|<|>/;
 
 function readFilter(text: string): Step {
   const match = comparison.exec(text.trim());
   if (match === null) return { kind: 'filter', left: operand(text.trim()), operator: 'exists' };
-  const [, left = '', operator = '', right = ''] = match;
+  const { 0: operator, index } = match;
+  const [left, right] = [match.input.slice(0, index).trimEnd(), match.input.slice(index + operator.length).trimStart()];
   return { kind: 'filter', left: operand(left), operator, right: operand(right) };
 }
 

@@ -99,7 +99,7 @@ function shortened(whole: string, fraction: string): [whole: string, fraction: s
 }
 
 function suffixProblem(text: string): string {
-  return /^[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*$/.test(text)
+  return /^[+-]?[0-9.]+(?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?$/.test(text)
     ? "unable to parse quantity's suffix"
     : QUANTITY_FORMAT_TEXT;
 }

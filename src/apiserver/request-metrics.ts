@@ -44,6 +44,7 @@ function add(durations: Durations, seconds: number): void {
 const METRIC_VERBS: ReadonlyMap<string, string> = new Map([
   ['create', 'POST'],
   ['update', 'PUT'],
+  ['head', 'GET'],
   ...['get', 'list', 'watch', 'post', 'put', 'patch', 'delete', 'deletecollection', 'connect'].map(
     (verb) => [verb, verb.toUpperCase()] as const,
   ),

@@ -5,7 +5,7 @@
  */
 
 const BEGIN = '-----BEGIN CERTIFICATE-----';
-const BLOCK = /^\s*([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/;
+const BLOCK = /^([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/;
 
 /** Each certificate's PEM block, in order. @throws Error when there is none, or one is cut off or not base64 */
 export function certificateBlocks(pem: string): readonly string[] {

@@ -1,4 +1,5 @@
 /** Config maps and secrets. Upstream: apis/core/validation. */
+import { trimEndOf } from '../../base/trim-end.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { JsonSyntaxError, parseSlowly } from '../codec/json-parser.ts';
 import type { Field } from '../field-error.ts';
@@ -11,7 +12,7 @@ const MAX_DATA_BYTES = 1024 * 1024;
 const LOCKED_TEXT = 'field is immutable when `immutable` is set';
 
 function base64Bytes(text: string): number {
-  return Math.floor((text.replace(/=+$/, '').length * 3) / 4);
+  return Math.floor((trimEndOf(text, '=').length * 3) / 4);
 }
 
 export function validateConfigMap(map: ConfigMap, field: Field): void {

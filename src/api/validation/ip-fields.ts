@@ -56,5 +56,9 @@ function cidrProblem(text: string): string | undefined {
 
 /** Of decimal numbers: those between dots, and a prefix length. */
 function withoutLeadingZeros(text: string): string {
-  return text.replace(/(^|[.:/])0+(?=\d+(?:[./]|$))/g, '$1');
+  const isDecimal = (part: string): boolean => /^\d+$/.test(part);
+  return text
+    .split(/([.:/])/)
+    .map((part) => (isDecimal(part) ? part.replace(/^0+(?=\d)/, '') : part))
+    .join('');
 }

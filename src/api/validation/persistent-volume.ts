@@ -52,11 +52,20 @@ export function validatePersistentVolume(volume: PersistentVolume, field: Field)
     place.at('persistentVolumeReclaimPolicy').notSupported(policy, RECLAIM_POLICIES);
   validateVolumeAffinity(spec, place.at('nodeAffinity'));
   validatePersistentVolumeSource(spec, place);
-  if (policy === 'Recycle' && /^(?:\/+\.?)+$/.test(spec.hostPath?.path ?? ''))
+  if (policy === 'Recycle' && isRootPath(spec.hostPath?.path ?? ''))
     place.at('persistentVolumeReclaimPolicy').forbidden("may not be 'recycle' for a hostPath mount of '/'");
   validateClassName(spec.storageClassName, place.at('storageClassName'));
   validateOptionalChoice(spec.volumeMode, VOLUME_MODES, place.at('volumeMode'));
   validateAttributesClass(spec, place);
+}
+
+/** Whether an absolute path is `/` once `.` and `..` are taken out of it. Upstream: path.Clean. */
+function isRootPath(path: string): boolean {
+  let depth = 0;
+  for (const part of path.split('/'))
+    if (part === '..') depth = Math.max(0, depth - 1);
+    else if (part !== '' && part !== '.') depth++;
+  return path.startsWith('/') && depth === 0;
 }
 
 const INLINE_TEXT = 'in the context of inline volumes';

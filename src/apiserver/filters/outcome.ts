@@ -78,14 +78,9 @@ function observe({ clock, watchdog, metrics, served }: OutcomeDeps, scope: Reque
     code,
     seconds: (endMs - receivedMs) / 1000,
     waitedSeconds: waitedMs / 1000,
-    place: placeOf(scope, code, served),
+    // Who was refused learns nothing of what is there.
+    place: code === 401 || code === 403 ? undefined : served(scope),
   });
-}
-
-/** Who was refused learns nothing of what is there. A resource that answered well is there: the lookup is spared. */
-function placeOf(scope: RequestScope, code: number, served: OutcomeDeps['served']): string | undefined {
-  if (code === 401 || code === 403) return undefined;
-  return code < 400 && scope.info.isResourceRequest ? scope.info.subresource : served(scope);
 }
 
 /** The answer when its recording has been waited for; it is too late to refuse. */

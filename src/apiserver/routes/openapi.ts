@@ -1,4 +1,5 @@
 /** `/openapi/v2` and `/openapi/v3`. Upstream: kube-openapi's handlers. */
+import { trimEndOf } from '../../base/trim-end.ts';
 import { createOpenApi, type OpenApi } from '../../api/openapi/open-api.ts';
 import { noSuchPath, notAcceptable } from '../../api/status-error.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -61,7 +62,7 @@ async function serveV2(openApi: OpenApi, scope: RequestScope, clock: Clock): Pro
 }
 
 function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {
-  const path = scope.request.path.slice('/openapi/v3'.length).replaceAll(/^\/+|\/+$/g, '');
+  const path = trimEndOf(scope.request.path.slice('/openapi/v3'.length).replace(/^\/+/, ''), '/');
   if (path === '') {
     const bytes = Buffer.from(JSON.stringify(openApi.v3Index()));
     return {

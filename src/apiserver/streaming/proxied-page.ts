@@ -55,7 +55,8 @@ export function seenAddress(text: string, { origin, prefix, source }: PagePlace)
   return path.startsWith(prefix) ? start + path + rest : start + prefix + path + rest;
 }
 
-const tag = /<([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>/gi;
+/** No part of it may end at several places or hold another `<`: pages of pods are to take linear time. */
+const tag = /<([a-z][a-z0-9]*)(?![a-z0-9])((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/gi;
 const attribute = /(?<=\s)([a-z]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)/gi;
 /** A tag that does not end is none: pages are not gathered for it. */
 const longestTag = 64 * 1024;

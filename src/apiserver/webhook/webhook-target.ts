@@ -51,8 +51,9 @@ export function targetOfClientConfig(config: WebhookClientConfig, resolve: Resol
 
 /** The path of a URL as client-go's REST client joins it: Go's path.Join. */
 function withCleanPath(url: string): string {
-  const [, origin = url, path = ''] = /^([^:/?#]+:\/\/[^/?#]*)([^?#]*)$/.exec(url) ?? [];
-  return path === '' ? url : `${origin}${cleanPath(path)}`;
+  const [origin = url] = /^[^:/?#]+:\/\/[^/?#]*/.exec(url) ?? [];
+  const path = url.slice(origin.length);
+  return path === '' || /[?#]/.test(path) ? url : `${origin}${cleanPath(path)}`;
 }
 
 function cleanPath(path: string): string {

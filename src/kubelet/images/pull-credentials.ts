@@ -1,6 +1,7 @@
 /**
  * Which credentials to try for an image: from the pod's pull secrets, then the node's own. Upstream: pkg/credentialprovider.
  */
+import { trimEndOf } from '../../base/trim-end.ts';
 import type { Secret } from '../../api/gen/core-v1.ts';
 import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
 import type { ImageReference } from './image-reference.ts';
@@ -65,7 +66,7 @@ export function parseDockerConfig(text: string): DockerConfig {
 function credentialOf(entry: AuthEntry): PullCredential | undefined {
   let { username = '', password = '' } = entry;
   if (typeof entry.auth === 'string' && entry.auth !== '') {
-    const decoded = Buffer.from(entry.auth, 'base64').toString('utf8').replace(/\0+$/, '');
+    const decoded = trimEndOf(Buffer.from(entry.auth, 'base64').toString('utf8'), '\0');
     const colon = decoded.indexOf(':');
     if (colon < 0) return undefined;
     username = decoded.slice(0, colon);

@@ -118,8 +118,12 @@ async function keyValue(variable: EnvVar, context: Context): Promise<string | un
 /** A variable of an env file: `KEY=value` lines, comments and blank lines skipped, quotes around the value taken off. */
 function envFileValue(text: string, key: string): string | undefined {
   for (const line of text.split('\n')) {
-    const match = /^\s*([^#=\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line);
-    if (match?.[1] === key) return match[2]!.replace(/^(['"])(.*)\1$/, '$2');
+    const equals = line.indexOf('=');
+    if (equals < 0 || line.slice(0, equals).trim() !== key || key.startsWith('#')) continue;
+    return line
+      .slice(equals + 1)
+      .trim()
+      .replace(/^(['"])(.*)\1$/, '$2');
   }
   return undefined;
 }

@@ -2,6 +2,7 @@
  * A container's mounts: its volumes, /etc/hosts and the file for its termination message. Upstream: kubelet_pods.go
  * (makeMounts), kuberuntime_container.go (makeMounts).
  */
+import { trimEndOf } from '../../base/trim-end.ts';
 import type { Container, Pod, VolumeMount } from '../../api/gen/core-v1.ts';
 import type { Device, Mount, MountPropagation } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
@@ -145,7 +146,7 @@ export async function hostsFileMount(of: {
 }): Promise<Init<Mount> | undefined> {
   const { pod, container, podIps, files } = of;
   const hostNetwork = pod.spec?.hostNetwork ?? false;
-  const own = (container.volumeMounts ?? []).some((mount) => mount.mountPath.replace(/\/+$/, '') === '/etc/hosts');
+  const own = (container.volumeMounts ?? []).some((mount) => trimEndOf(mount.mountPath, '/') === '/etc/hosts');
   if (own || (podIps.length === 0 && !hostNetwork)) return undefined;
   const path = hostsFilePath(of.paths, pod.metadata.uid ?? '');
   const content = hostNetwork

@@ -208,7 +208,7 @@ class Listener implements HttpServer {
   #startHttp2(socket: TLSSocket): void {
     const maxConcurrentStreams = this.#tls.http2MaxStreams ?? defaultMaxStreams;
     const session = performServerHandshake(socket, { settings: { maxConcurrentStreams }, maxSessionMemory: 64 });
-    this.#sessions.add(session);
+    this.#sessions.add(session, socket);
     session.on('error', () => undefined); // the streams of the session end with it
     session.on('stream', (stream, headers, ...[, lines]) => {
       this.#sessions.began(session, stream);

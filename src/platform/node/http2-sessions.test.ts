@@ -27,7 +27,11 @@ function withSession() {
   const sessions = new Http2Sessions<SweptSession>();
   const session = new Session();
   const startMs = performance.now();
-  sessions.add(session as unknown as SweptSession, startMs);
+  sessions.add(
+    session as unknown as SweptSession,
+    { destroy: () => session.calls.push('destroy socket') as never },
+    startMs,
+  );
   const sweepAfter = (seconds: number): string[] => {
     sessions.sweep(startMs + seconds * 1000);
     return session.calls.splice(0);
@@ -70,8 +74,8 @@ test('a stream that ended makes the connection idle from then on', () => {
   session.destroy();
 });
 
-test('a session that ended without telling is let go', () => {
+test('the connection of a session that was destroyed and has not closed is destroyed', () => {
   const { session, sweepAfter } = withSession();
   session.destroyed = true;
-  assert.deepEqual([sweepAfter(1), sweepAfter(91)], [[], []]);
+  assert.deepEqual([sweepAfter(1), sweepAfter(91)], [['destroy socket'], []]);
 });

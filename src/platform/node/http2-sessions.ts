@@ -4,16 +4,21 @@
  * after its end. Upstream: IdleTimeout of http2.Server, ReadIdleTimeout of its clients.
  */
 import type { ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
 
 /** Upstream's. */
 const IDLE_MS = 90_000;
 const SWEEP_EVERY_MS = 30_000;
 
 interface Use {
+  readonly socket: SweptSocket;
   openStreams: number;
   /** On the monotonic clock: when the last stream ended, or the connection was asked for a sign of life. */
   sinceMs: number;
 }
+
+/** What a sweep needs of a connection. */
+export type SweptSocket = Pick<Socket, 'destroy'>;
 
 /** What a sweep needs of a session. */
 export type SweptSession = Pick<
@@ -37,8 +42,8 @@ export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
    * Holds a session, and takes its listeners from it at its end. Node.js keeps a session that a protocol error ended for good
    * when a listener of it leads to its socket: the socket holds the error, the error's stack holds what owns the session.
    */
-  add(session: S, nowMs = performance.now()): void {
-    this.#uses.set(session, { openStreams: 0, sinceMs: nowMs });
+  add(session: S, socket: SweptSocket, nowMs = performance.now()): void {
+    this.#uses.set(session, { socket, openStreams: 0, sinceMs: nowMs });
     session.once('close', () => {
       this.#delete(session);
       session.removeAllListeners();
@@ -60,12 +65,15 @@ export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
 
   /**
    * Closes what is idle, and destroys what has not closed by the next sweep: its peer does not take what is still to be sent.
+   * A session that was destroyed meanwhile waits for that too, for ever when the peer has gone: its connection is destroyed.
    * What has streams is pinged: writing to a connection that is gone ends it, and its streams.
    */
   sweep(nowMs = performance.now()): void {
     for (const [session, use] of this.#uses) {
-      if (session.destroyed) this.#delete(session);
-      else if (nowMs - use.sinceMs < IDLE_MS) continue;
+      if (session.destroyed) {
+        use.socket.destroy();
+        this.#delete(session);
+      } else if (nowMs - use.sinceMs < IDLE_MS) continue;
       else if (use.openStreams === 0) endOf(session);
       else {
         use.sinceMs = nowMs;

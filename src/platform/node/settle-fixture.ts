@@ -4,7 +4,7 @@ import { createNodeClock } from './clock.ts';
 
 const ROUND_MS = 2;
 /**
- * So many rounds in which the process does next to nothing pass before virtual time goes on: work on real sockets meets no
+ * So many rounds in a row in which the process does next to nothing pass before virtual time goes on: work on real sockets meets no
  * deadline by itself on a slow machine. A process that never rests has so many rounds in all.
  */
 const QUIET_ROUNDS = 100;
@@ -33,7 +33,7 @@ export async function settleWhileTimePasses<T>(
     const before = process.cpuUsage();
     await real.sleep(ROUND_MS);
     const { user, system } = process.cpuUsage(before);
-    if (user + system < QUIET_US) quiet++;
+    quiet = user + system < QUIET_US ? quiet + 1 : 0;
     if (quiet >= QUIET_ROUNDS || round >= ROUNDS) await clock.advance(stepMs);
   }
   return settled;
