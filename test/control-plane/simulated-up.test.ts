@@ -63,7 +63,7 @@ describe('keelson up --simulate', () => {
     assert.notEqual(code, 0);
     assert.match(stderr, /wrong\.yaml: line 2: web:1\.strat: unknown field; there are start, exits,/);
     const real = await keelson(['up', `--images=${file}`]);
-    assert.deepEqual([real.code, /--images: .*--simulate/.test(real.stderr)], [2, true], real.stderr);
+    assert.deepEqual([real.code, /--images .*--simulate/.test(real.stderr)], [2, true], real.stderr);
   });
 
   test('create, rollout, scale, wait', async () => {

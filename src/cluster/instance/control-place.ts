@@ -27,19 +27,23 @@ export function ownControlDir(dataDir: string): string {
  * it is another user's: what another user's process answers is not trusted, root's is not readable.
  */
 export function controlDirOf(dataDir: string): string | undefined {
-  const found = [ownControlDir(dataDir), rootControlDir(dataDir), join(dataDir, 'control')].find(isThere);
-  if (found === undefined) return undefined;
-  const { uid } = statSync(found);
-  if (uid === process.getuid?.()) return found;
-  const owner = uid === 0 ? 'root' : `the user with id ${uid}`;
-  throw new PreflightError(`the cluster on ${dataDir} belongs to ${owner}, who alone can ask it`);
+  for (const path of [ownControlDir(dataDir), rootControlDir(dataDir), join(dataDir, 'control')]) {
+    const uid = ownerOfDir(path);
+    if (uid === undefined) continue;
+    if (uid === process.getuid?.()) return path;
+    const owner = uid === 0 ? 'root' : `the user with id ${uid}`;
+    throw new PreflightError(`the cluster on ${dataDir} belongs to ${owner}, who alone can ask it`);
+  }
+  return undefined;
 }
 
-function isThere(path: string): boolean {
+/** Undefined where there is no folder. Asked once: an instance that ends takes its folder away. */
+function ownerOfDir(path: string): number | undefined {
   try {
-    return statSync(path).isDirectory();
+    const stat = statSync(path);
+    return stat.isDirectory() ? stat.uid : undefined;
   } catch {
-    return false; // Not there, or in a folder that is closed to this user.
+    return undefined; // Not there, or in a folder that is closed to this user.
   }
 }
 

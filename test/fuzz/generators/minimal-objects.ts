@@ -110,7 +110,7 @@ export const minimalObjects: Readonly<Record<string, JsonObject>> = {
   },
   IngressClass: { spec: { controller: 'fuzz.io/a' } },
   Ingress: { spec: { defaultBackend: { service: { name: 'a', port: { number: 80 } } } } },
-  VolumeAttributesClass: { driverName: 'fuzz.io' },
+  VolumeAttributesClass: { driverName: 'fuzz.io', parameters: { a: 'b' } },
   IPAddress: { spec: { parentRef: { resource: 'services', namespace: 'fuzz', name: 'a' } } },
   NetworkPolicy: { spec: { podSelector: selector, ingress: [{ from: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }] } },
   ServiceCIDR: { spec: { cidrs: ['10.99.0.0/24'] } },
