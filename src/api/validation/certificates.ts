@@ -3,6 +3,7 @@ import type { Field } from '../field-error.ts';
 import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '../gen/certificates-v1.ts';
 import type { ClusterTrustBundle } from '../gen/certificates-v1beta1.ts';
 import { quote } from '../../base/go-quote.ts';
+import { pemBlocks, type PemBlock } from '../../base/pem.ts';
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { validateImmutable } from './common.ts';
 
@@ -32,9 +33,9 @@ const USAGES = [
   'netscape sgc',
 ].toSorted();
 
-/** Text of the PEM block in base64. */
-function decodePem(base64: string): string {
-  return Buffer.from(base64, 'base64').toString('utf8');
+/** PEM blocks of a text in base64. */
+function blocksOf(base64: string): readonly PemBlock[] {
+  return pemBlocks(Buffer.from(base64, 'base64').toString('utf8'));
 }
 
 /** The name of a signer: a domain and a path. */
@@ -111,18 +112,19 @@ function validateStatusOf({ type = '', status = '' }: CertificateSigningRequestC
 
 /** What was wrong with the conditions before may stay so. */
 function validateConditions(conditions: Conditions, before: Conditions, field: Field): void {
-  const had = before.map(({ type }) => type ?? '');
-  const mayHaveBoth = had.includes('Approved') && had.includes('Denied');
+  const had = new Set(before.map(({ type }) => type ?? ''));
+  const mayHaveBoth = had.has('Approved') && had.has('Denied');
+  const mayRepeat = had.size < before.length;
   const seen = new Set<string>();
   for (const [index, condition] of conditions.entries()) {
     const { type = '' } = condition;
     const place = field.item(index);
-    if (type === '' && !had.includes('')) place.at('type').required();
+    if (type === '' && !had.has('')) place.at('type').required();
     validateStatusOf(condition, place.at('status'));
     const other = type === 'Approved' ? 'Denied' : type === 'Denied' ? 'Approved' : undefined;
     if (other !== undefined && seen.has(other) && !mayHaveBoth)
       field.invalid(type, 'Approved and Denied conditions are mutually exclusive');
-    if (seen.has(type) && !hasRepeated(had)) place.at('type').duplicate(type);
+    if (seen.has(type) && !mayRepeat) place.at('type').duplicate(type);
     seen.add(type);
   }
 }
@@ -130,12 +132,11 @@ function validateConditions(conditions: Conditions, before: Conditions, field: F
 /** What is wrong with a certificate chain; undefined for none at all. */
 function chainProblem(base64: string): string | undefined {
   if (base64 === '') return undefined;
-  const labels = [...decodePem(base64).matchAll(/-----BEGIN ([^\n]+)-----\r?\n[\s\S]+?-----END \1-----/g)].map(
-    (match) => match[1]!,
-  );
-  const other = labels.find((label) => label !== 'CERTIFICATE');
-  if (other !== undefined) return `only CERTIFICATE PEM blocks are allowed, found ${quote(other)}`;
-  return labels.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined;
+  const blocks = blocksOf(base64);
+  const wrong = blocks.find(({ type, hasHeaders }) => type !== 'CERTIFICATE' || hasHeaders);
+  if (wrong?.type === 'CERTIFICATE') return 'no PEM block headers are permitted';
+  if (wrong !== undefined) return `only CERTIFICATE PEM blocks are allowed, found ${quote(wrong.type)}`;
+  return blocks.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined;
 }
 
 /** `old`: what it was before an update. */
@@ -146,7 +147,7 @@ export function validateCertificateSigningRequest(
 ): void {
   const { request: pem = '', usages = [], signerName = '', expirationSeconds } = request.spec ?? {};
   const spec = field.at('spec');
-  if (!/-----BEGIN CERTIFICATE REQUEST-----[\s\S]+-----END CERTIFICATE REQUEST-----/.test(decodePem(pem)))
+  if (blocksOf(pem)[0]?.type !== 'CERTIFICATE REQUEST')
     spec.at('request').invalid(pem, 'PEM block type must be CERTIFICATE REQUEST');
   validateUsages(usages, old?.spec?.usages ?? [], spec.at('usages'));
   if (signerName === LEGACY_SIGNER && old?.spec?.signerName !== LEGACY_SIGNER)
@@ -232,9 +233,18 @@ export function validateClusterTrustBundle(bundle: ClusterTrustBundle, field: Fi
     validateSignerName(signer, field.at('spec').at('signerName'));
   }
   if (old !== undefined && old.spec?.trustBundle === bundle.spec?.trustBundle) return;
-  if (!/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(bundle.spec?.trustBundle ?? '')) {
-    field.at('spec').at('trustBundle').invalid('<value omitted>', 'at least one trust anchor must be provided');
+  validateTrustAnchors(bundle.spec?.trustBundle ?? '', field.at('spec').at('trustBundle'));
+}
+
+function validateTrustAnchors(pem: string, field: Field): void {
+  const before = field.errors.length;
+  const blocks = pemBlocks(pem);
+  for (const [index, { type, hasHeaders }] of blocks.entries()) {
+    if (type !== 'CERTIFICATE') field.invalid('<value omitted>', `entry ${index} has bad block type: ${type}`);
+    else if (hasHeaders) field.invalid('<value omitted>', `entry ${index} has PEM block headers`);
   }
+  if (field.errors.length === before && blocks.length === 0)
+    field.invalid('<value omitted>', 'at least one trust anchor must be provided');
 }
 
 /** The signer of a bundle never changes. */

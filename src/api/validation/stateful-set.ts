@@ -109,11 +109,11 @@ export function validateStatefulSet(statefulSet: StatefulSet, field: Field): voi
 function withClaims(spec: StatefulSetSpec): StatefulSetSpec['template'] | undefined {
   const template = spec.template;
   if (template?.spec === undefined) return template;
-  const claims = [...new Set((spec.volumeClaimTemplates ?? []).map((claim) => claim.metadata?.name ?? ''))];
+  const claims = new Set((spec.volumeClaimTemplates ?? []).map((claim) => claim.metadata?.name ?? ''));
   const { subdomain: _subdomain, hostname: _hostname, ...podSpec } = template.spec;
-  const kept = (podSpec.volumes ?? []).filter((volume) => !claims.includes(volume.name));
-  const volumes = [...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })), ...kept];
-  return { ...template, spec: { ...podSpec, ...(claims.length > 0 && { volumes }) } };
+  const kept = (podSpec.volumes ?? []).filter((volume) => !claims.has(volume.name));
+  const volumes = [...[...claims].map((name) => ({ name, persistentVolumeClaim: { claimName: name } })), ...kept];
+  return { ...template, spec: { ...podSpec, ...(claims.size > 0 && { volumes }) } };
 }
 
 /** What a template calls itself is not kept by upstream's internal type. */

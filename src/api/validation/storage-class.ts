@@ -1,6 +1,7 @@
 /** Storage classes and volume attributes classes. Upstream: apis/storage/validation. */
 import { deepEqual } from '../../base/equal.ts';
-import type { Field } from '../field-error.ts';
+import { stableStringify } from '../../base/stable-json.ts';
+import { maxFieldErrors, type Field } from '../field-error.ts';
 import type { TopologySelectorTerm } from '../gen/core-v1.ts';
 import type { StorageClass, VolumeAttributesClass } from '../gen/storage-v1.ts';
 import { validateLabelName } from '../meta-validation.ts';
@@ -51,17 +52,20 @@ function validateTopologyTerm({ matchLabelExpressions }: TopologySelectorTerm, f
   }
 }
 
-/** Upstream compares each term with as many empty ones as there are terms, too. */
+/** Each equal earlier term is an error. Upstream compares each term with as many empty ones as there are terms, too. */
 function validateTopologies(terms: readonly TopologySelectorTerm[], field: Field): void {
-  const before: object[] = terms.map(() => ({}));
+  const timesSeen = new Map([[EMPTY_TERM, terms.length]]);
   for (const [index, term] of terms.entries()) {
     const place = field.item(index).at('matchLabelExpressions');
     validateTopologyTerm(term, place);
-    const own = valuesByKey(term);
-    for (const other of before) if (deepEqual(own, other)) place.duplicate('');
-    before.push(own);
+    const own = stableStringify(valuesByKey(term));
+    const times = timesSeen.get(own) ?? 0;
+    for (let left = times; left > 0 && field.errors.length < maxFieldErrors; left--) place.duplicate('');
+    timesSeen.set(own, times + 1);
   }
 }
+
+const EMPTY_TERM = stableStringify({});
 
 export function validateStorageClass(storageClass: StorageClass, field: Field): void {
   const { provisioner = '', parameters = {}, reclaimPolicy, volumeBindingMode, allowedTopologies = [] } = storageClass;
