@@ -1,5 +1,6 @@
 /** Which of the rules somebody holds have a value, looked up by the value. Pure. */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
+import { coversUrl } from './rule-matching.ts';
 
 /** Rules that have something in common: one object for each set of rules. */
 export interface HolderClass {
@@ -116,8 +117,4 @@ function indexOf(held: readonly PolicyRule[], valuesOf: (rule: PolicyRule) => re
     }
   }
   return index;
-}
-
-function coversUrl(pattern: string, url: string): boolean {
-  return pattern === url || (pattern.endsWith('*') && url.startsWith(pattern.replace(/\*+$/, '')));
 }

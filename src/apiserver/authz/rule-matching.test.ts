@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import type { AuthorizationAttributes } from './contract.ts';
+import { uncovered } from './rule-cover.ts';
 import { ruleAllows } from './rule-matching.ts';
 
 const base: AuthorizationAttributes = {
@@ -52,6 +53,8 @@ const urlCases: readonly [string, string, boolean][] = [
   ['/healthz*', '/healthz', true],
   ['/api/*/x', '/api/v1/x', false],
   ['/metrics**', '/metrics/x', true],
+  ['**', '/metrics', true],
+  ['/*/x*', '/*/xy', true],
 ];
 for (const [pattern, path, wanted] of urlCases) {
   test(`path rule: ${pattern} ${wanted ? 'covers' : 'does not cover'} ${path}`, () => {
@@ -60,3 +63,10 @@ for (const [pattern, path, wanted] of urlCases) {
     assert.equal(ruleAllows({ nonResourceURLs: [pattern], verbs: ['post'] }, asked), false);
   });
 }
+
+test('path rules of many stars are compared in an instant', () => {
+  const pattern = `/${'*'.repeat(2_000_000)}x*`;
+  const rule: PolicyRule = { nonResourceURLs: [pattern], verbs: ['get'] };
+  assert.equal(ruleAllows(rule, { ...base, isResourceRequest: false, path: '/x' }), false);
+  assert.equal(uncovered([rule], [{ nonResourceURLs: ['/x'], verbs: ['get'] }]).length, 1);
+});

@@ -1,4 +1,5 @@
 /** Whether an RBAC rule covers a request. Pure. Upstream: pkg/registry/rbac/validation/rule.go and apis/rbac helpers. */
+import { trimEndOf } from '../../base/trim-end.ts';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import type { AuthorizationAttributes } from './contract.ts';
 
@@ -6,7 +7,7 @@ import type { AuthorizationAttributes } from './contract.ts';
 export function ruleAllows(rule: PolicyRule, asked: AuthorizationAttributes): boolean {
   if (!asked.isResourceRequest) {
     return (
-      has(rule.verbs, asked.verb) && (rule.nonResourceURLs ?? []).some((pattern) => urlMatches(pattern, asked.path))
+      has(rule.verbs, asked.verb) && (rule.nonResourceURLs ?? []).some((pattern) => coversUrl(pattern, asked.path))
     );
   }
   return (
@@ -28,7 +29,7 @@ function resourceMatches(resources: readonly string[], resource: string, subreso
   return resources.some((r) => r === '*' || r === combined || (subresource !== '' && r === `*/${subresource}`));
 }
 
-function urlMatches(pattern: string, path: string): boolean {
-  if (pattern === '*' || pattern === path) return true;
-  return pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1).replace(/\*+$/, ''));
+/** Whether a rule's path, which stars may end, covers a path. */
+export function coversUrl(pattern: string, path: string): boolean {
+  return pattern === path || (pattern.endsWith('*') && path.startsWith(trimEndOf(pattern, '*')));
 }

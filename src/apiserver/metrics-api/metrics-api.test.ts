@@ -13,7 +13,7 @@ import { createUsageSource } from './usage-source.ts';
 const time = '2026-01-01T00:00:00Z';
 
 /** Two nodes, one of which does not answer; a pod of two containers, one that has not been read twice, one that is over. */
-function fixture() {
+function fixture(volumes: readonly object[] = []) {
   const clock = new VirtualClock();
   const objects = createTestObjects();
   const log = createMemoryLog();
@@ -51,7 +51,7 @@ function fixture() {
         // Rates take two readings.
         node: container('', calls > 2 ? 1_500_000_000 : undefined),
         pods: [
-          { podRef: { namespace: 'x', name: 'web' }, containers: [container('c', 1_234_567), container('d', 0)] },
+          { podRef: { namespace: 'x', name: 'web' }, containers: [container('c', 1_234_567), container('d', 0)], volume: volumes },
           { podRef: { namespace: 'x', name: 'fresh' }, containers: [container('c', 1), container('d')] },
           { podRef: { namespace: 'x', name: 'over' }, containers: [container('c', 1)] },
         ],
@@ -107,6 +107,12 @@ describe('metrics API', () => {
         ],
       ],
     );
+  });
+
+  it('reads nodes whose pods have many volumes', async () => {
+    const volume = { name: 'data', time, capacityBytes: 1, availableBytes: 1, usedBytes: 1, inodes: 1, inodesFree: 1 };
+    const volumes = Array.from({ length: 20_000 }, () => volume);
+    assert.equal((await fixture(volumes).get(`${root}/namespaces/x/pods`)).items.length, 1);
   });
 
   const selections: [query: string, names: unknown[]][] = [

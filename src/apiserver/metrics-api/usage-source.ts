@@ -50,7 +50,8 @@ const AT_ONCE = 32;
 const TIMEOUT_MS = 10_000;
 /** Of a summary: some 500 containers with all their readings have a tenth of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
-const MAX_PARTS = 100_000;
+/** A volume has some 12, a container some 30: as many of either as so many bytes tell of. */
+const MAX_PARTS = 500_000;
 /** A rate needs two readings: after the first one ever, another follows. */
 const SECOND_READING_MS = 1100;
 
