@@ -8,8 +8,7 @@ export class AnswerTooLongError extends Error {
 
 /** The whole body. Rejects with {@link AnswerTooLongError} beyond so many bytes; the connection is dropped then. */
 export async function answerText(answer: HttpAnswer, maxBytes: number): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let text = '';
+  const text = new TextOfChunks();
   let bytes = 0;
   for await (const chunk of answer.body) {
     bytes += chunk.byteLength;
@@ -17,7 +16,48 @@ export async function answerText(answer: HttpAnswer, maxBytes: number): Promise<
       answer.cancel();
       throw new AnswerTooLongError(`the answer exceeds ${maxBytes} bytes`);
     }
-    text += decoder.decode(chunk, { stream: true });
+    text.add(chunk);
   }
-  return text + decoder.decode();
+  return text.end();
+}
+
+/** Bytes that are decoded together. */
+const PIECE_BYTES = 64 * 1024;
+const FIRST_PIECE_BYTES = 1024;
+
+/** Decodes small chunks together: a text of its own for each takes some forty bytes for every byte of the body. */
+class TextOfChunks {
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  #text = '';
+  #piece = new Uint8Array(FIRST_PIECE_BYTES);
+  /** Bytes of the piece that wait to be decoded. */
+  #waiting = 0;
+
+  add(chunk: Uint8Array): void {
+    if (this.#waiting + chunk.byteLength > PIECE_BYTES) this.#decodeWaiting();
+    if (chunk.byteLength > PIECE_BYTES) {
+      this.#text += this.#decoder.decode(chunk, { stream: true });
+      return;
+    }
+    this.#makeRoom(this.#waiting + chunk.byteLength);
+    this.#piece.set(chunk, this.#waiting);
+    this.#waiting += chunk.byteLength;
+  }
+
+  end(): string {
+    this.#decodeWaiting();
+    return this.#text + this.#decoder.decode();
+  }
+
+  #makeRoom(bytes: number): void {
+    if (bytes <= this.#piece.length) return;
+    const larger = new Uint8Array(Math.min(PIECE_BYTES, bytes * 2));
+    larger.set(this.#piece.subarray(0, this.#waiting));
+    this.#piece = larger;
+  }
+
+  #decodeWaiting(): void {
+    this.#text += this.#decoder.decode(this.#piece.subarray(0, this.#waiting), { stream: true });
+    this.#waiting = 0;
+  }
 }

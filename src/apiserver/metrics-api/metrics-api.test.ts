@@ -51,7 +51,11 @@ function fixture(volumes: readonly object[] = []) {
         // Rates take two readings.
         node: container('', calls > 2 ? 1_500_000_000 : undefined),
         pods: [
-          { podRef: { namespace: 'x', name: 'web' }, containers: [container('c', 1_234_567), container('d', 0)], volume: volumes },
+          {
+            podRef: { namespace: 'x', name: 'web' },
+            containers: [container('c', 1_234_567), container('d', 0)],
+            volume: volumes,
+          },
           { podRef: { namespace: 'x', name: 'fresh' }, containers: [container('c', 1), container('d')] },
           { podRef: { namespace: 'x', name: 'over' }, containers: [container('c', 1)] },
         ],

@@ -3,8 +3,9 @@
  * copied to `.1`, older ones move up to `.3`, and it is emptied. It is emptied rather than renamed, as the descriptor is also
  * that of the runtime, which writes there why it ended.
  */
-import { copyFile, stat, truncate } from 'node:fs/promises';
-import { copyFileSync, fstatSync, ftruncateSync, renameSync, statSync } from 'node:fs';
+import { copyFile, rm, stat, truncate } from 'node:fs/promises';
+import { copyFileSync, fstatSync, ftruncateSync, renameSync, rmSync, statSync } from 'node:fs';
+import { hasErrorCode } from '../../base/errors.ts';
 
 /** What one file may hold, and how many old ones are kept. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -13,8 +14,18 @@ const KEPT = 3;
 /** The environment variable by which a starting process tells which file its standard error is. */
 export const LOG_FILE_VARIABLE = 'KEELSON_LOG_FILE';
 
+/** What a rotation may be told. */
+export interface RotationOptions {
+  readonly maxBytes?: number;
+  readonly copy?: (from: string, to: string) => void;
+}
+
 /** Takes note of what was written; rotates when it is too much. `path` is the descriptor's file. */
-export function createRotation(fd: number, path: string, maxBytes = MAX_BYTES): (bytes: number) => void {
+export function createRotation(
+  fd: number,
+  path: string,
+  { maxBytes = MAX_BYTES, copy = copyFileSync }: RotationOptions = {},
+): (bytes: number) => void {
   const step = maxBytes / 64;
   let sinceCheck = step;
   return (bytes) => {
@@ -24,43 +35,62 @@ export function createRotation(fd: number, path: string, maxBytes = MAX_BYTES): 
     try {
       const open = fstatSync(fd);
       if (!open.isFile() || open.size < maxBytes || open.ino !== statSync(path).ino) return;
-      rotate(fd, path);
+      rotate(fd, path, copy);
     } catch {
       // Without room or rights the log goes on as it is: a log that cannot be rotated ends nothing.
     }
   };
 }
 
-/**
- * Of another program's file, which it appends to: what it writes between copy and cut is lost. Cut in any case: on a full disk
- * nothing can be copied, and the file would go on to grow.
- */
-export async function rotateLarge(path: string, maxBytes = MAX_BYTES): Promise<void> {
+/** Of another program's file, which it appends to: what it writes between copy and cut is lost. */
+export async function rotateLarge(
+  path: string,
+  maxBytes = MAX_BYTES,
+  copy: (from: string, to: string) => Promise<void> = copyFile,
+): Promise<void> {
   const { size } = await stat(path);
   if (size < maxBytes) return;
-  moveOld(path);
   try {
-    await copyFile(path, `${path}.1`);
-  } finally {
-    await truncate(path, 0);
+    await copy(path, partialOf(path));
+    keepCopy(path);
+  } catch (error) {
+    await rm(partialOf(path), { force: true });
+    if (isFull(error)) await truncate(path, 0);
+    throw error;
   }
+  await truncate(path, 0);
 }
 
-function rotate(fd: number, path: string): void {
-  moveOld(path);
+function rotate(fd: number, path: string, copy: (from: string, to: string) => void): void {
   try {
-    copyFileSync(path, `${path}.1`);
-  } finally {
-    ftruncateSync(fd, 0);
+    copy(path, partialOf(path));
+    keepCopy(path);
+  } catch (error) {
+    rmSync(partialOf(path), { force: true });
+    if (isFull(error)) ftruncateSync(fd, 0);
+    throw error;
   }
+  ftruncateSync(fd, 0);
 }
 
-function moveOld(path: string): void {
+/** Where a copy is made: old files move only for one that is whole. */
+function partialOf(path: string): string {
+  return `${path}.partial`;
+}
+
+/** The disk or a quota is: the file is emptied without a copy, for it would go on to grow. */
+function isFull(error: unknown): boolean {
+  return hasErrorCode(error, 'ENOSPC', 'EDQUOT');
+}
+
+function keepCopy(path: string): void {
   for (let age = KEPT - 1; age >= 1; age--) {
     try {
       renameSync(`${path}.${age}`, `${path}.${age + 1}`);
-    } catch {
-      // There is none of this age yet.
+    } catch (error) {
+      // There may be none of this age yet.
+      if (!hasErrorCode(error, 'ENOENT')) throw error;
     }
   }
+  renameSync(partialOf(path), `${path}.1`);
 }
