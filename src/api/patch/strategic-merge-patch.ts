@@ -2,10 +2,10 @@
 // $deleteFromPrimitiveList, $setElementOrder). Upstream: apimachinery/pkg/util/strategicpatch. Pure: neither argument is
 // changed, and what the patch does not touch is shared.
 
+import { stableStringify } from '../../base/stable-json.ts';
 import { stringifyJson } from '../codec/json.ts';
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema, TypeSchema } from '../schema/type-schema.ts';
-import { equal } from './json-patch.ts';
 import { goPrint } from './go-print.ts';
 import { PatchError } from './patch-error.ts';
 import { fieldMeta, type PatchMeta } from './smp-schema.ts';
@@ -71,12 +71,13 @@ function retained(original: JsonObject, patch: JsonObject): JsonObject {
 function deletePrimitives(out: JsonObject, key: string, values: unknown): void {
   if (!Array.isArray(values)) throw new PatchError(400, 'invalid patch format of primitive list');
   const list = Object.hasOwn(out, key) ? out[key] : undefined;
-  if (Array.isArray(list))
-    setOwn(
-      out,
-      key,
-      list.filter((item) => !values.some((value) => equal(item, value))),
-    );
+  if (!Array.isArray(list)) return;
+  const unwanted = new Set(values.map(stableStringify));
+  setOwn(
+    out,
+    key,
+    list.filter((item) => !unwanted.has(stableStringify(item))),
+  );
 }
 
 interface Change {
@@ -113,18 +114,42 @@ function mergeList(original: readonly unknown[], patch: readonly unknown[], meta
   const { kept, plain } = applySpecialElements(original, patch, mergeKey);
   if (kept === undefined) return plain.map(withoutDirectives);
   const itemType = meta.type?.kind === 'list' ? meta.type.items : undefined;
+  const keyOf = (item: unknown): string => keyText((item as JsonObject)[mergeKey]);
+  const merged = mergeElements(kept, plain, { keyOf, itemType });
+  return normalizeOrder(merged, { order: plain, server: original, keyOf });
+}
+
+interface Elements {
+  readonly keyOf: (item: unknown) => string;
+  readonly itemType: TypeSchema | undefined;
+}
+
+/** Each element of the patch is merged into the first one of its key, or added. */
+function mergeElements(
+  kept: readonly unknown[],
+  patch: readonly JsonObject[],
+  { keyOf, itemType }: Elements,
+): unknown[] {
   const merged = [...kept];
-  for (const item of plain) {
-    const text = keyText(item[mergeKey]);
-    const at = merged.findIndex((have) => isObject(have) && keyText(have[mergeKey]) === text);
-    if (at >= 0) merged[at] = mergeObject(merged[at] as JsonObject, item, itemType);
-    else merged.push(withoutDirectives(item));
+  const places = new Map<string, number>();
+  const note = (item: unknown, at: number): void => {
+    const key = isObject(item) ? keyOf(item) : undefined;
+    if (key !== undefined && !places.has(key)) places.set(key, at);
+  };
+  for (const [at, item] of merged.entries()) note(item, at);
+  for (const item of patch) {
+    const key = keyOf(item);
+    const at = places.get(key);
+    if (at === undefined) {
+      merged.push(withoutDirectives(item));
+    } else {
+      merged[at] = mergeObject(merged[at] as JsonObject, item, itemType);
+      // A key of null removes the element's own.
+      places.delete(key);
+    }
+    note(merged[at ?? merged.length - 1], at ?? merged.length - 1);
   }
-  return normalizeOrder(merged, {
-    order: plain,
-    server: original,
-    keyOf: (item) => keyText((item as JsonObject)[mergeKey]),
-  });
+  return merged;
 }
 
 function mergePrimitives(original: readonly unknown[], patch: readonly unknown[]): unknown[] {
@@ -141,22 +166,22 @@ function applySpecialElements(
   patch: readonly unknown[],
   mergeKey: string,
 ): { kept: unknown[] | undefined; plain: JsonObject[] } {
-  let kept: unknown[] | undefined = [...original];
+  let isReplaced = false;
+  const deleted = new Set<string>();
   const plain: JsonObject[] = [];
   for (const item of patch) {
     if (!isObject(item)) throw new PatchError(422, 'lists of lists are not supported');
     const special = item[directive];
-    if (special === 'replace') kept = undefined;
+    if (special === 'replace') isReplaced = true;
     else if (!Object.hasOwn(item, mergeKey)) {
       throw withoutMergeKey(item, mergeKey);
-    } else if (special === 'delete') {
-      const text = keyText(item[mergeKey]);
-      kept = kept?.filter((have) => !isObject(have) || keyText(have[mergeKey]) !== text);
-    } else if (special === undefined || special === 'merge')
+    } else if (special === 'delete') deleted.add(keyText(item[mergeKey]));
+    else if (special === undefined || special === 'merge')
       plain.push(special === undefined ? item : withoutKey(item, directive));
     else throw unknownType(item);
   }
-  return { kept, plain };
+  const stays = (have: unknown): boolean => !isObject(have) || !deleted.has(keyText(have[mergeKey]));
+  return { kept: isReplaced ? undefined : original.filter(stays), plain };
 }
 
 function withoutMergeKey(item: unknown, mergeKey: string): PatchError {

@@ -1,0 +1,56 @@
+// Lists of the size that a request may have, whose patches took minutes when each element was compared with every other:
+// that these tests end shows that it is not.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject } from '../codec/own-property.ts';
+import { schemaOf } from '../schema/schema.ts';
+import type { StructSchema } from '../schema/type-schema.ts';
+import { strategicMergePatch } from './strategic-merge-patch.ts';
+
+const COUNT = 40_000;
+const pod = schemaOf('', 'v1', 'Pod') as StructSchema;
+const numbered = <T>(make: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, at) => make(at));
+const withContainers = (containers: unknown[]): JsonObject => ({ spec: { containers } });
+
+test('long lists of scalars are deleted from long lists', () => {
+  const original = { metadata: { finalizers: ['kept', ...numbered((at) => `a${at}`)] } };
+  const patch = { metadata: { '$deleteFromPrimitiveList/finalizers': ['absent', ...numbered((at) => `a${at}`), {}] } };
+  assert.deepEqual(strategicMergePatch(original, patch, pod), { metadata: { finalizers: ['kept'] } });
+});
+
+test('long lists of elements are merged into long lists, and deleted from them', () => {
+  const original = withContainers(numbered((at) => ({ name: `a${at}`, image: 'a' })));
+  const isPatchedTo = (patch: unknown[], wanted: unknown[]): boolean =>
+    isDeepStrictEqual(strategicMergePatch(original, withContainers(patch), pod), withContainers(wanted));
+  const change = numbered((at) => ({ name: `a${at}`, tty: true }));
+  assert(
+    isPatchedTo(
+      change,
+      numbered((at) => ({ name: `a${at}`, image: 'a', tty: true })),
+    ),
+  );
+  const deletions = numbered((at) => ({ name: `a${at}`, $patch: 'delete' }));
+  const others = numbered((at) => ({ name: `b${at}`, image: 'a' }));
+  assert(isPatchedTo(deletions, []));
+  assert(isPatchedTo([...deletions, ...others], others));
+});
+
+test('elements of one key are merged into the first of that key, also where the patch repeats it', () => {
+  const patched = strategicMergePatch(
+    withContainers([{ name: 'a' }, { name: 'a', image: 'other' }]),
+    withContainers([
+      { name: 'b', tty: true },
+      { name: 'a', image: 'new' },
+      { name: 'b', image: 'b' },
+    ]),
+    pod,
+  );
+  assert.deepEqual(patched.spec, {
+    containers: [
+      { name: 'b', tty: true, image: 'b' },
+      { name: 'a', image: 'new' },
+      { name: 'a', image: 'other' },
+    ],
+  });
+});
