@@ -4,6 +4,7 @@
  *
  * Only topics that change what a kubelet sees are passed on; exits of exec'd processes are not.
  */
+import { getOwn } from '../api/codec/own-property.ts';
 import type { CriEvent } from './runtime-service.ts';
 import type { GrpcCaller } from '../grpc/grpc-caller.ts';
 import type { ProtobufTable } from '../grpc/protobuf-table.ts';
@@ -65,7 +66,7 @@ function readFlat(bytes: Uint8Array): { strings: Map<number, string>; numbers: M
 
 /** The event an envelope means; undefined when it is of no interest. TaskExit: container_id 1, id 2, pid 3, exit_status 4. */
 export function eventOf(envelope: Envelope, namespace: string): CriEvent | undefined {
-  const type = topics[envelope.topic];
+  const type = getOwn(topics, envelope.topic);
   if (type === undefined || envelope.namespace !== namespace || envelope.event === undefined) return undefined;
   const { strings, numbers } = readFlat(envelope.event.value);
   const containerId = strings.get(1) ?? '';

@@ -2,6 +2,7 @@
  * Holds back `stopped` until CRI tells the same: containerd publishes an exit before its CRI plugin has taken note of it, and
  * whoever lists at once would still see the container run, and then hear no more.
  */
+import { linkedController } from '../base/abort.ts';
 import { Channel } from '../base/channel.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isCriCode } from './cri-error.ts';
@@ -62,7 +63,9 @@ export function createSettledEvents({
     }
   };
 
-  return async function* (signal) {
+  return async function* (until) {
+    const own = linkedController(until);
+    const { signal } = own;
     const channel = new Channel<CriEvent>();
     let failure: unknown;
     const pending = new Set<Promise<void>>();
@@ -90,7 +93,13 @@ export function createSettledEvents({
       failure = error;
       channel.close();
     });
-    yield* channel;
+    try {
+      yield* channel;
+    } finally {
+      // A reader that leaves ends the subscription, which would fill the channel for nobody.
+      own.abort(new Error('nobody reads the events'));
+      own.dispose();
+    }
     if (failure !== undefined) throw failure;
   };
 }

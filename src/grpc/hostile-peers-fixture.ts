@@ -26,6 +26,11 @@ export const hostilePeers: Readonly<Record<string, (stream: ServerHttp2Stream) =
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' })).on('error', () => undefined);
     stream.end(Buffer.alloc(100, 0xee));
   },
+  'breaks off in the middle of a message': (stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' })).on('error', () => undefined);
+    stream.end(Buffer.from([0, 0, 0, 0, 100, 1, 2, 3]));
+  },
   'never answers': () => undefined,
   'resets the stream': (stream) => stream.close(2),
   'closes the connection': (stream) => stream.session?.destroy(),

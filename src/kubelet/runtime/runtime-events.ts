@@ -3,6 +3,7 @@
  * answered, and at such times its id says nothing yet: it waits for the answers under way instead of causing a listing of
  * everything, and the others do not wait for it. Events are wake-ups: their order means nothing.
  */
+import { linkedController } from '../../base/abort.ts';
 import { Channel } from '../../base/channel.ts';
 import type { CriEvent, CriRuntime } from '../../cri/runtime-service.ts';
 import type { RuntimeEvent } from '../container/runtime.ts';
@@ -11,8 +12,10 @@ import type { PodStatusReader } from './pod-status.ts';
 /** Ends and fails as the runtime's own stream does. */
 export async function* runtimeEvents(
   { cri, reader }: { cri: Pick<CriRuntime, 'events'>; reader: PodStatusReader },
-  signal: AbortSignal,
+  until: AbortSignal,
 ): AsyncIterable<RuntimeEvent> {
+  const own = linkedController(until);
+  const { signal } = own;
   const events = new Channel<CriEvent>();
   let failure: unknown;
   const follow = async (): Promise<void> => {
@@ -36,11 +39,17 @@ export async function* runtimeEvents(
     failure = error;
     events.close();
   });
-  for await (const event of events) {
-    if (reader.podUidOf(event.containerId) === undefined) await reader.getPods(true);
-    const podUid = reader.podUidOf(event.containerId);
-    // Unknown even to a fresh listing: not a pod's, or already removed and then of no more interest.
-    if (podUid !== undefined && podUid !== '') yield { ...event, podUid };
+  try {
+    for await (const event of events) {
+      if (reader.podUidOf(event.containerId) === undefined) await reader.getPods(true);
+      const podUid = reader.podUidOf(event.containerId);
+      // Unknown even to a fresh listing: not a pod's, or already removed and then of no more interest.
+      if (podUid !== undefined && podUid !== '') yield { ...event, podUid };
+    }
+  } finally {
+    // A listing that fails ends the subscription, which would fill the channel for nobody.
+    own.abort(new Error('nobody reads the events'));
+    own.dispose();
   }
   if (failure !== undefined) throw failure;
 }

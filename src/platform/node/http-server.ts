@@ -304,6 +304,8 @@ class Listener implements HttpServer {
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => endUnread(socket));
+    // Node.js has left the connection: it neither wakes the answer when there is room nor hears that the client has gone.
+    socket.on('drain', () => response.emit('drain')).resume();
     return this.#answerHttp1(response, request, Promise.resolve(result));
   }
 
