@@ -133,8 +133,8 @@ const firstEvents = (count: number) => async (client: CriClient, signal: AbortSi
 for (const [name, only] of Object.entries(sources))
   describe(`a subscription to ${name}`, () => {
     for (const [what, how] of Object.entries(hostilePeers)) {
-      // Nothing happens, nothing is said.
-      if (what === 'never answers') continue;
+      // Nothing happens, nothing is said; or much that is of no interest.
+      if (what === 'never answers' || (what === 'sends small messages without end' && name !== 'CRI events')) continue;
       test(`a runtime that ${what} ends it alone`, async () => {
         behave = only(how);
         const { error } = await outcomeOf(firstEvents(1000));

@@ -163,6 +163,7 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
           throw brokenCall(error);
         }
         await call.done;
+        reader.end();
       } finally {
         call.stream.close(CANCEL);
       }

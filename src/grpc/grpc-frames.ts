@@ -20,6 +20,8 @@ export function frame(message: Uint8Array): Uint8Array {
 export interface FrameReader {
   /** The messages completed by these bytes; views of them where possible. Throws a GrpcError when one is compressed. */
   read(bytes: Uint8Array): readonly Uint8Array[];
+  /** Throws where the bytes end within a message. */
+  end(): void;
 }
 
 /** A message larger than its receiver takes. */
@@ -58,6 +60,9 @@ export function createFrameReader(maxBytes = Infinity): FrameReader {
       pieces = rest.length === 0 ? [] : [rest];
       length = rest.length;
       return messages;
+    },
+    end() {
+      if (length > 0) throw new GrpcError('Internal', 'unexpected EOF');
     },
   };
 }

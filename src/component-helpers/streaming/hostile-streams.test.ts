@@ -7,11 +7,13 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { HttpServer } from '../../platform/http.ts';
+import { createNodeClock } from '../../platform/node/clock.ts';
 import { createListenHttp } from '../../platform/node/http-server.ts';
 import { createNodeNet } from '../../platform/node/net.ts';
 import { createMemoryLog } from '../../platform/sim/log.ts';
 import { openTunnel } from './upgrade-tunnel.ts';
 
+const clock = createNodeClock();
 const switched = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n';
 const chunk = Buffer.alloc(64 * 1024, 'x');
 
@@ -56,7 +58,7 @@ const backends: Readonly<Record<string, (socket: Socket) => unknown>> = {
     socket.write(switched);
     socket.pause();
     // A socket that is never read does not learn that it is closed.
-    setTimeout(() => socket.resume(), 150);
+    clock.setTimer(150, () => socket.resume());
   },
 };
 
@@ -67,7 +69,7 @@ const clients: Readonly<Record<string, (socket: Socket) => unknown>> = {
   'that sends without end': (socket) => {
     flood(socket);
     socket.resume();
-    setTimeout(() => socket.destroy(), 50);
+    clock.setTimer(50, () => socket.destroy());
   },
   'that ends its side and reads little': (socket) => {
     socket.end();
@@ -131,7 +133,7 @@ for (const [what, how] of Object.entries(backends))
         await exchange((socket) => {
           use(socket);
           // Whoever waits for an answer that does not come leaves in the end.
-          setTimeout(() => socket.destroy(), 100);
+          clock.setTimer(100, () => socket.destroy());
         });
         await allClosed();
         assert.deepEqual(faults(), []);
@@ -146,3 +148,15 @@ for (const [what, how] of Object.entries(backends))
         await allClosed();
       });
   });
+
+test('a refusal of megabytes reaches its client whole', async () => {
+  const length = 5 * 1024 * 1024;
+  behave = (socket) => {
+    socket.write(`HTTP/1.1 403 No\r\ncontent-type: text/plain\r\ncontent-length: ${length}\r\n\r\n`);
+    socket.end(Buffer.alloc(length, 'x'));
+  };
+  let received = 0;
+  await exchange((socket) => socket.on('data', (data) => (received += data.length)));
+  assert.ok(received > length, String(received));
+  await allClosed();
+});

@@ -27,7 +27,6 @@ const all: readonly ReadLogOptions[] = [
   { follow: false, timestamps: true, stream: 'Stdout', tailLines: 3, limitBytes: 7 },
 ];
 
-/** Files that count what is open. */
 function counted(files: Files): { readonly files: Files; open: number } {
   const made = {
     open: 0,
