@@ -4,7 +4,7 @@
  */
 import { type Int64 } from './int64.ts';
 import { quote } from '../base/go-quote.ts';
-import { stringifyJson } from './codec/json.ts';
+import { startOfJson } from './codec/json.ts';
 import type { FieldCause } from './status-error.ts';
 
 /** Errors beyond so many are not rendered: of a hundred thousand items each could have several. Upstream lists them all. */
@@ -25,7 +25,7 @@ export function renderValue(value: unknown): string {
   if (value === undefined || value === null) return 'null';
   if (typeof value === 'string') return quote(shortened(value));
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
-  return shortened(stringifyJson(value));
+  return shortened(startOfJson(value, shownLength + 1));
 }
 
 function cause(reason: string, field: string, [head, detail]: readonly [string, string]): FieldCause {
@@ -97,19 +97,22 @@ export class Field {
   readonly errors: FieldErrors;
   readonly #parent: Field | undefined;
   readonly #segment: string;
-  /** Of the root: the object as it was. */
-  #old: object | undefined;
+  /** The name in its object or map; none for an item of a list. */
+  #name: string | undefined;
+  /** What stood in places of the object before the update; shared with children. */
+  #earlier: Map<string, ReadonlySet<unknown>> | undefined;
 
   private constructor(errors: FieldErrors, segment: string, parent?: Field) {
     this.errors = errors;
     this.#segment = segment;
     this.#parent = parent;
+    this.#earlier = parent === undefined ? undefined : parent.#earlier;
   }
 
   /** The object itself, with an empty list of errors. `old`: what it was before an update. */
   static root(old?: object): Field {
     const field = new Field([], '');
-    field.#old = old;
+    if (old !== undefined) field.#earlier = new Map([['', new Set([old])]]);
     return field;
   }
 
@@ -127,30 +130,49 @@ export class Field {
 
   /** A field of this object. */
   at(name: string): Field {
-    return new Field(this.errors, name, this);
+    return this.#child(name, name);
   }
+  #child(segment: string, name: string): Field {
+    const child = new Field(this.errors, segment, this);
+    child.#name = name;
+    return child;
+  }
+
   /** An item of this list. */
   item(index: number): Field {
     return new Field(this.errors, `[${index}]`, this);
   }
   /** An entry of this map. */
   key(key: string): Field {
-    return new Field(this.errors, `[${key}]`, this);
+    return this.#child(`[${key}]`, key);
   }
 
   /** Whether the object had this text in this field before the update; items of a list are alike. */
   wasThere(text: string): boolean {
-    return this.#before().includes(text);
+    return this.#earlier !== undefined && this.#before(this.#earlier).has(text);
   }
 
-  #before(): readonly unknown[] {
-    if (this.#parent === undefined) return [this.#old];
-    return this.#parent.#before().flatMap((value) => {
-      if (Array.isArray(value)) return value as unknown[];
-      if (value === null || typeof value !== 'object') return [];
-      const name = this.#segment.replace(/^\[(.*)\]$/, '$1');
-      return Object.hasOwn(value, name) ? [(value as Record<string, unknown>)[name]] : [];
-    });
+  /** The path in which items of a list are alike. */
+  get #place(): string {
+    return this.#parent === undefined ? '' : `${this.#parent.#place}\n${this.#name ?? ''}`;
+  }
+
+  /** Gathered once for each place: a list of thousands may ask for each of its items. */
+  #before(earlier: Map<string, ReadonlySet<unknown>>): ReadonlySet<unknown> {
+    const place = this.#place;
+    let values = earlier.get(place);
+    if (values === undefined) {
+      const around = this.#parent === undefined ? [] : this.#parent.#before(earlier);
+      earlier.set(place, (values = new Set([...around].flatMap((value) => this.#within(value)))));
+    }
+    return values;
+  }
+
+  #within(value: unknown): readonly unknown[] {
+    if (Array.isArray(value)) return value as unknown[];
+    const name = this.#name;
+    if (value === null || typeof value !== 'object' || name === undefined || !Object.hasOwn(value, name)) return [];
+    return [(value as Record<string, unknown>)[name]];
   }
 
   /** False when so much is wrong already that more texts would help nobody. */

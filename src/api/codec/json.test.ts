@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseJson, stringifyJson } from './json.ts';
+import { parseJson, startOfJson, stringifyJson } from './json.ts';
 import { canonicalQuantity } from '../quantity.ts';
 import { formatMoment, parseMoment } from './time-text.ts';
 
@@ -118,4 +118,34 @@ test('moments parse and format', () => {
   }
   assert.deepEqual(parseMoment('1970-01-01T00:00:01.000002Z'), { seconds: 1, nanos: 2000 });
   assert.equal(formatMoment({ seconds: 1, nanos: 2000 }, 6), '1970-01-01T00:00:01.000002Z');
+});
+
+test('the start of a text is that of the whole, and costs what it shows', () => {
+  const values = [
+    null,
+    5,
+    2n ** 60n,
+    'a"\u2028',
+    [],
+    {},
+    [1, undefined, [2n]],
+    { a: { b: [{}, 'x'] }, c: undefined, d: true },
+  ];
+  for (const value of values) {
+    const whole = stringifyJson(value);
+    assert.equal(startOfJson(value, 1000), whole);
+    for (let length = 0; length < whole.length; length++) {
+      const start = startOfJson(value, length);
+      assert.ok(start.length >= length);
+      assert.equal(start.slice(0, length), whole.slice(0, length));
+    }
+  }
+  let reads = 0;
+  const large = Array.from({ length: 1000 }, (_, i) => ({ i }));
+  const get = (target: object[], name: string | symbol): unknown => {
+    reads++;
+    return Reflect.get(target, name) as unknown;
+  };
+  startOfJson(new Proxy(large, { get }), 100);
+  assert.ok(reads < 100, String(reads));
 });

@@ -61,3 +61,32 @@ export function stringifyJson(value: unknown, indent = 0): string {
     return JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? rawJson(String(v)) : v), indent);
   }
 }
+
+/**
+ * The first characters of {@link stringifyJson}'s text, at least `length` of them unless it is shorter: at no more cost than
+ * these, however large the value is.
+ */
+export function startOfJson(value: unknown, length: number): string {
+  let text = '';
+  const add = (part: unknown): void => {
+    if (typeof part === 'string') text += JSON.stringify(part.slice(0, length));
+    else if (Array.isArray(part)) addAll(part.entries(), '[]', () => undefined);
+    else if (typeof part !== 'object' || part === null) text += stringifyJson(part) ?? 'null';
+    else addAll(Object.entries(part), '{}', (name) => (text += `${JSON.stringify(name.slice(0, length))}:`));
+  };
+  const addAll = <K>(entries: Iterable<[K, unknown]>, brackets: string, addName: (name: K) => void): void => {
+    text += brackets[0];
+    let separator = '';
+    for (const [name, part] of entries) {
+      if (text.length >= length) return;
+      if (part === undefined && brackets === '{}') continue;
+      text += separator;
+      separator = ',';
+      addName(name);
+      add(part);
+    }
+    text += brackets[1];
+  };
+  add(value);
+  return text;
+}

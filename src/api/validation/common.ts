@@ -145,8 +145,11 @@ function validateNodeRequirement(requirement: NodeSelectorRequirement, field: Fi
       field.at('values').required("must be specified single value when `operator` is 'Lt' or 'Gt'");
   } else validateSetOperator(requirement, field);
   validateLabelName(requirement.key, field.at('key'));
-  for (const [index, value] of (requirement.values ?? []).entries())
-    if (!field.wasThere(value)) field.at('values').item(index).complain(value, isLabelValue(value));
+  for (const [index, value] of (requirement.values ?? []).entries()) {
+    const complaints = isLabelValue(value);
+    const place = field.at('values').item(index);
+    if (complaints.length > 0 && !place.wasThere(value)) place.complain(value, complaints);
+  }
 }
 
 function validateFieldRequirement(requirement: NodeSelectorRequirement, field: Field): void {
