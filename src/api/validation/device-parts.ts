@@ -162,8 +162,9 @@ export function validateBindingConditions(
   const checks = { max: MAX_BINDING_CONDITIONS, item: validateLabelName, key: (name: string) => name };
   validateList(good, atGood, checks);
   validateList(bad, atBad, checks);
+  const known = new Set(good);
   for (const [index, name] of bad.entries())
-    if (good.includes(name))
+    if (known.has(name))
       atBad.item(index).invalid(name, 'bindingFailureConditions must not overlap with bindingConditions');
   if (good.length === 0 && bad.length > 0)
     atGood.invalid(good, 'bindingConditions are required to use bindingFailureConditions');

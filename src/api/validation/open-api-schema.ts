@@ -97,6 +97,7 @@ function checkMapList(schema: JSONSchemaProps, field: Field): void {
   if (items.type !== 'object')
     inside.at('type').invalid(items.type ?? '', "must be object if parent array's x-kubernetes-list-type is map");
   if (new Set(keys).size !== keys.length) place.invalid(keys, 'must not contain duplicate entries');
+  const required = new Set(items.required);
   for (const key of keys) {
     const property = Object.hasOwn(items.properties ?? {}, key) ? items.properties![key] : undefined;
     if (property === undefined) {
@@ -108,7 +109,7 @@ function checkMapList(schema: JSONSchemaProps, field: Field): void {
       at.at('type').invalid(property.type, "must be a scalar type if parent array's x-kubernetes-list-type is map");
     const because = 'this property is in x-kubernetes-list-map-keys, so it';
     if (property.nullable === true) at.at('nullable').forbidden(`${because} cannot be nullable`);
-    if (property.default === undefined && !(items.required ?? []).includes(key))
+    if (property.default === undefined && !required.has(key))
       at.at('default').required(`${because} must have a default or be a required property`);
   }
 }

@@ -22,8 +22,9 @@ function validateTerm(term: PodAffinityTerm, field: Field): void {
   validateLabelKeys(term.matchLabelKeys, term.labelSelector, field.at('matchLabelKeys'));
   validateLabelKeys(term.mismatchLabelKeys, term.labelSelector, field.at('mismatchLabelKeys'));
   validateNotSelected(term.matchLabelKeys ?? [], term.labelSelector, field);
+  const mismatching = new Set(term.mismatchLabelKeys);
   for (const [index, key] of (term.matchLabelKeys ?? []).entries()) {
-    if ((term.mismatchLabelKeys ?? []).includes(key))
+    if (mismatching.has(key))
       field.at('matchLabelKeys').item(index).invalid(key, 'exists in both matchLabelKeys and mismatchLabelKeys');
   }
   if ((term.topologyKey ?? '') === '') field.at('topologyKey').required('can not be empty');

@@ -21,6 +21,11 @@ export function validatePodAnnotations(
   spec: PodSpec,
   { field, old }: { readonly field: Field; readonly old?: Annotations },
 ): void {
+  const names = new Set(
+    [...(spec.initContainers ?? []), ...(spec.containers ?? []), ...(spec.ephemeralContainers ?? [])].map(
+      ({ name }) => name,
+    ),
+  );
   for (const [key, value] of Object.entries(annotations ?? {})) {
     if (old?.[key] === value) continue;
     const place = field.key(key);
@@ -29,8 +34,7 @@ export function validatePodAnnotations(
     const wasBad = old?.[DELETION_COST] !== undefined && !isDeletionCost(old[DELETION_COST]);
     if (key === DELETION_COST && !isDeletionCost(value) && !wasBad) place.invalid(value, 'must be a 32bit integer');
     if (key === SECCOMP_POD || key.startsWith(SECCOMP_PREFIX)) validateSeccomp(value, place);
-    if (key.startsWith(APPARMOR_PREFIX))
-      validateAppArmor(value, { spec, place, name: key.slice(APPARMOR_PREFIX.length) });
+    if (key.startsWith(APPARMOR_PREFIX)) validateAppArmor(value, key.slice(APPARMOR_PREFIX.length), { names, place });
   }
 }
 
@@ -44,10 +48,10 @@ function validateSeccomp(profile: string, place: Field): void {
 
 function validateAppArmor(
   profile: string,
-  { spec, place, name }: { readonly spec: PodSpec; readonly place: Field; readonly name: string },
+  name: string,
+  { names, place }: { readonly names: ReadonlySet<string>; readonly place: Field },
 ): void {
-  const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
-  if (!containers.some((container) => container.name === name)) place.invalid(name, 'container not found');
+  if (!names.has(name)) place.invalid(name, 'container not found');
   const isKnown = ['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith('localhost/');
   if (!isKnown) place.invalid(profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`);
 }

@@ -29,16 +29,15 @@ function validateVolumeMounts(container: Mounting, volumes: ReadonlyMap<string, 
     if (devices.has(name)) place.at('name').invalid(name, 'must not already exist in volumeDevices');
     if (devicePaths.has(mountPath))
       place.at('mountPath').invalid(mountPath, 'must not already exist as a path in volumeDevices');
-    validateMount(mount, container, field);
+    validateMount([index, mount], container, field);
   }
 }
 
 /** Parts of a mount that upstream reports at the list, without the index. */
-function validateMount(mount: VolumeMount, container: Mounting, field: Field): void {
+function validateMount([index, mount]: readonly [number, VolumeMount], container: Mounting, field: Field): void {
   const { subPath = '', subPathExpr = '', mountPropagation } = mount;
   if (subPath !== '') validateLocalPath(subPath, field.at('subPath'));
   if (subPathExpr !== '') {
-    const index = (container.volumeMounts ?? []).indexOf(mount);
     if (subPath !== '')
       field.item(index).at('subPathExpr').invalid(subPathExpr, 'subPathExpr and subPath are mutually exclusive');
     validateLocalPath(subPathExpr, field.at('subPathExpr'));

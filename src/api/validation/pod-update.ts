@@ -2,6 +2,7 @@
 import { type Int64 } from '../int64.ts';
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
+import { stableStringify } from '../../base/stable-json.ts';
 import type { Field } from '../field-error.ts';
 import type { Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../gen/core-v1.ts';
 import { isDns1123Subdomain } from '../names.ts';
@@ -66,14 +67,14 @@ function withImages(
   return containers?.map((container, index) => ({ ...container, image: old?.[index]?.image }) as Container);
 }
 
+function textWithoutSeconds({ tolerationSeconds: _seconds, ...rest }: Toleration): string {
+  return stableStringify(rest);
+}
+
 function validateTolerationUpdate(now: readonly Toleration[], before: readonly Toleration[], field: Field): void {
-  const same = (a: Toleration, b: Toleration) =>
-    deepEqual({ ...a, tolerationSeconds: undefined }, { ...b, tolerationSeconds: undefined });
-  for (const [index, old] of before.entries()) {
-    if (!now.some((toleration) => same(toleration, old))) {
-      return field.item(index).forbidden('existing toleration can not be modified except its tolerationSeconds');
-    }
-  }
+  const kept = new Set(now.map(textWithoutSeconds));
+  const gone = before.findIndex((toleration) => !kept.has(textWithoutSeconds(toleration)));
+  if (gone >= 0) field.item(gone).forbidden('existing toleration can not be modified except its tolerationSeconds');
 }
 
 function validateDeadlineUpdate(now: Int64 | undefined, before: Int64 | undefined, field: Field): void {
@@ -142,13 +143,17 @@ export function validatePodUpdate(pod: Pod, old: Pod, field: Field): void {
   if (field.errors.length === 0) validateWhole(pod, field);
 }
 
+function firstByName<T extends { readonly name: string }>(items: readonly T[] = []): ReadonlyMap<string, T> {
+  return new Map(items.toReversed().map((item) => [item.name, item]));
+}
+
 type Addresses = readonly { readonly ip?: string }[] | undefined;
 
 /** One of each family at most; what was there before may be spelled as it was. */
 function validateAddresses(addresses: Addresses, before: Addresses, place: Field): void {
   const texts = (addresses ?? []).map(({ ip = '' }) => ip);
-  for (const [index, text] of texts.entries())
-    if (before?.some(({ ip }) => ip === text) !== true) validateIp(text, place.item(index));
+  const known = new Set((before ?? []).map(({ ip }) => ip));
+  for (const [index, text] of texts.entries()) if (!known.has(text)) validateIp(text, place.item(index));
   const families = new Set(texts.map((text) => parseIp(text)?.family));
   if (texts.length > 1 && (texts.length > 2 || families.size !== 2))
     place.invalid(
@@ -170,21 +175,25 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void 
   if (hostIp !== undefined && hostIp.ip !== (pod.status?.hostIP ?? ''))
     place.at('hostIPs').item(0).at('ip').invalid(hostIp.ip, 'must be equal to `hostIP`');
   validateAddresses(pod.status?.hostIPs, old.status?.hostIPs, place.at('hostIPs'));
-  if (old.spec?.restartPolicy === 'Always') return;
+  if (old.spec?.restartPolicy !== 'Always') validateRestarts(pod, old, place);
+}
+
+/** What has ended stays so, unless the pod's policy or the container's own restarts it. */
+function validateRestarts(pod: Pod, old: Pod, place: Field): void {
+  const containers = [...(old.spec?.initContainers ?? []), ...(old.spec?.containers ?? [])];
+  // Sidecars and containers with rules of their own restart whatever the pod says.
+  const own = containers.filter(({ restartPolicy }) => restartPolicy !== undefined);
+  const withOwnPolicy = new Set(own.map(({ name }) => name));
   for (const kind of ['containerStatuses', 'initContainerStatuses'] as const) {
+    const byName = firstByName(old.status?.[kind]);
     for (const [index, status] of (pod.status?.[kind] ?? []).entries()) {
-      const before = (old.status?.[kind] ?? []).find((other) => other.name === status.name);
+      const before = byName.get(status.name);
       const restarts = old.spec?.restartPolicy === 'OnFailure' && before?.state?.terminated?.exitCode !== 0;
-      const containers = [...(old.spec?.initContainers ?? []), ...(old.spec?.containers ?? [])];
-      // Sidecars and containers with rules of their own restart whatever the pod says.
-      const ownPolicy = containers.some(
-        (container) => container.name === status.name && container.restartPolicy !== undefined,
-      );
       if (
         before?.state?.terminated !== undefined &&
         status.state?.terminated === undefined &&
         !restarts &&
-        !ownPolicy
+        !withOwnPolicy.has(status.name)
       ) {
         place.at(kind).item(index).at('state').forbidden('may not be transitioned to non-terminated state');
       }
@@ -196,9 +205,9 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void 
 export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: Field): void {
   validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   validateWhole(pod, field);
-  const now = pod.spec?.ephemeralContainers ?? [];
+  const now = firstByName(pod.spec?.ephemeralContainers);
   for (const [index, before] of (old.spec?.ephemeralContainers ?? []).entries()) {
-    const kept = now.find((container) => container.name === before.name);
+    const kept = now.get(before.name);
     if (kept === undefined)
       field
         .at('spec')

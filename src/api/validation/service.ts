@@ -87,10 +87,12 @@ function validateClusterIps(spec: ServiceSpec, field: Field): void {
     field.at('clusterIPs').invalid(ips, 'first value must match `clusterIP`');
   if (ips.length > 2) field.at('clusterIPs').invalid(ips, 'may only hold up to 2 values');
   const families = spec.ipFamilies ?? [];
+  const seen = new Set<string>();
   for (const [index, family] of families.entries()) {
     if (family !== 'IPv4' && family !== 'IPv6')
       field.at('ipFamilies').item(index).notSupported(family, ['IPv4', 'IPv6']);
-    if (families.indexOf(family) < index) field.at('ipFamilies').item(index).duplicate(family);
+    if (seen.has(family)) field.at('ipFamilies').item(index).duplicate(family);
+    seen.add(family);
   }
   if (families.length > 2) field.at('ipFamilies').invalid(families, 'may only hold up to 2 values');
   validateOptionalChoice(

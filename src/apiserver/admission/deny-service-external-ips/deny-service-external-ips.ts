@@ -9,8 +9,8 @@ export function createDenyServiceExternalIps(): AdmissionPlugin {
     handles: (operation, resource, subresource) =>
       (operation === 'CREATE' || operation === 'UPDATE') && isOn(resource, subresource, { resource: 'services' }),
     validate(attributes) {
-      const before = (attributes.oldObject as Service | undefined)?.spec?.externalIPs ?? [];
-      const added = ((attributes.object as Service).spec?.externalIPs ?? []).filter((ip) => !before.includes(ip));
+      const before = new Set((attributes.oldObject as Service | undefined)?.spec?.externalIPs);
+      const added = ((attributes.object as Service).spec?.externalIPs ?? []).filter((ip) => !before.has(ip));
       if (added.length > 0) throw refusal(attributes, 'Use of external IPs is denied by admission control.');
     },
   };

@@ -18,13 +18,15 @@ export function createExtendedResourceToleration(): AdmissionPlugin {
       const asked = [...(spec.initContainers ?? []), ...spec.containers].flatMap((container) =>
         Object.keys(container.resources?.requests ?? {}),
       );
-      for (const key of new Set(asked.filter(isExtended))) {
-        const has = (spec.tolerations ?? []).some(
-          (one) =>
-            one.key === key && one.operator === 'Exists' && (one.effect === undefined || one.effect === 'NoSchedule'),
-        );
-        if (!has) spec.tolerations = [...(spec.tolerations ?? []), { key, operator: 'Exists', effect: 'NoSchedule' }];
-      }
+      const tolerations = spec.tolerations ?? [];
+      const sufficient = tolerations.filter(
+        ({ operator, effect }) => operator === 'Exists' && (effect === undefined || effect === 'NoSchedule'),
+      );
+      const tolerated = new Set(sufficient.map(({ key }) => key));
+      const missing = [...new Set(asked.filter(isExtended))].filter((key) => !tolerated.has(key));
+      if (missing.length === 0) return;
+      const added = missing.map((key) => ({ key, operator: 'Exists', effect: 'NoSchedule' }) as const);
+      spec.tolerations = [...tolerations, ...added];
     },
   };
 }

@@ -46,8 +46,8 @@ export function createPrivilegedContainers(): AdmissionPlugin {
       pathOf(resource) !== undefined,
     validate({ object, oldObject, resource, name }) {
       const path = pathOf(resource) ?? [];
-      const before = oldObject === undefined ? [] : privilegedIn(oldObject, path);
-      const fields = privilegedIn(object, path).filter((field) => !before.includes(field));
+      const before = new Set(oldObject === undefined ? [] : privilegedIn(oldObject, path));
+      const fields = privilegedIn(object, path).filter((field) => !before.has(field));
       if (fields.length === 0) return;
       throw invalid(
         resource,

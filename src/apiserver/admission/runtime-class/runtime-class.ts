@@ -1,8 +1,8 @@
 /** RuntimeClass: a pod takes overhead, node selector and tolerations from its runtime class. Upstream: plugin/pkg/admission/runtimeclass. */
-import type { Pod, PodSpec, Toleration } from '../../../api/gen/core-v1.ts';
+import type { Pod, PodSpec } from '../../../api/gen/core-v1.ts';
 import type { RuntimeClass } from '../../../api/gen/node-v1.ts';
 import { RuntimeClasses } from '../../../api/gen/resources.ts';
-import { equal } from '../../../api/patch/json-patch.ts';
+import { stableStringify } from '../../../base/stable-json.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
@@ -77,7 +77,7 @@ function setScheduling(attributes: AdmissionAttributes, spec: PodSpec, found: Ru
       );
   }
   if (Object.keys(nodeSelector).length > 0) spec.nodeSelector = { ...own, ...nodeSelector };
-  const has = (wanted: Toleration): boolean => (spec.tolerations ?? []).some((one) => equal(one, wanted));
-  const missing = tolerations.filter((toleration) => !has(toleration));
+  const given = new Set((spec.tolerations ?? []).map(stableStringify));
+  const missing = tolerations.filter((toleration) => !given.has(stableStringify(toleration)));
   if (missing.length > 0) spec.tolerations = [...(spec.tolerations ?? []), ...missing.map((one) => ({ ...one }))];
 }

@@ -1,0 +1,80 @@
+// Pods with long lists, whose validation took minutes when each element was compared with every other: that these tests end
+// shows that it is not.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Field } from '../field-error.ts';
+import { validatePodAnnotations } from './pod-annotations.ts';
+import { validatePodEphemeralContainersUpdate, validatePodStatusUpdate, validatePodUpdate } from './pod-update.ts';
+
+const COUNT = 30_000;
+const numbered = <T>(make: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, at) => make(at));
+const container = { name: 'a', image: 'a', imagePullPolicy: 'Always', terminationMessagePolicy: 'File' };
+
+function podOf(parts: { spec?: object; status?: object }): object {
+  const spec = { containers: [container], restartPolicy: 'Never', dnsPolicy: 'Default', ...parts.spec };
+  return { metadata: { name: 'a' }, spec, status: parts.status };
+}
+
+function causes(validate: (pod: never, old: never, field: Field) => void, pod: object, old: object): string {
+  const root = Field.root();
+  validate(pod as never, old as never, root);
+  return root.errors.map(({ field, text }) => `${field}: ${text.slice(0, 200)}`).join('\n');
+}
+
+test('tolerations are only added, and their seconds changed', () => {
+  const pod = (seconds: number, ...more: object[]): object => {
+    const given = numbered((at) => ({
+      key: `k${at}`,
+      operator: 'Exists',
+      effect: 'NoExecute',
+      tolerationSeconds: seconds,
+    }));
+    return podOf({ spec: { tolerations: [...given, ...more] } });
+  };
+  const added = { key: 'x', operator: 'Exists' };
+  assert.doesNotMatch(causes(validatePodUpdate, pod(2, added), pod(1)), /tolerations/);
+  assert.match(
+    causes(validatePodUpdate, pod(2), pod(1, added)),
+    /^spec\.tolerations\[30000\]: Forbidden: existing toleration can not be modified except its tolerationSeconds$/m,
+  );
+});
+
+test('ended containers stay so unless a policy restarts them', () => {
+  const ended = { terminated: { exitCode: 1 } };
+  const pod = (state: object, ips: string[] = []): object =>
+    podOf({
+      spec: { initContainers: numbered((at) => ({ name: `c${at}`, ...(at === 0 && { restartPolicy: 'Always' }) })) },
+      status: { containerStatuses: numbered((at) => ({ name: `c${at}`, state })), podIPs: ips.map((ip) => ({ ip })) },
+    });
+  const found = causes(validatePodStatusUpdate, pod({ running: {} }), pod(ended)).split('\n');
+  assert.equal(
+    found[0],
+    'status.containerStatuses[1].state: Forbidden: may not be transitioned to non-terminated state',
+  );
+  const ips = numbered((at) => `bad${at}`);
+  assert.doesNotMatch(causes(validatePodStatusUpdate, pod(ended, ips), pod(ended, ips)), /valid IP/);
+});
+
+test('ephemeral containers are only added', () => {
+  const pod = (image: string): object =>
+    podOf({
+      spec: {
+        ephemeralContainers: numbered((at) => ({ ...container, name: `c${at}`, image: at === 7 ? image : 'a' })),
+      },
+    });
+  const found = causes(validatePodEphemeralContainersUpdate, pod('b'), pod('a'));
+  assert.match(found, /ephemeralContainers\[7\]: Forbidden: existing ephemeral containers "c7" may not be changed/);
+  assert.doesNotMatch(causes(validatePodEphemeralContainersUpdate, pod('a'), pod('a')), /existing/);
+});
+
+test('AppArmor annotations name containers of the pod', () => {
+  const prefix = 'container.apparmor.security.beta.kubernetes.io/';
+  const annotations = Object.fromEntries(numbered((at) => [`${prefix}c${at}`, 'unconfined']));
+  const spec = { containers: [], initContainers: numbered((at) => ({ name: `c${at + 1}` })) };
+  const root = Field.root();
+  validatePodAnnotations(annotations, spec as never, { field: root });
+  assert.deepEqual(
+    root.errors.map(({ field, text }) => `${field}: ${text}`),
+    [`[${prefix}c0]: Invalid value: "c0": container not found`],
+  );
+});
