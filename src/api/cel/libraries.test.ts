@@ -54,6 +54,8 @@ const values: Readonly<Record<string, readonly (readonly [string, unknown])[]>> 
     ['"abc".charAt(3)', ''],
     ['"äbc".substring(1, 2)', 'b'],
     ['"Ä-X".lowerAscii()', 'Ä-x'],
+    ['"a`{z@[Z".upperAscii() + "a`{z@[Z".lowerAscii()', 'A`{Z@[Za`{z@[z'],
+    ['"šaz{😀".upperAscii() + "ŁAZ[😀".lowerAscii()', 'šAZ{😀Łaz[😀'],
     ['"abab".replace("a", "x", 1)', 'xbab'],
     ['"abab".replace("", "-")', '-a-b-a-b-'],
     ['"a,b,c".split(",", 2)', ['a', 'b,c']],
@@ -179,6 +181,8 @@ test('run-time errors have upstream texts', () => {
     ['[].min()', 'min called on empty list'],
     ['optional.none().value()', 'optional.none() dereference'],
     ['"abc".substring(9)', 'index out of range: 9'],
+    ['url(self.nothing.orValue("/a")).getHost() == ""', 'no such overload: url(null_type)'],
+    ['isQuantity(self.half.orValue("1"))', 'no such overload: isQuantity(double)'],
   ];
   for (const [expression, message] of cases) {
     const got = outcome(expression);

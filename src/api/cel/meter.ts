@@ -94,6 +94,14 @@ export function copyWork(items: number): void {
   current?.chargeWork(items / ITEMS_OF_UNIT);
 }
 
+/** Units of one call that reads a text by patterns, whatever its length. */
+const CALL_WORK = 20;
+
+/** Charges reading a text by patterns, so many units for each character: upstream's price of most is a tenth. */
+export function textWork(text: string, unitsOfCharacter: number): void {
+  current?.chargeWork(CALL_WORK + text.length * unitsOfCharacter);
+}
+
 /** Values in one unit of work, where each is looked at by itself. */
 const VALUES_OF_UNIT = 10;
 

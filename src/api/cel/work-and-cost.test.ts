@@ -91,10 +91,48 @@ const dear: Readonly<Record<string, readonly [expression: string, value: unknown
     'cel.bind(u, url(self), lists.range(1000).all(i, u.getQuery().size() > 0))',
     `/?${'a&'.repeat(50_000)}`,
   ],
+  'long URLs': ['[1, 2, 3].all(i, isURL(self))', `/${'%41'.repeat(100_000)}`],
+  'short URLs': ['self.all(x, isURL(x))', many(15_000, (i) => `/${i}`)],
+  'quotes in quotes': ['[1, 2].all(i, strings.quote(self) != "")', '"'.repeat(200_000)],
+  'long versions': ['isSemver(self)', `1.2.3-${'1.'.repeat(160_000)}1`],
+  'long versions that are none': ['!isSemver(self)', `${'\u0001'.repeat(320_000)}.2.3`],
+  'long versions, made normal': ['isSemver(self, true)', `v1.2.3-${'1.'.repeat(160_000)}1`],
+  'short versions': ['self.all(x, isSemver(x))', many(10_000, (i) => `1.2.${i}`)],
+  'spaces that are trimmed': ['[1, 2].all(i, self.trim() == "")', ' '.repeat(500_000)],
+  'the empty text, replaced everywhere': ['[1, 2].all(i, self.replace("", "b") != "")', 'a'.repeat(300_000)],
+  'the largest of short texts': ['self.all(x, self.max() != "")', many(1000, String)],
+  'the least of short texts': ['self.all(x, self.min() != "")', many(1000, String)],
+  'whether short texts are sorted': ['self.all(x, self.isSorted())', many(1000, (i) => String(1000 + i))],
+  'the last of short texts': ['self.all(x, self.lastIndexOf("") < 0)', many(1000, String)],
+  'long texts that are no quantity': ['[1, 2].all(i, !isQuantity(self))', `${'1'.repeat(200_000)}x`],
+  'long texts that are a quantity': ['[1, 2].all(i, sign(quantity(self)) == 1)', `1.${'1'.repeat(200_000)}`],
+  'short quantities': ['self.all(x, isQuantity(x))', many(15_000, String)],
+  addresses: ['self.all(x, isIP(x))', many(10_000, (i) => `fe80::${i}`)],
+  ranges: ['self.all(x, isCIDR(x))', many(10_000, (i) => `fe80::${i}/128`)],
+  'long texts as bytes': ['lists.range(1000).all(i, bytes(self).size() > 0)', 'x'.repeat(100_000)],
+  'bytes of unknown type as text': [
+    'cel.bind(b, dyn(bytes(self)), lists.range(1000).all(i, string(b) != ""))',
+    'x'.repeat(100_000),
+  ],
 };
 
 for (const [name, [expression, value]] of Object.entries(dear))
   test(`it costs more than the limit: ${name}`, () => assert.equal(cost(expression, value, LIMIT), 'exceeded'));
+
+test('what objects hold costs little', () => {
+  const texts = many(1000, (i) => `label-${i}`);
+  const cheapFor: Readonly<Record<string, readonly string[]>> = {
+    'isURL(x)': texts.map((text) => `https://example.com/${text}`),
+    'isSemver(x)': many(1000, (i) => `1.2.${i}-rc.1`),
+    'isQuantity(x)': many(1000, (i) => `${i}Mi`),
+    'isIP(x)': many(1000, (i) => `fe80::${i}`),
+    'isCIDR(x)': many(1000, (i) => `fe80::${i}/128`),
+    'x.upperAscii() != x && x.lowerAscii() == x': texts,
+    'strings.quote(x) != x.trim()': texts,
+  };
+  for (const [expression, value] of Object.entries(cheapFor))
+    assert.ok(Number(cost(`self.all(x, ${expression})`, value)) < PER_CALL_LIMIT / 10, expression);
+});
 
 test('names and labels are matched at about the price they have upstream', () => {
   const labels = many(1000, (i) => `label-${i}`);

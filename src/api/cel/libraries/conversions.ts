@@ -22,7 +22,7 @@ export function defineConversions(declarations: Declarations): void {
     'bool(bool): bool': identity,
     'bool(string): bool': boolOf,
     'bytes(bytes): bytes': identity,
-    'bytes(string): bytes': (text: string) => new Uint8Array(Buffer.from(text)),
+    'bytes(string): bytes': bytesOf,
     'double(double): double': identity,
     'double(int): double': Number,
     'double(string): double': doubleOf,
@@ -124,7 +124,14 @@ function wholeOf(value: number, least: number, problem: string): bigint {
   return BigInt(Math.trunc(value));
 }
 
+/** Of values of unknown type, upstream's price is that of one operation. */
+function bytesOf(text: string): Uint8Array {
+  copyWork(text.length);
+  return new Uint8Array(Buffer.from(text));
+}
+
 function textOfBytes(bytes: Uint8Array): string {
+  copyWork(bytes.length);
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

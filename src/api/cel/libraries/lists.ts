@@ -27,7 +27,12 @@ export function defineLists(declarations: Declarations): void {
   declarations.define({
     'list<A>.indexOf(A): int': (list: unknown[], item: unknown) => BigInt(indexOfEqual(list, item)),
     'list<A>.lastIndexOf(A): int': (list: unknown[], item: unknown) =>
-      BigInt(list.findLastIndex((other) => celEquals(other, item))),
+      BigInt(
+        list.findLastIndex((other) => {
+          walkWork(1);
+          return celEquals(other, item);
+        }),
+      ),
     'list<T>.slice(int, int): list<T>': slice,
     'list<list<T>>.flatten(): list<T>': (list: unknown[]) => flatten(list, 1),
     'list<dyn>.flatten(int): list<dyn>': (list: unknown[], depth: bigint) => {
@@ -69,7 +74,11 @@ function comparable(item: unknown): unknown {
   return item;
 }
 
+/** Values looked at in the time of one comparison. */
+const COMPARISON_WORK = 3;
+
 function isSorted(list: unknown[]): boolean {
+  walkWork(list.length * COMPARISON_WORK);
   return list.every((item, index) => compareOrPass(index === 0 ? item : list[index - 1], comparable(item)) <= 0);
 }
 
@@ -95,6 +104,7 @@ function within(value: bigint, wrap: (bits: number, value: bigint) => bigint, wh
 function extreme(list: unknown[], which: 'min' | 'max'): unknown {
   if (list.length === 0) throw new FunctionError(`${which} called on empty list`);
   const sign = which === 'min' ? 1 : -1;
+  walkWork(list.length * COMPARISON_WORK);
   return list.reduce((best, item) => (sign * compareOrPass(best, comparable(item)) > 0 ? item : best));
 }
 

@@ -1,6 +1,7 @@
 /** IP addresses and ranges. Upstream: apiserver/pkg/cel/library/ip.go and cidr.go. */
 import type { Cidr, IpAddress } from '../../../base/cidr.ts';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../../base/cidr.ts';
+import { textWork } from '../meter.ts';
 import { SIZE } from '../runtime/size-of.ts';
 import { opaqueType } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
@@ -94,8 +95,12 @@ export function defineNetwork(declarations: Declarations): void {
   });
 }
 
+/** Units of work for a character of an address. */
+const ADDRESS_WORK = 1;
+
 /** The address, or why the text is none. */
 function readIp(text: string): Ip | string {
+  textWork(text, ADDRESS_WORK);
   if (text.includes('%')) return `IP address "${text}" with zone value is not allowed`;
   const address = parseIp(text);
   if (address === undefined)
@@ -121,6 +126,7 @@ function prefixProblem(text: string): string {
 }
 
 function readCidr(text: string): Range | string {
+  textWork(text, ADDRESS_WORK);
   const range = parseCidr(text);
   const address = parseIp(text.split('/', 1)[0] ?? '');
   if (range === undefined || address === undefined)

@@ -1,6 +1,7 @@
 /** Quantities. Upstream: apiserver/pkg/cel/library/quantity.go. */
 import { formatQuantity, parseQuantity, tryParseQuantity } from '../../quantity.ts';
 import type { ParsedQuantity } from '../../quantity.ts';
+import { textWork } from '../meter.ts';
 import { structTypeOf } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
 import type { CelObject } from '../runtime/values.ts';
@@ -47,7 +48,10 @@ export function defineQuantity(declarations: Declarations): void {
   };
   declarations.define({
     [`quantity(string): ${NAME}`]: quantityOf,
-    'isQuantity(string): bool': (text: string) => tryParseQuantity(text) !== undefined,
+    'isQuantity(string): bool': (text: string) => {
+      textWork(text, QUANTITY_WORK);
+      return tryParseQuantity(text) !== undefined;
+    },
     [`sign(${NAME}): int`]: (a: Quantity) => (a.parsed.nanos < 0n ? -1n : a.parsed.nanos > 0n ? 1n : 0n),
     [`${NAME}.isInteger(): bool`]: (a: Quantity) => a.isInteger,
     [`${NAME}.asInteger(): int`]: (a: Quantity) => {
@@ -65,8 +69,12 @@ export function defineQuantity(declarations: Declarations): void {
   });
 }
 
+/** Units of work for a character of a quantity. */
+const QUANTITY_WORK = 1;
+
 /** The value of a quantity's text. */
 export function quantityOf(text: string): Quantity {
+  textWork(text, QUANTITY_WORK);
   try {
     return new Quantity(parseQuantity(text));
   } catch (error) {

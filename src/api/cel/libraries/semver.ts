@@ -1,5 +1,5 @@
 /** Semantic versions. Upstream: apiserver/pkg/cel/library/semverlib.go, version 1. */
-import { copyWork } from '../meter.ts';
+import { copyWork, textWork } from '../meter.ts';
 import { structTypeOf } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
 import type { CelObject } from '../runtime/values.ts';
@@ -54,8 +54,12 @@ export function semverOf(text: string, normalize: boolean): Semver {
   return version;
 }
 
+/** Units of work for a character of a version. */
+const VERSION_WORK = 0.8;
+
 /** The version, or why the text is none. */
 function readSemver(text: string, normalize: boolean): Semver | string {
+  textWork(text, VERSION_WORK);
   const plain = normalize ? normalizedVersion(text) : { text };
   const parts = typeof plain === 'string' ? plain : readVersion(plain.text);
   return typeof parts === 'string' ? parts : new Semver(parts);

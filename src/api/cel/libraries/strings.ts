@@ -19,7 +19,7 @@ export function defineStrings(declarations: Declarations): void {
       return Buffer.byteLength(text) < Buffer.byteLength(part) ? -1n : lastIndexOf(text, part, length - 1n);
     },
     'string.lastIndexOf(string, int): int': lastIndexOf,
-    'string.lowerAscii(): string': (text: string) => text.replace(/[A-Z]+/g, (upper) => upper.toLowerCase()),
+    'string.lowerAscii(): string': (text: string) => withAsciiCase(text, false),
     'string.replace(string, string): string': (text: string, from: string, to: string) =>
       replace(text, [from, to], -1n),
     'string.replace(string, string, int): string': (text: string, from: string, ...[to, count]: [string, bigint]) =>
@@ -29,7 +29,7 @@ export function defineStrings(declarations: Declarations): void {
     'string.substring(int): string': (text: string, from: bigint) => slice(text, from, undefined),
     'string.substring(int, int): string': slice,
     'string.trim(): string': trimmed,
-    'string.upperAscii(): string': (text: string) => text.replace(/[a-z]+/g, (lower) => lower.toUpperCase()),
+    'string.upperAscii(): string': (text: string) => withAsciiCase(text, true),
     'string.format(list<dyn>): string': formatText,
     'list<string>.join(): string': (parts: unknown[]) => join(parts, ''),
     'list<string>.join(string): string': join,
@@ -45,7 +45,26 @@ function trimmed(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && SPACE.test(text[start]!)) start++;
   while (end > start && SPACE.test(text[end - 1]!)) end--;
+  chargeWork((text.length - (end - start)) * SPACE_WORK);
   return text.slice(start, end);
+}
+
+/** Units of work for a space that is trimmed. */
+const SPACE_WORK = 0.3;
+
+const ASCII = /^[\0-\u007f]*$/;
+const CASE_BIT = 0x20;
+
+/** ASCII letters in the other case. Unit by unit: a pattern would stop at each run of them. */
+function withAsciiCase(text: string, isUpper: boolean): string {
+  if (ASCII.test(text)) return isUpper ? text.toUpperCase() : text.toLowerCase();
+  const first = (isUpper ? 'a' : 'A').charCodeAt(0);
+  const bytes = Buffer.from(text, 'utf16le');
+  for (let at = 0; at < bytes.length; at += 2) {
+    const letter = bytes[at]! - first;
+    if (bytes[at + 1] === 0 && letter >= 0 && letter < 26) bytes[at]! ^= CASE_BIT;
+  }
+  return bytes.toString('utf16le');
 }
 
 /** Taking a text apart costs more than the reading that upstream's price is of. */
@@ -93,7 +112,7 @@ function replace(text: string, [from, to]: readonly [string, string], count: big
 
 /** Go replaces the empty text before every character and at the end. */
 function emptyPieces(text: string): string[] {
-  return ['', ...text, ''];
+  return ['', ...runesOf(text), ''];
 }
 
 function split(text: string, by: string, limit: bigint): string[] {
@@ -135,6 +154,11 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
 };
 
+/** Units of work for a character that is escaped. */
+const ESCAPE_WORK = 0.8;
+
 function quoteText(text: string): string {
-  return `"${text.replace(/[\u0007\b\f\n\r\t\v\\"]/g, (char) => ESCAPES[char] ?? char).toWellFormed()}"`;
+  const escaped = text.replace(/[\u0007\b\f\n\r\t\v\\"]/g, (char) => ESCAPES[char] ?? char);
+  chargeWork((escaped.length - text.length) * ESCAPE_WORK);
+  return `"${escaped.toWellFormed()}"`;
 }

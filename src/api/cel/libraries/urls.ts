@@ -1,5 +1,5 @@
 /** URLs: absolute ones, or absolute paths. Upstream: apiserver/pkg/cel/library/urls.go over Go's net/url. */
-import { chargeWork, copyWork } from '../meter.ts';
+import { chargeWork, copyWork, textWork } from '../meter.ts';
 import { structTypeOf } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
 import type { CelObject } from '../runtime/values.ts';
@@ -59,9 +59,12 @@ function hostParts(host: string): readonly (string | undefined)[] {
   return HOST_PATTERN.exec(host)?.slice(1) ?? [];
 }
 
+/** Units of work for a character of a URL. */
+const URL_WORK = 0.4;
+
 /** The URL, or why the text is none. */
 function readUrl(text: string): Url | string {
-  copyWork(text.length);
+  textWork(text, URL_WORK);
   const failure = (why: string): string => `parse ${JSON.stringify(text)}: ${why}`;
   if (text === '') return failure('empty url');
   if (/[\u0000-\u001f\u007f]/.test(text)) return failure('net/url: invalid control character in URL');
@@ -79,7 +82,7 @@ function escapePath(path: string): string {
   return encodeURI(path.toWellFormed()).replaceAll('%25', '%').replaceAll('#', '%23');
 }
 
-/** Units of work for a character. */
+/** Units of work for a character of a query. */
 const QUERY_WORK = 5;
 
 function queryOf(query: string): Map<string, string[]> {

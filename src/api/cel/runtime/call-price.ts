@@ -148,12 +148,12 @@ function traversed(value: unknown): number {
   let sum = 0;
   if (Array.isArray(value))
     for (const item of value) {
-      walkWork(1);
+      walkWork(3);
       sum += traversed(item);
     }
   else if (isMapValue(value))
     for (const [key, item] of mapEntries(value)) {
-      walkWork(1);
+      walkWork(3);
       sum += traversed(key) + traversed(item);
     }
   else sum = 1;

@@ -1,8 +1,7 @@
 /** Calls: arguments, the overload that takes them, their price. Upstream: evalUnary and its kin in cel-go interpreter/interpretable.go, common/decls. */
-import type { Call, Expr } from '../language/expr.ts';
+import type { Call } from '../language/expr.ts';
 import { charge } from '../meter.ts';
 import type { FunctionDeclaration, Overload } from '../types/declarations.ts';
-import type { Type } from '../types/type.ts';
 import { callPrice, type PricedCall } from './call-price.ts';
 import { type Env, guarded, type Plan, type Step } from './env.ts';
 import { ConstantSet } from './constant-set.ts';
@@ -13,7 +12,6 @@ import { Failure, FunctionError, NO_OVERLOAD, Optional, Uint } from './values.ts
 export interface CallSite {
   readonly call: Call;
   readonly declared: FunctionDeclaration;
-  readonly operands: readonly Expr[];
   readonly plans: readonly Plan[];
 }
 
@@ -136,13 +134,11 @@ function invoke(site: CallSite, args: unknown[]): unknown {
 }
 
 function invoker(site: CallSite): (args: unknown[]) => unknown {
-  const { call, declared, operands } = site;
+  const { call, declared } = site;
   const isTerse = TERSE.has(call.name) || hasConstantPattern(site);
   const { common } = declared;
   if (common !== undefined) return (args) => guarded(() => common(...args));
   const candidates = call.overloads!.length === 1 ? call.overloads! : declared.overloads;
-  const [only] = candidates;
-  if (candidates.length === 1 && isCertain(only!, operands)) return (args) => guarded(() => only!.handler(...args));
   return (args) => {
     const overload = candidates.find((each) => takes(each, args));
     if (overload !== undefined) return guarded(() => overload.handler(...args));
@@ -160,15 +156,7 @@ function hasConstantPattern({ call, plans }: CallSite): boolean {
   return PATTERNS.has(call.name) && plans[1]?.constant !== undefined;
 }
 
-/** The checker knows that the arguments fit. */
-function isCertain({ args }: Overload, operands: readonly Expr[]): boolean {
-  return args.every((arg, index) => isOpen(arg) || arg.equals(operands[index]!.type!));
-}
-
-function isOpen({ kind }: Type): boolean {
-  return kind === 'dyn' || kind === 'param';
-}
-
+/** Asked of every call: what `orValue` gives of a value of unknown type may be of another type than the checker says. */
 function takes({ args }: Overload, values: readonly unknown[]): boolean {
   return args.length === values.length && args.every((type, index) => fitsType(values[index], type));
 }

@@ -136,7 +136,7 @@ function compareTexts(a: string, b: string): number {
   const end = Math.min(a.length, b.length);
   let at = 0;
   while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-  copyWork(at);
+  copyWork(2 * at);
   if (at === end) return a.length - b.length;
   const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
   return order(isSurrogate(left) ? left + BEYOND : left, isSurrogate(right) ? right + BEYOND : right);

@@ -143,7 +143,6 @@ class Planner {
     const site: CallSite = {
       call,
       declared,
-      operands,
       plans: operands.map((operand) => this.plan(operand)),
     };
     return planCall(site);
