@@ -1,11 +1,108 @@
+/** Which pod an event is said to be of, and what is asked to know it. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { it } from 'node:test';
 import { onAbort } from '../../base/abort.ts';
+import { Channel } from '../../base/channel.ts';
+import type { CriRuntimeService } from '../../cri/gen/cri-types.ts';
 import type { CriEvent } from '../../cri/runtime-service.ts';
-import type { PodStatusReader } from './pod-status.ts';
+import { podUidLabel } from './labels.ts';
+import { createPodStatusReader, type PodStatusReader } from './pod-status.ts';
 import { runtimeEvents } from './runtime-events.ts';
 
-test('a listing that fails ends the subscription, at the runtime too', async () => {
+/** A runtime with these containers, listed once a time, and a stream of events. */
+function world(containers: Readonly<Record<string, string>>) {
+  const asked = { lists: 0 };
+  const events = new Channel<CriEvent>();
+  const runtime = {
+    async listPodSandbox() {
+      return { items: [] };
+    },
+    async listContainers() {
+      asked.lists++;
+      return {
+        containers: Object.entries(containers).map(([id, uid]) => ({
+          id,
+          labels: { [podUidLabel]: uid },
+          annotations: {},
+          state: 'CONTAINER_RUNNING',
+        })),
+      };
+    },
+  } as unknown as CriRuntimeService;
+  const reader = createPodStatusReader({
+    runtime,
+    messages: { messageOf: async () => '' },
+  });
+  const seen: string[] = [];
+  const read = (async () => {
+    for await (const { podUid, type } of runtimeEvents(
+      { cri: { events: () => events }, reader },
+      new AbortController().signal,
+    ))
+      seen.push(`${podUid} ${type}`);
+  })();
+  return { asked, events, reader, seen, read };
+}
+
+const rounds = async (): Promise<void> => {
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+};
+
+it('an event of what is just being made waits for the answer; nothing is listed and no other event waits', async () => {
+  const { asked, events, reader, seen, read } = world({});
+  const answer = Promise.withResolvers<string>();
+  await reader.learning('old', async () => 'known');
+  const made = reader.learning('new', () => answer.promise);
+  events.trySend({ containerId: 'making', type: 'started' });
+  events.trySend({ containerId: 'known', type: 'stopped' });
+  await rounds();
+  assert.deepEqual(seen, ['old stopped']);
+  answer.resolve('making');
+  assert.equal(await made, 'making');
+  await rounds();
+  assert.deepEqual(seen, ['old stopped', 'new started']);
+  events.close();
+  await read;
+  assert.equal(asked.lists, 0);
+});
+
+it('what nobody here made is looked for in one listing', async () => {
+  const { asked, events, seen, read } = world({ foreign: 'other' });
+  events.trySend({ containerId: 'foreign', type: 'started' });
+  events.trySend({ containerId: 'foreign', type: 'stopped' });
+  events.close();
+  await read;
+  assert.deepEqual(seen, ['other started', 'other stopped']);
+  assert.equal(asked.lists, 1);
+});
+
+it('so is what came while something else was made, and what failed to be made', async () => {
+  const { asked, events, reader, seen, read } = world({ foreign: 'other' });
+  const answer = Promise.withResolvers<string>();
+  const made = reader.learning('new', () => answer.promise);
+  events.trySend({ containerId: 'foreign', type: 'started' });
+  await rounds();
+  assert.deepEqual(seen, []);
+  answer.reject(new Error('no room'));
+  await assert.rejects(made, /no room/);
+  await rounds();
+  assert.deepEqual(seen, ['other started']);
+  events.close();
+  await read;
+  assert.equal(asked.lists, 1);
+});
+
+it('an id learned during a listing that does not show it yet stays known', async () => {
+  const { reader } = world({});
+  const listing = reader.getPods(true);
+  await reader.learning('new', async () => 'made');
+  await listing;
+  assert.equal(reader.podUidOf('made'), 'new');
+  await reader.getPods(true);
+  assert.equal(reader.podUidOf('made'), undefined);
+});
+
+it('a listing that fails ends the subscription, at the runtime too', async () => {
   const left = Promise.withResolvers<void>();
   const cri = {
     async *events(signal: AbortSignal): AsyncGenerator<CriEvent> {
