@@ -211,7 +211,7 @@ class InProcessWatch implements AsyncIterableIterator<Batch> {
     this.#stop = linkedController(this.#request.signal);
     const response = await this.#send(this.#stop.signal);
     if (response.kind === 'stream' && response.status < 400) {
-      this.#inner = eventsOfStream(response);
+      this.#inner = eventsOfStream(response, this.#clock);
       return this.#inner.next();
     }
     if (response.kind !== 'watch') {

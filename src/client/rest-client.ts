@@ -97,7 +97,7 @@ function createRestTransport(deps: RestClientDeps): ClientTransport {
         object: JSON.parse(Buffer.from(bytes).toString('utf8')),
       };
     },
-    watch: (request) => watchOverHttp(() => send(request)),
+    watch: (request) => watchOverHttp(() => send(request), deps.clock),
     async raw(request) {
       const answer = await send(request);
       return { status: answer.status, headers: answer.headers, body: await readAll(answer.body) };
@@ -133,11 +133,14 @@ async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
 }
 
-async function* watchOverHttp(send: () => Promise<HttpAnswer>): AsyncGenerator<readonly WatchEvent<unknown>[]> {
+async function* watchOverHttp(
+  send: () => Promise<HttpAnswer>,
+  clock: Clock,
+): AsyncGenerator<readonly WatchEvent<unknown>[]> {
   const answer = await send();
   if (answer.status >= 400) throw errorOfAnswer(answer.status, decodeErrorBody(await readAll(answer.body)));
   try {
-    yield* decodeWatchLines(answer.body);
+    yield* decodeWatchLines(answer.body, clock);
   } finally {
     answer.cancel();
   }

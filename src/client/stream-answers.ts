@@ -46,14 +46,17 @@ export async function valueOfStream(response: StreamResponse, clock: Clock): Pro
 }
 
 /** The events of a watch. Who stops iterating drops the connection. */
-export async function* eventsOfStream(response: StreamResponse): AsyncGenerator<readonly WatchEvent<unknown>[]> {
+export async function* eventsOfStream(
+  response: StreamResponse,
+  clock: Clock,
+): AsyncGenerator<readonly WatchEvent<unknown>[]> {
   const [ours, theirs] = createMemoryDuplexPair();
   response.run(theirs).then(
     () => theirs.end(),
     (error: Error) => theirs.destroy(error),
   );
   try {
-    yield* decodeWatchLines(ours.incoming);
+    yield* decodeWatchLines(ours.incoming, clock);
   } finally {
     ours.destroy();
   }

@@ -1,7 +1,10 @@
 /**
  * Decodes a watch stream: JSON events, one per line, cut anywhere by the network. All events complete in one chunk make
- * one batch.
+ * one batch. Long lines are read in steps, between which others have their turn: aggregated servers may send anything.
  */
+import { jsonSteps } from '../api/codec/json-steps.ts';
+import { stepByStep } from '../base/steps.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { WatchEvent } from './client.ts';
 
 const NEWLINE = 0x0a;
@@ -9,35 +12,74 @@ const NEWLINE = 0x0a;
 /** Of an event: objects are 3 MiB at most. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
+/** What of an event is read in one turn. */
+const TURN_LENGTH = 32 * 1024;
+
+/** Of a long event; an object of the API has 100,000 beside its managed fields, which may have as many. */
+const MAX_PARTS = 250_000;
+
 /** Yields batches in order. A last line without newline counts if it is whole JSON; a broken line throws. */
 export async function* decodeWatchLines(
   body: AsyncIterable<Uint8Array>,
+  clock: Pick<Clock, 'yield'>,
 ): AsyncGenerator<readonly WatchEvent<unknown>[]> {
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
+  const pending = new GrowingBytes();
   for await (const chunk of body) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    const lastNewline = bytes.lastIndexOf(NEWLINE);
-    if (lastNewline < 0) {
-      pending.push(Buffer.from(bytes));
-      pendingBytes += bytes.length;
-      if (pendingBytes > MAX_LINE_BYTES) throw new Error(`an event of a watch exceeds ${MAX_LINE_BYTES} bytes`);
-      continue;
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    if (end > 0) {
+      pending.add(bytes.subarray(0, end));
+      const batch = await decodeLines(pending.take(), clock);
+      if (batch.length > 0) yield batch;
     }
-    const text = Buffer.concat([...pending, bytes.subarray(0, lastNewline)]).toString('utf8');
-    pending = lastNewline + 1 < bytes.length ? [Buffer.from(bytes.subarray(lastNewline + 1))] : [];
-    pendingBytes = bytes.length - (lastNewline + 1);
-    const batch = decodeLines(text);
-    if (batch.length > 0) yield batch;
+    pending.add(bytes.subarray(end));
+    if (pending.length > MAX_LINE_BYTES) throw new Error(`an event of a watch exceeds ${MAX_LINE_BYTES} bytes`);
   }
-  const rest = Buffer.concat(pending).toString('utf8').trim();
-  if (rest !== '') yield decodeLines(rest);
+  const rest = await decodeLines(pending.take(), clock);
+  if (rest.length > 0) yield rest;
 }
 
-function decodeLines(text: string): WatchEvent<unknown>[] {
+async function decodeLines(text: string, clock: Pick<Clock, 'yield'>): Promise<WatchEvent<unknown>[]> {
   const events: WatchEvent<unknown>[] = [];
+  let inTurn = 0;
   for (const line of text.split('\n')) {
-    if (line.trim() !== '') events.push(JSON.parse(line) as WatchEvent<unknown>);
+    if (line.trim() === '') continue;
+    inTurn += line.length;
+    if (inTurn > TURN_LENGTH && inTurn > line.length) {
+      await clock.yield();
+      inTurn = line.length;
+    }
+    events.push((await eventOf(line, clock)) as WatchEvent<unknown>);
   }
   return events;
+}
+
+function eventOf(line: string, clock: Pick<Clock, 'yield'>): unknown {
+  if (line.length <= TURN_LENGTH) return JSON.parse(line);
+  return stepByStep(jsonSteps(line, { maxParts: MAX_PARTS }), () => clock.yield());
+}
+
+/** Bytes of a line that has no end yet. Copied: each of a million tiny chunks would keep a buffer of its own. */
+class GrowingBytes {
+  #bytes = Buffer.alloc(0);
+  length = 0;
+
+  add(more: Uint8Array): void {
+    const length = this.length + more.length;
+    if (length > this.#bytes.length) {
+      const larger = Buffer.alloc(Math.max(length, 2 * this.#bytes.length));
+      larger.set(this.#bytes.subarray(0, this.length));
+      this.#bytes = larger;
+    }
+    this.#bytes.set(more, this.length);
+    this.length = length;
+  }
+
+  /** All of them as text; none are left. */
+  take(): string {
+    const text = this.#bytes.toString('utf8', 0, this.length);
+    this.#bytes = Buffer.alloc(0);
+    this.length = 0;
+    return text;
+  }
 }
