@@ -48,3 +48,24 @@ test('a path without indices is a list of fields', () => {
   assert.deepEqual(plainFields(parseJsonPath('.spec.replicas')), ['spec', 'replicas']);
   assert.equal(plainFields(parseJsonPath('.spec[0]')), undefined);
 });
+
+test('texts of a megabyte are read in linear time, and nesting has an end', () => {
+  const quotes = `.a['x',${"\\'".repeat(300_000)}]`;
+  assert.throws(() => parseJsonPath(quotes), JsonPathError);
+  const members = parseJsonPath(`.a[${Array.from({ length: 100_000 }, () => "'x,\\'y'").join()}]`);
+  assert.equal(members.steps.length, 2);
+  const nested = (depth: number): string => `.a${'[?(@.a'.repeat(depth)}${')]'.repeat(depth)}`;
+  assert.equal(parseJsonPath(nested(20)).steps.length, 2);
+  assert.throws(() => parseJsonPath(nested(100_000)), { name: 'JsonPathError', message: /nested more than 20 deep/ });
+});
+
+test('a path that multiplies what it finds finds nothing', () => {
+  let deep: unknown = 1;
+  for (let depth = 0; depth < 60; depth++) deep = [deep];
+  for (const step of ['[0,0]', '[*,*]', '[0:1,0]', '..*', '[?(@[0,0][0,0])][0,0]'])
+    assert.deepEqual(findValues(parseJsonPath(`${step.repeat(50)}.x`), deep), [], step);
+  const wide = Array.from({ length: 20_000 }, () => ({ a: 1 }));
+  assert.deepEqual(findValues(parseJsonPath(`${'[0,0]'.repeat(14)}[?(@.b)]`), [[[[[[[[[[[[[[wide]]]]]]]]]]]]]]), []);
+  assert.deepEqual(findValues(parseJsonPath('[?(@.a)]'), wide).length, 20_000);
+  assert.deepEqual(findValues(parseJsonPath('..a'), wide).length, 20_000);
+});

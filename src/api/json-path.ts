@@ -31,14 +31,24 @@ export class JsonPathError extends Error {
 
 interface Reader {
   readonly text: string;
+  /** In how many filters and unions the path stands. */
+  readonly depth: number;
   at: number;
 }
 
+/** Each level of nesting is read once more. */
+const MAX_DEPTH = 20;
+
 /** Parses `.spec.items[?(@.type=="A")].name`, with or without braces and `$`. Throws {@link JsonPathError}. */
 export function parseJsonPath(text: string): JsonPath {
+  return parseNested(text, 0);
+}
+
+function parseNested(text: string, depth: number): JsonPath {
+  if (depth > MAX_DEPTH) throw new JsonPathError(`filters are nested more than ${MAX_DEPTH} deep`);
   const trimmed = text.trim();
   const bare = trimmed.startsWith('{') && trimmed.endsWith('}') ? trimmed.slice(1, -1) : trimmed;
-  const reader: Reader = { text: bare, at: 0 };
+  const reader: Reader = { text: bare, depth, at: 0 };
   if (reader.text[0] === '$' || reader.text[0] === '@') reader.at++;
   const steps: Step[] = [];
   while (reader.at < reader.text.length) readStep(reader, steps);
@@ -80,13 +90,15 @@ function readName(reader: Reader): Step {
 
 function readBracket(reader: Reader): Step {
   const { text } = reader;
+  const depth = reader.depth + 1;
   const end = closingBracket(text, reader.at);
   const inside = text.slice(reader.at + 1, end).trim();
   reader.at = end + 1;
   if (inside === '*') return { kind: 'every' };
-  if (inside.startsWith('?(') && inside.endsWith(')')) return readFilter(inside.slice(2, -1));
+  if (inside.startsWith('?(') && inside.endsWith(')')) return readFilter(inside.slice(2, -1), depth);
   const members = membersOf(inside);
-  if (members.length > 1) return { kind: 'union', of: members.map((member) => parseJsonPath(`[${member.trim()}]`)) };
+  if (members.length > 1)
+    return { kind: 'union', of: members.map((member) => parseNested(`[${member.trim()}]`, depth)) };
   const quoted = /^'((?:[^'\\]|\\.)*)'$|^"((?:[^"\\]|\\.)*)"$/.exec(inside);
   if (quoted !== null) return { kind: 'field', name: (quoted[1] ?? quoted[2] ?? '').replaceAll(/\\(.)/g, '$1') };
   if (/^-?\d+$/.test(inside)) return { kind: 'index', at: Number(inside) };
@@ -103,7 +115,20 @@ function readBracket(reader: Reader): Step {
 
 /** What commas outside quotes separate. */
 function membersOf(text: string): string[] {
-  return text.match(/(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,])+/g) ?? [];
+  const members: string[] = [];
+  let quote = '';
+  let from = 0;
+  for (let at = 0; at <= text.length; at++) {
+    const c = text[at];
+    if (c === undefined || (c === ',' && quote === '')) {
+      if (at > from) members.push(text.slice(from, at));
+      from = at + 1;
+    } else if (quote !== '') {
+      if (c === '\\') at++;
+      else if (c === quote) quote = '';
+    } else if (c === "'" || c === '"') quote = c;
+  }
+  return members;
 }
 
 function closingBracket(text: string, start: number): number {
@@ -123,16 +148,16 @@ function closingBracket(text: string, start: number): number {
 
 const comparison = /==|!=|<=|>=|<|>/;
 
-function readFilter(text: string): Step {
+function readFilter(text: string, depth: number): Step {
   const match = comparison.exec(text.trim());
-  if (match === null) return { kind: 'filter', left: operand(text.trim()), operator: 'exists' };
+  if (match === null) return { kind: 'filter', left: operand(text.trim(), depth), operator: 'exists' };
   const { 0: operator, index } = match;
   const [left, right] = [match.input.slice(0, index).trimEnd(), match.input.slice(index + operator.length).trimStart()];
-  return { kind: 'filter', left: operand(left), operator, right: operand(right) };
+  return { kind: 'filter', left: operand(left, depth), operator, right: operand(right, depth) };
 }
 
-function operand(text: string): Operand {
-  if (text.startsWith('@') || text.startsWith('$') || text.startsWith('.')) return { path: parseJsonPath(text) };
+function operand(text: string, depth: number): Operand {
+  if (text.startsWith('@') || text.startsWith('$') || text.startsWith('.')) return { path: parseNested(text, depth) };
   const quoted = /^'(.*)'$|^"(.*)"$/s.exec(text);
   if (quoted !== null) return { literal: quoted[1] ?? quoted[2] ?? '' };
   if (text === 'true' || text === 'false') return { literal: text === 'true' };
@@ -150,27 +175,44 @@ export function plainFields(path: JsonPath): readonly string[] | undefined {
   return names;
 }
 
-/** All values the path selects, in order. */
+/** What a search may still look at. */
+interface Work {
+  left: number;
+}
+
+/** Three times what the largest object consists of. Steps that select values more than once multiply them without end. */
+const MAX_VALUES_LOOKED_AT = 300_000;
+
+/** All values the path selects, in order; none if it looks at too many for that. */
 export function findValues(path: JsonPath, value: unknown): unknown[] {
+  return search(path, value, { left: MAX_VALUES_LOOKED_AT });
+}
+
+function search(path: JsonPath, value: unknown, work: Work): unknown[] {
   let found: unknown[] = [value];
   for (const step of path.steps) {
-    found =
-      step.kind === 'union'
-        ? step.of.flatMap((path) => found.flatMap((one) => findValues(path, one)))
-        : found.flatMap((one) => apply(step, one));
-    if (found.length === 0) break;
+    const next: unknown[] = [];
+    const parts = step.kind === 'union' ? step.of : [step];
+    for (const part of parts) {
+      for (const one of found) {
+        if (--work.left <= 0) return [];
+        for (const inner of 'kind' in part ? apply(part, one, work) : search(part, one, work)) next.push(inner);
+      }
+    }
+    if (next.length === 0) return [];
+    found = next;
   }
   return found;
 }
 
-function apply(step: Exclude<Step, { kind: 'union' }>, value: unknown): unknown[] {
+function apply(step: Exclude<Step, { kind: 'union' }>, value: unknown, work: Work): readonly unknown[] {
   switch (step.kind) {
     case 'field':
       return isObject(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [];
     case 'every':
-      return children(value);
+      return children(value, work);
     case 'descend':
-      return descendants(value);
+      return descendants(value, work);
     case 'index': {
       if (!Array.isArray(value)) return [];
       const at = step.at < 0 ? value.length + step.at : step.at;
@@ -179,27 +221,30 @@ function apply(step: Exclude<Step, { kind: 'union' }>, value: unknown): unknown[
     case 'slice':
       // Upstream takes the path, and then finds nothing by it.
       if (!Array.isArray(value) || !(step.step > 0)) return [];
-      return (value.slice(step.from, step.to) as unknown[]).filter((_, index) => index % step.step === 0);
+      return children(value, work)
+        .slice(step.from, step.to)
+        .filter((_, index) => index % step.step === 0);
     case 'filter':
-      return Array.isArray(value) ? (value as unknown[]).filter((item) => passes(step, item)) : [];
+      return Array.isArray(value) ? children(value, work).filter((item) => passes(step, item, work)) : [];
   }
 }
 
-function children(value: unknown): unknown[] {
-  if (Array.isArray(value)) return value as unknown[];
-  return isObject(value) ? Object.values(value) : [];
+function children(value: unknown, work: Work): readonly unknown[] {
+  const all = Array.isArray(value) ? (value as unknown[]) : isObject(value) ? Object.values(value) : [];
+  work.left -= all.length;
+  return work.left > 0 ? all : [];
 }
 
-function descendants(value: unknown): unknown[] {
+function descendants(value: unknown, work: Work): unknown[] {
   const out: unknown[] = [value];
-  for (let at = 0; at < out.length; at++) out.push(...children(out[at]));
+  for (let at = 0; at < out.length; at++) for (const inner of children(out[at], work)) out.push(inner);
   return out;
 }
 
-function passes({ left, operator, right }: Extract<Step, { kind: 'filter' }>, item: unknown): boolean {
-  const a = resolve(left, item);
+function passes({ left, operator, right }: Extract<Step, { kind: 'filter' }>, item: unknown, work: Work): boolean {
+  const a = resolve(left, item, work);
   if (operator === 'exists') return a !== undefined;
-  const b = right === undefined ? undefined : resolve(right, item);
+  const b = right === undefined ? undefined : resolve(right, item, work);
   if (a === undefined || b === undefined) return false;
   if (operator === '==') return a === b;
   if (operator === '!=') return a !== b;
@@ -208,6 +253,6 @@ function passes({ left, operator, right }: Extract<Step, { kind: 'filter' }>, it
   return operator === '<' ? order < 0 : operator === '<=' ? order <= 0 : operator === '>' ? order > 0 : order >= 0;
 }
 
-function resolve(of: Operand, item: unknown): unknown {
-  return 'literal' in of ? of.literal : findValues(of.path, item)[0];
+function resolve(of: Operand, item: unknown, work: Work): unknown {
+  return 'literal' in of ? of.literal : search(of.path, item, work)[0];
 }

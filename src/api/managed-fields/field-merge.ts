@@ -44,11 +44,12 @@ function mergeItems(list: ListSchema, live: readonly unknown[], applied: readonl
   const right = itemsByElement(list, applied, false);
   const [ls, rs] = [[...left.keys()], [...right.keys()]];
   const shared = rs.filter((element) => left.has(element));
+  let nextShared = 0;
   const out: unknown[] = [];
   const take = (element: string): void => {
     const [mine, ...repeated] = left.get(element) ?? [];
     out.push(mergeApplied(list.items, mine, right.get(element)?.[0]), ...repeated);
-    if (shared[0] === element) shared.shift();
+    if (shared[nextShared] === element) nextShared++;
   };
   let [l, r] = [0, 0];
   while (l < ls.length || r < rs.length) {
@@ -57,7 +58,7 @@ function mergeItems(list: ListSchema, live: readonly unknown[], applied: readonl
       take(mine);
       l++;
       r++;
-    } else if (mine !== undefined && right.has(mine) && (theirs === undefined || shared[0] !== mine)) l++;
+    } else if (mine !== undefined && right.has(mine) && (theirs === undefined || shared[nextShared] !== mine)) l++;
     else if (mine !== undefined && !right.has(mine)) {
       out.push(...(left.get(mine) ?? []));
       l++;
