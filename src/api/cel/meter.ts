@@ -94,6 +94,14 @@ export function copyWork(items: number): void {
   current?.chargeWork(items / ITEMS_OF_UNIT);
 }
 
+/** Shorter texts are compared at no price. */
+const LONG_TEXT = 1000;
+
+/** Charges comparing a text with another of its length. */
+export function comparisonWork(text: string): void {
+  if (text.length > LONG_TEXT) copyWork(text.length);
+}
+
 /** Units of one call that reads a text by patterns, whatever its length. */
 const CALL_WORK = 20;
 

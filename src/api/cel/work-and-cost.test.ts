@@ -36,6 +36,8 @@ function doubled(about: string, shape = '[v, v]'): string {
   return bound('v', bound('w', about));
 }
 
+const longKey = { k: 'a'.repeat(100_000), m: { ['a'.repeat(100_000)]: 1 } };
+
 const dear: Readonly<Record<string, readonly [expression: string, value: unknown]>> = {
   'patterns made at run time': ['self.all(x, !"a".matches(x))', many(5000, (i) => `(a?){90}b${i}`)],
   'a pattern that matches the empty text everywhere': ['self.findAll("(a?){90}").size() > 0', 'ab'.repeat(30_000)],
@@ -110,6 +112,13 @@ const dear: Readonly<Record<string, readonly [expression: string, value: unknown
   addresses: ['self.all(x, isIP(x))', many(10_000, (i) => `fe80::${i}`)],
   ranges: ['self.all(x, isCIDR(x))', many(10_000, (i) => `fe80::${i}/128`)],
   'long texts as bytes': ['lists.range(1000).all(i, bytes(self).size() > 0)', 'x'.repeat(100_000)],
+  'long URLs, compared': ['cel.bind(u, url(self), lists.range(1000).all(i, u == u))', `/${'a'.repeat(100_000)}`],
+  'long keys of maps': ['cel.bind(m, {self: 1}, lists.range(1000).all(i, self in m))', 'a'.repeat(100_000)],
+  'long keys of objects': ['lists.range(1000).all(i, "x" in self || self.k in self.m)', longKey],
+  'versions of many parts, compared': [
+    'cel.bind(v, semver(self), lists.range(100).all(i, v.compareTo(v) == 0))',
+    `1.2.3-${'1.'.repeat(20_000)}1`,
+  ],
   'bytes of unknown type as text': [
     'cel.bind(b, dyn(bytes(self)), lists.range(1000).all(i, string(b) != ""))',
     'x'.repeat(100_000),

@@ -1,5 +1,5 @@
 /** Semantic versions. Upstream: apiserver/pkg/cel/library/semverlib.go, version 1. */
-import { copyWork, textWork } from '../meter.ts';
+import { copyWork, textWork, walkWork } from '../meter.ts';
 import { structTypeOf } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
 import type { CelObject } from '../runtime/values.ts';
@@ -78,6 +78,7 @@ function comparePre(a: readonly string[], b: readonly string[]): bigint {
   if (a.length === 0 || b.length === 0) return BigInt(Math.sign(b.length - a.length));
   for (const [index, left] of a.entries()) {
     const right = b[index];
+    walkWork(1);
     copyWork(left.length);
     if (right === undefined) return 1n;
     if (left === right) continue;

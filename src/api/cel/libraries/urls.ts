@@ -1,5 +1,5 @@
 /** URLs: absolute ones, or absolute paths. Upstream: apiserver/pkg/cel/library/urls.go over Go's net/url. */
-import { chargeWork, copyWork, textWork } from '../meter.ts';
+import { chargeWork, comparisonWork, copyWork, textWork } from '../meter.ts';
 import { structTypeOf } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
 import type { CelObject } from '../runtime/values.ts';
@@ -24,6 +24,7 @@ class Url implements CelObject {
   }
 
   [EQUALS](other: Url): boolean {
+    comparisonWork(this.text);
     return this.text === other.text;
   }
 

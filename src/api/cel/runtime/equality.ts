@@ -1,5 +1,5 @@
 /** Equality and order of values. Upstream: cel-go common/types, Equal and Compare of each type. */
-import { copyWork, walkWork } from '../meter.ts';
+import { comparisonWork, copyWork, walkWork } from '../meter.ts';
 import { Type } from '../types/type.ts';
 import { KeyedList } from './keyed-list.ts';
 import {
@@ -33,11 +33,8 @@ function isNumber(value: unknown): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 
-/** Texts of the same length are compared to their end. */
-const LONG_TEXT = 1000;
-
 function equalScalars(a: unknown, b: unknown): boolean {
-  if (typeof a === 'string' && a.length > LONG_TEXT && a.length === (b as string)?.length) copyWork(a.length);
+  if (typeof a === 'string' && a.length === (b as string)?.length) comparisonWork(a);
   return a === b || (isNumber(a) && equalNumbers(a, b));
 }
 

@@ -2,6 +2,7 @@
  * Values at run time. Texts, booleans, null and doubles are JavaScript's, ints are bigints, bytes Uint8Arrays, lists arrays;
  * maps are Maps or {@link StructLike}s; all else has a class. Upstream: cel-go common/types.
  */
+import { comparisonWork } from '../meter.ts';
 
 /** Key of {@link CelObject}'s equality: a symbol, for fields of schemas may have any name. */
 export const EQUALS: unique symbol = Symbol('equals');
@@ -156,6 +157,7 @@ export function copyOfMap(map: MapValue): Map<unknown, unknown> {
 
 /** The value of a key, or undefined. Numbers that are equal are the same key, whatever their types. */
 export function mapValue(map: MapValue, key: unknown): unknown {
+  if (typeof key === 'string') comparisonWork(key);
   if (!(map instanceof Map)) return typeof key === 'string' ? (map as StructLike)[FIELDS].get(key) : undefined;
   if (typeof key === 'string' || typeof key === 'boolean') return map.get(key);
   const number = key instanceof Uint ? key.value : wholeNumber(key);
