@@ -3,8 +3,9 @@ import type { Field } from '../field-error.ts';
 import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '../gen/certificates-v1.ts';
 import type { ClusterTrustBundle } from '../gen/certificates-v1beta1.ts';
 import { quote } from '../../base/go-quote.ts';
-import { pemBlocks, type PemBlock } from '../../base/pem.ts';
+import { pemBlocks } from '../../base/pem.ts';
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
+import { requestProblem } from './certificate-request.ts';
 import { validateImmutable } from './common.ts';
 
 const USAGES = [
@@ -33,9 +34,8 @@ const USAGES = [
   'netscape sgc',
 ].toSorted();
 
-/** PEM blocks of a text in base64. */
-function blocksOf(base64: string): readonly PemBlock[] {
-  return pemBlocks(Buffer.from(base64, 'base64').toString('utf8'));
+function decoded(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('utf8');
 }
 
 /** The name of a signer: a domain and a path. */
@@ -132,7 +132,7 @@ function validateConditions(conditions: Conditions, before: Conditions, field: F
 /** What is wrong with a certificate chain; undefined for none at all. */
 function chainProblem(base64: string): string | undefined {
   if (base64 === '') return undefined;
-  const blocks = blocksOf(base64);
+  const blocks = pemBlocks(decoded(base64));
   const wrong = blocks.find(({ type, hasHeaders }) => type !== 'CERTIFICATE' || hasHeaders);
   if (wrong?.type === 'CERTIFICATE') return 'no PEM block headers are permitted';
   if (wrong !== undefined) return `only CERTIFICATE PEM blocks are allowed, found ${quote(wrong.type)}`;
@@ -147,8 +147,8 @@ export function validateCertificateSigningRequest(
 ): void {
   const { request: pem = '', usages = [], signerName = '', expirationSeconds } = request.spec ?? {};
   const spec = field.at('spec');
-  if (blocksOf(pem)[0]?.type !== 'CERTIFICATE REQUEST')
-    spec.at('request').invalid(pem, 'PEM block type must be CERTIFICATE REQUEST');
+  const wrong = requestProblem(decoded(pem));
+  if (wrong !== undefined) spec.at('request').invalid(pem, wrong);
   validateUsages(usages, old?.spec?.usages ?? [], spec.at('usages'));
   if (signerName === LEGACY_SIGNER && old?.spec?.signerName !== LEGACY_SIGNER)
     spec.at('signerName').invalid(signerName, 'the legacy signerName is not allowed via this API version');

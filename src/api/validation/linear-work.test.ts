@@ -16,10 +16,14 @@ function causes(validate: (object: never, field: Field) => void, object: object)
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const block = (type: string, body = 'YWJj'): string => `-----BEGIN ${type}-----\n${body}\n-----END ${type}-----\n`;
+/** The least a request consists of: version, no subject, an empty key, and an empty signature. */
+const FRAME_HEX =
+  '301f' + '3012' + '020100' + '3000' + '300b' + '300506032a0304' + '03020000' + '300506032a0304' + '03020000';
+const FRAME = Buffer.from(FRAME_HEX, 'hex').toString('base64');
 const begins = (type: string): string => `-----BEGIN ${type}-----\n`.repeat(60_000);
 
 function signingRequest(spec: object, status?: object): object {
-  const request = base64(block('CERTIFICATE REQUEST'));
+  const request = base64(block('CERTIFICATE REQUEST', FRAME));
   const usages = ['client auth'];
   return { metadata: { name: 'a' }, spec: { request, usages, signerName: 'example.com/a', ...spec }, status };
 }
@@ -33,7 +37,11 @@ test('a certificate request is the first PEM block, and well-formed', () => {
   const wrong = [
     'rubbish',
     block('CERTIFICATE'),
-    block('CERTIFICATE') + block('CERTIFICATE REQUEST'),
+    block('CERTIFICATE') + block('CERTIFICATE REQUEST', FRAME),
+    block('CERTIFICATE REQUEST', ''),
+    block('CERTIFICATE REQUEST', 'YWJj'),
+    block('CERTIFICATE REQUEST', Buffer.alloc(1 << 20, '0500', 'hex').toString('base64')),
+    block('CERTIFICATE REQUEST', Buffer.from(`${FRAME_HEX}0500`, 'hex').toString('base64')),
     block('CERTIFICATE REQUEST', 'rubbish!'),
     begins('CERTIFICATE REQUEST'),
   ];

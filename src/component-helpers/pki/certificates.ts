@@ -5,7 +5,7 @@
  */
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Random } from '../../platform/random.ts';
-import { derBytes, derContent, derElements, TAG } from './der.ts';
+import { derBytes, derContent, derElements, TAG } from '../../base/der.ts';
 import { readIssuer } from './read-certificate.ts';
 import {
   authorityExtensions,

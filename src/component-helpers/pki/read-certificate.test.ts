@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { parseTime } from '../../api/time.ts';
 import type { Random } from '../../platform/random.ts';
 import { createAuthority, issueCertificate } from './certificates.ts';
-import { derContent, derElements, TAG } from './der.ts';
+import { derContent, derElements, TAG } from '../../base/der.ts';
 import { readCertificate } from './read-certificate.ts';
 
 const crypto = {

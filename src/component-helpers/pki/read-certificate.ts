@@ -8,7 +8,7 @@ import { formatIp } from '../../base/cidr.ts';
 import { parseTime } from '../../api/time.ts';
 import { certificateBlocks } from '../../platform/certificate-blocks.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
-import { derBytes, derContent, derElements, TAG, type DerElement } from './der.ts';
+import { derBytes, derContent, derElements, TAG, type DerElement } from '../../base/der.ts';
 
 /** What is read of a certificate. */
 export interface CertificateFacts {

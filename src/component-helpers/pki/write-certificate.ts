@@ -4,7 +4,7 @@
  * Upstream: crypto/x509 CreateCertificate and CreateCertificateRequest.
  */
 import { parseIp } from '../../base/cidr.ts';
-import { TAG } from './der.ts';
+import { TAG } from '../../base/der.ts';
 import { derBits, derElement, derInteger, derOid, derTime } from './write-der.ts';
 
 /** Whom a certificate is for, and where it is served. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTime } from '../../api/time.ts';
-import { derContent, derElements, TAG } from './der.ts';
+import { derContent, derElements, TAG } from '../../base/der.ts';
 import { derBits, derElement, derInteger, derOid, derTime } from './write-der.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -3,7 +3,7 @@
  * `der.ts` names.
  */
 import { formatTime } from '../../api/time.ts';
-import { TAG } from './der.ts';
+import { TAG } from '../../base/der.ts';
 
 /** An element of this tag around these parts, one after another. */
 export function derElement(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
