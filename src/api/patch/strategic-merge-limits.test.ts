@@ -54,3 +54,13 @@ test('elements of one key are merged into the first of that key, also where the 
     ],
   });
 });
+
+test('a patch that merges thousands of changes into one large element is refused', () => {
+  const refused = { name: 'PatchError', code: 413, message: /fields and elements that a strategic merge patch copies/ };
+  const env = numbered((at) => ({ name: `e${at}`, value: 'a' }));
+  const changes = numbered(() => ({ name: 'a', env: [{ name: 'e0', value: 'b' }] }));
+  const large = withContainers([{ name: 'a', env, args: numbered((at) => `a${at}`) }]);
+  assert.throws(() => strategicMergePatch(large, withContainers(changes), pod), refused);
+  const deletions = numbered(() => ({ name: 'a', '$deleteFromPrimitiveList/args': [] }));
+  assert.throws(() => strategicMergePatch(large, withContainers(deletions), pod), refused);
+});

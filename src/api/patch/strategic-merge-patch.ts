@@ -2,7 +2,6 @@
 // $deleteFromPrimitiveList, $setElementOrder). Upstream: apimachinery/pkg/util/strategicpatch. Pure: neither argument is
 // changed, and what the patch does not touch is shared.
 
-import { stableStringify } from '../../base/stable-json.ts';
 import { stringifyJson } from '../codec/json.ts';
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema, TypeSchema } from '../schema/type-schema.ts';
@@ -19,10 +18,34 @@ const orderPrefix = '$setElementOrder/';
 /** The object after the patch. Throws {@link PatchError}. */
 export function strategicMergePatch(original: JsonObject, patch: unknown, schema: StructSchema): JsonObject {
   if (!isObject(patch)) throw new PatchError(400, 'error decoding patch: the patch is not an object');
-  return mergeObject(original, patch, schema);
+  return mergeObject(original, patch, { type: schema, work: { copied: 0 } });
 }
 
-function mergeObject(original: JsonObject, patch: JsonObject, type: TypeSchema | undefined): JsonObject {
+/** Fields and list elements that merging copied: each element of the patch copies the one it is merged into anew. */
+interface Work {
+  copied: number;
+}
+
+/** An order of magnitude above what a patch takes that names each element of the largest object once. */
+const maxCopied = 2_000_000;
+
+function addCopied(work: Work, count: number): void {
+  work.copied += count;
+  if (work.copied <= maxCopied) return;
+  throw new PatchError(
+    413,
+    `The allowed maximum of fields and elements that a strategic merge patch copies is ${maxCopied}`,
+  );
+}
+
+/** Of the value being merged. */
+interface Merging {
+  readonly type: TypeSchema | undefined;
+  readonly work: Work;
+}
+
+function mergeObject(original: JsonObject, patch: JsonObject, { type, work }: Merging): JsonObject {
+  addCopied(work, Object.keys(original).length);
   if (Object.hasOwn(patch, directive)) {
     const kind = patch[directive];
     if (kind === 'replace') return withoutKey(patch, directive);
@@ -36,8 +59,9 @@ function mergeObject(original: JsonObject, patch: JsonObject, type: TypeSchema |
   }
   for (const key of Object.keys(patch)) {
     if (key === directive || key === retainKeys || key.startsWith(orderPrefix)) continue;
-    if (key.startsWith(deletePrefix)) deletePrimitives(out, key.slice(deletePrefix.length), patch[key]);
-    else mergeField(out, key, { change: patch[key], type });
+    if (key.startsWith(deletePrefix))
+      deletePrimitives(out, key.slice(deletePrefix.length), { change: patch[key], work });
+    else mergeField(out, key, { change: patch[key], type, work });
   }
   for (const key of ordered) reorder(out, key, { original, patch, type });
   return out;
@@ -68,24 +92,28 @@ function retained(original: JsonObject, patch: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(original).filter(([key]) => names.has(key)));
 }
 
-function deletePrimitives(out: JsonObject, key: string, values: unknown): void {
+function deletePrimitives(
+  out: JsonObject,
+  key: string,
+  { change: values, work }: { readonly change: unknown; readonly work: Work },
+): void {
   if (!Array.isArray(values)) throw new PatchError(400, 'invalid patch format of primitive list');
   const list = Object.hasOwn(out, key) ? out[key] : undefined;
   if (!Array.isArray(list)) return;
-  const unwanted = new Set(values.map(stableStringify));
+  addCopied(work, list.length);
+  const unwanted = new Set<unknown>(values);
   setOwn(
     out,
     key,
-    list.filter((item) => !unwanted.has(stableStringify(item))),
+    list.filter((item) => !unwanted.has(item)),
   );
 }
 
-interface Change {
-  change: unknown;
-  type: TypeSchema | undefined;
+interface Change extends Merging {
+  readonly change: unknown;
 }
 
-function mergeField(out: JsonObject, key: string, { change, type }: Change): void {
+function mergeField(out: JsonObject, key: string, { change, type, work }: Change): void {
   if (change === null) {
     delete out[key];
     return;
@@ -94,9 +122,9 @@ function mergeField(out: JsonObject, key: string, { change, type }: Change): voi
   const structured = typeof change === 'object';
   const meta: PatchMeta | undefined = structured ? fieldMeta(type, key) : undefined;
   if (isObject(change) && isObject(before) && meta?.strategies.includes('replace') !== true) {
-    setOwn(out, key, mergeObject(before, change, meta?.type));
+    setOwn(out, key, mergeObject(before, change, { type: meta?.type, work }));
   } else if (Array.isArray(change) && Array.isArray(before) && meta?.strategies.includes('merge') === true) {
-    setOwn(out, key, mergeList(before, change, meta));
+    setOwn(out, key, mergeList(before, change, { ...meta, work }));
   } else {
     const value = withoutDirectives(change);
     if (value === undefined) delete out[key];
@@ -107,28 +135,32 @@ function mergeField(out: JsonObject, key: string, { change, type }: Change): voi
 /** Upstream compares merge keys by their printed form. */
 const keyText = (value: unknown): string => (typeof value === 'object' ? stringifyJson(value) : String(value));
 
-function mergeList(original: readonly unknown[], patch: readonly unknown[], meta: PatchMeta): unknown[] {
+function mergeList(
+  original: readonly unknown[],
+  patch: readonly unknown[],
+  { work, ...meta }: PatchMeta & Merging,
+): unknown[] {
   const { mergeKey } = meta;
+  addCopied(work, original.length);
   if (!patch.concat(original).some(isObject)) return mergePrimitives(original, patch);
   if (mergeKey === undefined) throw new PatchError(500, 'cannot merge lists without merge key');
   const { kept, plain } = applySpecialElements(original, patch, mergeKey);
   if (kept === undefined) return plain.map(withoutDirectives);
-  const itemType = meta.type?.kind === 'list' ? meta.type.items : undefined;
+  const type = meta.type?.kind === 'list' ? meta.type.items : undefined;
   const keyOf = (item: unknown): string => keyText((item as JsonObject)[mergeKey]);
-  const merged = mergeElements(kept, plain, { keyOf, itemType });
+  const merged = mergeElements(kept, plain, { keyOf, type, work });
   return normalizeOrder(merged, { order: plain, server: original, keyOf });
 }
 
-interface Elements {
+interface Elements extends Merging {
   readonly keyOf: (item: unknown) => string;
-  readonly itemType: TypeSchema | undefined;
 }
 
 /** Each element of the patch is merged into the first one of its key, or added. */
 function mergeElements(
   kept: readonly unknown[],
   patch: readonly JsonObject[],
-  { keyOf, itemType }: Elements,
+  { keyOf, ...merging }: Elements,
 ): unknown[] {
   const merged = [...kept];
   const places = new Map<string, number>();
@@ -143,7 +175,7 @@ function mergeElements(
     if (at === undefined) {
       merged.push(withoutDirectives(item));
     } else {
-      merged[at] = mergeObject(merged[at] as JsonObject, item, itemType);
+      merged[at] = mergeObject(merged[at] as JsonObject, item, merging);
       // A key of null removes the element's own.
       places.delete(key);
     }
