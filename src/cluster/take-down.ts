@@ -2,6 +2,7 @@
  * `keelson down`: ends everything of one instance and leaves the machine as it was. Each step is tried whatever became of
  * the others; what could not be done is returned as lines for the user. Only what bears the instance's names is touched.
  */
+import { rootRunDir } from './instance/control-place.ts';
 import { errorMessage } from '../base/errors.ts';
 import { createCgroups, detectCgroupVersion } from '../platform/node/cgroups.ts';
 import type { Files } from '../platform/files.ts';
@@ -64,6 +65,8 @@ export async function takeDown(platform: Platform, options: TakeDownOptions): Pr
     await endInstance(platform, options.dataDir);
   });
   if (file !== undefined) await takeDownInstance(platform, instanceOf(platform, file, options.dataDir), { file, step });
+  // A simulated cluster, or one that was killed before it wrote its file: it has its control socket there.
+  else await step('run directory', () => files.remove(rootRunDir(options.dataDir)));
   if (options.deleteData && problems.length === 0) await step('data', () => files.remove(options.dataDir));
   return problems;
 }

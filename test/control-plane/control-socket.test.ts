@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { rootControlDir } from '../../src/cluster/instance/control-place.ts';
+import { rootControlDir, rootRunDir } from '../../src/cluster/instance/control-place.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { hashOf } from '../integration/cluster-fixture.ts';
 import {
@@ -67,6 +67,9 @@ describe('the control socket', { skip: isRoot ? false : 'needs root to be other 
   after(async () => {
     running?.kill('SIGTERM');
     await running?.ended();
+    // Instances that were killed leave theirs.
+    for (const name of ['data', 'older', 'nobody', 'foreign'])
+      rmSync(rootRunDir(join(folder, name)), { recursive: true, force: true });
     rmSync(folder, { recursive: true });
   });
 

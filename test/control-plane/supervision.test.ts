@@ -7,6 +7,7 @@ import { after, before, describe, test, type TestContext } from 'node:test';
 import { hasEnded, keelsonProgram, run, start } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { repositoryRoot } from '../../tools/repository.ts';
+import { rootRunDir } from '../../src/cluster/instance/control-place.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { parentOf, supervisedCluster, type SupervisedCluster } from './supervised.ts';
 
@@ -186,7 +187,9 @@ function isKeelson(pid: number): boolean {
 
 test('--detach ends and gives the reason when the start fails before it can be asked', async (t) => {
   const cluster = await supervisedCluster();
-  t.after(() => rmSync(cluster.dataDir, { recursive: true }));
+  t.after(() => {
+    for (const path of [cluster.dataDir, rootRunDir(cluster.dataDir)]) rmSync(path, { recursive: true, force: true });
+  });
   mkdirSync(join(cluster.dataDir, 'keelson.lock'));
   const { code, stderr } = await cluster.up();
   assert.deepEqual([code, /^keelson: cannot use the data directory .*EISDIR/m.test(stderr)], [1, true], stderr);

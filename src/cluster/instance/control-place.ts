@@ -12,9 +12,14 @@ const SOCKET = 'control.sock';
 /** A unix socket's address holds 108 bytes with its end, on some systems 104. */
 const LONGEST_PATH = 103;
 
+/** What root's instance on this data directory has outside of it. */
+export function rootRunDir(dataDir: string): string {
+  return `/run/keelson/${instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex'))}`;
+}
+
 /** The folder of root's control socket. */
 export function rootControlDir(dataDir: string): string {
-  return `/run/keelson/${instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex'))}/control`;
+  return `${rootRunDir(dataDir)}/control`;
 }
 
 /** The folder of the control socket of an instance that this user starts. */
