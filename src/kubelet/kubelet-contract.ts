@@ -13,7 +13,7 @@ import type { ContainerRuntime } from './container/runtime.ts';
 import type { PluginManager } from './plugin-manager/plugin-manager.ts';
 import type { PodStarts } from './metrics/pod-starts.ts';
 import type { PodManagerView } from './pod/pod-manager.ts';
-import type { PodDirectories } from './pod-directories.ts';
+import type { PodDirectories } from './pod/pod-directories.ts';
 import type { PodStateProvider } from './pod-workers/pod-syncer.ts';
 import type { ProbeResults } from './prober/results.ts';
 import type { ShutdownGroup, ShutdownSource } from './node-shutdown/node-shutdown-manager.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import { serviceUnavailable } from '../api/status-error.ts';
-import { createKubeletFixture, type KubeletFixture } from './kubelet-fixture.ts';
+import { createKubeletFixture, type KubeletFixture } from './fixtures/kubelet-fixture.ts';
 
 const running: KubeletFixture[] = [];
 

@@ -7,7 +7,7 @@ import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createContainerRuntime } from './runtime/container-runtime.ts';
 import { createWorld, fixtureConfig, fixtureDeps } from './runtime/runtime-fixture.ts';
-import { createKubeletFixture, type KubeletFixture } from './kubelet-fixture.ts';
+import { createKubeletFixture, type KubeletFixture } from './fixtures/kubelet-fixture.ts';
 
 const running: KubeletFixture[] = [];
 

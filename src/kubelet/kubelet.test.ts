@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { Leases, Nodes, Pods } from '../api/gen/resources.ts';
-import { createKubeletFixture, type KubeletFixture } from './kubelet-fixture.ts';
+import { createKubeletFixture, type KubeletFixture } from './fixtures/kubelet-fixture.ts';
 
 const running: KubeletFixture[] = [];
 

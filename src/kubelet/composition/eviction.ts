@@ -3,8 +3,9 @@ import { quantityValue } from '../../api/quantity.ts';
 import { createEvictionManager, type EvictionManager } from '../eviction/eviction-manager.ts';
 import { createPreemption, type Preemption } from '../preemption/preemption.ts';
 import { createNodeShutdownManager, type NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
+import { killPodNow } from '../pod-workers/kill-pod-now.ts';
 import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
-import { activePods } from '../sync-handlers.ts';
+import { activePods } from '../sync-loop/sync-handlers.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { Foundations } from './foundations.ts';
 import type { NodeSide } from './node-side.ts';
@@ -90,19 +91,6 @@ function podsToEnd({ podManager }: Foundations, { statusManager }: NodeSide, pod
       activePods(podManager.getPods(), { podWorkers, statusManager }).filter(
         (pod) => !podWorkers.isPodTerminationRequested(podUid(pod)),
       ),
-    killPod({ pod, gracePeriodSeconds, changeStatus }) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      podWorkers.updatePod({
-        pod,
-        updateType: 'kill',
-        killPodOptions: {
-          evict: true,
-          onTerminated: resolve,
-          podStatus: changeStatus,
-          gracePeriodSecondsOverride: gracePeriodSeconds,
-        },
-      });
-      return promise;
-    },
+    killPod: killPodNow(podWorkers),
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { ContainerRuntime } from '../container/runtime.ts';
 import type { EvictionManager } from '../eviction/eviction-manager.ts';
-import type { SyncLoop } from '../kubelet-sync-loop.ts';
+import type { SyncLoop } from '../sync-loop/sync-loop.ts';
 import type { NodeStatusManager } from '../node-status/node-status-manager.ts';
 import type { NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
 import type { RuntimeMonitor } from '../node-status/runtime-monitor.ts';

@@ -1,7 +1,7 @@
 /** Fourth stage of the kubelet: the sync loop, the PLEG and the runtime monitor, and what they trigger. */
-import { containersToDelete, deleteContainers } from '../container-deletor.ts';
-import { createFileWorkCheck, type FileWorkCheck } from '../file-work-check.ts';
-import { createSyncLoop, type SyncLoop } from '../kubelet-sync-loop.ts';
+import { containersToDelete, deleteContainers } from '../sync-loop/container-deletor.ts';
+import { createFileWorkCheck, type FileWorkCheck } from '../watchdog/file-work-check.ts';
+import { createSyncLoop, type SyncLoop } from '../sync-loop/sync-loop.ts';
 import { createRuntimeMonitor, type RuntimeMonitor } from '../node-status/runtime-monitor.ts';
 import { createGenericPleg, type PodLifecycleEventGenerator } from '../pleg/generic-pleg.ts';
 import type { ProbeUpdate } from '../prober/results.ts';

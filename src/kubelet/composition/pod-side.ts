@@ -1,22 +1,22 @@
 /** Third stage of the kubelet: handlers of the sync loop, pod workers and the syncs they run, admission and eviction. */
 import { podQosClass } from '../../api/pod-qos.ts';
-import { canAdmitPod, type AdmissionResult } from '../admission.ts';
-import type { SyncHandler } from '../kubelet-sync-loop.ts';
+import { canAdmitPod, type AdmissionResult } from '../admission/predicate.ts';
+import type { SyncHandler } from '../sync-loop/sync-loop.ts';
 import { createPodWorkCounts, type PodWorkCounts } from '../metrics/pod-counts.ts';
 import { createMirrorReconciler } from '../pod/mirror-reconciler.ts';
-import { createPodCleanups } from '../pod-cleanup.ts';
+import { createPodCleanups } from '../sync-loop/pod-cleanups.ts';
 import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
 import { createPodWorkers } from '../pod-workers/pod-workers.ts';
-import { createPullSecrets } from '../pull-secrets.ts';
+import { createPullSecrets } from '../sync-pod/pull-secrets.ts';
 import { createStatusGenerator } from '../status/status-generator.ts';
-import { activePods, createSyncHandlers } from '../sync-handlers.ts';
+import { activePods, createSyncHandlers } from '../sync-loop/sync-handlers.ts';
 import type { NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
 import { createEviction, createPreemptor, createShutdown } from './eviction.ts';
 import type { EvictionManager } from '../eviction/eviction-manager.ts';
-import { createSyncPod, type SyncPodDeps } from '../sync-pod.ts';
-import { createTerminationSyncs } from '../sync-terminating-pod.ts';
+import { createSyncPod, type SyncPodDeps } from '../sync-pod/sync-pod.ts';
+import { createTerminationSyncs } from '../sync-pod/sync-terminating-pod.ts';
 import { podUid, isCriticalPod } from '../types/pod-update.ts';
-import { createWorkQueue, type WorkQueue } from '../work-queue.ts';
+import { createWorkQueue, type WorkQueue } from '../pod-workers/work-queue.ts';
 import type { Foundations } from './foundations.ts';
 import type { NodeSide } from './node-side.ts';
 

@@ -9,7 +9,7 @@ import type { EventTarget } from '../../client/event-recorder.ts';
 import { startApiserverSource } from '../config/apiserver-source.ts';
 import { startStaticSources } from '../config/static-sources.ts';
 import { exposePodCounts } from '../metrics/pod-counts.ts';
-import { activePods } from '../sync-handlers.ts';
+import { activePods } from '../sync-loop/sync-handlers.ts';
 import { runLeaseController } from '../node-status/lease-controller.ts';
 import { startOomWatcher } from '../oom/oom-watcher.ts';
 import { startEventedPleg } from '../pleg/evented-pleg.ts';

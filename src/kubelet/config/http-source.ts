@@ -1,7 +1,7 @@
 /** Static pods from a URL, asked every 20 s. Upstream: pkg/kubelet/config/http.go. */
 import { onAbort } from '../../base/abort.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { readBody } from '../http-body.ts';
+import { readBody } from '../prober/http-body.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { PodConfigSource } from './pod-config.ts';
 import { podsOfManifest, staticPodOf, type PreparePod } from './static-pod.ts';

@@ -6,7 +6,7 @@ import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-plat
 import { createFakeDevicePlugin } from '../device-manager/fake-device-plugin-fixture.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet-configuration.ts';
 import { podResourcesTable } from '../pod-resources/pod-resources-api.ts';
-import { createKubeletFixture, type KubeletFixture } from '../kubelet-fixture.ts';
+import { createKubeletFixture, type KubeletFixture } from '../fixtures/kubelet-fixture.ts';
 
 const GI = 2 ** 30;
 const running: KubeletFixture[] = [];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { Container } from '../../api/gen/core-v1.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
-import { createKubeletFixture, type KubeletFixture, type KubeletFixtureOptions } from '../kubelet-fixture.ts';
+import { createKubeletFixture, type KubeletFixture, type KubeletFixtureOptions } from '../fixtures/kubelet-fixture.ts';
 import { devicePluginTable } from './device-plugin-api.ts';
 import { createFakeDevicePlugin, type FakeDevicePlugin } from './fake-device-plugin-fixture.ts';
 

@@ -6,7 +6,7 @@ import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
 import { Nodes, Pods, ResourceClaims } from '../../api/gen/resources.ts';
 import { createFakeDevicePlugin } from '../device-manager/fake-device-plugin-fixture.ts';
 import { podResourcesTable } from '../pod-resources/pod-resources-api.ts';
-import { createKubeletFixture, type KubeletFixture } from '../kubelet-fixture.ts';
+import { createKubeletFixture, type KubeletFixture } from '../fixtures/kubelet-fixture.ts';
 
 const driver = 'gpu.example.com';
 const registry = '/var/lib/kubelet/plugins_registry/gpu.sock';

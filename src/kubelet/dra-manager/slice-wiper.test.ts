@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResourceSlices } from '../../api/gen/resources.ts';
 import { notFound } from '../../api/status-error.ts';
-import { createKubeletFixture, type KubeletFixture } from '../kubelet-fixture.ts';
+import { createKubeletFixture, type KubeletFixture } from '../fixtures/kubelet-fixture.ts';
 
 const registry = '/var/lib/kubelet/plugins_registry/gpu.sock';
 const ALL = ['gpu@node-1', 'gpu@node-2', 'nic@node-1'];

@@ -7,13 +7,13 @@
  */
 import { onAbort } from '../../base/abort.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
-import type { EndPod } from '../end-pod.ts';
+import type { KillPodFunc } from '../pod-workers/kill-pod-now.ts';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
-import type { AdmissionResult } from '../admission.ts';
+import type { AdmissionResult } from '../admission/predicate.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { NodePressure } from '../node-status/node-facts.ts';
 import { disruptedStatus } from '../status/disrupted-status.ts';
@@ -51,7 +51,7 @@ export interface EvictionDeps {
   readonly allocatableMemoryBytes: () => Promise<number>;
   /** Pods that hold resources. */
   readonly activePods: () => readonly Pod[];
-  readonly killPod: EndPod;
+  readonly killPod: KillPodFunc;
   readonly removeUnusedContainers: () => Promise<void>;
   readonly removeUnusedImages: () => Promise<void>;
   /** The pressures changed: the node should say so. */

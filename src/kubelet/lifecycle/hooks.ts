@@ -9,7 +9,7 @@ import type { Container, HTTPGetAction, LifecycleHandler, Pod } from '../../api/
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpAnswer, HttpCall, Net } from '../../platform/net.ts';
 import type { ContainerExecResult } from '../container/runtime.ts';
-import { readBody } from '../http-body.ts';
+import { readBody } from '../prober/http-body.ts';
 import { podFullText } from '../runtime/pod-facts.ts';
 
 export interface HookDeps {

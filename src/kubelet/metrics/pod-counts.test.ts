@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { createMemoryMetrics } from '../../platform/sim/metrics.ts';
-import { createKubeletFixture, type KubeletFixture } from '../kubelet-fixture.ts';
+import { createKubeletFixture, type KubeletFixture } from '../fixtures/kubelet-fixture.ts';
 import { createPodWorkCounts, exposePodCounts } from './pod-counts.ts';
 
 let running: KubeletFixture | undefined;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import { createKubeletFixture } from '../kubelet-fixture.ts';
+import { createKubeletFixture } from '../fixtures/kubelet-fixture.ts';
 import { createPodStarts } from './pod-starts.ts';
 
 test('a start is timed from creation and from the first sight, with and without pulls and init containers', async () => {

@@ -7,13 +7,13 @@
 import { onAbort } from '../../base/abort.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
-import type { EndPod } from '../end-pod.ts';
+import type { KillPodFunc } from '../pod-workers/kill-pod-now.ts';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
-import type { AdmissionResult } from '../admission.ts';
+import type { AdmissionResult } from '../admission/predicate.ts';
 import { podFields } from '../types/pod-update.ts';
 
 /** Pods of at least this priority, and below the next group's, get so long. */
@@ -37,7 +37,7 @@ export interface NodeShutdownDeps {
   readonly nodeRef: EventTarget;
   readonly source: ShutdownSource;
   readonly activePods: () => readonly Pod[];
-  readonly killPod: EndPod;
+  readonly killPod: KillPodFunc;
   /** The node's readiness changed. */
   readonly onChange: () => void;
 }

@@ -12,7 +12,7 @@ import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer } from '../../platform/clock.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { ContainerRuntime, RuntimePod } from '../container/runtime.ts';
-import { emptyPodStatus, type ObservationStamp, type PodCache, type PodIdentity } from '../pod-cache.ts';
+import { emptyPodStatus, type ObservationStamp, type PodCache, type PodIdentity } from '../container/pod-cache.ts';
 import {
   computeEvents,
   recordOfPodStatus,

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
-import { createPodCache, type PodCache } from '../pod-cache.ts';
-import { createFakeRuntime, type FakeRuntime } from '../fake-runtime-fixture.ts';
+import { createPodCache, type PodCache } from '../container/pod-cache.ts';
+import { createFakeRuntime, type FakeRuntime } from '../fixtures/fake-runtime-fixture.ts';
 import { startEventedPleg } from './evented-pleg.ts';
 import { createGenericPleg, type PodLifecycleEventGenerator } from './generic-pleg.ts';
 import { computeEvents, type PlegContainerState, type PodRecord } from './pod-records.ts';

@@ -5,7 +5,7 @@
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
-import type { PodCache } from '../pod-cache.ts';
+import type { PodCache } from '../container/pod-cache.ts';
 import { podName, podNamespace } from '../types/pod-update.ts';
 import type { PodSyncStatus, PodWork } from './pod-sync-status.ts';
 import type { PodSyncer, SyncPodOutcome } from './pod-syncer.ts';

@@ -1,7 +1,7 @@
 /** What pod workers call to do the work, and what others ask pod workers. Upstream: podSyncer and PodWorkers in pkg/kubelet/pod_workers.go. */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import type { PodStatus as RuntimePodStatus, RuntimePod } from '../container/runtime.ts';
-import type { ObservationStamp } from '../pod-cache.ts';
+import type { ObservationStamp } from '../container/pod-cache.ts';
 import type { SyncPodType } from '../types/pod-update.ts';
 import type { PodWorkType, UpdatePodOptions } from './pod-sync-status.ts';
 

@@ -11,9 +11,9 @@ import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
-import type { PodCache } from '../pod-cache.ts';
+import type { PodCache } from '../container/pod-cache.ts';
 import { isStaticPod, podFields, podUid } from '../types/pod-update.ts';
-import type { WorkQueue } from '../work-queue.ts';
+import type { WorkQueue } from './work-queue.ts';
 import {
   createPodSyncStatus,
   effectiveGracePeriod,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { Pod, PodSpec } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
-import { createKubeletFixture, type KubeletFixture } from '../kubelet-fixture.ts';
+import { createKubeletFixture, type KubeletFixture } from '../fixtures/kubelet-fixture.ts';
 import { choosePods } from './preemption.ts';
 
 const CRITICAL = 2_000_000_000;

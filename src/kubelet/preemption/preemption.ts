@@ -6,13 +6,13 @@
  * together cannot free; among equals those that come nearest to what is needed, then the smaller ones. Differs: they are
  * ended at the same time, not one after the other.
  */
-import type { EndPod } from '../end-pod.ts';
+import type { KillPodFunc } from '../pod-workers/kill-pod-now.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
-import { amountsByName, type AdmissionResult, type InsufficientResource } from '../admission.ts';
+import { amountsByName, type AdmissionResult, type InsufficientResource } from '../admission/predicate.ts';
 import { disruptedStatus } from '../status/disrupted-status.ts';
 import { podFields, isCriticalPod } from '../types/pod-update.ts';
 
@@ -28,7 +28,7 @@ export interface PreemptionDeps {
   readonly recorder: KubeletEventRecorder;
   /** Pods that hold resources. */
   readonly activePods: () => readonly Pod[];
-  readonly killPod: EndPod;
+  readonly killPod: KillPodFunc;
 }
 
 /** Makes room. */

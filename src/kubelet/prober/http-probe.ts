@@ -4,7 +4,7 @@ import { headerValueOf } from '../../base/header-text.ts';
 import type { Container, HTTPGetAction } from '../../api/gen/core-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Net } from '../../platform/net.ts';
-import { readBody } from '../http-body.ts';
+import { readBody } from './http-body.ts';
 import { resolvePort, type ProbeOutcome } from './probe-outcome.ts';
 import { dialErrorText, joinHostPort } from './tcp-probe.ts';
 

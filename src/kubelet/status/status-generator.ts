@@ -5,7 +5,7 @@ import { podQosClass } from '../../api/pod-qos.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { AllocationManager } from '../allocation/allocation-manager.ts';
-import { DEADLINE_EXCEEDED, untilActiveDeadlineMs } from '../active-deadline.ts';
+import { DEADLINE_EXCEEDED, untilActiveDeadlineMs } from '../sync-pod/active-deadline.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import type { ProbeManager } from '../prober/prober-manager.ts';
 import type { ResourceHealthOf } from '../device-manager/resource-health.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import { createKubeletFixture } from '../kubelet-fixture.ts';
+import { createKubeletFixture } from '../fixtures/kubelet-fixture.ts';
 import { startWatchdog } from './watchdog.ts';
 
 const PERIOD_MS = 10_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { FileStat } from '../platform/files.ts';
-import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import type { FileStat } from '../../platform/files.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createFileWorkCheck } from './file-work-check.ts';
 
 describe('the check of file work', () => {

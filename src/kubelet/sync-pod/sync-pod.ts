@@ -5,31 +5,31 @@
  * Differs: after the runtime has acted, the pod is looked at again and its status reported at once; upstream waits for
  * the next relist and sync. Waiting reasons of containers that failed to start are so reported without delay.
  */
-import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
-import { isPodPhaseTerminal } from '../api/pod-phase.ts';
-import { errorMessage } from '../base/errors.ts';
-import { convertPodStatusToRunningPod } from './container/helpers.ts';
-import type { KubeletEventRecorder } from './event-reasons.ts';
-import type { BasePlatform } from '../platform/platform.ts';
-import type { AllocationManager } from './allocation/allocation-manager.ts';
-import type { ResourceManagers } from './composition/resource-managers.ts';
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { convertPodStatusToRunningPod } from '../container/helpers.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { AllocationManager } from '../allocation/allocation-manager.ts';
+import type { ResourceManagers } from '../composition/resource-managers.ts';
 import { untilActiveDeadlineMs } from './active-deadline.ts';
-import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
-import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } from './container/runtime.ts';
+import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
+import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } from '../container/runtime.ts';
 import { killPod } from './kill-pod.ts';
-import type { RuntimeState } from './node-status/runtime-state.ts';
-import type { ObservationStamp, PodCache } from './pod-cache.ts';
-import type { PodStarts } from './metrics/pod-starts.ts';
-import type { PodDirectories } from './pod-directories.ts';
-import { PodSyncError, type PodSyncer, type SyncPodOutcome } from './pod-workers/pod-syncer.ts';
-import { NETWORK_NOT_READY_MESSAGE } from './pod-workers/requeue-delay.ts';
-import type { ProbeManager } from './prober/prober-manager.ts';
+import type { RuntimeState } from '../node-status/runtime-state.ts';
+import type { ObservationStamp, PodCache } from '../container/pod-cache.ts';
+import type { PodStarts } from '../metrics/pod-starts.ts';
+import type { PodDirectories } from '../pod/pod-directories.ts';
+import { PodSyncError, type PodSyncer, type SyncPodOutcome } from '../pod-workers/pod-syncer.ts';
+import { NETWORK_NOT_READY_MESSAGE } from '../pod-workers/requeue-delay.ts';
+import type { ProbeManager } from '../prober/prober-manager.ts';
 import type { PullSecrets } from './pull-secrets.ts';
-import { sandboxChanged } from './runtime/compute-pod-actions.ts';
-import type { ReasonCache } from './status/reason-cache.ts';
-import type { StatusManager } from './status/status-manager.ts';
-import { isHostNetworkPod, podFields, podName, podNamespace, podUid } from './types/pod-update.ts';
-import type { VolumeManager } from './volumes/volume-manager-contract.ts';
+import { sandboxChanged } from '../runtime/compute-pod-actions.ts';
+import type { ReasonCache } from '../status/reason-cache.ts';
+import type { StatusManager } from '../status/status-manager.ts';
+import { isHostNetworkPod, podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
+import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 
 /** What the syncs of a pod use. */
 export interface SyncPodDeps {

@@ -8,15 +8,15 @@
  * A message is handled in the turn it arrives. Housekeeping runs beside the loop and never overlaps itself. Differs: upstream
  * wakes every second and every other second; here both timers stand at the next thing due, so a node at rest sleeps.
  */
-import { onAbort } from '../base/abort.ts';
-import { createBackoff } from '../base/backoff.ts';
-import type { Pod } from '../api/gen/core-v1.ts';
-import { sleepUnlessAborted, type CancelTimer } from '../platform/clock.ts';
-import type { BasePlatform } from '../platform/platform.ts';
-import type { PodLifecycleEvent } from './pleg/pod-records.ts';
-import type { ProbeUpdate } from './prober/results.ts';
-import { podFields, type PodUpdate } from './types/pod-update.ts';
-import { background } from '../platform/unexpected.ts';
+import { onAbort } from '../../base/abort.ts';
+import { createBackoff } from '../../base/backoff.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { sleepUnlessAborted, type CancelTimer } from '../../platform/clock.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { PodLifecycleEvent } from '../pleg/pod-records.ts';
+import type { ProbeUpdate } from '../prober/results.ts';
+import { podFields, type PodUpdate } from '../types/pod-update.ts';
+import { background } from '../../platform/unexpected.ts';
 
 /** Pods due for a sync ring the loop themselves; this only catches what they would miss, and shows that the loop turns. */
 const SYNC_PERIOD_MS = 30_000;

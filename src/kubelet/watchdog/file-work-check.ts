@@ -2,8 +2,8 @@
  * Tells whether this process's file calls still return. They share a few threads with name lookups and cryptography, and a
  * call that never returns keeps its thread.
  */
-import type { Clock } from '../platform/clock.ts';
-import type { Files } from '../platform/files.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Files } from '../../platform/files.ts';
 
 const DEADLINE_MS = 5000;
 

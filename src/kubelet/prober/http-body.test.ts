@@ -1,10 +1,10 @@
 /** Probes and hooks against servers that stall, drip or never end: one deadline holds for head and body. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { HttpAnswer, Net } from '../platform/net.ts';
-import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
-import { createHookRunner } from './lifecycle/hooks.ts';
-import { probeHttp } from './prober/http-probe.ts';
+import type { HttpAnswer, Net } from '../../platform/net.ts';
+import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
+import { createHookRunner } from '../lifecycle/hooks.ts';
+import { probeHttp } from './http-probe.ts';
 
 const kib = new Uint8Array(1024).fill(0x78);
 

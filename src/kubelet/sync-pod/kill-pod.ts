@@ -1,6 +1,6 @@
 /** Ending the containers of a pod. Upstream: killPod in pkg/kubelet/kubelet_pods.go and ConvertPodStatusToRunningPod. */
-import type { Pod } from '../api/gen/core-v1.ts';
-import type { ContainerRuntime, RuntimePod } from './container/runtime.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { ContainerRuntime, RuntimePod } from '../container/runtime.ts';
 
 /** Stops all containers, then the sandboxes; rejects when any would not stop. */
 export async function killPod(

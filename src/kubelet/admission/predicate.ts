@@ -3,23 +3,23 @@
  * defaults. Pure.
  * Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl, pkg/kubelet/lifecycle/handlers.go.
  */
-import type { Node, Pod } from '../api/gen/core-v1.ts';
-import { quantityValue } from '../api/quantity.ts';
-import { findUntoleratedTaint } from '../api/taints-tolerations.ts';
-import { hostPortsCollide, hostPortsOf } from '../component-helpers/host-ports.ts';
-import { featuresToSchedule } from '../component-helpers/node-declared-features.ts';
-import { nodeSelectorMatches } from '../component-helpers/node-affinity.ts';
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { quantityValue } from '../../api/quantity.ts';
+import { findUntoleratedTaint } from '../../api/taints-tolerations.ts';
+import { hostPortsCollide, hostPortsOf } from '../../component-helpers/host-ports.ts';
+import { featuresToSchedule } from '../../component-helpers/node-declared-features.ts';
+import { nodeSelectorMatches } from '../../component-helpers/node-affinity.ts';
 import {
   addAmounts,
   amountsOf,
   emptyAmounts,
   podRequests,
   type ResourceAmounts,
-} from '../component-helpers/pod-resources.ts';
-import { isServedByClaim } from '../component-helpers/resource-claims.ts';
-import type { AdmissionReason } from './event-reasons.ts';
+} from '../../component-helpers/pod-resources.ts';
+import { isServedByClaim } from '../../component-helpers/resource-claims.ts';
+import type { AdmissionReason } from '../event-reasons.ts';
 import { forbiddenSysctl } from './sysctls.ts';
-import { isStaticPod, podSource, isCriticalPod } from './types/pod-update.ts';
+import { isStaticPod, podSource, isCriticalPod } from '../types/pod-update.ts';
 
 /** A verdict; reason and message go to the pod's status. */
 export type AdmissionResult =

@@ -1,7 +1,7 @@
 /** Orders of observations and waits. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createPodCache, emptyPodStatus, type PodCache, type PodIdentity } from './pod-cache.ts';
 
 const pod: PodIdentity = { uid: 'u', name: 'web', namespace: 'default' };

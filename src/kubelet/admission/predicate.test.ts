@@ -1,8 +1,8 @@
 /** Tables of admission. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Node, Pod, PodSpec } from '../api/gen/core-v1.ts';
-import { canAdmitPod, type AdmissionInput } from './admission.ts';
+import type { Node, Pod, PodSpec } from '../../api/gen/core-v1.ts';
+import { canAdmitPod, type AdmissionInput } from './predicate.ts';
 
 const node: Node = {
   metadata: { name: 'n', labels: { disk: 'ssd', 'kubernetes.io/os': 'linux', cores: '4' } },

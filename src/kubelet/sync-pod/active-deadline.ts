@@ -1,8 +1,8 @@
 /** Pods that have been active longer than their spec allows. Pure. Upstream: pkg/kubelet/active_deadline.go. */
-import { secondsToMs } from '../api/int64.ts';
-import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
-import { parseTime } from '../api/time.ts';
-import type { EvictVerdict } from './status/generate.ts';
+import { secondsToMs } from '../../api/int64.ts';
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { parseTime } from '../../api/time.ts';
+import type { EvictVerdict } from '../status/generate.ts';
 
 /** Reason and message of a pod that passed its deadline. */
 export const DEADLINE_EXCEEDED = {

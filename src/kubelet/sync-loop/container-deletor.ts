@@ -2,8 +2,8 @@
  * Removes dead containers a pod no longer needs, as soon as another one ends. Upstream: pkg/kubelet/pod_container_deletor.go.
  * The newest dead container of each name stays, for its logs and last state.
  */
-import type { Log } from '../platform/log.ts';
-import type { ContainerRuntime, PodStatus } from './container/runtime.ts';
+import type { Log } from '../../platform/log.ts';
+import type { ContainerRuntime, PodStatus } from '../container/runtime.ts';
 
 /** Ids to delete: dead containers of the same name as `exitedId` (all names when empty) beyond the `keep` newest. Pure. */
 export function containersToDelete(status: PodStatus, exitedId: string, keep: number): readonly string[] {

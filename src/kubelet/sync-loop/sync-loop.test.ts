@@ -1,11 +1,11 @@
 /** The main loop: what each channel leads to, when it is due, and what holds it up. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Pod } from '../api/gen/core-v1.ts';
-import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { createSyncLoop } from './kubelet-sync-loop.ts';
-import type { PodLifecycleEvent } from './pleg/pod-records.ts';
-import type { PodOperation } from './types/pod-update.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { createSyncLoop } from './sync-loop.ts';
+import type { PodLifecycleEvent } from '../pleg/pod-records.ts';
+import type { PodOperation } from '../types/pod-update.ts';
 
 const pod = (name: string): Pod => ({ metadata: { namespace: 'default', name, uid: name } });
 

@@ -6,8 +6,8 @@
  * seen before its own last actions. Upstream compares wall times for this; a counter cannot be fooled by clocks and works
  * when virtual time stands still. A waiter asks for an inspection at once instead of waiting for the next relist.
  */
-import { onAbort } from '../base/abort.ts';
-import type { PodStatus } from './container/runtime.ts';
+import { onAbort } from '../../base/abort.ts';
+import type { PodStatus } from './runtime.ts';
 
 /** Identity needed to inspect a pod. */
 export interface PodIdentity {

@@ -1,10 +1,10 @@
 /** Secrets with registry credentials that a pod names. Upstream: getPullSecretsForPod in pkg/kubelet/kubelet_pods.go. */
-import type { Pod, Secret } from '../api/gen/core-v1.ts';
-import { Secrets } from '../api/gen/resources.ts';
-import type { Client } from '../client/client.ts';
-import type { KubeletEventRecorder } from './event-reasons.ts';
-import type { Log } from '../platform/log.ts';
-import { podFields, podNamespace } from './types/pod-update.ts';
+import type { Pod, Secret } from '../../api/gen/core-v1.ts';
+import { Secrets } from '../../api/gen/resources.ts';
+import type { Client } from '../../client/client.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
+import type { Log } from '../../platform/log.ts';
+import { podFields, podNamespace } from '../types/pod-update.ts';
 
 /** Reads them. */
 export interface PullSecrets {

@@ -2,21 +2,21 @@
  * Housekeeping: forgets finished workers, ends pods the runtime runs but nobody wants, starts pods whose uid was reused,
  * and removes what gone pods left behind. Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go.
  */
-import type { Pod } from '../api/gen/core-v1.ts';
-import type { BasePlatform } from '../platform/platform.ts';
-import type { PodWorkCounts } from './metrics/pod-counts.ts';
-import type { PodStarts } from './metrics/pod-starts.ts';
-import type { AllocationManager } from './allocation/allocation-manager.ts';
-import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
-import type { ContainerRuntime, RuntimePod } from './container/runtime.ts';
-import type { MirrorClient } from './pod/mirror-client.ts';
-import type { PodManager } from './pod/pod-manager.ts';
-import type { PodDirectories } from './pod-directories.ts';
-import type { PodWorkers, PodWorkerSync } from './pod-workers/pod-syncer.ts';
-import type { ProbeManager } from './prober/prober-manager.ts';
-import type { StatusManager } from './status/status-manager.ts';
-import { podUid } from './types/pod-update.ts';
-import type { VolumeManager } from './volumes/volume-manager-contract.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { PodWorkCounts } from '../metrics/pod-counts.ts';
+import type { PodStarts } from '../metrics/pod-starts.ts';
+import type { AllocationManager } from '../allocation/allocation-manager.ts';
+import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
+import type { ContainerRuntime, RuntimePod } from '../container/runtime.ts';
+import type { MirrorClient } from '../pod/mirror-client.ts';
+import type { PodManager } from '../pod/pod-manager.ts';
+import type { PodDirectories } from '../pod/pod-directories.ts';
+import type { PodWorkers, PodWorkerSync } from '../pod-workers/pod-syncer.ts';
+import type { ProbeManager } from '../prober/prober-manager.ts';
+import type { StatusManager } from '../status/status-manager.ts';
+import { podUid } from '../types/pod-update.ts';
+import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 
 /** What housekeeping needs. */
 export interface PodCleanupDeps {

@@ -2,19 +2,19 @@
  * What to do with the messages of the sync loop: keeps the pod manager, admits new pods, wakes pod workers. Upstream:
  * HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile and HandlePodSyncs in pkg/kubelet/kubelet.go.
  */
-import type { Pod, PodStatus } from '../api/gen/core-v1.ts';
-import { isPodPhaseTerminal } from '../api/pod-phase.ts';
-import { parseTime } from '../api/time.ts';
-import { errorMessage } from '../base/errors.ts';
-import type { AdmissionReason, KubeletEventRecorder } from './event-reasons.ts';
-import type { BasePlatform } from '../platform/platform.ts';
-import type { AdmissionResult, OtherPods } from './admission.ts';
-import type { SyncHandler } from './kubelet-sync-loop.ts';
-import type { PodManager } from './pod/pod-manager.ts';
-import type { PodWorkers } from './pod-workers/pod-syncer.ts';
-import type { StatusManager } from './status/status-manager.ts';
-import { isMirrorPod, podFields, podUid, type SyncPodType } from './types/pod-update.ts';
-import { background } from '../platform/unexpected.ts';
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
+import { parseTime } from '../../api/time.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { AdmissionReason, KubeletEventRecorder } from '../event-reasons.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { AdmissionResult, OtherPods } from '../admission/predicate.ts';
+import type { SyncHandler } from './sync-loop.ts';
+import type { PodManager } from '../pod/pod-manager.ts';
+import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
+import type { StatusManager } from '../status/status-manager.ts';
+import { isMirrorPod, podFields, podUid, type SyncPodType } from '../types/pod-update.ts';
+import { background } from '../../platform/unexpected.ts';
 
 export interface SyncHandlersDeps {
   readonly platform: BasePlatform;

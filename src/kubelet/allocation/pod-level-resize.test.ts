@@ -1,18 +1,18 @@
 /** Resize of a pod's own resources: cgroups, containers that live by the pod's limits, conditions, status. */
-import { addInt64 } from '../api/int64.ts';
+import { addInt64 } from '../../api/int64.ts';
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import type { Container, Pod, PodSpec, ResourceRequirements } from '../api/gen/core-v1.ts';
-import { Pods } from '../api/gen/resources.ts';
-import { image } from '../cri/sim/sim-image.ts';
-import type { CriRuntime } from '../cri/runtime-service.ts';
-import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
-import type { CgroupResources } from '../platform/cgroups.ts';
-import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { createPodContainerManager } from './cgroups/create-pod-container-manager.ts';
-import { createKubeletFixture, type KubeletFixture } from './kubelet-fixture.ts';
-import { createContainerRuntime } from './runtime/container-runtime.ts';
-import { createWorld, fixtureConfig, fixtureDeps } from './runtime/runtime-fixture.ts';
+import type { Container, Pod, PodSpec, ResourceRequirements } from '../../api/gen/core-v1.ts';
+import { Pods } from '../../api/gen/resources.ts';
+import { image } from '../../cri/sim/sim-image.ts';
+import type { CriRuntime } from '../../cri/runtime-service.ts';
+import { createSimRuntime, type SimRuntime } from '../../cri/sim/sim-runtime.ts';
+import type { CgroupResources } from '../../platform/cgroups.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { createPodContainerManager } from '../cgroups/create-pod-container-manager.ts';
+import { createKubeletFixture, type KubeletFixture } from '../fixtures/kubelet-fixture.ts';
+import { createContainerRuntime } from '../runtime/container-runtime.ts';
+import { createWorld, fixtureConfig, fixtureDeps } from '../runtime/runtime-fixture.ts';
 
 const MI = 2 ** 20;
 const running: KubeletFixture[] = [];

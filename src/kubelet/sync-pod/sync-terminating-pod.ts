@@ -2,14 +2,14 @@
  * The last two steps of a pod's life: stopping its containers and giving back what it used. Upstream: SyncTerminatingPod,
  * SyncTerminatingRuntimePod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
-import type { Pod } from '../api/gen/core-v1.ts';
-import { errorMessage } from '../base/errors.ts';
-import { claimNamesOf } from '../component-helpers/resource-claims.ts';
-import { convertPodStatusToRunningPod } from './container/helpers.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { errorMessage } from '../../base/errors.ts';
+import { claimNamesOf } from '../../component-helpers/resource-claims.ts';
+import { convertPodStatusToRunningPod } from '../container/helpers.ts';
 import { killPod } from './kill-pod.ts';
-import type { PodSyncer } from './pod-workers/pod-syncer.ts';
+import type { PodSyncer } from '../pod-workers/pod-syncer.ts';
 import type { SyncPodDeps } from './sync-pod.ts';
-import { podFields, podName, podNamespace, podUid } from './types/pod-update.ts';
+import { podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
 
 /** How often a pod's volumes are looked for while they go. */
 const VOLUME_POLL_MS = 100;

@@ -1,5 +1,5 @@
 /** Which kernel parameters a pod may set. Pure. Upstream: pkg/kubelet/sysctl. */
-import type { Pod } from '../api/gen/core-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
 
 /** Parameters that are namespaced and harm nobody else. */
 const SAFE_SYSCTLS: readonly string[] = [

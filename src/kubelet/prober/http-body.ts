@@ -1,6 +1,6 @@
 /** Reads bodies of servers that nobody trusts: at most so many bytes, and not beyond a deadline. */
-import type { Clock } from '../platform/clock.ts';
-import type { HttpAnswer } from '../platform/net.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HttpAnswer } from '../../platform/net.ts';
 
 /** What a body may cost. */
 export interface BodyLimits {

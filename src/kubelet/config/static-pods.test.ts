@@ -1,9 +1,9 @@
 /** Static pods and their mirrors, over the whole core on virtual time. */
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { Nodes, Pods } from '../api/gen/resources.ts';
-import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { createKubeletFixture, type KubeletFixture } from './kubelet-fixture.ts';
+import { Nodes, Pods } from '../../api/gen/resources.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { createKubeletFixture, type KubeletFixture } from '../fixtures/kubelet-fixture.ts';
 
 const running: KubeletFixture[] = [];
 const config = { staticPodPath: '/etc/kubernetes/manifests' };

@@ -1,5 +1,5 @@
 /** A pod's directories under the kubelet's root. Upstream: pkg/kubelet/kubelet_getters.go, makePodDataDirs. */
-import type { Files } from '../platform/files.ts';
+import type { Files } from '../../platform/files.ts';
 
 /** Paths and their making. */
 export interface PodDirectories {

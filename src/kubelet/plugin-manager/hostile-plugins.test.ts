@@ -8,17 +8,17 @@ import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { hostilePeers } from '../grpc/hostile-peers-fixture.ts';
-import { frame } from '../grpc/grpc-frames.ts';
-import { createGrpcConnector, type GrpcConnector } from '../grpc/grpc-connector.ts';
-import { settleWhileTimePasses } from '../platform/node/settle-fixture.ts';
-import { createSeededRandom } from '../platform/sim/random.ts';
-import { VirtualClock } from '../platform/sim/virtual-clock.ts';
-import { isProgramError } from '../platform/unexpected.ts';
-import { connectEndpoint } from './device-manager/endpoint.ts';
-import { draTable, nodePrepareResources, nodeUnprepareResources } from './dra-manager/dra-api.ts';
-import { getPluginInfo, notifyRegistrationStatus, registrationTable } from './plugin-manager/registration-client.ts';
-import { createCsiNodeClient } from './volumes/csi/csi-client.ts';
+import { hostilePeers } from '../../grpc/hostile-peers-fixture.ts';
+import { frame } from '../../grpc/grpc-frames.ts';
+import { createGrpcConnector, type GrpcConnector } from '../../grpc/grpc-connector.ts';
+import { settleWhileTimePasses } from '../../platform/node/settle-fixture.ts';
+import { createSeededRandom } from '../../platform/sim/random.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
+import { isProgramError } from '../../platform/unexpected.ts';
+import { connectEndpoint } from '../device-manager/endpoint.ts';
+import { draTable, nodePrepareResources, nodeUnprepareResources } from '../dra-manager/dra-api.ts';
+import { getPluginInfo, notifyRegistrationStatus, registrationTable } from './registration-client.ts';
+import { createCsiNodeClient } from '../volumes/csi/csi-client.ts';
 
 const csi = (connect: GrpcConnector) =>
   createCsiNodeClient({ connect, clock: new VirtualClock(), observe: () => undefined }, socketPath);

@@ -4,8 +4,8 @@
  * A later `enqueue` of the same uid replaces the earlier time. Upstream polls once a second; here the earliest time sets
  * a timer besides, so a back-off that ends is acted upon at once.
  */
-import { Heap } from '../base/heap.ts';
-import type { CancelTimer, Clock } from '../platform/clock.ts';
+import { Heap } from '../../base/heap.ts';
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
 
 interface Item {
   readonly uid: string;
