@@ -26,10 +26,13 @@ export const TAG = {
   set: 0x31,
 } as const;
 
-/** The elements in these bytes. Throws when they are cut off, or no DER. */
-export function derElements(bytes: Uint8Array): readonly DerElement[] {
+/**
+ * The elements in these bytes, or the first `most` of them: a client's text may hold a million. Throws when one that is
+ * read is cut off, or no DER.
+ */
+export function derElements(bytes: Uint8Array, most = Infinity): readonly DerElement[] {
   const elements: DerElement[] = [];
-  for (let at = 0; at < bytes.length;) {
+  for (let at = 0; at < bytes.length && elements.length < most;) {
     const element = elementAt(bytes, at);
     elements.push(element);
     at += element.whole.length;
@@ -37,9 +40,9 @@ export function derElements(bytes: Uint8Array): readonly DerElement[] {
   return elements;
 }
 
-/** What is in an element of this tag. Throws when there is none, or it is of another tag. */
-export function derContent(element: DerElement | undefined, tag: number): readonly DerElement[] {
-  return derElements(derBytes(element, tag));
+/** What is in an element of this tag, or the first `most` of it. Throws when there is none, or it is of another tag. */
+export function derContent(element: DerElement | undefined, tag: number, most?: number): readonly DerElement[] {
+  return derElements(derBytes(element, tag), most);
 }
 
 /** The content of an element of this tag, as it is. Throws when there is none, or it is of another tag. */

@@ -18,21 +18,24 @@ export function requestProblem(pem: string): string | undefined {
   }
 }
 
+/** Names in a subject that are looked at. */
+const maxNames = 1000;
+
 /** Throws when the bytes are no PKCS #10 request. */
 function checkFrame(bytes: Uint8Array): void {
-  const [request, ...trailing] = derElements(bytes);
-  if (trailing.length > 0) throw new Error('trailing data');
-  const [signed, algorithm, signature] = derContent(request, TAG.sequence);
+  const [request, trailing] = derElements(bytes, 2);
+  if (trailing !== undefined) throw new Error('trailing data');
+  const [signed, algorithm, signature] = derContent(request, TAG.sequence, 3);
   checkAlgorithm(algorithm);
   derBytes(signature, TAG.bitString);
-  const [version, subject, publicKey] = derContent(signed, TAG.sequence);
+  const [version, subject, publicKey] = derContent(signed, TAG.sequence, 3);
   derBytes(version, TAG.integer);
-  derContent(subject, TAG.sequence);
-  const [keyAlgorithm, key] = derContent(publicKey, TAG.sequence);
+  derContent(subject, TAG.sequence, maxNames);
+  const [keyAlgorithm, key] = derContent(publicKey, TAG.sequence, 2);
   checkAlgorithm(keyAlgorithm);
   derBytes(key, TAG.bitString);
 }
 
 function checkAlgorithm(element: DerElement | undefined): void {
-  derBytes(derContent(element, TAG.sequence)[0], TAG.oid);
+  derBytes(derContent(element, TAG.sequence, 1)[0], TAG.oid);
 }

@@ -54,11 +54,15 @@ function cidrProblem(text: string): string | undefined {
   return ip.value === range.base ? undefined : 'must not have bits set beyond the prefix length';
 }
 
+/** More numbers and separators than any address or range has: the rest of a longer text is not looked at. */
+const maxParts = 32;
+
 /** Of decimal numbers: those between dots, and a prefix length. */
 function withoutLeadingZeros(text: string): string {
   const isDecimal = (part: string): boolean => /^\d+$/.test(part);
-  return text
-    .split(/([.:/])/)
+  const parts = text.split(/([.:/])/, maxParts);
+  if (parts.length === maxParts) return text;
+  return parts
     .map((part) => (isDecimal(part) ? part.replace(/^0+(?=\d)/, '') : part))
     .join('');
 }
