@@ -45,6 +45,10 @@ test('addresses, data in base64, authorities, paths of columns', () => {
     errorsOf((field) => validateCanonicalCidr(`${'0'.repeat(MANY)}x`, field)),
     ['FieldValueInvalid'],
   );
+  assert.deepEqual(
+    errorsOf((field) => validateCanonicalCidr(`${'0:'.repeat(MANY)}/0`, field)),
+    ['FieldValueInvalid'],
+  );
   const data = { a: `${'='.repeat(MANY)}x` };
   errorsOf((field) => validateSecret({ metadata: { name: 'a' }, type: 'Opaque', data }, field));
   assert.throws(() => certificateBlocks(`-----BEGIN CERTIFICATE-----${' '.repeat(MANY)}x`), /cut off/);

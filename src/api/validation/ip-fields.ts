@@ -62,7 +62,5 @@ function withoutLeadingZeros(text: string): string {
   const isDecimal = (part: string): boolean => /^\d+$/.test(part);
   const parts = text.split(/([.:/])/, maxParts);
   if (parts.length === maxParts) return text;
-  return parts
-    .map((part) => (isDecimal(part) ? part.replace(/^0+(?=\d)/, '') : part))
-    .join('');
+  return parts.map((part) => (isDecimal(part) ? part.replace(/^0+(?=\d)/, '') : part)).join('');
 }

@@ -26,6 +26,12 @@ test('lengths take as few bytes as they can, and are read again', () => {
   );
 });
 
+test('reading the first elements reads no further', () => {
+  const cutOff = Buffer.from('020101' + '02ff', 'hex');
+  assert.equal(derElements(cutOff, 1).length, 1);
+  assert.throws(() => derElements(cutOff), /malformed DER/);
+});
+
 test('a number has no byte too many, and none that makes it negative', () => {
   const cases = { '00': '020100', '0000': '020100', '007f': '02017f', '80': '02020080', '00ff01': '020300ff01' };
   for (const [bytes, written] of Object.entries(cases))
