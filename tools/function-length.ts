@@ -36,7 +36,6 @@ const UNDIVIDED: readonly string[] = [
   'src/kubelet/device-manager/device-manager.ts createDeviceManager',
   'src/kubelet/eviction/eviction-manager.ts createEvictionManager',
   'src/kubelet/images/image-manager.ts createImageManager',
-  'src/kubelet/sync-loop/sync-loop.ts createSyncLoop',
   'src/kubelet/node-status/node-status-manager.ts createNodeStatusManager',
   'src/kubelet/pleg/generic-pleg.ts createGenericPleg',
   'src/kubelet/pod-workers/pod-workers.ts createPodWorkers',

@@ -234,7 +234,7 @@ describe('in-place resize', () => {
         recorder: { event: () => undefined },
         node: () => node,
         activePods: () => [],
-        memoryFixed: 'no',
+        memoryInfeasible: 'no',
       });
       await platform.clock.drive(manager.resolve(whole('2', '2Gi'), { ...running(ONE), containers: [] }));
       await platform.clock.drive(manager.resolve(whole('2', '3Gi'), running(ONE)));

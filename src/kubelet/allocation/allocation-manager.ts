@@ -28,9 +28,9 @@ export interface AllocationDeps {
   /** Pods that hold resources. */
   readonly activePods: () => readonly Pod[];
   /** Why nothing of the pod can change here; undefined when it can. */
-  readonly fixed?: (pod: Pod) => string | undefined;
+  readonly infeasible?: (pod: Pod) => string | undefined;
   /** Why no pod's memory can change here; undefined when it can. */
-  readonly memoryFixed?: string;
+  readonly memoryInfeasible?: string;
 }
 
 export interface AllocationManager {
@@ -126,13 +126,13 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
   }
 
   function refusedMemory(pod: Pod, given: Pod): Pending | undefined {
-    if (deps.memoryFixed === undefined) return undefined;
+    if (deps.memoryInfeasible === undefined) return undefined;
     const before = new Map(resizableContainers(given).map((container) => [container.name, container.resources ?? {}]));
     const memory = resizableContainers(pod).some(({ name, resources }) =>
       changedResources(resources ?? {}, before.get(name) ?? {}).includes('memory'),
     );
     const whole = changedResources(pod.spec?.resources ?? {}, given.spec?.resources ?? {}).includes('memory');
-    return memory || whole ? { reason: 'Infeasible', message: deps.memoryFixed } : undefined;
+    return memory || whole ? { reason: 'Infeasible', message: deps.memoryInfeasible } : undefined;
   }
 
   function keep(pod: Pod): Promise<void> {
@@ -189,7 +189,7 @@ export function createAllocationManager(deps: AllocationDeps): AllocationManager
         if (!whole) withoutOwn.add(podUid(pod));
         return pod;
       }
-      const fixed = deps.fixed?.(pod);
+      const fixed = deps.infeasible?.(pod);
       const against: Pending | undefined =
         fixed === undefined ? (refusedMemory(pod, given) ?? verdict(pod)) : { reason: 'Infeasible', message: fixed };
       if (against === undefined) {

@@ -1,55 +1,36 @@
 /**
- * All circular dependencies of the kubelet's parts: parts that are called by parts created before them. Each is bound once
- * during composition and called only afterwards.
+ * The circular dependencies of the kubelet's parts: parts that are used by parts created before them. Each is bound once while
+ * the kubelet is put together; nothing uses it before the start.
  */
-import type { ContainerRuntime } from '../container/runtime.ts';
-import type { EvictionManager } from '../eviction/eviction-manager.ts';
-import type { SyncLoop } from '../sync-loop/sync-loop.ts';
 import type { NodeStatusManager } from '../node-status/node-status-manager.ts';
-import type { NodeShutdownManager } from '../node-shutdown/node-shutdown-manager.ts';
-import type { RuntimeMonitor } from '../node-status/runtime-monitor.ts';
-import type { PodLifecycleEventGenerator } from '../pleg/generic-pleg.ts';
-import type { PodStateProvider, PodWorkers } from '../pod-workers/pod-syncer.ts';
+import type { PodSyncer } from '../pod-workers/pod-syncer.ts';
 
-/** A part that is created later. */
+/** A part that is created later than what uses it. */
 export interface Late<T> {
   /** Sets the part and returns it. */
   bind(part: T): T;
-  /** The part. @throws Error before it is bound */
+  /** @throws Error before the part is bound */
   get(): T;
 }
 
-/** The parts that are bound late. */
 export interface LateBindings {
-  /** Volumes, runtime and status manager ask it which pods run. */
-  readonly podWorkers: Late<PodWorkers>;
-  /** Pod sources, work queue, probes and PLEG send it messages. */
-  readonly syncLoop: Late<SyncLoop>;
-  /** The CPU manager moves containers to other processors with it. */
-  readonly runtime: Late<ContainerRuntime>;
-  /** A pod's sync holds back its events. */
-  readonly pleg: Late<PodLifecycleEventGenerator>;
-  /** The node status reads its pressure conditions. */
-  readonly eviction: Late<EvictionManager | undefined>;
-  /** Admission asks it whether the node still accepts pods. */
-  readonly shutdown: Late<NodeShutdownManager | undefined>;
-  /** Updated when the volumes in use change. */
+  /** Pod workers sync pods with it. It uses nearly all other parts, most of which use the pod workers. */
+  readonly podSyncer: Late<PodSyncer>;
+  /** Updated when volumes, devices or pressures change. It reports all three. */
   readonly nodeStatus: Late<NodeStatusManager>;
-  /** Checks the runtime again when the node has its pod CIDR. */
-  readonly runtimeMonitor: Late<RuntimeMonitor>;
 }
 
-/** Creates the bindings, all unbound. */
 export function createLateBindings(): LateBindings {
+  return { podSyncer: createLate('the pod syncer'), nodeStatus: createLate('the node status') };
+}
+
+/** The pod syncer for the pod workers, resolved at each call. */
+export function latePodSyncer({ podSyncer }: LateBindings): PodSyncer {
   return {
-    podWorkers: createLate('the pod workers'),
-    syncLoop: createLate('the sync loop'),
-    runtime: createLate('the runtime'),
-    pleg: createLate('the PLEG'),
-    eviction: createLate('the eviction manager'),
-    shutdown: createLate('the shutdown manager'),
-    nodeStatus: createLate('the node status'),
-    runtimeMonitor: createLate('the runtime monitor'),
+    syncPod: (request) => podSyncer.get().syncPod(request),
+    syncTerminatingPod: (request) => podSyncer.get().syncTerminatingPod(request),
+    syncTerminatingRuntimePod: (runningPod, signal) => podSyncer.get().syncTerminatingRuntimePod(runningPod, signal),
+    syncTerminatedPod: (request) => podSyncer.get().syncTerminatedPod(request),
   };
 }
 
@@ -64,20 +45,5 @@ function createLate<T>(name: string): Late<T> {
       if (bound === undefined) throw new Error(`${name} cannot be used while the kubelet is put together`);
       return bound.part;
     },
-  };
-}
-
-/** The pod workers as a state provider, resolved at each call. */
-export function latePodState(workers: Late<PodWorkers>): PodStateProvider {
-  return {
-    isPodKnownTerminated: (uid) => workers.get().isPodKnownTerminated(uid),
-    couldHaveRunningContainers: (uid) => workers.get().couldHaveRunningContainers(uid),
-    shouldPodBeFinished: (uid) => workers.get().shouldPodBeFinished(uid),
-    isPodTerminationRequested: (uid) => workers.get().isPodTerminationRequested(uid),
-    shouldPodContainersBeTerminating: (uid) => workers.get().shouldPodContainersBeTerminating(uid),
-    shouldPodRuntimeBeRemoved: (uid) => workers.get().shouldPodRuntimeBeRemoved(uid),
-    shouldPodContentBeRemoved: (uid) => workers.get().shouldPodContentBeRemoved(uid),
-    isPodForMirrorPodTerminatingByFullName: (fullName) =>
-      workers.get().isPodForMirrorPodTerminatingByFullName(fullName),
   };
 }

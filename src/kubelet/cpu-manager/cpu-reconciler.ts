@@ -1,6 +1,6 @@
 /**
- * Keeps containers on the processors they are meant to run on: the shared ones change when others come and go. Upstream:
- * reconcileState in cpumanager/cpu_manager.go. Differs: it runs at once when something changed, and from time to time.
+ * Moves running containers to the processors that the CPU manager assigns them: the shared ones change when other containers come
+ * and go. Upstream: reconcileState in cpumanager/cpu_manager.go. Differs: it also runs at once after a change.
  */
 import { onAbort } from '../../base/abort.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -18,17 +18,19 @@ export interface CpuReconcilerDeps {
   readonly cpuManager: CpuManager;
   readonly pods: () => readonly Pod[];
   readonly podStatus: (uid: string) => PodStatus | undefined;
-  /** Frees what gone pods had. */
+  /** Frees the processors of pods that are gone. */
   readonly release: () => Promise<void>;
-  readonly updateCpus: (containerId: string, cpusetCpus: string) => Promise<void>;
 }
 
+/** Moves a container to these processors. Upstream: UpdateContainerResources of the runtime service. */
+export type UpdateCpuset = (containerId: string, cpusetCpus: string) => Promise<void>;
+
 export interface CpuReconciler {
-  start(signal: AbortSignal): void;
-  /** Something changed. */
+  start(updateCpuset: UpdateCpuset, signal: AbortSignal): void;
+  /** Reconciles now: assignments may have changed. */
   trigger(): void;
-  /** A container is made with these processors. */
-  noteCreated(podUid: string, container: string, cpus: string): void;
+  /** Records that the container is created with these processors, so that it needs no update. */
+  containerCreated(podUid: string, container: string, cpus: string): void;
 }
 
 export function createCpuReconciler(deps: CpuReconcilerDeps, periodMs: number): CpuReconciler {
@@ -36,6 +38,7 @@ export function createCpuReconciler(deps: CpuReconcilerDeps, periodMs: number): 
   let running = false;
   let again = false;
   let lifetime: AbortSignal | undefined;
+  let updateCpuset: UpdateCpuset | undefined;
 
   async function reconcilePod(pod: Pod): Promise<void> {
     const uid = podUid(pod);
@@ -45,7 +48,7 @@ export function createCpuReconciler(deps: CpuReconcilerDeps, periodMs: number): 
       const key = `${uid}/${name}`;
       if (wanted === '' || applied.get(key) === wanted) continue;
       try {
-        await deps.updateCpus(id, wanted);
+        await updateCpuset?.(id, wanted);
         applied.set(key, wanted);
         deps.log.debug('Updated the processors of a container', { ...podFields(pod), container: name, cpus: wanted });
       } catch (error) {
@@ -80,8 +83,9 @@ export function createCpuReconciler(deps: CpuReconcilerDeps, periodMs: number): 
 
   return {
     trigger,
-    noteCreated: (uid, container, cpus) => applied.set(`${uid}/${container}`, cpus),
-    start(signal) {
+    containerCreated: (uid, container, cpus) => applied.set(`${uid}/${container}`, cpus),
+    start(update, signal) {
+      updateCpuset = update;
       lifetime = signal;
       onAbort(signal, deps.clock.setTicker(periodMs, trigger));
     },

@@ -76,16 +76,3 @@ export async function collectNodeFacts(deps: NodeFactsDeps, config: KubeletConfi
     devices: deps.devices(),
   };
 }
-
-/** Addresses of the node: as configured, else the first global ones of its interfaces. */
-export function findNodeIps(platform: Pick<Platform, 'net'>, configured: readonly string[]): readonly string[] {
-  if (configured.length > 0) return configured;
-  const usable = platform.net
-    .interfaces()
-    .filter(({ internal, address }) => !internal && !/^(169\.254\.|fe80:)/i.test(address));
-  const own =
-    usable.find(({ family, name }) => family === 4 && /^(e|wl|bond)/.test(name)) ??
-    usable.find(({ family }) => family === 4) ??
-    usable[0];
-  return own === undefined ? ['127.0.0.1'] : [own.address];
-}

@@ -8,7 +8,7 @@ import type { Log } from '../../platform/log.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus } from '../container/runtime.ts';
 import type { RuntimeState } from './runtime-state.ts';
 import { updateRuntimeUp } from './update-runtime-up.ts';
-import { background } from '../../platform/unexpected.ts';
+import { background, callEach } from '../../platform/unexpected.ts';
 
 const PERIOD_MS = 5_000;
 /** While there are problems: from the short one, doubling; a network that is just being configured is there in no time. */
@@ -19,14 +19,14 @@ export interface RuntimeMonitorDeps {
   readonly log: Log;
   readonly runtime: ContainerRuntime;
   readonly state: RuntimeState;
-  /** The problems became others; `ready`: there is none any more. */
-  readonly onChange: (ready: boolean) => void;
 }
 
 export interface RuntimeMonitor {
-  /** Asks now; one question at a time. Never rejects; undefined when the runtime does not answer. */
+  /** Checks now, one check at a time. Never rejects; undefined when the runtime does not answer. */
   check(): Promise<ContainerRuntimeStatus | undefined>;
-  /** Goes on asking until the signal aborts. */
+  /** Calls the listener when the problems have changed; `ready`: there are none. */
+  onChange(listener: (ready: boolean) => void): void;
+  /** Checks repeatedly until the signal aborts. */
   start(signal: AbortSignal): void;
 }
 
@@ -35,6 +35,7 @@ export function createRuntimeMonitor(deps: RuntimeMonitorDeps): RuntimeMonitor {
   let checking: Promise<ContainerRuntimeStatus | undefined> | undefined;
   let cancelTimer: CancelTimer | undefined;
   let running: AbortSignal | undefined;
+  const listeners: ((ready: boolean) => void)[] = [];
   let unreadyMs = NOT_READY_MS.first;
 
   const problems = (): readonly string[] => [...state.runtimeErrors(), ...state.networkErrors()];
@@ -52,7 +53,8 @@ export function createRuntimeMonitor(deps: RuntimeMonitorDeps): RuntimeMonitor {
     const before = problems().join();
     const status = await updateRuntimeUp(deps);
     const after = problems();
-    if (after.join() !== before) deps.onChange(after.length === 0);
+    if (after.join() !== before)
+      callEach({ log: deps.log, what: 'a change of the runtime could not be handled' }, listeners, after.length === 0);
     return status;
   }
 
@@ -66,6 +68,7 @@ export function createRuntimeMonitor(deps: RuntimeMonitorDeps): RuntimeMonitor {
 
   return {
     check,
+    onChange: (listener) => listeners.push(listener),
     start(signal) {
       running = signal;
       onAbort(signal, () => cancelTimer?.());

@@ -8,9 +8,11 @@ import { parseTime } from '../../api/time.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { AdmissionReason, KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
-import type { AdmissionResult, OtherPods } from '../admission/predicate.ts';
+import type { PodAdmission } from '../admission/pod-admission.ts';
+import type { AdmissionResult } from '../admission/predicate.ts';
 import type { SyncHandler } from './sync-loop.ts';
 import type { PodManager } from '../pod/pod-manager.ts';
+import { filterOutInactivePods } from '../pod-workers/active-pods.ts';
 import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import { isMirrorPod, podFields, podUid, type SyncPodType } from '../types/pod-update.ts';
@@ -26,22 +28,11 @@ export interface SyncHandlersDeps {
   readonly statusManager: StatusManager;
   readonly allSourcesReady: () => boolean;
   /** Whether the node takes the pod beside the others. Takes its time where plugins are asked. */
-  readonly canAdmitPod: (pod: Pod, others: OtherPods) => AdmissionResult | Promise<AdmissionResult>;
+  readonly canAdmitPod: PodAdmission;
   /** Pods that wait for that: no worker may hear of them. */
   readonly admitting: Set<string>;
   readonly qosClassOf: (pod: Pod) => string;
   readonly handlePodCleanups: () => Promise<void>;
-}
-
-/** Pods that hold resources: neither ended nor known to have stopped. Upstream: filterOutInactivePods. */
-export function activePods(pods: readonly Pod[], deps: Pick<SyncHandlersDeps, 'podWorkers' | 'statusManager'>): Pod[] {
-  return pods.filter((pod) => {
-    const uid = podUid(pod);
-    if (deps.podWorkers.isPodKnownTerminated(uid)) return false;
-    const status = deps.statusManager.getPodStatus(uid) ?? pod.status;
-    const ended = isPodPhaseTerminal(status?.phase) || isPodPhaseTerminal(pod.status?.phase);
-    return !ended || deps.podWorkers.isPodTerminationRequested(uid);
-  });
 }
 
 export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
@@ -87,7 +78,7 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     )
       return settle(pod, { admit: true });
     const others = podManager.getPods().filter((other) => podUid(other) !== uid);
-    const result = deps.canAdmitPod(pod, { count: others.length, active: () => activePods(others, deps) });
+    const result = deps.canAdmitPod(pod, { count: others.length, active: () => filterOutInactivePods(others, deps) });
     if (!(result instanceof Promise)) return settle(pod, result);
     deps.admitting.add(uid);
     background(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { SyncLoopChannels } from './channels.ts';
 import { createSyncLoop } from './sync-loop.ts';
 import type { PodLifecycleEvent } from '../pleg/pod-records.ts';
 import type { PodOperation } from '../types/pod-update.ts';
@@ -17,7 +18,9 @@ function rig({ cleanup = async () => undefined }: { cleanup?: () => Promise<void
   const state = { runtimeErrors: [] as string[], ready: true, due: [] as Pod[], known: ['web'] };
   const noted = (what: string) => (pods: readonly Pod[]) =>
     void calls.push(`${what} ${pods.map(({ metadata }) => metadata.name).join()}`);
+  const channels = new SyncLoopChannels();
   const loop = createSyncLoop({
+    channels,
     platform,
     handler: {
       handlePodAdditions: noted('additions'),
@@ -33,9 +36,9 @@ function rig({ cleanup = async () => undefined }: { cleanup?: () => Promise<void
     runtimeErrors: () => state.runtimeErrors,
     allSourcesReady: () => state.ready,
     addSource: ({ source }) => void calls.push(`source ${source}`),
-    podsToSync: () => state.due.splice(0),
-    podByUid: (uid) => (state.known.includes(uid) ? pod(uid) : undefined),
-    onProbeUpdate: ({ podUid }) => void calls.push(`probe ${podUid}`),
+    getPodsToSync: () => state.due.splice(0),
+    getPodByUid: (uid) => (state.known.includes(uid) ? pod(uid) : undefined),
+    handleProbeSync: ({ podUid }) => void calls.push(`probe ${podUid}`),
     cleanUpContainersInPod: (uid, id) => void calls.push(`prune ${id} of ${uid}`),
   });
   const life = new AbortController();
@@ -46,7 +49,7 @@ function rig({ cleanup = async () => undefined }: { cleanup?: () => Promise<void
   const cleanups = (): number[] =>
     calls.filter((call) => call.startsWith('cleanups')).map((call) => Number(call.split(' ')[2]));
   const taken = (): string[] => calls.splice(0);
-  return { platform, clock, state, loop, start, cleanups, taken, stop: () => life.abort() };
+  return { platform, clock, state, loop, channels, start, cleanups, taken, stop: () => life.abort() };
 }
 
 describe('configCh', () => {
@@ -59,8 +62,8 @@ describe('configCh', () => {
   ];
   for (const [op, handler] of operations)
     it(`${op} goes to ${handler}, and then the source has been heard`, async () => {
-      const { loop, start, taken, stop } = rig();
-      loop.configCh({ op, source: 'file', pods: [pod('web'), pod('db')] });
+      const { channels, start, taken, stop } = rig();
+      channels.configCh({ op, source: 'file', pods: [pod('web'), pod('db')] });
       await start();
       assert.deepEqual(taken(), [`${handler} web,db`, 'source file']);
       stop();
@@ -78,9 +81,9 @@ describe('plegCh', () => {
   ];
   for (const [type, id, expected] of events)
     it(`${type} of ${id}: ${expected.join(', ') || 'nothing'}`, async () => {
-      const { loop, start, taken, stop } = rig();
+      const { channels, start, taken, stop } = rig();
       await start();
-      loop.plegCh({ type, id, data: 'c1' });
+      channels.plegCh({ type, id, data: 'c1' });
       assert.deepEqual(taken(), [], 'nothing in the turn of whoever tells');
       await rigTurn();
       assert.deepEqual(taken(), expected);
@@ -95,20 +98,20 @@ async function rigTurn(): Promise<void> {
 
 describe('the other channels', () => {
   it('probe results are taken as they come', async () => {
-    const { loop, start, taken, stop } = rig();
+    const { channels, start, taken, stop } = rig();
     await start();
-    loop.probeCh({ type: 'readiness', podUid: 'web', containerId: 'c1', result: 'success' });
+    channels.probeCh({ type: 'readiness', podUid: 'web', containerId: 'c1', result: 'success' });
     await rigTurn();
     assert.deepEqual(taken(), ['probe web']);
     stop();
   });
 
   it('syncCh: pods that are due at once when it rings, others when the timer looks', async () => {
-    const { clock, loop, start, state, taken, stop } = rig();
+    const { clock, channels, start, state, taken, stop } = rig();
     state.ready = false;
     await start();
     state.due = [pod('web')];
-    loop.syncCh();
+    channels.syncCh();
     await rigTurn();
     assert.deepEqual(taken(), ['syncs web']);
     state.due = [pod('forgotten')];
@@ -120,27 +123,27 @@ describe('the other channels', () => {
 
 describe('housekeepingCh', () => {
   it('is rung two seconds after a change, and every thirty when there is none', async () => {
-    const { clock, loop, start, cleanups, stop } = rig();
+    const { clock, channels, start, cleanups, stop } = rig();
     await start();
     await clock.advance(70_000);
     assert.deepEqual(cleanups(), [2_000, 32_000, 62_000]);
-    loop.configCh({ op: 'ADD', source: 'api', pods: [pod('web')] });
+    channels.configCh({ op: 'ADD', source: 'api', pods: [pod('web')] });
     await clock.advance(500);
-    loop.plegCh({ type: 'ContainerStarted', id: 'web', data: 'c1' });
+    channels.plegCh({ type: 'ContainerStarted', id: 'web', data: 'c1' });
     await clock.advance(3_000);
     assert.deepEqual(cleanups().slice(3), [72_000], 'once for both changes');
     stop();
   });
 
   it('takes no pod for an orphan before every source was heard, and looks as soon as they were', async () => {
-    const { clock, loop, start, state, cleanups, stop } = rig();
+    const { clock, channels, start, state, cleanups, stop } = rig();
     state.ready = false;
     await start();
     await clock.advance(10_000);
     assert.deepEqual(cleanups(), []);
-    loop.configCh({ op: 'ADD', source: 'api', pods: [] });
+    channels.configCh({ op: 'ADD', source: 'api', pods: [] });
     state.ready = true;
-    loop.configCh({ op: 'ADD', source: 'file', pods: [] });
+    channels.configCh({ op: 'ADD', source: 'file', pods: [] });
     await clock.advance(2_000);
     assert.deepEqual(cleanups(), [12_000]);
     stop();
@@ -149,10 +152,10 @@ describe('housekeepingCh', () => {
   it('never runs twice at a time; what came meanwhile is looked at afterwards', async () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let runs = 0;
-    const { clock, loop, start, cleanups, stop } = rig({ cleanup: () => gates[runs++]!.promise });
+    const { clock, channels, start, cleanups, stop } = rig({ cleanup: () => gates[runs++]!.promise });
     await start();
     await clock.advance(2_000);
-    loop.configCh({ op: 'ADD', source: 'api', pods: [pod('web')] });
+    channels.configCh({ op: 'ADD', source: 'api', pods: [pod('web')] });
     await clock.advance(10_000);
     assert.equal(cleanups().length, 1);
     gates[0]!.resolve();
@@ -168,12 +171,12 @@ describe('housekeepingCh', () => {
     const cleanup = async (): Promise<void> => {
       if (failures-- > 0) throw new Error('the runtime is away');
     };
-    const { clock, loop, start, cleanups, taken, stop } = rig({ cleanup });
+    const { clock, channels, start, cleanups, taken, stop } = rig({ cleanup });
     await start();
     await clock.advance(7_000);
     assert.deepEqual(cleanups(), [2_000, 4_000, 6_000]);
     taken();
-    loop.configCh({ op: 'ADD', source: 'api', pods: [pod('web')] });
+    channels.configCh({ op: 'ADD', source: 'api', pods: [pod('web')] });
     await clock.settle();
     assert.deepEqual(taken(), ['additions web', 'source api']);
     stop();
@@ -182,10 +185,10 @@ describe('housekeepingCh', () => {
 
 describe('a runtime with errors', () => {
   it('holds everything up, with longer and longer pauses, until it is back', async () => {
-    const { clock, loop, start, state, taken, stop } = rig();
+    const { clock, loop, channels, start, state, taken, stop } = rig();
     state.runtimeErrors = ['down'];
     await start();
-    loop.configCh({ op: 'ADD', source: 'api', pods: [pod('web')] });
+    channels.configCh({ op: 'ADD', source: 'api', pods: [pod('web')] });
     await clock.advance(60_000);
     assert.deepEqual(taken(), []);
     state.runtimeErrors = [];

@@ -12,7 +12,7 @@ import { convertPodStatusToRunningPod } from '../container/helpers.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { AllocationManager } from '../allocation/allocation-manager.ts';
-import type { ResourceManagers } from '../composition/resource-managers.ts';
+import type { ContainerManager } from '../container-manager/container-manager.ts';
 import { untilActiveDeadlineMs } from './active-deadline.ts';
 import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
 import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } from '../container/runtime.ts';
@@ -47,7 +47,7 @@ export interface SyncPodDeps {
   readonly pullSecrets: PullSecrets;
   readonly allocations: AllocationManager;
   /** Claims of the pod, made ready and given back by their drivers. */
-  readonly dynamicResources: Pick<ResourceManagers, 'prepareDynamicResources' | 'unprepareDynamicResources'>;
+  readonly dynamicResources: Pick<ContainerManager, 'prepareDynamicResources' | 'unprepareDynamicResources'>;
   readonly reconcileMirrorPod: (pod: Pod, mirrorPod: Pod | undefined) => Promise<void>;
   readonly isPodTerminationRequested: (uid: string) => boolean;
   /** Upstream has none: while the runtime works for the pod, its events need no inspections of their own. */

@@ -1,0 +1,31 @@
+/**
+ * Resources: what pods and containers get of the machine, and the plugins that provide some of it.
+ * Needs the context and the pods.
+ */
+import type { GrpcConnector } from '../../../grpc/grpc-connector.ts';
+import type { AllocationManager } from '../../allocation/allocation-manager.ts';
+import type { PodContainerManager } from '../../cgroups/pod-container-manager.ts';
+import type { UpdateCpuset } from '../../cpu-manager/cpu-reconciler.ts';
+import type { ContainerManager } from '../../container-manager/container-manager.ts';
+import type { PluginManager } from '../../plugin-manager/plugin-manager.ts';
+import type { KubeletContext } from '../context.ts';
+import type { KubeletPods } from '../pods/types.ts';
+
+export interface KubeletResourcesDeps {
+  readonly context: KubeletContext;
+  readonly pods: KubeletPods;
+}
+
+export interface KubeletResources {
+  /** Devices, exclusive processors, NUMA memory and claims of containers. */
+  readonly containerManager: ContainerManager;
+  /** Requests and limits that pods have been allocated, also by in-place resizes. */
+  readonly allocationManager: AllocationManager;
+  /** The pods' cgroups. */
+  readonly podContainerManager: PodContainerManager;
+  /** Registers CSI drivers, DRA drivers and device plugins by their sockets. */
+  readonly pluginManager: PluginManager;
+  readonly connectGrpc: GrpcConnector;
+  /** Reads the checkpoints of earlier runs and creates the cgroups' root. The plugin manager starts later, by itself. */
+  start(updateCpuset: UpdateCpuset, signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,23 @@
+/**
+ * Server: the kubelet as its HTTP server and systemd's watchdog see it. Needs the context, the pods, the status, the runtime and the
+ * sync loop.
+ */
+import type { KubeletHost } from '../../server/host.ts';
+import type { KubeletContext } from '../context.ts';
+import type { KubeletPods } from '../pods/types.ts';
+import type { KubeletRuntime } from '../runtime/types.ts';
+import type { KubeletStatus } from '../status/types.ts';
+import type { KubeletSync } from '../sync/types.ts';
+
+export interface KubeletServerDeps {
+  readonly context: KubeletContext;
+  readonly pods: KubeletPods;
+  readonly runtime: KubeletRuntime;
+  readonly status: KubeletStatus;
+  readonly sync: KubeletSync;
+}
+
+export interface KubeletServer {
+  /** Upstream: HostInterface as *Kubelet fulfils it. */
+  readonly host: KubeletHost;
+}
