@@ -3,6 +3,7 @@
  * Upstream: client-go rest. Differs on purpose: no client-side rate limit; the server's fairness decides.
  */
 import { stringifyJson } from '../api/codec/json.ts';
+import { asRead } from '../api/codec/written-form.ts';
 import { headerValueOf } from '../base/header-text.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpAnswer, HttpCall, Net, TlsOptions } from '../platform/net.ts';
@@ -94,7 +95,7 @@ function createRestTransport(deps: RestClientDeps): ClientTransport {
       return {
         status: answer.status,
         headers: answer.headers,
-        object: JSON.parse(Buffer.from(bytes).toString('utf8')),
+        object: asRead(JSON.parse(Buffer.from(bytes).toString('utf8')) as unknown),
       };
     },
     watch: (request) => watchOverHttp(() => send(request), deps.clock),

@@ -3,6 +3,7 @@
  * one batch. Long lines are read in steps, between which others have their turn: aggregated servers may send anything.
  */
 import { jsonSteps } from '../api/codec/json-steps.ts';
+import { asRead } from '../api/codec/written-form.ts';
 import { stepByStep } from '../base/steps.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { WatchEvent } from './client.ts';
@@ -49,7 +50,8 @@ async function decodeLines(text: string, clock: Pick<Clock, 'yield'>): Promise<W
       await clock.yield();
       inTurn = line.length;
     }
-    events.push((await eventOf(line, clock)) as WatchEvent<unknown>);
+    const event = (await eventOf(line, clock)) as WatchEvent<unknown>;
+    events.push(line.includes(':null') ? { ...event, object: asRead(event.object) } : event);
   }
   return events;
 }

@@ -2,7 +2,8 @@
 // upstream's Go types would write back: dropped empty values, kept zeroes behind pointers, always-present structs.
 //
 // Upstream: decoding into Go structs with sigs.k8s.io/json in strict mode. On purpose different: absent required lists
-// become [] where Go writes null, absent required pointers and zero times stay absent, so that types hold at run time.
+// become [] where Go writes null, absent required pointers and zero times stay absent, so that types hold at run time;
+// written-form.ts adds the nulls where JSON is written.
 
 import { quote } from '../../base/go-quote.ts';
 import type { AnySchema, FieldSchema, ListSchema, MapSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';

@@ -1,5 +1,6 @@
 /** Writes lists item by item, and lets others have their turn between items. */
 import { stringifyJson } from '../../api/codec/json.ts';
+import { asWritten } from '../../api/codec/written-form.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { encodeProtobufList } from '../../api/codec/protobuf-list.ts';
 import { yamlOnLoop } from '../../api/codec/yaml-codec.ts';
@@ -61,7 +62,7 @@ async function writeTexts(
   for (let index = 0; index < count; index++) {
     const due = turns.next();
     if (due !== undefined) await due;
-    const one = stringifyJson(item(index), indent);
+    const one = stringifyJson(asWritten(item(index)), indent);
     text += (index === 0 ? '' : between) + (isIndented ? one.replaceAll('\n', '\n    ') : one);
     if (text.length < pieceLength) continue;
     pieces.push(text);

@@ -1,6 +1,7 @@
 /** PATCH in its four kinds: JSON patch, merge patch, strategic merge patch and server-side apply. Upstream: endpoints/handlers/patch.go. */
 import { type Steps, stepByStep } from '../../base/steps.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
+import { asWritten } from '../../api/codec/written-form.ts';
 import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { jsonKind } from '../../api/codec/scalars.ts';
@@ -96,7 +97,7 @@ export function patched(
   schema: StructSchema,
 ): unknown {
   try {
-    if (patch.type === 'json') return jsonPatch(original, patch.value);
+    if (patch.type === 'json') return jsonPatch(asWritten(original), patch.value);
     if (!isObject(patch.value))
       throw badRequest(
         `error decoding patch: json: cannot unmarshal ${jsonKind(patch.value)} into Go value of type map[string]interface {}`,

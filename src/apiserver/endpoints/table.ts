@@ -1,6 +1,7 @@
 /** Objects as tables and as bare metadata, as `kubectl get` asks for them. Upstream: endpoints/handlers/response.go, the table convertor. */
 import type { ListMeta, TableColumnDefinition } from '../../api/gen/meta-v1.ts';
 import { ageOf } from '../../api/age.ts';
+import { asWritten } from '../../api/codec/written-form.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { badRequest } from '../../api/status-error.ts';
 import type { Printer } from '../registry/resource-definition.ts';
@@ -73,5 +74,5 @@ export function tableRow(
 
 function rowObject(object: KubernetesObject, include: IncludeObject, version: string): object | null {
   if (include === 'None') return null;
-  return include === 'Object' ? object : partialMetadata(object, version);
+  return include === 'Object' ? asWritten(object) : partialMetadata(object, version);
 }

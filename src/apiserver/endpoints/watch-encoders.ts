@@ -1,5 +1,6 @@
 /** How watch events are written: objects, JSON lines, protobuf frames, tables, bare metadata. */
 import { stringifyJson } from '../../api/codec/json.ts';
+import { asWritten } from '../../api/codec/written-form.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { builtinSchema, encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -57,8 +58,8 @@ function jsonLine(type: WatchEventType, json: Uint8Array): Uint8Array {
   return Buffer.concat([lineStart(type), json, lineEnd]);
 }
 
-function jsonOf(object: unknown): Uint8Array {
-  return Buffer.from(stringifyJson(object));
+function jsonOf(object: object): Uint8Array {
+  return Buffer.from(stringifyJson(asWritten(object)));
 }
 
 /** Events in the form a network client takes. Tables carry their columns in the first event only. */

@@ -1,6 +1,7 @@
 /** Writes one object in the form the client takes. */
 import { yamlOnLoop } from '../../api/codec/yaml-codec.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
+import { asWritten } from '../../api/codec/written-form.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { builtinSchema, encodeProtobuf } from '../../api/codec/protobuf.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -51,10 +52,10 @@ export async function encodeObject(
 ): Promise<Uint8Array> {
   if (form.serialization === 'yaml') {
     const { yaml = yamlOnLoop } = scope.request;
-    return Buffer.from(await yaml.stringify(object));
+    return Buffer.from(await yaml.stringify(asWritten(object)));
   }
   if (form.serialization === 'protobuf' && schema !== undefined) return encodeProtobuf(schema, object as JsonObject);
-  return Buffer.from(`${stringifyJson(object, isPretty(scope) ? 2 : 0)}\n`);
+  return Buffer.from(`${stringifyJson(asWritten(object), isPretty(scope) ? 2 : 0)}\n`);
 }
 
 /** What is to be written: a stored cell, or an object that is stored nowhere. A cell is decoded only when the form needs it. */

@@ -6,6 +6,7 @@ import type { FieldSelector } from '../../api/field-selector.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { decodeTyped } from '../../api/codec/typed.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
+import { asWritten } from '../../api/codec/written-form.ts';
 import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
@@ -168,14 +169,14 @@ export class GenericStore {
     if (reading !== undefined) {
       const object = this.object(cell);
       if (object === cell.object()) return cell.json();
-      return cell.view(`${reading.key} json`, () => Buffer.from(stringifyJson(object)));
+      return cell.view(`${reading.key} json`, () => Buffer.from(stringifyJson(asWritten(object))));
     }
     if (this.definition === this.stored) {
       const json = cell.json();
       if (startsWith(json, this.#head)) return json;
       if (cell.object().apiVersion === this.apiVersion) return json;
     }
-    return cell.view(`${this.apiVersion} json`, () => Buffer.from(stringifyJson(this.object(cell))));
+    return cell.view(`${this.apiVersion} json`, () => Buffer.from(stringifyJson(asWritten(this.object(cell)))));
   }
 
   /** An object of the served version as it is stored. Rejects with StatusErrors. */

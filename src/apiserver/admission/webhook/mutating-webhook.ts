@@ -8,6 +8,7 @@ import { PatchError } from '../../../api/patch/patch-error.ts';
 import { DecodeError } from '../../../api/codec/typed.ts';
 import type { AdmissionResponse } from '../../../api/gen/admission-v1.ts';
 import { MutatingWebhookConfigurations } from '../../../api/gen/resources.ts';
+import { asWritten } from '../../../api/codec/written-form.ts';
 import { parseClientJson } from '../../../api/codec/parts.ts';
 import type { JsonObject } from '../../../api/codec/own-property.ts';
 import { internalError } from '../../../api/status-error.ts';
@@ -97,8 +98,8 @@ async function shown({ attributes, view }: Asking): Promise<ReviewedObjects> {
   const { object, oldObject } = attributes;
   return {
     kind: view.kind,
-    object: object && (await view.show(object)),
-    oldObject: oldObject && (await view.show(oldObject)),
+    object: object && asWritten(await view.show(object)),
+    oldObject: oldObject && asWritten(await view.show(oldObject)),
   };
 }
 
@@ -171,7 +172,7 @@ async function applyPatch(
   await pause();
   const after = decodedBy(view, patched);
   await pause();
-  if (equal(before, after)) return false;
+  if (equal(before, asWritten(after))) return false;
   await pause();
   await view.store(after, attributes.object);
   await pause();

@@ -3,6 +3,7 @@
  * order, is the answer. Upstream: admission/plugin/webhook/validating.
  */
 import { ValidatingWebhookConfigurations } from '../../../api/gen/resources.ts';
+import { asWritten } from '../../../api/codec/written-form.ts';
 import type { ResolveService } from '../../webhook/service-resolver.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import type { ReviewedObjects } from './admission-review.ts';
@@ -62,8 +63,8 @@ async function viewOf(
   const { object, oldObject } = attributes;
   return {
     kind: view.kind,
-    object: object && (await view.show(object)),
-    oldObject: oldObject && (await view.show(oldObject)),
+    object: object && asWritten(await view.show(object)),
+    oldObject: oldObject && asWritten(await view.show(oldObject)),
   };
 }
 

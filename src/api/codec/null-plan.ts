@@ -1,0 +1,75 @@
+/**
+ * Where Go's JSON has null: fields without `omitempty` that hold no list, no map, no pointer, no time or no raw value. Found
+ * once for each struct, so that writing an object visits only the parts that have such fields.
+ */
+import { schemaOf } from '../schema/schema.ts';
+import type { FieldSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
+
+/** What stands for null in the objects of this program. */
+export type Nothing = 'list' | 'map' | 'text' | 'absent';
+
+/** The fields of a struct that may be null, and those that hold structs with such fields. */
+export interface NullPlan {
+  readonly nullable: readonly (readonly [name: string, nothing: Nothing])[];
+  readonly parts: readonly (readonly [name: string, part: PlannedPart])[];
+}
+
+/** A value that holds structs of the plan: itself, or as items and entries. */
+export interface PlannedPart {
+  readonly holders: readonly ('list' | 'map')[];
+  readonly plan: NullPlan;
+}
+
+const plans = new WeakMap<StructSchema, NullPlan | undefined>();
+
+/** Undefined when nothing in the struct is written as null. */
+function planOf(schema: StructSchema): NullPlan | undefined {
+  if (plans.has(schema)) return plans.get(schema);
+  // Only JSON schemas hold themselves, and nothing in them is written as null.
+  plans.set(schema, undefined);
+  const fields = [...schema.fields.values()];
+  const nullable = fields.flatMap((field) => {
+    const nothing = nothingOf(schema, field);
+    return nothing === undefined ? [] : [[field.name, nothing] as const];
+  });
+  const parts = fields.flatMap((field) => {
+    const part = partOf(field.type);
+    return part === undefined ? [] : [[field.name, part] as const];
+  });
+  const plan = nullable.length + parts.length === 0 ? undefined : { nullable, parts };
+  plans.set(schema, plan);
+  return plan;
+}
+
+function partOf(type: TypeSchema): PlannedPart | undefined {
+  const holders: ('list' | 'map')[] = [];
+  let inner = type;
+  while (inner.kind === 'list' || inner.kind === 'map') {
+    holders.push(inner.kind);
+    inner = inner.kind === 'list' ? inner.items : inner.values;
+  }
+  const plan = inner.kind === 'struct' ? planOf(inner) : undefined;
+  return plan && { holders, plan };
+}
+
+function nothingOf(schema: StructSchema, { type, pointer, omitempty, pb }: FieldSchema): Nothing | undefined {
+  if (pb.length === 0) return undefined;
+  if (pointer) return omitempty ? undefined : 'absent';
+  if (isTime(type)) return schema.name === 'meta.v1.ObjectMeta' ? undefined : 'absent';
+  if (type.kind === 'any') return type.form === 'object' ? 'absent' : undefined;
+  if (omitempty) return undefined;
+  if (type.kind === 'list' || type.kind === 'map') return type.kind;
+  return type.kind === 'scalar' && type.scalar === 'bytes' ? 'text' : undefined;
+}
+
+function isTime(type: TypeSchema): boolean {
+  return type.kind === 'scalar' && (type.scalar === 'time' || type.scalar === 'microTime');
+}
+
+/** The plan of a built-in kind; undefined for other kinds and where nothing is written as null. */
+export function nullPlanOf(apiVersion: unknown, kind: unknown): NullPlan | undefined {
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined;
+  const slash = apiVersion.indexOf('/');
+  const schema = schemaOf(apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1), kind);
+  return schema && planOf(schema);
+}
