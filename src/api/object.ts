@@ -8,6 +8,19 @@ export interface KubernetesObject {
   metadata: ObjectMeta;
 }
 
+/** Metadata as the API server stores it: `namespace` is there where the kind is namespaced. */
+export type StoredMeta<M extends ObjectMeta> = M & {
+  name: string;
+  uid: string;
+  resourceVersion: string;
+} & ('~namespaced' extends keyof M ? { namespace: string } : unknown);
+
+/**
+ * An object that the API server has stored, as it comes from informers and answers. A function that reads the identity of
+ * an object takes this one; what is written or decoded is of the plain type, whose metadata may lack everything.
+ */
+export type Stored<T extends KubernetesObject> = T & { metadata: StoredMeta<T['metadata']> };
+
 /** A list of objects of one kind. */
 export interface ObjectList<T> {
   apiVersion?: string;

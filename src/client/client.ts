@@ -6,7 +6,7 @@
  * `StatusError` when the server answers with one, with the transport's error otherwise; all take an abort signal.
  */
 import type { ResourceInfo } from '../api/resource-info.ts';
-import type { KubernetesObject, ObjectList } from '../api/object.ts';
+import type { KubernetesObject, ObjectList, Stored } from '../api/object.ts';
 import type { Duplex } from '../platform/streams.ts';
 
 /** Names one object; `namespace` is absent for cluster-scoped ones. */
@@ -67,15 +67,18 @@ export type Patch =
 /** All verbs on one resource. */
 export interface ResourceClient<T extends KubernetesObject> {
   readonly info: ResourceInfo<T>;
-  get(key: ObjectKey, options?: { resourceVersion?: string; signal?: AbortSignal }): Promise<T>;
-  list(options?: ListOptions): Promise<ObjectList<T>>;
+  get(key: ObjectKey, options?: { resourceVersion?: string; signal?: AbortSignal }): Promise<Stored<T>>;
+  list(options?: ListOptions): Promise<ObjectList<Stored<T>>>;
   /** Ends when the server ends it; breaking out of the loop, or the signal, stops it. Batches keep order. */
-  watch(options: WatchOptions): AsyncIterable<readonly WatchEvent<T>[]>;
-  /** Namespace and name come from the object's metadata. */
-  create(object: T, options?: WriteOptions): Promise<T>;
-  update(object: T, options?: WriteOptions): Promise<T>;
-  updateStatus(object: T, options?: WriteOptions): Promise<T>;
-  patch(key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<T>;
+  watch(options: WatchOptions): AsyncIterable<readonly WatchEvent<Stored<T>>[]>;
+  /**
+   * Namespace and name come from the object's metadata. What is never stored answers without name and uid (reviews), and
+   * what a dry run creates without resourceVersion.
+   */
+  create(object: T, options?: WriteOptions): Promise<Stored<T>>;
+  update(object: T, options?: WriteOptions): Promise<Stored<T>>;
+  updateStatus(object: T, options?: WriteOptions): Promise<Stored<T>>;
+  patch(key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>>;
   /** Resolves to the object as it stands while it terminates, or to a Status when it is gone. */
   delete(key: ObjectKey, options?: DeleteOptions): Promise<unknown>;
   deleteCollection(options: ListOptions & DeleteOptions): Promise<unknown>;

@@ -54,7 +54,7 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
   };
 }
 
-function shareKey<T>(info: ResourceInfo, options: InformerOptions<T>): string {
+function shareKey<T extends KubernetesObject>(info: ResourceInfo, options: InformerOptions<T>): string {
   const { namespace = '', labelSelector = '', fieldSelector = '', projection, metadataOnly = false } = options;
   return JSON.stringify([
     groupResourceOf(info),

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { Pods } from '../api/gen/resources.ts';
 import { serviceUnavailable } from '../api/status-error.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
 import { createMemoryLog } from '../platform/sim/log.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
@@ -140,7 +141,7 @@ describe('informer', () => {
 
   it('is shared by equal selection and projection', () => {
     const { factory } = setUp();
-    const project = (name: string) => ({ projection: { name, apply: (p: Pod) => ({ metadata: p.metadata }) } });
+    const project = (name: string) => ({ projection: { name, apply: ({ metadata }: Stored<Pod>) => ({ metadata }) } });
     assert.equal(factory.informer(Pods), factory.informer(Pods, {}));
     assert.notEqual(factory.informer(Pods), factory.informer(Pods, { namespace: 'x' }));
     assert.equal(factory.informer(Pods, project('meta')), factory.informer(Pods, project('meta')));

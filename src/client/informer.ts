@@ -5,16 +5,16 @@
  * Invariants: handlers run in revision order after the local copy holds the change; every handler registered sees an
  * `onAdd` for what is already there; objects are shared and immutable.
  */
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { ObjectKey } from './client.ts';
 
 /** What to call on changes. Must not throw and must return quickly: put a key in a queue. */
-export interface InformerHandler<T> {
-  onAdd?(object: T, isInInitialList: boolean): void;
-  onUpdate?(oldObject: T, newObject: T): void;
+export interface InformerHandler<T extends KubernetesObject> {
+  onAdd?(object: Stored<T>, isInInitialList: boolean): void;
+  onUpdate?(oldObject: Stored<T>, newObject: Stored<T>): void;
   /** `finalStateUnknown`: the deletion itself was missed; `object` is the last known state. */
-  onDelete?(object: T, finalStateUnknown: boolean): void;
+  onDelete?(object: Stored<T>, finalStateUnknown: boolean): void;
 }
 
 /** Reads and events of one resource. */
@@ -23,12 +23,12 @@ export interface Informer<T extends KubernetesObject> {
   hasSynced(): boolean;
   /** Resolves at the first complete list; rejects when aborted. */
   waitForSync(signal?: AbortSignal): Promise<void>;
-  get(key: ObjectKey): T | undefined;
+  get(key: ObjectKey): Stored<T> | undefined;
   /** All objects, or those of one namespace. The array is the caller's, the objects are not. */
-  list(namespace?: string): T[];
-  byIndex(index: string, value: string): T[];
+  list(namespace?: string): Stored<T>[];
+  byIndex(index: string, value: string): Stored<T>[];
   /** Adds an index before start or later; `keys` must be pure. Adding the same name again is ignored. */
-  addIndex(name: string, keys: (object: T) => readonly string[]): void;
+  addIndex(name: string, keys: (object: Stored<T>) => readonly string[]): void;
   addHandler(handler: InformerHandler<T>): () => void;
   /** Resolves when the copy has reached this resourceVersion; rejects when aborted. For reading one's own writes. */
   waitForRevision(resourceVersion: string, signal?: AbortSignal): Promise<void>;
@@ -37,14 +37,14 @@ export interface Informer<T extends KubernetesObject> {
 }
 
 /** Selection and projection of an informer; informers of equal selection are shared. */
-export interface InformerOptions<T> {
+export interface InformerOptions<T extends KubernetesObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   /** Nothing but the metadata of objects is asked for; kind and version are those of the resource. */
   readonly metadataOnly?: boolean;
   /** Drops what the users of this informer never read, to save memory. Sharing is by name. */
-  readonly projection?: { readonly name: string; readonly apply: (object: T) => T };
+  readonly projection?: { readonly name: string; readonly apply: (object: Stored<T>) => Stored<T> };
 }
 
 /** Makes and shares informers. */

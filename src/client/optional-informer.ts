@@ -3,7 +3,7 @@
  * either follows the resource or has nothing for ever. Upstream: informers behind feature gates; here what is served says
  * what is on.
  */
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -25,8 +25,8 @@ export interface OptionalInformerDeps {
 
 /** Reads and events of a resource, if it is served. */
 export interface OptionalInformer<T extends KubernetesObject> {
-  get(name: string): T | undefined;
-  list(): T[];
+  get(name: string): Stored<T> | undefined;
+  list(): Stored<T>[];
   /** Before `start`. */
   addHandler(handler: InformerHandler<T>): void;
   /**

@@ -7,7 +7,7 @@
  */
 import { createBackoff } from '../base/backoff.ts';
 import { isReason, StatusError } from '../api/status-error.ts';
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { Status } from '../api/gen/meta-v1.ts';
 import { apiVersionOf, groupResourceOf } from '../api/resource-info.ts';
 import { errorMessage } from '../base/errors.ts';
@@ -28,7 +28,7 @@ export interface ReflectorTarget<T> {
 /** What to reflect, from where, into what. */
 export interface ReflectorDeps<T extends KubernetesObject> {
   readonly client: ResourceClient<T>;
-  readonly target: ReflectorTarget<T>;
+  readonly target: ReflectorTarget<Stored<T>>;
   readonly selection: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -106,7 +106,7 @@ function report<T extends KubernetesObject>(deps: ReflectorDeps<T>, error: unkno
 }
 
 /** The server's list items bear no kind, or that of bare metadata; cached objects do, so that references to them can be made. */
-function withKind<T extends KubernetesObject>(deps: ReflectorDeps<T>, object: T): T {
+function withKind<T extends KubernetesObject>(deps: ReflectorDeps<T>, object: Stored<T>): Stored<T> {
   if (deps.selection.metadataOnly === true) {
     const { info } = deps.client;
     return { ...object, apiVersion: apiVersionOf(info), kind: info.kind };
@@ -121,7 +121,7 @@ async function listAll<T extends KubernetesObject>(
   from: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const items: T[] = [];
+  const items: Stored<T>[] = [];
   let options: ListOptions = { ...deps.selection, signal, ...(from === '' ? {} : { resourceVersion: from }) };
   for (;;) {
     const page = await deps.client.list(options);
@@ -169,7 +169,7 @@ async function watchOnce<T extends KubernetesObject>(
   return revision;
 }
 
-function applyEvent<T extends KubernetesObject>(deps: ReflectorDeps<T>, event: WatchEvent<T>): string {
+function applyEvent<T extends KubernetesObject>(deps: ReflectorDeps<T>, event: WatchEvent<Stored<T>>): string {
   if (event.type === 'ERROR') throw new StatusError(event.object as unknown as Status);
   const revision = event.object.metadata.resourceVersion ?? '';
   if (event.type === 'BOOKMARK') deps.target.bookmark(revision);

@@ -6,7 +6,7 @@
  */
 import { abortable } from '../base/abort.ts';
 import { groupResourceOf, type ResourceInfo } from '../api/resource-info.ts';
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
@@ -42,9 +42,9 @@ export function createSharedInformer<T extends KubernetesObject>(deps: SharedInf
 }
 
 /** A class: each simulated node has a handful. */
-class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>, ReflectorTarget<T> {
+class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>, ReflectorTarget<Stored<T>> {
   readonly #deps: SharedInformerDeps<T>;
-  readonly #store = new ObjectStore<T>();
+  readonly #store = new ObjectStore<Stored<T>>();
   readonly #handlers = new Set<InformerHandler<T>>();
   /** Gone once synced. */
   #syncing: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
@@ -67,19 +67,19 @@ class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>
     return abortable(this.#syncing?.promise ?? Promise.resolve(), signal);
   }
 
-  get(key: ObjectKey): T | undefined {
+  get(key: ObjectKey): Stored<T> | undefined {
     return this.#store.get(formatKey(key));
   }
 
-  list(namespace?: string): T[] {
+  list(namespace?: string): Stored<T>[] {
     return this.#store.list(namespace);
   }
 
-  byIndex(index: string, value: string): T[] {
+  byIndex(index: string, value: string): Stored<T>[] {
     return this.#store.byIndex(index, value);
   }
 
-  addIndex(name: string, keys: (object: T) => readonly string[]): void {
+  addIndex(name: string, keys: (object: Stored<T>) => readonly string[]): void {
     this.#store.addIndex(name, keys);
   }
 
@@ -116,7 +116,7 @@ class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>
     return runReflector({ ...this.#deps, target: this, selection }, signal);
   }
 
-  replace(items: readonly T[], revision: string): void {
+  replace(items: readonly Stored<T>[], revision: string): void {
     const gone = new Set(this.#store.keys());
     for (const item of items) {
       const key = keyOfObject(item);
@@ -132,7 +132,7 @@ class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>
     this.#syncing = undefined;
   }
 
-  apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T, revision: string): void {
+  apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: Stored<T>, revision: string): void {
     if (type !== 'DELETED') this.#put(object);
     else if (this.#store.delete(keyOfObject(object)) !== undefined) {
       const last = this.#project(object);
@@ -150,11 +150,11 @@ class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>
     for (const waiter of reached) waiter.resolve();
   }
 
-  #project(object: T): T {
+  #project(object: Stored<T>): Stored<T> {
     return this.#deps.options.projection?.apply(object) ?? object;
   }
 
-  #put(raw: T): void {
+  #put(raw: Stored<T>): void {
     const object = this.#project(raw);
     const old = this.#store.set(keyOfObject(object), object);
     const isInInitialList = !this.hasSynced();

@@ -4,7 +4,7 @@
  *
  * A 429 or 5xx answer with a `retry-after` header is retried, ten times at most, as upstream's client does.
  */
-import type { KubernetesObject, ObjectList } from '../api/object.ts';
+import type { KubernetesObject, ObjectList, Stored } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { statusFailure, StatusError, type StatusReason } from '../api/status-error.ts';
 import type { Status } from '../api/gen/meta-v1.ts';
@@ -165,8 +165,8 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
     this.#deps = deps;
   }
 
-  get(key: ObjectKey, options?: { resourceVersion?: string; signal?: AbortSignal }): Promise<T> {
-    return this.#deps.call<T>({
+  get(key: ObjectKey, options?: { resourceVersion?: string; signal?: AbortSignal }): Promise<Stored<T>> {
+    return this.#deps.call<Stored<T>>({
       method: 'GET',
       path: objectPath(this.info, key),
       query: listQuery(options?.resourceVersion === undefined ? {} : { resourceVersion: options.resourceVersion }),
@@ -174,8 +174,8 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
     });
   }
 
-  list(options: ListOptions = {}): Promise<ObjectList<T>> {
-    return this.#deps.call<ObjectList<T>>({
+  list(options: ListOptions = {}): Promise<ObjectList<Stored<T>>> {
+    return this.#deps.call<ObjectList<Stored<T>>>({
       method: 'GET',
       path: collectionPath(this.info, options.namespace),
       query: listQuery(options),
@@ -184,31 +184,31 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
     });
   }
 
-  watch(options: WatchOptions): AsyncIterable<readonly WatchEvent<T>[]> {
+  watch(options: WatchOptions): AsyncIterable<readonly WatchEvent<Stored<T>>[]> {
     return this.#deps.transport.watch({
       method: 'GET',
       path: collectionPath(this.info, options.namespace),
       query: watchQuery(options),
       ...metadataForm(options, 'PartialObjectMetadata'),
       ...signalOf(options),
-    }) as AsyncIterable<readonly WatchEvent<T>[]>;
+    }) as AsyncIterable<readonly WatchEvent<Stored<T>>[]>;
   }
 
-  create(object: T, options?: WriteOptions): Promise<T> {
+  create(object: T, options?: WriteOptions): Promise<Stored<T>> {
     return this.#write({ method: 'POST', path: collectionPath(this.info, object.metadata.namespace) }, object, options);
   }
 
-  update(object: T, options?: WriteOptions): Promise<T> {
+  update(object: T, options?: WriteOptions): Promise<Stored<T>> {
     const path = objectPath(this.info, keyOf(object), options?.subresource);
     return this.#write({ method: 'PUT', path }, object, options);
   }
 
-  updateStatus(object: T, options?: WriteOptions): Promise<T> {
+  updateStatus(object: T, options?: WriteOptions): Promise<Stored<T>> {
     return this.#write({ method: 'PUT', path: objectPath(this.info, keyOf(object), 'status') }, object, options);
   }
 
-  patch(key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<T> {
-    return this.#deps.call<T>(patchRequest(this.info, { key, patch, options }));
+  patch(key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#deps.call<Stored<T>>(patchRequest(this.info, { key, patch, options }));
   }
 
   delete(key: ObjectKey, options: DeleteOptions = {}): Promise<unknown> {
@@ -247,8 +247,8 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
     });
   }
 
-  #write(target: { method: string; path: string }, body: unknown, options: WriteOptions = {}): Promise<T> {
-    return this.#deps.call<T>({ ...target, query: writeQuery(options), body, ...signalOf(options) });
+  #write(target: { method: string; path: string }, body: unknown, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#deps.call<Stored<T>>({ ...target, query: writeQuery(options), body, ...signalOf(options) });
   }
 }
 

@@ -7,13 +7,18 @@
  */
 import { parseTime } from '../api/time.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
 import { isPodReady, podCondition } from './pods.ts';
 
 /** Annotation that makes a pod dearer to delete; an integer. */
 export const POD_DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
 /** The pods, those to delete first in front. `rankOf`: siblings on the pod's node. */
-export function rankPodsForDeletion(pods: readonly Pod[], rankOf: (pod: Pod) => number, nowMs: number): Pod[] {
+export function rankPodsForDeletion(
+  pods: readonly Stored<Pod>[],
+  rankOf: (pod: Pod) => number,
+  nowMs: number,
+): Stored<Pod>[] {
   const facts = new Map(pods.map((pod) => [pod, factsOf(pod, rankOf(pod), nowMs)]));
   return [...pods].sort((a, b) => compare(facts.get(a) as Facts, facts.get(b) as Facts));
 }
@@ -25,10 +30,10 @@ interface Facts {
 
 const PHASE_RANK: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 
-function factsOf(pod: Pod, rank: number, nowMs: number): Facts {
+function factsOf(pod: Stored<Pod>, rank: number, nowMs: number): Facts {
   const ready = isPodReady(pod);
   return {
-    uid: pod.metadata.uid ?? '',
+    uid: pod.metadata.uid,
     ordered: [
       (pod.spec?.nodeName ?? '') === '' ? 0 : 1,
       PHASE_RANK[pod.status?.phase ?? ''] ?? 0,

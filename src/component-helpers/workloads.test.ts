@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
+import { stored } from '../api/stored-fixture.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { Expectations } from './expectations.ts';
 import { rankPodsForDeletion } from './pod-deletion-ranking.ts';
@@ -23,9 +25,9 @@ interface PodFacts {
   readonly ageMinutes?: number;
 }
 
-function pod(name: string, facts: PodFacts = {}): Pod {
+function pod(name: string, facts: PodFacts = {}): Stored<Pod> {
   const { node = 'n', phase = 'Running', readyMinutes = 30, cost, restarts = 0, ageMinutes = 40 } = facts;
-  return {
+  return stored<Pod>({
     metadata: {
       name,
       uid: name,
@@ -38,11 +40,11 @@ function pod(name: string, facts: PodFacts = {}): Pod {
       conditions: readyMinutes < 0 ? [] : [{ type: 'Ready', status: 'True', lastTransitionTime: time(readyMinutes) }],
       containerStatuses: [{ name: 'c', image: '', imageID: '', ready: true, restartCount: restarts }],
     },
-  };
+  });
 }
 
 describe('pods to delete first', () => {
-  const cases: [string, Pod, Pod][] = [
+  const cases: [string, Stored<Pod>, Stored<Pod>][] = [
     ['unassigned before assigned', pod('z', { node: '', phase: 'Running' }), pod('a', { phase: 'Pending' })],
     ['pending before running', pod('z', { phase: 'Pending' }), pod('a', { readyMinutes: -1 })],
     ['unknown before running', pod('z', { phase: 'Unknown' }), pod('a', { readyMinutes: -1 })],

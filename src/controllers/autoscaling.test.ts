@@ -74,7 +74,7 @@ async function start(metrics: Metrics): Promise<ServerHarness> {
   const running: ServerHarness[] = [];
   const names = async (): Promise<string[]> => {
     const found = await running[0]?.admin.resource(Pods).list();
-    return (found?.items ?? []).map((pod) => pod.metadata.name ?? '');
+    return (found?.items ?? []).map((pod) => pod.metadata.name);
   };
   const hpa = (deps: ControllerDeps): Controller =>
     createHorizontalPodAutoscalerController(withMetrics(deps, metrics, names));

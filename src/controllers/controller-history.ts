@@ -10,6 +10,7 @@ import { ControllerRevisions } from '../api/gen/resources.ts';
 import { ignoreNotFound } from '../api/status-error.ts';
 import type { ControllerRevision } from '../api/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
 import type { Client } from '../client/client.ts';
 
 /** Label of pods and revisions that names the revision. */
@@ -35,9 +36,9 @@ export function templateOf(revision: ControllerRevision): PodTemplateSpec {
 }
 
 /** Oldest first: by revision, then by age, then by name. */
-export function sortRevisions(revisions: readonly ControllerRevision[]): ControllerRevision[] {
+export function sortRevisions(revisions: readonly Stored<ControllerRevision>[]): Stored<ControllerRevision>[] {
   const created = (revision: ControllerRevision): string => revision.metadata.creationTimestamp ?? '';
-  const name = (revision: ControllerRevision): string => revision.metadata.name ?? '';
+  const name = (revision: Stored<ControllerRevision>): string => revision.metadata.name;
   return revisions.toSorted((a, b) => {
     if (a.revision !== b.revision) return a.revision < b.revision ? -1 : 1;
     if (created(a) !== created(b)) return created(a) < created(b) ? -1 : 1;
@@ -70,9 +71,9 @@ export function revisionName(owner: string, hash: string): string {
 /** Gives the revision another number, re-reading it when it changed meanwhile. */
 export async function renumber(
   client: Client,
-  revision: ControllerRevision,
+  revision: Stored<ControllerRevision>,
   work: { readonly number: Int64; readonly signal: AbortSignal },
-): Promise<ControllerRevision> {
+): Promise<Stored<ControllerRevision>> {
   if (revision.revision === work.number) return revision;
   return await client
     .resource(ControllerRevisions)
@@ -83,15 +84,15 @@ export async function renumber(
 export async function truncateHistory(
   client: Client,
   history: {
-    readonly revisions: readonly ControllerRevision[];
+    readonly revisions: readonly Stored<ControllerRevision>[];
     readonly live: ReadonlySet<string>;
     readonly limit: number;
   },
   signal: AbortSignal,
 ): Promise<void> {
-  const dead = sortRevisions(history.revisions.filter((revision) => !history.live.has(revision.metadata.name ?? '')));
+  const dead = sortRevisions(history.revisions.filter((revision) => !history.live.has(revision.metadata.name)));
   for (const revision of dead.slice(0, Math.max(0, dead.length - history.limit))) {
-    const { namespace = '', name = '' } = revision.metadata;
+    const { namespace, name } = revision.metadata;
     await client.resource(ControllerRevisions).delete({ namespace, name }, { signal }).catch(ignoreNotFound);
   }
 }

@@ -6,7 +6,7 @@
  * that an owner deleted and made anew under the same name adopts nothing by mistake.
  */
 import type { LabelMatcher } from '../api/label-selector.ts';
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
 import type { Client, ResourceClient } from '../client/client.ts';
@@ -16,7 +16,7 @@ import { controllerOf, newControllerReference } from '../component-helpers/owner
 /** Who claims, for whom, and what by. */
 export interface ClaimConfig {
   readonly client: Client;
-  readonly owner: KubernetesObject;
+  readonly owner: Stored<KubernetesObject>;
   readonly ownerInfo: ResourceInfo<KubernetesObject>;
   readonly selector: LabelMatcher;
   /** Added to what is adopted. */
@@ -27,7 +27,7 @@ export interface ClaimConfig {
 /** Objects of one kind, some of which may be the owner's. */
 export interface Claimable<T extends KubernetesObject> {
   readonly info: ResourceInfo<T>;
-  readonly objects: readonly T[];
+  readonly objects: readonly Stored<T>[];
 }
 
 interface Claim<T extends KubernetesObject> extends ClaimConfig {
@@ -38,9 +38,9 @@ interface Claim<T extends KubernetesObject> extends ClaimConfig {
 export async function claimObjects<T extends KubernetesObject>(
   config: ClaimConfig,
   { info, objects }: Claimable<T>,
-): Promise<T[]> {
+): Promise<Stored<T>[]> {
   const claim = { ...config, claimed: config.client.resource(info) };
-  const claimed: T[] = [];
+  const claimed: Stored<T>[] = [];
   let mayAdopt: Promise<void> | undefined;
   for (const object of objects) {
     const verdict = judge(config, object);

@@ -5,6 +5,8 @@ import { formatMicroTime, formatTime } from '../api/time.ts';
 import { Leases, Nodes, Pods } from '../api/gen/resources.ts';
 import type { Lease } from '../api/gen/coordination-v1.ts';
 import type { Node, Pod, Toleration } from '../api/gen/core-v1.ts';
+import { stored } from '../api/stored-fixture.ts';
+import type { Stored } from '../api/object.ts';
 import { createNodeIpamController } from './node-ipam/node-ipam-controller.ts';
 import { createPodGarbageCollector, terminatedBeyond } from './pod-garbage-collector/pod-gc.ts';
 import { createTaintEvictionController, toleratedMs } from './taint-eviction/taint-eviction-controller.ts';
@@ -26,14 +28,15 @@ const readyNode = (name: string, ready = 'True'): Node => ({
     ],
   },
 });
-const podOn = (name: string, node: string, tolerations?: Toleration[]): Pod => ({
-  metadata: { namespace: 'default', name },
-  spec: { nodeName: node, containers: [], ...(tolerations === undefined ? {} : { tolerations }) },
-  status: {
-    phase: 'Running',
-    conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }],
-  },
-});
+const podOn = (name: string, node: string, tolerations?: Toleration[]): Stored<Pod> =>
+  stored<Pod>({
+    metadata: { namespace: 'default', name },
+    spec: { nodeName: node, containers: [], ...(tolerations === undefined ? {} : { tolerations }) },
+    status: {
+      phase: 'Running',
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+    },
+  });
 const lease = (name: string): Lease => ({
   metadata: { namespace: 'kube-node-lease', name },
   spec: { holderIdentity: name, renewTime: '2026-01-01T00:00:00.000000Z' },
@@ -309,10 +312,11 @@ describe('pod garbage collector', () => {
   });
 
   it('keeps a number of finished pods: evicted go first, then the oldest', () => {
-    const finished = (name: string, second: number, reason?: string): Pod => ({
-      metadata: { name, creationTimestamp: `2026-01-01T00:00:0${second}Z` },
-      status: { phase: 'Failed', ...(reason === undefined ? {} : { reason }) },
-    });
+    const finished = (name: string, second: number, reason?: string): Stored<Pod> =>
+      stored<Pod>({
+        metadata: { name, creationTimestamp: `2026-01-01T00:00:0${second}Z` },
+        status: { phase: 'Failed', ...(reason === undefined ? {} : { reason }) },
+      });
     const pods = [finished('new', 3), finished('old', 1), finished('evicted', 4, 'Evicted'), podOn('runs', 'n')];
     assert.deepEqual(
       terminatedBeyond(pods, 1).map((p) => p.metadata.name),

@@ -4,7 +4,7 @@
  */
 import { Pods } from '../api/gen/resources.ts';
 import type { Pod, PodTemplateSpec } from '../api/gen/core-v1.ts';
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
 import { errorMessage } from '../base/errors.ts';
@@ -17,7 +17,7 @@ export interface PodControl {
   /** Resolves to the new pod. Records SuccessfulCreate or FailedCreate on the owner. */
   create(owner: KubernetesObject, pod: Pod, signal: AbortSignal): Promise<Pod>;
   /** Deletes; a pod that is gone already is an error (NotFound) the caller may ignore. Records SuccessfulDelete or FailedDelete. */
-  remove(owner: KubernetesObject, pod: Pod, signal: AbortSignal): Promise<void>;
+  remove(owner: KubernetesObject, pod: Stored<Pod>, signal: AbortSignal): Promise<void>;
 }
 
 /** Makes a pod control that acts through `client`. */
@@ -39,9 +39,9 @@ export function createPodControl(client: Client, recorder: EventRecorder): PodCo
       }
     },
     async remove(owner, pod, signal) {
-      const { namespace = '', name = '', uid } = pod.metadata;
+      const { namespace, name, uid } = pod.metadata;
       try {
-        await pods.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
+        await pods.delete({ namespace, name }, { signal, preconditions: { uid } });
         recorder.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
       } catch (error) {
         if (!signal.aborted && !isReason(error, 'NotFound'))
@@ -53,14 +53,18 @@ export function createPodControl(client: Client, recorder: EventRecorder): PodCo
 }
 
 /** A pod made from a template for an owner; named `<owner>-…` by the server. */
-export function podFromTemplate(template: PodTemplateSpec, owner: KubernetesObject, ownerInfo: ResourceInfo): Pod {
+export function podFromTemplate(
+  template: PodTemplateSpec,
+  owner: Stored<KubernetesObject>,
+  ownerInfo: ResourceInfo,
+): Pod {
   const { labels, annotations, finalizers } = template.metadata ?? {};
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
       namespace: owner.metadata.namespace ?? '',
-      generateName: `${owner.metadata.name ?? ''}-`,
+      generateName: `${owner.metadata.name}-`,
       ...(labels === undefined ? {} : { labels: { ...labels } }),
       ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
       ...(finalizers === undefined ? {} : { finalizers: [...finalizers] }),

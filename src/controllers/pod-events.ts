@@ -5,7 +5,7 @@
 import { deepEqual } from '../base/equal.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { LabelMatcher } from '../api/label-selector.ts';
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { Informer } from '../client/informer.ts';
 import { keyOfObject } from '../client/object-store.ts';
 import type { Expectations } from '../component-helpers/expectations.ts';
@@ -27,12 +27,12 @@ export interface PodEventDeps<T extends KubernetesObject> {
   /** Absent for controllers that act on what they see alone. */
   readonly expectations?: Expectations;
   /** `old` is absent for pods that came or went. */
-  enqueue(key: string, pod: Pod, old?: Pod): void;
+  enqueue(key: string, pod: Stored<Pod>, old?: Stored<Pod>): void;
 }
 
 /** Adds {@link PODS_BY_CONTROLLER}. */
 export function indexPodsByController(pods: Informer<Pod>): void {
-  pods.addIndex(PODS_BY_CONTROLLER, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace ?? '')]);
+  pods.addIndex(PODS_BY_CONTROLLER, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]);
 }
 
 /** Attaches the handlers and the index. */
@@ -40,21 +40,21 @@ export function watchPods<T extends KubernetesObject>(deps: PodEventDeps<T>): vo
   const { pods, expectations, enqueue } = deps;
   indexPodsByController(pods);
 
-  function ownerKey(pod: Pod): string | undefined {
+  function ownerKey(pod: Stored<Pod>): string | undefined {
     const reference = controllerOf(pod);
     if (reference?.kind !== deps.owners.info.kind) return undefined;
-    const owner = deps.owners.get({ namespace: pod.metadata.namespace ?? '', name: reference.name });
+    const owner = deps.owners.get({ namespace: pod.metadata.namespace, name: reference.name });
     return owner?.metadata.uid === reference.uid ? keyOfObject(owner) : undefined;
   }
-  function enqueueMatching(pod: Pod): void {
+  function enqueueMatching(pod: Stored<Pod>): void {
     for (const owner of deps.owners.list(pod.metadata.namespace)) {
       if (deps.selectorOf(owner).matches(pod.metadata.labels)) enqueue(keyOfObject(owner), pod);
     }
   }
-  function onGone(pod: Pod): void {
+  function onGone(pod: Stored<Pod>): void {
     const key = ownerKey(pod);
     if (key === undefined) return;
-    expectations?.deletionObserved(key, pod.metadata.uid ?? '');
+    expectations?.deletionObserved(key, pod.metadata.uid);
     enqueue(key, pod);
   }
 

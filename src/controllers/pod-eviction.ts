@@ -5,6 +5,7 @@
 import type { Pod } from '../api/gen/core-v1.ts';
 import { isReason } from '../api/status-error.ts';
 import { formatTime } from '../api/time.ts';
+import type { Stored } from '../api/object.ts';
 import type { ResourceClient } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import { withPodCondition } from '../component-helpers/pods.ts';
@@ -53,10 +54,10 @@ export function createEvictionMetrics(metrics: Metrics, subsystem: string): Evic
 /** Evicts the pod of this very uid. Resolves to false when it is gone already; rejects when the API refuses. */
 export async function evictPod(
   { pods, recorder, clock }: PodEvictionDeps,
-  pod: Pod,
+  pod: Stored<Pod>,
   { words, signal }: { readonly words: EvictionWords; readonly signal: AbortSignal },
 ): Promise<boolean> {
-  const { namespace = '', name = '', uid } = pod.metadata;
+  const { namespace, name, uid } = pod.metadata;
   recorder.event(pod, 'Normal', words.event, `Marking for deletion Pod ${namespace}/${name}`);
   const condition = {
     type: 'DisruptionTarget',
@@ -73,7 +74,7 @@ export async function evictPod(
       const patch = { metadata: { uid }, status: { conditions: withPodCondition(pod.status?.conditions, condition) } };
       await pods.patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
     }
-    await pods.delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) });
+    await pods.delete({ namespace, name }, { signal, preconditions: { uid } });
     return true;
   } catch (error) {
     if (!isReason(error, 'NotFound')) throw error;

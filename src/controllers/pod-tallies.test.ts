@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
+import { stored } from '../api/stored-fixture.ts';
+import type { Stored } from '../api/object.ts';
 import { indexPodsByController } from './pod-events.ts';
 import { createTallies, type Tally } from './pod-tallies.ts';
 import { toldInformer } from './told-informer-fixture.ts';
@@ -17,16 +19,17 @@ class Held implements Tally {
   }
 }
 
-const OWNER = { metadata: { name: 'o', namespace: 'ns', uid: 'a' } };
-const pod = (phase: string, { owned = false, uid = 'p-1' } = {}): Pod => ({
-  metadata: {
-    name: 'p',
-    namespace: 'ns',
-    uid,
-    ...(owned && { ownerReferences: [{ apiVersion: 'v1', kind: 'O', name: 'o', uid: 'a', controller: true }] }),
-  },
-  status: { phase },
-});
+const OWNER = stored({ metadata: { name: 'o', namespace: 'ns', uid: 'a' } });
+const pod = (phase: string, { owned = false, uid = 'p-1' } = {}): Stored<Pod> =>
+  stored({
+    metadata: {
+      name: 'p',
+      namespace: 'ns',
+      uid,
+      ...(owned && { ownerReferences: [{ apiVersion: 'v1', kind: 'O', name: 'o', uid: 'a', controller: true }] }),
+    },
+    status: { phase },
+  });
 
 function started() {
   const told = toldInformer(Pods);
@@ -40,7 +43,11 @@ function started() {
     isBy: () => true,
   });
   const tally = tallies.of(OWNER, '');
-  return { told, adopted: (...pods: Pod[]) => tallies.adopted(tally, pods), held: () => [...tally.pods.values()] };
+  return {
+    told,
+    adopted: (...pods: Stored<Pod>[]) => tallies.adopted(tally, pods),
+    held: () => [...tally.pods.values()],
+  };
 }
 
 test('what was adopted counts before the informer tells, and as it tells from then on', () => {

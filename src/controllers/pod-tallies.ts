@@ -5,7 +5,7 @@
  * are not yet told of as such.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { Informer } from '../client/informer.ts';
 import { controllerOf } from '../component-helpers/owner-references.ts';
 import { PODS_BY_CONTROLLER } from './pod-events.ts';
@@ -13,14 +13,14 @@ import { PODS_BY_CONTROLLER } from './pod-events.ts';
 /** What is counted of one owner's pods. */
 export interface Tally {
   /** The pod is as told now. */
-  put(pod: Pod): void;
+  put(pod: Stored<Pod>): void;
   /** The pod is gone, or another's. */
   remove(uid: string): void;
 }
 
 /** How a controller counts. */
 export interface TallyKind<T extends Tally, R> {
-  make(rules: R, pods: readonly Pod[]): T;
+  make(rules: R, pods: readonly Stored<Pod>[]): T;
   /** Whether the tally counts by these rules: else it is made anew. */
   isBy(tally: T, rules: R): boolean;
 }
@@ -28,12 +28,12 @@ export interface TallyKind<T extends Tally, R> {
 /** The tallies of one kind of owners. */
 export interface Tallies<T extends Tally, R> {
   /** What the informer holds of the owner's pods, counted by these rules; kept up from then on. */
-  of(owner: KubernetesObject, rules: R): T;
+  of(owner: Stored<KubernetesObject>, rules: R): T;
   /** These are the tally's owner's now: they count before the informer tells so. */
-  adopted(tally: T, pods: readonly Pod[]): void;
+  adopted(tally: T, pods: readonly Stored<Pod>[]): void;
   all(): Iterable<T>;
   /** The owner is gone. */
-  forget(owner: KubernetesObject): void;
+  forget(owner: Stored<KubernetesObject>): void;
 }
 
 /** Attaches the handler. The informer has {@link PODS_BY_CONTROLLER}. */
@@ -41,9 +41,9 @@ export function createTallies<T extends Tally, R>(pods: Informer<Pod>, kind: Tal
   const tallies = new Map<string, T>();
   /** By the uids of pods of which the informer has not told since they were adopted. */
   const untold = new Map<string, T>();
-  const tallyOf = (pod: Pod): T | undefined => tallies.get(controllerOf(pod)?.uid ?? '');
-  const drop = (pod: Pod): void => {
-    const { uid = '' } = pod.metadata;
+  const tallyOf = (pod: Stored<Pod>): T | undefined => tallies.get(controllerOf(pod)?.uid ?? '');
+  const drop = (pod: Stored<Pod>): void => {
+    const { uid } = pod.metadata;
     tallyOf(pod)?.remove(uid);
     untold.get(uid)?.remove(uid);
     untold.delete(uid);
@@ -60,7 +60,7 @@ export function createTallies<T extends Tally, R>(pods: Informer<Pod>, kind: Tal
   });
   return {
     of(owner, rules) {
-      const { uid = '' } = owner.metadata;
+      const { uid } = owner.metadata;
       const known = tallies.get(uid);
       if (known !== undefined && kind.isBy(known, rules)) return known;
       const tally = kind.make(rules, pods.byIndex(PODS_BY_CONTROLLER, uid));
@@ -69,8 +69,8 @@ export function createTallies<T extends Tally, R>(pods: Informer<Pod>, kind: Tal
     },
     adopted(tally, claimed) {
       for (const { metadata } of claimed) {
-        const { uid = '' } = metadata;
-        const now = pods.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
+        const { uid } = metadata;
+        const now = pods.get({ namespace: metadata.namespace, name: metadata.name });
         // Else it is gone, or told of already.
         if (now?.metadata.uid !== uid || controllerOf(now) !== undefined) continue;
         tally.put(now);
@@ -78,6 +78,6 @@ export function createTallies<T extends Tally, R>(pods: Informer<Pod>, kind: Tal
       }
     },
     all: () => tallies.values(),
-    forget: (owner) => tallies.delete(owner.metadata.uid ?? ''),
+    forget: (owner) => tallies.delete(owner.metadata.uid),
   };
 }

@@ -1,5 +1,5 @@
 /** An informer that is told what changes: what tallies are held against a recount with. */
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Informer, InformerHandler } from '../client/informer.ts';
 import type { ObjectKey } from '../client/client.ts';
@@ -8,21 +8,21 @@ import { formatKey, keyOfObject, ObjectStore } from '../client/object-store.ts';
 /** What is put and removed, the handlers are told at once. */
 export interface ToldInformer<T extends KubernetesObject> {
   readonly informer: Informer<T>;
-  list(): T[];
-  put(object: T): void;
+  list(): Stored<T>[];
+  put(object: Stored<T>): void;
   remove(key: string): void;
 }
 
 /** Makes one that holds nothing. */
 export function toldInformer<T extends KubernetesObject>(info: ResourceInfo<T>): ToldInformer<T> {
-  const store = new ObjectStore<T>();
+  const store = new ObjectStore<Stored<T>>();
   const handlers: InformerHandler<T>[] = [];
   const informer = {
     info,
     get: (key: ObjectKey) => store.get(formatKey(key)),
     list: () => store.list(),
     byIndex: (index: string, value: string) => store.byIndex(index, value),
-    addIndex: (name: string, keys: (object: T) => readonly string[]) => store.addIndex(name, keys),
+    addIndex: (name: string, keys: (object: Stored<T>) => readonly string[]) => store.addIndex(name, keys),
     addHandler: (handler: InformerHandler<T>) => void handlers.push(handler),
   };
   return {

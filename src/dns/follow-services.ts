@@ -5,6 +5,7 @@
 import { EndpointSlices, Services } from '../api/gen/resources.ts';
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import type { Stored } from '../api/object.ts';
 import type { InformerFactory } from '../client/informer.ts';
 import type { MutableZone } from './zone.ts';
 
@@ -23,7 +24,7 @@ export function followServices(informers: InformerFactory, zone: MutableZone): S
   services.addHandler({
     onAdd: zone.setService,
     onUpdate: (_old, service) => zone.setService(service),
-    onDelete: ({ metadata }) => zone.removeService(metadata.namespace ?? '', metadata.name ?? ''),
+    onDelete: ({ metadata }) => zone.removeService(metadata.namespace, metadata.name),
   });
   slices.addHandler({
     onAdd: zone.setSlice,
@@ -43,7 +44,7 @@ export function followServices(informers: InformerFactory, zone: MutableZone): S
 
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
-function projectService({ metadata, spec = {} }: Service): Service {
+function projectService({ metadata, spec = {} }: Stored<Service>): Stored<Service> {
   const { namespace, name, resourceVersion, uid } = metadata;
   const { type, clusterIP, clusterIPs, externalName, ports } = spec;
   return {
@@ -52,7 +53,7 @@ function projectService({ metadata, spec = {} }: Service): Service {
   };
 }
 
-function projectSlice({ metadata, addressType, endpoints, ports }: EndpointSlice): EndpointSlice {
+function projectSlice({ metadata, addressType, endpoints, ports }: Stored<EndpointSlice>): Stored<EndpointSlice> {
   const { namespace, name, resourceVersion, uid } = metadata;
   const service = metadata.labels?.[SERVICE_LABEL];
   const kept = pick({

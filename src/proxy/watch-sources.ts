@@ -1,6 +1,7 @@
 /** Tells the proxy which services and pods a change of the cluster's objects concerns. */
 import type { Node, Pod, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { Informer, InformerHandler } from '../client/informer.ts';
 import type { ProgrammingLatencies } from './programming-latency.ts';
 import type { ProxyMetrics } from './proxy-metrics.ts';
@@ -74,7 +75,7 @@ export function watchSources(sources: Sources, { dirty, config, metrics, latenci
   });
 }
 
-function onEach<T>(call: (object: T) => void): InformerHandler<T> {
+function onEach<T extends KubernetesObject>(call: (object: Stored<T>) => void): InformerHandler<T> {
   return {
     onAdd: call,
     onUpdate: (old, object) => {

@@ -52,18 +52,24 @@ export function emitTypes(facts: Facts): Map<string, string> {
   for (const [module, names] of modules) {
     const imports: Imports = new Map();
     const body = names.sort().map((name) => renderType(name, facts, { module, imports }));
-    if (module === 'meta-v1') body.unshift(genericList);
+    if (module === 'meta-v1') body.unshift(preamble);
     out.set(`${module}.ts`, generatedBanner(`Types of ${module}.`) + renderImports(imports) + '\n' + body.join('\n'));
   }
   return out;
 }
 
-const genericList = `/** A page of objects with the list's own metadata. */
+const preamble = `/** A page of objects with the list's own metadata. */
 export interface List<T> {
   apiVersion?: string;
   kind?: string;
   metadata: ListMeta;
   items: T[];
+}
+
+/** Metadata of an object whose kind is namespaced. */
+export interface NamespacedObjectMeta extends ObjectMeta {
+  /** Never present at run time; tells the compiler that a stored object has a namespace. */
+  readonly '~namespaced'?: true;
 }
 `;
 
@@ -110,8 +116,20 @@ function renderType(name: string, facts: Facts, ctx: Ctx): string {
   }
   const heading =
     type.gvk === undefined ? '' : `/** ${[type.gvk[0], type.gvk[1]].filter(Boolean).join('/')} ${type.gvk[2]} */\n`;
-  const lines = Object.entries(type.fields).map(([field, fact]) => renderField(field, fact, { type, ctx }));
+  const metadata = isNamespaced(type, facts) ? { metadata: metadataFact } : {};
+  const fields = { ...type.fields, ...metadata };
+  const lines = Object.entries(fields).map(([field, fact]) => renderField(field, fact, { type, ctx }));
   return `${heading}export interface ${symbol} {\n${lines.join('')}}\n`;
+}
+
+const metadataFact: FactField = { type: 'meta.v1.NamespacedObjectMeta' };
+
+/** Whether objects of the type have a namespace. */
+function isNamespaced({ gvk }: FactType, { resources }: Facts): boolean {
+  const ofType = resources.find(
+    ({ kind, subresource }) => subresource === undefined && kind.join('/') === gvk?.join('/'),
+  );
+  return ofType?.namespaced === true;
 }
 
 function renderField(name: string, fact: FactField, { type, ctx }: { type: FactType; ctx: Ctx }): string {

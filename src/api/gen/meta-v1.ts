@@ -9,6 +9,12 @@ export interface List<T> {
   items: T[];
 }
 
+/** Metadata of an object whose kind is namespaced. */
+export interface NamespacedObjectMeta extends ObjectMeta {
+  /** Never present at run time; tells the compiler that a stored object has a namespace. */
+  readonly '~namespaced'?: true;
+}
+
 /** A number, or a name or percentage. */
 export type IntOrString = number | string;
 

@@ -17,6 +17,7 @@ import { deepEqual } from '../../base/equal.ts';
 import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
@@ -79,7 +80,7 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     const own = attachments.byIndex('node', node);
     const going = own.filter((attachment) => !wanted.has(volumeKeyOf(attachment)));
     const staying = own.filter((attachment) => !going.includes(attachment));
-    for (const attachment of staying) unwantedSinceMs.delete(attachment.metadata.name ?? '');
+    for (const attachment of staying) unwantedSinceMs.delete(attachment.metadata.name);
     const leaving = going.filter((attachment) => mayDetach(node, attachment));
     if (leaving.length < going.length) loop.queue.addAfter(node, RETRY_MS);
     await tellNode(
@@ -92,8 +93,8 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
   }
 
   /** Once the node has unmounted it, or is taken to be gone. */
-  function mayDetach(nodeName: string, attachment: VolumeAttachment): boolean {
-    const name = attachment.metadata.name ?? '';
+  function mayDetach(nodeName: string, attachment: Stored<VolumeAttachment>): boolean {
+    const name = attachment.metadata.name;
     const node = nodes.get({ name: nodeName });
     const since = unwantedSinceMs.get(name) ?? clock.nowMs();
     unwantedSinceMs.set(name, since);
@@ -130,8 +131,8 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
       .catch(ignoreNotFound);
   }
 
-  async function detach(attachment: VolumeAttachment, signal: AbortSignal): Promise<void> {
-    const { name = '', uid = '', deletionTimestamp } = attachment.metadata;
+  async function detach(attachment: Stored<VolumeAttachment>, signal: AbortSignal): Promise<void> {
+    const { name, uid, deletionTimestamp } = attachment.metadata;
     unwantedSinceMs.delete(name);
     if (deletionTimestamp !== undefined) return; // The driver is at it.
     try {
@@ -162,7 +163,7 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     const users = pods
       .byIndex('node', node)
       .filter((pod) => wantedVolumes([pod], lookup).has(key))
-      .map((pod) => pod.metadata.name ?? '');
+      .map((pod) => pod.metadata.name);
     const why =
       users.length === 0
         ? "Volume is already exclusively attached to one node and can't be attached to another"
@@ -197,7 +198,7 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
     if ((pod.spec?.nodeName ?? '') !== '') loop.queue.add(pod.spec?.nodeName ?? '');
   };
   const ofAttachment = ({ spec }: VolumeAttachment): void => loop.queue.add(spec.nodeName);
-  const all = (): void => nodes.list().forEach((node) => loop.queue.add(node.metadata.name ?? ''));
+  const all = (): void => nodes.list().forEach((node) => loop.queue.add(node.metadata.name));
   const hasClaims = (pod: Pod): boolean =>
     (pod.spec?.volumes ?? []).some(
       (volume) =>
@@ -222,9 +223,9 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
   });
   nodes.addHandler({
     onUpdate: (old, node) => {
-      if (isNews(old, node)) loop.queue.add(node.metadata.name ?? '');
+      if (isNews(old, node)) loop.queue.add(node.metadata.name);
     },
-    onDelete: (node) => loop.queue.add(node.metadata.name ?? ''),
+    onDelete: (node) => loop.queue.add(node.metadata.name),
   });
   volumes.addHandler({
     onUpdate: (old, volume) => {

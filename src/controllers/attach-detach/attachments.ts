@@ -1,6 +1,7 @@
 /** Which volumes a node needs, and what they are called. Pure. Upstream: attachdetach/populator, volume/csi naming. */
 import type { CSIDriver, VolumeAttachment } from '../../api/gen/storage-v1.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 
@@ -27,7 +28,7 @@ export interface WantedVolume {
 /** Looks things up. */
 export interface VolumeLookup {
   claim(namespace: string, name: string): PersistentVolumeClaim | undefined;
-  volume(name: string): PersistentVolume | undefined;
+  volume(name: string): Stored<PersistentVolume> | undefined;
   driver(name: string): CSIDriver | undefined;
 }
 
@@ -53,7 +54,7 @@ function inlineKey(driver: string, handle: string): string {
 }
 
 /** Volumes that pods of a node need attached, by key. */
-export function wantedVolumes(pods: readonly Pod[], lookup: VolumeLookup): Map<string, WantedVolume> {
+export function wantedVolumes(pods: readonly Stored<Pod>[], lookup: VolumeLookup): Map<string, WantedVolume> {
   const wanted = new Map<string, WantedVolume>();
   for (const pod of pods) {
     if (isPodTerminal(pod)) continue;
@@ -70,11 +71,11 @@ export function wantedVolumes(pods: readonly Pod[], lookup: VolumeLookup): Map<s
 
 /** What the pod means by a volume, whether it needs to be attached or not; undefined where that is no CSI driver's, or not bound. */
 export function wantedVolume(
-  pod: Pod,
+  pod: Stored<Pod>,
   described: Volume,
   lookup: VolumeLookup,
 ): Omit<WantedVolume, 'pods'> | undefined {
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = pod.metadata.namespace;
   const claimName = claimNameOf(pod, described);
   if (claimName === undefined) {
     const volume = migratedInlineVolume(described, namespace);
@@ -89,12 +90,12 @@ export function wantedVolume(
   // A claim that is not bound to this volume, or no longer, gets nothing.
   if (claim === undefined || volume === undefined || csi === undefined) return undefined;
   if (volume.spec?.claimRef?.uid !== claim.metadata.uid) return undefined;
-  return { key: volume.metadata.name ?? '', volume, inline: false, driver: csi.driver, handle: csi.volumeHandle };
+  return { key: volume.metadata.name, volume, inline: false, driver: csi.driver, handle: csi.volumeHandle };
 }
 
-function claimNameOf(pod: Pod, { name, persistentVolumeClaim, ephemeral }: Volume): string | undefined {
+function claimNameOf(pod: Stored<Pod>, { name, persistentVolumeClaim, ephemeral }: Volume): string | undefined {
   if (persistentVolumeClaim !== undefined) return persistentVolumeClaim.claimName;
-  return ephemeral === undefined ? undefined : `${pod.metadata.name ?? ''}-${name}`;
+  return ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`;
 }
 
 /** Whether several nodes may have it at once. */

@@ -43,7 +43,7 @@ function exposeVolumes(metrics: Metrics, seen: AttachmentsSeen): () => void {
     const desired = seen.nodes
       .list()
       .filter(isAttachedFor)
-      .flatMap(({ metadata: { name: node = '' } }) => [
+      .flatMap(({ metadata: { name: node } }) => [
         ...wantedVolumes(seen.pods.byIndex('node', node), seen.lookup).values(),
       ])
       .map(({ driver }) => ({ plugin: `kubernetes.io/csi:${driver}`, state: 'desired_state_of_world' }));

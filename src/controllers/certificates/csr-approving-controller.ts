@@ -8,6 +8,7 @@
  */
 import { CertificateSigningRequests, Nodes, SubjectAccessReviews } from '../../api/gen/resources.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { parseKey } from '../../client/object-store.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { parseRequest } from '../../component-helpers/pki/certificates.ts';
@@ -92,7 +93,7 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
     return status?.allowed === true;
   }
 
-  const enqueue = (csr: CertificateSigningRequest): void => loop.queue.add(csr.metadata.name ?? '');
+  const enqueue = (csr: Stored<CertificateSigningRequest>): void => loop.queue.add(csr.metadata.name);
   requests.addHandler({ onAdd: enqueue, onUpdate: (_, csr) => enqueue(csr) });
   const again = (): void => requests.list().filter(isOpen).forEach(enqueue);
   nodes.addHandler({

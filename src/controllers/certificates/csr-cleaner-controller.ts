@@ -31,7 +31,7 @@ export function createCsrCleanerController(deps: ControllerDeps): Controller {
   async function round(signal: AbortSignal): Promise<void> {
     for (const csr of requests.list()) {
       if (!isOld(csr, deps.platform.clock.nowMs())) continue;
-      await client.delete({ name: csr.metadata.name ?? '' }, { signal }).catch(ignoreNotFound);
+      await client.delete({ name: csr.metadata.name }, { signal }).catch(ignoreNotFound);
     }
   }
   return {

@@ -7,6 +7,7 @@
 import { CertificateSigningRequests } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
 import type { CertificateSigningRequest, CertificateSigningRequestStatus } from '../../api/gen/certificates-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { parseKey } from '../../client/object-store.ts';
 import {
@@ -78,7 +79,7 @@ export function createCsrSigningController(deps: ControllerDeps): Controller {
     return { ...csr.status, conditions: [...(csr.status?.conditions ?? []), condition] };
   }
 
-  const enqueue = (csr: CertificateSigningRequest): void => loop.queue.add(csr.metadata.name ?? '');
+  const enqueue = (csr: Stored<CertificateSigningRequest>): void => loop.queue.add(csr.metadata.name);
   requests.addHandler({ onAdd: enqueue, onUpdate: (_, csr) => enqueue(csr) });
   return loop;
 }

@@ -10,6 +10,7 @@
 import { CertificateSigningRequests, EndpointSlices, Nodes } from '../../api/gen/resources.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
 import type { Node } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { parseKey } from '../../client/object-store.ts';
 import { parseRequest, type ParsedRequest } from '../../component-helpers/pki/certificates.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
@@ -86,7 +87,7 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
     return new Set((slice?.endpoints ?? []).flatMap(({ addresses }) => addresses));
   }
 
-  const enqueue = (csr: CertificateSigningRequest): void => loop.queue.add(csr.metadata.name ?? '');
+  const enqueue = (csr: Stored<CertificateSigningRequest>): void => loop.queue.add(csr.metadata.name);
   requests.addHandler({ onAdd: enqueue, onUpdate: (_, csr) => enqueue(csr) });
   // A node that registers or finds its addresses may have a request that waits for it.
   const again = (): void => requests.list().filter(isOpen).forEach(enqueue);

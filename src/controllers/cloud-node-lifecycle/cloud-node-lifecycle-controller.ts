@@ -8,6 +8,7 @@
 import type { Node, Taint } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
+import type { Stored } from '../../api/object.ts';
 import { hasTaint, isNodeReady, sameTaint } from '../../component-helpers/nodes.ts';
 import { informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import type { CloudNodes } from './cloud-nodes.ts';
@@ -43,14 +44,17 @@ export function createCloudNodeLifecycleController(deps: ControllerDeps): Contro
   };
 }
 
-function createMonitor(deps: ControllerDeps, cloud: CloudNodes): (node: Node, signal: AbortSignal) => Promise<void> {
+function createMonitor(
+  deps: ControllerDeps,
+  cloud: CloudNodes,
+): (node: Stored<Node>, signal: AbortSignal) => Promise<void> {
   const client = deps.clientFor(ACCOUNT).resource(Nodes);
   const recorder = deps.recorderFor(NAME);
-  const setTaint = async (node: Node, present: boolean, signal: AbortSignal): Promise<void> => {
+  const setTaint = async (node: Stored<Node>, present: boolean, signal: AbortSignal): Promise<void> => {
     if (hasTaint(node, SHUTDOWN) === present) return;
     const others = (node.spec?.taints ?? []).filter((taint) => !sameTaint(taint, SHUTDOWN));
     const taints = present ? [...others, SHUTDOWN] : others;
-    const { name = '', resourceVersion } = node.metadata;
+    const { name, resourceVersion } = node.metadata;
     const patch = { metadata: { resourceVersion }, spec: { taints: taints.length === 0 ? null : taints } };
     await client.patch({ name }, { type: 'merge', patch }, { signal });
   };
@@ -58,9 +62,9 @@ function createMonitor(deps: ControllerDeps, cloud: CloudNodes): (node: Node, si
     if (isNodeReady(node)) return setTaint(node, false, signal);
     const state = await cloud.stateOf(node, signal);
     if (state !== 'gone') return state === 'off' ? setTaint(node, true, signal) : undefined;
-    const { name = '', uid } = node.metadata;
+    const { name, uid } = node.metadata;
     const text = `Deleting node ${name} because it does not exist in the cloud provider`;
     recorder.event(node, 'Normal', 'DeletingNode', text);
-    await client.delete({ name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal });
+    await client.delete({ name }, { preconditions: { uid }, signal });
   };
 }

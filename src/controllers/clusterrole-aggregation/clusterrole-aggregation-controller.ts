@@ -9,15 +9,16 @@ import { deepEqual } from '../../base/equal.ts';
 import { ClusterRoles } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import type { ClusterRole, PolicyRule } from '../../api/gen/rbac-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 
 const ACCOUNT = 'clusterrole-aggregation-controller';
 const WORKERS = 5;
 
 /** The rules an aggregating role should have: those of the selected roles by name, each once. Pure. */
-export function aggregateRules(role: ClusterRole, all: readonly ClusterRole[]): PolicyRule[] {
+export function aggregateRules(role: ClusterRole, all: readonly Stored<ClusterRole>[]): PolicyRule[] {
   const rules: PolicyRule[] = [];
-  const byName = [...all].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+  const byName = [...all].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const matcher = compileLabelSelector(selector);
     for (const source of byName) {
@@ -45,7 +46,7 @@ export function createClusterRoleAggregationController(deps: ControllerDeps): Co
   });
   // Any role may be selected by any other: few of them aggregate.
   const enqueueAll = (): void => {
-    for (const role of roles.list()) if (role.aggregationRule !== undefined) loop.queue.add(role.metadata.name ?? '');
+    for (const role of roles.list()) if (role.aggregationRule !== undefined) loop.queue.add(role.metadata.name);
   };
   roles.addHandler({ onAdd: enqueueAll, onUpdate: enqueueAll, onDelete: enqueueAll });
   return loop;

@@ -4,23 +4,24 @@ import { apiVersionOf } from '../../api/resource-info.ts';
 import { formatTime } from '../../api/time.ts';
 import type { CronJob, Job } from '../../api/gen/batch-v1.ts';
 import type { ObjectReference } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 
 const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
 /** Name of the job of a time: the same for everybody, so that no run is started twice. */
-export function jobName(cronJob: CronJob, scheduledMs: number): string {
-  return `${cronJob.metadata.name ?? ''}-${Math.floor(scheduledMs / 60_000)}`;
+export function jobName(cronJob: Stored<CronJob>, scheduledMs: number): string {
+  return `${cronJob.metadata.name}-${Math.floor(scheduledMs / 60_000)}`;
 }
 
 /** The job of a time. */
-export function jobFor(cronJob: CronJob, scheduledMs: number): Job {
+export function jobFor(cronJob: Stored<CronJob>, scheduledMs: number): Job {
   const { metadata = {}, spec } = cronJob.spec.jobTemplate;
   return {
     apiVersion: apiVersionOf(Jobs),
     kind: Jobs.kind,
     metadata: {
-      namespace: cronJob.metadata.namespace ?? '',
+      namespace: cronJob.metadata.namespace,
       name: jobName(cronJob, scheduledMs),
       labels: { ...metadata.labels },
       annotations: { ...metadata.annotations, [SCHEDULED]: zonedTime(scheduledMs, cronJob.spec.timeZone) },
@@ -52,8 +53,8 @@ function zonedTime(ms: number, timeZone: string | undefined): string {
 }
 
 /** A reference for the list of active jobs. */
-export function referenceTo(job: Job): ObjectReference {
-  const { namespace = '', name = '', uid = '', resourceVersion = '' } = job.metadata;
+export function referenceTo(job: Stored<Job>): ObjectReference {
+  const { namespace, name, uid, resourceVersion } = job.metadata;
   return { apiVersion: apiVersionOf(Jobs), kind: Jobs.kind, namespace, name, uid, resourceVersion };
 }
 
@@ -66,9 +67,9 @@ export function finishedAs(job: Job): 'Complete' | 'Failed' | undefined {
 }
 
 /** Ended jobs beyond the history limits, oldest first. */
-export function jobsBeyondHistory(cronJob: CronJob, jobs: readonly Job[]): Job[] {
+export function jobsBeyondHistory(cronJob: CronJob, jobs: readonly Stored<Job>[]): Stored<Job>[] {
   const { successfulJobsHistoryLimit: good, failedJobsHistoryLimit: bad } = cronJob.spec;
-  const beyond = (kind: string, limit: number | undefined): Job[] => {
+  const beyond = (kind: string, limit: number | undefined): Stored<Job>[] => {
     if (limit === undefined) return [];
     const ended = jobs.filter((job) => finishedAs(job) === kind);
     const oldestFirst = ended.toSorted(byStart);
@@ -78,10 +79,10 @@ export function jobsBeyondHistory(cronJob: CronJob, jobs: readonly Job[]): Job[]
 }
 
 /** Those that never started come last. */
-function byStart(a: Job, b: Job): number {
+function byStart(a: Stored<Job>, b: Stored<Job>): number {
   const [first, second] = [a, b].map((job) => job.status?.startTime ?? '~');
   if (first !== second) return first! < second! ? -1 : 1;
-  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1;
+  return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
 const DAYS = ['Thu', 'Fri', 'Sat', 'Sun', 'Mon', 'Tue', 'Wed'];

@@ -8,6 +8,7 @@ import { CronJobs, Jobs } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { CronJob, CronJobStatus, Job } from '../../api/gen/batch-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { ResourceClient } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
@@ -89,9 +90,9 @@ function addHandlers({ cronJobs, jobs, requeueAtNextTime, enqueue }: Handled): v
     },
     onDelete: enqueueCronJob,
   });
-  const enqueueOwner = (job: Job): void => {
+  const enqueueOwner = (job: Stored<Job>): void => {
     const owner = controllerOf(job);
-    if (owner?.kind === CronJobs.kind) enqueue(`${job.metadata.namespace ?? ''}/${owner.name}`);
+    if (owner?.kind === CronJobs.kind) enqueue(`${job.metadata.namespace}/${owner.name}`);
   };
   jobs.addHandler({ onAdd: enqueueOwner, onUpdate: (_, job) => enqueueOwner(job), onDelete: enqueueOwner });
 }
@@ -116,7 +117,7 @@ class CronJobController {
     const { cronJobs, jobs, client } = this.#deps;
     const cronJob = cronJobs.get(parseKey(key));
     if (cronJob === undefined) return;
-    const owned = jobs.byIndex(JOBS_BY_CRON_JOB, cronJob.metadata.uid ?? '');
+    const owned = jobs.byIndex(JOBS_BY_CRON_JOB, cronJob.metadata.uid);
     await this.#cleanupFinishedJobs(cronJob, owned, signal);
     const status = await this.#processActiveJobs(cronJob, owned, signal);
     let failure: unknown;
@@ -131,17 +132,21 @@ class CronJobController {
   }
 
   /** A job that cannot be deleted has its event, and does not keep the sync from going on. */
-  async #cleanupFinishedJobs(cronJob: CronJob, owned: readonly Job[], signal: AbortSignal): Promise<void> {
+  async #cleanupFinishedJobs(cronJob: CronJob, owned: readonly Stored<Job>[], signal: AbortSignal): Promise<void> {
     for (const job of jobsBeyondHistory(cronJob, owned)) await this.#deps.jobControl.delete(cronJob, job, signal);
   }
 
   /** The status with the active jobs that exist and are not finished. Upstream: the first half of syncCronJob. */
-  async #processActiveJobs(cronJob: CronJob, owned: readonly Job[], signal: AbortSignal): Promise<CronJobStatus> {
+  async #processActiveJobs(
+    cronJob: Stored<CronJob>,
+    owned: readonly Stored<Job>[],
+    signal: AbortSignal,
+  ): Promise<CronJobStatus> {
     const { recorder, jobControl } = this.#deps;
     const status: CronJobStatus = { ...cronJob.status };
     let active = status.active ?? [];
     for (const job of owned) {
-      const { name = '', uid = '' } = job.metadata;
+      const { name, uid } = job.metadata;
       const isActive = active.some((reference) => reference.uid === uid);
       const ended = finishedAs(job);
       if (!isActive && ended === undefined && !(await this.#isInStoredStatus(cronJob, uid, signal)))
@@ -175,7 +180,7 @@ class CronJobController {
   }
 
   /** Starts the job that is due, changing `status`, and requeues the cron job for its next time. */
-  async #startDueJob(cronJob: CronJob, status: CronJobStatus, signal: AbortSignal): Promise<void> {
+  async #startDueJob(cronJob: Stored<CronJob>, status: CronJobStatus, signal: AbortSignal): Promise<void> {
     const { recorder, clock, requeueAtNextTime } = this.#deps;
     const schedule = scheduleOf(cronJob, recorder);
     if (schedule === undefined) return;
@@ -186,7 +191,7 @@ class CronJobController {
   }
 
   async #startJob(
-    cronJob: CronJob,
+    cronJob: Stored<CronJob>,
     run: { readonly status: CronJobStatus; readonly scheduledMs: number; readonly signal: AbortSignal },
   ): Promise<void> {
     const { status, scheduledMs, signal } = run;

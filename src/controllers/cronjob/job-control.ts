@@ -2,6 +2,7 @@
 import { Jobs } from '../../api/gen/resources.ts';
 import type { CronJob, Job } from '../../api/gen/batch-v1.ts';
 import { ignoreNotFound, isReason } from '../../api/status-error.ts';
+import type { Stored } from '../../api/object.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Client, ResourceClient } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -18,13 +19,13 @@ export class JobControl {
   }
 
   /** Asks the server, since the cache may not have a job that was just created. */
-  async exists(cronJob: CronJob, name: string, signal: AbortSignal): Promise<boolean> {
-    const { namespace = '' } = cronJob.metadata;
+  async exists(cronJob: Stored<CronJob>, name: string, signal: AbortSignal): Promise<boolean> {
+    const { namespace } = cronJob.metadata;
     return (await this.#jobs.get({ namespace, name }, { signal }).catch(ignoreNotFound)) !== undefined;
   }
 
   /** Undefined when the namespace is terminating, or when the name belongs to a job of another owner. */
-  async create(cronJob: CronJob, job: Job, signal: AbortSignal): Promise<Job | undefined> {
+  async create(cronJob: CronJob, job: Job, signal: AbortSignal): Promise<Stored<Job> | undefined> {
     try {
       const created = await this.#jobs.create(job, { signal });
       this.#recorder.event(cronJob, 'Normal', 'SuccessfulCreate', `Created job ${created.metadata.name}`);
@@ -43,9 +44,9 @@ export class JobControl {
   }
 
   /** Deletes a job that the next one replaces. Rejects when it cannot be deleted. */
-  async replace(cronJob: CronJob, name: string, signal: AbortSignal): Promise<void> {
-    const { namespace = '' } = cronJob.metadata;
-    let job: Job | undefined;
+  async replace(cronJob: Stored<CronJob>, name: string, signal: AbortSignal): Promise<void> {
+    const { namespace } = cronJob.metadata;
+    let job: Stored<Job> | undefined;
     try {
       job = await this.#jobs.get({ namespace, name }, { signal }).catch(ignoreNotFound);
     } catch (error) {
@@ -57,8 +58,8 @@ export class JobControl {
   }
 
   /** Resolves to whether the job is deleted or being deleted. */
-  async delete(cronJob: CronJob, job: Job, signal: AbortSignal): Promise<boolean> {
-    const { namespace = '', name = '' } = job.metadata;
+  async delete(cronJob: CronJob, job: Stored<Job>, signal: AbortSignal): Promise<boolean> {
+    const { namespace, name } = job.metadata;
     try {
       await this.#jobs.delete({ namespace, name }, { propagationPolicy: 'Background', signal });
       this.#recorder.event(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);

@@ -3,6 +3,7 @@ import { scaledValue } from '../../api/int-or-string.ts';
 import { DaemonSets } from '../../api/gen/resources.ts';
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import {
   affinityToNode,
   daemonTolerations,
@@ -15,16 +16,16 @@ import { podFromTemplate } from '../pod-control.ts';
 const TEMPLATE_GENERATION_LABEL = 'pod-template-generation';
 
 /** Pods of one node: bound ones first, then the oldest. */
-export function inOrder(pods: Iterable<Pod>): readonly Pod[] {
+export function inOrder(pods: Iterable<Stored<Pod>>): readonly Stored<Pod>[] {
   return [...pods].sort(boundThenOldest);
 }
 
-function boundThenOldest(a: Pod, b: Pod): number {
+function boundThenOldest(a: Stored<Pod>, b: Stored<Pod>): number {
   const bound = (pod: Pod): number => ((pod.spec?.nodeName ?? '') === '' ? 1 : 0);
   if (bound(a) !== bound(b)) return bound(a) - bound(b);
   const [createdA = '', createdB = ''] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
   if (createdA !== createdB) return createdA < createdB ? -1 : 1;
-  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1;
+  return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
 /** Whether the pod is of the current revision. */
@@ -61,7 +62,7 @@ export function shouldRun(set: DaemonSet, node: Node): { readonly run: boolean; 
   return shouldRunOnNode(set.spec?.template.spec, node);
 }
 
-export function daemonPod(set: DaemonSet, hash: string, nodeName: string): Pod {
+export function daemonPod(set: Stored<DaemonSet>, hash: string, nodeName: string): Pod {
   const template = set.spec?.template ?? {};
   const pod = podFromTemplate(template, set, DaemonSets);
   const generation = set.metadata.annotations?.[TEMPLATE_GENERATION];

@@ -6,6 +6,8 @@ import { compileLabelMap } from '../../api/label-selector.ts';
 import { formatTime } from '../../api/time.ts';
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { stored } from '../../api/stored-fixture.ts';
+import type { Stored } from '../../api/object.ts';
 import { affinityToNode, daemonPodNode } from '../../component-helpers/daemon-pods.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { isPodAvailable, isPodReady } from '../../component-helpers/pods.ts';
@@ -20,7 +22,7 @@ const START_MS = 1_700_000_000_000;
 
 interface World extends Moment {
   readonly nodes: readonly Node[];
-  readonly pods: readonly Pod[];
+  readonly pods: readonly Stored<Pod>[];
 }
 
 /** All pods by their nodes, as upstream groups them at each sync. */
@@ -197,12 +199,12 @@ type Step =
   | { hash: 'h1' | 'h2' }
   | { owner: 'gone' };
 
-function podOf(facts: Of<typeof aPod>, nowMs: number): Pod {
+function podOf(facts: Of<typeof aPod>, nowMs: number): Stored<Pod> {
   const { name, life, controller, app, hash, node, bound, phase, deleted, ready, sinceS } = facts;
   const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'ds', uid: controller ?? '', controller: true };
   const meant = node === undefined ? {} : { affinity: affinityToNode(undefined, node) };
   const condition = { type: 'Ready', status: ready ?? '', lastTransitionTime: formatTime(nowMs + sinceS * 1000) };
-  return {
+  return stored({
     metadata: {
       name,
       namespace: 'ns',
@@ -213,11 +215,11 @@ function podOf(facts: Of<typeof aPod>, nowMs: number): Pod {
     },
     spec: { containers: [], ...meant, ...(bound && node !== undefined ? { nodeName: node } : {}) },
     status: { phase, ...(ready === undefined ? {} : { conditions: [condition] }) },
-  };
+  });
 }
 
-function setOf({ minReadySeconds, limits, nodeSelector }: Of<typeof someRules>, generation: number): DaemonSet {
-  return {
+function setOf({ minReadySeconds, limits, nodeSelector }: Of<typeof someRules>, generation: number): Stored<DaemonSet> {
+  return stored({
     metadata: { name: 'ds', namespace: 'ns', uid: 'a', generation },
     spec: {
       selector: { matchLabels: { app: 'web' } },
@@ -225,12 +227,12 @@ function setOf({ minReadySeconds, limits, nodeSelector }: Of<typeof someRules>, 
       updateStrategy: { type: 'RollingUpdate', rollingUpdate: limits },
       template: { metadata: { labels: { app: 'web' } }, spec: { containers: [], nodeSelector } },
     },
-  };
+  });
 }
 
-function nodeOf({ name, taint, zone }: Of<typeof aNode>): Node {
+function nodeOf({ name, taint, zone }: Of<typeof aNode>): Stored<Node> {
   const taints = taint === undefined ? {} : { taints: [{ key: 'k', effect: taint }] };
-  return { metadata: { name, labels: { zone } }, spec: taints };
+  return stored({ metadata: { name, labels: { zone } }, spec: taints });
 }
 
 const step: fc.Arbitrary<Step> = fc.oneof(

@@ -9,6 +9,7 @@
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { LabelMatcher } from '../../api/label-selector.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import { daemonPodNode, TEMPLATE_GENERATION } from '../../component-helpers/daemon-pods.ts';
 import { availableAtMs } from '../../component-helpers/pods.ts';
@@ -43,11 +44,11 @@ export class DaemonTally implements Tally {
   readonly selector: LabelMatcher;
   readonly #nodes: NodeLister;
   /** By node, by uid. */
-  readonly #pods = new Map<string, Map<string, Pod>>();
+  readonly #pods = new Map<string, Map<string, Stored<Pod>>>();
   readonly #nodeOfPod = new Map<string, string>();
   /** Those that name no node. */
-  readonly #unplaced = new Map<string, Pod>();
-  readonly #released = new Map<string, Pod>();
+  readonly #unplaced = new Map<string, Stored<Pod>>();
+  readonly #released = new Map<string, Stored<Pod>>();
   readonly #facts = new Map<string, NodeFacts>();
   readonly #counts: Counts = { desired: 0, current: 0, ready: 0, available: 0, updated: 0, misscheduled: 0 };
   #takingPart = 0;
@@ -64,15 +65,15 @@ export class DaemonTally implements Tally {
   readonly #changed = new Set<string>();
   #moment: Moment | undefined;
 
-  constructor(selector: LabelMatcher, nodes: NodeLister, pods: readonly Pod[]) {
+  constructor(selector: LabelMatcher, nodes: NodeLister, pods: readonly Stored<Pod>[]) {
     this.selector = selector;
     this.#nodes = nodes;
     for (const pod of pods) this.put(pod);
     for (const node of nodes.list()) this.nodeChanged(node);
   }
 
-  put(pod: Pod): void {
-    const { uid = '', labels } = pod.metadata;
+  put(pod: Stored<Pod>): void {
+    const { uid, labels } = pod.metadata;
     this.remove(uid);
     if (!this.selector.matches(labels)) {
       this.#released.set(uid, pod);
@@ -103,17 +104,17 @@ export class DaemonTally implements Tally {
   }
 
   /** The node came, changed or went. */
-  nodeChanged({ metadata }: Node): void {
-    this.#changed.add(metadata.name ?? '');
+  nodeChanged({ metadata }: Stored<Node>): void {
+    this.#changed.add(metadata.name);
   }
 
   /** Pods that the selector no longer matches. */
-  toRelease(): Pod[] {
+  toRelease(): Stored<Pod>[] {
     return [...this.#released.values()];
   }
 
   /** Those the selector matches. */
-  pods(): Pod[] {
+  pods(): Stored<Pod>[] {
     return [...this.#pods.values(), this.#unplaced].flatMap((there) => [...there.values()]);
   }
 
@@ -228,7 +229,7 @@ export function createDaemonTallies(pods: Informer<Pod>, nodes: Informer<Node>):
     make: (selector: LabelMatcher, owned) => new DaemonTally(selector, nodes, owned),
     isBy: (tally: DaemonTally, selector) => tally.selector.toString() === selector.toString(),
   });
-  const nodeChanged = (node: Node): void => {
+  const nodeChanged = (node: Stored<Node>): void => {
     for (const tally of tallies.all()) tally.nodeChanged(node);
   };
   nodes.addHandler({ onAdd: nodeChanged, onUpdate: (_, node) => nodeChanged(node), onDelete: nodeChanged });

@@ -11,6 +11,7 @@ import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { ControllerRevision, DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
@@ -52,7 +53,7 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
   const expectations = new Expectations(clock);
   const failed = new KeyedBackoff(FAILED_BACKOFF);
   const tallies = createDaemonTallies(pods, nodes);
-  const selectorOf = (set: DaemonSet) => compileLabelSelector(set.spec?.selector);
+  const selectorOf = (set: Stored<DaemonSet>) => compileLabelSelector(set.spec?.selector);
 
   const loop = createKeyedLoop(deps, {
     name: 'daemonset-controller',
@@ -102,8 +103,8 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
   }
 
   /** The set's pods; where some have to be adopted or released, as they are after that. */
-  async function claimedPods(set: DaemonSet, claim: ClaimConfig): Promise<DaemonTally> {
-    const { namespace = '' } = set.metadata;
+  async function claimedPods(set: Stored<DaemonSet>, claim: ClaimConfig): Promise<DaemonTally> {
+    const { namespace } = set.metadata;
     const tally = tallies.of(set, selectorOf(set));
     const orphans = pods
       .byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))
@@ -115,7 +116,7 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
   }
 
   /** What must be, without the update: failed pods go after a back-off, so that a crashing daemon does not loop. */
-  function remedies(set: DaemonSet, plan: DaemonPlan): RollingStep {
+  function remedies(set: Stored<DaemonSet>, plan: DaemonPlan): RollingStep {
     const key = keyOfObject(set);
     const remove = [...plan.remove];
     for (const { pod, nodeName } of plan.failed) {
@@ -146,7 +147,7 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
     expectations.expect(
       key,
       create.length,
-      remove.map((pod) => pod.metadata.uid ?? ''),
+      remove.map((pod) => pod.metadata.uid),
     );
     const created = await slowStartBatch(create.length, async (index) => {
       try {
@@ -163,7 +164,7 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
       try {
         await podControl.remove(set, pod, signal);
       } catch (error) {
-        expectations.deletionObserved(key, pod.metadata.uid ?? '');
+        expectations.deletionObserved(key, pod.metadata.uid);
         if (!isReason(error, 'NotFound')) failure ??= error;
       }
     }
@@ -200,11 +201,11 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
       loop.queue.addAfter(keyOfObject(set), minReadySeconds * 1000);
   }
 
-  function forget(set: DaemonSet): void {
+  function forget(set: Stored<DaemonSet>): void {
     expectations.forget(keyOfObject(set));
     tallies.forget(set);
   }
-  const enqueue = (set: DaemonSet): void => loop.queue.add(keyOfObject(set));
+  const enqueue = (set: Stored<DaemonSet>): void => loop.queue.add(keyOfObject(set));
   sets.addHandler({
     onAdd: enqueue,
     onUpdate(old, set) {
@@ -217,9 +218,9 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
       enqueue(set);
     },
   });
-  const ownerOfRevision = (revision: ControllerRevision): void => {
+  const ownerOfRevision = (revision: Stored<ControllerRevision>): void => {
     const owner = controllerOf(revision);
-    if (owner?.kind === 'DaemonSet') loop.queue.add(`${revision.metadata.namespace ?? ''}/${owner.name}`);
+    if (owner?.kind === 'DaemonSet') loop.queue.add(`${revision.metadata.namespace}/${owner.name}`);
   };
   revisions.addHandler({ onUpdate: (_, revision) => ownerOfRevision(revision), onDelete: ownerOfRevision });
   nodes.addHandler({

@@ -7,6 +7,7 @@ import { ControllerRevisions, DaemonSets, Pods } from '../../api/gen/resources.t
 import { isReason } from '../../api/status-error.ts';
 import type { ControllerRevision, DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Client } from '../../client/client.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import { computePodTemplateHash } from '../../component-helpers/pod-template-hash.ts';
@@ -24,18 +25,18 @@ import {
 
 /** The revision of the current template, and the others. */
 export interface DaemonHistory {
-  readonly current: ControllerRevision;
-  readonly old: readonly ControllerRevision[];
+  readonly current: Stored<ControllerRevision>;
+  readonly old: readonly Stored<ControllerRevision>[];
 }
 
 /** What the history is made from. */
 export interface HistoryInput {
   readonly client: Client;
-  readonly set: DaemonSet;
+  readonly set: Stored<DaemonSet>;
   /** Revisions the set controls. */
-  readonly revisions: readonly ControllerRevision[];
+  readonly revisions: readonly Stored<ControllerRevision>[];
   /** Pods the set controls: seldom asked for, since they may be many. */
-  pods(): readonly Pod[];
+  pods(): readonly Stored<Pod>[];
   readonly signal: AbortSignal;
 }
 
@@ -57,9 +58,9 @@ export async function constructHistory(input: HistoryInput): Promise<DaemonHisto
 }
 
 /** The revisions, each with a label by which pods name it: those of early releases may have none, their name does. */
-async function labelled({ client, revisions, signal }: HistoryInput): Promise<ControllerRevision[]> {
-  const named = (revision: ControllerRevision): Promise<ControllerRevision> => {
-    const { labels, name = '' } = revision.metadata;
+async function labelled({ client, revisions, signal }: HistoryInput): Promise<Stored<ControllerRevision>[]> {
+  const named = (revision: Stored<ControllerRevision>): Promise<Stored<ControllerRevision>> => {
+    const { labels, name } = revision.metadata;
     const metadata = { ...revision.metadata, labels: { ...labels, [REVISION_HASH_LABEL]: name } };
     return client.resource(ControllerRevisions).update({ ...revision, metadata }, { signal });
   };
@@ -72,12 +73,12 @@ export function hashOf(revision: ControllerRevision): string {
 }
 
 /** Keeps as many revisions without pods as the set wants. */
-export async function cleanUpHistory(input: HistoryInput, old: readonly ControllerRevision[]): Promise<void> {
+export async function cleanUpHistory(input: HistoryInput, old: readonly Stored<ControllerRevision>[]): Promise<void> {
   const limit = input.set.spec?.revisionHistoryLimit ?? 10;
   if (old.length <= limit) return;
   const hashes = new Set(input.pods().map((pod) => pod.metadata.labels?.[REVISION_HASH_LABEL]));
   const live = new Set(
-    old.filter((revision) => hashes.has(hashOf(revision))).map((revision) => revision.metadata.name ?? ''),
+    old.filter((revision) => hashes.has(hashOf(revision))).map((revision) => revision.metadata.name),
   );
   await truncateHistory(input.client, { revisions: old, live, limit }, input.signal);
 }
@@ -86,10 +87,10 @@ async function createRevision(
   { client, set, signal }: HistoryInput,
   data: Record<string, unknown>,
   revision: Int64,
-): Promise<ControllerRevision> {
+): Promise<Stored<ControllerRevision>> {
   const template = set.spec?.template ?? {};
   const hash = computePodTemplateHash(template, set.status?.collisionCount);
-  const { namespace = '', name = '', annotations } = set.metadata;
+  const { namespace, name, annotations } = set.metadata;
   const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...kept } = annotations ?? {};
   const wanted: ControllerRevision = {
     metadata: {
@@ -107,16 +108,16 @@ async function createRevision(
     return await resource.create(wanted, { signal });
   } catch (error) {
     if (!isReason(error, 'AlreadyExists')) throw error;
-    const existing = await resource.get({ namespace, name: wanted.metadata.name ?? '' }, { signal });
+    const existing = await resource.get({ namespace, name: revisionName(name, hash) }, { signal });
     if (equalRevisions(existing, wanted)) return existing;
     await raiseCollisionCount(client, set, signal);
     throw error;
   }
 }
 
-async function raiseCollisionCount(client: Client, set: DaemonSet, signal: AbortSignal): Promise<void> {
+async function raiseCollisionCount(client: Client, set: Stored<DaemonSet>, signal: AbortSignal): Promise<void> {
   const sets = client.resource(DaemonSets);
-  const { namespace = '', name = '' } = set.metadata;
+  const { namespace, name } = set.metadata;
   const live = await sets.get({ namespace, name }, { signal });
   // Somebody raised it already, or the cache is behind: the next sync uses the new count.
   if ((live.status?.collisionCount ?? 0) !== (set.status?.collisionCount ?? 0)) return;
@@ -130,14 +131,12 @@ async function raiseCollisionCount(client: Client, set: DaemonSet, signal: Abort
 async function foldInto(
   { client, pods, signal }: HistoryInput,
   kept: ControllerRevision,
-  duplicate: ControllerRevision,
+  duplicate: Stored<ControllerRevision>,
 ): Promise<void> {
-  const { namespace = '', name = '' } = duplicate.metadata;
+  const { namespace, name } = duplicate.metadata;
   for (const pod of pods().filter((p) => p.metadata.labels?.[REVISION_HASH_LABEL] === hashOf(duplicate))) {
     const patch = { metadata: { labels: { [REVISION_HASH_LABEL]: hashOf(kept) } } };
-    await client
-      .resource(Pods)
-      .patch({ namespace, name: pod.metadata.name ?? '' }, { type: 'merge', patch }, { signal });
+    await client.resource(Pods).patch({ namespace, name: pod.metadata.name }, { type: 'merge', patch }, { signal });
   }
   await client.resource(ControllerRevisions).delete({ namespace, name }, { signal });
 }

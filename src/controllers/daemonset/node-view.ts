@@ -1,12 +1,13 @@
 /** One node as a DaemonSet sees it. Pure. */
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { isPodAvailable, isPodTerminal } from '../../component-helpers/pods.ts';
 import { inOrder, shouldRun } from './daemon-sets.ts';
 
 /** A DaemonSet at one moment. */
 export interface Moment {
-  readonly set: DaemonSet;
+  readonly set: Stored<DaemonSet>;
   /** Hash of the current revision. */
   readonly hash: string;
   readonly nowMs: number;
@@ -22,13 +23,13 @@ export interface NodeView extends Moment {
   /** A pod that is there may stay. */
   readonly stay: boolean;
   /** Those of the set for this node, without ended ones that are going: bound ones first, then the oldest. */
-  readonly pods: readonly Pod[];
+  readonly pods: readonly Stored<Pod>[];
 }
 
 /** Looks at a node. */
 export function viewNode(
   moment: Moment,
-  on: { readonly nodeName: string; readonly node: Node | undefined; readonly pods: Iterable<Pod> },
+  on: { readonly nodeName: string; readonly node: Node | undefined; readonly pods: Iterable<Stored<Pod>> },
 ): NodeView {
   const { nodeName, node } = on;
   const { run, stay } = node === undefined ? { run: false, stay: false } : shouldRun(moment.set, node);
@@ -37,11 +38,11 @@ export function viewNode(
 }
 
 /** It ended and is being deleted: a finalizer may keep it for long, and nobody waits for that with its successor. */
-function isOver(pod: Pod): boolean {
+function isOver(pod: Stored<Pod>): boolean {
   return pod.metadata.deletionTimestamp !== undefined && isPodTerminal(pod);
 }
 
 /** Whether the pod counts as available to the set. */
-export function isAvailable({ set, nowMs }: Moment, pod: Pod): boolean {
+export function isAvailable({ set, nowMs }: Moment, pod: Stored<Pod>): boolean {
   return isPodAvailable(pod, set.spec?.minReadySeconds ?? 0, nowMs);
 }

@@ -1,5 +1,6 @@
 /** Which nodes need a daemon pod and which daemon pods must go. Pure. Upstream: daemon_controller podsShouldBeOnNode. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
 import { REVISION_HASH_LABEL } from '../controller-history.ts';
 import { allowsSurge } from './daemon-sets.ts';
@@ -7,14 +8,14 @@ import { isAvailable, type NodeView } from './node-view.ts';
 
 /** A daemon pod that ended. */
 export interface EndedPod {
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly nodeName: string;
 }
 
 /** What to do. */
 export interface DaemonPlan {
   readonly create: readonly string[];
-  readonly remove: readonly Pod[];
+  readonly remove: readonly Stored<Pod>[];
   /** Failed pods: removed with a back-off per node. */
   readonly failed: readonly EndedPod[];
   readonly succeeded: readonly EndedPod[];
@@ -22,7 +23,7 @@ export interface DaemonPlan {
 
 interface Draft {
   readonly create: string[];
-  readonly remove: Pod[];
+  readonly remove: Stored<Pod>[];
   readonly failed: EndedPod[];
   readonly succeeded: EndedPod[];
 }
@@ -55,7 +56,7 @@ function planNode(view: NodeView, plan: Draft): void {
     plan.remove.push(...alive);
     return;
   }
-  const running: Pod[] = [];
+  const running: Stored<Pod>[] = [];
   for (const pod of alive) {
     if (pod.status?.phase === 'Failed') plan.failed.push({ pod, nodeName });
     else if (pod.status?.phase === 'Succeeded') plan.succeeded.push({ pod, nodeName });
@@ -70,8 +71,8 @@ function planNode(view: NodeView, plan: Draft): void {
 }
 
 /** Two pods stay only while the old one is ready and the new one not yet available. */
-function surplusWhileSurging(view: NodeView, running: readonly Pod[]): Pod[] {
-  const isNew = (pod: Pod): boolean => pod.metadata.labels?.[REVISION_HASH_LABEL] === view.hash;
+function surplusWhileSurging(view: NodeView, running: readonly Stored<Pod>[]): Stored<Pod>[] {
+  const isNew = (pod: Stored<Pod>): boolean => pod.metadata.labels?.[REVISION_HASH_LABEL] === view.hash;
   const newest = running.find(isNew);
   const old = running.find((pod) => !isNew(pod));
   const surplus = running.filter((pod) => pod !== newest && pod !== old);

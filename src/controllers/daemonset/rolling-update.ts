@@ -4,12 +4,13 @@
  */
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { allowsSurge, isUpdated, rollingLimits } from './daemon-sets.ts';
 import { isAvailable, type NodeView } from './node-view.ts';
 
 export interface RollingStep {
   readonly create: readonly string[];
-  readonly remove: readonly Pod[];
+  readonly remove: readonly Stored<Pod>[];
 }
 
 /** When a node's step is due. */
@@ -41,7 +42,7 @@ export interface RolloutView {
 export function planRollingUpdate(set: DaemonSet, view: RolloutView): RollingStep {
   const { maxSurge, maxUnavailable } = rollingLimits(set, view.desired);
   const create: string[] = [];
-  const remove: Pod[] = [];
+  const remove: Stored<Pod>[] = [];
   const take = (step: RollingStep): void => {
     create.push(...step.create);
     remove.push(...step.remove);
@@ -66,8 +67,8 @@ export function rolloutOf(view: NodeView): NodeRollout {
 }
 
 interface NodePods {
-  readonly newPod?: Pod;
-  readonly oldPod?: Pod;
+  readonly newPod?: Stored<Pod>;
+  readonly oldPod?: Stored<Pod>;
 }
 
 /** The node's new and old pod; undefined when there are several of one sort, which the main plan settles first. */

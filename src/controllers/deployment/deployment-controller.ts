@@ -8,6 +8,7 @@ import { Deployments, Pods, ReplicaSets } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { claimObjects } from '../controller-ref-manager.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
@@ -52,7 +53,10 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     maxRetries: 15,
   });
 
-  async function replicaSetsForDeployment(deployment: Deployment, signal: AbortSignal): Promise<ReplicaSet[]> {
+  async function replicaSetsForDeployment(
+    deployment: Stored<Deployment>,
+    signal: AbortSignal,
+  ): Promise<Stored<ReplicaSet>[]> {
     const selector = compileLabelSelector(deployment.spec?.selector);
     return await claimObjects(
       { client, owner: deployment, ownerInfo: Deployments, selector, signal },
@@ -86,7 +90,10 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
   }
 
   /** Pause and resume show in the Progressing condition, so that the deadline does not run meanwhile. */
-  async function checkPausedConditions(writer: DeploymentWriter, deployment: Deployment): Promise<Deployment> {
+  async function checkPausedConditions(
+    writer: DeploymentWriter,
+    deployment: Stored<Deployment>,
+  ): Promise<Stored<Deployment>> {
     const current = progressing(deployment.status);
     if (!hasProgressDeadline(deployment) || current?.reason === 'ProgressDeadlineExceeded') return deployment;
     const paused = deployment.spec?.paused === true;
@@ -104,8 +111,8 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
   /** Changes the template back; the next sync, without the wish, rolls it out. */
   async function rollBack(
     context: SetsContext,
-    deployment: Deployment,
-    { owned, wish }: { readonly owned: readonly ReplicaSet[]; readonly wish: bigint },
+    deployment: Stored<Deployment>,
+    { owned, wish }: { readonly owned: readonly Stored<ReplicaSet>[]; readonly wish: bigint },
   ): Promise<void> {
     const rollout = await resolveSets(context, { deployment, sets: owned, create: true });
     const plan = planRollback(rollout.deployment, allOf(rollout), wish);
@@ -114,7 +121,7 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     else context.writer.warn(deployment, plan.reason, plan.message);
   }
 
-  function isScalingEvent(deployment: Deployment, owned: readonly ReplicaSet[]): boolean {
+  function isScalingEvent(deployment: Stored<Deployment>, owned: readonly Stored<ReplicaSet>[]): boolean {
     return activeSets(owned).some((set) => {
       const noted = desiredAnnotation(set);
       return noted !== undefined && noted !== replicasOf(deployment);
@@ -123,8 +130,8 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
 
   async function scaleWithoutRollout(
     context: SetsContext,
-    deployment: Deployment,
-    owned: readonly ReplicaSet[],
+    deployment: Stored<Deployment>,
+    owned: readonly Stored<ReplicaSet>[],
   ): Promise<void> {
     const rollout = await resolveSets(context, { deployment, sets: owned, create: false });
     await scaleOnly(context.writer, rollout);
@@ -134,8 +141,8 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
 
   async function rolloutRolling(
     context: SetsContext,
-    deployment: Deployment,
-    owned: readonly ReplicaSet[],
+    deployment: Stored<Deployment>,
+    owned: readonly Stored<ReplicaSet>[],
   ): Promise<void> {
     const rollout = await resolveSets(context, { deployment, sets: owned, create: true });
     const moved = await rollOnce(context.writer, rollout);
@@ -146,8 +153,8 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
 
   async function rolloutRecreate(
     context: SetsContext,
-    deployment: Deployment,
-    owned: readonly ReplicaSet[],
+    deployment: Stored<Deployment>,
+    owned: readonly Stored<ReplicaSet>[],
   ): Promise<void> {
     let rollout = await resolveSets(context, { deployment, sets: owned, create: false });
     if (await scaleToZero(context.writer, rollout.deployment, rollout.oldSets))
@@ -155,7 +162,7 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     if (oldPodsRunning(rollout)) return await syncRolloutStatus(context, rollout);
     if (rollout.newSet === undefined)
       rollout = await resolveSets(context, { deployment: rollout.deployment, sets: owned, create: true });
-    const newSet = rollout.newSet as ReplicaSet;
+    const newSet = rollout.newSet as Stored<ReplicaSet>;
     if (replicasOf(newSet) !== replicasOf(deployment))
       await context.writer.scale(rollout.deployment, newSet, replicasOf(deployment));
     if (isComplete(rollout.deployment, rollout.deployment.status ?? {})) await cleanUpHistory(context.writer, rollout);

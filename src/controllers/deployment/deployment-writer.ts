@@ -2,6 +2,7 @@
 import { Deployments, ReplicaSets } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import type { Deployment, DeploymentStatus, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
@@ -11,18 +12,18 @@ import { maxSurge, replicasOf } from './replica-math.ts';
 /** Writes Deployments and their ReplicaSets. */
 export interface DeploymentWriter {
   /** Sets the size (and notes the Deployment's). Returns the set as it is then; no write when nothing changes. */
-  scale(deployment: Deployment, set: ReplicaSet, replicas: number): Promise<ReplicaSet>;
-  updateSet(set: ReplicaSet): Promise<ReplicaSet>;
-  createSet(set: ReplicaSet): Promise<ReplicaSet>;
-  getSet(namespace: string, name: string): Promise<ReplicaSet>;
+  scale(deployment: Stored<Deployment>, set: Stored<ReplicaSet>, replicas: number): Promise<Stored<ReplicaSet>>;
+  updateSet(set: ReplicaSet): Promise<Stored<ReplicaSet>>;
+  createSet(set: ReplicaSet): Promise<Stored<ReplicaSet>>;
+  getSet(namespace: string, name: string): Promise<Stored<ReplicaSet>>;
   /** Deletes; gone already is fine. */
-  deleteSet(set: ReplicaSet): Promise<void>;
+  deleteSet(set: Stored<ReplicaSet>): Promise<void>;
   /** Writes spec and annotations, if nobody has changed it since it was read. */
-  update(deployment: Deployment): Promise<Deployment>;
-  annotate(deployment: Deployment, annotations: Record<string, string>): Promise<Deployment>;
-  updateStatus(deployment: Deployment, status: DeploymentStatus): Promise<Deployment>;
-  warn(deployment: Deployment, reason: string, message: string): void;
-  note(deployment: Deployment, reason: string, message: string): void;
+  update(deployment: Deployment): Promise<Stored<Deployment>>;
+  annotate(deployment: Stored<Deployment>, annotations: Record<string, string>): Promise<Stored<Deployment>>;
+  updateStatus(deployment: Stored<Deployment>, status: DeploymentStatus): Promise<Stored<Deployment>>;
+  warn(deployment: Stored<Deployment>, reason: string, message: string): void;
+  note(deployment: Stored<Deployment>, reason: string, message: string): void;
 }
 
 /** Makes a writer whose calls end with `signal`. */
@@ -52,14 +53,12 @@ export function createDeploymentWriter(client: Client, recorder: EventRecorder, 
     createSet: (set) => sets.create(set, { signal }),
     getSet: (namespace, name) => sets.get({ namespace, name }, { signal }),
     async deleteSet(set) {
-      const { namespace = '', name = '', uid } = set.metadata;
-      await sets
-        .delete({ namespace, name }, { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) })
-        .catch(ignoreNotFound);
+      const { namespace, name, uid } = set.metadata;
+      await sets.delete({ namespace, name }, { signal, preconditions: { uid } }).catch(ignoreNotFound);
     },
     update: (deployment) => deployments.update(deployment, { signal }),
     async annotate(deployment, annotations) {
-      const { namespace = '', name = '' } = deployment.metadata;
+      const { namespace, name } = deployment.metadata;
       return await deployments.patch(
         { namespace, name },
         { type: 'merge', patch: { metadata: { annotations } } },

@@ -6,6 +6,7 @@ import { deepEqual } from '../../base/equal.ts';
 import { Deployments } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Deployment, DeploymentCondition, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { computePodTemplateHash } from '../../component-helpers/pod-template-hash.ts';
 import { controllerOf, newControllerReference } from '../../component-helpers/owner-references.ts';
@@ -19,7 +20,7 @@ import { condition, hasProgressDeadline, progressing } from './status.ts';
 
 /** A Deployment as last written, and its sets. */
 export interface Rollout extends SetsOfDeployment {
-  readonly deployment: Deployment;
+  readonly deployment: Stored<Deployment>;
 }
 
 /** What is needed to look after the sets. */
@@ -31,7 +32,11 @@ export interface SetsContext {
 /** Splits the sets, brings the new one's annotations up to date, and creates it when `create` is set and it is missing. */
 export async function resolveSets(
   context: SetsContext,
-  of: { readonly deployment: Deployment; readonly sets: readonly ReplicaSet[]; readonly create: boolean },
+  of: {
+    readonly deployment: Stored<Deployment>;
+    readonly sets: readonly Stored<ReplicaSet>[];
+    readonly create: boolean;
+  },
 ): Promise<Rollout> {
   const split = splitSets(of.deployment, of.sets);
   const revision = maxRevision(split.oldSets) + 1n;
@@ -42,7 +47,7 @@ export async function resolveSets(
 
 async function refresh(context: SetsContext, rollout: Rollout, revision: bigint): Promise<Rollout> {
   const { deployment } = rollout;
-  let newSet = rollout.newSet as ReplicaSet;
+  let newSet = rollout.newSet as Stored<ReplicaSet>;
   const annotations = newSetAnnotations(deployment, newSet.metadata.annotations ?? {}, revision);
   const minReadySeconds = deployment.spec?.minReadySeconds ?? 0;
   if (
@@ -64,12 +69,12 @@ async function refresh(context: SetsContext, rollout: Rollout, revision: bigint)
 /** Copies the set's revision to the Deployment and notes the event of the rollout in the Progressing condition. */
 async function noteRevision(
   { writer, nowMs }: SetsContext,
-  deployment: Deployment,
+  deployment: Stored<Deployment>,
   {
     newSet,
     found,
-  }: { readonly newSet: ReplicaSet; readonly found?: { readonly reason: string; readonly message: string } },
-): Promise<Deployment> {
+  }: { readonly newSet: Stored<ReplicaSet>; readonly found?: { readonly reason: string; readonly message: string } },
+): Promise<Stored<Deployment>> {
   let current = deployment;
   const revision = newSet.metadata.annotations?.[REVISION];
   if (revision !== undefined && current.metadata.annotations?.[REVISION] !== revision) {
@@ -81,9 +86,9 @@ async function noteRevision(
 
 async function setProgress(
   writer: DeploymentWriter,
-  deployment: Deployment,
+  deployment: Stored<Deployment>,
   progress: DeploymentCondition,
-): Promise<Deployment> {
+): Promise<Stored<Deployment>> {
   return await writer.updateStatus(deployment, {
     ...deployment.status,
     conditions: withCondition(deployment.status?.conditions, progress),
@@ -100,7 +105,7 @@ function buildNewSet(rollout: Rollout, revision: bigint): ReplicaSet {
     kind: 'ReplicaSet',
     metadata: {
       name: `${deployment.metadata.name}-${hash}`,
-      namespace: deployment.metadata.namespace ?? '',
+      namespace: deployment.metadata.namespace,
       ownerReferences: [newControllerReference(deployment, Deployments)],
       labels,
     },
@@ -129,7 +134,7 @@ async function createNewSet(context: SetsContext, rollout: Rollout, revision: bi
   const { writer } = context;
   const { deployment } = rollout;
   const wanted = buildNewSet(rollout, revision);
-  let newSet: ReplicaSet;
+  let newSet: Stored<ReplicaSet>;
   let existed = false;
   try {
     newSet = await writer.createSet(wanted);
@@ -155,9 +160,9 @@ async function createNewSet(context: SetsContext, rollout: Rollout, revision: bi
 /** The set of that name when it is ours with the same template (the cache was behind); undefined after a hash collision. */
 async function sameSet(
   { writer }: SetsContext,
-  deployment: Deployment,
+  deployment: Stored<Deployment>,
   wanted: ReplicaSet,
-): Promise<ReplicaSet | undefined> {
+): Promise<Stored<ReplicaSet> | undefined> {
   const existing = await writer.getSet(wanted.metadata.namespace ?? '', wanted.metadata.name ?? '');
   const ours = controllerOf(existing)?.uid === deployment.metadata.uid;
   if (ours && equalIgnoringHash(existing.spec?.template, deployment.spec?.template)) return existing;
@@ -168,7 +173,7 @@ async function sameSet(
 
 async function reportFailure(
   { writer, nowMs }: SetsContext,
-  { deployment, wanted }: { readonly deployment: Deployment; readonly wanted: ReplicaSet },
+  { deployment, wanted }: { readonly deployment: Stored<Deployment>; readonly wanted: ReplicaSet },
   error: unknown,
 ): Promise<never> {
   // After a collision the next round computes another hash; a dying namespace ends the matter by itself.

@@ -1,6 +1,7 @@
 /** Numbers of a rollout: surge, availability, sums. Pure. Upstream: controller/deployment/util. */
 import { scaledValue } from '../../api/int-or-string.ts';
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { DESIRED_REPLICAS, MAX_REPLICAS } from './annotations.ts';
 
 /** Wanted replicas of a Deployment or ReplicaSet (default 1). */
@@ -80,11 +81,14 @@ export function isSaturated(deployment: Deployment, set: ReplicaSet | undefined)
  * New sizes of the active sets when a Deployment is scaled in the middle of a rollout: each grows or shrinks in proportion
  * to its size; what rounding leaves over goes to the first (largest) one.
  */
-export function proportionalSizes(deployment: Deployment, active: readonly ReplicaSet[]): Map<ReplicaSet, number> {
+export function proportionalSizes(
+  deployment: Deployment,
+  active: readonly Stored<ReplicaSet>[],
+): Map<Stored<ReplicaSet>, number> {
   const desired = replicasOf(deployment);
   const allowed = desired > 0 ? desired + maxSurge(deployment) : 0;
   const toAdd = allowed - specReplicas(active);
-  const sizes = new Map<ReplicaSet, number>();
+  const sizes = new Map<Stored<ReplicaSet>, number>();
   let added = 0;
   const ordered = [...active].sort((a, b) => replicasOf(b) - replicasOf(a) || compareAge(a, b) * (toAdd > 0 ? -1 : 1));
   for (const set of ordered) {
@@ -117,8 +121,8 @@ function fraction(deployment: Deployment, set: ReplicaSet): number {
 }
 
 /** Negative when `a` is older. Names decide between equal times. */
-export function compareAge(a: ReplicaSet, b: ReplicaSet): number {
+export function compareAge(a: Stored<ReplicaSet>, b: Stored<ReplicaSet>): number {
   const [at = '', bt = ''] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
   if (at !== bt) return at < bt ? -1 : 1;
-  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1;
+  return a.metadata.name < b.metadata.name ? -1 : 1;
 }

@@ -2,6 +2,7 @@
 import { deepEqual } from '../../base/equal.ts';
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { compareAge, replicasOf } from './replica-math.ts';
 
 /** The label that tells the pods of different templates apart. */
@@ -9,12 +10,12 @@ export const HASH_LABEL = 'pod-template-hash';
 
 /** The ReplicaSets of one Deployment. */
 export interface SetsOfDeployment {
-  readonly newSet: ReplicaSet | undefined;
-  readonly oldSets: readonly ReplicaSet[];
+  readonly newSet: Stored<ReplicaSet> | undefined;
+  readonly oldSets: readonly Stored<ReplicaSet>[];
 }
 
 /** All sets, the new one included. */
-export function allOf(sets: SetsOfDeployment): ReplicaSet[] {
+export function allOf(sets: SetsOfDeployment): Stored<ReplicaSet>[] {
   return sets.newSet === undefined ? [...sets.oldSets] : [...sets.oldSets, sets.newSet];
 }
 
@@ -30,19 +31,19 @@ function withoutHash(template: PodTemplateSpec | undefined): PodTemplateSpec {
 }
 
 /** Splits sets by the Deployment's template; of several equal ones the oldest is the new set. */
-export function splitSets(deployment: Deployment, sets: readonly ReplicaSet[]): SetsOfDeployment {
+export function splitSets(deployment: Deployment, sets: readonly Stored<ReplicaSet>[]): SetsOfDeployment {
   const ordered = [...sets].sort(compareAge);
   const newSet = ordered.find((set) => equalIgnoringHash(set.spec?.template, deployment.spec?.template));
   return { newSet, oldSets: ordered.filter((set) => set !== newSet) };
 }
 
 /** Sets that want pods. */
-export function activeSets(sets: readonly ReplicaSet[]): ReplicaSet[] {
+export function activeSets(sets: readonly Stored<ReplicaSet>[]): Stored<ReplicaSet>[] {
   return sets.filter((set) => replicasOf(set) > 0);
 }
 
 /** The only active set, or without any the new or newest one; undefined when several are active. */
-export function activeOrLatest({ newSet, oldSets }: SetsOfDeployment): ReplicaSet | undefined {
+export function activeOrLatest({ newSet, oldSets }: SetsOfDeployment): Stored<ReplicaSet> | undefined {
   const active = activeSets(allOf({ newSet, oldSets }));
   if (active.length > 1) return undefined;
   return active[0] ?? newSet ?? [...oldSets].sort(compareAge).at(-1);

@@ -3,6 +3,7 @@
  * controller/deployment rolling, recreate and sync.scale.
  */
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { compareRevisions } from './annotations.ts';
 import type { DeploymentWriter } from './deployment-writer.ts';
 import type { Rollout } from './new-replica-set.ts';
@@ -20,7 +21,7 @@ import { activeOrLatest, activeSets, allOf } from './replica-sets.ts';
 /** Does the next step of a rolling update. True when something was scaled: the rest waits for its effects. */
 export async function rollOnce(writer: DeploymentWriter, rollout: Rollout): Promise<boolean> {
   const { deployment } = rollout;
-  const newSet = rollout.newSet as ReplicaSet;
+  const newSet = rollout.newSet as Stored<ReplicaSet>;
   const target =
     replicasOf(newSet) > replicasOf(deployment)
       ? replicasOf(deployment)
@@ -35,10 +36,10 @@ export async function rollOnce(writer: DeploymentWriter, rollout: Rollout): Prom
 }
 
 /** New sizes of old sets: first unhealthy pods go, then as many healthy ones as availability allows. Pure. */
-export function planScaleDown(rollout: Rollout): Map<ReplicaSet, number> {
+export function planScaleDown(rollout: Rollout): Map<Stored<ReplicaSet>, number> {
   const { deployment, oldSets } = rollout;
-  const newSet = rollout.newSet as ReplicaSet;
-  const sizes = new Map<ReplicaSet, number>();
+  const newSet = rollout.newSet as Stored<ReplicaSet>;
+  const sizes = new Map<Stored<ReplicaSet>, number>();
   if (specReplicas(oldSets) === 0) return sizes;
   const minAvailable = replicasOf(deployment) - maxUnavailable(deployment);
   const newUnavailable = replicasOf(newSet) - (newSet.status?.availableReplicas ?? 0);
@@ -53,7 +54,7 @@ export function planScaleDown(rollout: Rollout): Map<ReplicaSet, number> {
     cleaned += count;
   }
   // A set scaled down a moment ago still reports the pods it is losing: they must not count as spare. Upstream counts them.
-  const lasting = (set: ReplicaSet): number =>
+  const lasting = (set: Stored<ReplicaSet>): number =>
     Math.min(set.status?.availableReplicas ?? 0, sizes.get(set) ?? replicasOf(set));
   let healthy = allOf(rollout).reduce((sum, set) => sum + lasting(set), 0) - minAvailable;
   for (const set of oldSets) {
@@ -69,8 +70,8 @@ export function planScaleDown(rollout: Rollout): Map<ReplicaSet, number> {
 /** Scales all sets to zero. True when there was something to scale. */
 export async function scaleToZero(
   writer: DeploymentWriter,
-  deployment: Deployment,
-  sets: readonly ReplicaSet[],
+  deployment: Stored<Deployment>,
+  sets: readonly Stored<ReplicaSet>[],
 ): Promise<boolean> {
   const active = activeSets(sets);
   for (const set of active) await writer.scale(deployment, set, 0);

@@ -2,6 +2,7 @@
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
@@ -15,10 +16,10 @@ export function watchSets(deps: {
 }): void {
   const { deployments, sets, enqueue } = deps;
 
-  function enqueueOwner(set: ReplicaSet | undefined): void {
+  function enqueueOwner(set: Stored<ReplicaSet> | undefined): void {
     const reference = set === undefined ? undefined : controllerOf(set);
     if (set === undefined || reference?.kind !== 'Deployment') return;
-    const owner = deployments.get({ namespace: set.metadata.namespace ?? '', name: reference.name });
+    const owner = deployments.get({ namespace: set.metadata.namespace, name: reference.name });
     if (owner?.metadata.uid === reference.uid) enqueue(keyOfObject(owner));
   }
   function enqueueMatching(set: ReplicaSet): void {
@@ -48,7 +49,7 @@ export function watchSets(deps: {
     onDelete(pod) {
       const reference = controllerOf(pod);
       if (reference?.kind !== 'ReplicaSet') return;
-      enqueueOwner(sets.get({ namespace: pod.metadata.namespace ?? '', name: reference.name }));
+      enqueueOwner(sets.get({ namespace: pod.metadata.namespace, name: reference.name }));
     },
   });
 }

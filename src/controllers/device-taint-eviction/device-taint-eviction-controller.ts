@@ -16,6 +16,7 @@ import type {
 import type { DeviceTaintRule } from '../../api/gen/resource-v1beta2.ts';
 import { DeviceTaintRules, Pods, ResourceClaims, ResourceSlices } from '../../api/gen/resources.ts';
 import { parseTime } from '../../api/time.ts';
+import type { Stored } from '../../api/object.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createOptionalInformer } from '../../client/optional-informer.ts';
@@ -146,16 +147,16 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
   }
 
   /** Pods that use the claim and still run. */
-  function podsOf({ metadata, status }: ResourceClaim): Pod[] {
+  function podsOf({ metadata, status }: Stored<ResourceClaim>): Stored<Pod>[] {
     return (status?.reservedFor ?? []).flatMap(({ resource, apiGroup = '', name, uid }) => {
       if (resource !== 'pods' || apiGroup !== '') return [];
-      const pod = pods.get({ namespace: metadata.namespace ?? '', name });
+      const pod = pods.get({ namespace: metadata.namespace, name });
       const runs = pod?.metadata.uid === uid && pod?.metadata.deletionTimestamp === undefined;
       return pod !== undefined && runs && !isPodTerminal(pod) ? [pod] : [];
     });
   }
 
-  function cancel(key: string, claim: ResourceClaim | undefined): void {
+  function cancel(key: string, claim: Stored<ResourceClaim> | undefined): void {
     for (const known of claim === undefined ? seenMs.keys() : []) if (known.startsWith(`${key}|`)) seenMs.delete(known);
     if (!running.delete(key) || claim === undefined) return;
     for (const pod of podsOf(claim))

@@ -13,6 +13,7 @@ import type { DeviceTaintRule } from '../../api/gen/resource-v1beta2.ts';
 import { DeviceTaintRules } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
+import type { Stored } from '../../api/object.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Client } from '../../client/client.ts';
 import type { Informer } from '../../client/informer.ts';
@@ -81,7 +82,7 @@ export interface RuleStatusDeps {
   readonly slices: Informer<ResourceSlice>;
   readonly pods: Informer<Pod>;
   /** Pods that use the claim and still run. */
-  readonly podsOf: (claim: ResourceClaim) => readonly Pod[];
+  readonly podsOf: (claim: Stored<ResourceClaim>) => readonly Stored<Pod>[];
 }
 
 /** The loop, and what it must be told. */
@@ -105,7 +106,7 @@ export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): 
   async function syncRuleStatus(name: string, signal: AbortSignal): Promise<void> {
     const rule = rules.get(name);
     if (rule === undefined) return;
-    const { uid = '', generation = 0, resourceVersion } = rule.metadata;
+    const { uid, generation = 0, resourceVersion } = rule.metadata;
     const conditions = rule.status?.conditions ?? [];
     const before = conditions.find(({ type }) => type === TYPE);
     const ageMs = clock.nowMs() - parseTime(before?.lastTransitionTime);
@@ -133,22 +134,22 @@ export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): 
       .catch(ignoreNotFound);
   }
 
-  const enqueue = (rule: DeviceTaintRule): void => loop.queue.add(rule.metadata.name ?? '');
+  const enqueue = (rule: Stored<DeviceTaintRule>): void => loop.queue.add(rule.metadata.name);
   rules.addHandler({
     onAdd: enqueue,
     onUpdate: (old, rule) => {
       if (!deepEqual(old.spec, rule.spec)) enqueue(rule);
     },
-    onDelete: (rule) => evictedBy.delete(rule.metadata.uid ?? ''),
+    onDelete: (rule) => evictedBy.delete(rule.metadata.uid),
   });
   const enqueueSelecting = ({ status }: ResourceClaim): void => {
     const results = status?.allocation?.devices?.results ?? [];
     for (const rule of rules.list())
       if (rule.spec.taint.effect === 'NoExecute' && results.some((result) => ruleSelects(rule, result))) enqueue(rule);
   };
-  const enqueueOfPod = (pod: Pod): void => {
+  const enqueueOfPod = (pod: Stored<Pod>): void => {
     for (const name of claimNamesOf(pod)) {
-      const claim = claims.get({ namespace: pod.metadata.namespace ?? '', name });
+      const claim = claims.get({ namespace: pod.metadata.namespace, name });
       if (claim !== undefined) enqueueSelecting(claim);
     }
   };
@@ -181,7 +182,7 @@ function countFor({ claims, slices, podsOf }: RuleStatusDeps, rule: DeviceTaintR
     const evicts = (result: DeviceRequestAllocationResult): boolean =>
       deviceToleratedMs(result, taint) !== Number.POSITIVE_INFINITY;
     if (!results.some(evicts)) continue;
-    for (const { metadata } of podsOf(claim)) pods.set(metadata.uid ?? '', metadata.namespace ?? '');
+    for (const { metadata } of podsOf(claim)) pods.set(metadata.uid, metadata.namespace);
   }
   const published = devicesOf(slices.list()).filter((device) => ruleSelects(rule, device)).length;
   return { pods: pods.size, namespaces: new Set(pods.values()).size, published, allocated, evicted };

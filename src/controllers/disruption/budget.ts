@@ -4,6 +4,7 @@ import { scaledValue } from '../../api/int-or-string.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Condition } from '../../api/gen/meta-v1.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/gen/policy-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
 
 /** An evicted pod that has not begun to terminate after so long counts as there again. */
@@ -20,13 +21,13 @@ export interface Disrupted {
 }
 
 /** Looks at the evictions the API server noted. */
-export function disruptedPods(budget: PodDisruptionBudget, pods: readonly Pod[], nowMs: number): Disrupted {
+export function disruptedPods(budget: PodDisruptionBudget, pods: readonly Stored<Pod>[], nowMs: number): Disrupted {
   const noted = budget.status?.disruptedPods ?? {};
   const kept: Record<string, string> = {};
   const undeleted: Pod[] = [];
   const waits: number[] = [];
   for (const pod of pods) {
-    const name = pod.metadata.name ?? '';
+    const name = pod.metadata.name;
     const time = Object.hasOwn(noted, name) ? noted[name] : undefined;
     if (time === undefined || pod.metadata.deletionTimestamp !== undefined) continue;
     const waitMs = parseTime(time) + DELETION_TIMEOUT_MS - nowMs;
@@ -40,11 +41,11 @@ export function disruptedPods(budget: PodDisruptionBudget, pods: readonly Pod[],
 }
 
 /** Ready pods that are neither going nor about to go. */
-export function countHealthy(pods: readonly Pod[], disrupted: Disrupted): number {
+export function countHealthy(pods: readonly Stored<Pod>[], disrupted: Disrupted): number {
   return pods.filter(
     (pod) =>
       pod.metadata.deletionTimestamp === undefined &&
-      !Object.hasOwn(disrupted.pods, pod.metadata.name ?? '') &&
+      !Object.hasOwn(disrupted.pods, pod.metadata.name) &&
       isPodReady(pod),
   ).length;
 }

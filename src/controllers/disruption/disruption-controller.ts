@@ -10,8 +10,8 @@ import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/gen/policy-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { errorMessage } from '../../base/errors.ts';
-import type { Informer } from '../../client/informer.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
@@ -33,7 +33,7 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
     name: NAME,
     queueName: 'disruption',
     workers: 1,
-    informers: informerList(budgets, pods, ...(owners as readonly Informer<never>[])),
+    informers: informerList(budgets, pods, ...owners),
     sync: syncDisruptionBudget,
   });
 
@@ -74,7 +74,7 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
 
   async function expectedPods(
     budget: PodDisruptionBudget,
-    selected: readonly Pod[],
+    selected: readonly Stored<Pod>[],
     signal: AbortSignal,
   ): Promise<number> {
     if (!needsScale(budget)) return selected.length;

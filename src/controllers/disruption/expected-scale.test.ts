@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReplicaSets, ReplicationControllers, StatefulSets } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { stored } from '../../api/stored-fixture.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import { expectedScale, type ScaleDeps } from './expected-scale.ts';
 
@@ -25,13 +27,13 @@ for (const [apiVersion, kind, isKnown] of [
   ['apps/v1', 'ReplicationController', false],
 ] as const)
   test(`an owner of ${apiVersion}, ${kind}, is ${isKnown ? '' : 'not '}looked up among what is followed`, async () => {
-    const pod: Pod = {
+    const pod: Stored<Pod> = stored({
       metadata: {
         name: 'p',
         namespace: 'default',
         ownerReferences: [{ apiVersion, kind, name: 'o', uid: 'u', controller: true }],
       },
-    };
+    });
     const asked = expectedScale({ client, owners }, [pod], new AbortController().signal);
     if (isKnown) assert.deepEqual(await asked, { expected: 7, unmanaged: [] });
     else await assert.rejects(asked, /asked the server/);

@@ -4,7 +4,7 @@
 import { Deployments, ReplicaSets, ReplicationControllers, StatefulSets } from '../../api/gen/resources.ts';
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { apiVersionOf, groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
@@ -26,7 +26,7 @@ export const SIZED_KINDS = [Deployments, ReplicaSets, ReplicationControllers, St
 /** The sum over all owners, each counted once, and the pods without one. Rejects when an owner has no size. */
 export async function expectedScale(
   deps: ScaleDeps,
-  pods: readonly Pod[],
+  pods: readonly Stored<Pod>[],
   signal: AbortSignal,
 ): Promise<{ readonly expected: number; readonly unmanaged: readonly Pod[] }> {
   const sizes = new Map<string, number>();
@@ -39,7 +39,7 @@ export async function expectedScale(
       continue;
     }
     if (direct.has(reference.uid)) continue;
-    const found = await sizeOf(deps, pod.metadata.namespace ?? '', { reference, signal });
+    const found = await sizeOf(deps, pod.metadata.namespace, { reference, signal });
     if (found === undefined) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`);
     direct.set(reference.uid, found.uid);
     sizes.set(found.uid, found.size);

@@ -8,6 +8,7 @@ import { deepEqual } from '../../base/equal.ts';
 import { Endpoints, Pods, Services } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Endpoints as EndpointsObject, Service } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createBatchPeriods } from '../batch-period.ts';
@@ -72,7 +73,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     try {
       const written =
         current === undefined ? await client.create(next, { signal }) : await client.update(next, { signal });
-      await endpoints.waitForRevision(written.metadata.resourceVersion ?? '', signal);
+      await endpoints.waitForRevision(written.metadata.resourceVersion, signal);
     } catch (error) {
       if (isNamespaceTerminating(error)) return;
       const verb = current === undefined ? 'Create' : 'Update';
@@ -128,7 +129,10 @@ interface Desired {
 }
 
 /** The object to write; undefined when the present one is right. */
-function desired(service: Service, { current, subsets, truncated, triggerTime }: Desired): EndpointsObject | undefined {
+function desired(
+  service: Stored<Service>,
+  { current, subsets, truncated, triggerTime }: Desired,
+): EndpointsObject | undefined {
   const labels: Record<string, string> = { ...service.metadata.labels };
   if (isServiceIpSet(service)) delete labels[HEADLESS_LABEL];
   else labels[HEADLESS_LABEL] = '';
@@ -144,7 +148,7 @@ function desired(service: Service, { current, subsets, truncated, triggerTime }:
   const { [TRIGGER_TIME_ANNOTATION]: _, [OVER_CAPACITY]: __, ...annotations } = current?.metadata.annotations ?? {};
   if (triggerTime !== undefined) annotations[TRIGGER_TIME_ANNOTATION] = triggerTime;
   if (truncated) annotations[OVER_CAPACITY] = 'truncated';
-  const { namespace = '', name = '' } = service.metadata;
+  const { namespace, name } = service.metadata;
   return {
     apiVersion: 'v1',
     kind: 'Endpoints',

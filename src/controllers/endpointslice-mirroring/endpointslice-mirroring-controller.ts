@@ -8,6 +8,7 @@ import { Endpoints as EndpointsInfo, EndpointSlices, Services } from '../../api/
 import { ignoreNotFound } from '../../api/status-error.ts';
 import type { Endpoints } from '../../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createEndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
 import {
@@ -42,7 +43,7 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
   const endpoints = deps.informers.informer(EndpointsInfo);
   const services = deps.informers.informer(Services);
   const slices = deps.informers.informer(EndpointSlices);
-  const serviceOf = ({ metadata: { namespace = '', labels = {} } }: EndpointSlice): string =>
+  const serviceOf = ({ metadata: { namespace, labels = {} } }: Stored<EndpointSlice>): string =>
     `${namespace}/${labels[SERVICE_NAME_LABEL] ?? ''}`;
   const isMirror = (slice: EndpointSlice): boolean => slice.metadata.labels?.[MANAGED_BY_LABEL] === MANAGER;
   slices.addIndex(MIRRORS_BY_SERVICE, (slice) => (isMirror(slice) ? [serviceOf(slice)] : []));
@@ -78,8 +79,8 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
       );
     let newest = '';
     try {
-      for (const slice of plan.create) newest = (await client.create(slice, { signal })).metadata.resourceVersion ?? '';
-      for (const slice of plan.update) newest = (await client.update(slice, { signal })).metadata.resourceVersion ?? '';
+      for (const slice of plan.create) newest = (await client.create(slice, { signal })).metadata.resourceVersion;
+      for (const slice of plan.update) newest = (await client.update(slice, { signal })).metadata.resourceVersion;
       for (const slice of plan.remove) await remove(slice, signal);
       metrics.changed({ key, existing, ...plan });
       mirrored.mirrored(existing, plan);
@@ -98,7 +99,7 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
   const enqueue = (object: Endpoints): void => loop.queue.add(keyOfObject(object));
   endpoints.addHandler({ onAdd: enqueue, onUpdate: (_, object) => enqueue(object), onDelete: enqueue });
   services.addHandler({ onAdd: enqueue, onUpdate: (_, service) => enqueue(service), onDelete: enqueue });
-  const enqueueMirror = (slice: EndpointSlice): void => {
+  const enqueueMirror = (slice: Stored<EndpointSlice>): void => {
     if (isMirror(slice)) loop.queue.add(serviceOf(slice));
   };
   slices.addHandler({ onAdd: enqueueMirror, onUpdate: (_, slice) => enqueueMirror(slice), onDelete: enqueueMirror });

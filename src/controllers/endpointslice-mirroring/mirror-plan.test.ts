@@ -2,19 +2,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Endpoints, EndpointSubset } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import { planMirror } from './mirror-plan.ts';
 
-const endpoints = (...subsets: readonly EndpointSubset[]): Endpoints => ({
-  metadata: { namespace: 'ns', name: 'web', uid: 'u' },
-  subsets: [...subsets],
-});
+const endpoints = (...subsets: readonly EndpointSubset[]): Stored<Endpoints> =>
+  stored({
+    metadata: { namespace: 'ns', name: 'web', uid: 'u' },
+    subsets: [...subsets],
+  });
 const ports = (...numbers: readonly number[]): EndpointSubset['ports'] =>
   numbers.map((port) => ({ name: `p${port}`, port, protocol: 'TCP' }));
 const addresses = (...last: readonly number[]) =>
   last.map((index) => ({ ip: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` }));
 
 /** Ports and addresses of the slices, an address that is not ready with a mark. */
-const shown = (source: Endpoints): string[] =>
+const shown = (source: Stored<Endpoints>): string[] =>
   planMirror(source, [])
     .create.map(
       ({ ports: list = [], endpoints: members = [] }) =>
@@ -38,7 +41,7 @@ test('ports with the very same addresses share a slice, wherever they were writt
 });
 
 const count = (length: number, from = 0): number[] => Array.from({ length }, (_, index) => from + index);
-const hostile: Readonly<Record<string, () => Endpoints>> = {
+const hostile: Readonly<Record<string, () => Stored<Endpoints>>> = {
   'many ports of many addresses': () =>
     endpoints({ ports: ports(...count(20_000)), addresses: addresses(...count(20_000)) }),
   'many subsets that share their ports in different ways': () =>

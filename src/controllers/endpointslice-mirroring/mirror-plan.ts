@@ -10,6 +10,7 @@ import type {
   EndpointSubset,
 } from '../../api/gen/core-v1.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import { SubsetPacker } from '../subset-packer.ts';
 
@@ -33,7 +34,7 @@ export interface MirrorPlan {
 }
 
 /** Compares the slices there are with those there should be: one for each set of ports and address family. */
-export function planMirror(endpoints: Endpoints, existing: readonly EndpointSlice[]): MirrorPlan {
+export function planMirror(endpoints: Stored<Endpoints>, existing: readonly EndpointSlice[]): MirrorPlan {
   const wanted = new Map<string, EndpointSlice>();
   const { subsets, skipped: unread } = packed(endpoints);
   let skipped = unread;
@@ -106,7 +107,7 @@ function keyOf(type: string, ports: readonly EndpointPort[]): string {
     .join()}`;
 }
 
-function addSubset(endpoints: Endpoints, subset: EndpointSubset, wanted: Map<string, EndpointSlice>): number {
+function addSubset(endpoints: Stored<Endpoints>, subset: EndpointSubset, wanted: Map<string, EndpointSlice>): number {
   const ports = (subset.ports ?? []).map(({ name = '', port, protocol = 'TCP', appProtocol }): EndpointPort => ({
     name,
     port,
@@ -151,8 +152,8 @@ function toEndpoint({ ip, hostname, nodeName, targetRef }: EndpointAddress, read
   };
 }
 
-function newSlice(endpoints: Endpoints, addressType: string, ports: EndpointPort[]): EndpointSlice {
-  const { name = '', namespace = '', labels, annotations } = endpoints.metadata;
+function newSlice(endpoints: Stored<Endpoints>, addressType: string, ports: EndpointPort[]): EndpointSlice {
+  const { name, namespace, labels, annotations } = endpoints.metadata;
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',

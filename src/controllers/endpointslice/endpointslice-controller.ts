@@ -179,7 +179,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
       const { uid } = slice.metadata;
       await client.delete(parseKey(keyOfObject(slice)), {
         signal,
-        ...(uid === undefined ? {} : { preconditions: { uid } }),
+        preconditions: { uid },
       });
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;

@@ -9,6 +9,7 @@ import { deepEqual } from '../../base/equal.ts';
 import { Services } from '../../api/gen/resources.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Service } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import { HEADLESS_LABEL, isServiceIpSet, TRIGGER_TIME_ANNOTATION } from '../service-endpoints.ts';
 import { portsKey, type AddressType, type PortGroup } from './desired-endpoints.ts';
@@ -28,7 +29,7 @@ export interface SlicePlan {
 
 /** What the plan is made from: the slices are those of this address type. */
 export interface SlicePlanInput {
-  readonly service: Service;
+  readonly service: Stored<Service>;
   readonly type: AddressType;
   readonly existing: readonly EndpointSlice[];
   readonly groups: ReadonlyMap<string, PortGroup>;
@@ -36,13 +37,13 @@ export interface SlicePlanInput {
 }
 
 /** Labels all slices of the Service bear. */
-export function sliceLabels(service: Service): Record<string, string> {
+export function sliceLabels(service: Stored<Service>): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const [name, value] of Object.entries(service.metadata.labels ?? {})) {
     if (!RESERVED_LABELS.has(name)) labels[name] = value;
   }
   if (!isServiceIpSet(service)) labels[HEADLESS_LABEL] = '';
-  labels[SERVICE_NAME_LABEL] = service.metadata.name ?? '';
+  labels[SERVICE_NAME_LABEL] = service.metadata.name;
   labels[MANAGED_BY_LABEL] = MANAGER;
   return labels;
 }
@@ -159,7 +160,7 @@ function newSlice(input: SlicePlanInput, content: Content): EndpointSlice {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: {
-      namespace: service.metadata.namespace ?? '',
+      namespace: service.metadata.namespace,
       generateName: `${service.metadata.name}-`,
       labels: sliceLabels(service),
       ownerReferences: [newControllerReference(service, Services)],

@@ -6,6 +6,7 @@
 import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { PersistentVolumeClaim, Pod, Volume } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
@@ -37,7 +38,7 @@ export function createEphemeralVolumeController(deps: ControllerDeps): Controlle
   const pods = deps.informers.informer(Pods);
   const claims = deps.informers.informer(PersistentVolumeClaims);
   pods.addIndex(PODS_BY_CLAIM, (pod) =>
-    ephemeralVolumes(pod).map((volume) => `${pod.metadata.namespace ?? ''}/${claimName(pod, volume)}`),
+    ephemeralVolumes(pod).map((volume) => `${pod.metadata.namespace}/${claimName(pod, volume)}`),
   );
   const loop = createKeyedLoop(deps, {
     name: NAME,
@@ -62,8 +63,8 @@ export function createEphemeralVolumeController(deps: ControllerDeps): Controlle
     }
   }
 
-  async function ensureClaim(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
-    const { namespace = '', name: podName = '' } = pod.metadata;
+  async function ensureClaim(pod: Stored<Pod>, volume: Volume, signal: AbortSignal): Promise<void> {
+    const { namespace, name: podName } = pod.metadata;
     const name = claimName(pod, volume);
     const found = claims.get({ namespace, name });
     if (found !== undefined) {
@@ -94,13 +95,13 @@ function ephemeralVolumes(pod: Pod): readonly Volume[] {
   return (pod.spec?.volumes ?? []).filter((volume) => volume.ephemeral?.volumeClaimTemplate !== undefined);
 }
 
-function claimName(pod: Pod, volume: Volume): string {
-  return `${pod.metadata.name ?? ''}-${volume.name}`;
+function claimName(pod: Stored<Pod>, volume: Volume): string {
+  return `${pod.metadata.name}-${volume.name}`;
 }
 
-function claimOf(pod: Pod, volume: Volume): PersistentVolumeClaim {
+function claimOf(pod: Stored<Pod>, volume: Volume): PersistentVolumeClaim {
   const template = volume.ephemeral?.volumeClaimTemplate;
-  const { namespace = '', name = '', uid = '' } = pod.metadata;
+  const { namespace, name, uid } = pod.metadata;
   const owner = { apiVersion: 'v1', kind: 'Pod', name, uid, controller: true, blockOwnerDeletion: true };
   const { labels, annotations } = template?.metadata ?? {};
   return {

@@ -7,7 +7,7 @@
  * the absence of one claimed owner says nothing about other claims of the same uid.
  */
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 export const ORPHAN_FINALIZER = 'orphan';
@@ -77,7 +77,7 @@ export class OwnerGraph {
   }
 
   /** An object was added or changed. Upstream: processGraphChanges. */
-  observe(object: KubernetesObject): void {
+  observe(object: Stored<KubernetesObject>): void {
     const identity = identityOf(object);
     let node = this.#nodes.get(identity.uid);
     if (node === undefined) {
@@ -234,8 +234,8 @@ function isMisplaced(dependent: Identity, owner: Identity): boolean {
   return owner.namespace !== undefined && owner.namespace !== dependent.namespace;
 }
 
-export function identityOf(object: KubernetesObject): Identity {
-  const { namespace, name = '', uid = '' } = object.metadata;
+export function identityOf(object: Stored<KubernetesObject>): Identity {
+  const { namespace, name, uid } = object.metadata;
   return {
     apiVersion: object.apiVersion ?? '',
     kind: object.kind ?? '',

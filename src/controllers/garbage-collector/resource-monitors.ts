@@ -30,10 +30,10 @@ const METADATA: InformerOptions<KubernetesObject> = {
         ...(apiVersion !== undefined && { apiVersion }),
         ...(kind !== undefined && { kind }),
         metadata: {
-          ...(name !== undefined && { name }),
+          name,
           ...(namespace !== undefined && { namespace }),
-          ...(uid !== undefined && { uid }),
-          ...(resourceVersion !== undefined && { resourceVersion }),
+          uid,
+          resourceVersion,
           ...(ownerReferences !== undefined && { ownerReferences }),
           ...(finalizers !== undefined && { finalizers }),
           ...(deletionTimestamp !== undefined && { deletionTimestamp }),
@@ -91,7 +91,7 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
     const detach = informer.addHandler({
       onAdd: (object) => graph.observe(object),
       onUpdate: (_, object) => graph.observe(object),
-      onDelete: (object) => graph.remove(object.metadata.uid ?? ''),
+      onDelete: (object) => graph.remove(object.metadata.uid),
     });
     return {
       info,
@@ -121,7 +121,7 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
         if (served.has(key) || staleGroups.has(monitor.info.group)) continue;
         log.info('resource is no longer served', { resource: key });
         monitor.stop();
-        for (const object of monitor.informer.list()) graph.remove(object.metadata.uid ?? '');
+        for (const object of monitor.informer.list()) graph.remove(object.metadata.uid);
         monitors.delete(key);
       }
       const added = [...served].filter(([key]) => !monitors.has(key));

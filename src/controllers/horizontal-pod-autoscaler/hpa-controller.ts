@@ -159,7 +159,7 @@ class HorizontalController {
     const { apiVersion = 'v1', kind, name } = hpa.spec.scaleTargetRef;
     let target: ScaleTarget;
     try {
-      const reference = { namespace: hpa.metadata.namespace ?? '', apiVersion, kind, name };
+      const reference = { namespace: hpa.metadata.namespace, apiVersion, kind, name };
       target = await readScale(this.#deps.client, reference, signal);
     } catch (error) {
       signal.throwIfAborted();
@@ -281,7 +281,7 @@ class HorizontalController {
   async #evaluationState(reconciliation: Reconciliation, { scale }: ScaleTarget): Promise<EvaluationState | undefined> {
     const { hpa, key, signal } = reconciliation;
     const { autoscalers, pods, metrics, client } = this.#deps;
-    const namespace = hpa.metadata.namespace ?? '';
+    const namespace = hpa.metadata.namespace;
     const podSelector = scale.status?.selector ?? '';
     if (podSelector === '') {
       await this.#recordFailure(reconciliation, 'ScalingActive', {

@@ -2,6 +2,7 @@
 import { quantityMilliValue } from '../../api/quantity.ts';
 import { parseTime } from '../../api/time.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { podCondition } from '../../component-helpers/pods.ts';
 import type { PodMetric, PodMetrics } from './metrics-client.ts';
 
@@ -24,7 +25,7 @@ export interface ReadinessDelays {
 
 /** Groups the pods. CPU is special: pods use much of it while they start. */
 export function groupPods(
-  pods: readonly Pod[],
+  pods: readonly Stored<Pod>[],
   metrics: PodMetrics,
   when: ReadinessDelays & { readonly resource: string; readonly nowMs: number },
 ): PodGroups {
@@ -33,7 +34,7 @@ export function groupPods(
   const ignored = new Set<string>();
   let readyCount = 0;
   for (const pod of pods) {
-    const name = pod.metadata.name ?? '';
+    const name = pod.metadata.name;
     const metric = metrics.get(name);
     if (pod.metadata.deletionTimestamp !== undefined || pod.status?.phase === 'Failed') ignored.add(name);
     else if (pod.status?.phase === 'Pending') unready.add(name);
@@ -58,14 +59,14 @@ function isStarting(pod: Pod, metric: PodMetric, when: ReadinessDelays & { reado
 
 /** Requests of pods in thousandths, by pod name. Throws upstream's text where a container requests nothing. */
 export function podRequestsOf(
-  pods: readonly Pod[],
+  pods: readonly Stored<Pod>[],
   resource: string,
   container: string | undefined,
 ): ReadonlyMap<string, number> {
-  return new Map(pods.map((pod) => [pod.metadata.name ?? '', requestOf(pod, resource, container)]));
+  return new Map(pods.map((pod) => [pod.metadata.name, requestOf(pod, resource, container)]));
 }
 
-function requestOf(pod: Pod, resource: string, only: string | undefined): number {
+function requestOf(pod: Stored<Pod>, resource: string, only: string | undefined): number {
   const podLevel = only === undefined ? pod.spec?.resources?.requests?.[resource] : undefined;
   if (podLevel !== undefined) return quantityMilliValue(podLevel);
   const sidecars = (pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
@@ -73,12 +74,12 @@ function requestOf(pod: Pod, resource: string, only: string | undefined): number
     ({ name }) => only === undefined || name === only,
   );
   if (only !== undefined && counted.length === 0)
-    throw new Error(`Container ${only} not found in Pod ${pod.metadata.name ?? ''}`);
+    throw new Error(`Container ${only} not found in Pod ${pod.metadata.name}`);
   let sum = 0;
   for (const { name, resources } of counted) {
     const request = resources?.requests?.[resource];
     if (request === undefined)
-      throw new Error(`missing request for ${resource} in container ${name} of Pod ${pod.metadata.name ?? ''}`);
+      throw new Error(`missing request for ${resource} in container ${name} of Pod ${pod.metadata.name}`);
     sum += quantityMilliValue(request);
   }
   return sum;

@@ -3,6 +3,7 @@
  * Upstream: podautoscaler horizontal.go, reconcileAutoscaler and normalizeDesiredReplicas.
  */
 import type { HorizontalPodAutoscaler } from '../../api/gen/autoscaling-v2.ts';
+import type { Stored } from '../../api/object.ts';
 import { setCondition, type ConditionText, type ConditionType, type StatusDraft } from './autoscaler-status.ts';
 import type { ScaleAction, ScaleError } from './hpa-metrics.ts';
 import {
@@ -15,7 +16,7 @@ const STABILIZATION_MS = 300_000;
 
 /** One reconciliation of an autoscaler. */
 export interface Reconciliation {
-  readonly hpa: HorizontalPodAutoscaler;
+  readonly hpa: Stored<HorizontalPodAutoscaler>;
   readonly key: string;
   readonly draft: StatusDraft;
   readonly nowMs: number;

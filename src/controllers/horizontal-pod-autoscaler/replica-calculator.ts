@@ -3,6 +3,7 @@
  * is not known must not make the target move further than what is known does, and never in the other direction.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
 import type { PodMetric, PodMetrics } from './metrics-client.ts';
 import { groupPods, podRequestsOf, withoutPods, type PodGroups, type ReadinessDelays } from './pod-groups.ts';
@@ -16,7 +17,7 @@ export interface Tolerances {
 /** What a calculation knows of the target. */
 export interface TargetState {
   readonly currentReplicas: number;
-  readonly pods: readonly Pod[];
+  readonly pods: readonly Stored<Pod>[];
   readonly nowMs: number;
   readonly tolerances: Tolerances;
   readonly delays: ReadinessDelays;
@@ -101,7 +102,7 @@ function sortPods(
 ): { groups: PodGroups; counted: Map<string, PodMetric> } {
   if (state.pods.length === 0) throw new Error(NO_PODS);
   const groups = groupPods(state.pods, metrics, { ...state.delays, resource, nowMs: state.nowMs });
-  const known = new Set(state.pods.map((pod) => pod.metadata.name ?? ''));
+  const known = new Set(state.pods.map((pod) => pod.metadata.name));
   const counted = withoutPods(metrics, groups.ignored, groups.unready);
   for (const name of counted.keys()) if (!known.has(name)) counted.delete(name);
   if (counted.size === 0) throw new Error('did not receive metrics for targeted pods (pods might be unready)');

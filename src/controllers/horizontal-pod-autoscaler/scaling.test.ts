@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HorizontalPodAutoscalerSpec } from '../../api/gen/autoscaling-v2.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import { formatTime } from '../../api/time.ts';
 import type { PodMetrics } from './metrics-client.ts';
 import {
@@ -18,10 +20,10 @@ const HOUR_AGO = 0;
 /** What a test says of a pod: its use in thousandths, or why it has none. */
 type PodCase = number | 'missing' | 'pending' | 'failed' | 'unready' | 'fresh';
 
-function podOf(what: PodCase, index: number): Pod {
+function podOf(what: PodCase, index: number): Stored<Pod> {
   const startedMs = what === 'fresh' ? NOW_MS - 20_000 : HOUR_AGO;
   const changedMs = what === 'unready' ? HOUR_AGO + 10_000 : startedMs + 5000;
-  return {
+  return stored<Pod>({
     metadata: { name: `p${index}` },
     spec: { containers: [{ name: 'c', resources: { requests: { cpu: '1', memory: '1k' } } }] },
     status: {
@@ -31,7 +33,7 @@ function podOf(what: PodCase, index: number): Pod {
         { type: 'Ready', status: what === 'unready' ? 'False' : 'True', lastTransitionTime: formatTime(changedMs) },
       ],
     },
-  };
+  });
 }
 
 function metricsOf(cases: readonly PodCase[], unreadyUse = 900): PodMetrics {
@@ -98,7 +100,7 @@ describe('replicas for a CPU utilization of 50 %', () => {
 
   it('refuses a container without a request', () => {
     const state = stateOf([500]);
-    const pods: Pod[] = [{ ...state.pods[0]!, spec: { containers: [{ name: 'c' }] } }];
+    const pods: Stored<Pod>[] = [{ ...state.pods[0]!, spec: { containers: [{ name: 'c' }] } }];
     assert.throws(
       () => utilizationReplicas({ ...state, pods }, metricsOf([500]), { resource: 'cpu', utilization: 50 }),
       {

@@ -5,6 +5,7 @@
  */
 import type { JobStatus } from '../../api/gen/batch-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { completionIndex, formatIndexes, parseIndexes } from './indexes.ts';
 import { matchFailurePolicy } from './policies.ts';
 import type { Verdict } from './verdict.ts';
@@ -15,7 +16,7 @@ const MAX_UNCOUNTED = 500;
 /** What to write, and whose finalizer may go once it is written. */
 export interface Accounting {
   readonly status: JobStatus;
-  readonly release: readonly Pod[];
+  readonly release: readonly Stored<Pod>[];
   /** There is more than fits in one round. */
   readonly more: boolean;
   /** What the failure policy made of those that failed, a word for each that met a rule. */
@@ -37,7 +38,7 @@ export function noteEnded(
   context: { readonly verdict: Verdict | undefined; readonly settled: ReadonlySet<string> },
 ): Accounting {
   const { spec, job } = view;
-  const delayed = context.verdict === undefined ? new Set(lastFailedByIndex(view).values()) : new Set<Pod>();
+  const delayed = context.verdict === undefined ? new Set(lastFailedByIndex(view).values()) : new Set<Stored<Pod>>();
   const tally: Tally = {
     succeeded: new Set(status.uncountedTerminatedPods?.succeeded),
     failed: new Set(status.uncountedTerminatedPods?.failed),
@@ -46,10 +47,10 @@ export function noteEnded(
     noted: 0,
   };
   const failing = context.verdict?.type === 'FailureTarget';
-  const release: Pod[] = [];
+  const release: Stored<Pod>[] = [];
   let more = false;
   for (const pod of view.pods) {
-    if (!isTracked(pod) || context.settled.has(pod.metadata.uid ?? '') || delayed.has(pod)) continue;
+    if (!isTracked(pod) || context.settled.has(pod.metadata.uid) || delayed.has(pod)) continue;
     const over = isFailed(job, pod) || pod.status?.phase === 'Succeeded';
     if (!over && context.verdict === undefined && job.metadata.deletionTimestamp === undefined) continue;
     if (tally.noted >= MAX_UNCOUNTED) {
@@ -62,9 +63,9 @@ export function noteEnded(
   return { status: withTally(view, status, tally), release, more, policyActions: tally.policyActions };
 }
 
-function note(view: JobView, pod: Pod, tally: Tally): void {
+function note(view: JobView, pod: Stored<Pod>, tally: Tally): void {
   const { spec } = view;
-  const uid = pod.metadata.uid ?? '';
+  const uid = pod.metadata.uid;
   const index = completionIndex(pod);
   const valid = !isIndexed(spec) || (index !== undefined && index < (spec.completions ?? 0));
   if (tally.succeeded.has(uid) || tally.failed.has(uid) || !valid) return;

@@ -10,6 +10,7 @@ import { compileLabelSelector } from '../../api/label-selector.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import type { Job } from '../../api/gen/batch-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
@@ -56,8 +57,8 @@ export function createJobController(deps: ControllerDeps): Controller {
     expectations,
     ownWrites,
     podControl: createPodControl(client, recorder),
-    releasing: (pod) => settled.add(pod.metadata.uid ?? ''),
-    notReleased: (pod) => settled.delete(pod.metadata.uid ?? ''),
+    releasing: (pod) => settled.add(pod.metadata.uid),
+    notReleased: (pod) => settled.delete(pod.metadata.uid),
   });
 
   const loop = createKeyedLoop(deps, {
@@ -75,9 +76,9 @@ export function createJobController(deps: ControllerDeps): Controller {
     sync: syncOrphan,
   });
 
-  async function podsForJob(job: Job, signal: AbortSignal): Promise<Pod[]> {
+  async function podsForJob(job: Stored<Job>, signal: AbortSignal): Promise<Stored<Pod>[]> {
     const selector = compileLabelSelector(job.spec?.selector);
-    const { uid = '', namespace = '' } = job.metadata;
+    const { uid, namespace } = job.metadata;
     const candidates = [
       ...pods.byIndex(PODS_BY_CONTROLLER, uid),
       ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
@@ -162,9 +163,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     recordJobEvents(job, interim.news);
     const { error } = await writer.release(noted.release, signal);
     const tracked = new Set(
-      view.pods
-        .filter((pod) => isTracked(pod) && !settled.has(pod.metadata.uid ?? ''))
-        .map((pod) => pod.metadata.uid ?? ''),
+      view.pods.filter((pod) => isTracked(pod) && !settled.has(pod.metadata.uid)).map((pod) => pod.metadata.uid),
     );
     const counted = countReleased(noted.status, (uid) => tracked.has(uid));
     const over =
@@ -177,11 +176,11 @@ export function createJobController(deps: ControllerDeps): Controller {
     if (noted.more) loop.queue.add(keyOfObject(job));
   }
 
-  function recordJobFinished(job: Job, { type, reason }: Verdict): void {
+  function recordJobFinished(job: Stored<Job>, { type, reason }: Verdict): void {
     metrics.finished(job, type === 'SuccessCriteriaMet' ? 'succeeded' : 'failed', reason);
   }
 
-  function recordJobEvents(job: Job, news: readonly JobNews[]): void {
+  function recordJobEvents(job: Stored<Job>, news: readonly JobNews[]): void {
     for (const { type, reason, message } of news) recorder.event(job, type, reason, message);
   }
 
@@ -196,7 +195,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     if (owner !== undefined) {
       const live = await client
         .resource(Jobs)
-        .get({ namespace: pod.metadata.namespace ?? '', name: owner.name }, { signal })
+        .get({ namespace: pod.metadata.namespace, name: owner.name }, { signal })
         .catch(ignoreNotFound);
       if (live?.metadata.uid === owner.uid) return;
     }
@@ -216,7 +215,7 @@ export function createJobController(deps: ControllerDeps): Controller {
     expectations,
     enqueue: (key) => loop.queue.add(key),
     enqueueOrphan: (key) => orphans.queue.add(key),
-    released: (pod) => settled.delete(pod.metadata.uid ?? ''),
+    released: (pod) => settled.delete(pod.metadata.uid),
     tracked: metrics.tracked,
   });
   return {
@@ -227,7 +226,7 @@ export function createJobController(deps: ControllerDeps): Controller {
   };
 }
 
-function without(numbers: PodNumbers, gone: readonly Pod[]): PodNumbers {
+function without(numbers: PodNumbers, gone: readonly Stored<Pod>[]): PodNumbers {
   const ready = gone.filter(isPodReady).length;
   return {
     active: numbers.active - gone.length,

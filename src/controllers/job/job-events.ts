@@ -3,6 +3,7 @@ import { Jobs } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import type { Job } from '../../api/gen/batch-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import type { Expectations } from '../../component-helpers/expectations.ts';
@@ -19,16 +20,16 @@ export interface JobEventDeps {
   enqueue(key: string): void;
   enqueueOrphan(key: string): void;
   /** The pod's finalizer is off, or the pod is gone. */
-  released(pod: Pod): void;
+  released(pod: Stored<Pod>): void;
   /** An ended pod with the finalizer has come, or one has lost it or gone. */
   tracked(event: 'add' | 'delete'): void;
 }
 
 /** The job a pod is controlled by, when it exists. */
-export function jobOf(jobs: Informer<Job>, pod: Pod): Job | undefined {
+export function jobOf(jobs: Informer<Job>, pod: Stored<Pod>): Job | undefined {
   const owner = controllerOf(pod);
   if (owner?.kind !== Jobs.kind) return undefined;
-  const job = jobs.get({ namespace: pod.metadata.namespace ?? '', name: owner.name });
+  const job = jobs.get({ namespace: pod.metadata.namespace, name: owner.name });
   return job?.metadata.uid === owner.uid ? job : undefined;
 }
 
@@ -44,7 +45,7 @@ export function watchJobs(deps: JobEventDeps): void {
     },
     onDelete(job) {
       expectations.forget(keyOfObject(job));
-      for (const pod of pods.byIndex(PODS_BY_CONTROLLER, job.metadata.uid ?? '')) deps.enqueueOrphan(keyOfObject(pod));
+      for (const pod of pods.byIndex(PODS_BY_CONTROLLER, job.metadata.uid)) deps.enqueueOrphan(keyOfObject(pod));
     },
   });
   watchPods({
@@ -54,11 +55,11 @@ export function watchJobs(deps: JobEventDeps): void {
     expectations,
     enqueue,
   });
-  const look = (pod: Pod): void => {
+  const look = (pod: Stored<Pod>): void => {
     if (!isTracked(pod)) deps.released(pod);
     else if (jobOf(jobs, pod) === undefined) deps.enqueueOrphan(keyOfObject(pod));
   };
-  const record = (old: Pod | undefined, now: Pod | undefined): void => {
+  const record = (old: Stored<Pod> | undefined, now: Stored<Pod> | undefined): void => {
     const [was, is] = [old, now].map((pod) => pod !== undefined && isPodTerminal(pod) && isTracked(pod));
     if (was !== is) deps.tracked(is === true ? 'add' : 'delete');
   };

@@ -2,6 +2,7 @@
 import { Jobs } from '../../api/gen/resources.ts';
 import type { Job } from '../../api/gen/batch-v1.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { podFromTemplate } from '../pod-control.ts';
 import { COMPLETION_INDEX } from './indexes.ts';
 import type { PodOrder } from './plan.ts';
@@ -10,7 +11,7 @@ import { INDEX_FAILURES, INDEX_IGNORED_FAILURES, TRACKING_FINALIZER } from './vi
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
 /** The pod that fills an order, with the finalizer that keeps it until it is counted. */
-export function jobPod(job: Job, order: PodOrder): Pod {
+export function jobPod(job: Stored<Job>, order: PodOrder): Pod {
   const pod = podFromTemplate(job.spec?.template ?? {}, job, Jobs);
   const finalizers = [...(pod.metadata.finalizers ?? []), TRACKING_FINALIZER];
   if (order.index === undefined) return { ...pod, metadata: { ...pod.metadata, finalizers } };
@@ -20,7 +21,7 @@ export function jobPod(job: Job, order: PodOrder): Pod {
     order.failures === undefined
       ? {}
       : { [INDEX_FAILURES]: String(counted), ...(ignored === 0 ? {} : { [INDEX_IGNORED_FAILURES]: String(ignored) }) };
-  const name = `${job.metadata.name ?? ''}-${index}`;
+  const name = `${job.metadata.name}-${index}`;
   const spec = pod.spec as NonNullable<Pod['spec']>;
   return {
     ...pod,

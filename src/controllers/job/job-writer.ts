@@ -3,6 +3,7 @@ import { Jobs, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Job, JobStatus } from '../../api/gen/batch-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Client } from '../../client/client.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import type { Expectations } from '../../component-helpers/expectations.ts';
@@ -16,7 +17,7 @@ import { isTracked, TRACKING_FINALIZER } from './view.ts';
 
 /** What became of a batch. */
 export interface BatchResult {
-  readonly done: readonly Pod[];
+  readonly done: readonly Stored<Pod>[];
   readonly error?: unknown;
 }
 
@@ -24,19 +25,19 @@ export interface BatchResult {
 export interface JobWriter {
   /** Returns how many were created. */
   create(
-    job: Job,
+    job: Stored<Job>,
     orders: readonly PodOrder[],
     signal: AbortSignal,
   ): Promise<{ readonly created: number; readonly error?: unknown }>;
   /** Deletes; `uncounted` takes the finalizer off first, so that the deletion is not counted as a failure. */
   remove(
-    job: Job,
-    work: { readonly pods: readonly Pod[]; readonly uncounted: boolean },
+    job: Stored<Job>,
+    work: { readonly pods: readonly Stored<Pod>[]; readonly uncounted: boolean },
     signal: AbortSignal,
   ): Promise<BatchResult>;
   /** Takes the finalizer off; a pod that is gone counts as done. */
-  release(pods: readonly Pod[], signal: AbortSignal): Promise<BatchResult>;
-  updateStatus(job: Job, status: JobStatus, signal: AbortSignal): Promise<Job>;
+  release(pods: readonly Stored<Pod>[], signal: AbortSignal): Promise<BatchResult>;
+  updateStatus(job: Stored<Job>, status: JobStatus, signal: AbortSignal): Promise<Stored<Job>>;
 }
 
 /** What it writes with. */
@@ -46,17 +47,17 @@ export interface JobWriterDeps {
   readonly expectations: Expectations;
   readonly ownWrites: OwnWrites;
   /** Called before a finalizer is taken off. */
-  readonly releasing: (pod: Pod) => void;
+  readonly releasing: (pod: Stored<Pod>) => void;
   /** Called when that failed. */
-  readonly notReleased: (pod: Pod) => void;
+  readonly notReleased: (pod: Stored<Pod>) => void;
 }
 
 export function createJobWriter(deps: JobWriterDeps): JobWriter {
   const { client, podControl, expectations, ownWrites } = deps;
 
-  async function releaseOne(pod: Pod, signal: AbortSignal): Promise<void> {
+  async function releaseOne(pod: Stored<Pod>, signal: AbortSignal): Promise<void> {
     if (!isTracked(pod)) return;
-    const { namespace = '', name = '', uid } = pod.metadata;
+    const { namespace, name, uid } = pod.metadata;
     const patch = { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER] } };
     deps.releasing(pod);
     try {
@@ -69,7 +70,7 @@ export function createJobWriter(deps: JobWriterDeps): JobWriter {
     }
   }
 
-  async function each(pods: readonly Pod[], task: (pod: Pod) => Promise<void>): Promise<BatchResult> {
+  async function each(pods: readonly Stored<Pod>[], task: (pod: Stored<Pod>) => Promise<void>): Promise<BatchResult> {
     const results = await Promise.allSettled(pods.map(task));
     const failed = results.find((result) => result.status === 'rejected');
     const done = pods.filter((_, index) => results[index]?.status === 'fulfilled');
@@ -95,14 +96,14 @@ export function createJobWriter(deps: JobWriterDeps): JobWriter {
       const key = keyOfObject(job);
       expectations.expectDeletions(
         key,
-        pods.map((pod) => pod.metadata.uid ?? ''),
+        pods.map((pod) => pod.metadata.uid),
       );
       return await each(pods, async (pod) => {
         try {
           if (uncounted) await releaseOne(pod, signal);
           await podControl.remove(job, pod, signal);
         } catch (error) {
-          expectations.deletionObserved(key, pod.metadata.uid ?? '');
+          expectations.deletionObserved(key, pod.metadata.uid);
           if (!isReason(error, 'NotFound')) throw error;
         }
       });

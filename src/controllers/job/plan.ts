@@ -1,5 +1,6 @@
 /** Which pods a job creates or deletes now. Pure. Upstream: manageJob, activePodsForRemoval, firstPendingIndexes. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { rankPodsForDeletion } from '../../component-helpers/pod-deletion-ranking.ts';
 import { remainingBackoffMs, remainingIndexBackoffMs } from './backoff.ts';
 import { completionIndex } from './indexes.ts';
@@ -25,7 +26,7 @@ export interface PodOrder {
 
 /** Deletions or creations, never both in one sync. */
 export interface JobPlan {
-  readonly remove: readonly Pod[];
+  readonly remove: readonly Stored<Pod>[];
   readonly create: readonly PodOrder[];
   /** Look again after so long: back-off holds creations. */
   readonly retryMs?: number;
@@ -51,7 +52,7 @@ function wantedActive({ spec, active, succeeded, failedIndexes }: JobView): numb
 }
 
 /** Pods without a proper index, duplicates and those of finished indexes first; then as many others as are too many. */
-function podsForRemoval(view: JobView, surplus: number): Pod[] {
+function podsForRemoval(view: JobView, surplus: number): Stored<Pod>[] {
   const { active, nowMs } = view;
   // Nearly always there is nothing to remove: then nothing is ranked.
   if (surplus <= 0 && !active.some(oddIndex(view))) return [];
@@ -61,7 +62,7 @@ function podsForRemoval(view: JobView, surplus: number): Pod[] {
 }
 
 /** Of indexed jobs, asked of each pod once: whether its index is none, or that of a pod before it, or a finished one. */
-function oddIndex(view: JobView): (pod: Pod) => boolean {
+function oddIndex(view: JobView): (pod: Stored<Pod>) => boolean {
   if (!isIndexed(view.spec)) return () => false;
   const seen = new Set<number>();
   return (pod) => {
@@ -105,7 +106,7 @@ function planPerIndex(view: JobView, missing: number): JobPlan {
   return { remove: [], create, ...(waits.length === 0 ? {} : { retryMs: Math.min(...waits) }) };
 }
 
-function failuresAfter(view: JobView, pod: Pod | undefined): { counted: number; ignored: number } {
+function failuresAfter(view: JobView, pod: Stored<Pod> | undefined): { counted: number; ignored: number } {
   if (pod === undefined) return { counted: 0, ignored: 0 };
   const { counts } = matchFailurePolicy(view.spec, pod);
   const ignored = indexFailures(pod, INDEX_IGNORED_FAILURES);

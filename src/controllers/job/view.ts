@@ -1,6 +1,7 @@
 /** A job and its pods, counted. Pure. Upstream: the syncJobCtx of controller/job/job_controller.go. */
 import type { Job, JobSpec } from '../../api/gen/batch-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
 import { completionIndex, parseIndexes } from './indexes.ts';
 import { matchFailurePolicy } from './policies.ts';
@@ -14,15 +15,15 @@ export const INDEX_IGNORED_FAILURES = 'batch.kubernetes.io/job-index-ignored-fai
 
 /** One job at one moment. */
 export interface JobView {
-  readonly job: Job;
+  readonly job: Stored<Job>;
   readonly spec: JobSpec;
-  readonly pods: readonly Pod[];
-  readonly active: readonly Pod[];
+  readonly pods: readonly Stored<Pod>[];
+  readonly active: readonly Stored<Pod>[];
   readonly ready: number;
   readonly terminating: number;
   /** Pods that ended and are not in the status yet. */
-  readonly newSucceeded: readonly Pod[];
-  readonly newFailed: readonly Pod[];
+  readonly newSucceeded: readonly Stored<Pod>[];
+  readonly newFailed: readonly Stored<Pod>[];
   /** In all, counted and uncounted; of indexed jobs the number of indexes. */
   readonly succeeded: number;
   readonly failed: number;
@@ -34,17 +35,15 @@ export interface JobView {
 
 /** Counts. `settled` holds uids of pods whose finalizer is off already though the cache still shows it. */
 export function viewJob(
-  job: Job,
-  pods: readonly Pod[],
+  job: Stored<Job>,
+  pods: readonly Stored<Pod>[],
   context: { readonly settled: ReadonlySet<string>; readonly nowMs: number },
 ): JobView {
   const spec = job.spec as JobSpec;
   const status = job.status ?? {};
   const uncounted = status.uncountedTerminatedPods ?? {};
-  const isNew = (pod: Pod, counted: readonly string[] | undefined): boolean =>
-    isTracked(pod) &&
-    !context.settled.has(pod.metadata.uid ?? '') &&
-    counted?.includes(pod.metadata.uid ?? '') !== true;
+  const isNew = (pod: Stored<Pod>, counted: readonly string[] | undefined): boolean =>
+    isTracked(pod) && !context.settled.has(pod.metadata.uid) && counted?.includes(pod.metadata.uid) !== true;
   const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, uncounted.succeeded));
   const newFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, uncounted.failed));
   const completions = spec.completions ?? 0;
@@ -75,12 +74,12 @@ export function viewJob(
 }
 
 interface Indexes {
-  readonly pods: readonly Pod[];
+  readonly pods: readonly Stored<Pod>[];
   readonly succeededIndexes: Set<number>;
   readonly failedIndexes: Set<number>;
 }
 
-function addNewIndexes(job: Job, { pods, succeededIndexes, failedIndexes }: Indexes): void {
+function addNewIndexes(job: Stored<Job>, { pods, succeededIndexes, failedIndexes }: Indexes): void {
   const completions = job.spec?.completions ?? 0;
   for (const pod of pods) {
     const index = completionIndex(pod);
@@ -92,7 +91,7 @@ function addNewIndexes(job: Job, { pods, succeededIndexes, failedIndexes }: Inde
 }
 
 /** Whether the end of the pod is still to be counted. */
-export function isTracked(pod: Pod): boolean {
+export function isTracked(pod: Stored<Pod>): boolean {
   return (pod.metadata.finalizers ?? []).includes(TRACKING_FINALIZER);
 }
 
@@ -107,14 +106,14 @@ export function replacesOnlyFailed(spec: JobSpec): boolean {
 }
 
 /** Failed, or as good as: a deleted pod may never reach its end. */
-export function isFailed(job: Job, pod: Pod): boolean {
+export function isFailed(job: Stored<Job>, pod: Stored<Pod>): boolean {
   if (pod.status?.phase === 'Failed') return true;
   if (job.spec !== undefined && replacesOnlyFailed(job.spec)) return false;
   return pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== 'Succeeded';
 }
 
 /** Whether this failure is its index's last. */
-function failsIndex(job: Job, pod: Pod): boolean {
+function failsIndex(job: Stored<Job>, pod: Stored<Pod>): boolean {
   const spec = job.spec as JobSpec;
   if (spec.backoffLimitPerIndex === undefined) return false;
   const { action, counts } = matchFailurePolicy(spec, pod);
@@ -122,17 +121,17 @@ function failsIndex(job: Job, pod: Pod): boolean {
 }
 
 /** Failures of the pod's index before it, those that count and those that do not. */
-export function indexFailures(pod: Pod, annotation: string = INDEX_FAILURES): number {
+export function indexFailures(pod: Stored<Pod>, annotation: string = INDEX_FAILURES): number {
   const text = pod.metadata.annotations?.[annotation];
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
 /** The latest failed pod of each index that has neither ended nor been tried again: it carries the index's count. */
-export function lastFailedByIndex(view: JobView): ReadonlyMap<number, Pod> {
-  const last = new Map<number, Pod>();
+export function lastFailedByIndex(view: JobView): ReadonlyMap<number, Stored<Pod>> {
+  const last = new Map<number, Stored<Pod>>();
   if (view.spec.backoffLimitPerIndex === undefined) return last;
   const busy = new Set(view.active.map(completionIndex));
-  const total = (pod: Pod): number => indexFailures(pod) + indexFailures(pod, INDEX_IGNORED_FAILURES);
+  const total = (pod: Stored<Pod>): number => indexFailures(pod) + indexFailures(pod, INDEX_IGNORED_FAILURES);
   for (const pod of view.pods) {
     const index = completionIndex(pod);
     if (index === undefined || index >= (view.spec.completions ?? 0) || !isFailed(view.job, pod)) continue;

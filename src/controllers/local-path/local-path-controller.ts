@@ -11,6 +11,7 @@ import { Nodes, PersistentVolumeClaims, PersistentVolumes, StorageClasses } from
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
 import { isReason } from '../../api/status-error.ts';
+import type { Stored } from '../../api/object.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { LOCAL_PATH_PROVISIONER, LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
@@ -50,8 +51,8 @@ export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
   }
 
   async function provision(
-    claim: PersistentVolumeClaim,
-    { storageClass, nodeName }: { readonly storageClass: StorageClass; readonly nodeName: string },
+    claim: Stored<PersistentVolumeClaim>,
+    { storageClass, nodeName }: { readonly storageClass: Stored<StorageClass>; readonly nodeName: string },
     signal: AbortSignal,
   ): Promise<void> {
     const node = nodes.get({ name: nodeName });
@@ -98,7 +99,7 @@ export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
     if (!isToBeDeleted(volume)) return;
     const node = nodeOf(volume, nodes.list());
     if (node !== undefined) await removeDirectory(volume, node, signal);
-    const { name = '', uid = '', deletionTimestamp } = volume.metadata;
+    const { name, uid, deletionTimestamp } = volume.metadata;
     try {
       if (deletionTimestamp === undefined)
         await client.resource(PersistentVolumes).delete({ name }, { preconditions: { uid }, signal });
@@ -110,7 +111,7 @@ export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
 
   /** Leaves other finalizers, which others change at the same time, alone. */
   async function changeFinalizer(
-    { metadata: { name = '', uid = '' } }: PersistentVolume,
+    { metadata: { name, uid } }: Stored<PersistentVolume>,
     change: 'add' | 'remove',
     signal: AbortSignal,
   ): Promise<void> {

@@ -1,6 +1,7 @@
 /** Which claims the local-path provisioner serves, and the volumes it makes. Pure. */
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import {
   LOCAL_PATH_PROVISIONER,
   LOCAL_PATH_ROOT,
@@ -68,13 +69,13 @@ export function refusal({ spec }: PersistentVolumeClaim, storageClass: StorageCl
 
 /** The volume of a claim on a node; undefined when the node keeps no volumes. */
 export function volumeFor(
-  claim: PersistentVolumeClaim,
-  storageClass: StorageClass,
+  claim: Stored<PersistentVolumeClaim>,
+  storageClass: Stored<StorageClass>,
   node: Node,
 ): PersistentVolume | undefined {
   const root = node.metadata.annotations?.[LOCAL_PATH_ROOT] ?? '';
   if (!root.startsWith('/')) return undefined;
-  const { uid = '', namespace = '', name = '', resourceVersion = '' } = claim.metadata;
+  const { uid, namespace, name, resourceVersion } = claim.metadata;
   const volumeName = `pvc-${uid}`;
   const reclaimPolicy = storageClass.reclaimPolicy ?? 'Delete';
   return {
@@ -90,7 +91,7 @@ export function volumeFor(
       accessModes: ['ReadWriteOnce'],
       volumeMode: 'Filesystem',
       persistentVolumeReclaimPolicy: reclaimPolicy,
-      storageClassName: storageClass.metadata.name ?? '',
+      storageClassName: storageClass.metadata.name,
       local: { path: `${root}/${`${localPathPrefix(volumeName)}${namespace}_${name}`.slice(0, MAX_NAME)}` },
       claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid, resourceVersion },
       nodeAffinity: {

@@ -6,7 +6,7 @@
  */
 import { groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { isReason, ignoreNotFound } from '../../api/status-error.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
 
@@ -77,9 +77,13 @@ function noteRemaining(tally: Tally, info: ResourceInfo, items: readonly Kuberne
     tally.finalizers.set(finalizer, (tally.finalizers.get(finalizer) ?? 0) + 1);
 }
 
-async function deleteOne(client: Client, { info, namespace, signal }: Target, item: KubernetesObject): Promise<void> {
+async function deleteOne(
+  client: Client,
+  { info, namespace, signal }: Target,
+  item: Stored<KubernetesObject>,
+): Promise<void> {
   await client
     .resource(info)
-    .delete({ namespace, name: item.metadata.name ?? '' }, { propagationPolicy: 'Background', signal })
+    .delete({ namespace, name: item.metadata.name }, { propagationPolicy: 'Background', signal })
     .catch(ignoreNotFound);
 }

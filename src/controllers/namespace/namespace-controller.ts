@@ -8,6 +8,7 @@ import { deepEqual } from '../../base/equal.ts';
 import { Namespaces } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Namespace } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { deletionConditions } from './conditions.ts';
@@ -64,8 +65,8 @@ export function createNamespaceController(deps: ControllerDeps): Controller {
     loop.queue.addAfter(name, Math.min(FIRST_RECHECK_MS * 2 ** count, MAX_RECHECK_MS));
   }
 
-  async function writeConditions(cached: Namespace, report: ContentReport, signal: AbortSignal): Promise<void> {
-    const name = cached.metadata.name ?? '';
+  async function writeConditions(cached: Stored<Namespace>, report: ContentReport, signal: AbortSignal): Promise<void> {
+    const name = cached.metadata.name;
     let current = cached;
     await retryOnConflict(
       clock,
@@ -105,13 +106,13 @@ export function createNamespaceController(deps: ControllerDeps): Controller {
     );
   }
 
-  const enqueue = (namespace: Namespace): void => {
-    if (namespace.metadata.deletionTimestamp !== undefined) loop.queue.add(namespace.metadata.name ?? '');
+  const enqueue = (namespace: Stored<Namespace>): void => {
+    if (namespace.metadata.deletionTimestamp !== undefined) loop.queue.add(namespace.metadata.name);
   };
   informer.addHandler({
     onAdd: enqueue,
     onUpdate: (_, namespace) => enqueue(namespace),
-    onDelete: (namespace) => rechecks.delete(namespace.metadata.name ?? ''),
+    onDelete: (namespace) => rechecks.delete(namespace.metadata.name),
   });
   return loop;
 }

@@ -63,11 +63,11 @@ export function createNodeIpamController(deps: ControllerDeps): Controller {
   nodes.addHandler({
     onAdd(node) {
       occupy(node);
-      loop.queue.add(node.metadata.name ?? '');
+      loop.queue.add(node.metadata.name);
     },
     onUpdate(old, node) {
       if ((old.spec?.podCIDRs ?? []).join() !== (node.spec?.podCIDRs ?? []).join()) occupy(node);
-      if ((node.spec?.podCIDRs ?? []).length === 0) loop.queue.add(node.metadata.name ?? '');
+      if ((node.spec?.podCIDRs ?? []).length === 0) loop.queue.add(node.metadata.name);
     },
     onDelete(node) {
       for (const cidr of node.spec?.podCIDRs ?? []) for (const set of sets) set.release(cidr);

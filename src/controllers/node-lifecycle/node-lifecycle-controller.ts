@@ -13,6 +13,7 @@ import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Lease } from '../../api/gen/coordination-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { isNodeReady, nodeCondition, zoneKeyOf } from '../../component-helpers/nodes.ts';
@@ -71,8 +72,8 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   }
 
   /** Resolves to whether there was something to write. */
-  async function writeTaints(node: Node, wish: NoExecuteWish, signal: AbortSignal): Promise<boolean> {
-    const name = node.metadata.name ?? '';
+  async function writeTaints(node: Stored<Node>, wish: NoExecuteWish, signal: AbortSignal): Promise<boolean> {
+    const name = node.metadata.name;
     let current = node;
     let written = false;
     await retryOnConflict(
@@ -104,9 +105,9 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     calm = new Set();
     announce(all);
     const startedMs = clock.monotonicMs();
-    const names = new Set(all.map((node) => node.metadata.name ?? ''));
+    const names = new Set(all.map((node) => node.metadata.name));
     for (const name of health.keys()) if (!names.has(name)) health.delete(name);
-    const judged: Node[] = [];
+    const judged: Stored<Node>[] = [];
     for (const node of all) {
       const judgedFromMs = clock.monotonicMs();
       try {
@@ -129,13 +130,13 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   }
 
   /** Notes the last sign of life; false when it is too long ago. */
-  function isHeardOf(node: Node): boolean {
+  function isHeardOf(node: Stored<Node>): boolean {
     return clock.monotonicMs() <= silentFromMs(node);
   }
 
   /** Notes the last sign of life; after this time it is too long ago. */
-  function silentFromMs(node: Node): number {
-    const name = node.metadata.name ?? '';
+  function silentFromMs(node: Stored<Node>): number {
+    const name = node.metadata.name;
     const lease = leases.get({ namespace: LEASES, name });
     const old = health.get(name);
     const heard = observeNode(old, node, { lease, nowMs: clock.monotonicMs() });
@@ -155,12 +156,12 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   }
 
   /** Updates the conditions of a silent node and tells its pods; returns the node as it then is. */
-  async function judge(node: Node, signal: AbortSignal): Promise<Node> {
+  async function judge(node: Stored<Node>, signal: AbortSignal): Promise<Stored<Node>> {
     let current = node;
     if (!isHeardOf(node)) {
       const conditions = silentConditions(node, clock.nowMs());
       if (conditions !== (node.status?.conditions ?? conditions) || node.status?.conditions === undefined) {
-        const name = node.metadata.name ?? '';
+        const name = node.metadata.name;
         const silentMs = clock.monotonicMs() - (health.get(name)?.heardMs ?? 0);
         log.info('node has not been updated, marking it Unknown', { node: name, silentMs });
         current = await nodeClient.updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
@@ -170,8 +171,8 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     return current;
   }
 
-  async function tellPods(node: Node, wasReady: boolean, signal: AbortSignal): Promise<void> {
-    const name = node.metadata.name ?? '';
+  async function tellPods(node: Stored<Node>, wasReady: boolean, signal: AbortSignal): Promise<void> {
+    const name = node.metadata.name;
     if (isNodeReady(node) || nodeCondition(node, 'Ready') === undefined) return;
     if (wasReady) recorder.event(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
     // Every round, not only on the change: nothing is lost when a write fails or we restart.
@@ -200,7 +201,7 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   }
 
   /** NoExecute taints, as fast as each zone's state allows; none when every zone is down. */
-  async function taintForEviction(all: readonly Node[], signal: AbortSignal): Promise<void> {
+  async function taintForEviction(all: readonly Stored<Node>[], signal: AbortSignal): Promise<void> {
     const { rates, allDown } = zoneRates(all);
     for (const [zone, rate] of rates) bucketOf(zone).setRate(rate);
     for (const node of all) {
@@ -225,19 +226,19 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
 
   const periodMs = deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS;
   const periods = createQuietPeriods(clock, periodMs, quietMs);
-  const changed = (node: Node): void => {
-    loop.queue.add(node.metadata.name ?? '');
+  const changed = (node: Stored<Node>): void => {
+    loop.queue.add(node.metadata.name);
     periods.disturb();
   };
   nodes.addHandler({
     onAdd: changed,
     onUpdate: (_, node) => changed(node),
     onDelete(node) {
-      health.delete(node.metadata.name ?? '');
+      health.delete(node.metadata.name);
       periods.disturb();
     },
   });
-  const heard = ({ metadata: { name = '' } }: Lease): void => {
+  const heard = ({ metadata: { name } }: Stored<Lease>): void => {
     const node = nodes.get({ name });
     if (node !== undefined) silentFromMs(node);
   };

@@ -12,6 +12,7 @@ import { ignoreNotFound } from '../../api/status-error.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
 import { formatTime } from '../../api/time.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { defaultStorageClass, namesStorageClass } from '../../component-helpers/default-storage-class.ts';
 import { claimKeysOf, PODS_BY_CLAIM } from '../../component-helpers/pod-claims.ts';
@@ -61,7 +62,7 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     else await bindNamed(claim, named, signal);
   }
 
-  async function followBound(claim: PersistentVolumeClaim, named: string, signal: AbortSignal): Promise<void> {
+  async function followBound(claim: Stored<PersistentVolumeClaim>, named: string, signal: AbortSignal): Promise<void> {
     const volume = named === '' ? undefined : volumes.get({ name: named });
     if (volume === undefined) {
       const lost = named === '' ? 'reference to PersistentVolume' : 'its PersistentVolume';
@@ -88,7 +89,7 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     await writeClaimStatus(claim, { phase: 'Lost' }, why.signal);
   }
 
-  async function bindAny(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+  async function bindAny(claim: Stored<PersistentVolumeClaim>, signal: AbortSignal): Promise<void> {
     const storageClass = classes.get({ name: classOf(claim) });
     const delayed =
       storageClass?.volumeBindingMode === 'WaitForFirstConsumer' &&
@@ -173,7 +174,7 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     );
   }
 
-  async function bindNamed(claim: PersistentVolumeClaim, named: string, signal: AbortSignal): Promise<void> {
+  async function bindNamed(claim: Stored<PersistentVolumeClaim>, named: string, signal: AbortSignal): Promise<void> {
     const volume = volumes.get({ name: named });
     if (volume !== undefined && (volume.spec?.claimRef === undefined || refersTo(volume, claim))) {
       const problem = mismatch(volume, claim);
@@ -186,9 +187,13 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   }
 
   /** Volume first, claim second: whatever is interrupted in between is taken up by the next sync. */
-  async function bind(found: PersistentVolume, claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+  async function bind(
+    found: Stored<PersistentVolume>,
+    claim: Stored<PersistentVolumeClaim>,
+    signal: AbortSignal,
+  ): Promise<void> {
     let volume = found;
-    const { namespace = '', name = '', uid = '', resourceVersion = '' } = claim.metadata;
+    const { namespace, name, uid, resourceVersion } = claim.metadata;
     if (volume.spec?.claimRef?.uid !== uid) {
       const chosen: Record<string, string> =
         volume.spec?.claimRef === undefined ? { [BOUND_BY_CONTROLLER]: 'yes' } : {};
@@ -199,7 +204,7 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
         .update({ ...volume, metadata, spec: { ...volume.spec, claimRef } }, { signal });
     }
     await setPhase(volume, { phase: 'Bound' }, signal);
-    const volumeName = volume.metadata.name ?? '';
+    const volumeName = volume.metadata.name;
     let bound = claim;
     if (claim.spec?.volumeName !== volumeName || claim.metadata.annotations?.[BIND_COMPLETED] === undefined) {
       const chosen: Record<string, string> =
@@ -247,13 +252,13 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     await setPhase(freed, { phase: 'Available' }, signal);
   }
 
-  async function release(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+  async function release(volume: Stored<PersistentVolume>, signal: AbortSignal): Promise<void> {
     const policy = volume.spec?.persistentVolumeReclaimPolicy ?? 'Retain';
     const external = volume.spec?.csi !== undefined || volume.metadata.annotations?.[PROVISIONED_BY] !== undefined;
     if (volume.status?.phase === 'Failed') return;
     if (policy === 'Retain' || (policy === 'Delete' && external))
       return await setPhase(volume, { phase: 'Released' }, signal);
-    const name = volume.metadata.name ?? '';
+    const name = volume.metadata.name;
     const message =
       policy === 'Recycle'
         ? 'no volume plugin matched'

@@ -2,6 +2,7 @@
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 
 /** Annotations of the bind, shared with schedulers and provisioners. */
 export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
@@ -69,9 +70,9 @@ function hasAccessModes(volume: PersistentVolume, claim: PersistentVolumeClaim):
  */
 export function findVolume(
   claim: PersistentVolumeClaim,
-  volumes: readonly PersistentVolume[],
+  volumes: readonly Stored<PersistentVolume>[],
   delayed: boolean,
-): PersistentVolume | undefined {
+): Stored<PersistentVolume> | undefined {
   const usable = volumes.filter(
     (volume) =>
       volume.metadata.deletionTimestamp === undefined &&
@@ -94,9 +95,7 @@ export function findVolume(
       volume.status?.phase === 'Available',
   );
   const modes = (volume: PersistentVolume): number => new Set(volume.spec?.accessModes).size;
-  const order = (a: PersistentVolume, b: PersistentVolume): number =>
-    modes(a) - modes(b) ||
-    compareQuantities(size(a), size(b)) ||
-    ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
+  const order = (a: Stored<PersistentVolume>, b: Stored<PersistentVolume>): number =>
+    modes(a) - modes(b) || compareQuantities(size(a), size(b)) || (a.metadata.name < b.metadata.name ? -1 : 1);
   return free.sort(order)[0];
 }

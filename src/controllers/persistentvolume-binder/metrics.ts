@@ -1,5 +1,6 @@
 /** Volumes and claims there are, counted whenever somebody asks. Upstream: volume/persistentvolume/metrics. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { createGroupCounts, type Labels } from '../group-counts.ts';
@@ -58,8 +59,8 @@ export function exposeVolumes(
       plugin_name: pluginOf(volume),
       volume_mode: volume.spec?.volumeMode ?? 'Filesystem',
     }));
-    const ofClaim = ({ metadata, spec }: PersistentVolumeClaim): Labels => ({
-      namespace: metadata.namespace ?? '',
+    const ofClaim = ({ metadata, spec }: Stored<PersistentVolumeClaim>): Labels => ({
+      namespace: metadata.namespace,
       storage_class: spec?.storageClassName ?? '',
       volume_attributes_class: spec?.volumeAttributesClassName ?? '',
     });

@@ -8,6 +8,7 @@ import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Pod, PodCondition } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { isPodTerminal, withPodCondition } from '../../component-helpers/pods.ts';
 import { informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
@@ -96,11 +97,11 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
   }
 
   async function remove(
-    pod: Pod,
+    pod: Stored<Pod>,
     { reason, condition }: { readonly reason: string; readonly condition?: PodCondition },
     signal: AbortSignal,
   ): Promise<void> {
-    const { namespace = '', name = '', uid } = pod.metadata;
+    const { namespace, name, uid } = pod.metadata;
     const told = { namespace, reason };
     deletions.inc(told);
     log.info('pod is being garbage collected', { pod: `${namespace}/${name}` });
@@ -118,10 +119,7 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
       }
       await client
         .resource(Pods)
-        .delete(
-          { namespace, name },
-          { gracePeriodSeconds: 0, signal, ...(uid === undefined ? {} : { preconditions: { uid } }) },
-        );
+        .delete({ namespace, name }, { gracePeriodSeconds: 0, signal, preconditions: { uid } });
     } catch (error) {
       failures.inc(told);
       if (!isReason(error, 'NotFound', 'Conflict'))
@@ -139,7 +137,7 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
 }
 
 /** The finished pods above the threshold: evicted ones first, then the oldest. A threshold of 0 keeps all. */
-export function terminatedBeyond(pods: readonly Pod[], threshold: number): Pod[] {
+export function terminatedBeyond(pods: readonly Stored<Pod>[], threshold: number): Stored<Pod>[] {
   if (threshold <= 0) return [];
   const finished = pods.filter((pod) => isPodTerminal(pod) && pod.metadata.deletionTimestamp === undefined);
   const surplus = finished.length - threshold;

@@ -7,6 +7,7 @@
 import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { claimKeysOf, PODS_BY_CLAIM } from '../../component-helpers/pod-claims.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
@@ -45,10 +46,10 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
   }
 
   /** The cache first, then the server: a claim let go too early loses data. */
-  async function isUsed(key: string, claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
+  async function isUsed(key: string, claim: Stored<PersistentVolumeClaim>, signal: AbortSignal): Promise<boolean> {
     const uses = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') !== '' && claimKeysOf(pod).includes(key);
     if (pods.byIndex(PODS_BY_CLAIM, key).some(uses)) return true;
-    const live = await client.resource(Pods).list({ namespace: claim.metadata.namespace ?? '', signal });
+    const live = await client.resource(Pods).list({ namespace: claim.metadata.namespace, signal });
     return live.items.some(uses);
   }
 

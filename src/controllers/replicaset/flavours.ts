@@ -3,11 +3,13 @@ import { ReplicaSets, ReplicationControllers } from '../../api/gen/resources.ts'
 import { compileLabelMap, compileLabelSelector, nothing, type LabelMatcher } from '../../api/label-selector.ts';
 import type { ReplicaSetStatus } from '../../api/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
+import type { NamespacedObjectMeta } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 
 /** An object that keeps a number of pods. */
 export interface ReplicaOwner extends KubernetesObject {
+  metadata: NamespacedObjectMeta;
   spec?: { readonly replicas?: number; readonly minReadySeconds?: number; readonly template?: PodTemplateSpec };
   status?: ReplicaSetStatus;
 }

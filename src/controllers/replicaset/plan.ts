@@ -1,6 +1,7 @@
 /** What a ReplicaSet has to do about its pods: the pure part. Upstream: ReplicaSetController.manageReplicas. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
+import type { Stored } from '../../api/object.ts';
 import { rankPodsForDeletion } from '../../component-helpers/pod-deletion-ranking.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
 
@@ -11,12 +12,12 @@ export const BURST_REPLICAS = 500;
 export type ReplicaPlan =
   | { readonly action: 'none' }
   | { readonly action: 'create'; readonly count: number }
-  | { readonly action: 'delete'; readonly pods: readonly Pod[]; readonly ageRatios: readonly number[] };
+  | { readonly action: 'delete'; readonly pods: readonly Stored<Pod>[]; readonly ageRatios: readonly number[] };
 
 /** What is asked for when some have to go. */
 export interface PlanContext {
   /** The active pods. */
-  readonly pods: () => readonly Pod[];
+  readonly pods: () => readonly Stored<Pod>[];
   /** Active pods of related owners, for spreading. */
   readonly siblings: () => readonly Pod[];
   readonly nowMs: number;

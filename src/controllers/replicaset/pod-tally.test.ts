@@ -5,6 +5,8 @@ import { Pods } from '../../api/gen/resources.ts';
 import { compileLabelMap } from '../../api/label-selector.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { stored } from '../../api/stored-fixture.ts';
+import type { Stored } from '../../api/object.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { availableAtMs, isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
 import { indexPodsByController } from '../pod-events.ts';
@@ -52,10 +54,13 @@ const someRules = fc.record({
 type PodFacts = typeof aPod extends fc.Arbitrary<infer T> ? T : never;
 type Step = { pod: PodFacts } | { gone: string } | { passS: number } | { rules: unknown } | { owner: 'gone' };
 
-function podOf({ name, life, controller, labels, phase, deleted, ready, sinceS }: PodFacts, nowMs: number): Pod {
+function podOf(
+  { name, life, controller, labels, phase, deleted, ready, sinceS }: PodFacts,
+  nowMs: number,
+): Stored<Pod> {
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'rs', uid: controller ?? '', controller: true };
   const since = sinceS === undefined ? {} : { lastTransitionTime: formatTime(nowMs + sinceS * 1000) };
-  return {
+  return stored({
     metadata: {
       name,
       namespace: 'ns',
@@ -65,7 +70,7 @@ function podOf({ name, life, controller, labels, phase, deleted, ready, sinceS }
       ...(deleted ? { deletionTimestamp: formatTime(nowMs) } : {}),
     },
     status: { phase, ...(ready === undefined ? {} : { conditions: [{ type: 'Ready', status: ready, ...since }] }) },
-  };
+  });
 }
 
 test('whatever comes, changes and goes, and whichever way the clock is set, the tally equals a recount', () => {
@@ -81,7 +86,7 @@ test('whatever comes, changes and goes, and whichever way the clock is set, the 
       const told = toldInformer(Pods);
       indexPodsByController(told.informer);
       const tallies = createPodTallies(told.informer);
-      const owner = { metadata: { name: 'rs', namespace: 'ns', uid: 'a' } };
+      const owner = stored({ metadata: { name: 'rs', namespace: 'ns', uid: 'a' } });
       let facts = first;
       let nowMs = START_MS;
       for (const next of steps) {

@@ -8,6 +8,7 @@
 import { deepEqual } from '../../base/equal.ts';
 import { compileLabelMap, type LabelMatcher, type Labels } from '../../api/label-selector.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import { availableAtMs, isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
 import { createTallies, type Tallies, type Tally } from '../pod-tallies.ts';
@@ -36,23 +37,23 @@ export interface TallyRules {
 export class PodTally implements Tally {
   readonly rules: TallyRules;
   readonly #template: LabelMatcher;
-  readonly #active = new Map<string, Pod>();
-  readonly #released = new Map<string, Pod>();
+  readonly #active = new Map<string, Stored<Pod>>();
+  readonly #released = new Map<string, Stored<Pod>>();
   readonly #labeled = new Set<string>();
   readonly #ready = new Set<string>();
   readonly #terminating = new Set<string>();
   /** Since when ready pods are available, or will be; none while there is nothing to wait for. */
   readonly #availableAtMs = new Map<string, number>();
 
-  constructor(rules: TallyRules, pods: readonly Pod[]) {
+  constructor(rules: TallyRules, pods: readonly Stored<Pod>[]) {
     this.rules = rules;
     this.#template = compileLabelMap(rules.templateLabels);
     for (const pod of pods) this.put(pod);
   }
 
   /** Counts the pod as it is now. */
-  put(pod: Pod): void {
-    const { uid = '', labels } = pod.metadata;
+  put(pod: Stored<Pod>): void {
+    const { uid, labels } = pod.metadata;
     this.remove(uid);
     if (isPodTerminating(pod)) this.#terminating.add(uid);
     if (!isPodActive(pod)) return;
@@ -98,12 +99,12 @@ export class PodTally implements Tally {
   }
 
   /** Active pods that the selector matches. */
-  active(): Pod[] {
+  active(): Stored<Pod>[] {
     return [...this.#active.values()];
   }
 
   /** Active pods that the selector no longer matches. */
-  toRelease(): Pod[] {
+  toRelease(): Stored<Pod>[] {
     return [...this.#released.values()];
   }
 }

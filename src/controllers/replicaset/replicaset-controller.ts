@@ -8,6 +8,7 @@ import { deepEqual } from '../../base/equal.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { claimObjects } from '../controller-ref-manager.ts';
@@ -48,17 +49,17 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   });
 
   /** Active pods of all owners with the same controller: siblings by a Deployment. */
-  function relatedPods(owner: ReplicaOwner): Pod[] {
+  function relatedPods(owner: Stored<ReplicaOwner>): Stored<Pod>[] {
     const controller = controllerOf(owner);
     const related =
       controller === undefined
         ? [owner]
         : owners.list(owner.metadata.namespace).filter((other) => controllerOf(other)?.uid === controller.uid);
-    return related.flatMap((other) => pods.byIndex(PODS_BY_CONTROLLER, other.metadata.uid ?? '')).filter(isPodActive);
+    return related.flatMap((other) => pods.byIndex(PODS_BY_CONTROLLER, other.metadata.uid)).filter(isPodActive);
   }
 
   async function createPods(
-    owner: ReplicaOwner,
+    owner: Stored<ReplicaOwner>,
     key: string,
     work: { readonly count: number; readonly signal: AbortSignal },
   ): Promise<unknown> {
@@ -80,12 +81,12 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   async function deletePods(
     owner: ReplicaOwner,
     key: string,
-    work: { readonly victims: readonly Pod[]; readonly signal: AbortSignal },
+    work: { readonly victims: readonly Stored<Pod>[]; readonly signal: AbortSignal },
   ): Promise<unknown> {
     const { victims, signal } = work;
     expectations.expectDeletions(
       key,
-      victims.map((pod) => pod.metadata.uid ?? ''),
+      victims.map((pod) => pod.metadata.uid),
     );
     const failures: unknown[] = [];
     await Promise.all(
@@ -93,7 +94,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
         try {
           await podControl.remove(owner, pod, signal);
         } catch (error) {
-          expectations.deletionObserved(key, pod.metadata.uid ?? '');
+          expectations.deletionObserved(key, pod.metadata.uid);
           if (!isReason(error, 'NotFound')) failures.push(error);
         }
       }),
@@ -101,7 +102,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
     return failures[0];
   }
 
-  async function manageReplicas(owner: ReplicaOwner, plan: ReplicaPlan, signal: AbortSignal): Promise<unknown> {
+  async function manageReplicas(owner: Stored<ReplicaOwner>, plan: ReplicaPlan, signal: AbortSignal): Promise<unknown> {
     const key = keyOfObject(owner);
     if (plan.action === 'create') return await createPods(owner, key, { count: plan.count, signal });
     if (plan.action !== 'delete') return undefined;
@@ -159,8 +160,8 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
   }
 
   /** The owner's pods; where some have to be adopted or released, as they are after that. */
-  async function claimedPods(owner: ReplicaOwner, signal: AbortSignal): Promise<PodTally> {
-    const { namespace = '', deletionTimestamp } = owner.metadata;
+  async function claimedPods(owner: Stored<ReplicaOwner>, signal: AbortSignal): Promise<PodTally> {
+    const { namespace, deletionTimestamp } = owner.metadata;
     const rules: TallyRules = {
       selector: flavour.selectorOf(owner),
       templateLabels: owner.spec?.template?.metadata?.labels,
@@ -181,7 +182,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
     return tally;
   }
 
-  function forget(owner: ReplicaOwner): void {
+  function forget(owner: Stored<ReplicaOwner>): void {
     expectations.forget(keyOfObject(owner));
     tallies.forget(owner);
   }
@@ -209,7 +210,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
 }
 
 /** Whether a sync would see no difference: of a pod's updates until it is ready most are such. */
-function countsSame(old: Pod, pod: Pod): boolean {
+function countsSame(old: Stored<Pod>, pod: Stored<Pod>): boolean {
   const [before, now] = [podCondition(old, 'Ready'), podCondition(pod, 'Ready')];
   return (
     old.metadata.uid === pod.metadata.uid &&

@@ -9,6 +9,7 @@ import type { Pod, PodResourceClaim } from '../../api/gen/core-v1.ts';
 import { Pods, ResourceClaims, ResourceClaimTemplates } from '../../api/gen/resources.ts';
 import type { ResourceClaim, ResourceClaimConsumerReference } from '../../api/gen/resource-v1.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
+import type { Stored } from '../../api/object.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import type { Informer } from '../../client/informer.ts';
@@ -46,7 +47,7 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
   });
   pods.addIndex(PODS_BY_TEMPLATE, (pod) =>
     (pod.spec?.resourceClaims ?? []).flatMap(({ resourceClaimTemplateName: name }) =>
-      name === undefined ? [] : [`${pod.metadata.namespace ?? ''}/${name}`],
+      name === undefined ? [] : [`${pod.metadata.namespace}/${name}`],
     ),
   );
   const loop = createKeyedLoop(deps, {
@@ -76,7 +77,7 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
       }
     }
     if (made.length === 0) return;
-    const { namespace = '', name = '', uid } = pod.metadata;
+    const { namespace, name, uid } = pod.metadata;
     const patch = { metadata: { uid }, status: { resourceClaimStatuses: made } };
     await client
       .resource(Pods)
@@ -84,15 +85,15 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
   }
 
   /** The name of the pod's claim, made now unless it is there. */
-  async function ensureClaim(pod: Pod, podClaim: PodResourceClaim, signal: AbortSignal): Promise<string> {
+  async function ensureClaim(pod: Stored<Pod>, podClaim: PodResourceClaim, signal: AbortSignal): Promise<string> {
     const found = claims
-      .byIndex(CLAIMS_BY_OWNER, pod.metadata.uid ?? '')
+      .byIndex(CLAIMS_BY_OWNER, pod.metadata.uid)
       .find(
         ({ metadata }) =>
           metadata.annotations?.[POD_CLAIM_NAME] === podClaim.name && metadata.deletionTimestamp === undefined,
       );
-    if (found !== undefined) return found.metadata.name ?? '';
-    const { namespace = '', name = '', uid = '' } = pod.metadata;
+    if (found !== undefined) return found.metadata.name;
+    const { namespace, name, uid } = pod.metadata;
     const templateName = podClaim.resourceClaimTemplateName ?? '';
     const template = templates.get({ namespace, name: templateName });
     if (template === undefined) throw new Error(`resource claim template "${templateName}": not found`);
@@ -117,8 +118,8 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
     const created = await making;
     creations.inc({ status: 'success', ...admin });
     // Its name is the server's: without seeing it the next sync would make another.
-    await claims.waitForRevision(created.metadata.resourceVersion ?? '', signal);
-    return created.metadata.name ?? '';
+    await claims.waitForRevision(created.metadata.resourceVersion, signal);
+    return created.metadata.name;
   }
 
   async function syncClaim(key: string, signal: AbortSignal): Promise<void> {
@@ -131,7 +132,7 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
     const giveBack =
       still.length === 0 && given && (before.length > 0 || claim.metadata.deletionTimestamp !== undefined);
     if (still.length < before.length || giveBack) {
-      const { namespace = '', name = '', uid, resourceVersion } = claim.metadata;
+      const { namespace, name, uid, resourceVersion } = claim.metadata;
       const status = {
         reservedFor: still.length === 0 ? null : still,
         ...(giveBack && { allocation: null, devices: null }),
@@ -147,42 +148,45 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
       await remove(claim, signal);
   }
 
-  async function removeFinalizer(claim: ResourceClaim, signal: AbortSignal): Promise<void> {
-    const { namespace = '', name = '', uid, resourceVersion, finalizers = [] } = claim.metadata;
+  async function removeFinalizer(claim: Stored<ResourceClaim>, signal: AbortSignal): Promise<void> {
+    const { namespace, name, uid, resourceVersion, finalizers = [] } = claim.metadata;
     const metadata = { uid, resourceVersion, finalizers: finalizers.filter((each) => each !== CLAIM_FINALIZER) };
     await client
       .resource(ResourceClaims)
       .patch({ namespace, name }, { type: 'merge', patch: { metadata } }, { signal });
   }
 
-  async function remove(claim: ResourceClaim, signal: AbortSignal): Promise<void> {
-    const { namespace = '', name = '', uid } = claim.metadata;
+  async function remove(claim: Stored<ResourceClaim>, signal: AbortSignal): Promise<void> {
+    const { namespace, name, uid } = claim.metadata;
     await client
       .resource(ResourceClaims)
-      .delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal })
+      .delete({ namespace, name }, { preconditions: { uid }, signal })
       .catch(ignoreNotFound);
   }
 
   /** Whether the consumer is a pod that may still use the claim; what is no pod is not ours to judge. */
-  function uses(claim: ResourceClaim, { resource, apiGroup = '', name, uid }: ResourceClaimConsumerReference): boolean {
+  function uses(
+    claim: Stored<ResourceClaim>,
+    { resource, apiGroup = '', name, uid }: ResourceClaimConsumerReference,
+  ): boolean {
     if (resource !== 'pods' || apiGroup !== '') return true;
-    const pod = pods.get({ namespace: claim.metadata.namespace ?? '', name });
+    const pod = pods.get({ namespace: claim.metadata.namespace, name });
     return pod !== undefined && pod.metadata.uid === uid && !isDone(pod);
   }
 
-  function ownerIsDone(claim: ResourceClaim): boolean {
+  function ownerIsDone(claim: Stored<ResourceClaim>): boolean {
     const owner = controllerOf(claim);
     if (owner?.kind !== 'Pod') return false;
-    const pod = pods.get({ namespace: claim.metadata.namespace ?? '', name: owner.name });
+    const pod = pods.get({ namespace: claim.metadata.namespace, name: owner.name });
     return pod !== undefined && pod.metadata.uid === owner.uid && isDone(pod);
   }
 
   const enqueueClaim = (claim: ResourceClaim): void => {
     loop.queue.add(`claim:${keyOfObject(claim)}`);
   };
-  const enqueuePod = (pod: Pod): void => {
+  const enqueuePod = (pod: Stored<Pod>): void => {
     if ((pod.spec?.resourceClaims ?? []).length > 0) loop.queue.add(`pod:${keyOfObject(pod)}`);
-    for (const name of claimNamesOf(pod)) loop.queue.add(`claim:${pod.metadata.namespace ?? ''}/${name}`);
+    for (const name of claimNamesOf(pod)) loop.queue.add(`claim:${pod.metadata.namespace}/${name}`);
   };
   pods.addHandler({ onAdd: enqueuePod, onUpdate: (_, pod) => enqueuePod(pod), onDelete: enqueuePod });
   claims.addHandler({ onAdd: enqueueClaim, onUpdate: (_, claim) => enqueueClaim(claim) });

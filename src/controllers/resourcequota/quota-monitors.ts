@@ -4,7 +4,7 @@
  */
 import { Pods, Services, PersistentVolumeClaims, allResources } from '../../api/gen/resources.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
@@ -56,7 +56,7 @@ export function createQuotaMonitors(deps: QuotaMonitorDeps): QuotaMonitors {
     if (known !== undefined) return known;
     const informer = deps.informers.informer(info as ResourceInfo<KubernetesObject>);
     followed.set(info, informer);
-    const replenish = (object: KubernetesObject): void => deps.replenished(object.metadata.namespace ?? '');
+    const replenish = (object: Stored<KubernetesObject>): void => deps.replenished(object.metadata.namespace ?? '');
     informer.addHandler({
       onDelete: replenish,
       onUpdate(old, object) {

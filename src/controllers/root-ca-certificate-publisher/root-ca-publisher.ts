@@ -7,6 +7,7 @@
 import { ConfigMaps, Namespaces } from '../../api/gen/resources.ts';
 import { isReason, StatusError } from '../../api/status-error.ts';
 import type { ConfigMap } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import {
   createKeyedLoop,
@@ -80,12 +81,12 @@ export function createRootCaPublisher(deps: ControllerDeps): Controller {
     );
   }
 
-  const onMap = (map: ConfigMap): void => {
-    if (map.metadata.name === NAME) loop.queue.add(map.metadata.namespace ?? '');
+  const onMap = (map: Stored<ConfigMap>): void => {
+    if (map.metadata.name === NAME) loop.queue.add(map.metadata.namespace);
   };
   namespaces.addHandler({
-    onAdd: (namespace) => loop.queue.add(namespace.metadata.name ?? ''),
-    onUpdate: (_, namespace) => loop.queue.add(namespace.metadata.name ?? ''),
+    onAdd: (namespace) => loop.queue.add(namespace.metadata.name),
+    onUpdate: (_, namespace) => loop.queue.add(namespace.metadata.name),
   });
   maps.addHandler({ onUpdate: (_, map) => onMap(map), onDelete: onMap });
   return loop;

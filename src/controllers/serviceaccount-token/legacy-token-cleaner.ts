@@ -9,6 +9,7 @@ import { ConfigMaps, Pods, Secrets, ServiceAccounts } from '../../api/gen/resour
 import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import {
   INVALID_SINCE_LABEL,
@@ -59,14 +60,14 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
     }
   }
 
-  function isAutomatic(secret: Secret): boolean {
+  function isAutomatic(secret: Stored<Secret>): boolean {
     const key = accountKeyOf(secret);
     const account = key === undefined ? undefined : accounts.get(parseKey(key));
     return (account?.secrets ?? []).some((reference) => reference.name === secret.metadata.name);
   }
 
-  async function judge(secret: Secret, signal: AbortSignal): Promise<void> {
-    const { labels = {}, creationTimestamp, uid = '', resourceVersion = '' } = secret.metadata;
+  async function judge(secret: Stored<Secret>, signal: AbortSignal): Promise<void> {
+    const { labels = {}, creationTimestamp, uid, resourceVersion } = secret.metadata;
     const nowMs = clock.nowMs();
     const invalidMs = startOfDayMs(labels[INVALID_SINCE_LABEL]);
     const usedMs = Math.max(parseTime(creationTimestamp), startOfDayMs(labels[LAST_USED_LABEL]) ?? 0);
@@ -97,8 +98,8 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
   };
 }
 
-function mountedSecrets({ metadata, spec }: Pod): string[] {
-  const { namespace = '' } = metadata;
+function mountedSecrets({ metadata, spec }: Stored<Pod>): string[] {
+  const { namespace } = metadata;
   return (spec?.volumes ?? []).flatMap(({ secret }) =>
     secret?.secretName === undefined ? [] : [`${namespace}/${secret.secretName}`],
   );

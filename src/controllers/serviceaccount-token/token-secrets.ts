@@ -1,5 +1,6 @@
 /** What a token secret must hold. Pure. Upstream: tokens_controller.go secretUpdateNeeded, generateTokenIfNeeded. */
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 
 /** Type of the secrets this is about. */
 export const TOKEN_SECRET_TYPE = 'kubernetes.io/service-account-token';
@@ -8,9 +9,9 @@ export const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 export const ACCOUNT_UID = 'kubernetes.io/service-account.uid';
 
 /** Key of the account a token secret belongs to; undefined when it is no token secret or names none. */
-export function accountKeyOf(secret: Secret): string | undefined {
+export function accountKeyOf(secret: Stored<Secret>): string | undefined {
   const name = secret.metadata.annotations?.[ACCOUNT_NAME] ?? '';
-  return secret.type === TOKEN_SECRET_TYPE && name !== '' ? `${secret.metadata.namespace ?? ''}/${name}` : undefined;
+  return secret.type === TOKEN_SECRET_TYPE && name !== '' ? `${secret.metadata.namespace}/${name}` : undefined;
 }
 
 /** Whether the secret is this very account's, not that of an earlier one of the same name. */
@@ -32,15 +33,15 @@ export function needsToken(secret: Secret): boolean {
 }
 
 /** The secret complete; the same object when nothing is missing. */
-export function completed(secret: Secret, account: ServiceAccount, content: TokenContent): Secret {
+export function completed(secret: Stored<Secret>, account: Stored<ServiceAccount>, content: TokenContent): Secret {
   const data: Record<string, string> = { ...secret.data };
   const put = (key: string, text: string): void => {
     data[key] = Buffer.from(text).toString('base64');
   };
   if (content.rootCaPem !== '') put('ca.crt', content.rootCaPem);
-  if ((data['namespace'] ?? '') === '') put('namespace', secret.metadata.namespace ?? '');
+  if ((data['namespace'] ?? '') === '') put('namespace', secret.metadata.namespace);
   if (needsToken(secret)) put('token', content.token);
-  const { name = '', uid = '' } = account.metadata;
+  const { name, uid } = account.metadata;
   const annotations = { ...secret.metadata.annotations, [ACCOUNT_NAME]: name, [ACCOUNT_UID]: uid };
   const same =
     Object.entries(data).every(([key, value]) => secret.data?.[key] === value) &&

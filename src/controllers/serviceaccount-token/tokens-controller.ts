@@ -9,6 +9,7 @@
 import { Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
 import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import {
@@ -69,15 +70,19 @@ export function createTokensController(deps: ControllerDeps): Controller {
   }
 
   /** The cache first; before a secret is removed, the server: the account may have been made a moment ago. */
-  async function accountOf(secret: Secret, key: string, signal: AbortSignal): Promise<ServiceAccount | undefined> {
+  async function accountOf(
+    secret: Secret,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<Stored<ServiceAccount> | undefined> {
     const cached = accounts.get(parseKey(key));
     if (cached !== undefined && belongsTo(secret, cached)) return cached;
     const live = await client.resource(ServiceAccounts).get(parseKey(key), { signal }).catch(ignoreNotFound);
     return live !== undefined && belongsTo(secret, live) ? live : undefined;
   }
 
-  async function removeSecret(secret: Secret, signal: AbortSignal): Promise<void> {
-    const { uid = '', resourceVersion = '' } = secret.metadata;
+  async function removeSecret(secret: Stored<Secret>, signal: AbortSignal): Promise<void> {
+    const { uid, resourceVersion } = secret.metadata;
     const exactly = { preconditions: { uid, resourceVersion }, signal };
     await client
       .resource(Secrets)
@@ -99,8 +104,8 @@ export function createTokensController(deps: ControllerDeps): Controller {
   }
 
   /** Resolves to whether there was one. */
-  async function dropLostReferences(account: ServiceAccount, signal: AbortSignal): Promise<boolean> {
-    const { namespace = '', name = '' } = account.metadata;
+  async function dropLostReferences(account: Stored<ServiceAccount>, signal: AbortSignal): Promise<boolean> {
+    const { namespace, name } = account.metadata;
     const lost: string[] = [];
     for (const { name: secretName = '' } of account.secrets ?? []) {
       if (!lostSecrets.has(`${namespace}/${secretName}`)) continue;
@@ -124,8 +129,8 @@ export function createTokensController(deps: ControllerDeps): Controller {
   }
 
   /** Early releases: secret and reference; the reference first, so that an interrupted round makes no second secret. */
-  async function ensureSecret(account: ServiceAccount, key: string, signal: AbortSignal): Promise<void> {
-    const { namespace = '', name = '', uid = '' } = account.metadata;
+  async function ensureSecret(account: Stored<ServiceAccount>, key: string, signal: AbortSignal): Promise<void> {
+    const { namespace, name, uid } = account.metadata;
     if (secrets.byIndex(BY_ACCOUNT, key).some((secret) => belongsTo(secret, account))) return;
     const named = (account.secrets ?? []).find((reference) => reference.name?.startsWith(`${name}-token-`) === true);
     const secretName = named?.name ?? `${name}-token-${random.nameSuffix(5)}`;

@@ -43,12 +43,12 @@ export function createServiceAccountsController(deps: ControllerDeps): Controlle
   }
 
   namespaces.addHandler({
-    onAdd: (namespace) => loop.queue.add(namespace.metadata.name ?? ''),
-    onUpdate: (_, namespace) => loop.queue.add(namespace.metadata.name ?? ''),
+    onAdd: (namespace) => loop.queue.add(namespace.metadata.name),
+    onUpdate: (_, namespace) => loop.queue.add(namespace.metadata.name),
   });
   accounts.addHandler({
     onDelete(account) {
-      if (account.metadata.name === DEFAULT_NAME) loop.queue.add(account.metadata.namespace ?? '');
+      if (account.metadata.name === DEFAULT_NAME) loop.queue.add(account.metadata.namespace);
     },
   });
   return loop;

@@ -7,17 +7,18 @@ import { Pods, StatefulSets } from '../../api/gen/resources.ts';
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import { claimName, inRange, ordinalOf } from './identity.ts';
 
 /** The claims of an ordinal, as they are to be created. */
-export function claimsFor(set: StatefulSet, ordinal: number): PersistentVolumeClaim[] {
+export function claimsFor(set: Stored<StatefulSet>, ordinal: number): PersistentVolumeClaim[] {
   return (set.spec?.volumeClaimTemplates ?? []).map((template) => ({
     ...template,
     metadata: {
       ...template.metadata,
       name: claimName(set, template.metadata.name ?? '', ordinal),
-      namespace: set.metadata.namespace ?? '',
+      namespace: set.metadata.namespace,
       labels: { ...template.metadata.labels, ...set.spec?.selector.matchLabels },
     },
   }));
@@ -32,7 +33,11 @@ export function isStale(claim: PersistentVolumeClaim, pod: Pod | undefined, podN
 /**
  * The owners a claim should have; undefined when it has them. Claims that something else controls are left alone.
  */
-export function claimOwners(set: StatefulSet, pod: Pod, claim: PersistentVolumeClaim): OwnerReference[] | undefined {
+export function claimOwners(
+  set: StatefulSet,
+  pod: Stored<Pod>,
+  claim: PersistentVolumeClaim,
+): OwnerReference[] | undefined {
   const current = claim.metadata.ownerReferences ?? [];
   const isSet = (owner: OwnerReference): boolean => owner.uid === set.metadata.uid;
   const isPod = (owner: OwnerReference): boolean => owner.kind === 'Pod' && owner.name === pod.metadata.name;

@@ -8,6 +8,7 @@ import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { ControllerRevision, StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod, PodTemplateSpec } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Client } from '../../client/client.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import {
@@ -28,17 +29,17 @@ const HASH_LABEL = 'controller.kubernetes.io/hash';
 
 /** The revision pods have, and the one they are to have. */
 export interface StatefulHistory {
-  readonly current: ControllerRevision;
-  readonly update: ControllerRevision;
+  readonly current: Stored<ControllerRevision>;
+  readonly update: Stored<ControllerRevision>;
   readonly collisionCount: number;
 }
 
 /** What the history is made from. */
 export interface HistoryInput {
   readonly client: Client;
-  readonly set: StatefulSet;
+  readonly set: Stored<StatefulSet>;
   /** Revisions the set controls. */
-  readonly revisions: readonly ControllerRevision[];
+  readonly revisions: readonly Stored<ControllerRevision>[];
   readonly signal: AbortSignal;
 }
 
@@ -52,7 +53,7 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
     revisions.findLast((revision) => equalRevisions(revision, wanted)) ??
     revisions.slice(-1).find((newest) => meansTheSame(newest, set));
   let collisionCount = set.status?.collisionCount ?? 0;
-  let update: ControllerRevision;
+  let update: Stored<ControllerRevision>;
   if (equal === undefined) ({ revision: update, collisionCount } = await createRevision(input, wanted, collisionCount));
   else if (equal === revisions.at(-1)) update = equal;
   else update = await renumber(client, equal, { number: wanted.revision, signal });
@@ -89,11 +90,7 @@ export async function cleanUpHistory(
   history: StatefulHistory,
   pods: readonly Pod[],
 ): Promise<void> {
-  const live = new Set([
-    history.current.metadata.name ?? '',
-    history.update.metadata.name ?? '',
-    ...pods.map(revisionOf),
-  ]);
+  const live = new Set([history.current.metadata.name, history.update.metadata.name, ...pods.map(revisionOf)]);
   const limit = input.set.spec?.revisionHistoryLimit ?? 10;
   await truncateHistory(input.client, { revisions: input.revisions, live, limit }, input.signal);
 }
@@ -102,8 +99,8 @@ async function createRevision(
   { client, set, signal }: HistoryInput,
   wanted: ControllerRevision,
   firstCount: number,
-): Promise<{ revision: ControllerRevision; collisionCount: number }> {
-  const { namespace = '', name: setName = '', annotations } = set.metadata;
+): Promise<{ revision: Stored<ControllerRevision>; collisionCount: number }> {
+  const { namespace, name: setName, annotations } = set.metadata;
   const resource = client.resource(ControllerRevisions);
   for (let collisionCount = firstCount; ; collisionCount++) {
     const hash = revisionHash(wanted.data, collisionCount === 0 ? undefined : collisionCount);

@@ -2,6 +2,7 @@
 import { StatefulSets } from '../../api/gen/resources.ts';
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod, PodTemplateSpec, Volume } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { isPodAvailable, isPodReady } from '../../component-helpers/pods.ts';
 import { REVISION_HASH_LABEL } from '../controller-history.ts';
 import { podFromTemplate } from '../pod-control.ts';
@@ -23,8 +24,8 @@ export function ordinalOf(pod: Pod): number {
 }
 
 /** Whether the pod's name is one the set gives. */
-export function isMember(set: StatefulSet, pod: Pod): boolean {
-  return splitPodName(pod.metadata.name ?? '')?.parent === set.metadata.name;
+export function isMember(set: StatefulSet, pod: Stored<Pod>): boolean {
+  return splitPodName(pod.metadata.name)?.parent === set.metadata.name;
 }
 
 /** First ordinal and number of replicas. */
@@ -60,18 +61,18 @@ export function revisionOf(pod: Pod): string {
 }
 
 /** Name of the claim made from a template for an ordinal. */
-export function claimName(set: StatefulSet, template: string, ordinal: number): string {
-  return `${template}-${set.metadata.name ?? ''}-${ordinal}`;
+export function claimName(set: Stored<StatefulSet>, template: string, ordinal: number): string {
+  return `${template}-${set.metadata.name}-${ordinal}`;
 }
 
 /** The pod of an ordinal, from a revision's template. */
 export function newPod(
-  set: StatefulSet,
+  set: Stored<StatefulSet>,
   ordinal: number,
   revision: { readonly name: string; readonly template: PodTemplateSpec },
 ): Pod {
   const { generateName: _, ...metadata } = podFromTemplate(revision.template, set, StatefulSets).metadata;
-  const name = `${set.metadata.name ?? ''}-${ordinal}`;
+  const name = `${set.metadata.name}-${ordinal}`;
   const template = revision.template.spec;
   return {
     apiVersion: 'v1',
@@ -96,7 +97,7 @@ function identityLabels(name: string, ordinal: number): Record<string, string> {
 }
 
 /** A claim's volume replaces one of the same name in the template. */
-function withClaims(set: StatefulSet, ordinal: number, volumes: readonly Volume[]): Volume[] {
+function withClaims(set: Stored<StatefulSet>, ordinal: number, volumes: readonly Volume[]): Volume[] {
   const templates = (set.spec?.volumeClaimTemplates ?? []).map((claim) => claim.metadata.name ?? '');
   const claims = templates.map((name) => ({
     name,
@@ -106,8 +107,8 @@ function withClaims(set: StatefulSet, ordinal: number, volumes: readonly Volume[
 }
 
 /** The labels a pod lacks to be who it is; undefined when it lacks none. */
-export function missingIdentity(pod: Pod): Record<string, string> | undefined {
-  const wanted = identityLabels(pod.metadata.name ?? '', ordinalOf(pod));
+export function missingIdentity(pod: Stored<Pod>): Record<string, string> | undefined {
+  const wanted = identityLabels(pod.metadata.name, ordinalOf(pod));
   const labels = pod.metadata.labels ?? {};
   return labels[POD_NAME_LABEL] === wanted[POD_NAME_LABEL] ? undefined : wanted;
 }

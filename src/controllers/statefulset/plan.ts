@@ -7,14 +7,15 @@
 import { scaledValue } from '../../api/int-or-string.ts';
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { allowsBurst, inRange, isHealthy, ordinalOf, ordinalRange, revisionOf } from './identity.ts';
 
 /** The state looked at. */
 export interface StatefulView {
-  readonly set: StatefulSet;
+  readonly set: Stored<StatefulSet>;
   /** Pods the set controls. */
-  readonly pods: readonly Pod[];
+  readonly pods: readonly Stored<Pod>[];
   /** Names of revisions. */
   readonly currentRevision: string;
   readonly updateRevision: string;
@@ -26,19 +27,19 @@ export interface StatefulPlan {
   /** Ordinals to make, with the revision to make them from. */
   readonly create: readonly { readonly ordinal: number; readonly revision: string }[];
   /** Ended pods, to be deleted and made again. */
-  readonly recreate: readonly Pod[];
+  readonly recreate: readonly Stored<Pod>[];
   /** Pods that stay: their claims and identity must be right. */
-  readonly keep: readonly Pod[];
+  readonly keep: readonly Stored<Pod>[];
   /** Pods beyond the range, highest first: their claims follow the retention policy even while they wait. */
-  readonly condemned: readonly Pod[];
+  readonly condemned: readonly Stored<Pod>[];
   /** Pods to delete now: condemned ones, or old ones in a rolling update. */
-  readonly remove: readonly Pod[];
+  readonly remove: readonly Stored<Pod>[];
 }
 
 interface Draft {
   readonly create: { ordinal: number; revision: string }[];
-  readonly recreate: Pod[];
-  readonly keep: Pod[];
+  readonly recreate: Stored<Pod>[];
+  readonly keep: Stored<Pod>[];
 }
 
 /** Plans one sync. */
@@ -56,14 +57,14 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
 }
 
 /** The pod of each wanted ordinal, in order. */
-function replicasOf({ set, pods }: StatefulView): (Pod | undefined)[] {
+function replicasOf({ set, pods }: StatefulView): (Stored<Pod> | undefined)[] {
   const { start, count } = ordinalRange(set);
   const byOrdinal = new Map(pods.map((pod) => [ordinalOf(pod), pod]));
   return Array.from({ length: count }, (_, index) => byOrdinal.get(start + index));
 }
 
 /** False when shrinking and updating must wait. */
-function planReplicas(view: StatefulView, replicas: readonly (Pod | undefined)[], draft: Draft): boolean {
+function planReplicas(view: StatefulView, replicas: readonly (Stored<Pod> | undefined)[], draft: Draft): boolean {
   const { set } = view;
   const ordered = !allowsBurst(set);
   let blocked = false;
@@ -93,35 +94,35 @@ function revisionForNew({ set, currentRevision, updateRevision }: StatefulView, 
   return index < kept ? currentRevision : updateRevision;
 }
 
-function planCondemned({ set, nowMs }: StatefulView, condemned: readonly Pod[]): Pod[] {
+function planCondemned({ set, nowMs }: StatefulView, condemned: readonly Stored<Pod>[]): Stored<Pod>[] {
   const alive = condemned.filter((pod) => pod.metadata.deletionTimestamp === undefined);
   if (allowsBurst(set)) return alive;
   const [first, ...below] = condemned;
   // One at a time: while one goes, the next waits. One that does not work waits too, until all below it do.
   if (first === undefined || first.metadata.deletionTimestamp !== undefined) return [];
-  const healthy = (pod: Pod): boolean => isHealthy(set, pod, nowMs);
+  const healthy = (pod: Stored<Pod>): boolean => isHealthy(set, pod, nowMs);
   return healthy(first) || below.every(healthy) ? [first] : [];
 }
 
 /** How many pods of so many an update may replace at once. */
-export function maxUnavailable({ spec }: StatefulSet, replicas: number): number {
+export function maxUnavailable({ spec }: Stored<StatefulSet>, replicas: number): number {
   return Math.max(1, scaledValue(spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, replicas, false));
 }
 
-function planUpdate(view: StatefulView, replicas: readonly (Pod | undefined)[]): Pod[] {
+function planUpdate(view: StatefulView, replicas: readonly (Stored<Pod> | undefined)[]): Stored<Pod>[] {
   const { set, updateRevision, nowMs } = view;
   const strategy = set.spec?.updateStrategy;
   if (strategy?.type === 'OnDelete') return [];
   const partition = strategy?.rollingUpdate?.partition ?? 0;
   const max = maxUnavailable(set, replicas.length);
-  const healthy = (pod: Pod | undefined): boolean => isHealthy(set, pod, nowMs);
-  const isOld = (pod: Pod): boolean => revisionOf(pod) !== updateRevision;
+  const healthy = (pod: Stored<Pod> | undefined): boolean => isHealthy(set, pod, nowMs);
+  const isOld = (pod: Stored<Pod>): boolean => revisionOf(pod) !== updateRevision;
   // Old pods that do not work are replaced freely, but never more pods at once than may be unavailable.
   let unavailable = replicas.filter((pod) => !healthy(pod)).length;
   let replacing = replicas.filter(
     (pod) => !healthy(pod) && (pod === undefined || !isOld(pod) || pod.metadata.deletionTimestamp !== undefined),
   ).length;
-  const remove: Pod[] = [];
+  const remove: Stored<Pod>[] = [];
   for (let index = replicas.length - 1; index >= partition && replacing < max; index--) {
     const pod = replicas[index];
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || !isOld(pod)) continue;

@@ -6,6 +6,7 @@ import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
 import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -16,12 +17,12 @@ import { missingIdentity, ordinalOf } from './identity.ts';
 /** Acts on the pods of one sync. */
 export interface StatefulPodControl {
   /** Claims first, then the pod. False when a claim is still going away with an earlier pod: nothing was done then. */
-  create(set: StatefulSet, pod: Pod): Promise<boolean>;
+  create(set: Stored<StatefulSet>, pod: Pod): Promise<boolean>;
   /** Makes missing claims of a waiting pod, and sets labels and claim owners right. */
-  repair(set: StatefulSet, pod: Pod): Promise<void>;
+  repair(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void>;
   /** Sets the owners of the pod's claims as the retention policy says. */
-  retainClaims(set: StatefulSet, pod: Pod): Promise<void>;
-  remove(set: StatefulSet, pod: Pod): Promise<void>;
+  retainClaims(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void>;
+  remove(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void>;
 }
 
 /** What it acts with. */
@@ -42,7 +43,7 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
   const claimClient = client.resource(PersistentVolumeClaims);
 
   async function recorded<T>(
-    set: StatefulSet,
+    set: Stored<StatefulSet>,
     what: { readonly verb: Verb; readonly text: string; readonly done: string },
     work: () => Promise<T>,
   ): Promise<T> {
@@ -60,7 +61,7 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
     }
   }
 
-  async function createClaims(set: StatefulSet, pod: Pod): Promise<void> {
+  async function createClaims(set: Stored<StatefulSet>, pod: Pod): Promise<void> {
     for (const claim of claimsFor(set, ordinalOf(pod))) {
       const { namespace = '', name = '' } = claim.metadata;
       const existing = claims.get({ namespace, name });
@@ -71,7 +72,7 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
     }
   }
 
-  async function retainClaims(set: StatefulSet, pod: Pod): Promise<void> {
+  async function retainClaims(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void> {
     for (const { metadata } of claimsFor(set, ordinalOf(pod))) {
       const claim = claims.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
       const ownerReferences = claim === undefined ? undefined : claimOwners(set, pod, claim);
@@ -103,17 +104,16 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
       await retainClaims(set, pod);
       const labels = missingIdentity(pod);
       if (labels === undefined) return;
-      const { namespace = '', name = '' } = pod.metadata;
+      const { namespace, name } = pod.metadata;
       const what = { verb: 'update', text: `Pod ${name}`, done: 'successful' } as const;
       await recorded(set, what, () =>
         pods.patch({ namespace, name }, { type: 'merge', patch: { metadata: { labels } } }, { signal }),
       );
     },
     async remove(set, pod) {
-      const { namespace = '', name = '', uid } = pod.metadata;
+      const { namespace, name, uid } = pod.metadata;
       const what = { verb: 'delete', text: `Pod ${name}`, done: 'successful' } as const;
-      const preconditions = uid === undefined ? {} : { preconditions: { uid } };
-      await recorded(set, what, () => pods.delete({ namespace, name }, { signal, ...preconditions })).catch(
+      await recorded(set, what, () => pods.delete({ namespace, name }, { signal, preconditions: { uid } })).catch(
         ignoreNotFound,
       );
     },

@@ -9,6 +9,7 @@ import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
@@ -40,9 +41,9 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     help: 'How many pods of a StatefulSet an update may replace at once.',
     labels,
   });
-  const labelsOf = ({ metadata, spec }: StatefulSet): Record<string, string> => ({
-    statefulset_namespace: metadata.namespace ?? '',
-    statefulset_name: metadata.name ?? '',
+  const labelsOf = ({ metadata, spec }: Stored<StatefulSet>): Record<string, string> => ({
+    statefulset_namespace: metadata.namespace,
+    statefulset_name: metadata.name,
     pod_management_policy: spec?.podManagementPolicy ?? 'OrderedReady',
   });
   const selectorOf = (set: StatefulSet) => compileLabelSelector(set.spec?.selector);
@@ -59,7 +60,7 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     const set = sets.get(parseKey(key));
     if (set === undefined) return;
     maxima.set(maxUnavailable(set, set.spec?.replicas ?? 1), labelsOf(set));
-    const { uid = '', namespace = '' } = set.metadata;
+    const { uid, namespace } = set.metadata;
     const candidates = [
       ...pods.byIndex(PODS_BY_CONTROLLER, uid),
       ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
@@ -76,8 +77,8 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     const view: StatefulView = {
       set,
       pods: owned,
-      currentRevision: history.current.metadata.name ?? '',
-      updateRevision: history.update.metadata.name ?? '',
+      currentRevision: history.current.metadata.name,
+      updateRevision: history.update.metadata.name,
       nowMs: clock.nowMs(),
     };
     let failure: unknown;
@@ -121,7 +122,7 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     if (created.error !== undefined) throw created.error;
     for (const pod of plan.condemned) await control.retainClaims(set, pod);
     await slowStartBatchOrThrow(plan.remove.length, allowsBurst(set), (index) =>
-      control.remove(set, plan.remove[index] as Pod),
+      control.remove(set, plan.remove[index] as Stored<Pod>),
     );
   }
 

@@ -8,6 +8,7 @@
 import type { ServerStorageVersion, StorageVersion } from '../../api/gen/apiserverinternal-v1alpha1.ts';
 import { Leases, StorageVersions } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
+import type { Stored } from '../../api/object.ts';
 import { createOptionalInformer } from '../../client/optional-informer.ts';
 import { API_SERVER_IDENTITY, IDENTITY_LABEL, statusOfServers } from '../../component-helpers/storage-versions.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
@@ -67,12 +68,12 @@ export function createStorageVersionGcController(deps: ControllerDeps): Controll
     }
   }
 
-  const enqueue = ({ metadata }: StorageVersion): void => loop.queue.add(metadata.name ?? '');
+  const enqueue = ({ metadata }: Stored<StorageVersion>): void => loop.queue.add(metadata.name);
   const hasUnknown = ({ status }: StorageVersion): boolean =>
     (status?.storageVersions ?? []).some(
       ({ apiServerID: name }) => leases.get({ namespace: NAMESPACE, name }) === undefined,
     );
-  const check = (version: StorageVersion): void => {
+  const check = (version: Stored<StorageVersion>): void => {
     if (hasUnknown(version)) enqueue(version);
   };
   versions.addHandler({ onAdd: check, onUpdate: (_, version) => check(version) });

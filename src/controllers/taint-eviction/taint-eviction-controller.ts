@@ -9,6 +9,7 @@ import { minInt64, secondsToMs } from '../../api/int64.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { toleratesTaint } from '../../api/taints-tolerations.ts';
 import type { Node, Pod, Taint, Toleration } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { createEvictionMetrics, evictPod } from '../pod-eviction.ts';
@@ -64,7 +65,7 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
     const limitMs = taints.length === 0 ? Number.POSITIVE_INFINITY : toleratedMs(taints, pod.spec?.tolerations ?? []);
     if (limitMs === Number.POSITIVE_INFINITY) return cancel(key, pod);
     const nowMs = clock.monotonicMs();
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     let clockOf = running.get(key);
     if (clockOf?.uid !== uid) running.set(key, (clockOf = { uid, sinceMs: nowMs }));
     const leftMs = clockOf.sinceMs + limitMs - nowMs;
@@ -78,8 +79,8 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
     if (running.delete(key)) recorder.event(pod, 'Normal', EVENT, `Cancelling deletion of Pod ${key}`);
   }
 
-  const enqueueNode = (node: Node): void => {
-    for (const pod of pods.byIndex(BY_NODE, node.metadata.name ?? '')) loop.queue.add(keyOfObject(pod));
+  const enqueueNode = (node: Stored<Node>): void => {
+    for (const pod of pods.byIndex(BY_NODE, node.metadata.name)) loop.queue.add(keyOfObject(pod));
   };
   const noExecuteText = (node: Node): string =>
     JSON.stringify((node.spec?.taints ?? []).filter((taint) => taint.effect === 'NoExecute'));

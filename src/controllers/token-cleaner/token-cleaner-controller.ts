@@ -34,7 +34,7 @@ export function createTokenCleanerController(deps: ControllerDeps): Controller {
     if (expiresAtMs === undefined) return;
     const leftMs = expiresAtMs - clock.nowMs();
     if (leftMs > 0) return loop.queue.addAfter(key, leftMs);
-    const { uid = '', resourceVersion = '' } = secret.metadata;
+    const { uid, resourceVersion } = secret.metadata;
     try {
       // As it was judged: a token renewed meanwhile stays.
       await client.delete(parseKey(key), { preconditions: { uid, resourceVersion }, signal });

@@ -48,7 +48,7 @@ export function createTtlAfterFinishedController(deps: ControllerDeps): Controll
       // The time to live may have been changed a moment ago: what is deleted is gone for good.
       const job = await jobClient.get(parseKey(key), { signal });
       if (isHeld(key, job)) return;
-      const { uid = '', resourceVersion = '' } = job.metadata;
+      const { uid, resourceVersion } = job.metadata;
       await jobClient.delete(parseKey(key), {
         propagationPolicy: 'Foreground',
         preconditions: { uid, resourceVersion },

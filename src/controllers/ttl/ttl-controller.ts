@@ -9,6 +9,7 @@
 import type { Node } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
+import type { Stored } from '../../api/object.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 
 const NAME = 'ttl-controller';
@@ -56,7 +57,7 @@ export function createTtlController(deps: ControllerDeps): Controller {
     nodeCount += by;
     band = nextBand(band, nodeCount);
   };
-  const enqueue = ({ metadata }: Node): void => loop.queue.add(metadata.name ?? '');
+  const enqueue = ({ metadata }: Stored<Node>): void => loop.queue.add(metadata.name);
   nodes.addHandler({
     onAdd(node) {
       changed(1);

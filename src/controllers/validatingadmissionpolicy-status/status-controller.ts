@@ -30,7 +30,7 @@ export function createValidatingAdmissionPolicyStatusController(deps: Controller
       await client.updateStatus({ ...policy, status }, { signal });
     },
   });
-  const enqueue = (policy: { metadata: { name?: string } }): void => loop.queue.add(policy.metadata.name ?? '');
+  const enqueue = (policy: { metadata: { name: string } }): void => loop.queue.add(policy.metadata.name);
   policies.addHandler({ onAdd: enqueue, onUpdate: (_old, policy) => enqueue(policy) });
   return loop;
 }

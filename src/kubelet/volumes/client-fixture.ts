@@ -1,7 +1,7 @@
 /** A client over a table of objects, for tests of what reads and watches them. No server rules: what is put is there. */
 import { onAbort } from '../../base/abort.ts';
 import { Channel } from '../../base/channel.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { mergePatch } from '../../api/patch/merge-patch.ts';
 import { groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { notFound } from '../../api/status-error.ts';
@@ -75,7 +75,7 @@ export function createFakeClient(): FakeClient {
         requests.push(`GET ${info.resource}/${key.name}`);
         const found = tableOf(info).get(keyText(key));
         if (found === undefined) throw notFound(info, key.name);
-        return found as T;
+        return found as Stored<T>;
       },
       async list(options = {}) {
         const name = selectedName(options.fieldSelector);
@@ -85,7 +85,7 @@ export function createFakeClient(): FakeClient {
             (options.namespace === undefined || metadata.namespace === options.namespace) &&
             (name === undefined || metadata.name === name),
         );
-        return { metadata: { resourceVersion: String(revision) }, items: items as T[] };
+        return { metadata: { resourceVersion: String(revision) }, items: items as Stored<T>[] };
       },
       async *watch(options) {
         const channel = new Channel<readonly WatchEvent<KubernetesObject>[]>(1000);
@@ -98,7 +98,7 @@ export function createFakeClient(): FakeClient {
         watchers.add(watcher);
         onAbort(options.signal, () => channel.close());
         try {
-          for await (const batch of channel) yield batch as readonly WatchEvent<T>[];
+          for await (const batch of channel) yield batch as readonly WatchEvent<Stored<T>>[];
         } finally {
           watchers.delete(watcher);
         }
@@ -106,12 +106,12 @@ export function createFakeClient(): FakeClient {
       async create(object) {
         requests.push(`POST ${info.resource}/${object.metadata.name}`);
         put(info, object);
-        return tableOf(info).get(keyText(object.metadata as ObjectKey)) as T;
+        return tableOf(info).get(keyText(object.metadata as ObjectKey)) as Stored<T>;
       },
       async update(object) {
         requests.push(`PUT ${info.resource}/${object.metadata.name}`);
         put(info, object);
-        return tableOf(info).get(keyText(object.metadata as ObjectKey)) as T;
+        return tableOf(info).get(keyText(object.metadata as ObjectKey)) as Stored<T>;
       },
       async patch(key, given) {
         requests.push(`PATCH ${info.resource}/${key.name}`);
@@ -119,7 +119,7 @@ export function createFakeClient(): FakeClient {
         if (found === undefined) throw notFound(info, key.name);
         if (given.type !== 'merge') throw new Error(`the table takes no ${given.type} patches`);
         put(info, mergePatch(found, given.patch) as KubernetesObject);
-        return tableOf(info).get(keyText(key)) as T;
+        return tableOf(info).get(keyText(key)) as Stored<T>;
       },
       async delete(key) {
         requests.push(`DELETE ${info.resource}/${key.name}`);

@@ -6,7 +6,7 @@
  */
 import { onAbort } from '../../base/abort.ts';
 import { Namespaces, NetworkPolicies, Nodes, Pods } from '../../api/gen/resources.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { createBackoff } from '../../base/backoff.ts';
 import { parseCidr } from '../../base/cidr.ts';
 import type { Informer, InformerFactory, InformerHandler } from '../../client/informer.ts';
@@ -183,9 +183,9 @@ class Follower {
 
   #follow<T extends KubernetesObject>(
     informer: Informer<T>,
-    change: (key: string, object: T | undefined) => void,
+    change: (key: string, object: Stored<T> | undefined) => void,
   ): void {
-    const keyOf = ({ metadata: { namespace, name = '' } }: T): string => (namespace ? `${namespace}/${name}` : name);
+    const keyOf = ({ metadata: { namespace, name } }: Stored<T>): string => (namespace ? `${namespace}/${name}` : name);
     const handler: InformerHandler<T> = {
       onAdd: (object) => this.#changed(() => change(keyOf(object), object)),
       onUpdate: (_old, object) => this.#changed(() => change(keyOf(object), object)),

@@ -5,6 +5,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
+import type { Stored } from '../../api/object.ts';
 import { parseIp } from '../../base/cidr.ts';
 import type { PodSelection, PodSet } from './policy-rules.ts';
 
@@ -13,7 +14,7 @@ type Labels = Readonly<Record<string, string>>;
 /** What informers of pods keep for policies. */
 export const policyPodProjection = {
   name: 'network-policy',
-  apply: ({ metadata, spec, status }: Pod): Pod => {
+  apply: ({ metadata, spec, status }: Stored<Pod>): Stored<Pod> => {
     const { namespace, name, uid, resourceVersion, labels } = metadata;
     const kept = (spec?.containers ?? []).map(({ name: container, ports }) => ({
       name: container,
@@ -29,10 +30,10 @@ export const policyPodProjection = {
     const { phase, podIPs, podIP } = status ?? {};
     return {
       metadata: {
-        ...(namespace && { namespace }),
-        ...(name && { name }),
-        ...(uid && { uid }),
-        ...(resourceVersion && { resourceVersion }),
+        namespace,
+        name,
+        uid,
+        resourceVersion,
         ...(labels && { labels }),
       },
       spec: {

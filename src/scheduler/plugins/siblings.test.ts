@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Pod, Service } from '../../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import {
@@ -13,7 +14,7 @@ import {
 import { testNode, testPod } from '../scheduler-fixture.ts';
 import { createServiceAffinity, type ServiceAffinityArgs } from './service-affinity/service-affinity.ts';
 
-const stored = <T>(...objects: object[]): Informer<never> & T =>
+const stored = <T extends KubernetesObject>(...objects: object[]): Informer<T> =>
   ({
     list: (namespace: string) =>
       objects.filter((each) => (each as Pod).metadata.namespace === namespace) as unknown as never[],
