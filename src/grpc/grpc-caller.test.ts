@@ -53,6 +53,25 @@ test('a connection closed by both ends at once ends no process', async (t) => {
   await clock.yield();
 });
 
+const paths = {
+  'an empty path': '',
+  'a path with a zero byte': '/tmp/a\0b',
+  'a path that begins with a zero byte': '\0abstract',
+  'a path of 107 bytes': `/tmp/${'a'.repeat(102)}`,
+  'a path of 108 bytes': `/tmp/${'a'.repeat(103)}`,
+  'a path of 4,000 bytes': `/tmp/${'é'.repeat(2000)}`,
+  'a directory': tmpdir(),
+  'a file that is no socket': import.meta.filename,
+  'a name with a slash at its end': `${import.meta.filename}/`,
+};
+for (const [what, socketPath] of Object.entries(paths))
+  test(`${what} ends the call as unavailable, and the process turns on`, async () => {
+    const clock = createNodeClock();
+    const caller = createGrpcCaller({ clock }, { target: { socketPath }, tables: [table] });
+    const call = caller.unary({ service: 'test.Service', method: 'Do' }, {}, { timeoutMs: 100_000 });
+    await assert.rejects(call, { code: 'Unavailable', sent: false });
+  });
+
 for (const [what, behave] of Object.entries(hostilePeers))
   test(`a peer that ${what} ends the call alone, within its deadline and limit`, async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'keelson-grpc-'));

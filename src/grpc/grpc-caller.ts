@@ -108,6 +108,7 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
   };
   const open = async (path: string, { signal, timeoutMs }: GrpcCallOptions): Promise<Http2Stream> => {
     signal?.throwIfAborted();
+    checkTarget(config.target);
     const late = Promise.withResolvers<never>();
     const stopTimer = clock.setTimer(timeoutMs || Infinity, () => late.reject(unreachable(timeoutMs)));
     const opening = sessions.request('POST', path, requestHeaders(config.headers, timeoutMs), {});
@@ -204,6 +205,18 @@ function createSessions(target: GrpcTarget): Http2SessionManager {
       ...(keyPem !== undefined && { key: keyPem }),
     },
   );
+}
+
+/** Of a unix socket's path in Linux: 108 bytes with the one that ends it. */
+const MAX_SOCKET_PATH_BYTES = 107;
+
+/** The manager waits for ever, in a loop of microtasks, for a connection that Node.js refuses before it begins. */
+function checkTarget(target: GrpcTarget): void {
+  if (!('socketPath' in target)) return;
+  const { socketPath } = target;
+  if (socketPath !== '' && !socketPath.includes('\0') && Buffer.byteLength(socketPath) <= MAX_SOCKET_PATH_BYTES) return;
+  const path = JSON.stringify(socketPath.slice(0, 2 * MAX_SOCKET_PATH_BYTES));
+  throw new GrpcError('Unavailable', `connect: invalid path of a unix socket: ${path}`, { sent: false });
 }
 
 function unreachable(timeoutMs: number | undefined): GrpcError {

@@ -9,6 +9,7 @@
  */
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { setOwn } from '../api/codec/own-property.ts';
+import { errorMessage } from '../base/errors.ts';
 import { parseFields, plainFieldName, type ProtobufTable, type TableField } from './protobuf-table.ts';
 
 type Plain = Record<string, unknown>;
@@ -179,7 +180,15 @@ export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCod
       writeMessage(writer, planOf(typeName), plain as Plain);
       return writer.finish();
     },
-    decode: (typeName, encoded) => readMessage(new BinaryReader(encoded), planOf(typeName), encoded.length),
+    decode(typeName, encoded) {
+      const plan = planOf(typeName);
+      try {
+        return readMessage(new BinaryReader(encoded), plan, encoded.length);
+      } catch (error) {
+        // The reader's RangeErrors are about what a peer sent: no fault of the program, and no stack for the log.
+        throw new Error(`proto: cannot parse ${typeName}: ${errorMessage(error)}`);
+      }
+    },
   };
 }
 

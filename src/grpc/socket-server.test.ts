@@ -1,6 +1,7 @@
 /** Server and caller together, over a real socket. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -8,7 +9,8 @@ import { onAbort } from '../base/abort.ts';
 import { createNodeClock } from '../platform/node/clock.ts';
 import { createListenRpc } from '../platform/node/rpc-server.ts';
 import { createMemoryLog } from '../platform/sim/log.ts';
-import { GrpcError } from './grpc-error.ts';
+import { GrpcError, grpcCodes } from './grpc-error.ts';
+import { frame } from './grpc-frames.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
 import { createGrpcConnector } from './grpc-connector.ts';
 import { createSocketServer, type GrpcHandler } from './socket-server.ts';
@@ -52,6 +54,47 @@ test('answers calls, large ones too, and tells errors', async (t) => {
   await assert.rejects(caller.unary(say, { text: 'oops' }, {}), { code: 'Unknown', detail: 'broken' });
   await assert.rejects(caller.unary({ ...say, method: 'Forget' }, {}, {}), { code: 'Unimplemented' });
 });
+
+/** A call by hand: what any client may send, and the status that comes back. */
+function callByHand(socketPath: string, path: string, pieces: readonly Uint8Array[]): Promise<string> {
+  const session = connect('http://localhost', { path: socketPath } as object);
+  const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let status = 'none';
+  stream.on('response', (headers) => (status = String(headers['grpc-status'] ?? status)));
+  stream.on('trailers', (headers) => (status = String(headers['grpc-status'] ?? status)));
+  stream.on('error', () => undefined).resume(); // `close` follows.
+  stream.on('close', () => {
+    session.destroy();
+    resolve(status);
+  });
+  for (const piece of pieces) stream.write(piece);
+  stream.end();
+  return promise;
+}
+
+const megabytes = (count: number): Uint8Array => Buffer.alloc(count * 1_048_576);
+const badCalls = {
+  'an unknown method with a body that nobody reads': ['/talk.Talk/None', [megabytes(8)], 'Unimplemented'],
+  'an unknown service': ['/x', [], 'Unimplemented'],
+  'more than 4 MiB': ['/talk.Talk/Say', [frame(megabytes(8))], 'ResourceExhausted'],
+  'a message said to be of four gigabytes': [
+    '/talk.Talk/Say',
+    [Buffer.from('00ffffffff', 'hex'), megabytes(8)],
+    'ResourceExhausted',
+  ],
+  'a compressed message, and more': ['/talk.Talk/Say', [Buffer.from('0100000000', 'hex'), megabytes(8)], 'Internal'],
+  'no message': ['/talk.Talk/Say', [], 'Internal'],
+  'a message that is broken off': ['/talk.Talk/Say', [Buffer.from('00000000090a', 'hex')], 'Internal'],
+  'bytes that are not the message': ['/talk.Talk/Say', [frame(Buffer.from('0affffffff0f', 'hex'))], 'Internal'],
+  'groups within groups': ['/talk.Talk/Say', [frame(Buffer.alloc(1_000_000, 0x2b))], 'Internal'],
+} as const;
+for (const [what, [path, pieces, code]] of Object.entries(badCalls))
+  test(`${what}: the caller hears ${code}, and the next call is answered`, async (t) => {
+    const { caller, socketPath } = await serve(t, { 'talk.Talk/Say': ({ text }: { text: string }) => ({ text }) });
+    assert.equal(await callByHand(socketPath, path, pieces), String(grpcCodes.indexOf(code)));
+    assert.deepEqual(await caller.unary(say, { text: 'a' }, {}), { text: 'a', times: 0 });
+  });
 
 test('whoever disconnects while gRPC is being loaded ends the calls that wait for it, and the next one is made', async (t) => {
   const heard: string[] = [];

@@ -51,7 +51,7 @@ export function createSocketServer(listen: ListenRpc): SocketServer {
 
 async function answer(of: { call: RpcCall; codec: MessageCodec; route: Route; handler: GrpcHandler }): Promise<void> {
   const { call, codec, route } = of;
-  const request = codec.decode(route.input, await readRequest(call));
+  const request = decoded(codec, route.input, await readRequest(call));
   const answered = of.handler(request as never, call.signal);
   const send = (message: object): Promise<void> => call.write(frame(codec.encode(route.output, message)));
   if (!route.streams) return send((await answered) as object);
@@ -61,8 +61,16 @@ async function answer(of: { call: RpcCall; codec: MessageCodec; route: Route; ha
   }
 }
 
+function decoded(codec: MessageCodec, type: string, bytes: Uint8Array): object {
+  try {
+    return codec.decode(type, bytes);
+  } catch (error) {
+    throw new GrpcError('Internal', `grpc: error unmarshalling request: ${errorMessage(error)}`);
+  }
+}
+
 async function readRequest({ body }: RpcCall): Promise<Uint8Array> {
-  const reader = createFrameReader();
+  const reader = createFrameReader(maxRequestBytes);
   let message: Uint8Array | undefined;
   let length = 0;
   for await (const chunk of body) {

@@ -123,6 +123,15 @@ test('what is refused is told to the plugin and tried again', async (t) => {
   assert.deepEqual(f.handled, ['register disks']);
 });
 
+test('an endpoint that is not the absolute path of a socket is dialed by nobody', async (t) => {
+  const f = await start(t);
+  for (const [at, endpoint] of ['x', '../csi.sock', 'http://10.0.0.1/', 'unix:///csi.sock', '\0abstract'].entries())
+    plug(f, `${directory}/${at}.sock`, { ...csi, endpoint });
+  await f.platform.clock.settle();
+  assert.deepEqual(f.handled, []);
+  assert.equal(f.told.filter((text) => text.endsWith('is not the absolute path of a socket')).length, 5);
+});
+
 test('a plugin that hangs is waited for by nobody else', async (t) => {
   const f = await start(t);
   plug(f, `${directory}/a.sock`, csi, { GetInfo: () => new Promise<object>(() => undefined) });

@@ -129,6 +129,9 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
         );
         throw new Error(text, { cause });
       };
+      // Upstream dials whatever it says as a unix socket; here the connector would take it for a URL.
+      if (!plugin.endpoint.startsWith('/'))
+        return await failed(`the endpoint "${plugin.endpoint.slice(0, 200)}" is not the absolute path of a socket`);
       const handler = handlers.get(info.type);
       if (handler === undefined)
         return await failed(`no handler registered for plugin type: ${info.type} at socket ${socketPath}`);

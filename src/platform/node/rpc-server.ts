@@ -74,7 +74,8 @@ function callOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): RpcCal
   };
   return {
     path: String(headers[':path'] ?? ''),
-    body: stream,
+    // Who stops reading has still to answer.
+    body: stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>,
     signal: controller.signal,
     async write(bytes) {
       respond();
@@ -84,7 +85,10 @@ function callOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): RpcCal
     end(given) {
       trailers = given;
       respond();
-      if (!stream.destroyed) stream.end();
+      if (stream.destroyed) return;
+      stream.end();
+      // A caller that still sends would wait for ever for room. To reset its stream may overtake the trailers.
+      stream.resume();
     },
   };
 }
