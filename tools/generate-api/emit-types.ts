@@ -108,7 +108,7 @@ function renderType(name: string, facts: Facts, ctx: Ctx): string {
   const type = facts.types.get(name) as FactType;
   const fixed = special[name];
   if (fixed !== undefined) return `/** ${fixed[0]} */\nexport type ${symbol} = ${fixed[1]};\n`;
-  if (type.fields === undefined)
+  if (type.fields === undefined || Object.keys(type.fields).length === 0)
     return `/** An object without fields of its own. */\nexport type ${symbol} = Record<string, unknown>;\n`;
   const items = type.fields['items'];
   if (type.gvk !== undefined && items !== undefined && name.endsWith('List')) {

@@ -2,7 +2,7 @@
 
 import { plainFieldName } from '../../src/grpc/protobuf-table.ts';
 
-/** The facts file: services, enums and messages of one protobuf package. */
+/** Services, enums and messages of one protobuf package. */
 export interface CriFacts {
   package: string;
   services: Record<string, Record<string, [string, string]>>;

@@ -19,7 +19,8 @@ function pick<T>(draw: Draw, choices: readonly T[]): T {
   return choices[Math.floor(draw() * choices.length)] as T;
 }
 
-const scalars: Record<ScalarName, readonly unknown[]> = {
+/** Values of each scalar: zero, the limits, and what is special in between. */
+export const scalarSamples: Readonly<Record<ScalarName, readonly unknown[]>> = {
   string: ['', 'a', 'ü€😀', 'x'.repeat(200), '__proto__'],
   boolean: [true, false],
   int32: [0, 1, -1, 2_147_483_647, -2_147_483_648, 300],
@@ -45,7 +46,7 @@ const anything: Record<AnySchema['form'], readonly unknown[]> = {
 export function sampleOf(type: TypeSchema, draw: Draw, depth = 6): unknown {
   switch (type.kind) {
     case 'scalar':
-      return pick(draw, scalars[type.scalar]);
+      return pick(draw, scalarSamples[type.scalar]);
     case 'any':
       return pick(draw, anything[type.form]);
     case 'list':
@@ -70,4 +71,27 @@ export function sampleStruct(type: StructSchema, draw: Draw, depth = 6): JsonObj
     if (depth > 0 && draw() < 0.5) setOwn(out, field.name, sampleOf(field.type, draw, depth - 1));
   }
   return out;
+}
+
+/** A value with every field that protobuf carries set to something that is not zero, down to `depth` levels of structs. */
+export function fullStruct(type: StructSchema, depth: number): JsonObject {
+  const out: JsonObject = {};
+  for (const { name, pb, type: fieldType } of type.fields.values())
+    if (pb.length > 0) setOwn(out, name, fullOf(fieldType, depth));
+  return out;
+}
+
+function fullOf(type: TypeSchema, depth: number): unknown {
+  switch (type.kind) {
+    case 'scalar':
+      return scalarSamples[type.scalar].find((value) => value !== 0 && value !== '' && value !== '0');
+    case 'any':
+      return anything[type.form].at(-1);
+    case 'list':
+      return [fullOf(type.items, depth)];
+    case 'map':
+      return { key: fullOf(type.values, depth) };
+    case 'struct':
+      return depth <= 0 ? {} : fullStruct(type, depth - 1);
+  }
 }
