@@ -42,7 +42,7 @@ function versionRank(version: string): number {
 }
 
 /** The preferred group and version by resource name: the core group first, then the highest version. */
-function preferredVersions(tops: FactResource[]): Map<string, FactResource> {
+function preferredVersions(tops: readonly FactResource[]): Map<string, FactResource> {
   const out = new Map<string, FactResource>();
   for (const top of tops) {
     const seen = out.get(top.resource);
@@ -95,7 +95,7 @@ const array = (s: string[]): string => `[${s.map(q).join(', ')}]`;
 function renderDescriptor(
   name: string,
   type: string,
-  { top, all }: { top: FactResource; all: FactResource[] },
+  { top, all }: { top: FactResource; all: readonly FactResource[] },
 ): string {
   const subs = all
     .filter(
