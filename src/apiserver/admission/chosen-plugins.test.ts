@@ -12,7 +12,8 @@ import { createNamespaceExists } from './namespace-exists/namespace-exists.ts';
 import { createOwnerReferencesPermissionEnforcement } from './owner-references-permission-enforcement/owner-references-permission-enforcement.ts';
 import { createPodNodeSelector, labelsOf } from './pod-node-selector/pod-node-selector.ts';
 import { createPodTolerationRestriction } from './pod-toleration-restriction/pod-toleration-restriction.ts';
-import { mergeTolerations } from './pod-toleration-restriction/tolerations.ts';
+import { allSteps } from '../../base/steps.ts';
+import { areCovered, mergeTolerations } from './pod-toleration-restriction/tolerations.ts';
 import { createPrivilegedContainers } from './privileged-containers/privileged-containers.ts';
 import { admissionAttributesOf, admit, testingRegistry } from './admission-fixture.ts';
 
@@ -148,7 +149,15 @@ test('tolerations are merged without what others cover', async (t) => {
     ],
   ];
   for (const [name, first, second, expected] of cases)
-    await t.test(name, () => assert.deepEqual(mergeTolerations(first, second), expected));
+    await t.test(name, () => assert.deepEqual(allSteps(mergeTolerations(first, second)), expected));
+});
+
+test('tens of thousands of tolerations are merged, and held against as many, in linear time', () => {
+  const many = Array.from({ length: 30_000 }, (_, at) => key(`k${at}`, { effect: 'NoExecute', tolerationSeconds: at }));
+  const longer = many.map((toleration) => ({ ...toleration, tolerationSeconds: 30_000 }));
+  assert.deepEqual(allSteps(mergeTolerations(many, longer)), longer);
+  assert.equal(allSteps(areCovered(many, longer)), true);
+  assert.equal(allSteps(areCovered(longer, many)), false);
 });
 
 test('PodTolerationRestriction', async (t) => {
@@ -171,6 +180,9 @@ test('PodTolerationRestriction', async (t) => {
       /conflict with its namespace whitelist/,
     ],
     ['nonsense', { [defaults]: '{' }, {}, /is no list of tolerations/],
+    ['an element that is none', { [defaults]: '["a"]' }, {}, /is no list of tolerations/],
+    ['a key that is a number', { [defaults]: '[{"key": 1}]' }, {}, /is no list of tolerations/],
+    ['null', { [defaults]: '[{"key": "a", "value": null, "operator": "Exists"}]' }, {}, [key('a')]],
   ];
   for (const [name, annotations, spec, expected] of cases)
     await t.test(name, async () => {

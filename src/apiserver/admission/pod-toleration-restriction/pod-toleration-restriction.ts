@@ -5,14 +5,20 @@
  * The namespace says by annotations, otherwise the configuration holds. Pods that reserve anything tolerate nodes short of
  * memory.
  */
+import { DecodeError, decodeTyped } from '../../../api/codec/typed.ts';
 import type { Namespace, Pod, Toleration } from '../../../api/gen/core-v1.ts';
 import { Namespaces } from '../../../api/gen/resources.ts';
 import { computePodQosClass } from '../../../api/pod-qos.ts';
+import { typeSchema } from '../../../api/schema/schema.ts';
+import type { StructSchema } from '../../../api/schema/type-schema.ts';
 import { notFound } from '../../../api/status-error.ts';
+import { type Steps, stepByStep } from '../../../base/steps.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';
-import { covers, mergeTolerations } from './tolerations.ts';
+import { areCovered, mergeTolerations } from './tolerations.ts';
+
+const schema = typeSchema('core.v1.Toleration') as StructSchema;
 
 const defaultAnnotation = 'scheduler.alpha.kubernetes.io/defaultTolerations';
 const allowedAnnotation = 'scheduler.alpha.kubernetes.io/tolerationsWhitelist';
@@ -44,9 +50,10 @@ export function createPodTolerationRestriction(
       let tolerations: readonly Toleration[] = spec.tolerations ?? [];
       if (attributes.operation === 'CREATE') {
         const own = readTolerations(attributes, await namespaceOf(attributes), defaultAnnotation) ?? config.default;
-        tolerations = mergeTolerations(own, tolerations);
+        tolerations = await inSteps(attributes, mergeTolerations(own, tolerations));
       }
-      if (computePodQosClass(pod) !== 'BestEffort') tolerations = mergeTolerations(tolerations, [memoryPressure]);
+      if (computePodQosClass(pod) !== 'BestEffort')
+        tolerations = await inSteps(attributes, mergeTolerations(tolerations, [memoryPressure]));
       if (tolerations.length > 0) spec.tolerations = [...tolerations];
     },
     async validate(attributes) {
@@ -54,7 +61,7 @@ export function createPodTolerationRestriction(
       if (tolerations.length === 0) return;
       const allowed = readTolerations(attributes, await namespaceOf(attributes), allowedAnnotation) ?? config.whitelist;
       if (allowed.length === 0) return;
-      if (!tolerations.every((one) => allowed.some((other) => covers(other, one))))
+      if (!(await inSteps(attributes, areCovered(tolerations, allowed))))
         throw refusal(
           attributes,
           'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist',
@@ -69,6 +76,11 @@ const memoryPressure: Toleration = {
   effect: 'NoSchedule',
 };
 
+/** With others' turns between the steps. */
+function inSteps<T>({ context }: AdmissionAttributes, steps: Steps<T>): T | Promise<T> {
+  return stepByStep(steps, () => context.pause?.());
+}
+
 /** Undefined when the namespace says nothing. */
 function readTolerations(
   attributes: AdmissionAttributes,
@@ -80,9 +92,9 @@ function readTolerations(
   if (text === '') return [];
   try {
     const value: unknown = JSON.parse(text);
-    if (Array.isArray(value)) return value as Toleration[];
-  } catch {
-    // Told below: what is no list is as wrong as what is no JSON.
+    if (Array.isArray(value)) return value.map((item) => decodeTyped(schema, item ?? {}).object as Toleration);
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof DecodeError)) throw error;
   }
   throw refusal(attributes, `annotation ${annotation} of namespace ${metadata.name ?? ''} is no list of tolerations`);
 }

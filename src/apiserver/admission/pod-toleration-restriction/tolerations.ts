@@ -1,36 +1,132 @@
-/** What tolerations cover of one another. Upstream: pkg/util/tolerations. */
-import { deepEqual } from '../../../base/equal.ts';
+/** Which tolerations cover others: all that the one tolerates, the other does. Upstream: pkg/util/tolerations. */
 import type { Toleration } from '../../../api/gen/core-v1.ts';
+import type { Steps } from '../../../base/steps.ts';
 
-/** Whether all that `part` tolerates, `whole` does. */
-export function covers(whole: Toleration, part: Toleration): boolean {
-  if (deepEqual(whole, part)) return true;
-  const exists = whole.operator === 'Exists';
-  if ((whole.key ?? '') !== (part.key ?? '') && ((whole.key ?? '') !== '' || !exists)) return false;
-  if ((whole.effect ?? '') !== '' && whole.effect !== part.effect) return false;
-  if (
-    whole.effect === 'NoExecute' &&
-    whole.tolerationSeconds !== undefined &&
-    (part.tolerationSeconds === undefined || part.tolerationSeconds > whole.tolerationSeconds)
-  )
-    return false;
-  if (exists) return true;
-  return isEqual(whole) && isEqual(part) && (whole.value ?? '') === (part.value ?? '');
+/**
+ * Tolerations by what they may cover. Those with equal keys, effects and values differ in their seconds alone, so for each
+ * such group the two longest are enough to answer, and a lookup takes as long however many tolerations there are.
+ */
+class CoveringTolerations {
+  readonly #byKey = new Map<string, OfKey>();
+
+  add(toleration: Toleration): void {
+    const { key = '' } = toleration;
+    let ofKey = this.#byKey.get(key);
+    if (ofKey === undefined) this.#byKey.set(key, (ofKey = { texts: new Set(), groups: new Map() }));
+    const text = identity(toleration);
+    const group = groupOf(toleration);
+    if (ofKey.texts.has(text)) return;
+    ofKey.texts.add(text);
+    if (group === undefined) return;
+    const added: Lasting = { text, seconds: secondsCovered(toleration) };
+    const longest = ofKey.groups.get(group);
+    ofKey.groups.set(group, longest === undefined ? [added] : longestTwo([...longest, added]));
+  }
+
+  /** Whether one of them covers a toleration, or equals it. */
+  cover(toleration: Toleration): boolean {
+    const isEqual = this.#byKey.get(toleration.key ?? '')?.texts.has(identity(toleration)) === true;
+    return isEqual || this.coverAsOther(toleration);
+  }
+
+  /** Whether one of them that is not equal to a toleration covers it. */
+  coverAsOther(toleration: Toleration): boolean {
+    const { key = '', effect = '', operator = '', value = '' } = toleration;
+    const covers = (ofKey: OfKey | undefined, ofValue?: string): boolean =>
+      ofKey !== undefined &&
+      [groupName('', ofValue), groupName(effect, ofValue)].some((group) => lasts(ofKey.groups.get(group), toleration));
+    const ofKey = this.#byKey.get(key);
+    // A toleration without a key that Exists covers all keys.
+    return covers(this.#byKey.get('')) || covers(ofKey) || (isEquality(operator) && covers(ofKey, value));
+  }
 }
 
-function isEqual({ operator = '' }: Toleration): boolean {
+interface OfKey {
+  readonly texts: Set<string>;
+  readonly groups: Map<string, readonly Lasting[]>;
+}
+
+interface Lasting {
+  /** What tells tolerations of one key apart. */
+  readonly text: string;
+  readonly seconds: number | bigint;
+}
+
+/** How long the tolerations last that one covers: only NoExecute has an end. */
+function secondsCovered({ effect, tolerationSeconds }: Toleration): number | bigint {
+  return (effect === 'NoExecute' ? tolerationSeconds : undefined) ?? Infinity;
+}
+
+function longestTwo(group: readonly Lasting[]): readonly Lasting[] {
+  return group.toSorted((a, b) => (a.seconds < b.seconds ? 1 : a.seconds > b.seconds ? -1 : 0)).slice(0, 2);
+}
+
+function lasts(group: readonly Lasting[] | undefined, toleration: Toleration): boolean {
+  if (group === undefined) return false;
+  const text = identity(toleration);
+  const needed = toleration.tolerationSeconds ?? Infinity;
+  return group.some((other) => other.text !== text && other.seconds >= needed);
+}
+
+/** An absent field is not equal to an empty one. */
+function identity({ key, effect, operator, value, tolerationSeconds }: Toleration): string {
+  return `${part(key)}${part(effect)}${part(operator)}${part(value)}${tolerationSeconds}`;
+}
+
+/** A text whose end shows wherever it stands. */
+function part(text: string | undefined): string {
+  return text === undefined ? '-' : `${text.length}:${text}`;
+}
+
+/** Undefined for operators that cover nothing but what is equal. */
+function groupOf({ effect = '', operator = '', value = '' }: Toleration): string | undefined {
+  if (operator === 'Exists') return groupName(effect);
+  return isEquality(operator) ? groupName(effect, value) : undefined;
+}
+
+/** Without a value: of all values. */
+function groupName(effect: string, value?: string): string {
+  return part(effect) + part(value);
+}
+
+function isEquality(operator: string): boolean {
   return operator === '' || operator === 'Equal';
 }
 
-/** Both lists without what others of them cover. */
-export function mergeTolerations(first: readonly Toleration[], second: readonly Toleration[]): Toleration[] {
+/** Tolerations looked up in one step. */
+const STEP = 1000;
+
+/** Both lists without what others of them cover; of equal ones the first stays. */
+export function* mergeTolerations(first: readonly Toleration[], second: readonly Toleration[]): Steps<Toleration[]> {
   const all = [...first, ...second];
+  const behind = new CoveringTolerations();
+  const coveredBehind = new Set<number>();
+  for (let at = all.length - 1; at >= 0; at--) {
+    if (behind.coverAsOther(all[at]!)) coveredBehind.add(at);
+    behind.add(all[at]!);
+    if (at % STEP === STEP - 1) yield;
+  }
+  const before = new CoveringTolerations();
   const merged: Toleration[] = [];
-  for (const [index, one] of all.entries()) {
-    if (merged.some((other) => covers(other, one))) continue;
-    // Of equal ones the first stays.
-    if (all.slice(index + 1).some((other) => !deepEqual(one, other) && covers(other, one))) continue;
-    merged.push(one);
+  for (const [at, toleration] of all.entries()) {
+    if (at % STEP === STEP - 1) yield;
+    if (coveredBehind.has(at) || before.cover(toleration)) continue;
+    before.add(toleration);
+    merged.push(toleration);
   }
   return merged;
+}
+
+/** Whether each of some is covered. */
+export function* areCovered(tolerations: readonly Toleration[], covering: readonly Toleration[]): Steps<boolean> {
+  const index = new CoveringTolerations();
+  for (const [at, toleration] of covering.entries()) {
+    if (at % STEP === STEP - 1) yield;
+    index.add(toleration);
+  }
+  for (const [at, toleration] of tolerations.entries()) {
+    if (at % STEP === STEP - 1) yield;
+    if (!index.cover(toleration)) return false;
+  }
+  return true;
 }
