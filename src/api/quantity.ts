@@ -7,6 +7,8 @@
  * Parsed texts are memoised (quantities repeat endlessly), so hot paths may parse again and again.
  */
 
+import { StacklessError } from '../base/errors.ts';
+
 /** Which suffixes a quantity is written with. */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
@@ -17,7 +19,7 @@ export interface ParsedQuantity {
 }
 
 /** The text is no quantity; the message is upstream's. */
-export class QuantityError extends Error {
+export class QuantityError extends StacklessError {
   override readonly name = 'QuantityError';
 }
 

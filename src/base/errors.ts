@@ -16,3 +16,16 @@ export function aggregateText(texts: readonly string[]): string {
   const distinct = [...new Set(texts)];
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
 }
+
+/**
+ * An error without a stack, for failures of what clients wrote: making a stack takes longer than most of what fails, one
+ * request may fail many thousand times, and nobody reads it.
+ */
+export class StacklessError extends Error {
+  constructor(message: string) {
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
+    super(message);
+    Error.stackTraceLimit = limit;
+  }
+}

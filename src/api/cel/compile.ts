@@ -10,7 +10,7 @@ import type { Expr } from './language/expr.ts';
 import { parse } from './language/parser.ts';
 import { type Issue, Source } from './language/source.ts';
 import type { Decisions } from './libraries/authorizer.ts';
-import { bounded, chargeWork, CostExceededError, Meter, metered } from './meter.ts';
+import { bounded, chargeWork, CostExceededError, Meter, metered, meteredWithin } from './meter.ts';
 import type { Activation } from './runtime/env.ts';
 import { type Planned, planExpression } from './runtime/plan.ts';
 import { Failure, FunctionError } from './runtime/values.ts';
@@ -41,16 +41,17 @@ interface CompileOptions {
 
 /** More is refused before it is read. */
 const MAX_CODE_POINTS = 100_000;
-/** Reading, checking and planning a character. */
-const WORK_OF_CHARACTER = 10;
-/** Work that compiling may take, some tenths of a second: upstream has no limit. */
-const COMPILE_LIMIT = 3_000_000;
-const COMPILE_TOGETHER_LIMIT = 10_000_000;
+/** Reading a character. */
+const WORK_OF_CHARACTER = 1;
+/** Work that compiling one expression may take, some 50 ms: upstream has no limit. */
+const COMPILE_LIMIT = 1_000_000;
+/** The same for all expressions of one object. */
+export const COMPILE_TOGETHER_LIMIT = 10_000_000;
 
 /** Compiles. Throws {@link CompileError}: `compilation failed: …` or `must evaluate to bool but got int`. */
 export function compile(expression: string, options: CompileOptions): Program {
   try {
-    return bounded(COMPILE_LIMIT, () => compiled(expression, options));
+    return meteredWithin(COMPILE_LIMIT, () => compiled(expression, options));
   } catch (error) {
     if (error instanceof CostExceededError) throw wholeProblem('compiling takes too much work', error);
     // Exhausted stacks, and what is beyond JavaScript's sizes.

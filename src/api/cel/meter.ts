@@ -2,7 +2,7 @@
  * Run-time cost of expressions, in upstream's units: about one per operation, a tenth per character read. Evaluation is
  * synchronous, so the meter in use is one module variable; library functions charge what they read and make beyond the
  * flat price of a call. Beside the cost, which is upstream's, work is counted that takes longer here than its price says;
- * a unit stands for about 100 ns. Each has the same limit, so what upstream's price allows is not refused for the work of
+ * a unit stands for about 50 ns. Each has the same limit, so what upstream's price allows is not refused for the work of
  * keeping count of it. Upstream: cel-go's runtime cost tracker with library/cost.go.
  */
 
@@ -65,6 +65,12 @@ export class Meter {
   charge(cost: number): void {
     this.#cost += cost;
     if (this.exceeded) throw exceeded;
+  }
+
+  /** Counts what another meter counted, without throwing. */
+  add({ cost, work }: Meter): void {
+    this.#cost += cost;
+    this.#work += work;
   }
 
   /** The same for work beyond upstream's price of it. */
@@ -136,6 +142,17 @@ export function metered<T>(meter: Meter, run: () => T): T {
     return run();
   } finally {
     current = outer;
+  }
+}
+
+/** Runs on a meter of its own, whose work is the meter's in use too: neither limit is passed. */
+export function meteredWithin<T>(limit: number, run: () => T): T {
+  const outer = current;
+  const meter = new Meter(Math.min(limit, outer?.left ?? limit));
+  try {
+    return metered(meter, run);
+  } finally {
+    outer?.add(meter);
   }
 }
 

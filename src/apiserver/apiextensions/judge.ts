@@ -5,7 +5,7 @@ import type {
   CustomResourceDefinitionVersion,
   CustomResourceSubresourceScale,
 } from '../../api/gen/apiextensions-v1.ts';
-import { compileRuleSchema } from '../../api/cel/rules/rule-schema.ts';
+import { compileRuleSteps, type RuleSchema } from '../../api/cel/rules/rule-schema.ts';
 import { ruleSteps } from '../../api/cel/rules/validate-rules.ts';
 import { Field, invalidValue } from '../../api/field-error.ts';
 import { findValues, parseJsonPath } from '../../api/json-path.ts';
@@ -27,15 +27,16 @@ const blocking = new Set([
 const notChecked =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
 
-/** The judge of a version. Its rules are compiled here, once. */
+/** The judge of a version. Its rules are compiled for the first object, in steps. */
 export function createJudge(version: CustomResourceDefinitionVersion): JudgeCustom {
   const schema = version.schema?.openAPIV3Schema ?? {};
   const scale = version.subresources?.scale;
-  const rules = compileRuleSchema(schema);
+  let compiled: RuleSchema | undefined;
   return function* (object, old) {
     const errors = yield* validationSteps(schema, object, old === undefined ? undefined : { value: old });
     if (scale !== undefined) errors.push(...validateScale(scale, object));
     errors.push(...validateObjectRules(schema, object, old));
+    const rules = (compiled ??= yield* compileRuleSteps(schema));
     if (!rules.hasRules) return errors;
     if (errors.some(({ reason }) => blocking.has(reason)))
       return [...errors, invalidValue('<nil>', 'null', notChecked)];

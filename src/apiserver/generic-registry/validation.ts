@@ -18,6 +18,6 @@ export function strategyErrors(
   { draft, old, context }: Change,
 ): FieldCause[] | Promise<FieldCause[]> {
   if (strategy.validationSteps !== undefined && context.pause !== undefined)
-    return stepByStep(strategy.validationSteps(draft, old), () => context.pause?.());
+    return stepByStep(strategy.validationSteps(draft, old, context), () => context.pause?.());
   return old === undefined ? strategy.validate(draft, context) : strategy.validateUpdate(draft, old, context);
 }

@@ -25,7 +25,7 @@ export interface Strategy<T extends KubernetesObject> {
   prepareForUpdate?(draft: T, old: T, context: RequestContext): void;
   validateUpdate(object: T, old: T, context: RequestContext): FieldCause[];
   /** What both do, where it may take long: `old` is undefined for creates. */
-  validationSteps?(object: T, old: T | undefined): Steps<FieldCause[]>;
+  validationSteps?(object: T, old: T | undefined, context: RequestContext): Steps<FieldCause[]>;
   /** Texts for Warning headers. */
   warnings?(object: T, old: T | undefined): string[];
   /** What finalizers may be called; default: as the resource's group has it. */

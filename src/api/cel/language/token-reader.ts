@@ -1,10 +1,14 @@
 /** Reads tokens and says of those that do not fit what upstream's generated parser says. Upstream: cel-go parser and antlr's DefaultErrorStrategy. */
+import { chargeWork } from '../meter.ts';
 import { AFTER_OPERAND } from './operators.ts';
 import type { Issue } from './source.ts';
 import { type Token, tokensOf, type TokenType, typesText } from './tokens.ts';
 
 /** Reading cannot go on. */
 export class SyntaxStop extends Error {}
+
+/** Reading, checking and planning what one token brings. */
+const TOKEN_WORK = 40;
 
 /** What an expression may begin with. */
 export const STARTS: ReadonlySet<TokenType> = new Set([
@@ -35,6 +39,7 @@ export class TokenReader {
 
   constructor(text: string) {
     this.#tokens = tokensOf(text, this.issues);
+    chargeWork(this.#tokens.length * TOKEN_WORK);
   }
 
   get token(): Token {

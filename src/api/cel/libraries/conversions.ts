@@ -1,5 +1,5 @@
 /** Conversions and sizes. Upstream: cel-go common/stdlib with ConvertToType of common/types. */
-import { copyWork } from '../meter.ts';
+import { copyWork, textWork } from '../meter.ts';
 import { runeCount } from '../runtime/size-of.ts';
 import {
   durationOf,
@@ -86,9 +86,12 @@ function defineIntegers(declarations: Declarations): void {
   });
 }
 
+/** Units of work for a digit. */
+const DIGIT_WORK = 0.02;
+
 /** A whole number of a length that 64 bits may have: making large ones takes long, whatever they come to. */
 function wholeNumber(text: string): bigint | undefined {
-  copyWork(text.length);
+  textWork(text, DIGIT_WORK);
   const [, sign = '', digits] = /^(-?)0*(\d{1,20})$/.exec(text) ?? [];
   return digits === undefined ? undefined : BigInt(sign + digits);
 }
@@ -106,7 +109,7 @@ function boolOf(text: string): boolean {
 const DOUBLE = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)$/i;
 
 function doubleOf(text: string): number {
-  copyWork(text.length);
+  textWork(text, DIGIT_WORK);
   const lower = text.toLowerCase().replace(/^\+/, '');
   if (!DOUBLE.test(text) || /^[+-]nan$/i.test(text)) throw conversionError('string', 'double');
   if (lower === 'nan') return Number.NaN;

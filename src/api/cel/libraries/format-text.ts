@@ -1,11 +1,17 @@
 /** `"%s is %d".format([a, b])`. Upstream: cel-go ext/formatting.go. */
-import { copyWork, walkWork } from '../meter.ts';
+import { chargeWork, copyWork, walkWork } from '../meter.ts';
 import { formatDuration, formatTimestamp } from '../runtime/times.ts';
 import { typeOf } from '../runtime/type-of.ts';
 import { Duration, FunctionError, isMapValue, type MapValue, mapEntries, Timestamp, Uint } from '../runtime/values.ts';
 import { Type } from '../types/type.ts';
 import { CLAUSE_PROBLEMS, parseFormat } from './format-clauses.ts';
 import { doubleText } from './numbers.ts';
+
+/** Units of work for a clause. */
+const CLAUSE_WORK = 25;
+/** Units of work for the digits of a double, and for each of them. */
+const DOUBLE_WORK = 40;
+const DIGIT_WORK = 0.4;
 
 /** Fills a format's clauses with the arguments in order. Throws {@link FunctionError} for what does not fit. */
 export function formatText(format: string, args: readonly unknown[]): string {
@@ -15,6 +21,7 @@ export function formatText(format: string, args: readonly unknown[]): string {
     ({ verb, precision }) => {
       if (verb === undefined || next >= args.length) return undefined;
       const value = args[next++];
+      chargeWork(CLAUSE_WORK);
       const text = clauseText(verb, precision, value);
       if (text === undefined)
         throw new FunctionError(`error during formatting: ${CLAUSE_PROBLEMS[verb]}, was given ${typeOf(value).name}`);
@@ -96,7 +103,10 @@ const SPECIAL: Readonly<Record<string, string>> = { NaN: 'NaN', Infinity: '∞',
 function numberText(value: unknown, format: (value: number) => string): string | undefined {
   if (typeof value === 'string') return SPECIAL[value];
   if (typeof value !== 'number') return undefined;
-  return Number.isFinite(value) ? format(value) : SPECIAL[String(value)];
+  if (!Number.isFinite(value)) return SPECIAL[String(value)];
+  const text = format(value);
+  chargeWork(DOUBLE_WORK + text.length * DIGIT_WORK);
+  return text;
 }
 
 /** With commas between thousands: upstream formats for English readers. */
@@ -104,10 +114,14 @@ function fixed(value: number, precision: number): string {
   const digits = Math.min(precision, 100);
   const whole = Math.abs(value) >= 1e21;
   const text = whole ? `${BigInt(value)}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}` : value.toFixed(digits);
-  return text.replace(
-    /^(-?)(\d+)/,
-    (_, sign: string, head: string) => sign + head.replaceAll(/\B(?=(?:\d{3})+$)/g, ','),
-  );
+  const [, sign = '', head = '', tail = ''] = /^(-?)(\d+)(.*)$/.exec(text) ?? [];
+  return sign + withCommas(head) + tail;
+}
+
+function withCommas(digits: string): string {
+  const groups: string[] = [];
+  for (let end = digits.length; end > 0; end -= 3) groups.unshift(digits.slice(Math.max(0, end - 3), end));
+  return groups.join(',');
 }
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';

@@ -1,7 +1,7 @@
 /** IP addresses and ranges. Upstream: apiserver/pkg/cel/library/ip.go and cidr.go. */
 import type { Cidr, IpAddress } from '../../../base/cidr.ts';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../../base/cidr.ts';
-import { textWork } from '../meter.ts';
+import { chargeWork, textWork } from '../meter.ts';
 import { SIZE } from '../runtime/size-of.ts';
 import { opaqueType } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
@@ -24,6 +24,7 @@ class Ip implements CelObject {
   }
 
   [TO_JSON](): string {
+    chargeWork(RANGE_WORK);
     return formatIp(this.address);
   }
 
@@ -50,6 +51,7 @@ class Range implements CelObject {
   }
 
   [TO_JSON](): string {
+    chargeWork(RANGE_WORK);
     return `${formatIp(this.address)}/${this.range.prefixLength}`;
   }
 
@@ -69,9 +71,9 @@ export function defineNetwork(declarations: Declarations): void {
     [`string(${IP}): string`]: (ip: Ip) => ip[TO_JSON](),
     [`${IP}.family(): int`]: (ip: Ip) => BigInt(ip.address.family),
     [`${IP}.isUnspecified(): bool`]: (ip: Ip) => ip.address.value === 0n,
-    [`${IP}.isLoopback(): bool`]: (ip: Ip) => within(ip, '127.0.0.0/8', '::1/128'),
-    [`${IP}.isLinkLocalMulticast(): bool`]: (ip: Ip) => isLinkLocalMulticast(ip),
-    [`${IP}.isLinkLocalUnicast(): bool`]: (ip: Ip) => within(ip, '169.254.0.0/16', 'fe80::/10'),
+    [`${IP}.isLoopback(): bool`]: isLoopback,
+    [`${IP}.isLinkLocalMulticast(): bool`]: isLinkLocalMulticast,
+    [`${IP}.isLinkLocalUnicast(): bool`]: isLinkLocalUnicast,
     [`${IP}.isGlobalUnicast(): bool`]: isGlobalUnicast,
     [`cidr(string): ${CIDR}`]: cidrOf,
     'isCIDR(string): bool': (text: string) => readCidr(text) instanceof Range,
@@ -80,12 +82,12 @@ export function defineNetwork(declarations: Declarations): void {
     [`${CIDR}.masked(): ${CIDR}`]: (cidr: Range) =>
       new Range(cidr.range, { family: cidr.range.family, value: cidr.range.base }),
     [`${CIDR}.prefixLength(): int`]: (cidr: Range) => BigInt(cidr.range.prefixLength),
-    [`${CIDR}.containsIP(${IP}): bool`]: (cidr: Range, ip: Ip) => cidrContains(cidr.range, ip.address),
+    [`${CIDR}.containsIP(${IP}): bool`]: holds,
     [`${CIDR}.containsIP(string): bool`]: (cidr: Range, text: string) => {
       const ip = readIp(text);
       // As upstream, which compares with the failure.
       if (typeof ip === 'string') throw new FunctionError(NO_OVERLOAD);
-      return cidrContains(cidr.range, ip.address);
+      return holds(cidr, ip);
     },
     [`${CIDR}.containsCIDR(${CIDR}): bool`]: holdsRange,
     [`${CIDR}.containsCIDR(string): bool`]: (cidr: Range, text: string) => holdsRange(cidr, cidrOf(text)),
@@ -96,7 +98,10 @@ export function defineNetwork(declarations: Declarations): void {
 }
 
 /** Units of work for a character of an address. */
-const ADDRESS_WORK = 1;
+const ADDRESS_WORK = 3;
+
+/** Units of work for the text of an address, or for comparing it with ranges. */
+const RANGE_WORK = 20;
 
 /** The address, or why the text is none. */
 function readIp(text: string): Ip | string {
@@ -143,27 +148,39 @@ function cidrOf(text: string): Range {
   return range;
 }
 
-function within(ip: Ip, ipv4: string, ipv6: string): boolean {
-  return cidrContains(parseCidr(ip.address.family === 4 ? ipv4 : ipv6)!, ip.address);
+/** Ranges of one purpose in both families. */
+function ranges(ipv4: string, ipv6: string): (ip: Ip) => boolean {
+  const of4 = parseCidr(ipv4)!;
+  const of6 = parseCidr(ipv6)!;
+  return ({ address }) => {
+    chargeWork(RANGE_WORK);
+    return cidrContains(address.family === 4 ? of4 : of6, address);
+  };
 }
+
+const isLoopback = ranges('127.0.0.0/8', '::1/128');
+const isLinkLocalUnicast = ranges('169.254.0.0/16', 'fe80::/10');
+const isMulticast = ranges('224.0.0.0/4', 'ff00::/8');
+const isLinkLocalIpv4Multicast = ranges('224.0.0.0/24', '::/128');
 
 function isLinkLocalMulticast(ip: Ip): boolean {
   // ff?2::/16: link-local scope whatever the flags.
   if (ip.address.family === 6) return ip.address.value >> 120n === 0xffn && ((ip.address.value >> 112n) & 0xfn) === 2n;
-  return within(ip, '224.0.0.0/24', '::/128');
+  return isLinkLocalIpv4Multicast(ip);
 }
 
 function isGlobalUnicast(ip: Ip): boolean {
   const broadcast = ip.address.family === 4 && ip.address.value === 0xffffffffn;
-  const special =
-    ip.address.value === 0n ||
-    within(ip, '127.0.0.0/8', '::1/128') ||
-    within(ip, '169.254.0.0/16', 'fe80::/10') ||
-    within(ip, '224.0.0.0/4', 'ff00::/8');
-  return !broadcast && !special;
+  return !broadcast && ip.address.value !== 0n && !isLoopback(ip) && !isLinkLocalUnicast(ip) && !isMulticast(ip);
+}
+
+function holds(cidr: Range, ip: Ip): boolean {
+  chargeWork(RANGE_WORK);
+  return cidrContains(cidr.range, ip.address);
 }
 
 function holdsRange(outer: Range, inner: Range): boolean {
+  chargeWork(RANGE_WORK);
   if (outer.range.family !== inner.range.family || outer.range.prefixLength > inner.range.prefixLength) return false;
   return cidrContains(outer.range, { family: inner.range.family, value: inner.range.base });
 }

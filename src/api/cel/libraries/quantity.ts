@@ -70,7 +70,7 @@ export function defineQuantity(declarations: Declarations): void {
 }
 
 /** Units of work for a character of a quantity. */
-const QUANTITY_WORK = 1;
+const QUANTITY_WORK = 2;
 
 /** The value of a quantity's text. */
 export function quantityOf(text: string): Quantity {

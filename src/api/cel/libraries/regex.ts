@@ -26,7 +26,9 @@ const compilingCost = 8;
  */
 const workOfUnit = 16;
 /** Of finding one more match, however simple the pattern. */
-const matchWork = 4;
+const matchWork = 12;
+/** Of a search for all matches. */
+const searchWork = 20;
 /** Ordinary names and labels cost what they do upstream. */
 const freeWork = 1024;
 
@@ -76,6 +78,7 @@ function matches(text: string, pattern: string): boolean {
 
 function findAll(text: string, pattern: string, limit: bigint): string[] {
   const { regex, size } = legal(text, pattern);
+  chargeWork(searchWork);
   const matcher = regex.matcher(text);
   const found: string[] = [];
   while ((limit < 0n || BigInt(found.length) < limit) && matcher.find()) {

@@ -22,10 +22,14 @@ const OFFSET = /^([+-]?)(\d+):([+-]?\d+)$/;
 /** What zones cost beyond the price of a call: of a zone met first, and of each use of a named one. */
 const zoneCost = 1000;
 const namedZoneCost = 100;
+const offsetCost = 20;
+/** What taking a moment apart costs. */
+const partCost = 20;
 const DAY_MS = 86_400_000;
 
 /** Throws {@link FunctionError} for an unknown zone. */
 export function timestampParts(wallMs: number, zone: string): TimestampParts {
+  chargeWork(partCost);
   const local = dateOf(wallMs + offsetMs(wallMs, zone));
   const year = local.getUTCFullYear();
   const startOfYear = parseYear(year);
@@ -51,6 +55,7 @@ function parseYear(year: number): number {
 function offsetMs(wallMs: number, zone: string): number {
   if (zone === 'UTC' || zone === '') return 0;
   copyWork(zone.length);
+  chargeWork(offsetCost);
   if (zone.includes(':')) return fixedOffsetMs(zone);
   return namedOffsetMs(wallMs, zone);
 }

@@ -3,9 +3,11 @@
  * below it. Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/{compilation,validation}.go.
  */
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
-import { compile, compileTogether, type Program } from '../compile.ts';
+import { allSteps, type Steps } from '../../../base/steps.ts';
+import { compile, COMPILE_TOGETHER_LIMIT, type Program } from '../compile.ts';
 import { type CelEnvironment, createEnvironment, extendEnvironment } from '../environment.ts';
 import { walk } from '../language/expr.ts';
+import { Meter, metered } from '../meter.ts';
 import { CompileError } from '../texts.ts';
 import { optionalOf } from '../types/type.ts';
 import type { StructField, ValueType } from '../value-types.ts';
@@ -40,13 +42,19 @@ export interface RuleSchema {
   readonly hasRules: boolean;
 }
 
-/** Compiles all rules of a schema. Never throws for what users wrote: errors stand in the rules. */
+/** {@link compileRuleSteps} without a pause. */
 export function compileRuleSchema(props: JSONSchemaProps): RuleSchema {
+  return allSteps(compileRuleSteps(props));
+}
+
+/** Compiles all rules of a schema, in steps. Never throws for what users wrote: errors stand in the rules. */
+export function* compileRuleSteps(props: JSONSchemaProps): Steps<RuleSchema> {
   if (!mentionsRules(props)) return empty(props);
   const types = new SchemaTypes();
   const values = types.valuesOf(props, 'object', true);
   const environment = createEnvironment({});
-  return compileTogether(() => build(props, { values, types, environment, cardinality: 1 }));
+  const meter = new Meter(COMPILE_TOGETHER_LIMIT);
+  return yield* build(props, { values, types, environment, cardinality: 1, meter });
 }
 
 function empty(props: JSONSchemaProps): RuleSchema {
@@ -78,11 +86,13 @@ interface Place {
   readonly types: SchemaTypes;
   readonly environment: CelEnvironment;
   readonly cardinality: number;
+  /** Of all rules together. */
+  readonly meter: Meter;
 }
 
-function build(props: JSONSchemaProps, place: Place): RuleSchema {
+function* build(props: JSONSchemaProps, place: Place): Steps<RuleSchema> {
   if (!mentionsRules(props)) return { ...empty(props), cardinality: place.cardinality };
-  const { values, types, environment, cardinality } = place;
+  const { values, types, cardinality } = place;
   const size = values?.size ?? SCALAR_SIZE;
   const properties = new Map<string, RuleSchema>();
   const fields = new Map(values?.type.fields?.map((field) => [field.json, field]));
@@ -92,25 +102,20 @@ function build(props: JSONSchemaProps, place: Place): RuleSchema {
       escapeName(name) === undefined
         ? types.valuesOf(property, 'object')
         : values && fieldValues(values, fields.get(name));
-    properties.set(name, build(property, { values: inner, types, environment, cardinality }));
+    properties.set(name, yield* build(property, { ...place, values: inner }));
   }
-  const within = (inside: JSONSchemaProps): RuleSchema =>
-    build(inside, {
-      values: insideValues(values),
-      types,
-      environment,
-      cardinality: cardinality * limitOf(props),
-    });
+  const within = (inside: JSONSchemaProps): Steps<RuleSchema> =>
+    build(inside, { ...place, values: insideValues(values), cardinality: cardinality * limitOf(props) });
   const { items, additionalProperties } = props;
   return {
     props,
     type: values?.type,
     size,
     cardinality,
-    rules: (props['x-kubernetes-validations'] ?? []).map((rule) => compileRule(rule, place)),
+    rules: yield* compileRules(props, place),
     properties,
-    items: items === undefined || Array.isArray(items) ? undefined : within(items),
-    additional: typeof additionalProperties === 'object' ? within(additionalProperties) : undefined,
+    items: items === undefined || Array.isArray(items) ? undefined : yield* within(items),
+    additional: typeof additionalProperties === 'object' ? yield* within(additionalProperties) : undefined,
     hasRules: true,
   };
 }
@@ -128,6 +133,23 @@ function fieldValues(of: SchemaValues, field: StructField | undefined): SchemaVa
 function insideValues(of: SchemaValues | undefined): SchemaValues | undefined {
   if (of?.type.inside === undefined) return undefined;
   return { type: of.type.inside, size: of.size.items ?? UNKNOWN_SIZE };
+}
+
+function* compileRules(props: JSONSchemaProps, place: Place): Steps<CompiledRule[]> {
+  const compiled: CompiledRule[] = [];
+  for (const rule of props['x-kubernetes-validations'] ?? []) {
+    const before = stepOf(place.meter);
+    compiled.push(metered(place.meter, () => compileRule(rule, place)));
+    if (stepOf(place.meter) !== before) yield;
+  }
+  return compiled;
+}
+
+/** A step ends with the rule that takes it beyond so much: a millisecond. */
+const WORK_OF_STEP = 20_000;
+
+function stepOf({ spent }: Meter): number {
+  return Math.floor(spent / WORK_OF_STEP);
 }
 
 function compileRule(rule: ValidationRule, { values, environment }: Place): CompiledRule {

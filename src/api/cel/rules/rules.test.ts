@@ -4,7 +4,7 @@ import { Field } from '../../field-error.ts';
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
 import { checkRules } from './check-rules.ts';
 import { escapeName } from './escape.ts';
-import { compileRuleSchema } from './rule-schema.ts';
+import { compileRuleSchema, compileRuleSteps } from './rule-schema.ts';
 import { ruleSteps, validateRules } from './validate-rules.ts';
 
 function crd(spec: JSONSchemaProps, ...rules: ValidationRule[]): JSONSchemaProps {
@@ -394,4 +394,17 @@ test('rules of many items have steps', () => {
   };
   assert.equal(count(10), 0);
   assert.ok(count(20_000) > 20);
+});
+
+test('many rules are compiled in steps, and share a limit', () => {
+  const long = Array.from({ length: 1000 }, (_, i) => `self.a != "${i}"`).join(' && ');
+  const schema = object({ a: text }, ...Array.from({ length: 60 }, () => long));
+  const steps = compileRuleSteps(schema);
+  let count = 0;
+  let compiled = steps.next();
+  for (; compiled.done !== true; compiled = steps.next()) count++;
+  assert.ok(count > 40, String(count));
+  const errors = compiled.value.rules.map(({ error }) => error);
+  assert.equal(errors[0], undefined);
+  assert.match(errors.at(-1)!, /compiling takes too much work/);
 });

@@ -21,7 +21,7 @@ export interface Plan {
 }
 
 /** Throwing and catching takes so much. */
-const FAILURE_WORK = 20;
+const FAILURE_WORK = 40;
 
 /** A library's function with its failure as a value. */
 export function guarded<T>(run: () => T): T | Failure {

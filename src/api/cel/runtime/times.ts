@@ -1,6 +1,6 @@
 /** Durations and moments as texts, and their limits. Upstream: cel-go common/types/{duration,timestamp,overflow}.go and Go's time. */
 import { dateOf, parseTime } from '../../time.ts';
-import { chargeWork, copyWork } from '../meter.ts';
+import { chargeWork, copyWork, textWork } from '../meter.ts';
 import { Duration, FunctionError, Timestamp } from './values.ts';
 
 const SECOND = 1_000_000_000n;
@@ -26,10 +26,14 @@ export function floorDivide(value: bigint, by: bigint): bigint {
   return value % by < 0n ? quotient - 1n : quotient;
 }
 
+/** Units of work for reading or writing a moment. */
+const MOMENT_WORK = 40;
+
 const RFC3339 = /^(\d{4}-\d{2}-\d{2})T(\d{1,2}:\d{2}:\d{2})(?:[.,](\d+))?(Z|[+-]\d{2}:\d{2})$/;
 
 /** A moment from RFC 3339 text. Throws {@link FunctionError}. */
 export function timestampOf(text: string): Timestamp {
+  chargeWork(MOMENT_WORK);
   copyWork(text.length);
   const [, date = '', time = '', fraction = '', zone = ''] = RFC3339.exec(text) ?? [];
   const wall = `${date}T${time.padStart(8, '0')}`;
@@ -58,6 +62,7 @@ export function dateTimestampOf(text: string): Timestamp {
 
 /** RFC 3339 in UTC, with a fraction only where there is one. */
 export function formatTimestamp({ nanos }: Timestamp): string {
+  chargeWork(MOMENT_WORK);
   const seconds = floorDivide(nanos, SECOND);
   const head = dateOf(Number(seconds) * 1000)
     .toISOString()
@@ -82,9 +87,12 @@ const UNITS: Readonly<Record<string, bigint>> = {
 };
 const DURATION = /^([+-])?((?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|us|µs|μs|ns|m|s))+|0)$/;
 
+/** Units of work for a character of a duration. */
+const DURATION_WORK = 2;
+
 /** A duration from Go's text: `1h30m`, `-1.5s`. Throws {@link FunctionError}. */
 export function durationOf(text: string): Duration {
-  chargeWork(text.length);
+  textWork(text, DURATION_WORK);
   const [, sign, parts] = DURATION.exec(text) ?? [];
   let nanos = 0n;
   for (const [, whole = '', fraction = '', unit = ''] of (parts ?? '').matchAll(

@@ -2,6 +2,7 @@
  * Values at run time. Texts, booleans, null and doubles are JavaScript's, ints are bigints, bytes Uint8Arrays, lists arrays;
  * maps are Maps or {@link StructLike}s; all else has a class. Upstream: cel-go common/types.
  */
+import { StacklessError } from '../../../base/errors.ts';
 import { comparisonWork } from '../meter.ts';
 
 /** Key of {@link CelObject}'s equality: a symbol, for fields of schemas may have any name. */
@@ -78,7 +79,7 @@ export class Optional {
 }
 
 /** A failure inside a function, with upstream's text. */
-export class FunctionError extends Error {}
+export class FunctionError extends StacklessError {}
 
 /** A failed evaluation as a value: operators such as `||` may go on without it. */
 export class Failure {
