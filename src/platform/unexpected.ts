@@ -2,7 +2,7 @@
  * Boundaries: what is called from outside (timers, sockets, watchers, listeners) ends its own unit of work when it throws,
  * logged and counted by `Log.unexpected`. Upstream: runtime.HandleCrash, wait.Until.
  */
-import type { Log } from './log.ts';
+import type { Log, LogFields } from './log.ts';
 
 /** Whether the program is at fault, not its input or what it calls. Only these count where any failure is tried again. */
 export function isProgramError(error: unknown): boolean {
@@ -13,6 +13,12 @@ export function isProgramError(error: unknown): boolean {
 export function logFailure(log: Log | undefined, message: string, error: unknown): void {
   if (isProgramError(error)) log?.unexpected(message, error);
   else log?.warn(message, { err: error });
+}
+
+/** Of a loop's round that is made again: an error in the log; a fault of the program is unexpected and counted. */
+export function logFailedRound(log: Log, message: string, { err, ...fields }: LogFields): void {
+  if (isProgramError(err)) log.unexpected(message, err, fields);
+  else log.error(message, { err, ...fields });
 }
 
 /** The callback, whose throw goes to the log and no further. */

@@ -6,7 +6,7 @@
 import { onAbort } from '../base/abort.ts';
 import { createBackoff } from '../base/backoff.ts';
 import { sleepUnlessAborted } from '../platform/clock.ts';
-import { isProgramError } from '../platform/unexpected.ts';
+import { logFailedRound } from '../platform/unexpected.ts';
 import type { ProxyMetrics } from './proxy-metrics.ts';
 import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
 
@@ -60,8 +60,7 @@ export function createApplyLoop(
       fromScratch = whole || !healthy;
       [whole, healthy] = [true, false];
       metrics.failed();
-      if (isProgramError(error)) log.unexpected('service rules were not applied, again later', error, { delayMs });
-      else log.error('service rules were not applied, again later', { err: error, delayMs });
+      logFailedRound(log, 'service rules were not applied, again later', { err: error, delayMs });
       wake.resolve();
       return delayMs;
     }

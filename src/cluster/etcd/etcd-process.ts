@@ -5,7 +5,7 @@
 import { createBackoff } from '../../base/backoff.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { background } from '../../platform/unexpected.ts';
+import { background, logFailedRound } from '../../platform/unexpected.ts';
 
 /** What runs where. */
 export interface EtcdProcessConfig {
@@ -59,7 +59,7 @@ export function createEtcdProcess(deps: Deps, config: EtcdProcessConfig): EtcdPr
       log.warn('etcd ended; it is started again', { pid, pauseMs, logFile: config.logFile });
       await sleepUnlessAborted(clock, pauseMs, signal);
       if (signal.aborted) return;
-      await launch().catch((error: unknown) => log.error('etcd cannot be started', { err: error }));
+      await launch().catch((error: unknown) => logFailedRound(log, 'etcd cannot be started', { err: error }));
       sinceMs = clock.monotonicMs();
     }
   };

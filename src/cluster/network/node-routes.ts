@@ -8,6 +8,7 @@ import { Nodes } from '../../api/gen/resources.ts';
 import { cidrContains, parseCidr, parseIp, rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { InformerFactory } from '../../client/informer.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { logFailedRound } from '../../platform/unexpected.ts';
 import type { Instance } from '../instance/instance.ts';
 import { nodePaths, tunnelEnd, type NodePath } from './node-paths.ts';
 
@@ -58,25 +59,26 @@ export async function runNodeRoutes(
     let last = '';
     let checkedMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
-      const own = { nodeName: config.instance.nodeName, links: linksOf(deps, config) };
-      const ownCidrs = nodes.get({ name: own.nodeName })?.spec?.podCIDRs ?? [];
-      const paths = nodePaths(nodes.list(), own);
-      const wanted = JSON.stringify([paths, ownCidrs]);
-      if (wanted !== last || clock.monotonicMs() - checkedMs >= CHECK_PERIOD_MS) {
-        wake = Promise.withResolvers();
-        try {
+      wake = Promise.withResolvers();
+      try {
+        const own = { nodeName: config.instance.nodeName, links: linksOf(deps, config) };
+        const ownCidrs = nodes.get({ name: own.nodeName })?.spec?.podCIDRs ?? [];
+        const paths = nodePaths(nodes.list(), own);
+        const wanted = JSON.stringify([paths, ownCidrs]);
+        if (wanted !== last || clock.monotonicMs() - checkedMs >= CHECK_PERIOD_MS) {
           await apply(deps, config, { paths, ownCidrs });
           [last, checkedMs] = [wanted, clock.monotonicMs()];
-        } catch (error) {
-          log.error('cannot route to other nodes, again later', { err: error });
-          await clock.sleep(RETRY_MS, signal);
-          continue;
         }
-      } else wake = Promise.withResolvers();
+      } catch (error) {
+        if (signal.aborted) return;
+        logFailedRound(log, 'cannot route to other nodes, again later', { err: error });
+        await clock.sleep(RETRY_MS, signal);
+        continue;
+      }
       await wake.promise;
     }
-  } catch {
-    return; // Aborted.
+  } catch (error) {
+    if (!signal.aborted) log.unexpected('routes to other nodes are followed no more', error);
   } finally {
     stopTicker();
   }

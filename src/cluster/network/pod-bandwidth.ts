@@ -11,6 +11,7 @@ import { parseQuantity } from '../../api/quantity.ts';
 import type { InformerFactory } from '../../client/informer.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { logFailedRound } from '../../platform/unexpected.ts';
 import type { Instance } from '../instance/instance.ts';
 
 export interface PodBandwidthDeps {
@@ -88,7 +89,7 @@ export async function runPodBandwidth(deps: PodBandwidthDeps, instance: Instance
       await apply(deps, instance, limited);
     } catch (error) {
       if (signal.aborted) return;
-      log.error('bandwidth limits were not applied, again later', { err: error });
+      logFailedRound(log, 'bandwidth limits were not applied, again later', { err: error });
       await sleepUnlessAborted(clock, RETRY_MS, signal);
       kick();
     }

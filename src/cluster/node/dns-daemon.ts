@@ -4,6 +4,7 @@
  */
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { logFailedRound } from '../../platform/unexpected.ts';
 import type { Instance } from '../instance/instance.ts';
 import { dnsAddress } from '../network/pod-network.ts';
 import type { NodeConnection } from './node-connection.ts';
@@ -88,7 +89,7 @@ export function createDnsDaemon(
           }
           if (!(await alive(pid))) await ensure();
         } catch (error) {
-          log.error('cannot start the DNS process', { err: error });
+          logFailedRound(log, 'cannot start the DNS process', { err: error });
         }
         await sleepUnlessAborted(clock, CHECK_PERIOD_MS, signal);
       }

@@ -7,6 +7,7 @@ import { onAbort } from '../../base/abort.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { logFailure } from '../../platform/unexpected.ts';
 
 const PERIOD_MS = 10_000;
 const DMESG_TIMEOUT_MS = 5_000;
@@ -76,7 +77,7 @@ export function startOomWatcher(
     if (looking) return;
     looking = true;
     look()
-      .catch((error: unknown) => log.warn('The kernel log cannot be read for OOM kills', { err: error }))
+      .catch((error: unknown) => logFailure(log, 'The kernel log cannot be read for OOM kills', error))
       .finally(() => (looking = false));
   };
   tick();

@@ -51,6 +51,8 @@ export async function serveCheckpoint(
 function timeoutOf(query: string): number {
   const text = new URLSearchParams(query).get('timeout');
   if (text === null) return 0;
-  if (!/^\d+$/.test(text)) throw new ServerError(500, `cannot parse value of timeout parameter: "${text}"`);
-  return Number(text);
+  // Upstream reads an int64; what is beyond a number's exact integers is for ever either way.
+  if (!/^\d{1,19}$/.test(text) || BigInt(text) >= 2n ** 63n)
+    throw new ServerError(500, `cannot parse value of timeout parameter: "${text}"`);
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }

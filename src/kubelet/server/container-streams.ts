@@ -59,6 +59,8 @@ function parseOptions(query: URLSearchParams): StreamOptions {
 }
 
 async function relay(deps: ContainerStreamDeps, request: HttpRequest, url: string): Promise<HttpResponse> {
+  if (!/^https?:/.test(url) || !URL.canParse(url))
+    throw new ServerError(500, `the runtime's address of the stream is no URL: "${url.slice(0, 200)}"`);
   const { method, headers, signal } = request;
   return openTunnel(deps.net, { method, url, headers, signal, ...(deps.idle && { idle: deps.idle }) });
 }

@@ -90,8 +90,9 @@ async function createFixture(
       stdout: Buffer.from(command.join('|')),
       stderr: Buffer.from('!'),
     }),
-    async checkpointContainer(id, location) {
+    async checkpointContainer(id, location, timeoutSeconds) {
       if (id === '') throw new Error('no');
+      assert.ok(Number.isSafeInteger(timeoutSeconds));
       checkpoints.push(location);
     },
   };
@@ -312,7 +313,11 @@ test('checkpoint: of a running container, into a file; what the runtime cannot d
   assert.match(checkpoints[0] ?? '', /^\/var\/lib\/kubelet\/checkpoints\/checkpoint-web_default-app-.*Z\.tar$/);
   assert.deepEqual(JSON.parse(answer.body), { items: checkpoints });
   assert.equal((await get('/checkpoint/default/other/app', 'POST')).status, 404);
-  assert.equal((await get('/checkpoint/default/web/app?timeout=x', 'POST')).status, 500);
+  for (const timeout of ['x', '-1', '1e3', '9223372036854775808', '9'.repeat(40)]) {
+    const { status, body } = await get(`/checkpoint/default/web/app?timeout=${timeout}`, 'POST');
+    assert.deepEqual([status, body], [500, `cannot parse value of timeout parameter: "${timeout}"`]);
+  }
+  assert.equal((await get('/checkpoint/default/web/app?timeout=9223372036854775807', 'POST')).status, 200);
   containers.length = 0;
   const none = await get('/checkpoint/default/web/app', 'POST');
   assert.deepEqual([none.status, none.body], [404, 'container app does not exist']);

@@ -101,6 +101,34 @@ test('a file watcher goes on after a change whose callback threw', async () => {
   assertLoggedOnce(log);
 });
 
+test('a path with a zero byte is refused by the system, whatever is asked of it', async () => {
+  const files = createNodeFiles(createMemoryLog());
+  const path = `${directory}/a\0b`;
+  const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+    readFile: () => files.readFile(path),
+    readText: () => files.readText(path),
+    writeFile: () => files.writeFile(path, 'a\0b'),
+    writeFileAtomic: () => files.writeFileAtomic(path, 'a'),
+    open: () => files.open(path, 'r'),
+    openPath: () => files.openPath(path),
+    exists: () => files.exists(path),
+    stat: () => files.stat(path),
+    lstat: () => files.lstat(path),
+    readDir: () => files.readDir(path),
+    makeDir: () => files.makeDir(path),
+    remove: () => files.remove(path),
+    removeDir: () => files.removeDir(path),
+    rename: () => files.rename(directory, path),
+    symlink: () => files.symlink(directory, path),
+    readLink: () => files.readLink(path),
+    chmod: () => files.chmod(path, 0o600),
+    chown: () => files.chown(path, 0, 0),
+    statFileSystem: () => files.statFileSystem(path),
+  };
+  for (const [name, call] of Object.entries(calls)) await assert.rejects(call, { code: 'EINVAL' }, name);
+  assert.deepEqual(new Set([...Object.keys(calls), 'watch']), new Set(Object.keys(files)));
+});
+
 test('a call whose handler throws, at once or later, ends alone; the connection serves the next', async () => {
   const log = createMemoryLog();
   const socketPath = join(directory, 'rpc.sock');

@@ -3,9 +3,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { createMemoryLog } from '../sim/log.ts';
 import { createNodeExec } from './exec.ts';
 
-const exec = createNodeExec();
+const exec = createNodeExec(createMemoryLog());
 after(() => exec.close());
 
 const sh = (script: string, options?: Parameters<typeof exec.run>[2]): ReturnType<typeof exec.run> =>
@@ -74,7 +75,7 @@ test('many at once', async () => {
 
 test('daemons write to their log, have a session of their own and outlive the spawner', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'keelson-exec-'));
-  const own = createNodeExec();
+  const own = createNodeExec(createMemoryLog());
   const logFile = join(folder, 'log');
   const pid = await own.startDaemon('/bin/sh', ['-c', 'echo up; exec sleep 60'], { logFile });
   try {

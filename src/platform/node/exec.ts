@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { onAbort } from '../../base/abort.ts';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import type { Exec, ExecOptions, ExecResult } from '../exec.ts';
-import type { SpawnerAnswer, SpawnerRequest } from './spawner-protocol.ts';
+import type { Log } from '../log.ts';
+import { guarded } from '../unexpected.ts';
+import { SPAWNER_FAULT, type SpawnerAnswer, type SpawnerRequest } from './spawner-protocol.ts';
 
 const defaultTimeoutMs = 60_000;
 
@@ -20,15 +22,34 @@ export interface NodeExec extends Exec {
   close(): void;
 }
 
-/** Makes the process port. */
-export function createNodeExec(): NodeExec {
-  return new SpawnerExec();
+/** Starts a spawner; what tests put in its place. */
+export type StartSpawner = () => ChildProcess;
+
+/** Makes the process port. Where handling what the spawner says throws, that goes to `log` and ends nothing else. */
+export function createNodeExec(log: Log, startSpawner: StartSpawner = spawnSpawner): NodeExec {
+  return new SpawnerExec(log, startSpawner);
+}
+
+function spawnSpawner(): ChildProcess {
+  const entry = fileURLToPath(new URL('./spawner.ts', import.meta.url));
+  return spawn(process.execPath, ['--max-semi-space-size=1', '--v8-pool-size=1', entry], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    serialization: 'advanced',
+    detached: true,
+  });
 }
 
 class SpawnerExec implements NodeExec {
   #spawner: ChildProcess | undefined;
   #nextId = 1;
   readonly #pending = new Map<number, Deferred<SpawnerAnswer>>();
+  readonly #log: Log;
+  readonly #startSpawner: StartSpawner;
+
+  constructor(log: Log, startSpawner: StartSpawner) {
+    this.#log = log;
+    this.#startSpawner = startSpawner;
+  }
 
   start(): void {
     this.#connected();
@@ -84,14 +105,27 @@ class SpawnerExec implements NodeExec {
   async #ask(request: SpawnerRequest): Promise<SpawnerAnswer> {
     const deferred = createDeferred<SpawnerAnswer>();
     this.#pending.set(request.id, deferred);
-    const spawner = this.#connected();
-    spawner.channel?.ref();
-    spawner.send(request, (error) => {
-      if (error) this.#settle(request.id)?.reject(error);
-    });
+    try {
+      const spawner = this.#connected();
+      spawner.channel?.ref();
+      spawner.send(request, (error) => {
+        if (error) this.#settle(request.id)?.reject(error);
+      });
+    } catch (error) {
+      this.#settle(request.id); // No spawner can be started, or the request cannot be sent.
+      throw error;
+    }
     const answer = await deferred.promise;
-    if (answer.kind === 'failed') throw Object.assign(new Error(answer.message), { code: answer.code });
+    if (answer.kind === 'failed') throw this.#failure(request, answer);
     return answer;
+  }
+
+  /** A fault of the spawner's own is counted here: it has no metrics. */
+  #failure({ kind }: SpawnerRequest, { code, message }: Extract<SpawnerAnswer, { kind: 'failed' }>): Error {
+    const error = Object.assign(new Error(message), { code });
+    if (code === SPAWNER_FAULT)
+      this.#log.unexpected('the spawner could not handle a program', error, { request: kind });
+    return error;
   }
 
   #settle(id: number): Deferred<SpawnerAnswer> | undefined {
@@ -103,18 +137,15 @@ class SpawnerExec implements NodeExec {
 
   #connected(): ChildProcess {
     if (this.#spawner !== undefined) return this.#spawner;
-    const entry = fileURLToPath(new URL('./spawner.ts', import.meta.url));
-    const spawner = spawn(process.execPath, ['--max-semi-space-size=1', '--v8-pool-size=1', entry], {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      serialization: 'advanced',
-      detached: true,
-    });
+    const spawner = this.#startSpawner();
     this.#spawner = spawner;
     spawner.unref();
     spawner.channel?.unref();
-    spawner.on('message', (answer: SpawnerAnswer) => this.#settle(answer.id)?.resolve(answer));
-    spawner.on('error', (error) => this.#lost(spawner, error));
-    spawner.on('disconnect', () => {
+    const on = <A extends unknown[]>(event: string, handle: (...args: A) => void): ChildProcess =>
+      spawner.on(event, guarded(this.#log, `the spawner's ${event} could not be handled`, handle));
+    on('message', (answer: SpawnerAnswer) => this.#settle(answer.id)?.resolve(answer));
+    on('error', (error: Error) => this.#lost(spawner, error));
+    on('disconnect', () => {
       this.#lost(spawner, Object.assign(new Error('the spawner process ended'), { code: 'EPIPE' }));
     });
     return spawner;

@@ -4,13 +4,33 @@ import { constants, type Stats, watch as watchPath } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { hasErrorCode } from '../../base/errors.ts';
+import { errorMessage, hasErrorCode } from '../../base/errors.ts';
+import { wrapMethods } from '../../base/wrap-methods.ts';
 import type { FileHandle, Files, FileStat, FileWatch, PathHandle } from '../files.ts';
 import type { Log } from '../log.ts';
 import { guarded } from '../unexpected.ts';
 
 /** Makes the file port of this process. A watcher's callback that throws goes to `log`; without one, it ends the process. */
 export function createNodeFiles(log?: Log): Files {
+  return wrapMethods(filesOf(log), (_name, method) => (...values) => {
+    try {
+      const result = method(...values);
+      return result instanceof Promise
+        ? result.catch((error: unknown) => Promise.reject(asSystemError(error)))
+        : result;
+    } catch (error) {
+      throw asSystemError(error);
+    }
+  });
+}
+
+/** A path with a zero byte, which a runtime or a plugin may name, is EINVAL as in Go; to Node.js it is a fault of the program. */
+function asSystemError(error: unknown): unknown {
+  if (!hasErrorCode(error, 'ERR_INVALID_ARG_VALUE')) return error;
+  return Object.assign(new Error(`EINVAL: invalid argument: ${errorMessage(error)}`), { code: 'EINVAL' });
+}
+
+function filesOf(log: Log | undefined): Files {
   let temporary = 0;
   return {
     readFile: (path) => fs.readFile(path),

@@ -44,12 +44,12 @@ export interface NodePlatform extends Platform {
 /** Makes the platform of this process. */
 export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatform {
   keepTickShape();
-  const exec = createNodeExec();
-  if (options.startSpawner !== false) exec.start();
-  const net = createNodeNet();
   const metrics = createNodeMetrics();
   const unexpected = metrics.counter(unexpectedErrorsSpec);
   const log = createNodeLog({ onUnexpected: (component) => unexpected.inc({ component }), ...options.log });
+  const exec = createNodeExec(log.child('exec'));
+  if (options.startSpawner !== false) exec.start();
+  const net = createNodeNet();
   const clock = createNodeClock(log.child('clock'));
   const files = createNodeFiles(log.child('files'));
   return {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createSimExec, type Invocation } from '../sim/exec.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
+import { createMemoryLog } from '../sim/log.ts';
 import { createNodeExec } from './exec.ts';
 import { absentForNotify, openNotifySocket } from './notify-socket-fixture.ts';
 import { createServiceManager, managedPid } from './service-manager.ts';
@@ -60,7 +61,7 @@ describe('the service manager', () => {
   });
 
   test('hears datagrams that bear our pid', { skip: absentForNotify && `needs ${absentForNotify}` }, async () => {
-    const exec = createNodeExec();
+    const exec = createNodeExec(createMemoryLog());
     const socket = await openNotifySocket();
     try {
       const manager = createServiceManager({ exec, env: { NOTIFY_SOCKET: socket.path }, pid: process.pid });

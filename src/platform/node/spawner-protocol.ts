@@ -1,4 +1,7 @@
-/** What the process and its spawner say to each other over the child process's IPC channel. Types alone. */
+/** What the process and its spawner say to each other over the child process's IPC channel. */
+
+/** The code of a failure that is no system error's: a handler of the spawner's threw. */
+export const SPAWNER_FAULT = 'EUNKNOWN';
 
 export type SpawnerRequest =
   | {

@@ -8,7 +8,7 @@ import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import { hasErrorCode } from '../../base/errors.ts';
 import { LOG_FILE_VARIABLE } from './log-rotation.ts';
-import type { SpawnerAnswer, SpawnerRequest } from './spawner-protocol.ts';
+import { SPAWNER_FAULT, type SpawnerAnswer, type SpawnerRequest } from './spawner-protocol.ts';
 
 /** Output kept of each stream; the rest is dropped. */
 const maxOutputBytes = 16 * 1024 * 1024;
@@ -29,7 +29,30 @@ function answer(message: SpawnerAnswer): void {
 
 function fail(id: number, error: unknown): void {
   const { code, message } = error as NodeJS.ErrnoException;
-  answer({ kind: 'failed', id, code: code ?? 'EUNKNOWN', message });
+  answer({ kind: 'failed', id, code: code ?? SPAWNER_FAULT, message });
+}
+
+/** The handler of one program's event or timer; its throw fails that program alone, which is ended. */
+function ofRun<A extends unknown[]>(id: number, handle: (...args: A) => void): (...args: A) => void {
+  return (...args) => {
+    try {
+      handle(...args);
+    } catch (error) {
+      const run = running.get(id);
+      if (!running.delete(id)) return;
+      fail(id, error);
+      if (run?.pid !== undefined) tryKillGroup(run.pid);
+    }
+  };
+}
+
+/** Of a program that runs as another user, who may not be signalled, nothing more can be done. */
+function tryKillGroup(pid: number): void {
+  try {
+    killGroup(pid);
+  } catch (error) {
+    if (!hasErrorCode(error, 'EPERM')) throw error;
+  }
 }
 
 function killGroup(pid: number | undefined): void {
@@ -41,14 +64,15 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-function collect(stream: NodeJS.ReadableStream): () => string {
+function collect(id: number, stream: NodeJS.ReadableStream): () => string {
   const chunks: Buffer[] = [];
   let length = 0;
-  stream.on('data', (chunk: Buffer) => {
+  const keep = (chunk: Buffer): void => {
     if (length >= maxOutputBytes) return;
     chunks.push(chunk.subarray(0, maxOutputBytes - length));
     length += chunk.length;
-  });
+  };
+  stream.on('data', ofRun(id, keep));
   return () => Buffer.concat(chunks).toString('utf8');
 }
 
@@ -57,31 +81,38 @@ function run(request: RunRequest): void {
   const env = request.env === undefined ? process.env : { ...process.env, ...request.env };
   const child = spawn(request.file, request.args, { cwd: request.cwd, env, detached: true, stdio: 'pipe' });
   running.set(id, { pid: child.pid });
+  // Heard before anything is done with it: without descriptors there is a child with neither a pid nor streams.
+  child.once(
+    'error',
+    ofRun(id, (error: Error) => {
+      if (child.pid === undefined) throw error;
+    }),
+  );
+  if (child.pid === undefined) return;
   let timedOut = false;
-  const deadline = setTimeout(() => {
+  const onDeadline = (): void => {
     timedOut = true;
     killGroup(child.pid);
-  }, request.timeoutMs);
-  const stdout = collect(child.stdout);
-  const stderr = collect(child.stderr);
-  const finish = (exitCode: number): void => {
-    if (!running.delete(id)) return;
-    clearTimeout(deadline);
-    answer({ kind: 'ended', id, exitCode, stdout: stdout(), stderr: stderr(), timedOut });
   };
-  child.once('error', (error) => {
-    if (child.pid !== undefined || !running.delete(id)) return;
+  const deadline = setTimeout(ofRun(id, onDeadline), request.timeoutMs);
+  const stdout = collect(id, child.stdout);
+  const stderr = collect(id, child.stderr);
+  const finish = (exitCode: number): void => {
     clearTimeout(deadline);
-    fail(id, error);
-  });
-  child.once('exit', (code, signal) => {
+    if (!running.has(id)) return;
+    answer({ kind: 'ended', id, exitCode, stdout: stdout(), stderr: stderr(), timedOut });
+    running.delete(id);
+  };
+  const onExit = (code: number | null, signal: NodeJS.Signals | null): void => {
     const exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
-    const linger = setTimeout(() => finish(exitCode), lingerMs);
+    const end = ofRun(id, () => finish(exitCode));
+    const linger = setTimeout(end, lingerMs);
     child.once('close', () => {
       clearTimeout(linger);
-      finish(exitCode);
+      end();
     });
-  });
+  };
+  child.once('exit', ofRun(id, onExit));
   // A program that does not read its input to the end breaks the pipe, which is its business.
   child.stdin.on('error', () => undefined);
   child.stdin.end(request.input ?? '');
@@ -117,7 +148,7 @@ process.on('message', (request: SpawnerRequest) => {
 });
 
 process.on('disconnect', () => {
-  for (const { pid } of running.values()) killGroup(pid);
+  for (const { pid } of running.values()) if (pid !== undefined) tryKillGroup(pid);
   process.exit(0);
 });
 

@@ -12,6 +12,7 @@ import { parseCidr } from '../../base/cidr.ts';
 import type { Informer, InformerFactory, InformerHandler } from '../../client/informer.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { logFailedRound } from '../../platform/unexpected.ts';
 import { PolicyBook, type PolicyState } from './policy-book.ts';
 import { podView, policyPodProjection } from './policy-pods.ts';
 import { readPolicy } from './policy-rules.ts';
@@ -73,7 +74,7 @@ export async function runNetworkPolicies(
       backoff.reset();
     } catch (error) {
       const delayMs = backoff.nextMs();
-      log.error('network policies were not applied, again later', { err: error, delayMs });
+      logFailedRound(log, 'network policies were not applied, again later', { err: error, delayMs });
       rewrite = true;
       follower.kick();
       await sleepUnlessAborted(clock, delayMs, signal);
