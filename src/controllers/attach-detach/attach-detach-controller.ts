@@ -15,12 +15,12 @@ import {
 } from '../../api/gen/resources.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { isReason, ignoreNotFound } from '../../api/status-error.ts';
-import type { Node, Pod } from '../../api/gen/core-v1.ts';
-import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
+import type { Node, Pod, PersistentVolumeClaim, PersistentVolume } from '../../api/gen/core-v1.ts';
+import type { VolumeAttachment, CSIDriver } from '../../api/gen/storage-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
 import {
   attachmentName,
   isAttachedFor,
@@ -30,8 +30,15 @@ import {
   volumeKeyOf,
   wantedVolumes,
   type WantedVolume,
+  type VolumeLookup,
 } from './attachments.ts';
 import { withVolumeCounts } from './metrics.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { Counter } from '../../platform/metrics.ts';
 
 const ACCOUNT = 'attachdetach-controller';
 const NAME = 'persistentvolume-attach-detach-controller';
@@ -41,143 +48,171 @@ const RETRY_MS = 5000;
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 export function createAttachDetachController(deps: ControllerDeps): Controller {
-  const { clock, crypto } = deps.platform;
-  const client = deps.clientFor(ACCOUNT);
-  const recorder = deps.recorderFor('attachdetach-controller');
-  const pods = deps.informers.informer(Pods);
-  const nodes = deps.informers.informer(Nodes);
-  const claims = deps.informers.informer(PersistentVolumeClaims);
-  const volumes = deps.informers.informer(PersistentVolumes);
-  const drivers = deps.informers.informer(CSIDrivers);
-  const attachments = deps.informers.informer(VolumeAttachments);
-  pods.addIndex('node', (pod) => [pod.spec?.nodeName ?? '']);
-  attachments.addIndex('node', (attachment) => [attachment.spec.nodeName]);
-  attachments.addIndex('volume', (attachment) => [volumeKeyOf(attachment)]);
-  const lookup = {
-    claim: (namespace: string, name: string) => claims.get({ namespace, name }),
-    volume: (name: string) => volumes.get({ name }),
-    driver: (name: string) => drivers.get({ name }),
-  };
-  const unwantedSinceMs = new Map<string, number>();
-  const forced = deps.platform.metrics.counter({
-    name: 'attachdetach_controller_forced_detaches',
-    help: 'Volumes taken from nodes that had not let go of them.',
-    labels: ['reason'],
-  });
-  const loop = createKeyedLoop(deps, {
-    name: NAME,
-    queueName: 'attach_detach',
-    workers: 5,
-    informers: informerList(pods, nodes, claims, volumes, drivers, attachments),
-    sync: reconcileNode,
-  });
+  return new AttachDetachController(deps).controller;
+}
 
-  async function reconcileNode(node: string, signal: AbortSignal): Promise<void> {
+/** Upstream: attachdetach.attachDetachController. */
+class AttachDetachController {
+  readonly #clock: Clock;
+  readonly #crypto: CryptoPort;
+  readonly #client: Client;
+  readonly #recorder: EventRecorder;
+  readonly #pods: Informer<Pod>;
+  readonly #nodes: Informer<Node>;
+  readonly #claims: Informer<PersistentVolumeClaim>;
+  readonly #volumes: Informer<PersistentVolume>;
+  readonly #drivers: Informer<CSIDriver>;
+  readonly #attachments: Informer<VolumeAttachment>;
+  readonly #lookup: VolumeLookup;
+  readonly #unwantedSinceMs: Map<string, number>;
+  readonly #forced: Counter;
+  readonly #loop: KeyedLoop;
+  readonly controller: Controller;
+
+  constructor(deps: ControllerDeps) {
+    this.#clock = deps.platform.clock;
+    this.#crypto = deps.platform.crypto;
+    this.#client = deps.clientFor(ACCOUNT);
+    this.#recorder = deps.recorderFor('attachdetach-controller');
+    this.#pods = deps.informers.informer(Pods);
+    this.#nodes = deps.informers.informer(Nodes);
+    this.#claims = deps.informers.informer(PersistentVolumeClaims);
+    this.#volumes = deps.informers.informer(PersistentVolumes);
+    this.#drivers = deps.informers.informer(CSIDrivers);
+    this.#attachments = deps.informers.informer(VolumeAttachments);
+    this.#lookup = {
+      claim: (namespace: string, name: string) => this.#claims.get({ namespace, name }),
+      volume: (name: string) => this.#volumes.get({ name }),
+      driver: (name: string) => this.#drivers.get({ name }),
+    };
+    this.#unwantedSinceMs = new Map<string, number>();
+    this.#forced = deps.platform.metrics.counter({
+      name: 'attachdetach_controller_forced_detaches',
+      help: 'Volumes taken from nodes that had not let go of them.',
+      labels: ['reason'],
+    });
+    this.#loop = createKeyedLoop(deps, {
+      name: NAME,
+      queueName: 'attach_detach',
+      workers: 5,
+      informers: informerList(this.#pods, this.#nodes, this.#claims, this.#volumes, this.#drivers, this.#attachments),
+      sync: (node, signal) => this.#reconcileNode(node, signal),
+    });
+    this.#addHandlers();
+    this.controller = withVolumeCounts(this.#loop, deps.platform.metrics, {
+      nodes: this.#nodes,
+      pods: this.#pods,
+      attachments: this.#attachments,
+      lookup: this.#lookup,
+    });
+  }
+
+  async #reconcileNode(node: string, signal: AbortSignal): Promise<void> {
     // Without the mark the node's kubelet attaches for itself.
-    const object = nodes.get({ name: node });
+    const object = this.#nodes.get({ name: node });
     if (object !== undefined && !isAttachedFor(object)) return;
-    const wanted = wantedVolumes(pods.byIndex('node', node), lookup);
-    const own = attachments.byIndex('node', node);
+    const wanted = wantedVolumes(this.#pods.byIndex('node', node), this.#lookup);
+    const own = this.#attachments.byIndex('node', node);
     const going = own.filter((attachment) => !wanted.has(volumeKeyOf(attachment)));
     const staying = own.filter((attachment) => !going.includes(attachment));
-    for (const attachment of staying) unwantedSinceMs.delete(attachment.metadata.name);
-    const leaving = going.filter((attachment) => mayDetach(node, attachment));
-    if (leaving.length < going.length) loop.queue.addAfter(node, RETRY_MS);
-    await tellNode(
+    for (const attachment of staying) this.#unwantedSinceMs.delete(attachment.metadata.name);
+    const leaving = going.filter((attachment) => this.#mayDetach(node, attachment));
+    if (leaving.length < going.length) this.#loop.queue.addAfter(node, RETRY_MS);
+    await this.#tellNode(
       node,
       own.filter((attachment) => !leaving.includes(attachment)),
       signal,
     );
-    for (const attachment of leaving) await detach(attachment, signal);
-    for (const each of wanted.values()) await attach(node, each, signal);
+    for (const attachment of leaving) await this.#detach(attachment, signal);
+    for (const each of wanted.values()) await this.#attach(node, each, signal);
   }
 
   /** Once the node has unmounted it, or is taken to be gone. */
-  function mayDetach(nodeName: string, attachment: Stored<VolumeAttachment>): boolean {
+  #mayDetach(nodeName: string, attachment: Stored<VolumeAttachment>): boolean {
     const name = attachment.metadata.name;
-    const node = nodes.get({ name: nodeName });
-    const since = unwantedSinceMs.get(name) ?? clock.nowMs();
-    unwantedSinceMs.set(name, since);
+    const node = this.#nodes.get({ name: nodeName });
+    const since = this.#unwantedSinceMs.get(name) ?? this.#clock.nowMs();
+    this.#unwantedSinceMs.set(name, since);
     if (node === undefined) return true;
-    const unique = uniqueNameOf(attachment);
+    const unique = this.#uniqueNameOf(attachment);
     if (unique === undefined || !(node.status?.volumesInUse ?? []).includes(unique)) return true;
-    const isLate = !isNodeReady(node) && clock.nowMs() - since > MAX_WAIT_FOR_UNMOUNT_MS;
+    const isLate = !isNodeReady(node) && this.#clock.nowMs() - since > MAX_WAIT_FOR_UNMOUNT_MS;
     if (!isLate && !isOutOfService(node)) return false;
     if (attachment.metadata.deletionTimestamp === undefined)
-      forced.inc({ reason: isOutOfService(node) ? 'out-of-service' : 'timeout' });
+      this.#forced.inc({ reason: isOutOfService(node) ? 'out-of-service' : 'timeout' });
     return true;
   }
 
-  function uniqueNameOf({ spec }: VolumeAttachment): string | undefined {
+  #uniqueNameOf({ spec }: VolumeAttachment): string | undefined {
     const { inlineVolumeSpec, persistentVolumeName = '' } = spec.source;
-    const csi = inlineVolumeSpec?.csi ?? csiSourceOf(volumes.get({ name: persistentVolumeName }));
+    const csi = inlineVolumeSpec?.csi ?? csiSourceOf(this.#volumes.get({ name: persistentVolumeName }));
     return csi === undefined ? undefined : uniqueVolumeName(csi.driver, csi.volumeHandle);
   }
 
   /** The node's kubelet mounts what is listed here, and nothing else: listed once attached, unlisted before detaching. */
-  async function tellNode(name: string, staying: readonly VolumeAttachment[], signal: AbortSignal): Promise<void> {
-    const node = nodes.get({ name });
+  async #tellNode(name: string, staying: readonly VolumeAttachment[], signal: AbortSignal): Promise<void> {
+    const node = this.#nodes.get({ name });
     if (node === undefined) return;
     const listed = staying.flatMap((attachment) => {
-      const unique = attachment.status?.attached === true ? uniqueNameOf(attachment) : undefined;
+      const unique = attachment.status?.attached === true ? this.#uniqueNameOf(attachment) : undefined;
       return unique === undefined ? [] : [{ name: unique, devicePath: '' }];
     });
     listed.sort((a, b) => (a.name < b.name ? -1 : 1));
     if (deepEqual(listed, node.status?.volumesAttached ?? [])) return;
     const patch = { status: { volumesAttached: listed.length === 0 ? null : listed } };
-    await client
+    await this.#client
       .resource(Nodes)
       .patch({ name }, { type: 'merge', patch }, { subresource: 'status', signal })
       .catch(ignoreNotFound);
   }
 
-  async function detach(attachment: Stored<VolumeAttachment>, signal: AbortSignal): Promise<void> {
+  async #detach(attachment: Stored<VolumeAttachment>, signal: AbortSignal): Promise<void> {
     const { name, uid, deletionTimestamp } = attachment.metadata;
-    unwantedSinceMs.delete(name);
+    this.#unwantedSinceMs.delete(name);
     if (deletionTimestamp !== undefined) return; // The driver is at it.
     try {
-      await client.resource(VolumeAttachments).delete({ name }, { preconditions: { uid }, signal });
+      await this.#client.resource(VolumeAttachments).delete({ name }, { preconditions: { uid }, signal });
     } catch (error) {
       if (!isReason(error, 'NotFound', 'Conflict')) throw error;
     }
   }
 
-  async function attach(node: string, wanted: WantedVolume, signal: AbortSignal): Promise<void> {
-    const name = attachmentName((text) => crypto.sha256Hex(text), wanted, node);
-    const found = attachments.get({ name });
-    if (found !== undefined) return reportProgress(wanted, found);
-    const elsewhere = attachments.byIndex('volume', wanted.key).filter(({ spec }) => spec.nodeName !== node);
+  async #attach(node: string, wanted: WantedVolume, signal: AbortSignal): Promise<void> {
+    const name = attachmentName((text) => this.#crypto.sha256Hex(text), wanted, node);
+    const found = this.#attachments.get({ name });
+    if (found !== undefined) return this.#reportProgress(wanted, found);
+    const elsewhere = this.#attachments.byIndex('volume', wanted.key).filter(({ spec }) => spec.nodeName !== node);
     if (elsewhere.length > 0 && !isShareable(wanted.volume)) {
-      reportMultiAttach(wanted, elsewhere[0]?.spec.nodeName ?? '');
-      return loop.queue.addAfter(node, RETRY_MS);
+      this.#reportMultiAttach(wanted, elsewhere[0]?.spec.nodeName ?? '');
+      return this.#loop.queue.addAfter(node, RETRY_MS);
     }
     try {
-      await client.resource(VolumeAttachments).create(newAttachment(name, wanted, node), { signal });
+      await this.#client.resource(VolumeAttachments).create(newAttachment(name, wanted, node), { signal });
     } catch (error) {
       if (!isReason(error, 'AlreadyExists')) throw error;
     }
   }
 
-  function reportMultiAttach({ key, volume, pods: waiting }: WantedVolume, node: string): void {
+  #reportMultiAttach({ key, volume, pods: waiting }: WantedVolume, node: string): void {
     const name = JSON.stringify(volume.metadata.name ?? '');
-    const users = pods
+    const users = this.#pods
       .byIndex('node', node)
-      .filter((pod) => wantedVolumes([pod], lookup).has(key))
+      .filter((pod) => wantedVolumes([pod], this.#lookup).has(key))
       .map((pod) => pod.metadata.name);
     const why =
       users.length === 0
         ? "Volume is already exclusively attached to one node and can't be attached to another"
         : `Volume is already used by pod(s) ${users.join(', ')}`;
     for (const pod of waiting)
-      recorder.event(pod, 'Warning', 'FailedAttachVolume', `Multi-Attach error for volume ${name} ${why}`);
+      this.#recorder.event(pod, 'Warning', 'FailedAttachVolume', `Multi-Attach error for volume ${name} ${why}`);
   }
 
-  function reportProgress({ volume, pods: waiting }: WantedVolume, { status }: VolumeAttachment): void {
+  #reportProgress({ volume, pods: waiting }: WantedVolume, { status }: VolumeAttachment): void {
     const message = status?.attachError?.message;
     if (message === undefined || status?.attached === true) return;
     const name = JSON.stringify(volume.metadata.name ?? '');
     for (const pod of waiting)
-      recorder.event(
+      this.#recorder.event(
         pod,
         'Warning',
         'FailedAttachVolume',
@@ -185,54 +220,72 @@ export function createAttachDetachController(deps: ControllerDeps): Controller {
       );
   }
 
-  function reportAttached(attachment: VolumeAttachment): void {
-    for (const pod of pods.byIndex('node', attachment.spec.nodeName)) {
-      const wanted = wantedVolumes([pod], lookup).get(volumeKeyOf(attachment));
+  #reportAttached(attachment: VolumeAttachment): void {
+    for (const pod of this.#pods.byIndex('node', attachment.spec.nodeName)) {
+      const wanted = wantedVolumes([pod], this.#lookup).get(volumeKeyOf(attachment));
       if (wanted === undefined) continue;
       const message = `AttachVolume.Attach succeeded for volume ${JSON.stringify(wanted.volume.metadata.name)} `;
-      recorder.event(pod, 'Normal', 'SuccessfulAttachVolume', message);
+      this.#recorder.event(pod, 'Normal', 'SuccessfulAttachVolume', message);
     }
   }
 
-  const ofPod = (pod: Pod): void => {
-    if ((pod.spec?.nodeName ?? '') !== '') loop.queue.add(pod.spec?.nodeName ?? '');
-  };
-  const ofAttachment = ({ spec }: VolumeAttachment): void => loop.queue.add(spec.nodeName);
-  const all = (): void => nodes.list().forEach((node) => loop.queue.add(node.metadata.name));
-  const hasClaims = (pod: Pod): boolean =>
-    (pod.spec?.volumes ?? []).some(
+  #ofPod(pod: Pod): void {
+    if ((pod.spec?.nodeName ?? '') !== '') this.#loop.queue.add(pod.spec?.nodeName ?? '');
+  }
+
+  #ofAttachment({ spec }: VolumeAttachment): void {
+    this.#loop.queue.add(spec.nodeName);
+  }
+
+  #all(): void {
+    this.#nodes.list().forEach((node) => this.#loop.queue.add(node.metadata.name));
+  }
+
+  #hasClaims(pod: Pod): boolean {
+    return (pod.spec?.volumes ?? []).some(
       (volume) =>
         volume.persistentVolumeClaim !== undefined ||
         volume.ephemeral !== undefined ||
         migratedInlineVolume(volume, '') !== undefined,
     );
-  const podChanged = (pod: Pod): void => {
-    if (hasClaims(pod)) ofPod(pod);
-  };
-  pods.addHandler({ onAdd: podChanged, onUpdate: (_, pod) => podChanged(pod), onDelete: podChanged });
-  attachments.addHandler({
-    onAdd: ofAttachment,
-    onUpdate(old, attachment) {
-      if (old.status?.attached !== true && attachment.status?.attached === true) reportAttached(attachment);
-      ofAttachment(attachment);
-    },
-    onDelete(attachment) {
-      ofAttachment(attachment);
-      all(); // Another node may wait for it.
-    },
-  });
-  nodes.addHandler({
-    onUpdate: (old, node) => {
-      if (isNews(old, node)) loop.queue.add(node.metadata.name);
-    },
-    onDelete: (node) => loop.queue.add(node.metadata.name),
-  });
-  volumes.addHandler({
-    onUpdate: (old, volume) => {
-      if (!deepEqual(old.spec, volume.spec)) all();
-    },
-  });
-  return withVolumeCounts(loop, deps.platform.metrics, { nodes, pods, attachments, lookup });
+  }
+
+  #podChanged(pod: Pod): void {
+    if (this.#hasClaims(pod)) this.#ofPod(pod);
+  }
+
+  #addHandlers(): void {
+    this.#pods.addIndex('node', (pod) => [pod.spec?.nodeName ?? '']);
+    this.#attachments.addIndex('node', (attachment) => [attachment.spec.nodeName]);
+    this.#attachments.addIndex('volume', (attachment) => [volumeKeyOf(attachment)]);
+    this.#pods.addHandler({
+      onAdd: (pod) => this.#podChanged(pod),
+      onUpdate: (_, pod) => this.#podChanged(pod),
+      onDelete: (pod) => this.#podChanged(pod),
+    });
+    this.#attachments.addHandler({
+      onAdd: (object) => this.#ofAttachment(object),
+      onUpdate: (old, attachment) => {
+        if (old.status?.attached !== true && attachment.status?.attached === true) this.#reportAttached(attachment);
+        this.#ofAttachment(attachment);
+      },
+      onDelete: (attachment) => {
+        this.#ofAttachment(attachment);
+        this.#all(); // Another node may wait for it.
+      },
+    });
+    this.#nodes.addHandler({
+      onUpdate: (old, node) => {
+        if (isNews(old, node)) this.#loop.queue.add(node.metadata.name);
+      },
+      onDelete: (node) => this.#loop.queue.add(node.metadata.name),
+    });
+    this.#volumes.addHandler({
+      onUpdate: (old, volume) => {
+        if (!deepEqual(old.spec, volume.spec)) this.#all();
+      },
+    });
+  }
 }
 
 /** Whether volumes may have to move for it. */

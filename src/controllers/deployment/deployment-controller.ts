@@ -14,7 +14,7 @@ import { claimObjects } from '../controller-ref-manager.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { withCondition } from '../../component-helpers/workload-conditions.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
 import { createDeploymentWriter, type DeploymentWriter } from './deployment-writer.ts';
 import { resolveSets, type Rollout, type SetsContext } from './new-replica-set.ts';
 import { desiredAnnotation, isRolling, replicasOf, statusSum } from './replica-math.ts';
@@ -31,69 +31,90 @@ import {
   rolloutStatus,
 } from './status.ts';
 import { watchSets } from './set-events.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Informer } from '../../client/informer.ts';
 
 const ACCOUNT = 'deployment-controller';
 const WORKERS = 5;
 
 export function createDeploymentController(deps: ControllerDeps): Controller {
-  const { clock } = deps.platform;
-  const client = deps.clientFor(ACCOUNT);
-  const recorder = deps.recorderFor(ACCOUNT);
-  const deployments = deps.informers.informer(Deployments);
-  const sets = deps.informers.informer(ReplicaSets);
-  const pods = deps.informers.informer(Pods);
-  const nowMs = (): number => clock.nowMs();
+  return new DeploymentController(deps).loop;
+}
 
-  const loop = createKeyedLoop(deps, {
-    name: 'deployment-controller',
-    queueName: 'deployment',
-    workers: WORKERS,
-    informers: informerList(deployments, sets, pods),
-    sync: syncDeployment,
-    maxRetries: 15,
-  });
+/** Upstream: deployment.DeploymentController. */
+class DeploymentController {
+  readonly #clock: Clock;
+  readonly #client: Client;
+  readonly #recorder: EventRecorder;
+  readonly #deployments: Informer<Deployment>;
+  readonly #sets: Informer<ReplicaSet>;
+  readonly #pods: Informer<Pod>;
+  readonly loop: KeyedLoop;
 
-  async function replicaSetsForDeployment(
-    deployment: Stored<Deployment>,
-    signal: AbortSignal,
-  ): Promise<Stored<ReplicaSet>[]> {
+  constructor(deps: ControllerDeps) {
+    this.#clock = deps.platform.clock;
+    this.#client = deps.clientFor(ACCOUNT);
+    this.#recorder = deps.recorderFor(ACCOUNT);
+    this.#deployments = deps.informers.informer(Deployments);
+    this.#sets = deps.informers.informer(ReplicaSets);
+    this.#pods = deps.informers.informer(Pods);
+    this.loop = createKeyedLoop(deps, {
+      name: 'deployment-controller',
+      queueName: 'deployment',
+      workers: WORKERS,
+      informers: informerList(this.#deployments, this.#sets, this.#pods),
+      sync: (key, signal) => this.#syncDeployment(key, signal),
+      maxRetries: 15,
+    });
+    watchSets({
+      deployments: this.#deployments,
+      sets: this.#sets,
+      pods: this.#pods,
+      enqueue: (key) => this.loop.queue.add(key),
+    });
+  }
+
+  #nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  async #replicaSetsForDeployment(deployment: Stored<Deployment>, signal: AbortSignal): Promise<Stored<ReplicaSet>[]> {
     const selector = compileLabelSelector(deployment.spec?.selector);
     return await claimObjects(
-      { client, owner: deployment, ownerInfo: Deployments, selector, signal },
-      { info: ReplicaSets, objects: sets.list(deployment.metadata.namespace) },
+      { client: this.#client, owner: deployment, ownerInfo: Deployments, selector, signal },
+      { info: ReplicaSets, objects: this.#sets.list(deployment.metadata.namespace) },
     );
   }
 
-  async function syncDeployment(key: string, signal: AbortSignal): Promise<void> {
-    const cached = deployments.get(parseKey(key));
+  async #syncDeployment(key: string, signal: AbortSignal): Promise<void> {
+    const cached = this.#deployments.get(parseKey(key));
     if (cached === undefined) return;
-    const writer = createDeploymentWriter(client, recorder, signal);
+    const writer = createDeploymentWriter(this.#client, this.#recorder, signal);
     if (compileLabelSelector(cached.spec?.selector).isEverything) {
       writer.warn(cached, 'SelectingAll', 'This deployment is selecting all pods. A non-empty selector is required.');
       await writer.updateStatus(cached, { ...cached.status, observedGeneration: cached.metadata.generation ?? 0 });
       return;
     }
-    const owned = await replicaSetsForDeployment(cached, signal);
-    const context: SetsContext = { writer, nowMs };
+    const owned = await this.#replicaSetsForDeployment(cached, signal);
+    const context: SetsContext = { writer, nowMs: () => this.#nowMs() };
     if (cached.metadata.deletionTimestamp !== undefined) {
-      await writer.updateStatus(cached, calculateStatus(cached, splitSets(cached, owned), nowMs()));
+      await writer.updateStatus(cached, calculateStatus(cached, splitSets(cached, owned), this.#nowMs()));
       return;
     }
-    const deployment = await checkPausedConditions(writer, cached);
+    const deployment = await this.#checkPausedConditions(writer, cached);
     const wish = rollbackWish(deployment);
     if (wish !== undefined && deployment.spec?.paused !== true)
-      return await rollBack(context, deployment, { owned, wish });
-    if (deployment.spec?.paused === true || isScalingEvent(deployment, owned))
-      return await scaleWithoutRollout(context, deployment, owned);
-    if (isRolling(deployment)) await rolloutRolling(context, deployment, owned);
-    else await rolloutRecreate(context, deployment, owned);
+      return await this.#rollBack(context, deployment, { owned, wish });
+    if (deployment.spec?.paused === true || this.#isScalingEvent(deployment, owned))
+      return await this.#scaleWithoutRollout(context, deployment, owned);
+    if (isRolling(deployment)) await this.#rolloutRolling(context, deployment, owned);
+    else await this.#rolloutRecreate(context, deployment, owned);
   }
 
   /** Pause and resume show in the Progressing condition, so that the deadline does not run meanwhile. */
-  async function checkPausedConditions(
-    writer: DeploymentWriter,
-    deployment: Stored<Deployment>,
-  ): Promise<Stored<Deployment>> {
+  async #checkPausedConditions(writer: DeploymentWriter, deployment: Stored<Deployment>): Promise<Stored<Deployment>> {
     const current = progressing(deployment.status);
     if (!hasProgressDeadline(deployment) || current?.reason === 'ProgressDeadlineExceeded') return deployment;
     const paused = deployment.spec?.paused === true;
@@ -103,13 +124,13 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
       : { reason: 'DeploymentResumed', message: 'Deployment is resumed' };
     const conditions = withCondition(
       deployment.status?.conditions,
-      condition({ type: 'Progressing', status: 'Unknown', ...fields }, nowMs()),
+      condition({ type: 'Progressing', status: 'Unknown', ...fields }, this.#nowMs()),
     );
     return await writer.updateStatus(deployment, { ...deployment.status, conditions });
   }
 
   /** Changes the template back; the next sync, without the wish, rolls it out. */
-  async function rollBack(
+  async #rollBack(
     context: SetsContext,
     deployment: Stored<Deployment>,
     { owned, wish }: { readonly owned: readonly Stored<ReplicaSet>[]; readonly wish: bigint },
@@ -121,14 +142,14 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     else context.writer.warn(deployment, plan.reason, plan.message);
   }
 
-  function isScalingEvent(deployment: Stored<Deployment>, owned: readonly Stored<ReplicaSet>[]): boolean {
+  #isScalingEvent(deployment: Stored<Deployment>, owned: readonly Stored<ReplicaSet>[]): boolean {
     return activeSets(owned).some((set) => {
       const noted = desiredAnnotation(set);
       return noted !== undefined && noted !== replicasOf(deployment);
     });
   }
 
-  async function scaleWithoutRollout(
+  async #scaleWithoutRollout(
     context: SetsContext,
     deployment: Stored<Deployment>,
     owned: readonly Stored<ReplicaSet>[],
@@ -136,10 +157,10 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     const rollout = await resolveSets(context, { deployment, sets: owned, create: false });
     await scaleOnly(context.writer, rollout);
     if (deployment.spec?.paused === true) await cleanUpHistory(context.writer, rollout);
-    await context.writer.updateStatus(rollout.deployment, calculateStatus(rollout.deployment, rollout, nowMs()));
+    await context.writer.updateStatus(rollout.deployment, calculateStatus(rollout.deployment, rollout, this.#nowMs()));
   }
 
-  async function rolloutRolling(
+  async #rolloutRolling(
     context: SetsContext,
     deployment: Stored<Deployment>,
     owned: readonly Stored<ReplicaSet>[],
@@ -148,44 +169,41 @@ export function createDeploymentController(deps: ControllerDeps): Controller {
     const moved = await rollOnce(context.writer, rollout);
     if (!moved && isComplete(rollout.deployment, rollout.deployment.status ?? {}))
       await cleanUpHistory(context.writer, rollout);
-    await syncRolloutStatus(context, rollout);
+    await this.#syncRolloutStatus(context, rollout);
   }
 
-  async function rolloutRecreate(
+  async #rolloutRecreate(
     context: SetsContext,
     deployment: Stored<Deployment>,
     owned: readonly Stored<ReplicaSet>[],
   ): Promise<void> {
     let rollout = await resolveSets(context, { deployment, sets: owned, create: false });
     if (await scaleToZero(context.writer, rollout.deployment, rollout.oldSets))
-      return await syncRolloutStatus(context, rollout);
-    if (oldPodsRunning(rollout)) return await syncRolloutStatus(context, rollout);
+      return await this.#syncRolloutStatus(context, rollout);
+    if (this.#oldPodsRunning(rollout)) return await this.#syncRolloutStatus(context, rollout);
     if (rollout.newSet === undefined)
       rollout = await resolveSets(context, { deployment: rollout.deployment, sets: owned, create: true });
     const newSet = rollout.newSet as Stored<ReplicaSet>;
     if (replicasOf(newSet) !== replicasOf(deployment))
       await context.writer.scale(rollout.deployment, newSet, replicasOf(deployment));
     if (isComplete(rollout.deployment, rollout.deployment.status ?? {})) await cleanUpHistory(context.writer, rollout);
-    await syncRolloutStatus(context, rollout);
+    await this.#syncRolloutStatus(context, rollout);
   }
 
-  function oldPodsRunning({ deployment, newSet, oldSets }: Rollout): boolean {
+  #oldPodsRunning({ deployment, newSet, oldSets }: Rollout): boolean {
     if (statusSum(oldSets, 'replicas') > 0) return true;
     const uids = new Set(oldSets.map((set) => set.metadata.uid));
-    return pods.list(deployment.metadata.namespace).some((pod: Pod) => {
+    return this.#pods.list(deployment.metadata.namespace).some((pod: Pod) => {
       const owner = controllerOf(pod)?.uid;
       return owner !== undefined && owner !== newSet?.metadata.uid && uids.has(owner) && !isPodTerminal(pod);
     });
   }
 
-  async function syncRolloutStatus(context: SetsContext, rollout: Rollout): Promise<void> {
+  async #syncRolloutStatus(context: SetsContext, rollout: Rollout): Promise<void> {
     const { deployment } = rollout;
-    const status = rolloutStatus(deployment, rollout, nowMs());
+    const status = rolloutStatus(deployment, rollout, this.#nowMs());
     const written = await context.writer.updateStatus(deployment, status);
-    const checkMs = deadlineCheckMs(written, status, nowMs());
-    if (checkMs !== undefined) loop.queue.addAfter(keyOfObject(deployment), checkMs);
+    const checkMs = deadlineCheckMs(written, status, this.#nowMs());
+    if (checkMs !== undefined) this.loop.queue.addAfter(keyOfObject(deployment), checkMs);
   }
-
-  watchSets({ deployments, sets, pods, enqueue: (key) => loop.queue.add(key) });
-  return loop;
 }

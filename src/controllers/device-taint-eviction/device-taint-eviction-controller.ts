@@ -19,13 +19,17 @@ import { parseTime } from '../../api/time.ts';
 import type { Stored } from '../../api/object.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { createOptionalInformer } from '../../client/optional-informer.ts';
+import { createOptionalInformer, type OptionalInformer } from '../../client/optional-informer.ts';
 import { ruleSelects } from '../../component-helpers/device-taint-rules.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
-import { createEvictionMetrics, evictPod } from '../pod-eviction.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
+import { createEvictionMetrics, evictPod, type EvictionMetrics } from '../pod-eviction.ts';
 import { deviceToleratedMs } from './device-tolerations.ts';
-import { createRuleStatusLoop } from './rule-status.ts';
+import { createRuleStatusLoop, type RuleStatusLoop } from './rule-status.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { ResourceClient } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Informer } from '../../client/informer.ts';
 
 const NAME = 'device-taint-eviction-controller';
 const CLAIMS_BY_POOL = 'device-pool';
@@ -65,51 +69,86 @@ function isSelected({ status }: ResourceClaim, rules: readonly DeviceTaintRule[]
 }
 
 export function createDeviceTaintEvictionController(deps: ControllerDeps): Controller {
-  const { clock, log } = deps.platform;
-  const own = deps.clientFor(NAME);
-  const client = own.resource(Pods);
-  const recorder = deps.recorderFor(NAME);
-  const claims = deps.informers.informer(ResourceClaims);
-  const slices = deps.informers.informer(ResourceSlices);
-  const pods = deps.informers.informer(Pods);
-  const { informers } = deps;
-  const rules = createOptionalInformer({ client: own, informers, clock, log: log.child(NAME) }, DeviceTaintRules);
-  const metrics = createEvictionMetrics(deps.platform.metrics, 'device_taint_eviction_controller');
-  claims.addIndex(CLAIMS_BY_POOL, ({ status }) => [
-    ...new Set((status?.allocation?.devices?.results ?? []).map(({ driver, pool }) => poolKey(driver, pool))),
-  ]);
-  slices.addIndex(SLICES_BY_POOL, (slice) => [poolOf(slice)]);
-  /** Taints that were stored without a time, by claim, device and taint: when they were first seen. */
-  const seenMs = new Map<string, number>();
-  /** Claims whose pods' time runs. */
-  const running = new Set<string>();
-  const loop = createKeyedLoop(deps, {
-    name: NAME,
-    workers: 8,
-    informers: informerList(claims, slices, pods),
-    sync,
-  });
-  const statuses = createRuleStatusLoop(deps, { rules, client: own, claims, slices, pods, podsOf });
+  return new DeviceTaintEvictionController(deps);
+}
 
-  async function sync(key: string, signal: AbortSignal): Promise<void> {
-    const claim = claims.get(parseKey(key));
-    const { dueMs, origins } = claim === undefined ? { dueMs: NEVER, origins: [] } : evictionOf(key, claim);
-    if (claim === undefined || dueMs === NEVER) return cancel(key, claim);
-    const leftMs = dueMs - clock.nowMs();
+/** Upstream: devicetainteviction.Controller. */
+class DeviceTaintEvictionController implements Controller {
+  readonly name = NAME;
+  readonly #clock: Clock;
+  readonly #client: ResourceClient<Pod>;
+  readonly #recorder: EventRecorder;
+  readonly #claims: Informer<ResourceClaim>;
+  readonly #slices: Informer<ResourceSlice>;
+  readonly #pods: Informer<Pod>;
+  readonly #rules: OptionalInformer<DeviceTaintRule>;
+  readonly #metrics: EvictionMetrics;
+  /** Taints that were stored without a time, by claim, device and taint: when they were first seen. */
+  readonly #seenMs: Map<string, number>;
+  /** Claims whose pods' time runs. */
+  readonly #running: Set<string>;
+  readonly #loop: KeyedLoop;
+  readonly #statuses: RuleStatusLoop;
+
+  constructor(deps: ControllerDeps) {
+    this.#clock = deps.platform.clock;
+    const log = deps.platform.log;
+    const own = deps.clientFor(NAME);
+    this.#client = own.resource(Pods);
+    this.#recorder = deps.recorderFor(NAME);
+    this.#claims = deps.informers.informer(ResourceClaims);
+    this.#slices = deps.informers.informer(ResourceSlices);
+    this.#pods = deps.informers.informer(Pods);
+    const { informers } = deps;
+    this.#rules = createOptionalInformer(
+      { client: own, informers, clock: this.#clock, log: log.child(NAME) },
+      DeviceTaintRules,
+    );
+    this.#metrics = createEvictionMetrics(deps.platform.metrics, 'device_taint_eviction_controller');
+    this.#seenMs = new Map<string, number>();
+    this.#running = new Set<string>();
+    this.#loop = createKeyedLoop(deps, {
+      name: NAME,
+      workers: 8,
+      informers: informerList(this.#claims, this.#slices, this.#pods),
+      sync: (key, signal) => this.#sync(key, signal),
+    });
+    this.#statuses = createRuleStatusLoop(deps, {
+      rules: this.#rules,
+      client: own,
+      claims: this.#claims,
+      slices: this.#slices,
+      pods: this.#pods,
+      podsOf: (object) => this.#podsOf(object),
+    });
+    this.#addHandlers();
+  }
+
+  async #sync(key: string, signal: AbortSignal): Promise<void> {
+    const claim = this.#claims.get(parseKey(key));
+    const { dueMs, origins } = claim === undefined ? { dueMs: NEVER, origins: [] } : this.#evictionOf(key, claim);
+    if (claim === undefined || dueMs === NEVER) return this.#cancel(key, claim);
+    const leftMs = dueMs - this.#clock.nowMs();
     if (leftMs > 0) {
-      running.add(key);
-      return loop.queue.addAfter(key, leftMs);
+      this.#running.add(key);
+      return this.#loop.queue.addAfter(key, leftMs);
     }
-    running.delete(key);
-    for (const pod of podsOf(claim)) {
-      if (!(await evictPod({ pods: client, recorder, clock }, pod, { words: WORDS, signal }))) continue;
-      metrics.deleted((clock.nowMs() - dueMs) / 1000);
-      for (const { rule } of origins) if (rule !== undefined) statuses.evicted(rule);
+    this.#running.delete(key);
+    for (const pod of this.#podsOf(claim)) {
+      if (
+        !(await evictPod({ pods: this.#client, recorder: this.#recorder, clock: this.#clock }, pod, {
+          words: WORDS,
+          signal,
+        }))
+      )
+        continue;
+      this.#metrics.deleted((this.#clock.nowMs() - dueMs) / 1000);
+      for (const { rule } of origins) if (rule !== undefined) this.#statuses.evicted(rule);
     }
   }
 
   /** When the claim's pods must go, by the wall clock, and because of what. */
-  function evictionOf(
+  #evictionOf(
     key: string,
     { metadata, status }: ResourceClaim,
   ): { readonly dueMs: number; readonly origins: readonly Origin[] } {
@@ -118,28 +157,29 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
     const current = new Set<string>();
     for (const result of status?.allocation?.devices?.results ?? []) {
       const { driver, pool, device } = result;
-      for (const origin of taintsOf(result)) {
+      for (const origin of this.#taintsOf(result)) {
         const { taint } = origin;
         let beganMs = parseTime(taint.timeAdded ?? undefined);
         if (Number.isNaN(beganMs)) {
           const seenKey = [key, metadata.uid, driver, pool, device, taint.key, taint.value ?? ''].join('|');
           current.add(seenKey);
-          beganMs = seenMs.get(seenKey) ?? clock.nowMs();
-          seenMs.set(seenKey, beganMs);
+          beganMs = this.#seenMs.get(seenKey) ?? this.#clock.nowMs();
+          this.#seenMs.set(seenKey, beganMs);
         }
         const toleratedMs = deviceToleratedMs(result, taint);
         if (toleratedMs !== NEVER) origins.push(origin);
         dueMs = Math.min(dueMs, beganMs + toleratedMs);
       }
     }
-    for (const known of seenMs.keys()) if (known.startsWith(`${key}|`) && !current.has(known)) seenMs.delete(known);
+    for (const known of this.#seenMs.keys())
+      if (known.startsWith(`${key}|`) && !current.has(known)) this.#seenMs.delete(known);
     return { dueMs, origins };
   }
 
-  function taintsOf(result: DeviceRequestAllocationResult): Origin[] {
-    const ofPool = slices.byIndex(SLICES_BY_POOL, poolKey(result.driver, result.pool));
+  #taintsOf(result: DeviceRequestAllocationResult): Origin[] {
+    const ofPool = this.#slices.byIndex(SLICES_BY_POOL, poolKey(result.driver, result.pool));
     const ofSlices = ofPool.length === 0 ? [] : deviceTaints(ofPool, result.device);
-    const evicting = rules
+    const evicting = this.#rules
       .list()
       .filter((rule) => rule.spec.taint.effect === 'NoExecute' && ruleSelects(rule, result))
       .map((rule): Origin => ({ taint: rule.spec.taint, rule }));
@@ -147,53 +187,70 @@ export function createDeviceTaintEvictionController(deps: ControllerDeps): Contr
   }
 
   /** Pods that use the claim and still run. */
-  function podsOf({ metadata, status }: Stored<ResourceClaim>): Stored<Pod>[] {
+  #podsOf({ metadata, status }: Stored<ResourceClaim>): Stored<Pod>[] {
     return (status?.reservedFor ?? []).flatMap(({ resource, apiGroup = '', name, uid }) => {
       if (resource !== 'pods' || apiGroup !== '') return [];
-      const pod = pods.get({ namespace: metadata.namespace, name });
+      const pod = this.#pods.get({ namespace: metadata.namespace, name });
       const runs = pod?.metadata.uid === uid && pod?.metadata.deletionTimestamp === undefined;
       return pod !== undefined && runs && !isPodTerminal(pod) ? [pod] : [];
     });
   }
 
-  function cancel(key: string, claim: Stored<ResourceClaim> | undefined): void {
-    for (const known of claim === undefined ? seenMs.keys() : []) if (known.startsWith(`${key}|`)) seenMs.delete(known);
-    if (!running.delete(key) || claim === undefined) return;
-    for (const pod of podsOf(claim))
-      recorder.event(pod, 'Normal', EVENT, `Cancelling deletion of Pod ${keyOfObject(pod)}`);
+  #cancel(key: string, claim: Stored<ResourceClaim> | undefined): void {
+    for (const known of claim === undefined ? this.#seenMs.keys() : [])
+      if (known.startsWith(`${key}|`)) this.#seenMs.delete(known);
+    if (!this.#running.delete(key) || claim === undefined) return;
+    for (const pod of this.#podsOf(claim))
+      this.#recorder.event(pod, 'Normal', EVENT, `Cancelling deletion of Pod ${keyOfObject(pod)}`);
   }
 
-  const enqueuePool = (slice: ResourceSlice): void => {
-    for (const claim of claims.byIndex(CLAIMS_BY_POOL, poolOf(slice))) loop.queue.add(keyOfObject(claim));
-  };
-  const enqueue = (claim: ResourceClaim): void => {
-    loop.queue.add(keyOfObject(claim));
-  };
-  claims.addHandler({ onAdd: enqueue, onUpdate: (_, claim) => enqueue(claim), onDelete: enqueue });
-  slices.addHandler({ onAdd: enqueuePool, onUpdate: (_, slice) => enqueuePool(slice), onDelete: enqueuePool });
-  const enqueueSelected = (...of: DeviceTaintRule[]): void =>
-    claims
+  #enqueuePool(slice: ResourceSlice): void {
+    for (const claim of this.#claims.byIndex(CLAIMS_BY_POOL, poolOf(slice))) this.#loop.queue.add(keyOfObject(claim));
+  }
+
+  #enqueue(claim: ResourceClaim): void {
+    this.#loop.queue.add(keyOfObject(claim));
+  }
+
+  #enqueueSelected(...of: DeviceTaintRule[]): void {
+    this.#claims
       .list()
       .filter((claim) => isSelected(claim, of))
-      .forEach(enqueue);
-  rules.addHandler({
-    onAdd: (rule) => enqueueSelected(rule),
-    onUpdate: (old, rule) => {
-      if (!deepEqual(old.spec, rule.spec)) enqueueSelected(old, rule);
-    },
-    onDelete: (rule) => enqueueSelected(rule),
-  });
-  return {
-    name: NAME,
-    async start(signal) {
-      let areRulesServed: boolean;
-      try {
-        areRulesServed = await rules.start(signal);
-      } catch (error) {
-        if (!signal.aborted) throw error;
-        return; // Before the rules were known.
-      }
-      await Promise.all([loop.start(signal), ...(areRulesServed ? [statuses.start(signal)] : [])]);
-    },
-  };
+      .forEach((claim) => this.#enqueue(claim));
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    let areRulesServed: boolean;
+    try {
+      areRulesServed = await this.#rules.start(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return; // Before the rules were known.
+    }
+    await Promise.all([this.#loop.start(signal), ...(areRulesServed ? [this.#statuses.start(signal)] : [])]);
+  }
+
+  #addHandlers(): void {
+    this.#claims.addIndex(CLAIMS_BY_POOL, ({ status }) => [
+      ...new Set((status?.allocation?.devices?.results ?? []).map(({ driver, pool }) => poolKey(driver, pool))),
+    ]);
+    this.#slices.addIndex(SLICES_BY_POOL, (slice) => [poolOf(slice)]);
+    this.#claims.addHandler({
+      onAdd: (claim) => this.#enqueue(claim),
+      onUpdate: (_, claim) => this.#enqueue(claim),
+      onDelete: (claim) => this.#enqueue(claim),
+    });
+    this.#slices.addHandler({
+      onAdd: (slice) => this.#enqueuePool(slice),
+      onUpdate: (_, slice) => this.#enqueuePool(slice),
+      onDelete: (slice) => this.#enqueuePool(slice),
+    });
+    this.#rules.addHandler({
+      onAdd: (rule) => this.#enqueueSelected(rule),
+      onUpdate: (old, rule) => {
+        if (!deepEqual(old.spec, rule.spec)) this.#enqueueSelected(old, rule);
+      },
+      onDelete: (rule) => this.#enqueueSelected(rule),
+    });
+  }
 }

@@ -10,23 +10,25 @@ import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
-import { createBatchPeriods } from '../batch-period.ts';
+import { createBatchPeriods, type BatchPeriods } from '../batch-period.ts';
 import {
   canBeEndpoint,
   createTriggerTimes,
   hasManagedEndpoints,
   selectedPods,
   watchServicesAndPods,
+  type TriggerTimes,
 } from '../service-endpoints.ts';
-import { createEndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
+import { createEndpointSliceMetrics, type EndpointSliceMetrics } from '../endpoint-slice-metrics.ts';
 import {
   createKeyedLoop,
   informerList,
   isNamespaceTerminating,
   type Controller,
   type ControllerDeps,
+  type KeyedLoop,
 } from '../controller.ts';
-import { createSyncMetrics } from './sync-metrics.ts';
+import { createSyncMetrics, type SyncMetrics } from './sync-metrics.ts';
 import { addressTypesOf, desiredGroups, isLost, type AddressType } from './desired-endpoints.ts';
 import { MANAGED_BY_LABEL, MANAGER, planSlices, SERVICE_NAME_LABEL, type SlicePlan } from './slice-plan.ts';
 import {
@@ -36,6 +38,9 @@ import {
   zoneShares,
   type TopologyVerdict,
 } from './topology-hints.ts';
+import type { ResourceClient } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Informer } from '../../client/informer.ts';
 
 const ACCOUNT = 'endpointslice-controller';
 const WORKERS = 5;
@@ -55,82 +60,106 @@ function serviceKeyOf(slice: EndpointSlice): string | undefined {
 }
 
 export function createEndpointSliceController(deps: ControllerDeps): Controller {
-  const client = deps.clientFor(ACCOUNT).resource(EndpointSlices);
-  const recorder = deps.recorderFor('endpoint-slice-controller');
-  const services = deps.informers.informer(Services);
-  const pods = deps.informers.informer(Pods);
-  const nodes = deps.informers.informer(Nodes);
-  const slices = deps.informers.informer(EndpointSlices);
-  const metrics = createEndpointSliceMetrics(deps.platform.metrics, 'endpoint_slice_controller');
-  const syncs = createSyncMetrics(deps.platform.metrics);
-  const triggers = createTriggerTimes();
-  const periods = createBatchPeriods();
+  return new EndpointSliceController(deps).loop;
+}
+
+/** Upstream: endpointslice.Controller. */
+class EndpointSliceController {
+  readonly #client: ResourceClient<EndpointSlice>;
+  readonly #recorder: EventRecorder;
+  readonly #services: Informer<Service>;
+  readonly #pods: Informer<Pod>;
+  readonly #nodes: Informer<Node>;
+  readonly #slices: Informer<EndpointSlice>;
+  readonly #metrics: EndpointSliceMetrics;
+  readonly #syncs: SyncMetrics;
+  readonly #triggers: TriggerTimes;
+  readonly #periods: BatchPeriods;
   /** What was said of a service's hints last, by key and address type. */
-  const topology = new Map<string, string>();
-  const shares = (): ReturnType<typeof zoneShares> => zoneShares(nodes.list());
-  slices.addIndex(BY_SERVICE, (slice) => {
-    const key = serviceKeyOf(slice);
-    return key === undefined ? [] : [key];
-  });
+  readonly #topology: Map<string, string>;
+  readonly loop: KeyedLoop;
 
-  const loop = createKeyedLoop(deps, {
-    name: 'endpointslice-controller',
-    queueName: 'endpoint_slice',
-    workers: WORKERS,
-    informers: informerList(services, pods, nodes, slices),
-    sync: countedSync,
-    maxRetries: 15,
-  });
+  constructor(deps: ControllerDeps) {
+    this.#client = deps.clientFor(ACCOUNT).resource(EndpointSlices);
+    this.#recorder = deps.recorderFor('endpoint-slice-controller');
+    this.#services = deps.informers.informer(Services);
+    this.#pods = deps.informers.informer(Pods);
+    this.#nodes = deps.informers.informer(Nodes);
+    this.#slices = deps.informers.informer(EndpointSlices);
+    this.#metrics = createEndpointSliceMetrics(deps.platform.metrics, 'endpoint_slice_controller');
+    this.#syncs = createSyncMetrics(deps.platform.metrics);
+    this.#triggers = createTriggerTimes();
+    this.#periods = createBatchPeriods();
+    this.#topology = new Map<string, string>();
+    this.loop = createKeyedLoop(deps, {
+      name: 'endpointslice-controller',
+      queueName: 'endpoint_slice',
+      workers: WORKERS,
+      informers: informerList(this.#services, this.#pods, this.#nodes, this.#slices),
+      sync: (key, signal) => this.#countedSync(key, signal),
+      maxRetries: 15,
+    });
+    this.#addHandlers();
+  }
 
-  async function countedSync(key: string, signal: AbortSignal): Promise<void> {
+  #shares(): ReturnType<typeof zoneShares> {
+    return zoneShares(this.#nodes.list());
+  }
+
+  async #countedSync(key: string, signal: AbortSignal): Promise<void> {
     let result: 'success' | 'error' = 'error';
     try {
-      await syncService(key, signal);
+      await this.#syncService(key, signal);
       result = 'success';
     } finally {
-      syncs.synced(result);
+      this.#syncs.synced(result);
     }
-  }
-  function forget(key: string): void {
-    metrics.forget(key);
-    syncs.forget(key);
-  }
-  async function syncService(key: string, signal: AbortSignal): Promise<void> {
-    const service = services.get(parseKey(key));
-    // The slices of a deleted Service go by owner reference.
-    if (service === undefined) {
-      for (const type of ADDRESS_TYPES) topology.delete(`${key}/${type}`);
-      forget(key);
-      periods.forget(key);
-      return triggers.forget(key);
-    }
-    if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return forget(key);
-    const selected = selectedPods(service, pods);
-    periods.saw(key, selected.length);
-    const triggerTime = triggers.since(service, selected);
-    const existing = slices.byIndex(BY_SERVICE, key).filter((slice) => slice.metadata.deletionTimestamp === undefined);
-    const types = addressTypesOf(service);
-    const nodeOf = (name: string): Node | undefined => (name === '' ? undefined : nodes.get({ name }));
-    for (const type of types) {
-      const groups = desiredGroups(service, selected, { type, nodeOf });
-      if (wantsTopologyHints(service)) tellTopology(service, type, giveTopologyHints(groups.values(), shares()));
-      else tellTopologyEnded(service, type);
-      const ofType = existing.filter((slice) => slice.addressType === type);
-      const plan = planSlices({ service, type, existing: ofType, groups, triggerTime });
-      await apply(service, plan, signal);
-      metrics.changed({ key: `${key} ${type}`, existing: ofType, ...plan });
-      const written = plan.create.length + plan.update.length + plan.remove.length;
-      syncs.wrote(service, written, wantsTopologyHints(service));
-    }
-    const obsolete = existing.filter((slice) => !(types as string[]).includes(slice.addressType));
-    await apply(service, { create: [], update: [], remove: obsolete }, signal);
-    for (const type of ADDRESS_TYPES) if (!types.includes(type)) metrics.forget(key, type);
-    const lost = selected.find((pod) => canBeEndpoint(pod, true) && isLost(service, pod, nodeOf));
-    if (lost !== undefined) complain(service, new Error(skipped(service, lost)));
   }
 
-  function complain(service: Service, error: Error): never {
-    recorder.event(
+  #forget(key: string): void {
+    this.#metrics.forget(key);
+    this.#syncs.forget(key);
+  }
+
+  async #syncService(key: string, signal: AbortSignal): Promise<void> {
+    const service = this.#services.get(parseKey(key));
+    // The slices of a deleted Service go by owner reference.
+    if (service === undefined) {
+      for (const type of ADDRESS_TYPES) this.#topology.delete(`${key}/${type}`);
+      this.#forget(key);
+      this.#periods.forget(key);
+      return this.#triggers.forget(key);
+    }
+    if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return this.#forget(key);
+    const selected = selectedPods(service, this.#pods);
+    this.#periods.saw(key, selected.length);
+    const triggerTime = this.#triggers.since(service, selected);
+    const existing = this.#slices
+      .byIndex(BY_SERVICE, key)
+      .filter((slice) => slice.metadata.deletionTimestamp === undefined);
+    const types = addressTypesOf(service);
+    const nodeOf = (name: string): Node | undefined => (name === '' ? undefined : this.#nodes.get({ name }));
+    for (const type of types) {
+      const groups = desiredGroups(service, selected, { type, nodeOf });
+      if (wantsTopologyHints(service))
+        this.#tellTopology(service, type, giveTopologyHints(groups.values(), this.#shares()));
+      else this.#tellTopologyEnded(service, type);
+      const ofType = existing.filter((slice) => slice.addressType === type);
+      const plan = planSlices({ service, type, existing: ofType, groups, triggerTime });
+      await this.#apply(service, plan, signal);
+      this.#metrics.changed({ key: `${key} ${type}`, existing: ofType, ...plan });
+      const written = plan.create.length + plan.update.length + plan.remove.length;
+      this.#syncs.wrote(service, written, wantsTopologyHints(service));
+    }
+    const obsolete = existing.filter((slice) => !(types as string[]).includes(slice.addressType));
+    await this.#apply(service, { create: [], update: [], remove: obsolete }, signal);
+    for (const type of ADDRESS_TYPES) if (!types.includes(type)) this.#metrics.forget(key, type);
+    const lost = selected.find((pod) => canBeEndpoint(pod, true) && isLost(service, pod, nodeOf));
+    if (lost !== undefined) this.#complain(service, new Error(skipped(service, lost)));
+  }
+
+  #complain(service: Service, error: Error): never {
+    this.#recorder.event(
       service,
       'Warning',
       'FailedToUpdateEndpointSlices',
@@ -140,44 +169,46 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
   }
 
   /** Hints went as nobody wants them any more. */
-  function tellTopologyEnded(service: Service, type: AddressType): void {
+  #tellTopologyEnded(service: Service, type: AddressType): void {
     const key = `${keyOfObject(service)}/${type}`;
-    const hadHints = topology.get(key) === HINTS_GIVEN;
-    topology.delete(key);
+    const hadHints = this.#topology.get(key) === HINTS_GIVEN;
+    this.#topology.delete(key);
     if (!hadHints) return;
     const text = `Topology Aware Hints has been disabled, addressType: ${type}`;
-    recorder.event(service, 'Warning', 'TopologyAwareHintsDisabled', text);
+    this.#recorder.event(service, 'Warning', 'TopologyAwareHintsDisabled', text);
   }
 
   /** Says when hints come, go, or cannot be given for another reason. */
-  function tellTopology(service: Service, type: AddressType, { enabled, message }: TopologyVerdict): void {
+  #tellTopology(service: Service, type: AddressType, { enabled, message }: TopologyVerdict): void {
     const key = `${keyOfObject(service)}/${type}`;
-    if (topology.get(key) === message) return;
-    topology.set(key, message);
+    if (this.#topology.get(key) === message) return;
+    this.#topology.set(key, message);
     const text = `${message}, addressType: ${type}`;
-    if (enabled) recorder.event(service, 'Normal', 'TopologyAwareHintsEnabled', text);
-    else recorder.event(service, 'Warning', 'TopologyAwareHintsDisabled', text);
+    if (enabled) this.#recorder.event(service, 'Normal', 'TopologyAwareHintsEnabled', text);
+    else this.#recorder.event(service, 'Warning', 'TopologyAwareHintsDisabled', text);
   }
 
-  async function apply(service: Service, plan: SlicePlan, signal: AbortSignal): Promise<void> {
+  async #apply(service: Service, plan: SlicePlan, signal: AbortSignal): Promise<void> {
     const written: (string | undefined)[] = [];
     try {
-      for (const slice of plan.create) written.push((await client.create(slice, { signal })).metadata.resourceVersion);
-      for (const slice of plan.update) written.push((await client.update(slice, { signal })).metadata.resourceVersion);
-      for (const slice of plan.remove) await remove(slice, signal);
+      for (const slice of plan.create)
+        written.push((await this.#client.create(slice, { signal })).metadata.resourceVersion);
+      for (const slice of plan.update)
+        written.push((await this.#client.update(slice, { signal })).metadata.resourceVersion);
+      for (const slice of plan.remove) await this.#remove(slice, signal);
     } catch (error) {
       if (isNamespaceTerminating(error)) return;
-      if (!signal.aborted && !isReason(error, 'Conflict')) complain(service, error as Error);
+      if (!signal.aborted && !isReason(error, 'Conflict')) this.#complain(service, error as Error);
       throw error;
     } finally {
-      for (const revision of written) if (revision !== undefined) await slices.waitForRevision(revision, signal);
+      for (const revision of written) if (revision !== undefined) await this.#slices.waitForRevision(revision, signal);
     }
   }
 
-  async function remove(slice: EndpointSlice, signal: AbortSignal): Promise<void> {
+  async #remove(slice: EndpointSlice, signal: AbortSignal): Promise<void> {
     try {
       const { uid } = slice.metadata;
-      await client.delete(parseKey(keyOfObject(slice)), {
+      await this.#client.delete(parseKey(keyOfObject(slice)), {
         signal,
         preconditions: { uid },
       });
@@ -186,38 +217,50 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
     }
   }
 
-  const enqueueInTime = (key: string): void => loop.queue.addAfter(key, periods.ms(key));
-  watchServicesAndPods({
-    services,
-    pods,
-    enqueue: (key) => loop.queue.add(key),
-    enqueueForPod: enqueueInTime,
-  });
+  #enqueueInTime(key: string): void {
+    this.loop.queue.addAfter(key, this.#periods.ms(key));
+  }
+
   // Mostly what was written here: no reason to look at once. Upstream waits a second (endpointSliceChangeMinSyncDelay).
-  const onSlice = (slice: EndpointSlice): void => {
+  #onSlice(slice: EndpointSlice): void {
     const key = serviceKeyOf(slice);
-    if (key !== undefined) enqueueInTime(key);
-  };
-  slices.addHandler({
-    onAdd: onSlice,
-    onUpdate(old, slice) {
-      onSlice(old);
-      onSlice(slice);
-    },
-    onDelete: onSlice,
-  });
-  const enqueueAll = (which: (service: Service) => boolean = () => true): void => {
-    for (const service of services.list()) if (which(service)) loop.queue.add(keyOfObject(service));
-  };
-  const sameShare = (a: Node, b: Node): boolean =>
-    isNodeReady(a) === isNodeReady(b) && a.status?.allocatable?.['cpu'] === b.status?.allocatable?.['cpu'];
-  nodes.addHandler({
-    onAdd: () => enqueueAll(),
-    onUpdate(old, node) {
-      if (zoneOf(old) !== zoneOf(node)) enqueueAll();
-      else if (!sameShare(old, node)) enqueueAll(wantsTopologyHints);
-    },
-    onDelete: () => enqueueAll(wantsTopologyHints),
-  });
-  return loop;
+    if (key !== undefined) this.#enqueueInTime(key);
+  }
+
+  #enqueueAll(which: (service: Service) => boolean = () => true): void {
+    for (const service of this.#services.list()) if (which(service)) this.loop.queue.add(keyOfObject(service));
+  }
+
+  #sameShare(a: Node, b: Node): boolean {
+    return isNodeReady(a) === isNodeReady(b) && a.status?.allocatable?.['cpu'] === b.status?.allocatable?.['cpu'];
+  }
+
+  #addHandlers(): void {
+    this.#slices.addIndex(BY_SERVICE, (slice) => {
+      const key = serviceKeyOf(slice);
+      return key === undefined ? [] : [key];
+    });
+    watchServicesAndPods({
+      services: this.#services,
+      pods: this.#pods,
+      enqueue: (key) => this.loop.queue.add(key),
+      enqueueForPod: (key) => this.#enqueueInTime(key),
+    });
+    this.#slices.addHandler({
+      onAdd: (slice) => this.#onSlice(slice),
+      onUpdate: (old, slice) => {
+        this.#onSlice(old);
+        this.#onSlice(slice);
+      },
+      onDelete: (slice) => this.#onSlice(slice),
+    });
+    this.#nodes.addHandler({
+      onAdd: () => this.#enqueueAll(),
+      onUpdate: (old, node) => {
+        if (zoneOf(old) !== zoneOf(node)) this.#enqueueAll();
+        else if (!this.#sameShare(old, node)) this.#enqueueAll(wantsTopologyHints);
+      },
+      onDelete: () => this.#enqueueAll(wantsTopologyHints),
+    });
+  }
 }

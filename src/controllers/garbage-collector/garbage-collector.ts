@@ -11,7 +11,7 @@ import { createWorkQueue, type WorkQueue } from '../../client/workqueue.ts';
 import { Lru } from '../../base/lru.ts';
 import { APIServices, CustomResourceDefinitions } from '../../api/gen/resources.ts';
 import { aborted, onAbort } from '../../base/abort.ts';
-import { sleepUnlessAborted } from '../../platform/clock.ts';
+import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import { runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import {
   blockingDependents,
@@ -22,8 +22,11 @@ import {
   type Identity,
 } from './graph.ts';
 import { createLiveObjects, NamespacedOwnerError, type LiveObjects } from './live-objects.ts';
-import { createResourceMonitors } from './resource-monitors.ts';
+import { createResourceMonitors, type ResourceMonitors } from './resource-monitors.ts';
 import { background, isProgramError } from '../../platform/unexpected.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
 
 const ACCOUNT = 'generic-garbage-collector';
 const NAME = 'garbage-collector-controller';
@@ -37,33 +40,58 @@ const MOST_WAIT_MS = 30_000;
 const ABSENT_OWNER_CACHE_SIZE = 500;
 
 export function createGarbageCollector(deps: ControllerDeps): Controller {
-  const { clock, metrics } = deps.platform;
-  const log = deps.platform.log.child(NAME);
-  const client = deps.clientFor(ACCOUNT);
-  const recorder = deps.recorderFor(NAME);
-  const deletions = createWorkQueue<string>({ name: 'garbage_collector_attempt_to_delete', clock, metrics });
-  const orphanings = createWorkQueue<string>({ name: 'garbage_collector_attempt_to_orphan', clock, metrics });
-  const graph = new OwnerGraph({
-    attemptToDelete: (node) => deletions.add(node.identity.uid),
-    attemptToOrphan: (node) => orphanings.add(node.identity.uid),
-    invalidReference(node, { apiVersion, kind, name, uid }) {
-      const reference = `[${apiVersion}/${kind}, namespace: ${node.identity.namespace ?? ''}, name: ${name}, uid: ${uid}]`;
-      recorder.event(
-        targetOf(node.identity),
-        'Warning',
-        'OwnerRefInvalidNamespace',
-        `ownerRef ${reference} does not exist in namespace "${node.identity.namespace ?? ''}"`,
-      );
-    },
-  });
-  const monitors = createResourceMonitors(deps, client, graph);
-  const absentOwnerCache = new Lru<string, true>(ABSENT_OWNER_CACHE_SIZE);
+  return new GarbageCollector(deps);
+}
 
-  async function work(
-    queue: WorkQueue<string>,
-    process: (uid: string) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
+/** Upstream: garbagecollector.GarbageCollector. */
+class GarbageCollector implements Controller {
+  readonly name = NAME;
+  readonly #deps: ControllerDeps;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #client: Client;
+  readonly #recorder: EventRecorder;
+  readonly #deletions: WorkQueue<string>;
+  readonly #orphanings: WorkQueue<string>;
+  readonly #graph: OwnerGraph;
+  readonly #monitors: ResourceMonitors;
+  readonly #absentOwnerCache: Lru<string, true>;
+
+  constructor(deps: ControllerDeps) {
+    this.#deps = deps;
+    this.#clock = deps.platform.clock;
+    const metrics = deps.platform.metrics;
+    this.#log = deps.platform.log.child(NAME);
+    this.#client = deps.clientFor(ACCOUNT);
+    this.#recorder = deps.recorderFor(NAME);
+    this.#deletions = createWorkQueue<string>({
+      name: 'garbage_collector_attempt_to_delete',
+      clock: this.#clock,
+      metrics,
+    });
+    this.#orphanings = createWorkQueue<string>({
+      name: 'garbage_collector_attempt_to_orphan',
+      clock: this.#clock,
+      metrics,
+    });
+    this.#graph = new OwnerGraph({
+      attemptToDelete: (node) => this.#deletions.add(node.identity.uid),
+      attemptToOrphan: (node) => this.#orphanings.add(node.identity.uid),
+      invalidReference: (node, { apiVersion, kind, name, uid }) => {
+        const reference = `[${apiVersion}/${kind}, namespace: ${node.identity.namespace ?? ''}, name: ${name}, uid: ${uid}]`;
+        this.#recorder.event(
+          targetOf(node.identity),
+          'Warning',
+          'OwnerRefInvalidNamespace',
+          `ownerRef ${reference} does not exist in namespace "${node.identity.namespace ?? ''}"`,
+        );
+      },
+    });
+    this.#monitors = createResourceMonitors(deps, this.#client, this.#graph);
+    this.#absentOwnerCache = new Lru<string, true>(ABSENT_OWNER_CACHE_SIZE);
+  }
+
+  async #work(queue: WorkQueue<string>, process: (uid: string) => Promise<void>, signal: AbortSignal): Promise<void> {
     for (let uid = await queue.get(); uid !== undefined; uid = await queue.get()) {
       try {
         if (!signal.aborted) await process(uid);
@@ -71,42 +99,43 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
       } catch (error) {
         // Trying again would not help.
         if (!signal.aborted && !(error instanceof NamespacedOwnerError)) {
-          const object = graph.get(uid)?.identity;
-          if (isProgramError(error)) log.unexpected('collection of an object failed, again later', error, { object });
-          else log.debug('collection of an object failed, again later', { object, err: error });
+          const object = this.#graph.get(uid)?.identity;
+          if (isProgramError(error))
+            this.#log.unexpected('collection of an object failed, again later', error, { object });
+          else this.#log.debug('collection of an object failed, again later', { object, err: error });
           queue.addRateLimited(uid);
         }
       } finally {
         queue.done(uid);
       }
-      await clock.yield();
+      await this.#clock.yield();
     }
   }
 
-  async function attemptToDeleteWorker(live: LiveObjects, uid: string): Promise<void> {
-    const node = graph.get(uid);
+  async #attemptToDeleteWorker(live: LiveObjects, uid: string): Promise<void> {
+    const node = this.#graph.get(uid);
     if (node === undefined || (node.beingDeleted && !node.deletingDependents)) return;
     const latest = await live.read(node.identity);
-    if (latest === undefined) return onAbsent(node);
+    if (latest === undefined) return this.#onAbsent(node);
     if (node.virtual) throw new Error('the owner exists but was not seen yet');
-    if (node.deletingDependents) return await deleteDependents(live, node);
+    if (node.deletingDependents) return await this.#deleteDependents(live, node);
     const owners = latest.metadata.ownerReferences ?? [];
-    if (owners.length > 0) await attemptToDeleteItem(live, node, latest);
+    if (owners.length > 0) await this.#attemptToDeleteItem(live, node, latest);
   }
 
   /** The server does not know the object: a real one's deletion will still be seen, a virtual one's never. */
-  function onAbsent(node: GraphNode): void {
-    if (node.virtual && graph.removeVirtual(node)) throw new Error('the owner is looked for as others name it');
+  #onAbsent(node: GraphNode): void {
+    if (node.virtual && this.#graph.removeVirtual(node)) throw new Error('the owner is looked for as others name it');
   }
 
-  async function deleteDependents(live: LiveObjects, node: GraphNode): Promise<void> {
+  async #deleteDependents(live: LiveObjects, node: GraphNode): Promise<void> {
     const blocking = blockingDependents(node);
     if (blocking.length === 0) return await live.removeFinalizer(node.identity, FOREGROUND_FINALIZER);
-    for (const dependent of blocking) if (!dependent.deletingDependents) deletions.add(dependent.identity.uid);
+    for (const dependent of blocking) if (!dependent.deletingDependents) this.#deletions.add(dependent.identity.uid);
   }
 
-  async function attemptToDeleteItem(live: LiveObjects, node: GraphNode, latest: KubernetesObject): Promise<void> {
-    const { solid, dangling, waiting } = await classifyReferences(
+  async #attemptToDeleteItem(live: LiveObjects, node: GraphNode, latest: KubernetesObject): Promise<void> {
+    const { solid, dangling, waiting } = await this.#classifyReferences(
       live,
       node.identity,
       latest.metadata.ownerReferences ?? [],
@@ -132,17 +161,17 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
       : finalizers.includes(FOREGROUND_FINALIZER)
         ? 'Foreground'
         : 'Background';
-    log.debug('deleting an object without owners', { object: node.identity, policy });
+    this.#log.debug('deleting an object without owners', { object: node.identity, policy });
     await live.remove(node.identity, policy);
   }
 
   /** Owners that exist, that do not, and that exist but wait for this object to go. */
-  async function classifyReferences(live: LiveObjects, dependent: Identity, references: readonly OwnerReference[]) {
+  async #classifyReferences(live: LiveObjects, dependent: Identity, references: readonly OwnerReference[]) {
     const solid: OwnerReference[] = [];
     const dangling: OwnerReference[] = [];
     const waiting: OwnerReference[] = [];
     for (const reference of references) {
-      const owner = await readOwner(live, dependent, reference);
+      const owner = await this.#readOwner(live, dependent, reference);
       if (owner === undefined) dangling.push(reference);
       else if (
         owner.metadata.deletionTimestamp !== undefined &&
@@ -154,7 +183,7 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     return { solid, dangling, waiting };
   }
 
-  async function readOwner(
+  async #readOwner(
     live: LiveObjects,
     dependent: Identity,
     reference: OwnerReference,
@@ -162,14 +191,14 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     const { apiVersion, kind, name, uid } = reference;
     // All that was looked for: under another name or kind the same uid may exist.
     const key = [apiVersion, kind, name, uid, dependent.namespace ?? ''].join(' ');
-    if (absentOwnerCache.get(key) === true) return undefined;
+    if (this.#absentOwnerCache.get(key) === true) return undefined;
     const owner = await live.read({ apiVersion, kind, name, uid, namespace: dependent.namespace });
-    if (owner === undefined) absentOwnerCache.set(key, true);
+    if (owner === undefined) this.#absentOwnerCache.set(key, true);
     return owner;
   }
 
-  async function attemptToOrphanWorker(live: LiveObjects, uid: string): Promise<void> {
-    const owner = graph.get(uid);
+  async #attemptToOrphanWorker(live: LiveObjects, uid: string): Promise<void> {
+    const owner = this.#graph.get(uid);
     if (owner === undefined) return;
     await Promise.all(
       [...owner.dependents].map((dependent) =>
@@ -181,66 +210,67 @@ export function createGarbageCollector(deps: ControllerDeps): Controller {
     await live.removeFinalizer(owner.identity, ORPHAN_FINALIZER);
   }
 
-  async function firstSync(signal: AbortSignal): Promise<void> {
+  async #firstSync(signal: AbortSignal): Promise<void> {
     for (let delayMs = 250; !signal.aborted; delayMs = Math.min(delayMs * 2, MOST_WAIT_MS)) {
       try {
-        return await monitors.sync(signal);
+        return await this.#monitors.sync(signal);
       } catch (error) {
-        if (!signal.aborted) log.warn('cannot find out what to watch, again later', { err: error });
+        if (!signal.aborted) this.#log.warn('cannot find out what to watch, again later', { err: error });
       }
-      await sleepUnlessAborted(clock, delayMs, signal);
+      await sleepUnlessAborted(this.#clock, delayMs, signal);
     }
   }
 
-  return {
-    name: NAME,
-    async start(signal) {
-      onAbort(signal, () => {
-        deletions.shutDown();
-        orphanings.shutDown();
-      });
-      await firstSync(signal);
-      const live = createLiveObjects({ client, monitors, clock }, signal);
-      const workers = (queue: WorkQueue<string>, process: (uid: string) => Promise<void>) =>
-        Array.from({ length: WORKERS }, () => work(queue, process, signal));
-      await Promise.all([
-        ...workers(deletions, (uid) => attemptToDeleteWorker(live, uid)),
-        ...workers(orphanings, (uid) => attemptToOrphanWorker(live, uid)),
-        resync(signal),
-        resyncOnDefinitions(signal),
-      ]);
-    },
-  };
-
   /** Upstream learns of new custom kinds with the next resync; here the definition itself, or the API service behind it, says that there is one. */
-  async function resyncOnDefinitions(signal: AbortSignal): Promise<void> {
+  async #resyncOnDefinitions(signal: AbortSignal): Promise<void> {
     let cancel = (): void => undefined;
     const changed = (): void => {
       cancel();
-      cancel = clock.setTimer(DEFINITION_DELAY_MS, () =>
+      cancel = this.#clock.setTimer(DEFINITION_DELAY_MS, () =>
         background(
-          log,
+          this.#log,
           'what to watch could not be found out',
-          monitors.sync(signal).catch((error: unknown) => {
-            if (!signal.aborted) log.warn('cannot find out what to watch, again later', { err: error });
+          this.#monitors.sync(signal).catch((error: unknown) => {
+            if (!signal.aborted) this.#log.warn('cannot find out what to watch, again later', { err: error });
           }),
         ),
       );
     };
     const handler = { onAdd: changed, onUpdate: changed, onDelete: changed };
     const detachments = [
-      deps.informers.informer(CustomResourceDefinitions).addHandler(handler),
-      deps.informers.informer(APIServices).addHandler(handler),
+      this.#deps.informers.informer(CustomResourceDefinitions).addHandler(handler),
+      this.#deps.informers.informer(APIServices).addHandler(handler),
     ];
-    deps.informers.start(signal);
+    this.#deps.informers.start(signal);
     await aborted(signal);
     for (const detach of detachments) detach();
     cancel();
   }
 
-  async function resync(signal: AbortSignal): Promise<void> {
-    await sleepUnlessAborted(clock, RESYNC_MS, signal);
-    await runPeriodically(deps, { name: NAME, periodMs: RESYNC_MS, round: (s) => monitors.sync(s) }, signal);
+  async #resync(signal: AbortSignal): Promise<void> {
+    await sleepUnlessAborted(this.#clock, RESYNC_MS, signal);
+    await runPeriodically(
+      this.#deps,
+      { name: NAME, periodMs: RESYNC_MS, round: (s) => this.#monitors.sync(s) },
+      signal,
+    );
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    onAbort(signal, () => {
+      this.#deletions.shutDown();
+      this.#orphanings.shutDown();
+    });
+    await this.#firstSync(signal);
+    const live = createLiveObjects({ client: this.#client, monitors: this.#monitors, clock: this.#clock }, signal);
+    const workers = (queue: WorkQueue<string>, process: (uid: string) => Promise<void>) =>
+      Array.from({ length: WORKERS }, () => this.#work(queue, process, signal));
+    await Promise.all([
+      ...workers(this.#deletions, (uid) => this.#attemptToDeleteWorker(live, uid)),
+      ...workers(this.#orphanings, (uid) => this.#attemptToOrphanWorker(live, uid)),
+      this.#resync(signal),
+      this.#resyncOnDefinitions(signal),
+    ]);
   }
 }
 

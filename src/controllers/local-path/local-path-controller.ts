@@ -16,8 +16,11 @@ import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { LOCAL_PATH_PROVISIONER, LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
 import { FINALIZER, finalizerChange, isOurs, isToBeDeleted, nodeOf, refusal, volumeFor } from './provisioning.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Informer } from '../../client/informer.ts';
 
 const NAME = 'local-path-provisioner-controller';
 const ACCOUNT = 'local-path-provisioner';
@@ -27,143 +30,174 @@ const REMOVAL_TIMEOUT_MS = 30_000;
 const WORKERS = 4;
 
 export function createLocalPathProvisioner(deps: ControllerDeps): Controller {
-  const client = deps.clientFor(ACCOUNT);
-  const recorder = deps.recorderFor(LOCAL_PATH_PROVISIONER);
-  const claims = deps.informers.informer(PersistentVolumeClaims);
-  const volumes = deps.informers.informer(PersistentVolumes);
-  const classes = deps.informers.informer(StorageClasses);
-  const nodes = deps.informers.informer(Nodes);
-  const informers = informerList(claims, volumes, classes, nodes);
-  const common = { name: NAME, workers: WORKERS, informers };
-  const claimLoop = createKeyedLoop(deps, { ...common, queueName: 'local_path_claims', sync: syncClaim });
-  const volumeLoop = createKeyedLoop(deps, { ...common, queueName: 'local_path_volumes', sync: syncVolume });
+  return new LocalPathProvisioner(deps);
+}
 
-  async function syncClaim(key: string, signal: AbortSignal): Promise<void> {
-    const claim = claims.get(parseKey(key));
+class LocalPathProvisioner implements Controller {
+  readonly name = NAME;
+  readonly #deps: ControllerDeps;
+  readonly #client: Client;
+  readonly #recorder: EventRecorder;
+  readonly #claims: Informer<PersistentVolumeClaim>;
+  readonly #volumes: Informer<PersistentVolume>;
+  readonly #classes: Informer<StorageClass>;
+  readonly #nodes: Informer<Node>;
+  readonly #claimLoop: KeyedLoop;
+  readonly #volumeLoop: KeyedLoop;
+
+  constructor(deps: ControllerDeps) {
+    this.#deps = deps;
+    this.#client = deps.clientFor(ACCOUNT);
+    this.#recorder = deps.recorderFor(LOCAL_PATH_PROVISIONER);
+    this.#claims = deps.informers.informer(PersistentVolumeClaims);
+    this.#volumes = deps.informers.informer(PersistentVolumes);
+    this.#classes = deps.informers.informer(StorageClasses);
+    this.#nodes = deps.informers.informer(Nodes);
+    const informers = informerList(this.#claims, this.#volumes, this.#classes, this.#nodes);
+    const common = { name: NAME, workers: WORKERS, informers };
+    this.#claimLoop = createKeyedLoop(deps, {
+      ...common,
+      queueName: 'local_path_claims',
+      sync: (key, signal) => this.#syncClaim(key, signal),
+    });
+    this.#volumeLoop = createKeyedLoop(deps, {
+      ...common,
+      queueName: 'local_path_volumes',
+      sync: (key, signal) => this.#syncVolume(key, signal),
+    });
+    this.#addHandlers();
+  }
+
+  async #syncClaim(key: string, signal: AbortSignal): Promise<void> {
+    const claim = this.#claims.get(parseKey(key));
     if (claim === undefined || !isOurs(claim)) return;
-    const storageClass = classes.get({ name: claim.spec?.storageClassName ?? '' });
+    const storageClass = this.#classes.get({ name: claim.spec?.storageClassName ?? '' });
     // A class that comes later brings its claims back; the binder says that it is missing.
     if (storageClass?.provisioner !== LOCAL_PATH_PROVISIONER) return;
     const problem = refusal(claim, storageClass);
-    if (problem !== undefined) return fail(claim, storageClass, problem);
+    if (problem !== undefined) return this.#fail(claim, storageClass, problem);
     const nodeName = claim.metadata.annotations?.[SELECTED_NODE] ?? '';
-    if (nodeName !== '') await provision(claim, { storageClass, nodeName }, signal);
+    if (nodeName !== '') await this.#provision(claim, { storageClass, nodeName }, signal);
   }
 
-  async function provision(
+  async #provision(
     claim: Stored<PersistentVolumeClaim>,
     { storageClass, nodeName }: { readonly storageClass: Stored<StorageClass>; readonly nodeName: string },
     signal: AbortSignal,
   ): Promise<void> {
-    const node = nodes.get({ name: nodeName });
+    const node = this.#nodes.get({ name: nodeName });
     const volume = node === undefined ? undefined : volumeFor(claim, storageClass, node);
     if (volume === undefined) {
       const why = node === undefined ? 'does not exist' : 'keeps no local-path volumes';
-      fail(claim, storageClass, `node "${nodeName}" ${why}`);
-      return await giveBack(claim, nodeName, signal);
+      this.#fail(claim, storageClass, `node "${nodeName}" ${why}`);
+      return await this.#giveBack(claim, nodeName, signal);
     }
     try {
-      await client.resource(PersistentVolumes).create(volume, { signal });
+      await this.#client.resource(PersistentVolumes).create(volume, { signal });
     } catch (error) {
       if (isReason(error, 'AlreadyExists')) return;
-      fail(claim, storageClass, errorMessage(error));
+      this.#fail(claim, storageClass, errorMessage(error));
       throw error;
     }
     const message = `Successfully provisioned volume ${volume.metadata.name}`;
-    recorder.event(claim, 'Normal', 'ProvisioningSucceeded', message);
+    this.#recorder.event(claim, 'Normal', 'ProvisioningSucceeded', message);
   }
 
-  function fail(claim: PersistentVolumeClaim, storageClass: StorageClass, problem: string): void {
+  #fail(claim: PersistentVolumeClaim, storageClass: StorageClass, problem: string): void {
     const message = `failed to provision volume with StorageClass "${storageClass.metadata.name}": ${problem}`;
-    recorder.event(claim, 'Warning', 'ProvisioningFailed', message);
+    this.#recorder.event(claim, 'Warning', 'ProvisioningFailed', message);
   }
 
   /** The scheduler chooses again. */
-  async function giveBack(claim: PersistentVolumeClaim, nodeName: string, signal: AbortSignal): Promise<void> {
+  async #giveBack(claim: PersistentVolumeClaim, nodeName: string, signal: AbortSignal): Promise<void> {
     const at = `/metadata/annotations/${SELECTED_NODE.replace('/', '~1')}`;
     const operations = [
       { op: 'test', path: at, value: nodeName },
       { op: 'remove', path: at },
     ];
-    await client
+    await this.#client
       .resource(PersistentVolumeClaims)
       .patch(parseKey(keyOfObject(claim)), { type: 'json', operations }, { signal });
   }
 
-  async function syncVolume(key: string, signal: AbortSignal): Promise<void> {
-    const volume = volumes.get(parseKey(key));
+  async #syncVolume(key: string, signal: AbortSignal): Promise<void> {
+    const volume = this.#volumes.get(parseKey(key));
     if (volume === undefined) return;
     const change = finalizerChange(volume);
     // The event of the write brings the volume back.
-    if (change !== undefined) return await changeFinalizer(volume, change, signal);
+    if (change !== undefined) return await this.#changeFinalizer(volume, change, signal);
     if (!isToBeDeleted(volume)) return;
-    const node = nodeOf(volume, nodes.list());
-    if (node !== undefined) await removeDirectory(volume, node, signal);
+    const node = nodeOf(volume, this.#nodes.list());
+    if (node !== undefined) await this.#removeDirectory(volume, node, signal);
     const { name, uid, deletionTimestamp } = volume.metadata;
     try {
       if (deletionTimestamp === undefined)
-        await client.resource(PersistentVolumes).delete({ name }, { preconditions: { uid }, signal });
-      if (volume.metadata.finalizers?.includes(FINALIZER) === true) await changeFinalizer(volume, 'remove', signal);
+        await this.#client.resource(PersistentVolumes).delete({ name }, { preconditions: { uid }, signal });
+      if (volume.metadata.finalizers?.includes(FINALIZER) === true)
+        await this.#changeFinalizer(volume, 'remove', signal);
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
     }
   }
 
   /** Leaves other finalizers, which others change at the same time, alone. */
-  async function changeFinalizer(
+  async #changeFinalizer(
     { metadata: { name, uid } }: Stored<PersistentVolume>,
     change: 'add' | 'remove',
     signal: AbortSignal,
   ): Promise<void> {
     const key = change === 'add' ? 'finalizers' : '$deleteFromPrimitiveList/finalizers';
     const patch = { metadata: { uid, [key]: [FINALIZER] } };
-    await client.resource(PersistentVolumes).patch({ name }, { type: 'strategic', patch }, { signal });
+    await this.#client.resource(PersistentVolumes).patch({ name }, { type: 'strategic', patch }, { signal });
   }
 
-  async function removeDirectory(volume: PersistentVolume, { metadata }: Node, signal: AbortSignal): Promise<void> {
+  async #removeDirectory(volume: PersistentVolume, { metadata }: Node, signal: AbortSignal): Promise<void> {
     const timeout = new AbortController();
-    const cancel = deps.platform.clock.setTimer(REMOVAL_TIMEOUT_MS, () =>
+    const cancel = this.#deps.platform.clock.setTimer(REMOVAL_TIMEOUT_MS, () =>
       timeout.abort(new Error(`node "${metadata.name}" did not answer in ${REMOVAL_TIMEOUT_MS / 1000} s`)),
     );
     try {
       const path = `/api/v1/nodes/${metadata.name}/proxy/${LOCAL_VOLUMES_ROUTE}/${volume.metadata.name}`;
-      await client.raw({ method: 'DELETE', path, signal: AbortSignal.any([signal, timeout.signal]) });
+      await this.#client.raw({ method: 'DELETE', path, signal: AbortSignal.any([signal, timeout.signal]) });
     } catch (error) {
       // The kubelet there keeps no such volumes (any more): there is nothing to remove.
       if (isReason(error, 'NotFound')) return;
-      if (!signal.aborted) recorder.event(volume, 'Warning', 'VolumeFailedDelete', errorMessage(error));
+      if (!signal.aborted) this.#recorder.event(volume, 'Warning', 'VolumeFailedDelete', errorMessage(error));
       throw error;
     } finally {
       cancel();
     }
   }
 
-  const claimsOf = (storageClass: StorageClass): void => {
-    for (const claim of claims.list())
-      if (claim.spec?.storageClassName === storageClass.metadata.name) claimLoop.queue.add(keyOfObject(claim));
-  };
-  const releasedVolumes = (): void => {
-    for (const volume of volumes.list()) if (isToBeDeleted(volume)) volumeLoop.queue.add(keyOfObject(volume));
-  };
-  claims.addHandler({
-    onAdd: (claim) => claimLoop.queue.add(keyOfObject(claim)),
-    onUpdate: (_, claim) => claimLoop.queue.add(keyOfObject(claim)),
-  });
-  classes.addHandler({ onAdd: claimsOf });
-  volumes.addHandler({
-    onAdd: (volume) => volumeLoop.queue.add(keyOfObject(volume)),
-    onUpdate: (_, volume) => volumeLoop.queue.add(keyOfObject(volume)),
-  });
-  nodes.addHandler({
-    onUpdate: (old, node) => {
-      if (!isNodeReady(old) && isNodeReady(node)) releasedVolumes();
-    },
-    onDelete: releasedVolumes,
-  });
-  return {
-    name: NAME,
-    async start(signal) {
-      await Promise.all([claimLoop.start(signal), volumeLoop.start(signal)]);
-    },
-  };
+  #claimsOf(storageClass: StorageClass): void {
+    for (const claim of this.#claims.list())
+      if (claim.spec?.storageClassName === storageClass.metadata.name) this.#claimLoop.queue.add(keyOfObject(claim));
+  }
+
+  #releasedVolumes(): void {
+    for (const volume of this.#volumes.list())
+      if (isToBeDeleted(volume)) this.#volumeLoop.queue.add(keyOfObject(volume));
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#claimLoop.start(signal), this.#volumeLoop.start(signal)]);
+  }
+
+  #addHandlers(): void {
+    this.#claims.addHandler({
+      onAdd: (claim) => this.#claimLoop.queue.add(keyOfObject(claim)),
+      onUpdate: (_, claim) => this.#claimLoop.queue.add(keyOfObject(claim)),
+    });
+    this.#classes.addHandler({ onAdd: (storageClass) => this.#claimsOf(storageClass) });
+    this.#volumes.addHandler({
+      onAdd: (volume) => this.#volumeLoop.queue.add(keyOfObject(volume)),
+      onUpdate: (_, volume) => this.#volumeLoop.queue.add(keyOfObject(volume)),
+    });
+    this.#nodes.addHandler({
+      onUpdate: (old, node) => {
+        if (!isNodeReady(old) && isNodeReady(node)) this.#releasedVolumes();
+      },
+      onDelete: () => this.#releasedVolumes(),
+    });
+  }
 }

@@ -18,14 +18,26 @@ import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.t
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { isNodeReady, nodeCondition, zoneKeyOf } from '../../component-helpers/nodes.ts';
 import { isPodReady, withPodCondition, podCondition } from '../../component-helpers/pods.ts';
-import { createKeyedLoop, informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
+import {
+  createKeyedLoop,
+  informerList,
+  runPeriodically,
+  type Controller,
+  type ControllerDeps,
+  type KeyedLoop,
+} from '../controller.ts';
 import { observeNode, silentConditions, type NodeHealth } from './health.ts';
 import { createNodeAnnouncer } from './node-changes.ts';
 import { earlyLabels } from './node-labels.ts';
 import { desiredTaints, noExecuteFor, type NoExecuteWish } from './node-taints.ts';
-import { createNodeLifecycleMetrics } from './metrics.ts';
-import { createQuietPeriods } from './quiet-periods.ts';
+import { createNodeLifecycleMetrics, type NodeLifecycleMetrics } from './metrics.ts';
+import { createQuietPeriods, type QuietPeriods } from './quiet-periods.ts';
 import { zoneRates } from './zones.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Client, ResourceClient } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Informer } from '../../client/informer.ts';
 
 const ACCOUNT = 'node-controller';
 const NAME = 'node-lifecycle-controller';
@@ -36,61 +48,89 @@ const STARTUP_GRACE_MS = 60_000;
 const MONITOR_PERIOD_MS = 5000;
 
 export function createNodeLifecycleController(deps: ControllerDeps): Controller {
-  const { clock } = deps.platform;
-  const client = deps.clientFor(ACCOUNT);
-  const nodeClient = client.resource(Nodes);
-  const recorder = deps.recorderFor(ACCOUNT);
-  const announce = createNodeAnnouncer(recorder);
-  const log = deps.platform.log.child(NAME);
-  const nodes = deps.informers.informer(Nodes);
-  const pods = deps.informers.informer(Pods);
-  const leases = deps.informers.informer(Leases, { namespace: LEASES });
-  pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
-  const metrics = createNodeLifecycleMetrics(deps.platform.metrics);
-  const health = new Map<string, NodeHealth>();
-  const buckets = new Map<string, TokenBucket>();
-  /** The nodes as the last round found them all well: while they are the same and heard of, there is nothing to do. */
-  let calm: ReadonlySet<Node> = new Set();
+  return new NodeLifecycleController(deps);
+}
 
-  const loop = createKeyedLoop(deps, {
-    name: NAME,
-    queueName: 'node_lifecycle_controller',
-    workers: 4,
-    informers: informerList(nodes, pods, leases),
-    sync,
-  });
+/** Upstream: nodelifecycle.Controller. */
+class NodeLifecycleController implements Controller {
+  readonly name = NAME;
+  readonly #deps: ControllerDeps;
+  readonly #clock: Clock;
+  readonly #client: Client;
+  readonly #nodeClient: ResourceClient<Node>;
+  readonly #recorder: EventRecorder;
+  readonly #announce: (nodes: readonly Stored<Node>[]) => void;
+  readonly #log: Log;
+  readonly #nodes: Informer<Node>;
+  readonly #pods: Informer<Pod>;
+  readonly #leases: Informer<Lease>;
+  readonly #metrics: NodeLifecycleMetrics;
+  readonly #health: Map<string, NodeHealth>;
+  readonly #buckets: Map<string, TokenBucket>;
+  /** The nodes as the last round found them all well: while they are the same and heard of, there is nothing to do. */
+  #calm: ReadonlySet<Node>;
+  readonly #loop: KeyedLoop;
+  readonly #periodMs: number;
+  readonly #periods: QuietPeriods;
+
+  constructor(deps: ControllerDeps) {
+    this.#deps = deps;
+    this.#clock = deps.platform.clock;
+    this.#client = deps.clientFor(ACCOUNT);
+    this.#nodeClient = this.#client.resource(Nodes);
+    this.#recorder = deps.recorderFor(ACCOUNT);
+    this.#announce = createNodeAnnouncer(this.#recorder);
+    this.#log = deps.platform.log.child(NAME);
+    this.#nodes = deps.informers.informer(Nodes);
+    this.#pods = deps.informers.informer(Pods);
+    this.#leases = deps.informers.informer(Leases, { namespace: LEASES });
+    this.#metrics = createNodeLifecycleMetrics(deps.platform.metrics);
+    this.#health = new Map<string, NodeHealth>();
+    this.#buckets = new Map<string, TokenBucket>();
+    this.#calm = new Set();
+    this.#loop = createKeyedLoop(deps, {
+      name: NAME,
+      queueName: 'node_lifecycle_controller',
+      workers: 4,
+      informers: informerList(this.#nodes, this.#pods, this.#leases),
+      sync: (name, signal) => this.#sync(name, signal),
+    });
+    this.#periodMs = deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS;
+    this.#periods = createQuietPeriods(this.#clock, this.#periodMs, () => this.#quietMs());
+    this.#addHandlers();
+  }
 
   /** Condition taints follow the node's status at once. */
-  async function sync(name: string, signal: AbortSignal): Promise<void> {
-    const node = nodes.get({ name });
+  async #sync(name: string, signal: AbortSignal): Promise<void> {
+    const node = this.#nodes.get({ name });
     if (node === undefined) return;
-    await writeTaints(node, isNodeReady(node) ? 'clear' : 'keep', signal);
+    await this.#writeTaints(node, isNodeReady(node) ? 'clear' : 'keep', signal);
     const labels = earlyLabels(node);
     if (labels === undefined) return;
     const patch = { metadata: { uid: node.metadata.uid, labels } };
-    await nodeClient.patch({ name }, { type: 'merge', patch }, { signal }).catch(ignoreNotFound);
+    await this.#nodeClient.patch({ name }, { type: 'merge', patch }, { signal }).catch(ignoreNotFound);
   }
 
   /** Resolves to whether there was something to write. */
-  async function writeTaints(node: Stored<Node>, wish: NoExecuteWish, signal: AbortSignal): Promise<boolean> {
+  async #writeTaints(node: Stored<Node>, wish: NoExecuteWish, signal: AbortSignal): Promise<boolean> {
     const name = node.metadata.name;
     let current = node;
     let written = false;
     await retryOnConflict(
-      clock,
+      this.#clock,
       async () => {
-        const taints = desiredTaints(current, wish, clock.nowMs());
+        const taints = desiredTaints(current, wish, this.#clock.nowMs());
         if (deepEqual(taints, current.spec?.taints ?? [])) return;
         const patch = {
           metadata: { resourceVersion: current.metadata.resourceVersion },
           spec: { taints: taints.length === 0 ? null : taints },
         };
         try {
-          await nodeClient.patch({ name }, { type: 'merge', patch }, { signal });
+          await this.#nodeClient.patch({ name }, { type: 'merge', patch }, { signal });
           written = true;
         } catch (error) {
           if (isReason(error, 'NotFound')) return;
-          if (isReason(error, 'Conflict')) current = await nodeClient.get({ name }, { signal });
+          if (isReason(error, 'Conflict')) current = await this.#nodeClient.get({ name }, { signal });
           throw error;
         }
       },
@@ -99,101 +139,101 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
     return written;
   }
 
-  async function round(signal: AbortSignal): Promise<void> {
-    const all = nodes.list();
-    if (isCalm(all) && all.every(isHeardOf)) return;
-    calm = new Set();
-    announce(all);
-    const startedMs = clock.monotonicMs();
+  async #round(signal: AbortSignal): Promise<void> {
+    const all = this.#nodes.list();
+    if (this.#isCalm(all) && all.every((node) => this.#isHeardOf(node))) return;
+    this.#calm = new Set();
+    this.#announce(all);
+    const startedMs = this.#clock.monotonicMs();
     const names = new Set(all.map((node) => node.metadata.name));
-    for (const name of health.keys()) if (!names.has(name)) health.delete(name);
+    for (const name of this.#health.keys()) if (!names.has(name)) this.#health.delete(name);
     const judged: Stored<Node>[] = [];
     for (const node of all) {
-      const judgedFromMs = clock.monotonicMs();
+      const judgedFromMs = this.#clock.monotonicMs();
       try {
-        judged.push(await judge(node, signal));
-        metrics.judged((clock.monotonicMs() - judgedFromMs) / 1000);
+        judged.push(await this.#judge(node, signal));
+        this.#metrics.judged((this.#clock.monotonicMs() - judgedFromMs) / 1000);
       } catch (error) {
         if (!isReason(error, 'NotFound')) judged.push(node);
-        if (!signal.aborted) log.warn('monitoring a node failed', { node: node.metadata.name, err: error });
+        if (!signal.aborted) this.#log.warn('monitoring a node failed', { node: node.metadata.name, err: error });
       }
     }
-    await taintForEviction(judged, signal);
-    metrics.round(judged, (clock.monotonicMs() - startedMs) / 1000);
+    await this.#taintForEviction(judged, signal);
+    this.#metrics.round(judged, (this.#clock.monotonicMs() - startedMs) / 1000);
     if (judged.length === all.length && judged.every((node, at) => node === all[at] && isWell(node)))
-      calm = new Set(judged);
+      this.#calm = new Set(judged);
   }
 
   /** Whether these are the nodes that the last round found well. */
-  function isCalm(all: readonly Node[]): boolean {
-    return all.length === calm.size && all.every((node) => calm.has(node));
+  #isCalm(all: readonly Node[]): boolean {
+    return all.length === this.#calm.size && all.every((node) => this.#calm.has(node));
   }
 
   /** Notes the last sign of life; false when it is too long ago. */
-  function isHeardOf(node: Stored<Node>): boolean {
-    return clock.monotonicMs() <= silentFromMs(node);
+  #isHeardOf(node: Stored<Node>): boolean {
+    return this.#clock.monotonicMs() <= this.#silentFromMs(node);
   }
 
   /** Notes the last sign of life; after this time it is too long ago. */
-  function silentFromMs(node: Stored<Node>): number {
+  #silentFromMs(node: Stored<Node>): number {
     const name = node.metadata.name;
-    const lease = leases.get({ namespace: LEASES, name });
-    const old = health.get(name);
-    const heard = observeNode(old, node, { lease, nowMs: clock.monotonicMs() });
-    if (heard !== old) health.set(name, heard);
+    const lease = this.#leases.get({ namespace: LEASES, name });
+    const old = this.#health.get(name);
+    const heard = observeNode(old, node, { lease, nowMs: this.#clock.monotonicMs() });
+    if (heard !== old) this.#health.set(name, heard);
     const graceMs =
       nodeCondition(node, 'Ready') === undefined
         ? STARTUP_GRACE_MS
-        : (deps.config.nodeMonitorGracePeriodMs ?? DEFAULT_GRACE_MS);
+        : (this.#deps.config.nodeMonitorGracePeriodMs ?? DEFAULT_GRACE_MS);
     return heard.heardMs + graceMs;
   }
 
   /** While all is calm, until the first node could have been silent for too long. */
-  function quietMs(): number {
-    const all = nodes.list();
-    if (!isCalm(all)) return 0;
-    return all.reduce((first, node) => Math.min(first, silentFromMs(node)), Infinity) - clock.monotonicMs();
+  #quietMs(): number {
+    const all = this.#nodes.list();
+    if (!this.#isCalm(all)) return 0;
+    return all.reduce((first, node) => Math.min(first, this.#silentFromMs(node)), Infinity) - this.#clock.monotonicMs();
   }
 
   /** Updates the conditions of a silent node and tells its pods; returns the node as it then is. */
-  async function judge(node: Stored<Node>, signal: AbortSignal): Promise<Stored<Node>> {
+  async #judge(node: Stored<Node>, signal: AbortSignal): Promise<Stored<Node>> {
     let current = node;
-    if (!isHeardOf(node)) {
-      const conditions = silentConditions(node, clock.nowMs());
+    if (!this.#isHeardOf(node)) {
+      const conditions = silentConditions(node, this.#clock.nowMs());
       if (conditions !== (node.status?.conditions ?? conditions) || node.status?.conditions === undefined) {
         const name = node.metadata.name;
-        const silentMs = clock.monotonicMs() - (health.get(name)?.heardMs ?? 0);
-        log.info('node has not been updated, marking it Unknown', { node: name, silentMs });
-        current = await nodeClient.updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
+        const silentMs = this.#clock.monotonicMs() - (this.#health.get(name)?.heardMs ?? 0);
+        this.#log.info('node has not been updated, marking it Unknown', { node: name, silentMs });
+        current = await this.#nodeClient.updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
       }
     }
-    await tellPods(current, isNodeReady(node), signal);
+    await this.#tellPods(current, isNodeReady(node), signal);
     return current;
   }
 
-  async function tellPods(node: Stored<Node>, wasReady: boolean, signal: AbortSignal): Promise<void> {
+  async #tellPods(node: Stored<Node>, wasReady: boolean, signal: AbortSignal): Promise<void> {
     const name = node.metadata.name;
     if (isNodeReady(node) || nodeCondition(node, 'Ready') === undefined) return;
-    if (wasReady) recorder.event(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+    if (wasReady) this.#recorder.event(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
     // Every round, not only on the change: nothing is lost when a write fails or we restart.
-    for (const pod of pods.byIndex(BY_NODE, name)) if (isPodReady(pod)) await markNotReady(pod, signal);
+    for (const pod of this.#pods.byIndex(BY_NODE, name)) if (isPodReady(pod)) await this.#markNotReady(pod, signal);
   }
 
-  async function markNotReady(pod: Pod, signal: AbortSignal): Promise<void> {
+  async #markNotReady(pod: Pod, signal: AbortSignal): Promise<void> {
     const condition = {
       ...podCondition(pod, 'Ready'),
       type: 'Ready',
       status: 'False',
-      lastTransitionTime: formatTime(clock.nowMs()),
+      lastTransitionTime: formatTime(this.#clock.nowMs()),
     };
     try {
-      await client
+      await this.#client
         .resource(Pods)
         .updateStatus(
           { ...pod, status: { ...pod.status, conditions: withPodCondition(pod.status?.conditions, condition) } },
           { signal },
         );
-      recorder.event(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
+      this.#recorder.event(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
     } catch (error) {
       // The next round sees the pod as it is then.
       if (!isReason(error, 'NotFound', 'Conflict')) throw error;
@@ -201,56 +241,66 @@ export function createNodeLifecycleController(deps: ControllerDeps): Controller 
   }
 
   /** NoExecute taints, as fast as each zone's state allows; none when every zone is down. */
-  async function taintForEviction(all: readonly Stored<Node>[], signal: AbortSignal): Promise<void> {
+  async #taintForEviction(all: readonly Stored<Node>[], signal: AbortSignal): Promise<void> {
     const { rates, allDown } = zoneRates(all);
-    for (const [zone, rate] of rates) bucketOf(zone).setRate(rate);
+    for (const [zone, rate] of rates) this.#bucketOf(zone).setRate(rate);
     for (const node of all) {
       const key = noExecuteFor(node);
       if (key === undefined || nodeCondition(node, 'Ready') === undefined) continue;
-      if (allDown) await writeTaints(node, 'clear', signal);
-      else if (mayTaint(node, rates.get(zoneKeyOf(node)) ?? 0)) {
-        const written = await writeTaints(node, key, signal);
-        if (written && !isBeingEmptied(node)) metrics.evicted(zoneKeyOf(node));
+      if (allDown) await this.#writeTaints(node, 'clear', signal);
+      else if (this.#mayTaint(node, rates.get(zoneKeyOf(node)) ?? 0)) {
+        const written = await this.#writeTaints(node, key, signal);
+        if (written && !isBeingEmptied(node)) this.#metrics.evicted(zoneKeyOf(node));
       }
     }
   }
-  function mayTaint(node: Node, rate: number): boolean {
+
+  #mayTaint(node: Node, rate: number): boolean {
     // A taint that is there may always be exchanged for the other.
-    return isBeingEmptied(node) || (rate > 0 && bucketOf(zoneKeyOf(node)).tryTake());
+    return isBeingEmptied(node) || (rate > 0 && this.#bucketOf(zoneKeyOf(node)).tryTake());
   }
-  function bucketOf(zone: string): TokenBucket {
-    let bucket = buckets.get(zone);
-    if (bucket === undefined) buckets.set(zone, (bucket = createTokenBucket(clock, { perSecond: 0.1, burst: 1 })));
+
+  #bucketOf(zone: string): TokenBucket {
+    let bucket = this.#buckets.get(zone);
+    if (bucket === undefined)
+      this.#buckets.set(zone, (bucket = createTokenBucket(this.#clock, { perSecond: 0.1, burst: 1 })));
     return bucket;
   }
 
-  const periodMs = deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS;
-  const periods = createQuietPeriods(clock, periodMs, quietMs);
-  const changed = (node: Stored<Node>): void => {
-    loop.queue.add(node.metadata.name);
-    periods.disturb();
-  };
-  nodes.addHandler({
-    onAdd: changed,
-    onUpdate: (_, node) => changed(node),
-    onDelete(node) {
-      health.delete(node.metadata.name);
-      periods.disturb();
-    },
-  });
-  const heard = ({ metadata: { name } }: Stored<Lease>): void => {
-    const node = nodes.get({ name });
-    if (node !== undefined) silentFromMs(node);
-  };
-  leases.addHandler({ onAdd: heard, onUpdate: (_, lease) => heard(lease) });
-  return {
-    name: NAME,
-    async start(signal) {
-      const { rest } = periods;
-      const monitor = { name: NAME, periodMs, informers: informerList(nodes, pods, leases), round, rest };
-      await Promise.all([loop.start(signal), runPeriodically(deps, monitor, signal)]);
-    },
-  };
+  #changed(node: Stored<Node>): void {
+    this.#loop.queue.add(node.metadata.name);
+    this.#periods.disturb();
+  }
+
+  #heard({ metadata: { name } }: Stored<Lease>): void {
+    const node = this.#nodes.get({ name });
+    if (node !== undefined) this.#silentFromMs(node);
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { rest } = this.#periods;
+    const monitor = {
+      name: NAME,
+      periodMs: this.#periodMs,
+      informers: informerList(this.#nodes, this.#pods, this.#leases),
+      round: (roundSignal: AbortSignal) => this.#round(roundSignal),
+      rest,
+    };
+    await Promise.all([this.#loop.start(signal), runPeriodically(this.#deps, monitor, signal)]);
+  }
+
+  #addHandlers(): void {
+    this.#pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
+    this.#nodes.addHandler({
+      onAdd: (node) => this.#changed(node),
+      onUpdate: (_, node) => this.#changed(node),
+      onDelete: (node) => {
+        this.#health.delete(node.metadata.name);
+        this.#periods.disturb();
+      },
+    });
+    this.#leases.addHandler({ onAdd: (object) => this.#heard(object), onUpdate: (_, lease) => this.#heard(lease) });
+  }
 }
 
 /** Whether it has the taint already for which its pods go. */

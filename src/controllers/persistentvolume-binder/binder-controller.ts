@@ -9,7 +9,7 @@
 import { onAbort } from '../../base/abort.ts';
 import { PersistentVolumeClaims, PersistentVolumes, Pods, StorageClasses } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Stored } from '../../api/object.ts';
@@ -18,10 +18,14 @@ import { defaultStorageClass, namesStorageClass } from '../../component-helpers/
 import { claimKeysOf, PODS_BY_CLAIM } from '../../component-helpers/pod-claims.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
 import { wantedFinalizers } from './deletion-finalizers.ts';
-import { createBinderMetrics, exposeVolumes } from './metrics.ts';
+import { createBinderMetrics, exposeVolumes, type BinderMetrics } from './metrics.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, classOf, findVolume, firstSeen, mismatch, refersTo } from './matching.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Informer } from '../../client/informer.ts';
 
 const ACCOUNT = 'persistent-volume-binder';
 const NAME = 'persistentvolume-binder-controller';
@@ -33,92 +37,119 @@ const PROVISIONERS = ['volume.kubernetes.io/storage-provisioner', 'volume.beta.k
 const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 
 export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
-  const { clock } = deps.platform;
-  const client = deps.clientFor(ACCOUNT);
-  const recorder = deps.recorderFor(RECORDER);
-  const claims = deps.informers.informer(PersistentVolumeClaims);
-  const volumes = deps.informers.informer(PersistentVolumes);
-  const classes = deps.informers.informer(StorageClasses);
-  const pods = deps.informers.informer(Pods);
-  pods.addIndex(PODS_BY_CLAIM, claimKeysOf);
-  const told = createBinderMetrics(deps.platform.metrics);
-  const informers = informerList(claims, volumes, classes, pods);
-  const claimLoop = createKeyedLoop(deps, { name: NAME, queueName: 'claims', workers: 1, informers, sync: syncClaim });
-  const volumeLoop = createKeyedLoop(deps, {
-    name: NAME,
-    queueName: 'volumes',
-    workers: 1,
-    informers,
-    sync: syncVolume,
-  });
+  return new PersistentVolumeBinder(deps);
+}
 
-  async function syncClaim(key: string, signal: AbortSignal): Promise<void> {
-    const claim = claims.get(parseKey(key));
+/** Upstream: persistentvolume.PersistentVolumeController. */
+class PersistentVolumeBinder implements Controller {
+  readonly name = NAME;
+  readonly #deps: ControllerDeps;
+  readonly #clock: Clock;
+  readonly #client: Client;
+  readonly #recorder: EventRecorder;
+  readonly #claims: Informer<PersistentVolumeClaim>;
+  readonly #volumes: Informer<PersistentVolume>;
+  readonly #classes: Informer<StorageClass>;
+  readonly #pods: Informer<Pod>;
+  readonly #told: BinderMetrics;
+  readonly #claimLoop: KeyedLoop;
+  readonly #volumeLoop: KeyedLoop;
+
+  constructor(deps: ControllerDeps) {
+    this.#deps = deps;
+    this.#clock = deps.platform.clock;
+    this.#client = deps.clientFor(ACCOUNT);
+    this.#recorder = deps.recorderFor(RECORDER);
+    this.#claims = deps.informers.informer(PersistentVolumeClaims);
+    this.#volumes = deps.informers.informer(PersistentVolumes);
+    this.#classes = deps.informers.informer(StorageClasses);
+    this.#pods = deps.informers.informer(Pods);
+    this.#told = createBinderMetrics(deps.platform.metrics);
+    const informers = informerList(this.#claims, this.#volumes, this.#classes, this.#pods);
+    this.#claimLoop = createKeyedLoop(deps, {
+      name: NAME,
+      queueName: 'claims',
+      workers: 1,
+      informers,
+      sync: (key, signal) => this.#syncClaim(key, signal),
+    });
+    this.#volumeLoop = createKeyedLoop(deps, {
+      name: NAME,
+      queueName: 'volumes',
+      workers: 1,
+      informers,
+      sync: (key, signal) => this.#syncVolume(key, signal),
+    });
+    this.#addHandlers();
+  }
+
+  async #syncClaim(key: string, signal: AbortSignal): Promise<void> {
+    const claim = this.#claims.get(parseKey(key));
     if (claim === undefined) return;
     const bound = claim.metadata.annotations?.[BIND_COMPLETED] !== undefined;
     const named = claim.spec?.volumeName ?? '';
-    if (bound) await followBound(claim, named, signal);
-    else if (named === '') await bindAny(claim, signal);
-    else await bindNamed(claim, named, signal);
+    if (bound) await this.#followBound(claim, named, signal);
+    else if (named === '') await this.#bindAny(claim, signal);
+    else await this.#bindNamed(claim, named, signal);
   }
 
-  async function followBound(claim: Stored<PersistentVolumeClaim>, named: string, signal: AbortSignal): Promise<void> {
-    const volume = named === '' ? undefined : volumes.get({ name: named });
+  async #followBound(claim: Stored<PersistentVolumeClaim>, named: string, signal: AbortSignal): Promise<void> {
+    const volume = named === '' ? undefined : this.#volumes.get({ name: named });
     if (volume === undefined) {
       const lost = named === '' ? 'reference to PersistentVolume' : 'its PersistentVolume';
-      return await lose(claim, {
+      return await this.#lose(claim, {
         reason: 'ClaimLost',
         message: `Bound claim has lost ${lost}. Data on the volume is lost!`,
         signal,
       });
     }
-    if (volume.spec?.claimRef === undefined || refersTo(volume, claim)) return await bind(volume, claim, signal);
-    await lose(claim, {
+    if (volume.spec?.claimRef === undefined || refersTo(volume, claim)) return await this.#bind(volume, claim, signal);
+    await this.#lose(claim, {
       reason: 'ClaimMisbound',
       message: 'Two claims are bound to the same volume, this one is bound incorrectly',
       signal,
     });
   }
 
-  async function lose(
+  async #lose(
     claim: PersistentVolumeClaim,
     why: { readonly reason: string; readonly message: string; readonly signal: AbortSignal },
   ): Promise<void> {
     if (claim.status?.phase === 'Lost') return;
-    recorder.event(claim, 'Warning', why.reason, why.message);
-    await writeClaimStatus(claim, { phase: 'Lost' }, why.signal);
+    this.#recorder.event(claim, 'Warning', why.reason, why.message);
+    await this.#writeClaimStatus(claim, { phase: 'Lost' }, why.signal);
   }
 
-  async function bindAny(claim: Stored<PersistentVolumeClaim>, signal: AbortSignal): Promise<void> {
-    const storageClass = classes.get({ name: classOf(claim) });
+  async #bindAny(claim: Stored<PersistentVolumeClaim>, signal: AbortSignal): Promise<void> {
+    const storageClass = this.#classes.get({ name: classOf(claim) });
     const delayed =
       storageClass?.volumeBindingMode === 'WaitForFirstConsumer' &&
       claim.metadata.annotations?.[SELECTED_NODE] === undefined;
-    const volume = findVolume(claim, volumes.list(), delayed);
-    if (volume !== undefined) return await bind(volume, claim, signal);
-    if (await takeDefaultClass(claim, signal)) return;
-    await writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
-    if (delayed) sayWhatItWaitsFor(claim);
-    else await askForVolume(claim, storageClass, signal);
+    const volume = findVolume(claim, this.#volumes.list(), delayed);
+    if (volume !== undefined) return await this.#bind(volume, claim, signal);
+    if (await this.#takeDefaultClass(claim, signal)) return;
+    await this.#writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
+    if (delayed) this.#sayWhatItWaitsFor(claim);
+    else await this.#askForVolume(claim, storageClass, signal);
   }
 
   /** A claim from before there was a default class gets it: whether it is of that class now; its event takes it further. */
-  async function takeDefaultClass(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
-    const chosen = namesStorageClass(claim) ? undefined : defaultStorageClass(classes.list())?.metadata.name;
+  async #takeDefaultClass(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
+    const chosen = namesStorageClass(claim) ? undefined : defaultStorageClass(this.#classes.list())?.metadata.name;
     if (chosen === undefined) return false;
     try {
       const spec = { ...claim.spec, storageClassName: chosen };
-      await client.resource(PersistentVolumeClaims).update({ ...claim, spec }, { signal });
+      await this.#client.resource(PersistentVolumeClaims).update({ ...claim, spec }, { signal });
     } catch (error) {
-      told.classGiven(false);
+      this.#told.classGiven(false);
       throw error;
     }
-    told.classGiven(true);
+    this.#told.classGiven(true);
     return true;
   }
 
-  function sayWhatItWaitsFor(claim: PersistentVolumeClaim): void {
-    const waiting = pods
+  #sayWhatItWaitsFor(claim: PersistentVolumeClaim): void {
+    const waiting = this.#pods
       .byIndex(PODS_BY_CLAIM, keyOfObject(claim))
       .filter((pod) => (pod.spec?.nodeName ?? '') === '' && !isPodTerminal(pod))
       .map(({ metadata }) => metadata.name);
@@ -129,27 +160,32 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
             'WaitForPodScheduled',
             `waiting for pod${waiting.length > 1 ? 's' : ''} ${waiting.join(',')} to be scheduled`,
           ];
-    recorder.event(claim, 'Normal', reason, message);
+    this.#recorder.event(claim, 'Normal', reason, message);
   }
 
-  async function askForVolume(
+  async #askForVolume(
     claim: PersistentVolumeClaim,
     storageClass: StorageClass | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const name = classOf(claim);
     if (name === '')
-      return recorder.event(
+      return this.#recorder.event(
         claim,
         'Normal',
         'FailedBinding',
         'no persistent volumes available for this claim and no storage class is set',
       );
     if (storageClass === undefined)
-      return recorder.event(claim, 'Warning', 'ProvisioningFailed', `storageclass.storage.k8s.io "${name}" not found`);
+      return this.#recorder.event(
+        claim,
+        'Warning',
+        'ProvisioningFailed',
+        `storageclass.storage.k8s.io "${name}" not found`,
+      );
     const { provisioner } = storageClass;
     if (provisioner === NO_PROVISIONER)
-      return recorder.event(
+      return this.#recorder.event(
         claim,
         'Normal',
         'FailedBinding',
@@ -160,13 +196,13 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
         ...claim.metadata.annotations,
         ...Object.fromEntries(PROVISIONERS.map((annotation) => [annotation, provisioner])),
       };
-      await client
+      await this.#client
         .resource(PersistentVolumeClaims)
         .patch(parseKey(keyOfObject(claim)), { type: 'merge', patch: { metadata: { annotations } } }, { signal });
     }
     const advice =
       'If volume creation is delayed, please verify that the provisioner is running and correctly registered.';
-    recorder.event(
+    this.#recorder.event(
       claim,
       'Normal',
       'ExternalProvisioning',
@@ -174,20 +210,25 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
     );
   }
 
-  async function bindNamed(claim: Stored<PersistentVolumeClaim>, named: string, signal: AbortSignal): Promise<void> {
-    const volume = volumes.get({ name: named });
+  async #bindNamed(claim: Stored<PersistentVolumeClaim>, named: string, signal: AbortSignal): Promise<void> {
+    const volume = this.#volumes.get({ name: named });
     if (volume !== undefined && (volume.spec?.claimRef === undefined || refersTo(volume, claim))) {
       const problem = mismatch(volume, claim);
-      if (problem === undefined) return await bind(volume, claim, signal);
-      recorder.event(claim, 'Warning', 'VolumeMismatch', `Cannot bind to requested volume "${named}": ${problem}`);
+      if (problem === undefined) return await this.#bind(volume, claim, signal);
+      this.#recorder.event(
+        claim,
+        'Warning',
+        'VolumeMismatch',
+        `Cannot bind to requested volume "${named}": ${problem}`,
+      );
     } else if (volume !== undefined) {
-      recorder.event(claim, 'Warning', 'FailedBinding', `volume "${named}" already bound to a different claim.`);
+      this.#recorder.event(claim, 'Warning', 'FailedBinding', `volume "${named}" already bound to a different claim.`);
     }
-    await writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
+    await this.#writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
   }
 
   /** Volume first, claim second: whatever is interrupted in between is taken up by the next sync. */
-  async function bind(
+  async #bind(
     found: Stored<PersistentVolume>,
     claim: Stored<PersistentVolumeClaim>,
     signal: AbortSignal,
@@ -199,11 +240,11 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
         volume.spec?.claimRef === undefined ? { [BOUND_BY_CONTROLLER]: 'yes' } : {};
       const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid, resourceVersion };
       const metadata = { ...volume.metadata, annotations: { ...volume.metadata.annotations, ...chosen } };
-      volume = await client
+      volume = await this.#client
         .resource(PersistentVolumes)
         .update({ ...volume, metadata, spec: { ...volume.spec, claimRef } }, { signal });
     }
-    await setPhase(volume, { phase: 'Bound' }, signal);
+    await this.#setPhase(volume, { phase: 'Bound' }, signal);
     const volumeName = volume.metadata.name;
     let bound = claim;
     if (claim.spec?.volumeName !== volumeName || claim.metadata.annotations?.[BIND_COMPLETED] === undefined) {
@@ -213,105 +254,123 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
         ...claim.metadata,
         annotations: { ...claim.metadata.annotations, ...chosen, [BIND_COMPLETED]: 'yes' },
       };
-      bound = await client
+      bound = await this.#client
         .resource(PersistentVolumeClaims)
         .update({ ...claim, metadata, spec: { ...claim.spec, volumeName } }, { signal });
     }
     const status = { ...bound.status, phase: 'Bound', accessModes: [...(volume.spec?.accessModes ?? [])] };
-    await writeClaimStatus(bound, { ...status, ...firstSeen(volume, bound) }, signal);
+    await this.#writeClaimStatus(bound, { ...status, ...firstSeen(volume, bound) }, signal);
   }
 
-  async function syncVolume(key: string, signal: AbortSignal): Promise<void> {
-    const volume = volumes.get(parseKey(key));
+  async #syncVolume(key: string, signal: AbortSignal): Promise<void> {
+    const volume = this.#volumes.get(parseKey(key));
     if (volume === undefined) return;
     const finalizers = wantedFinalizers(volume);
     if (finalizers !== undefined) {
       // The event of the write brings the volume back.
       const metadata = { ...volume.metadata, finalizers };
-      await client.resource(PersistentVolumes).update({ ...volume, metadata }, { signal });
+      await this.#client.resource(PersistentVolumes).update({ ...volume, metadata }, { signal });
       return;
     }
     const ref = volume.spec?.claimRef;
-    if (ref === undefined || (ref.uid ?? '') === '') return await setPhase(volume, { phase: 'Available' }, signal);
+    if (ref === undefined || (ref.uid ?? '') === '')
+      return await this.#setPhase(volume, { phase: 'Available' }, signal);
     const claimKey = { namespace: ref.namespace ?? '', name: ref.name ?? '' };
     // A claim the cache does not know may have been made a moment ago.
     const claim =
-      claims.get(claimKey) ??
-      (await client.resource(PersistentVolumeClaims).get(claimKey, { signal }).catch(ignoreNotFound));
-    if (claim === undefined || claim.metadata.uid !== ref.uid) return await release(volume, signal);
-    if (claim.spec?.volumeName === volume.metadata.name) return await setPhase(volume, { phase: 'Bound' }, signal);
-    if ((claim.spec?.volumeName ?? '') === '') return claimLoop.queue.add(keyOfObject(claim));
+      this.#claims.get(claimKey) ??
+      (await this.#client.resource(PersistentVolumeClaims).get(claimKey, { signal }).catch(ignoreNotFound));
+    if (claim === undefined || claim.metadata.uid !== ref.uid) return await this.#release(volume, signal);
+    if (claim.spec?.volumeName === volume.metadata.name)
+      return await this.#setPhase(volume, { phase: 'Bound' }, signal);
+    if ((claim.spec?.volumeName ?? '') === '') return this.#claimLoop.queue.add(keyOfObject(claim));
     // The claim went to another volume: this one was given to it in vain.
     if (volume.metadata.annotations?.[BOUND_BY_CONTROLLER] === undefined)
-      return await setPhase(volume, { phase: 'Available' }, signal);
+      return await this.#setPhase(volume, { phase: 'Available' }, signal);
     const { [BOUND_BY_CONTROLLER]: _, ...annotations } = volume.metadata.annotations;
     const { claimRef: __, ...spec } = volume.spec ?? {};
-    const freed = await client
+    const freed = await this.#client
       .resource(PersistentVolumes)
       .update({ ...volume, metadata: { ...volume.metadata, annotations }, spec }, { signal });
-    await setPhase(freed, { phase: 'Available' }, signal);
+    await this.#setPhase(freed, { phase: 'Available' }, signal);
   }
 
-  async function release(volume: Stored<PersistentVolume>, signal: AbortSignal): Promise<void> {
+  async #release(volume: Stored<PersistentVolume>, signal: AbortSignal): Promise<void> {
     const policy = volume.spec?.persistentVolumeReclaimPolicy ?? 'Retain';
     const external = volume.spec?.csi !== undefined || volume.metadata.annotations?.[PROVISIONED_BY] !== undefined;
     if (volume.status?.phase === 'Failed') return;
     if (policy === 'Retain' || (policy === 'Delete' && external))
-      return await setPhase(volume, { phase: 'Released' }, signal);
+      return await this.#setPhase(volume, { phase: 'Released' }, signal);
     const name = volume.metadata.name;
     const message =
       policy === 'Recycle'
         ? 'no volume plugin matched'
         : `error getting deleter volume plugin for volume "${name}": no volume plugin matched`;
-    recorder.event(volume, 'Warning', policy === 'Recycle' ? 'VolumeFailedRecycle' : 'VolumeFailedDelete', message);
-    await setPhase(volume, { phase: 'Failed', message }, signal);
+    this.#recorder.event(
+      volume,
+      'Warning',
+      policy === 'Recycle' ? 'VolumeFailedRecycle' : 'VolumeFailedDelete',
+      message,
+    );
+    await this.#setPhase(volume, { phase: 'Failed', message }, signal);
   }
 
-  async function setPhase(
+  async #setPhase(
     volume: PersistentVolume,
     next: { readonly phase: string; readonly message?: string },
     signal: AbortSignal,
   ): Promise<void> {
     const { phase, message = '' } = volume.status ?? {};
     if (phase === next.phase && message === (next.message ?? '')) return;
-    const status = { ...next, ...(phase === next.phase ? {} : { lastPhaseTransitionTime: formatTime(clock.nowMs()) }) };
-    await client.resource(PersistentVolumes).updateStatus({ ...volume, status }, { signal });
+    const status = {
+      ...next,
+      ...(phase === next.phase ? {} : { lastPhaseTransitionTime: formatTime(this.#clock.nowMs()) }),
+    };
+    await this.#client.resource(PersistentVolumes).updateStatus({ ...volume, status }, { signal });
   }
 
-  async function writeClaimStatus(
+  async #writeClaimStatus(
     claim: PersistentVolumeClaim,
     status: NonNullable<PersistentVolumeClaim['status']>,
     signal: AbortSignal,
   ): Promise<void> {
     if (equalStatus(status, claim.status)) return;
-    await client.resource(PersistentVolumeClaims).updateStatus({ ...claim, status }, { signal });
+    await this.#client.resource(PersistentVolumeClaims).updateStatus({ ...claim, status }, { signal });
   }
 
-  const pending = (): void => {
-    for (const claim of claims.list()) if (claim.status?.phase !== 'Bound') claimLoop.queue.add(keyOfObject(claim));
-  };
-  claims.addHandler({
-    onAdd: (claim) => claimLoop.queue.add(keyOfObject(claim)),
-    onUpdate: (_, claim) => claimLoop.queue.add(keyOfObject(claim)),
-    onDelete: (claim) => {
-      if ((claim.spec?.volumeName ?? '') !== '') volumeLoop.queue.add(claim.spec?.volumeName ?? '');
-    },
-  });
-  const volumeChanged = (volume: PersistentVolume): void => {
-    volumeLoop.queue.add(keyOfObject(volume));
+  #pending(): void {
+    for (const claim of this.#claims.list())
+      if (claim.status?.phase !== 'Bound') this.#claimLoop.queue.add(keyOfObject(claim));
+  }
+
+  #volumeChanged(volume: PersistentVolume): void {
+    this.#volumeLoop.queue.add(keyOfObject(volume));
     const ref = volume.spec?.claimRef;
-    if (ref === undefined) pending();
-    else claimLoop.queue.add(`${ref.namespace ?? ''}/${ref.name ?? ''}`);
-  };
-  volumes.addHandler({ onAdd: volumeChanged, onUpdate: (_, volume) => volumeChanged(volume), onDelete: volumeChanged });
-  classes.addHandler({ onAdd: pending, onUpdate: pending });
-  return {
-    name: NAME,
-    async start(signal) {
-      const resync = clock.setTicker(RESYNC_MS, pending);
-      onAbort(signal, resync);
-      const endMetrics = exposeVolumes(deps.platform.metrics, volumes, claims);
-      await Promise.all([claimLoop.start(signal), volumeLoop.start(signal)]).finally(endMetrics);
-    },
-  };
+    if (ref === undefined) this.#pending();
+    else this.#claimLoop.queue.add(`${ref.namespace ?? ''}/${ref.name ?? ''}`);
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const resync = this.#clock.setTicker(RESYNC_MS, () => this.#pending());
+    onAbort(signal, resync);
+    const endMetrics = exposeVolumes(this.#deps.platform.metrics, this.#volumes, this.#claims);
+    await Promise.all([this.#claimLoop.start(signal), this.#volumeLoop.start(signal)]).finally(endMetrics);
+  }
+
+  #addHandlers(): void {
+    this.#pods.addIndex(PODS_BY_CLAIM, claimKeysOf);
+    this.#claims.addHandler({
+      onAdd: (claim) => this.#claimLoop.queue.add(keyOfObject(claim)),
+      onUpdate: (_, claim) => this.#claimLoop.queue.add(keyOfObject(claim)),
+      onDelete: (claim) => {
+        if ((claim.spec?.volumeName ?? '') !== '') this.#volumeLoop.queue.add(claim.spec?.volumeName ?? '');
+      },
+    });
+    this.#volumes.addHandler({
+      onAdd: (volume) => this.#volumeChanged(volume),
+      onUpdate: (_, volume) => this.#volumeChanged(volume),
+      onDelete: (volume) => this.#volumeChanged(volume),
+    });
+    this.#classes.addHandler({ onAdd: () => this.#pending(), onUpdate: () => this.#pending() });
+  }
 }

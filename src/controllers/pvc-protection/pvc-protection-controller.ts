@@ -47,7 +47,7 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
 
   /** The cache first, then the server: a claim let go too early loses data. */
   async function isUsed(key: string, claim: Stored<PersistentVolumeClaim>, signal: AbortSignal): Promise<boolean> {
-    const uses = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') !== '' && claimKeysOf(pod).includes(key);
+    const uses = (pod: Stored<Pod>): boolean => (pod.spec?.nodeName ?? '') !== '' && claimKeysOf(pod).includes(key);
     if (pods.byIndex(PODS_BY_CLAIM, key).some(uses)) return true;
     const live = await client.resource(Pods).list({ namespace: claim.metadata.namespace, signal });
     return live.items.some(uses);
@@ -65,7 +65,7 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
     if (held === (claim.metadata.deletionTimestamp !== undefined)) loop.queue.add(keyOfObject(claim));
   };
   claims.addHandler({ onAdd: enqueue, onUpdate: (_, claim) => enqueue(claim) });
-  const enqueueClaims = (pod: Pod): void => claimKeysOf(pod).forEach((key) => loop.queue.add(key));
+  const enqueueClaims = (pod: Stored<Pod>): void => claimKeysOf(pod).forEach((key) => loop.queue.add(key));
   pods.addHandler({ onDelete: enqueueClaims });
   return loop;
 }

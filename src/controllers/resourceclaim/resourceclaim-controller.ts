@@ -7,13 +7,17 @@
  */
 import type { Pod, PodResourceClaim } from '../../api/gen/core-v1.ts';
 import { Pods, ResourceClaims, ResourceClaimTemplates } from '../../api/gen/resources.ts';
-import type { ResourceClaim, ResourceClaimConsumerReference } from '../../api/gen/resource-v1.ts';
+import type {
+  ResourceClaim,
+  ResourceClaimConsumerReference,
+  ResourceClaimTemplate,
+} from '../../api/gen/resource-v1.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import type { Stored } from '../../api/object.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import type { Informer } from '../../client/informer.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { Metrics, Counter } from '../../platform/metrics.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import {
@@ -22,8 +26,11 @@ import {
   claimNamesOf,
   EXTENDED_RESOURCE_CLAIM,
 } from '../../component-helpers/resource-claims.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
 
+const NAME = 'resourceclaim-controller';
 const ACCOUNT = 'resource-claim-controller';
 /** By which a claim made for a pod tells which of the pod's claims it is. */
 const POD_CLAIM_NAME = 'resource.kubernetes.io/pod-claim-name';
@@ -31,62 +38,77 @@ const CLAIMS_BY_OWNER = 'resource-claim-owner';
 const PODS_BY_TEMPLATE = 'resource-claim-template';
 
 export function createResourceClaimController(deps: ControllerDeps): Controller {
-  const client = deps.clientFor(ACCOUNT);
-  const recorder = deps.recorderFor('resource_claim');
-  const pods = deps.informers.informer(Pods);
-  const claims = deps.informers.informer(ResourceClaims);
-  const templates = deps.informers.informer(ResourceClaimTemplates);
-  const creations = deps.platform.metrics.counter({
-    name: 'resourceclaim_controller_creates_total',
-    help: 'Claims made for pods, by how that ended.',
-    labels: ['status', 'admin_access'],
-  });
-  claims.addIndex(CLAIMS_BY_OWNER, (claim) => {
-    const owner = controllerOf(claim);
-    return owner?.kind === 'Pod' ? [owner.uid] : [];
-  });
-  pods.addIndex(PODS_BY_TEMPLATE, (pod) =>
-    (pod.spec?.resourceClaims ?? []).flatMap(({ resourceClaimTemplateName: name }) =>
-      name === undefined ? [] : [`${pod.metadata.namespace}/${name}`],
-    ),
-  );
-  const loop = createKeyedLoop(deps, {
-    name: 'resourceclaim-controller',
-    queueName: 'resource_claim',
-    workers: 10,
-    informers: informerList(pods, claims, templates),
-    sync: (key, signal) =>
-      key.startsWith('pod:')
-        ? syncPod(key.slice('pod:'.length), signal)
-        : syncClaim(key.slice('claim:'.length), signal),
-  });
+  return new ResourceClaimController(deps);
+}
 
-  async function syncPod(key: string, signal: AbortSignal): Promise<void> {
-    const pod = pods.get(parseKey(key));
+/** Upstream: resourceclaim.Controller. */
+class ResourceClaimController implements Controller {
+  readonly name = NAME;
+  readonly #deps: ControllerDeps;
+  readonly #client: Client;
+  readonly #recorder: EventRecorder;
+  readonly #pods: Informer<Pod>;
+  readonly #claims: Informer<ResourceClaim>;
+  readonly #templates: Informer<ResourceClaimTemplate>;
+  readonly #creations: Counter;
+  readonly #loop: KeyedLoop;
+
+  constructor(deps: ControllerDeps) {
+    this.#deps = deps;
+    this.#client = deps.clientFor(ACCOUNT);
+    this.#recorder = deps.recorderFor('resource_claim');
+    this.#pods = deps.informers.informer(Pods);
+    this.#claims = deps.informers.informer(ResourceClaims);
+    this.#templates = deps.informers.informer(ResourceClaimTemplates);
+    this.#creations = deps.platform.metrics.counter({
+      name: 'resourceclaim_controller_creates_total',
+      help: 'Claims made for pods, by how that ended.',
+      labels: ['status', 'admin_access'],
+    });
+    this.#loop = createKeyedLoop(deps, {
+      name: NAME,
+      queueName: 'resource_claim',
+      workers: 10,
+      informers: informerList(this.#pods, this.#claims, this.#templates),
+      sync: (key, signal) =>
+        key.startsWith('pod:')
+          ? this.#syncPod(key.slice('pod:'.length), signal)
+          : this.#syncClaim(key.slice('claim:'.length), signal),
+    });
+    this.#addHandlers();
+  }
+
+  async #syncPod(key: string, signal: AbortSignal): Promise<void> {
+    const pod = this.#pods.get(parseKey(key));
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return;
     const made: { name: string; resourceClaimName: string }[] = [];
     for (const podClaim of pod.spec?.resourceClaims ?? []) {
       if (podClaim.resourceClaimTemplateName === undefined || claimNameOf(pod, podClaim) !== undefined) continue;
       try {
-        made.push({ name: podClaim.name, resourceClaimName: await ensureClaim(pod, podClaim, signal) });
+        made.push({ name: podClaim.name, resourceClaimName: await this.#ensureClaim(pod, podClaim, signal) });
       } catch (error) {
         signal.throwIfAborted();
         const text = errorMessage(error);
-        recorder.event(pod, 'Warning', 'FailedResourceClaimCreation', `PodResourceClaim ${podClaim.name}: ${text}`);
+        this.#recorder.event(
+          pod,
+          'Warning',
+          'FailedResourceClaimCreation',
+          `PodResourceClaim ${podClaim.name}: ${text}`,
+        );
         throw error;
       }
     }
     if (made.length === 0) return;
     const { namespace, name, uid } = pod.metadata;
     const patch = { metadata: { uid }, status: { resourceClaimStatuses: made } };
-    await client
+    await this.#client
       .resource(Pods)
       .patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
   }
 
   /** The name of the pod's claim, made now unless it is there. */
-  async function ensureClaim(pod: Stored<Pod>, podClaim: PodResourceClaim, signal: AbortSignal): Promise<string> {
-    const found = claims
+  async #ensureClaim(pod: Stored<Pod>, podClaim: PodResourceClaim, signal: AbortSignal): Promise<string> {
+    const found = this.#claims
       .byIndex(CLAIMS_BY_OWNER, pod.metadata.uid)
       .find(
         ({ metadata }) =>
@@ -95,11 +117,11 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
     if (found !== undefined) return found.metadata.name;
     const { namespace, name, uid } = pod.metadata;
     const templateName = podClaim.resourceClaimTemplateName ?? '';
-    const template = templates.get({ namespace, name: templateName });
+    const template = this.#templates.get({ namespace, name: templateName });
     if (template === undefined) throw new Error(`resource claim template "${templateName}": not found`);
     const { labels, annotations } = template.spec.metadata ?? {};
     const admin = { admin_access: String(hasAdminAccess(template.spec.spec)) };
-    const making = client.resource(ResourceClaims).create(
+    const making = this.#client.resource(ResourceClaims).create(
       {
         apiVersion: 'resource.k8s.io/v1',
         kind: 'ResourceClaim',
@@ -114,19 +136,19 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
       },
       { signal },
     );
-    making.catch(() => creations.inc({ status: 'failure', ...admin }));
+    making.catch(() => this.#creations.inc({ status: 'failure', ...admin }));
     const created = await making;
-    creations.inc({ status: 'success', ...admin });
+    this.#creations.inc({ status: 'success', ...admin });
     // Its name is the server's: without seeing it the next sync would make another.
-    await claims.waitForRevision(created.metadata.resourceVersion, signal);
+    await this.#claims.waitForRevision(created.metadata.resourceVersion, signal);
     return created.metadata.name;
   }
 
-  async function syncClaim(key: string, signal: AbortSignal): Promise<void> {
-    const claim = claims.get(parseKey(key));
+  async #syncClaim(key: string, signal: AbortSignal): Promise<void> {
+    const claim = this.#claims.get(parseKey(key));
     if (claim === undefined) return;
     const before = claim.status?.reservedFor ?? [];
-    const still = before.filter((consumer) => uses(claim, consumer));
+    const still = before.filter((consumer) => this.#uses(claim, consumer));
     const given = claim.status?.allocation !== undefined;
     const guarded = (claim.metadata.finalizers ?? []).includes(CLAIM_FINALIZER);
     const giveBack =
@@ -138,68 +160,84 @@ export function createResourceClaimController(deps: ControllerDeps): Controller 
         ...(giveBack && { allocation: null, devices: null }),
       };
       const patch = { metadata: { uid, resourceVersion }, status };
-      await client
+      await this.#client
         .resource(ResourceClaims)
         .patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
       return; // What is left to do follows from the change.
     }
-    if (still.length === 0 && !given && guarded) return removeFinalizer(claim, signal);
-    if (still.length === 0 && claim.metadata.deletionTimestamp === undefined && ownerIsDone(claim))
-      await remove(claim, signal);
+    if (still.length === 0 && !given && guarded) return this.#removeFinalizer(claim, signal);
+    if (still.length === 0 && claim.metadata.deletionTimestamp === undefined && this.#ownerIsDone(claim))
+      await this.#remove(claim, signal);
   }
 
-  async function removeFinalizer(claim: Stored<ResourceClaim>, signal: AbortSignal): Promise<void> {
+  async #removeFinalizer(claim: Stored<ResourceClaim>, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid, resourceVersion, finalizers = [] } = claim.metadata;
     const metadata = { uid, resourceVersion, finalizers: finalizers.filter((each) => each !== CLAIM_FINALIZER) };
-    await client
+    await this.#client
       .resource(ResourceClaims)
       .patch({ namespace, name }, { type: 'merge', patch: { metadata } }, { signal });
   }
 
-  async function remove(claim: Stored<ResourceClaim>, signal: AbortSignal): Promise<void> {
+  async #remove(claim: Stored<ResourceClaim>, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = claim.metadata;
-    await client
+    await this.#client
       .resource(ResourceClaims)
       .delete({ namespace, name }, { preconditions: { uid }, signal })
       .catch(ignoreNotFound);
   }
 
   /** Whether the consumer is a pod that may still use the claim; what is no pod is not ours to judge. */
-  function uses(
-    claim: Stored<ResourceClaim>,
-    { resource, apiGroup = '', name, uid }: ResourceClaimConsumerReference,
-  ): boolean {
+  #uses(claim: Stored<ResourceClaim>, { resource, apiGroup = '', name, uid }: ResourceClaimConsumerReference): boolean {
     if (resource !== 'pods' || apiGroup !== '') return true;
-    const pod = pods.get({ namespace: claim.metadata.namespace, name });
+    const pod = this.#pods.get({ namespace: claim.metadata.namespace, name });
     return pod !== undefined && pod.metadata.uid === uid && !isDone(pod);
   }
 
-  function ownerIsDone(claim: Stored<ResourceClaim>): boolean {
+  #ownerIsDone(claim: Stored<ResourceClaim>): boolean {
     const owner = controllerOf(claim);
     if (owner?.kind !== 'Pod') return false;
-    const pod = pods.get({ namespace: claim.metadata.namespace, name: owner.name });
+    const pod = this.#pods.get({ namespace: claim.metadata.namespace, name: owner.name });
     return pod !== undefined && pod.metadata.uid === owner.uid && isDone(pod);
   }
 
-  const enqueueClaim = (claim: ResourceClaim): void => {
-    loop.queue.add(`claim:${keyOfObject(claim)}`);
-  };
-  const enqueuePod = (pod: Stored<Pod>): void => {
-    if ((pod.spec?.resourceClaims ?? []).length > 0) loop.queue.add(`pod:${keyOfObject(pod)}`);
-    for (const name of claimNamesOf(pod)) loop.queue.add(`claim:${pod.metadata.namespace}/${name}`);
-  };
-  pods.addHandler({ onAdd: enqueuePod, onUpdate: (_, pod) => enqueuePod(pod), onDelete: enqueuePod });
-  claims.addHandler({ onAdd: enqueueClaim, onUpdate: (_, claim) => enqueueClaim(claim) });
-  templates.addHandler({
-    onAdd: (template) => pods.byIndex(PODS_BY_TEMPLATE, keyOfObject(template)).forEach(enqueuePod),
-  });
-  return {
-    name: loop.name,
-    async start(signal) {
-      const endCounts = exposeClaims(deps.platform.metrics, claims);
-      await loop.start(signal).finally(endCounts);
-    },
-  };
+  #enqueueClaim(claim: ResourceClaim): void {
+    this.#loop.queue.add(`claim:${keyOfObject(claim)}`);
+  }
+
+  #enqueuePod(pod: Stored<Pod>): void {
+    if ((pod.spec?.resourceClaims ?? []).length > 0) this.#loop.queue.add(`pod:${keyOfObject(pod)}`);
+    for (const name of claimNamesOf(pod)) this.#loop.queue.add(`claim:${pod.metadata.namespace}/${name}`);
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const endCounts = exposeClaims(this.#deps.platform.metrics, this.#claims);
+    await this.#loop.start(signal).finally(endCounts);
+  }
+
+  #addHandlers(): void {
+    this.#claims.addIndex(CLAIMS_BY_OWNER, (claim) => {
+      const owner = controllerOf(claim);
+      return owner?.kind === 'Pod' ? [owner.uid] : [];
+    });
+    this.#pods.addIndex(PODS_BY_TEMPLATE, (pod) =>
+      (pod.spec?.resourceClaims ?? []).flatMap(({ resourceClaimTemplateName: name }) =>
+        name === undefined ? [] : [`${pod.metadata.namespace}/${name}`],
+      ),
+    );
+    this.#pods.addHandler({
+      onAdd: (pod) => this.#enqueuePod(pod),
+      onUpdate: (_, pod) => this.#enqueuePod(pod),
+      onDelete: (pod) => this.#enqueuePod(pod),
+    });
+    this.#claims.addHandler({
+      onAdd: (claim) => this.#enqueueClaim(claim),
+      onUpdate: (_, claim) => this.#enqueueClaim(claim),
+    });
+    this.#templates.addHandler({
+      onAdd: (template) =>
+        this.#pods.byIndex(PODS_BY_TEMPLATE, keyOfObject(template)).forEach((pod) => this.#enqueuePod(pod)),
+    });
+  }
 }
 
 /** Counts the claims there are whenever somebody asks. Returns what ends it. */

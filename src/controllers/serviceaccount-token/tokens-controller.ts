@@ -18,6 +18,7 @@ import {
   isNamespaceTerminating,
   type Controller,
   type ControllerDeps,
+  type KeyedLoop,
 } from '../controller.ts';
 import {
   ACCOUNT_NAME,
@@ -28,115 +29,144 @@ import {
   needsToken,
   TOKEN_SECRET_TYPE,
 } from './token-secrets.ts';
+import type { Client } from '../../client/client.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Random } from '../../platform/random.ts';
+import type { Informer } from '../../client/informer.ts';
 
 const NAME = 'serviceaccount-token-controller';
 const BY_ACCOUNT = 'account';
 
 /** Makes the controller; without a signer it does nothing, as upstream's without a private key. */
 export function createTokensController(deps: ControllerDeps): Controller {
-  const { signServiceAccountToken: sign, rootCaPem = '', automaticTokenSecrets = false } = deps.config;
-  if (sign === undefined) return { name: NAME, start: () => Promise.resolve() };
-  const { client } = deps;
-  const { clock, random } = deps.platform;
-  const accounts = deps.informers.informer(ServiceAccounts);
-  const secrets = deps.informers.informer(Secrets, { fieldSelector: `type=${TOKEN_SECRET_TYPE}` });
-  secrets.addIndex(BY_ACCOUNT, (secret) => [accountKeyOf(secret) ?? '']);
-  const informers = informerList(accounts, secrets);
-  const secretLoop = createKeyedLoop(deps, {
-    name: NAME,
-    queueName: 'serviceaccount_tokens_secret',
-    workers: 2,
-    informers,
-    sync: syncSecret,
-  });
-  const accountLoop = createKeyedLoop(deps, {
-    name: NAME,
-    queueName: 'serviceaccount_tokens_service',
-    workers: 2,
-    informers,
-    sync: syncAccount,
-  });
+  const disabled = { name: NAME, start: () => Promise.resolve() };
+  return deps.config.signServiceAccountToken === undefined ? disabled : new TokensController(deps);
+}
 
-  async function syncSecret(key: string, signal: AbortSignal): Promise<void> {
-    const secret = secrets.get(parseKey(key));
+/** Upstream: serviceaccount.TokensController. */
+class TokensController implements Controller {
+  readonly name = NAME;
+  readonly #sign: ((account: ServiceAccount, secret: Secret) => Promise<string>) | undefined;
+  readonly #rootCaPem: string;
+  readonly #automaticTokenSecrets: boolean;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #accounts: Informer<ServiceAccount>;
+  readonly #secrets: Informer<Secret>;
+  readonly #secretLoop: KeyedLoop;
+  readonly #accountLoop: KeyedLoop;
+  /** Secrets that were seen to go: accounts may still refer to them. */
+  readonly #lostSecrets: Set<string>;
+
+  constructor(deps: ControllerDeps) {
+    const { signServiceAccountToken: sign, rootCaPem = '', automaticTokenSecrets = false } = deps.config;
+    this.#sign = sign;
+    this.#rootCaPem = rootCaPem;
+    this.#automaticTokenSecrets = automaticTokenSecrets;
+    this.#client = deps.client;
+    this.#clock = deps.platform.clock;
+    this.#random = deps.platform.random;
+    this.#accounts = deps.informers.informer(ServiceAccounts);
+    this.#secrets = deps.informers.informer(Secrets, { fieldSelector: `type=${TOKEN_SECRET_TYPE}` });
+    const informers = informerList(this.#accounts, this.#secrets);
+    this.#secretLoop = createKeyedLoop(deps, {
+      name: NAME,
+      queueName: 'serviceaccount_tokens_secret',
+      workers: 2,
+      informers,
+      sync: (key, signal) => this.#syncSecret(key, signal),
+    });
+    this.#accountLoop = createKeyedLoop(deps, {
+      name: NAME,
+      queueName: 'serviceaccount_tokens_service',
+      workers: 2,
+      informers,
+      sync: (key, signal) => this.#syncAccount(key, signal),
+    });
+    this.#lostSecrets = new Set<string>();
+    this.#addHandlers();
+  }
+
+  async #syncSecret(key: string, signal: AbortSignal): Promise<void> {
+    const secret = this.#secrets.get(parseKey(key));
     const accountKey = secret === undefined ? undefined : accountKeyOf(secret);
     if (secret === undefined || accountKey === undefined || secret.metadata.deletionTimestamp !== undefined) return;
-    const account = await accountOf(secret, accountKey, signal);
-    if (account === undefined) return await removeSecret(secret, signal);
-    const token = needsToken(secret) ? await sign!(account, secret) : '';
-    const next = completed(secret, account, { rootCaPem, token });
+    const account = await this.#accountOf(secret, accountKey, signal);
+    if (account === undefined) return await this.#removeSecret(secret, signal);
+    const token = needsToken(secret) ? await this.#sign!(account, secret) : '';
+    const next = completed(secret, account, { rootCaPem: this.#rootCaPem, token });
     if (next === secret) return;
-    await client.resource(Secrets).update(next, { signal }).catch(ignoreNotFound);
+    await this.#client.resource(Secrets).update(next, { signal }).catch(ignoreNotFound);
   }
 
   /** The cache first; before a secret is removed, the server: the account may have been made a moment ago. */
-  async function accountOf(
-    secret: Secret,
-    key: string,
-    signal: AbortSignal,
-  ): Promise<Stored<ServiceAccount> | undefined> {
-    const cached = accounts.get(parseKey(key));
+  async #accountOf(secret: Secret, key: string, signal: AbortSignal): Promise<Stored<ServiceAccount> | undefined> {
+    const cached = this.#accounts.get(parseKey(key));
     if (cached !== undefined && belongsTo(secret, cached)) return cached;
-    const live = await client.resource(ServiceAccounts).get(parseKey(key), { signal }).catch(ignoreNotFound);
+    const live = await this.#client.resource(ServiceAccounts).get(parseKey(key), { signal }).catch(ignoreNotFound);
     return live !== undefined && belongsTo(secret, live) ? live : undefined;
   }
 
-  async function removeSecret(secret: Stored<Secret>, signal: AbortSignal): Promise<void> {
+  async #removeSecret(secret: Stored<Secret>, signal: AbortSignal): Promise<void> {
     const { uid, resourceVersion } = secret.metadata;
     const exactly = { preconditions: { uid, resourceVersion }, signal };
-    await client
+    await this.#client
       .resource(Secrets)
       .delete(parseKey(keyOfObject(secret)), exactly)
       .catch((error: unknown) => {
         if (!isReason(error, 'NotFound', 'Conflict')) throw error;
-        if (isReason(error, 'Conflict')) secretLoop.queue.addRateLimited(keyOfObject(secret));
+        if (isReason(error, 'Conflict')) this.#secretLoop.queue.addRateLimited(keyOfObject(secret));
       });
   }
 
   /** The account went, or came: its secrets are looked at again, and references to those that are gone are dropped. */
-  async function syncAccount(key: string, signal: AbortSignal): Promise<void> {
-    for (const secret of secrets.byIndex(BY_ACCOUNT, key)) secretLoop.queue.add(keyOfObject(secret));
-    const account = accounts.get(parseKey(key));
+  async #syncAccount(key: string, signal: AbortSignal): Promise<void> {
+    for (const secret of this.#secrets.byIndex(BY_ACCOUNT, key)) this.#secretLoop.queue.add(keyOfObject(secret));
+    const account = this.#accounts.get(parseKey(key));
     if (account === undefined || account.metadata.deletionTimestamp !== undefined) return;
     // The account as it then is comes back by its event: made anew under the lost name, the secret would have no reference.
-    if (await dropLostReferences(account, signal)) return;
-    if (automaticTokenSecrets) await ensureSecret(account, key, signal);
+    if (await this.#dropLostReferences(account, signal)) return;
+    if (this.#automaticTokenSecrets) await this.#ensureSecret(account, key, signal);
   }
 
   /** Resolves to whether there was one. */
-  async function dropLostReferences(account: Stored<ServiceAccount>, signal: AbortSignal): Promise<boolean> {
+  async #dropLostReferences(account: Stored<ServiceAccount>, signal: AbortSignal): Promise<boolean> {
     const { namespace, name } = account.metadata;
     const lost: string[] = [];
     for (const { name: secretName = '' } of account.secrets ?? []) {
-      if (!lostSecrets.has(`${namespace}/${secretName}`)) continue;
-      const live = await client
+      if (!this.#lostSecrets.has(`${namespace}/${secretName}`)) continue;
+      const live = await this.#client
         .resource(Secrets)
         .get({ namespace, name: secretName }, { signal })
         .catch(ignoreNotFound);
-      lostSecrets.delete(`${namespace}/${secretName}`);
+      this.#lostSecrets.delete(`${namespace}/${secretName}`);
       if (live === undefined) lost.push(secretName);
     }
     if (lost.length === 0) return false;
     const change = async (): Promise<void> => {
-      const live = await client.resource(ServiceAccounts).get({ namespace, name }, { signal }).catch(ignoreNotFound);
+      const live = await this.#client
+        .resource(ServiceAccounts)
+        .get({ namespace, name }, { signal })
+        .catch(ignoreNotFound);
       if (live === undefined || live.metadata.uid !== account.metadata.uid) return;
       const kept = (live.secrets ?? []).filter((reference) => !lost.includes(reference.name ?? ''));
       if (kept.length === (live.secrets ?? []).length) return;
-      await client.resource(ServiceAccounts).update({ ...live, secrets: kept }, { signal });
+      await this.#client.resource(ServiceAccounts).update({ ...live, secrets: kept }, { signal });
     };
-    await retryOnConflict(clock, change, signal);
+    await retryOnConflict(this.#clock, change, signal);
     return true;
   }
 
   /** Early releases: secret and reference; the reference first, so that an interrupted round makes no second secret. */
-  async function ensureSecret(account: Stored<ServiceAccount>, key: string, signal: AbortSignal): Promise<void> {
+  async #ensureSecret(account: Stored<ServiceAccount>, key: string, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = account.metadata;
-    if (secrets.byIndex(BY_ACCOUNT, key).some((secret) => belongsTo(secret, account))) return;
+    if (this.#secrets.byIndex(BY_ACCOUNT, key).some((secret) => belongsTo(secret, account))) return;
     const named = (account.secrets ?? []).find((reference) => reference.name?.startsWith(`${name}-token-`) === true);
-    const secretName = named?.name ?? `${name}-token-${random.nameSuffix(5)}`;
+    const secretName = named?.name ?? `${name}-token-${this.#random.nameSuffix(5)}`;
     if (named === undefined) {
       const references = [...(account.secrets ?? []), { name: secretName }];
-      await client.resource(ServiceAccounts).update({ ...account, secrets: references }, { signal });
+      await this.#client.resource(ServiceAccounts).update({ ...account, secrets: references }, { signal });
     }
     const annotations = { [ACCOUNT_NAME]: name, [ACCOUNT_UID]: uid };
     const secret = {
@@ -146,34 +176,36 @@ export function createTokensController(deps: ControllerDeps): Controller {
       type: TOKEN_SECRET_TYPE,
     };
     try {
-      await client.resource(Secrets).create(secret, { signal });
+      await this.#client.resource(Secrets).create(secret, { signal });
     } catch (error) {
       if (!isReason(error, 'AlreadyExists') && !isNamespaceTerminating(error)) throw error;
     }
   }
 
-  /** Secrets that were seen to go: accounts may still refer to them. */
-  const lostSecrets = new Set<string>();
-  secrets.addHandler({
-    onAdd: (secret) => secretLoop.queue.add(keyOfObject(secret)),
-    onUpdate: (_, secret) => secretLoop.queue.add(keyOfObject(secret)),
-    onDelete(secret) {
-      const key = accountKeyOf(secret);
-      if (key === undefined) return;
-      lostSecrets.add(keyOfObject(secret));
-      accountLoop.queue.add(key);
-    },
-  });
-  const accountChanged = (account: ServiceAccount): void => accountLoop.queue.add(keyOfObject(account));
-  accounts.addHandler({
-    onAdd: accountChanged,
-    onUpdate: (_, account) => accountChanged(account),
-    onDelete: accountChanged,
-  });
-  return {
-    name: NAME,
-    async start(signal) {
-      await Promise.all([secretLoop.start(signal), accountLoop.start(signal)]);
-    },
-  };
+  #accountChanged(account: ServiceAccount): void {
+    this.#accountLoop.queue.add(keyOfObject(account));
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#secretLoop.start(signal), this.#accountLoop.start(signal)]);
+  }
+
+  #addHandlers(): void {
+    this.#secrets.addIndex(BY_ACCOUNT, (secret) => [accountKeyOf(secret) ?? '']);
+    this.#secrets.addHandler({
+      onAdd: (secret) => this.#secretLoop.queue.add(keyOfObject(secret)),
+      onUpdate: (_, secret) => this.#secretLoop.queue.add(keyOfObject(secret)),
+      onDelete: (secret) => {
+        const key = accountKeyOf(secret);
+        if (key === undefined) return;
+        this.#lostSecrets.add(keyOfObject(secret));
+        this.#accountLoop.queue.add(key);
+      },
+    });
+    this.#accounts.addHandler({
+      onAdd: (account) => this.#accountChanged(account),
+      onUpdate: (_, account) => this.#accountChanged(account),
+      onDelete: (account) => this.#accountChanged(account),
+    });
+  }
 }

@@ -34,7 +34,7 @@ export function isStale(claim: PersistentVolumeClaim, pod: Pod | undefined, podN
  * The owners a claim should have; undefined when it has them. Claims that something else controls are left alone.
  */
 export function claimOwners(
-  set: StatefulSet,
+  set: Stored<StatefulSet>,
   pod: Stored<Pod>,
   claim: PersistentVolumeClaim,
 ): OwnerReference[] | undefined {

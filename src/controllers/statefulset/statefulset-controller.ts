@@ -7,14 +7,14 @@
 import { ControllerRevisions, PersistentVolumeClaims, Pods, StatefulSets } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isReason } from '../../api/status-error.ts';
-import type { StatefulSet } from '../../api/gen/apps-v1.ts';
-import type { Pod } from '../../api/gen/core-v1.ts';
+import type { StatefulSet, ControllerRevision } from '../../api/gen/apps-v1.ts';
+import type { Pod, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { claimObjects } from '../controller-ref-manager.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
 import { templateOf } from '../controller-history.ts';
 import { slowStartBatch } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
@@ -23,55 +23,99 @@ import { allowsBurst, isMember, newPod } from './identity.ts';
 import { maxUnavailable, planStatefulSet, type StatefulPlan, type StatefulView } from './plan.ts';
 import { createStatefulPodControl, type StatefulPodControl } from './stateful-pod-control.ts';
 import { calculateStatus } from './status.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Informer } from '../../client/informer.ts';
+import type { Gauge } from '../../platform/metrics.ts';
 
 const NAME = 'statefulset-controller';
 const WORKERS = 5;
 
 export function createStatefulSetController(deps: ControllerDeps): Controller {
-  const { clock } = deps.platform;
-  const client = deps.clientFor(NAME);
-  const recorder = deps.recorderFor(NAME);
-  const sets = deps.informers.informer(StatefulSets);
-  const revisions = deps.informers.informer(ControllerRevisions);
-  const pods = deps.informers.informer(Pods);
-  const claims = deps.informers.informer(PersistentVolumeClaims);
-  const labels = ['statefulset_namespace', 'statefulset_name', 'pod_management_policy'];
-  const maxima = deps.platform.metrics.gauge({
-    name: 'statefulset_controller_statefulset_max_unavailable',
-    help: 'How many pods of a StatefulSet an update may replace at once.',
-    labels,
-  });
-  const labelsOf = ({ metadata, spec }: Stored<StatefulSet>): Record<string, string> => ({
-    statefulset_namespace: metadata.namespace,
-    statefulset_name: metadata.name,
-    pod_management_policy: spec?.podManagementPolicy ?? 'OrderedReady',
-  });
-  const selectorOf = (set: StatefulSet) => compileLabelSelector(set.spec?.selector);
+  return new StatefulSetController(deps).loop;
+}
 
-  const loop = createKeyedLoop(deps, {
-    name: NAME,
-    queueName: 'statefulset',
-    workers: WORKERS,
-    informers: informerList(sets, revisions, pods, claims),
-    sync: syncStatefulSet,
-  });
+/** Upstream: statefulset.StatefulSetController. */
+class StatefulSetController {
+  readonly #clock: Clock;
+  readonly #client: Client;
+  readonly #recorder: EventRecorder;
+  readonly #sets: Informer<StatefulSet>;
+  readonly #revisions: Informer<ControllerRevision>;
+  readonly #pods: Informer<Pod>;
+  readonly #claims: Informer<PersistentVolumeClaim>;
+  readonly #maxima: Gauge;
+  readonly loop: KeyedLoop;
 
-  async function syncStatefulSet(key: string, signal: AbortSignal): Promise<void> {
-    const set = sets.get(parseKey(key));
+  constructor(deps: ControllerDeps) {
+    this.#clock = deps.platform.clock;
+    this.#client = deps.clientFor(NAME);
+    this.#recorder = deps.recorderFor(NAME);
+    this.#sets = deps.informers.informer(StatefulSets);
+    this.#revisions = deps.informers.informer(ControllerRevisions);
+    this.#pods = deps.informers.informer(Pods);
+    this.#claims = deps.informers.informer(PersistentVolumeClaims);
+    const labels = ['statefulset_namespace', 'statefulset_name', 'pod_management_policy'];
+    this.#maxima = deps.platform.metrics.gauge({
+      name: 'statefulset_controller_statefulset_max_unavailable',
+      help: 'How many pods of a StatefulSet an update may replace at once.',
+      labels,
+    });
+    this.loop = createKeyedLoop(deps, {
+      name: NAME,
+      queueName: 'statefulset',
+      workers: WORKERS,
+      informers: informerList(this.#sets, this.#revisions, this.#pods, this.#claims),
+      sync: (key, signal) => this.#syncStatefulSet(key, signal),
+    });
+    this.#sets.addHandler({
+      onAdd: (set) => this.#enqueue(set),
+      onUpdate: (_, set) => this.#enqueue(set),
+      onDelete: (set) => this.#maxima.remove(this.#labelsOf(set)),
+    });
+    watchPods({
+      pods: this.#pods,
+      owners: this.#sets,
+      selectorOf: (set) => this.#selectorOf(set),
+      enqueue: (key) => this.loop.queue.add(key),
+    });
+  }
+
+  #labelsOf({ metadata, spec }: Stored<StatefulSet>): Record<string, string> {
+    return {
+      statefulset_namespace: metadata.namespace,
+      statefulset_name: metadata.name,
+      pod_management_policy: spec?.podManagementPolicy ?? 'OrderedReady',
+    };
+  }
+
+  #selectorOf(set: StatefulSet) {
+    return compileLabelSelector(set.spec?.selector);
+  }
+
+  async #syncStatefulSet(key: string, signal: AbortSignal): Promise<void> {
+    const set = this.#sets.get(parseKey(key));
     if (set === undefined) return;
-    maxima.set(maxUnavailable(set, set.spec?.replicas ?? 1), labelsOf(set));
+    this.#maxima.set(maxUnavailable(set, set.spec?.replicas ?? 1), this.#labelsOf(set));
     const { uid, namespace } = set.metadata;
     const candidates = [
-      ...pods.byIndex(PODS_BY_CONTROLLER, uid),
-      ...pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
+      ...this.#pods.byIndex(PODS_BY_CONTROLLER, uid),
+      ...this.#pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
     ];
-    const claim = { client, owner: set, ownerInfo: StatefulSets, selector: selectorOf(set), signal };
+    const claim = {
+      client: this.#client,
+      owner: set,
+      ownerInfo: StatefulSets,
+      selector: this.#selectorOf(set),
+      signal,
+    };
     const owned = await claimObjects(claim, { info: Pods, objects: candidates.filter((pod) => isMember(set, pod)) });
     const input: HistoryInput = {
-      client,
+      client: this.#client,
       set,
       signal,
-      revisions: await claimObjects(claim, { info: ControllerRevisions, objects: revisions.list(namespace) }),
+      revisions: await claimObjects(claim, { info: ControllerRevisions, objects: this.#revisions.list(namespace) }),
     };
     const history = await resolveRevisions(input);
     const view: StatefulView = {
@@ -79,19 +123,24 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
       pods: owned,
       currentRevision: history.current.metadata.name,
       updateRevision: history.update.metadata.name,
-      nowMs: clock.nowMs(),
+      nowMs: this.#clock.nowMs(),
     };
     let failure: unknown;
     if (set.metadata.deletionTimestamp === undefined) {
-      const control = createStatefulPodControl({ client, recorder, claims, signal });
-      failure = await apply({ view, history, control }, planStatefulSet(view)).catch((error: unknown) => error);
+      const control = createStatefulPodControl({
+        client: this.#client,
+        recorder: this.#recorder,
+        claims: this.#claims,
+        signal,
+      });
+      failure = await this.#apply({ view, history, control }, planStatefulSet(view)).catch((error: unknown) => error);
     }
-    await writeStatus(view, history, signal);
+    await this.#writeStatus(view, history, signal);
     if (failure !== undefined) throw failure;
     await cleanUpHistory(input, history, owned);
   }
 
-  async function apply(
+  async #apply(
     {
       view,
       history,
@@ -103,7 +152,7 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     for (const pod of plan.recreate) {
       const failed = pod.status?.phase === 'Failed';
       const text = `StatefulSet ${keyOfObject(set)} is recreating ${failed ? 'failed' : 'terminated'} Pod ${pod.metadata.name}`;
-      recorder.event(
+      this.#recorder.event(
         set,
         failed ? 'Warning' : 'Normal',
         failed ? 'RecreatingFailedPod' : 'RecreatingTerminatedPod',
@@ -117,7 +166,7 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
       const source = revision === view.currentRevision ? history.current : history.update;
       const made = await control.create(set, newPod(set, ordinal, { name: revision, template: templateOf(source) }));
       // The claim goes with its old pod; nothing that is watched here tells when, so look again.
-      if (!made) loop.queue.addRateLimited(keyOfObject(set));
+      if (!made) this.loop.queue.addRateLimited(keyOfObject(set));
     });
     if (created.error !== undefined) throw created.error;
     for (const pod of plan.condemned) await control.retainClaims(set, pod);
@@ -126,19 +175,19 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     );
   }
 
-  async function writeStatus(view: StatefulView, history: StatefulHistory, signal: AbortSignal): Promise<void> {
+  async #writeStatus(view: StatefulView, history: StatefulHistory, signal: AbortSignal): Promise<void> {
     const status = calculateStatus(view, history.collisionCount);
     let current = view.set;
     await retryOnConflict(
-      clock,
+      this.#clock,
       async () => {
         if (current.metadata.uid !== view.set.metadata.uid || equalStatus(status, current.status)) return;
         try {
-          await client.resource(StatefulSets).updateStatus({ ...current, status }, { signal });
+          await this.#client.resource(StatefulSets).updateStatus({ ...current, status }, { signal });
         } catch (error) {
           if (isReason(error, 'NotFound')) return;
           if (isReason(error, 'Conflict'))
-            current = await client.resource(StatefulSets).get(parseKey(keyOfObject(current)), { signal });
+            current = await this.#client.resource(StatefulSets).get(parseKey(keyOfObject(current)), { signal });
           throw error;
         }
       },
@@ -146,17 +195,12 @@ export function createStatefulSetController(deps: ControllerDeps): Controller {
     );
     const minReadySeconds = view.set.spec?.minReadySeconds ?? 0;
     if (minReadySeconds > 0 && status.availableReplicas !== status.readyReplicas)
-      loop.queue.addAfter(keyOfObject(view.set), minReadySeconds * 1000);
+      this.loop.queue.addAfter(keyOfObject(view.set), minReadySeconds * 1000);
   }
 
-  const enqueue = (set: StatefulSet): void => loop.queue.add(keyOfObject(set));
-  sets.addHandler({
-    onAdd: enqueue,
-    onUpdate: (_, set) => enqueue(set),
-    onDelete: (set) => maxima.remove(labelsOf(set)),
-  });
-  watchPods({ pods, owners: sets, selectorOf, enqueue: (key) => loop.queue.add(key) });
-  return loop;
+  #enqueue(set: StatefulSet): void {
+    this.loop.queue.add(keyOfObject(set));
+  }
 }
 
 async function slowStartBatchOrThrow(
