@@ -68,3 +68,63 @@ test('documents of definitions that are gone are kept by nobody, those of unchan
   assert.equal(gone.deref(), undefined);
   assert.equal(typeof documentsOf, 'function');
 });
+
+/** What kubectl and helm reject in a document of version 2, whatever object they validate with it. */
+function unreadable(schema: unknown, path: string): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { type, items } = schema as { readonly type?: unknown; readonly items?: unknown };
+  const own = type === 'array' && (typeof items !== 'object' || items === null) ? [path] : [];
+  return [...own, ...Object.entries(schema).flatMap(([key, inner]) => unreadable(inner, `${path}.${key}`))];
+}
+
+const FREE = 'x-kubernetes-preserve-unknown-fields';
+const EMBEDDED = 'x-kubernetes-embedded-resource';
+const inner = { type: 'object', properties: { a: { type: 'string' } } };
+const V2_CASES: readonly { readonly title: string; readonly schema: JSONSchemaProps; readonly v2: object }[] = [
+  { title: 'array of anything', schema: { type: 'array', items: inner, [FREE]: true }, v2: { [FREE]: true } },
+  { title: 'free object', schema: { ...inner, [FREE]: true }, v2: { [FREE]: true } },
+  { title: 'nullable array', schema: { type: 'array', items: inner, nullable: true }, v2: {} },
+  { title: 'nullable object', schema: { ...inner, nullable: true }, v2: {} },
+  {
+    title: 'required field that may be null',
+    schema: { type: 'object', required: ['a', 'b'], properties: { a: { type: 'string', nullable: true }, b: {} } },
+    v2: { type: 'object', required: ['b'], properties: { a: {}, b: {} } },
+  },
+  {
+    title: 'map of values that may be null',
+    schema: { type: 'object', required: ['a'], additionalProperties: { type: 'string', nullable: true } },
+    v2: { type: 'object', additionalProperties: {} },
+  },
+  {
+    title: 'free embedded object',
+    schema: { ...inner, [EMBEDDED]: true, [FREE]: true },
+    v2: { [EMBEDDED]: true, [FREE]: true },
+  },
+  { title: 'alternatives', schema: { anyOf: [{ type: 'integer' }], oneOf: [], not: {} }, v2: {} },
+];
+
+test('clients of version 2 read every schema, nested in objects, arrays and maps', () => {
+  for (const { title, schema, v2 } of V2_CASES) {
+    const properties = {
+      field: schema,
+      list: { type: 'array', items: schema },
+      map: { type: 'object', additionalProperties: schema },
+    };
+    const { 2: shown } = described({ type: 'object', properties });
+    assert.deepEqual(unreadable(shown, ''), [], title);
+    const { field, list, map } = shown['properties'] as Record<string, Record<string, unknown>>;
+    assert.deepEqual([field, list!['items'], map!['additionalProperties']], [v2, v2, v2], title);
+  }
+});
+
+test('an embedded object requires its kind and its version', () => {
+  const shown = described({
+    type: 'object',
+    properties: { template: { ...inner, required: ['a', 'kind'], [EMBEDDED]: true } },
+  });
+  for (const version of [2, 3] as const) {
+    const { template } = shown[version]['properties'] as Record<string, { required: unknown; properties: object }>;
+    assert.deepEqual(template!.required, ['a', 'kind', 'apiVersion']);
+    assert.deepEqual(Object.keys(template!.properties), ['a', 'apiVersion', 'kind', 'metadata']);
+  }
+});

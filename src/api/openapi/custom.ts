@@ -2,7 +2,7 @@
  * OpenAPI of custom resources: their paths and definitions from the schemas of their definitions. Upstream:
  * apiextensions-apiserver/pkg/controller/openapi/builder.
  */
-import { isObject, type JsonObject } from '../codec/own-property.ts';
+import { getOwn, isObject, type JsonObject } from '../codec/own-property.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import type { ResourceInfo } from '../resource-info.ts';
 import { schemaOf } from '../schema/schema.ts';
@@ -86,25 +86,58 @@ function listDefinition({ info }: CustomApi, version: OpenApiVersion): JsonObjec
   };
 }
 
-const onlyV3 = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'x-kubernetes-validations']);
+const ONLY_V3 = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'x-kubernetes-validations']);
 const schemaMaps = new Set(['properties', 'patternProperties', 'definitions']);
 
-/** The schema as the version can say it: v2 knows no alternatives, and clients of v2 read nullable and mixed types wrongly. */
+/** The schema as the version can say it. */
 function shapeFor(schema: JsonObject, version: OpenApiVersion): JsonObject {
-  const free = version === 2 && schema['x-kubernetes-preserve-unknown-fields'] === true;
-  const vague = version === 2 && (schema['nullable'] === true || schema['x-kubernetes-int-or-string'] === true);
-  const out: JsonObject = {};
-  for (const [key, value] of Object.entries(schema)) {
-    if (version === 2 && onlyV3.has(key)) continue;
-    if ((free || vague) && ['properties', 'items', 'additionalProperties'].includes(key)) continue;
-    if (vague && (key === 'type' || key === 'format')) continue;
-    out[key] = shapeMember(key, value, version);
-  }
-  if (schema['x-kubernetes-embedded-resource'] === true && !free && !vague) {
-    const given = isObject(out['properties']) ? out['properties'] : {};
-    out['properties'] = { ...given, ...typeMeta, metadata: metadataRef('meta.v1.ObjectMeta', version) };
-  }
-  return out;
+  const out = version === 2 ? shapeForV2(schema) : mapSchemas(schema, version);
+  const isFree = version === 2 && schema['x-kubernetes-preserve-unknown-fields'] === true;
+  return schema['x-kubernetes-embedded-resource'] === true && !isFree ? withTypeMeta(out, version) : out;
+}
+
+function mapSchemas(schema: JsonObject, version: OpenApiVersion): JsonObject {
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, shapeMember(key, value, version)]));
+}
+
+/**
+ * Version 2 has no alternatives, and kubectl and helm reject the whole document for an array without items. They also reject
+ * objects over unnamed fields of a type that preserves them, and over null. Upstream: controller/openapi/v2/conversion.go.
+ */
+function shapeForV2(schema: JsonObject): JsonObject {
+  const isFree = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const isVague = isNullable(schema);
+  const isArrayOfAnything = schema['type'] === 'array' && (isFree || !isObject(schema['items']));
+  const dropped = new Set(ONLY_V3);
+  if (isFree || isVague) for (const key of ['properties', 'items']) dropped.add(key);
+  if (isVague || isArrayOfAnything || (isFree && schema['type'] === 'object')) dropped.add('type');
+  const kept = Object.fromEntries(Object.entries(schema).filter(([key]) => !dropped.has(key)));
+  const required = requiredInV2(kept);
+  if (required !== undefined) kept['required'] = required;
+  else delete kept['required'];
+  return mapSchemas(kept, 2);
+}
+
+/** Required fields that may not be null; of a map whose values may be null none. */
+function requiredInV2({ required, properties, additionalProperties }: JsonObject): unknown[] | undefined {
+  if (!Array.isArray(required) || isNullable(additionalProperties)) return undefined;
+  const fields = isObject(properties) ? properties : {};
+  const left = required.filter((name) => !isNullable(getOwn(fields, String(name))));
+  return left.length === 0 ? undefined : left;
+}
+
+function isNullable(schema: unknown): boolean {
+  return isObject(schema) && schema['nullable'] === true;
+}
+
+function withTypeMeta(schema: JsonObject, version: OpenApiVersion): JsonObject {
+  const properties = isObject(schema['properties']) ? schema['properties'] : {};
+  const required = Array.isArray(schema['required']) ? schema['required'] : [];
+  return {
+    ...schema,
+    required: [...new Set([...required, 'kind', 'apiVersion'])],
+    properties: { ...properties, ...typeMeta, metadata: metadataRef('meta.v1.ObjectMeta', version) },
+  };
 }
 
 function shapeMember(key: string, value: unknown, version: OpenApiVersion): unknown {
