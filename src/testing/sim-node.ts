@@ -26,6 +26,7 @@ import { gateRuntime, type RuntimeGate } from './runtime-gate.ts';
 import { createGate, type Gate } from './gate.ts';
 import { createSimDraDrivers, keepSlices, type SimDraDrivers } from './sim-dra-drivers.ts';
 import { NODE_TLS } from './sim-identities.ts';
+import { provideMachineFiles } from './sim-machine-files.ts';
 
 /** A node as the test describes it. */
 export interface SimNodeSpec {
@@ -196,6 +197,7 @@ export class SimNode {
     const running: Incarnation = { life, gate, cri, node, server: undefined };
     this.#running = running;
     await this.#platform.files.makeDir(simImageFs); // What the runtime says its images are on.
+    await provideMachineFiles(this.#platform);
     await this.#announceDrivers();
     await node.start(life.signal);
     running.server = await openKubeletServer(

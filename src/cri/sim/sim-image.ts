@@ -124,7 +124,10 @@ export interface SimImageSpec {
   /** On the node from the start. Default true. */
   readonly present?: boolean;
   readonly sizeBytes?: number;
-  /** Numeric user the image runs as. An image without `uid` and `username` names no user and runs as root. */
+  /**
+   * Numeric user the image runs as. A described image without `uid` and `username` names no user and runs as root; one that
+   * nobody described has an unprivileged user.
+   */
   readonly uid?: number;
   readonly username?: string;
 }

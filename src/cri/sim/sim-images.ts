@@ -7,6 +7,8 @@ import type { CriImageService, Image } from '../gen/cri-types.ts';
 import { durationMs, image as describe, type SimImage } from './sim-image.ts';
 
 const defaultSizeBytes = 10_000_000;
+/** An image that nobody described runs as this user, so that a pod with `runAsNonRoot` starts. */
+const UNDESCRIBED_IMAGE_UID = 65_532;
 /** The mount point of the simulated image file system. */
 export const simImageFs = '/var/lib/containerd';
 
@@ -87,7 +89,9 @@ export function createSimImages(
     },
     async pullImage({ image }, options) {
       const name = describe(image?.image ?? '').name;
-      const described = known.get(name) ?? (config.unknownImages === 'refuse' ? undefined : describe(name));
+      const described =
+        known.get(name) ??
+        (config.unknownImages === 'refuse' ? undefined : describe(name, { uid: UNDESCRIBED_IMAGE_UID }));
       await deps.clock.sleep(durationMs(described?.pull?.after), options?.signal);
       if (described === undefined)
         throw new CriError(
