@@ -80,6 +80,25 @@ test('a file of an older version is written anew when it is opened, and gives ba
   await store.close();
 });
 
+test('the log of many writes goes into the file at rest, without a compaction, and a few writes leave it', async () => {
+  const path = join(folder, 'log.db');
+  const clock = new VirtualClock();
+  const store = await createSqliteStore({ path, platform: { clock } });
+  const write = (count: number): Promise<unknown> =>
+    Promise.all(Array.from({ length: count }, (_, key) => store.put({ key: `key-${key}`, value: Buffer.alloc(3000) })));
+  const logBytes = async (): Promise<number> => (await stat(`${path}-wal`)).size;
+  await write(1000);
+  assert.ok((await logBytes()) > 2 * MEGABYTE);
+  await clock.advance(60_000);
+  assert.equal(await logBytes(), 0);
+  await write(100);
+  const left = await logBytes();
+  assert.ok(left > 0);
+  await clock.advance(60_000);
+  assert.equal(await logBytes(), left);
+  await store.close();
+});
+
 test('no step begins while a write is under way or while much is written, and the last step is the end', async () => {
   const clock = new VirtualClock();
   const state = { revision: 0, isBusy: false, steps: 0 };

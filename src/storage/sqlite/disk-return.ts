@@ -1,6 +1,6 @@
 /**
- * When a compaction's free pages go back to the file system: at rest alone, as a busy store uses them again, in small steps
- * with pauses between them. No step begins while a write is under way, so that a write waits for one step at most.
+ * When a compaction's free pages and a grown log go back to the file system: at rest alone, as a busy store uses them again,
+ * in small steps with pauses between them. No step begins while a write is under way, so that a write waits for one step at most.
  */
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 
@@ -8,6 +8,8 @@ const LOOK_MS = 5_000;
 /** No more changes than these between two looks are rest: leases and events of some hundred nodes. */
 const REST_CHANGES = 250;
 const PAUSE_MS = 20;
+/** The log grows by some 10 KB a change, up to 32 MB. */
+const CHANGES_OF_GROWN_LOG = 500;
 
 /** What it works with. */
 export interface DiskReturnDeps {
@@ -24,15 +26,23 @@ export class DiskReturn {
   readonly #deps: DiskReturnDeps;
   #cancel: CancelTimer | undefined;
   #seenRevision = 0;
+  /** Of the last step that emptied the log. */
+  #emptiedRevision: number;
   #isStopped = false;
 
   constructor(deps: DiskReturnDeps) {
     this.#deps = deps;
+    this.#emptiedRevision = deps.revision();
   }
 
   /** To be called when pages became free. */
   start(): void {
     if (this.#cancel === undefined) this.#lookLater();
+  }
+
+  /** To be called after writes. */
+  startWhenLogHasGrown(): void {
+    if (this.#deps.revision() - this.#emptiedRevision >= CHANGES_OF_GROWN_LOG) this.start();
   }
 
   /** For good. */
@@ -57,13 +67,18 @@ export class DiskReturn {
     if (this.#deps.isBusy()) return this.#after(PAUSE_MS, () => this.#step());
     this.#deps.step().then(
       (isDone) => {
-        if (isDone) this.#cancel = undefined;
+        if (isDone) this.#end();
         else if (this.#isAtRest()) this.#after(PAUSE_MS, () => this.#step());
         else this.#lookLater();
       },
-      // What could not be given back stays until the next compaction: a full disk, or the store's end.
-      () => (this.#cancel = undefined),
+      // What could not be given back stays for now: a full disk, or the store's end.
+      () => this.#end(),
     );
+  }
+
+  #end(): void {
+    this.#cancel = undefined;
+    this.#emptiedRevision = this.#deps.revision();
   }
 
   #after(delayMs: number, callback: () => void): void {

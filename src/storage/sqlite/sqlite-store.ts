@@ -275,6 +275,7 @@ class SqliteStore implements Store {
     const last = events.at(-1);
     if (last === undefined) return resolveAll();
     this.#publishedRevision = last.revision;
+    this.#diskReturn.startWhenLogHasGrown();
     this.#hub.publish({ events, revision: last.revision }, resolveAll);
   }
 
