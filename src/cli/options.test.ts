@@ -106,6 +106,7 @@ test('keelson status prints one screen', () => {
     kubernetesVersion: 'v1.36.0',
     uptimeSeconds: 61.4,
     memoryBytes: 104_857_600,
+    aliveMemoryBytes: 52_428_800,
     server: 'https://h:6443',
     kubeconfig: '/d/admin.kubeconfig',
     containerdSocket: '/run/c.sock',

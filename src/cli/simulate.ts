@@ -9,6 +9,7 @@ import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { makeDataDir } from '../cluster/instance/prepare-instance.ts';
 import { backupStore, openStore } from '../cluster/store/open-store.ts';
+import { processMemory } from '../cluster/process-memory.ts';
 import { PreflightError } from '../cluster/preflight-error.ts';
 import type { Progress } from '../cluster/progress.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
@@ -116,7 +117,7 @@ class SimulatedCluster implements RunnableCluster {
       version: VERSION,
       kubernetesVersion: KUBERNETES_VERSION,
       uptimeSeconds: (this.#platform.clock.monotonicMs() - this.#startedMs) / 1000,
-      memoryBytes: process.memoryUsage.rss(),
+      ...processMemory(),
       server: this.#listening?.url ?? '',
       kubeconfig: this.#kubeconfig,
       containerdSocket: 'none: containers are simulated',

@@ -30,6 +30,8 @@ export interface ClusterStatus {
   readonly kubernetesVersion: string;
   readonly uptimeSeconds: number;
   readonly memoryBytes: number;
+  /** Objects of the process and what they hold outside V8's heap, garbage included. */
+  readonly aliveMemoryBytes: number;
   readonly server: string;
   readonly kubeconfig?: string;
   readonly containerdSocket: string;

@@ -7,6 +7,7 @@ import type { Platform } from '../platform/platform.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus } from './cluster-status.ts';
+import { processMemory } from './process-memory.ts';
 import { whenPodsAreTaken } from './control-plane/first-account.ts';
 import { hostAddress, nodeAddresses } from './instance/host-address.ts';
 import { makeInstanceDirectories } from './instance/instance-directories.ts';
@@ -144,7 +145,7 @@ class RunningCluster implements Cluster {
       version: VERSION,
       kubernetesVersion: KUBERNETES_VERSION,
       uptimeSeconds: (this.#platform.clock.monotonicMs() - this.#startedMs) / 1000,
-      memoryBytes: process.memoryUsage.rss(),
+      ...processMemory(),
       server: `https://127.0.0.1:${instance.httpsPort}`,
       kubeconfig: instance.adminKubeconfig,
       containerdSocket: options.containerRuntimeEndpoint ?? `unix://${instance.containerd.socket}`,

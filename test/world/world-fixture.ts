@@ -1,9 +1,12 @@
 /** A simulated cluster as `keelson up --simulate` starts it, and the kubectl and helm that install projects on it. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { heapEnvironment } from '../../src/cli/heap-environment.ts';
+import type { ClusterStatus } from '../../src/cluster/cluster-status.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { helmProgram, kubectlProgram } from '../../tools/kubectl.ts';
 import { run, type Said } from '../control-plane/own-servers.ts';
@@ -23,14 +26,28 @@ export interface World {
   /** Runs kubectl as the administrator; never rejects for a failing command. */
   kubectl(args: readonly string[], input?: string): Promise<Said>;
   helm(args: readonly string[]): Promise<Said>;
-  /** Bytes in memory of the process, without files. */
-  residentBytes(): Promise<number>;
-  /** Bytes of the store's file and its log. */
-  storeBytes(): Promise<number>;
+  memory(): Promise<WorldMemory>;
+  store(): Promise<WorldStore>;
   stop(): Promise<void>;
 }
 
-/** Starts it with three nodes; resolves when they are Ready. */
+/** Memory of the server's process in bytes. */
+export interface WorldMemory {
+  /** Its own pages. Pages of files are not counted: processes share them, and the kernel drops them at need. */
+  readonly resident: number;
+  /** V8's objects and what they hold outside its heap. */
+  readonly alive: number;
+}
+
+/** The store on disk in bytes. */
+export interface WorldStore {
+  /** The file and its log. */
+  readonly size: number;
+  /** Keys and values of all revisions that are kept. */
+  readonly content: number;
+}
+
+/** Starts it with three nodes, and with the C heap settings of a supervised process; resolves when they are Ready. */
 export async function startWorld(): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'keelson-world-'));
   const data = join(folder, 'data');
@@ -45,15 +62,25 @@ export async function startWorld(): Promise<World> {
     '--log-level=error',
     `--images=${folder}/images.yaml`,
   ];
-  const server = spawn(process.execPath, [keelsonProgram, ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const server = spawn(process.execPath, [keelsonProgram, ...args], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...heapEnvironment },
+  });
   const kubeconfig = join(data, 'admin.kubeconfig');
   const world: World = {
     folder,
     kubectl: (words, input) =>
       ask(kubectlProgram(), [`--kubeconfig=${kubeconfig}`, `--cache-dir=${folder}/cache`, ...words], folder, input),
     helm: (words) => ask(helmProgram(), ['--kubeconfig', kubeconfig, ...words], folder),
-    residentBytes: async () => kilobytes(await readFile(`/proc/${await pidOf(data)}/status`, 'utf8'), 'RssAnon') * 1024,
-    storeBytes: async () => (await sizeOf(join(data, 'state.db'))) + (await sizeOf(join(data, 'state.db-wal'))),
+    memory: async () => {
+      const { pid, aliveMemoryBytes } = await statusOf(data);
+      const status = await readFile(`/proc/${pid}/status`, 'utf8');
+      return { resident: kilobytes(status, 'RssAnon') * 1024, alive: aliveMemoryBytes };
+    },
+    store: async () => {
+      const file = join(data, 'state.db');
+      return { size: (await sizeOf(file)) + (await sizeOf(`${file}-wal`)), content: await contentOf(file, folder) };
+    },
     stop: () => stop(server, folder),
   };
   await until('three nodes are Ready', async () => {
@@ -75,14 +102,31 @@ function ask(program: string, args: readonly string[], home: string, input = '')
   });
 }
 
-/** The process that serves, which a supervisor may have started. */
-async function pidOf(data: string): Promise<number> {
+/** As the process that serves describes itself. */
+async function statusOf(data: string): Promise<ClusterStatus> {
   const { stdout } = await run(process.execPath, [keelsonProgram, 'status', `--data-dir=${data}`, '--output=json']);
-  return (JSON.parse(stdout) as { pid: number }).pid;
+  return JSON.parse(stdout) as ClusterStatus;
 }
 
 function kilobytes(text: string, name: string): number {
   return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(text)?.[1]);
+}
+
+/** Reads a copy, as the server locks its file. */
+async function contentOf(file: string, folder: string): Promise<number> {
+  const copy = join(folder, 'copy.db');
+  for (const part of ['', '-wal'])
+    await copyFile(`${file}${part}`, `${copy}${part}`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT' || part === '') throw error;
+    });
+  const database = new DatabaseSync(copy);
+  try {
+    const row = database.prepare('SELECT sum(length(key) + ifnull(length(value), 0)) AS bytes FROM change').get();
+    return Number(row!['bytes']);
+  } finally {
+    database.close();
+    for (const part of ['', '-wal', '-shm']) await rm(`${copy}${part}`, { force: true });
+  }
 }
 
 async function sizeOf(path: string): Promise<number> {

@@ -5,6 +5,7 @@
 import { KUBERNETES_VERSION, VERSION } from '../../base/version.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ClusterStatus } from '../cluster-status.ts';
+import { processMemory } from '../process-memory.ts';
 import { nodeAddresses } from '../instance/host-address.ts';
 import { makeInstanceDirectories } from '../instance/instance-directories.ts';
 import { createLocalNode } from '../node/local-node.ts';
@@ -100,7 +101,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
       version: VERSION,
       kubernetesVersion: KUBERNETES_VERSION,
       uptimeSeconds: (platform.clock.monotonicMs() - startedMs) / 1000,
-      memoryBytes: process.memoryUsage.rss(),
+      ...processMemory(),
       server: servers.join(', '),
       containerdSocket: containerRuntimeEndpoint ?? `unix://${instance.containerd.socket}`,
       clusterCidr: instance.clusterCidr,
