@@ -69,7 +69,7 @@ describe('in-place resize', () => {
     const resolved = await t.drive(t.manager.resolve(wanted, running(ONE)));
     assert.equal(t.cpuOf(resolved), '2');
     assert.deepEqual(t.told(wanted, running(ONE)), [['PodResizeInProgress', undefined]]);
-    await t.drive(t.manager.noteActuated('a', 'c1', resolved.spec!.containers[0]!.resources!));
+    await t.drive(t.manager.setActuated('a', 'c1', resolved.spec!.containers[0]!.resources!));
     assert.deepEqual(t.told(wanted, running(ONE)), []);
     assert.deepEqual(t.events, ['Normal ResizeStarted', 'Normal ResizeCompleted']);
   });
@@ -105,9 +105,9 @@ describe('in-place resize', () => {
 
   it('tells a failure, and takes it back', async () => {
     const t = setUp();
-    t.manager.noteFailure(pod('a', '1'), 'device or resource busy');
+    t.manager.setResizeFailure(pod('a', '1'), 'device or resource busy');
     assert.deepEqual(t.told(pod('a', '1'), running(ONE)), [['PodResizeInProgress', 'Error']]);
-    t.manager.noteFailure(pod('a', '1'), undefined);
+    t.manager.setResizeFailure(pod('a', '1'), undefined);
     assert.deepEqual(t.told(pod('a', '1'), running(ONE)), []);
   });
 
@@ -116,7 +116,7 @@ describe('in-place resize', () => {
     const { metadata, spec } = pod('a', '5');
     const wanted = { metadata, spec: { ...spec!, initContainers: [{ name: 'first', image: 'i' }] } };
     await t.drive(t.manager.resolve(wanted, running(ONE)));
-    t.manager.noteFailure(wanted, 'busy');
+    t.manager.setResizeFailure(wanted, 'busy');
     const summary =
       '"initContainers":[{"name":"first","resources":{}}],"containers":[{"name":"app","resources":{"requests":{"cpu":"5","memory":"1Gi"}}}],"generation":2';
     const why = "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000";
@@ -129,7 +129,7 @@ describe('in-place resize', () => {
   it('remembers over a restart, and forgets with the pod', async () => {
     const first = setUp();
     await first.drive(first.manager.resolve(pod('a', '2'), running(ONE)));
-    await first.drive(first.manager.noteActuated('a', 'c1', { requests: { cpu: '2' } }));
+    await first.drive(first.manager.setActuated('a', 'c1', { requests: { cpu: '2' } }));
     const second = setUp([], first.platform);
     await second.drive(second.state.load());
     assert.deepEqual(second.manager.actuated(running(ONE).containers[0]!), { requests: { cpu: '2' } });
@@ -157,7 +157,7 @@ describe('in-place resize', () => {
       assert.equal(cpuOfPod(resolved), '3');
       assert.deepEqual(t.told(whole('3'), running(ONE)), [['PodResizeInProgress', undefined]]);
       assert.deepEqual(t.manager.actuatedPod('a'), { requests: { cpu: '2', memory: '2Gi' } });
-      await t.drive(t.manager.noteActuatedPod('a', resolved.spec!.resources!));
+      await t.drive(t.manager.setActuatedPod('a', resolved.spec!.resources!));
       assert.deepEqual(t.told(whole('3'), running(ONE)), []);
       assert.deepEqual(t.events, ['Normal ResizeStarted', 'Normal ResizeCompleted']);
     });
@@ -196,7 +196,7 @@ describe('in-place resize', () => {
         assert.equal(await t.drive(t.manager.resolve(given, bound)), given);
         assert.deepEqual([t.events, t.told(given, bound)], [[], []]);
         assert.deepEqual(t.manager.actuatedPod('a')?.requests, { cpu: '2', memory: '2Gi' });
-        assert.equal(t.manager.isSettled('a'), false, 'its cgroup is made sure of');
+        assert.equal(t.manager.isResizeComplete('a'), false, 'its cgroup is made sure of');
       }
     });
 
@@ -222,7 +222,7 @@ describe('in-place resize', () => {
       assert.deepEqual(t.told(before, running(bound)), []);
       const after = whole('2', '2Gi', { memory: '3Gi' });
       await t.drive(t.manager.resolve(after, running(bound)));
-      await t.drive(t.manager.noteActuatedPod('a', after.spec!.resources!));
+      await t.drive(t.manager.setActuatedPod('a', after.spec!.resources!));
       assert.deepEqual(t.told(after, running(bound)), [['PodResizeInProgress', undefined]]);
       assert.deepEqual(t.told(after, running({ ...ONE, limits: { memory: '3Gi' } })), []);
     });

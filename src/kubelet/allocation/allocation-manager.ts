@@ -20,41 +20,39 @@ import {
   type ContainerResources,
 } from './resources.ts';
 
-/** What the manager needs. */
 export interface AllocationDeps {
   readonly state: AllocationState;
   readonly recorder: KubeletEventRecorder;
   readonly node: () => Node | undefined;
   /** Pods that hold resources. */
   readonly activePods: () => readonly Pod[];
-  /** Why nothing of the pod can change here; undefined when it can. */
+  /** Why no resource of the pod can change on this node; undefined when they can. */
   readonly infeasible?: (pod: Pod) => string | undefined;
-  /** Why no pod's memory can change here; undefined when it can. */
+  /** Why no pod's memory can change on this node; undefined when it can. */
   readonly memoryInfeasible?: string;
 }
 
 export interface AllocationManager {
-  /** The pod with what it has been given, which is what everything on the node works with. */
+  /** The pod with its allocated resources, with which everything on the node works. */
   allocatedPod(pod: Pod): Pod;
-  /** The same after deciding on a change of its spec. */
+  /** Decides on a resize of the pod; returns it with its allocated resources. */
   resolve(pod: Pod, seen: RuntimePodStatus): Promise<Pod>;
-  /** What a container has been given last. */
+  /** The resources that the container was last configured with. */
   actuated(status: ContainerStatus): ContainerResources | undefined;
-  /** What the pod as a whole has been given last; undefined: that is not known, and nothing is changed. */
+  /** The pod-level resources that were last configured; undefined: not known, and nothing is changed. */
   actuatedPod(uid: string): ContainerResources | undefined;
-  /** The pod as a whole was given other resources. */
-  noteActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
-  /** A running container was given other resources. */
-  noteActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
-  /** A change could not be carried out, or now could: the message is undefined. */
-  noteFailure(pod: Pod, message: string | undefined): void;
-  /** Whether nothing of a resize is left to be done for the pod. */
-  isSettled(uid: string): boolean;
-  /** All of a resize was done. */
-  noteSettled(uid: string): Promise<void>;
+  /** Records that the pod's cgroup was configured with these resources. */
+  setActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
+  /** Records that a running container was configured with these resources. */
+  setActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
+  /** Records why a resize failed; undefined: it succeeded. */
+  setResizeFailure(pod: Pod, message: string | undefined): void;
+  /** Whether no resize of the pod is left to carry out. */
+  isResizeComplete(uid: string): boolean;
+  setResizeComplete(uid: string): Promise<void>;
   /** PodResizePending and PodResizeInProgress where they apply. */
   conditions(pod: Pod, seen: RuntimePodStatus): PodCondition[];
-  /** Whether a change of this pod waits for room. */
+  /** Whether a resize of the pod waits until the node has free resources. */
   isDeferred(uid: string): boolean;
   forget(uid: string): Promise<void>;
 }
@@ -65,190 +63,224 @@ interface Pending {
 }
 
 export function createAllocationManager(deps: AllocationDeps): AllocationManager {
-  const { state, recorder } = deps;
-  const pending = new Map<string, Pending>();
-  const failures = new Map<string, string>();
-  const inProgress = new Set<string>();
-  /** Pods seen to have no resources as a whole: what they have later is a change, of which their containers may tell nothing. */
-  const withoutOwn = new Set<string>();
+  return new PodAllocationManager(deps);
+}
 
-  const actuated = (status: ContainerStatus): ContainerResources | undefined =>
-    state.actuated(status.id) ?? status.madeWith;
+class PodAllocationManager implements AllocationManager {
+  readonly #deps: AllocationDeps;
+  readonly #pending = new Map<string, Pending>();
+  readonly #failures = new Map<string, string>();
+  readonly #inProgress = new Set<string>();
+  /** Pods that were seen without pod-level resources: any that they have later are a resize. */
+  readonly #withoutPodLevel = new Set<string>();
 
-  const allocatedPod = (pod: Pod): Pod => {
-    const allocated = state.allocated(podUid(pod));
-    if (allocated === undefined) return pod;
-    return withPodLevelResources(withContainerResources(pod, allocated), state.allocatedPod(podUid(pod)));
-  };
-
-  const actuatedPod = (uid: string): ContainerResources | undefined =>
-    state.allocated(uid) === undefined ? undefined : (state.actuatedPod(uid) ?? {});
-
-  /** What the pod has when nothing is kept of it: it never changed, or did while no kubelet ran, or the memory was lost. */
-  function withActuated(pod: Pod, seen: RuntimePodStatus): Pod {
-    const given = withFoundResources(pod, (name) => {
-      const status = seen.containers.find((candidate) => candidate.name === name);
-      return status?.state === 'running' ? actuated(status) : undefined;
-    });
-    return withoutOwn.has(podUid(pod)) ? withPodLevelResources(given, undefined) : given;
+  constructor(deps: AllocationDeps) {
+    this.#deps = deps;
   }
 
-  function verdict(pod: Pod): Pending | undefined {
+  actuated(status: ContainerStatus): ContainerResources | undefined {
+    return this.#deps.state.actuated(status.id) ?? status.madeWith;
+  }
+
+  allocatedPod(pod: Pod): Pod {
+    const allocated = this.#deps.state.allocated(podUid(pod));
+    if (allocated === undefined) return pod;
+    return withPodLevelResources(withContainerResources(pod, allocated), this.#deps.state.allocatedPod(podUid(pod)));
+  }
+
+  actuatedPod(uid: string): ContainerResources | undefined {
+    return this.#deps.state.allocated(uid) === undefined ? undefined : (this.#deps.state.actuatedPod(uid) ?? {});
+  }
+
+  async resolve(pod: Pod, seen: RuntimePodStatus): Promise<Pod> {
+    const known = this.#deps.state.allocated(podUid(pod)) !== undefined;
+    const allocated = known ? this.allocatedPod(pod) : this.#withActuated(pod, seen);
+    const podLevel = allocated.spec?.resources !== undefined;
+    if (!known && podLevel) await this.#saveFirstAllocation(allocated, seen);
+    if (allocated === pod) {
+      this.#pending.delete(podUid(pod));
+      if (!podLevel) this.#withoutPodLevel.add(podUid(pod));
+      return pod;
+    }
+    const pending = this.#canResizePod(pod, allocated);
+    if (pending === undefined) {
+      this.#pending.delete(podUid(pod));
+      await this.#allocate(pod);
+      return pod;
+    }
+    this.#setPending(pod, pending);
+    // Other pods must not count resources that are only requested.
+    if (!known && !podLevel) await this.#saveAllocation(allocated);
+    return allocated;
+  }
+
+  setActuatedPod(uid: string, resources: ContainerResources): Promise<void> {
+    return this.#deps.state.setActuatedPod(uid, resourcesToKeep(resources));
+  }
+
+  setActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void> {
+    return this.#deps.state.setActuated(uid, containerId, resourcesToKeep(resources));
+  }
+
+  setResizeFailure(pod: Pod, message: string | undefined): void {
+    if (message === undefined) {
+      this.#failures.delete(podUid(pod));
+      return;
+    }
+    this.#failures.set(podUid(pod), message);
+    this.#deps.recorder.event(pod, 'Warning', 'ResizeError', resizeMessage('error', pod, message));
+  }
+
+  isResizeComplete(uid: string): boolean {
+    return this.#deps.state.settled(uid);
+  }
+
+  setResizeComplete(uid: string): Promise<void> {
+    return this.#deps.state.setSettled(uid, true);
+  }
+
+  isDeferred(uid: string): boolean {
+    return this.#pending.get(uid)?.reason === 'Deferred';
+  }
+
+  conditions(pod: Pod, seen: RuntimePodStatus): PodCondition[] {
+    const uid = podUid(pod);
+    const generation = pod.metadata.generation;
+    const base = { status: 'True', ...(generation === undefined ? {} : { observedGeneration: generation }) };
+    const pending = this.#pending.get(uid);
+    const failure = this.#failures.get(uid);
+    const isInProgress = failure !== undefined || this.#isUnfinished(this.allocatedPod(pod), seen);
+    if (!isInProgress && this.#inProgress.delete(uid))
+      this.#deps.recorder.event(pod, 'Normal', 'ResizeCompleted', resizeMessage('completed', this.allocatedPod(pod)));
+    return [
+      ...(pending === undefined ? [] : [{ ...base, type: 'PodResizePending', ...pending }]),
+      ...(isInProgress
+        ? [
+            {
+              ...base,
+              type: 'PodResizeInProgress',
+              ...(failure === undefined ? {} : { reason: 'Error', message: failure }),
+            },
+          ]
+        : []),
+    ];
+  }
+
+  async forget(uid: string): Promise<void> {
+    this.#pending.delete(uid);
+    this.#failures.delete(uid);
+    this.#inProgress.delete(uid);
+    this.#withoutPodLevel.delete(uid);
+    await this.#deps.state.forget(uid);
+  }
+
+  /** The pod's allocation by its running containers, where none is recorded. */
+  #withActuated(pod: Pod, seen: RuntimePodStatus): Pod {
+    const allocated = withFoundResources(pod, (name) => {
+      const status = seen.containers.find((candidate) => candidate.name === name);
+      return status?.state === 'running' ? this.actuated(status) : undefined;
+    });
+    return this.#withoutPodLevel.has(podUid(pod)) ? withPodLevelResources(allocated, undefined) : allocated;
+  }
+
+  /** Why the resize cannot be allocated now; undefined when it can. */
+  #canResizePod(pod: Pod, allocated: Pod): Pending | undefined {
+    const infeasible = this.#deps.infeasible?.(pod);
+    if (infeasible !== undefined) return { reason: 'Infeasible', message: infeasible };
+    const memory = this.#memoryInfeasible(pod, allocated);
+    if (memory !== undefined) return memory;
     if (isStaticPod(pod)) return { reason: 'Infeasible', message: 'In-place resize of static-pods is not supported' };
-    const allocatable = deps.node()?.status?.allocatable;
+    const allocatable = this.#deps.node()?.status?.allocatable;
     if (allocatable === undefined) return undefined;
     const capacity = amountsOf(allocatable);
-    const wanted = podRequests(withoutStatus(pod)).requests;
+    const requested = podRequests(withoutStatus(pod)).requests;
     for (const [name, key] of [
       ['cpu', 'milliCpu'],
       ['memory', 'memoryBytes'],
     ] as const) {
-      if (wanted[key] > capacity[key])
+      if (requested[key] > capacity[key])
         return {
           reason: 'Infeasible',
-          message: `Node didn't have enough capacity: ${name}, requested: ${wanted[key]}, capacity: ${capacity[key]}`,
+          message: `Node didn't have enough capacity: ${name}, requested: ${requested[key]}, capacity: ${capacity[key]}`,
         };
     }
     const used = emptyAmounts();
-    for (const other of deps.activePods())
-      if (podUid(other) !== podUid(pod)) addAmounts(used, podRequests(withoutStatus(allocatedPod(other))).requests);
+    for (const other of this.#deps.activePods())
+      if (podUid(other) !== podUid(pod))
+        addAmounts(used, podRequests(withoutStatus(this.allocatedPod(other))).requests);
     for (const [name, key] of [
       ['cpu', 'milliCpu'],
       ['memory', 'memoryBytes'],
     ] as const) {
-      if (wanted[key] > capacity[key] - used[key])
+      if (requested[key] > capacity[key] - used[key])
         return {
           reason: 'Deferred',
-          message: `Node didn't have enough resource: ${name}, requested: ${wanted[key]}, used: ${used[key]}, capacity: ${capacity[key]}`,
+          message: `Node didn't have enough resource: ${name}, requested: ${requested[key]}, used: ${used[key]}, capacity: ${capacity[key]}`,
         };
     }
     return undefined;
   }
 
-  function refusedMemory(pod: Pod, given: Pod): Pending | undefined {
-    if (deps.memoryInfeasible === undefined) return undefined;
-    const before = new Map(resizableContainers(given).map((container) => [container.name, container.resources ?? {}]));
+  #memoryInfeasible(pod: Pod, allocated: Pod): Pending | undefined {
+    if (this.#deps.memoryInfeasible === undefined) return undefined;
+    const before = new Map(
+      resizableContainers(allocated).map((container) => [container.name, container.resources ?? {}]),
+    );
     const memory = resizableContainers(pod).some(({ name, resources }) =>
       changedResources(resources ?? {}, before.get(name) ?? {}).includes('memory'),
     );
-    const whole = changedResources(pod.spec?.resources ?? {}, given.spec?.resources ?? {}).includes('memory');
-    return memory || whole ? { reason: 'Infeasible', message: deps.memoryInfeasible } : undefined;
+    const podLevel = changedResources(pod.spec?.resources ?? {}, allocated.spec?.resources ?? {}).includes('memory');
+    return memory || podLevel ? { reason: 'Infeasible', message: this.#deps.memoryInfeasible } : undefined;
   }
 
-  function keep(pod: Pod): Promise<void> {
+  #saveAllocation(pod: Pod): Promise<void> {
     const resources = resizableContainers(pod).map(
       (container) => [container.name, resourcesToKeep(container.resources ?? {})] as const,
     );
     const own = pod.spec?.resources;
-    return state.setAllocated(podUid(pod), Object.fromEntries(resources), own && resourcesToKeep(own));
+    return this.#deps.state.setAllocated(podUid(pod), Object.fromEntries(resources), own && resourcesToKeep(own));
   }
 
-  /** What it has as a whole must be known when it asks for something else. */
-  async function keepFirst(pod: Pod, seen: RuntimePodStatus): Promise<void> {
-    // A new pod's cgroup is made with that; of one that runs already it is not known what its cgroup has.
-    if (seen.containers.some(({ state: is }) => is === 'running')) await state.setSettled(podUid(pod), false);
-    await state.setActuatedPod(podUid(pod), resourcesToKeep(pod.spec!.resources!));
-    await keep(pod);
+  /** Records the pod-level resources, which a later resize is compared with. */
+  async #saveFirstAllocation(pod: Pod, seen: RuntimePodStatus): Promise<void> {
+    // A new pod's cgroup is created with these resources. Those of a running pod's cgroup are not known.
+    if (seen.containers.some(({ state }) => state === 'running')) await this.#deps.state.setSettled(podUid(pod), false);
+    await this.#deps.state.setActuatedPod(podUid(pod), resourcesToKeep(pod.spec!.resources!));
+    await this.#saveAllocation(pod);
   }
 
-  async function allocate(pod: Pod): Promise<void> {
-    await state.setSettled(podUid(pod), false);
-    await keep(pod);
-    failures.delete(podUid(pod));
-    inProgress.add(podUid(pod));
-    recorder.event(pod, 'Normal', 'ResizeStarted', resizeMessage('started', pod));
+  async #allocate(pod: Pod): Promise<void> {
+    await this.#deps.state.setSettled(podUid(pod), false);
+    await this.#saveAllocation(pod);
+    this.#failures.delete(podUid(pod));
+    this.#inProgress.add(podUid(pod));
+    this.#deps.recorder.event(pod, 'Normal', 'ResizeStarted', resizeMessage('started', pod));
   }
 
-  function defer(pod: Pod, why: Pending): void {
-    const before = pending.get(podUid(pod));
-    pending.set(podUid(pod), why);
-    if (before?.reason === why.reason && before.message === why.message) return;
-    recorder.event(pod, 'Warning', `Resize${why.reason}`, resizeMessage(why.reason, pod, why.message));
+  #setPending(pod: Pod, pending: Pending): void {
+    const before = this.#pending.get(podUid(pod));
+    this.#pending.set(podUid(pod), pending);
+    if (before?.reason === pending.reason && before.message === pending.message) return;
+    this.#deps.recorder.event(
+      pod,
+      'Warning',
+      `Resize${pending.reason}`,
+      resizeMessage(pending.reason, pod, pending.message),
+    );
   }
 
-  function unfinished(pod: Pod, seen: RuntimePodStatus): boolean {
-    const whole = actuatedPod(podUid(pod));
-    if (whole !== undefined && changedResources(pod.spec?.resources ?? {}, whole).length > 0) return true;
+  #isUnfinished(pod: Pod, seen: RuntimePodStatus): boolean {
+    const podLevel = this.actuatedPod(podUid(pod));
+    if (podLevel !== undefined && changedResources(pod.spec?.resources ?? {}, podLevel).length > 0) return true;
     return resizableContainers(pod).some((container) => {
       const status = seen.containers.find((candidate) => candidate.name === container.name);
-      const has = status?.state === 'running' ? actuated(status) : undefined;
-      return has !== undefined && changedResources(resourcesInPod(pod, container), has).length > 0;
+      const actuated = status?.state === 'running' ? this.actuated(status) : undefined;
+      return actuated !== undefined && changedResources(resourcesInPod(pod, container), actuated).length > 0;
     });
   }
-
-  return {
-    allocatedPod,
-    actuated,
-    async resolve(pod, seen) {
-      const known = state.allocated(podUid(pod)) !== undefined;
-      const given = known ? allocatedPod(pod) : withActuated(pod, seen);
-      const whole = given.spec?.resources !== undefined;
-      if (!known && whole) await keepFirst(given, seen);
-      if (given === pod) {
-        pending.delete(podUid(pod));
-        if (!whole) withoutOwn.add(podUid(pod));
-        return pod;
-      }
-      const fixed = deps.infeasible?.(pod);
-      const against: Pending | undefined =
-        fixed === undefined ? (refusedMemory(pod, given) ?? verdict(pod)) : { reason: 'Infeasible', message: fixed };
-      if (against === undefined) {
-        pending.delete(podUid(pod));
-        await allocate(pod);
-        return pod;
-      }
-      defer(pod, against);
-      // Others must not count what is only wished for.
-      if (!known && !whole) await keep(given);
-      return given;
-    },
-    actuatedPod,
-    noteActuatedPod: (uid, resources) => state.setActuatedPod(uid, resourcesToKeep(resources)),
-    noteActuated: (uid, containerId, resources) => state.setActuated(uid, containerId, resourcesToKeep(resources)),
-    noteFailure(pod, message) {
-      if (message === undefined) {
-        failures.delete(podUid(pod));
-        return;
-      }
-      failures.set(podUid(pod), message);
-      recorder.event(pod, 'Warning', 'ResizeError', resizeMessage('error', pod, message));
-    },
-    isSettled: (uid) => state.settled(uid),
-    noteSettled: (uid) => state.setSettled(uid, true),
-    isDeferred: (uid) => pending.get(uid)?.reason === 'Deferred',
-    conditions(pod, seen) {
-      const uid = podUid(pod);
-      const generation = pod.metadata.generation;
-      const base = { status: 'True', ...(generation === undefined ? {} : { observedGeneration: generation }) };
-      const waits = pending.get(uid);
-      const failure = failures.get(uid);
-      const busy = failure !== undefined || unfinished(allocatedPod(pod), seen);
-      if (!busy && inProgress.delete(uid))
-        recorder.event(pod, 'Normal', 'ResizeCompleted', resizeMessage('completed', allocatedPod(pod)));
-      return [
-        ...(waits === undefined ? [] : [{ ...base, type: 'PodResizePending', ...waits }]),
-        ...(busy
-          ? [
-              {
-                ...base,
-                type: 'PodResizeInProgress',
-                ...(failure === undefined ? {} : { reason: 'Error', message: failure }),
-              },
-            ]
-          : []),
-      ];
-    },
-    async forget(uid) {
-      pending.delete(uid);
-      failures.delete(uid);
-      inProgress.delete(uid);
-      withoutOwn.delete(uid);
-      await state.forget(uid);
-    },
-  };
 }
 
-/** Statuses count too where the API's view of a pod is asked; here only what is wanted or given does. */
+/** `podRequests` counts the status too; admission of a resize compares specs alone. */
 function withoutStatus({ status: _status, ...pod }: Pod): Pod {
   return pod;
 }

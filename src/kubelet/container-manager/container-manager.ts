@@ -133,7 +133,7 @@ class LinuxContainerManager implements ContainerManager {
   }
 
   sanitizeNodeAllocatable(node: Node | undefined, pod: Pod): Node | undefined {
-    return withHeldDevices(node, pod, this.#managers.devices.allocated);
+    return withHeldDevices(node, pod, (resource) => this.#managers.devices.allocated(resource));
   }
 
   deviceCapacity(): DeviceCapacity {

@@ -17,6 +17,7 @@ import {
   masksOver,
   type HintProvider,
   type TopologyHint,
+  type TopologyHints,
 } from '../topology-manager/hints.ts';
 import { podUid } from '../types/pod-update.ts';
 import { common, cpuSet, formatCpuSet, without, type CpuSet } from './cpu-set.ts';
@@ -36,103 +37,182 @@ export interface CpuManagerConfig {
 }
 
 export interface CpuManager extends HintProvider {
-  /** Reads what an earlier run kept. Rejects when it does not fit the machine or the configuration. */
+  /** Reads the checkpoint of an earlier run. Rejects when it contradicts the machine or the configuration. */
   start(cpus: readonly HostCpu[]): Promise<void>;
-  /** Whether a container of the pod gets processors alone. */
+  /** Whether a container of the pod gets exclusive processors. */
   concerns(pod: Pod): boolean;
-  /** Frees what other pods had. */
+  /** Frees the processors of all other pods. */
   keepOnly(podUids: ReadonlySet<string>): Promise<void>;
-  /** Where the container may run. */
+  /** The processors that the container may run on. */
   cpusOf(podUid: string, container: string): CpuSet;
-  /** Those it has alone; undefined: none. */
+  /** Undefined: the container has none. */
   exclusiveCpus(podUid: string, container: string): CpuSet | undefined;
-  /** Processors that can be given away: all but the reserved ones. */
+  /** All processors but the reserved ones. */
   allocatable(): CpuSet;
 }
 
-/** Makes the manager; its memory is `cpu_manager_state` in the directory. */
+/** The checkpoint is `cpu_manager_state` in the directory. */
 export function createCpuManager(deps: { files: Files }, directory: string, config: CpuManagerConfig): CpuManager {
-  const path = `${directory}/cpu_manager_state`;
-  const mutex = new KeyedMutex();
-  let machine: readonly HostCpu[] = [];
-  let reserved: CpuSet = [];
-  let state: CpuState = { defaultSet: [], assignments: {} };
-  const reusable = new Map<string, CpuSet>();
+  return new StaticCpuManager(deps, directory, config);
+}
 
-  const all = (): CpuSet => cpuSet(machine.map(({ cpu }) => cpu));
-  const held = (uid: string, name: string): CpuSet | undefined => state.assignments[uid]?.[name];
-  const available = (): CpuSet => without(state.defaultSet, reserved);
-  const save = (): Promise<void> => mutex.run('save', () => writeCpuState(deps.files, path, state));
+class StaticCpuManager implements CpuManager {
+  readonly #deps: { files: Files };
+  readonly #config: CpuManagerConfig;
+  readonly #path: string;
+  readonly #mutex = new KeyedMutex();
+  #machine: readonly HostCpu[] = [];
+  #reserved: CpuSet = [];
+  #state: CpuState = { defaultSet: [], assignments: {} };
+  readonly #reusable = new Map<string, CpuSet>();
 
-  function take(from: CpuSet, count: number): CpuSet {
-    const groupSize = config.fullPcpusOnly ? threadsPerCore(machine) : 1;
-    return config.distributeAcrossNuma
-      ? takeCpusDistributed(machine, from, { count, groupSize })
-      : takeCpus(machine, from, count);
+  constructor(deps: { files: Files }, directory: string, config: CpuManagerConfig) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#path = `${directory}/cpu_manager_state`;
   }
 
-  /** First those near the affinity, then others. */
-  function choose(free: CpuSet, count: number, affinity: number | undefined): CpuSet {
-    if (affinity === undefined) return take(free, count);
+  exclusiveCpus(uid: string, name: string): CpuSet | undefined {
+    return this.#state.assignments[uid]?.[name];
+  }
+
+  async allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> {
+    const count = exclusiveCount(pod, container);
+    if (count === 0) return;
+    const uid = podUid(pod);
+    const before = this.exclusiveCpus(uid, container.name);
+    if (before !== undefined) return this.#updateReusable(pod, container, before);
+    const reusable = this.#reusable.get(uid) ?? [];
+    const free = cpuSet([...this.#available(), ...reusable]);
+    this.#checkAlignment(count, free);
+    const inherited = this.#take(reusable, Math.min(reusable.length, count));
+    const more = this.#takeByAffinity(without(free, inherited), count - inherited.length, hint.affinity);
+    const cpus = cpuSet([...inherited, ...more]);
+    const assignments = {
+      ...this.#state.assignments,
+      [uid]: { ...this.#state.assignments[uid], [container.name]: cpus },
+    };
+    this.#state = { defaultSet: without(this.#state.defaultSet, cpus), assignments };
+    this.#updateReusable(pod, container, cpus);
+    await this.#save();
+  }
+
+  concerns(pod: Pod): boolean {
+    return containersOf(pod).some((container) => exclusiveCount(pod, container) > 0);
+  }
+
+  allocatable(): CpuSet {
+    return without(this.#all(), this.#reserved);
+  }
+
+  cpusOf(uid: string, name: string): CpuSet {
+    return this.exclusiveCpus(uid, name) ?? this.#state.defaultSet;
+  }
+
+  topologyHints(pod: Pod, container: Container): TopologyHints {
+    const count = exclusiveCount(pod, container);
+    if (count === 0) return {};
+    const uid = podUid(pod);
+    return {
+      cpu: this.#cpuHints(count, {
+        held: this.exclusiveCpus(uid, container.name),
+        reusable: this.#reusable.get(uid) ?? [],
+      }),
+    };
+  }
+
+  podTopologyHints(pod: Pod): TopologyHints {
+    const count = podCount(pod);
+    if (count === 0) return {};
+    const own = cpuSet(Object.values(this.#state.assignments[podUid(pod)] ?? {}).flat());
+    return { cpu: this.#cpuHints(count, { held: own.length === 0 ? undefined : own, reusable: [] }) };
+  }
+
+  async keepOnly(podUids: ReadonlySet<string>): Promise<void> {
+    for (const uid of this.#reusable.keys()) if (!podUids.has(uid)) this.#reusable.delete(uid);
+    const gone = Object.keys(this.#state.assignments).filter((uid) => !podUids.has(uid));
+    if (gone.length === 0) return;
+    const freed = gone.flatMap((uid) => Object.values(this.#state.assignments[uid]!).flat());
+    const assignments = Object.fromEntries(
+      Object.entries(this.#state.assignments).filter(([uid]) => !gone.includes(uid)),
+    );
+    this.#state = { defaultSet: cpuSet([...this.#state.defaultSet, ...freed]), assignments };
+    await this.#save();
+  }
+
+  async start(cpus: readonly HostCpu[]): Promise<void> {
+    this.#machine = cpus;
+    this.#reserved = reservedOf(cpus, this.#config);
+    this.#restore(await readCpuState(this.#deps.files, this.#path, 'static'));
+    await this.#save();
+  }
+
+  #all(): CpuSet {
+    return cpuSet(this.#machine.map(({ cpu }) => cpu));
+  }
+
+  #available(): CpuSet {
+    return without(this.#state.defaultSet, this.#reserved);
+  }
+
+  #save(): Promise<void> {
+    return this.#mutex.run('save', () => writeCpuState(this.#deps.files, this.#path, this.#state));
+  }
+
+  #take(from: CpuSet, count: number): CpuSet {
+    const groupSize = this.#config.fullPcpusOnly ? threadsPerCore(this.#machine) : 1;
+    return this.#config.distributeAcrossNuma
+      ? takeCpusDistributed(this.#machine, from, { count, groupSize })
+      : takeCpus(this.#machine, from, count);
+  }
+
+  /** Processors of the affinity's nodes first, then others. */
+  #takeByAffinity(free: CpuSet, count: number, affinity: number | undefined): CpuSet {
+    if (affinity === undefined) return this.#take(free, count);
     const near = common(
       free,
-      machine.flatMap(({ cpu, node }) => ((affinity & (1 << node)) === 0 ? [] : cpu)),
+      this.#machine.flatMap(({ cpu, node }) => ((affinity & (1 << node)) === 0 ? [] : cpu)),
     );
-    const aligned = take(near, Math.min(near.length, count));
-    return cpuSet([...aligned, ...take(without(free, aligned), count - aligned.length)]);
+    const aligned = this.#take(near, Math.min(near.length, count));
+    return cpuSet([...aligned, ...this.#take(without(free, aligned), count - aligned.length)]);
   }
 
-  function checkAlignment(count: number, free: CpuSet): void {
-    if (!config.fullPcpusOnly) return;
-    const perCore = threadsPerCore(machine);
+  #checkAlignment(count: number, free: CpuSet): void {
+    if (!this.#config.fullPcpusOnly) return;
+    const perCore = threadsPerCore(this.#machine);
     const fail = (text: string): never => {
       throw new AllocationError('SMTAlignmentError', `SMT Alignment Error: ${text}`);
     };
     if (count % perCore !== 0) fail(`requested ${count} cpus not multiple cpus per core = ${perCore}`);
-    const whole = wholeCores(machine, free);
+    const whole = wholeCores(this.#machine, free);
     if (count > whole)
       fail(
         `not enough free physical CPUs: available physical CPUs = ${whole}, requested CPUs = ${count}, CPUs per core = ${perCore}`,
       );
   }
 
-  /** What an init container leaves is for the containers after it, once each. */
-  function passOn(pod: Pod, container: Container, cpus: CpuSet): void {
+  /** Processors of an init container can be reused by the containers after it, each processor once. */
+  #updateReusable(pod: Pod, container: Container, cpus: CpuSet): void {
     const uid = podUid(pod);
     const init = (pod.spec?.initContainers ?? []).some(({ name }) => name === container.name);
-    const left = reusable.get(uid) ?? [];
-    reusable.set(uid, init && container.restartPolicy !== 'Always' ? cpuSet([...left, ...cpus]) : without(left, cpus));
+    const left = this.#reusable.get(uid) ?? [];
+    this.#reusable.set(
+      uid,
+      init && container.restartPolicy !== 'Always' ? cpuSet([...left, ...cpus]) : without(left, cpus),
+    );
   }
 
-  async function allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> {
-    const count = exclusiveCount(pod, container);
-    if (count === 0) return;
-    const uid = podUid(pod);
-    const before = held(uid, container.name);
-    if (before !== undefined) return passOn(pod, container, before);
-    const left = reusable.get(uid) ?? [];
-    const free = cpuSet([...available(), ...left]);
-    checkAlignment(count, free);
-    const inherited = take(left, Math.min(left.length, count));
-    const more = choose(without(free, inherited), count - inherited.length, hint.affinity);
-    const cpus = cpuSet([...inherited, ...more]);
-    const assignments = {
-      ...state.assignments,
-      [uid]: { ...state.assignments[uid], [container.name]: cpus },
-    };
-    state = { defaultSet: without(state.defaultSet, cpus), assignments };
-    passOn(pod, container, cpus);
-    await save();
-  }
-
-  function hintsFor(count: number, of: { held: CpuSet | undefined; left: CpuSet }): TopologyHint[] {
-    if (of.held !== undefined && of.held.length !== count) return [];
-    const free = of.held ?? available();
-    const left = of.held === undefined ? of.left : [];
+  #cpuHints(
+    count: number,
+    { held, reusable }: { readonly held: CpuSet | undefined; readonly reusable: CpuSet },
+  ): TopologyHint[] {
+    if (held !== undefined && held.length !== count) return [];
+    const free = held ?? this.#available();
+    const left = held === undefined ? reusable : [];
     let smallest = Number.POSITIVE_INFINITY;
     const masks: number[] = [];
-    for (const mask of masksOver([...new Set(machine.map(({ node }) => node))].sort((a, b) => a - b))) {
-      const within = cpuSet(machine.flatMap(({ cpu, node }) => ((mask & (1 << node)) === 0 ? [] : cpu)));
+    for (const mask of masksOver([...new Set(this.#machine.map(({ node }) => node))].sort((a, b) => a - b))) {
+      const within = cpuSet(this.#machine.flatMap(({ cpu, node }) => ((mask & (1 << node)) === 0 ? [] : cpu)));
       if (within.length >= count) smallest = Math.min(smallest, maskCount(mask));
       if (common(left, within).length < left.length) continue;
       if (common(cpuSet([...free, ...left]), within).length >= count) masks.push(mask);
@@ -140,54 +220,19 @@ export function createCpuManager(deps: { files: Files }, directory: string, conf
     return masks.map((affinity) => ({ affinity, preferred: maskCount(affinity) === smallest }));
   }
 
-  function adopt(kept: CpuState | undefined): void {
-    const shared = config.strictReservation ? without(all(), reserved) : all();
-    state = kept ?? { defaultSet: shared, assignments: {} };
+  #restore(checkpoint: CpuState | undefined): void {
+    const shared = this.#config.strictReservation ? without(this.#all(), this.#reserved) : this.#all();
+    this.#state = checkpoint ?? { defaultSet: shared, assignments: {} };
     const known = cpuSet([
-      ...state.defaultSet,
-      ...Object.values(state.assignments).flatMap((containers) => Object.values(containers).flat()),
-      ...(config.strictReservation ? reserved : []),
+      ...this.#state.defaultSet,
+      ...Object.values(this.#state.assignments).flatMap((containers) => Object.values(containers).flat()),
+      ...(this.#config.strictReservation ? this.#reserved : []),
     ]);
-    if (formatCpuSet(known) !== formatCpuSet(all()))
+    if (formatCpuSet(known) !== formatCpuSet(this.#all()))
       throw new Error(
-        `current set of available CPUs "${formatCpuSet(all())}" doesn't match with CPUs in state "${formatCpuSet(known)}"`,
+        `current set of available CPUs "${formatCpuSet(this.#all())}" doesn't match with CPUs in state "${formatCpuSet(known)}"`,
       );
   }
-
-  return {
-    allocate,
-    concerns: (pod) => containersOf(pod).some((container) => exclusiveCount(pod, container) > 0),
-    allocatable: () => without(all(), reserved),
-    exclusiveCpus: held,
-    cpusOf: (uid, name) => held(uid, name) ?? state.defaultSet,
-    topologyHints(pod, container) {
-      const count = exclusiveCount(pod, container);
-      if (count === 0) return {};
-      const uid = podUid(pod);
-      return { cpu: hintsFor(count, { held: held(uid, container.name), left: reusable.get(uid) ?? [] }) };
-    },
-    podTopologyHints(pod) {
-      const count = podCount(pod);
-      if (count === 0) return {};
-      const own = cpuSet(Object.values(state.assignments[podUid(pod)] ?? {}).flat());
-      return { cpu: hintsFor(count, { held: own.length === 0 ? undefined : own, left: [] }) };
-    },
-    async keepOnly(podUids) {
-      for (const uid of reusable.keys()) if (!podUids.has(uid)) reusable.delete(uid);
-      const gone = Object.keys(state.assignments).filter((uid) => !podUids.has(uid));
-      if (gone.length === 0) return;
-      const freed = gone.flatMap((uid) => Object.values(state.assignments[uid]!).flat());
-      const assignments = Object.fromEntries(Object.entries(state.assignments).filter(([uid]) => !gone.includes(uid)));
-      state = { defaultSet: cpuSet([...state.defaultSet, ...freed]), assignments };
-      await save();
-    },
-    async start(cpus) {
-      machine = cpus;
-      reserved = reservedOf(cpus, config);
-      adopt(await readCpuState(deps.files, path, 'static'));
-      await save();
-    },
-  };
 }
 
 function reservedOf(cpus: readonly HostCpu[], { reservedCpus, reservedMilliCpu }: CpuManagerConfig): CpuSet {
@@ -209,7 +254,7 @@ function containersOf(pod: Pod): readonly Container[] {
   return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
 }
 
-/** Whole processors a container is to have alone; 0: it shares. */
+/** How many exclusive processors the container gets; 0: it runs on the shared ones. */
 function exclusiveCount(pod: Pod, container: Container): number {
   if (podQosClass(pod) !== 'Guaranteed' || pod.spec?.resources !== undefined) return 0;
   const milli = quantityMilliValue(
@@ -229,7 +274,7 @@ function podCount(pod: Pod): number {
   return Math.max(init, sum);
 }
 
-/** Processors of cores that are free as a whole. */
+/** How many processors are in cores that are free as a whole. */
 function wholeCores(machine: readonly HostCpu[], free: CpuSet): number {
   const ofCore = (a: HostCpu): readonly HostCpu[] => machine.filter((b) => a.socket === b.socket && a.core === b.core);
   return machine.filter((cpu) => ofCore(cpu).every((sibling) => free.includes(sibling.cpu))).length;

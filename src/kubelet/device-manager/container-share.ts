@@ -7,27 +7,26 @@ import type { ContainerAllocateResponse } from './device-plugin-api.ts';
 import type { DeviceInventory } from './device-inventory.ts';
 import type { PodDevices } from './pod-devices.ts';
 
-/** What it is made from. */
 export interface ContainerShareDeps {
   readonly inventory: Pick<DeviceInventory, 'endpoint'>;
   readonly podDevices: Pick<PodDevices, 'get' | 'ofContainer'>;
-  readonly wantedBy: (pod: Pod, container: Container) => readonly [string, number][];
+  readonly requestsOf: (pod: Pod, container: Container) => readonly [string, number][];
   readonly allocate: (pod: Pod, container: Container, hint: TopologyHint) => Promise<void>;
 }
 
-/** Makes the function: undefined for a container without devices. Rejects when the plugin cannot make them ready. */
+/** The function resolves to undefined for a container without devices and rejects when a plugin cannot prepare one. */
 export function createContainerShare(
   deps: ContainerShareDeps,
 ): (pod: Pod, container: Container) => Promise<ContainerDevices | undefined> {
   const { inventory, podDevices } = deps;
   return async (pod, container) => {
     const uid = podUid(pod);
-    const wanted = deps.wantedBy(pod, container).filter(([, count]) => count > 0);
-    if (wanted.length === 0) return undefined;
-    // A checkpoint that was lost: the container asks for devices nobody remembers having given it.
-    if (wanted.some(([resource]) => podDevices.get(uid, container.name, resource) === undefined))
+    const requests = deps.requestsOf(pod, container).filter(([, count]) => count > 0);
+    if (requests.length === 0) return undefined;
+    // The checkpoint was lost, and with it the record of the container's devices.
+    if (requests.some(([resource]) => podDevices.get(uid, container.name, resource) === undefined))
       await deps.allocate(pod, container, ANY_NODE);
-    for (const [resource] of wanted) {
+    for (const [resource] of requests) {
       const endpoint = inventory.endpoint(resource);
       const held = podDevices.get(uid, container.name, resource);
       if (endpoint?.options.preStartRequired !== true || held === undefined) continue;
@@ -37,7 +36,7 @@ export function createContainerShare(
   };
 }
 
-/** The first to say something of an environment variable, a path or an annotation is heard. */
+/** Of several values for an environment variable, a path or an annotation the first holds. */
 function merged(responses: readonly ContainerAllocateResponse[]): ContainerDevices {
   const environment: Record<string, string> = {};
   const annotations: Record<string, string> = {};

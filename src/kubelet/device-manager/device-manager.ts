@@ -1,8 +1,8 @@
 /**
- * Gives the devices of plugins to containers. Upstream: pkg/kubelet/cm/devicemanager/manager.go.
+ * Allocates devices of plugins to containers. Upstream: pkg/kubelet/cm/devicemanager/manager.go.
  *
- * Invariants: a device is in at most one container, save that containers of a pod inherit those of its init containers;
- * what was given is on disk before the container is made, and holds over a restart of the kubelet until the pod has ended.
+ * Invariants: a device belongs to at most one container, except that containers of a pod reuse those of its init containers; an
+ * allocation is on disk before the container is created and survives restarts of the kubelet until the pod has ended.
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { quantityValue } from '../../api/quantity.ts';
@@ -26,65 +26,160 @@ export interface DeviceManagerDeps {
   readonly inventory: DeviceInventory;
   /** NUMA nodes of the machine. */
   readonly numaNodes: () => readonly number[];
-  /** Whether the container ran before this kubelet came: it keeps what it has. */
+  /** A running container keeps its devices, even unhealthy ones. */
   readonly isContainerRunning: (podUid: string, container: string) => boolean;
 }
 
 export interface DeviceManager extends HintProvider {
   readonly podDevices: Pick<PodDevices, 'ofContainer' | 'inUse' | 'entries'>;
-  /** Reads what an earlier run kept; damage is logged and forgotten. */
+  /** Reads the checkpoint of an earlier run. A damaged one is logged and ignored. */
   restore(): Promise<void>;
-  /** Writes what is there; for the inventory's changes. */
+  /** Writes the checkpoint; also called when the inventory changes. */
   save(): Promise<void>;
   /** Whether a container of the pod asks for a resource of plugins. */
   concerns(pod: Pod): boolean;
-  /** How much of a resource all containers have. */
+  /** How many devices of the resource are allocated. */
   allocated(resource: string): number;
-  /** Frees what other pods had. */
+  /** Frees the devices of all other pods. */
   keepOnly(podUids: ReadonlySet<string>): void;
-  /** What the container's devices add to it. Gets them ready first where their plugin wants that. */
+  /** What the container's devices add to it. Calls PreStartContainer of plugins that require it. */
   containerDevices(pod: Pod, container: Container): Promise<ContainerDevices | undefined>;
 }
 
-/** Makes the manager. The checkpoint lies in the directory of the plugins' sockets. */
+/** `directory` has the plugins' sockets and the checkpoint. */
 export function createDeviceManager(deps: DeviceManagerDeps, directory: string): DeviceManager {
-  const { inventory, files, log } = deps;
-  const podDevices = createPodDevices();
-  const reusable = new Map<string, Map<string, Set<string>>>();
-  const mutex = new KeyedMutex();
-  const path = `${directory}/kubelet_internal_checkpoint`;
+  return new PluginDeviceManager(deps, directory);
+}
 
-  const isOurs = (resource: string): boolean =>
-    inventory.isKnown(resource) || podDevices.entries().some((entry) => entry.resource === resource);
-  /** What a claim serves is the DRA drivers' business, whatever plugins there were. */
-  const wantedBy = (pod: Pod, { name, resources }: Container): [string, number][] =>
-    Object.entries(resources?.limits ?? {}).flatMap(([resource, quantity]): [string, number][] =>
-      resource.includes('/') && isOurs(resource) && !isServedByClaim(pod, resource, name)
+/** Name of a resource and how many devices of it. */
+type DeviceRequest = [resource: string, count: number];
+
+class PluginDeviceManager implements DeviceManager {
+  readonly #deps: DeviceManagerDeps;
+  readonly podDevices = createPodDevices();
+  /** What the container's devices add to it. */
+  readonly containerDevices: DeviceManager['containerDevices'];
+  readonly #reusable = new Map<string, Map<string, Set<string>>>();
+  readonly #mutex = new KeyedMutex();
+  readonly #path: string;
+
+  constructor(deps: DeviceManagerDeps, directory: string) {
+    this.#deps = deps;
+    this.#path = `${directory}/kubelet_internal_checkpoint`;
+    this.containerDevices = createContainerShare({
+      inventory: deps.inventory,
+      podDevices: this.podDevices,
+      requestsOf: (pod, container) => this.#deviceRequests(pod, container),
+      allocate: (pod, container, hint) => this.allocate(pod, container, hint),
+    });
+  }
+
+  save(): Promise<void> {
+    return this.#mutex.run('save', () =>
+      writeDeviceCheckpoint(this.#deps.files, this.#path, {
+        entries: this.podDevices.entries(),
+        registered: Object.fromEntries(
+          this.#deps.inventory.resources().map((name) => [name, [...this.#deps.inventory.healthy(name)]]),
+        ),
+      }),
+    );
+  }
+
+  allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> {
+    return this.#mutex.run('allocate', async () => {
+      const requests = this.#deviceRequests(pod, container);
+      if (requests.length === 0) return;
+      const before = this.podDevices.entries().length;
+      for (const request of requests) await this.#allocateResource(pod, container, { request, hint });
+      this.#updateReusable(pod, container);
+      if (this.podDevices.entries().length !== before) await this.save();
+    });
+  }
+
+  concerns(pod: Pod): boolean {
+    return allContainers(pod).some((container) => this.#deviceRequests(pod, container).length > 0);
+  }
+
+  allocated(resource: string): number {
+    return this.podDevices.inUse(resource).size;
+  }
+
+  keepOnly(podUids: ReadonlySet<string>): void {
+    for (const uid of this.podDevices.podUids()) if (!podUids.has(uid)) this.podDevices.remove(uid);
+    for (const uid of this.#reusable.keys()) if (!podUids.has(uid)) this.#reusable.delete(uid);
+  }
+
+  topologyHints(pod: Pod, container: Container): TopologyHints {
+    return Object.fromEntries(
+      this.#deviceRequests(pod, container).map(([resource, request]) => {
+        const held = this.podDevices.get(podUid(pod), container.name, resource)?.ids;
+        return [resource, this.#resourceHints(pod, resource, { request, held })];
+      }),
+    );
+  }
+
+  podTopologyHints(pod: Pod): TopologyHints {
+    const names = new Set(
+      allContainers(pod).flatMap((container) => this.#deviceRequests(pod, container).map(([name]) => name)),
+    );
+    return Object.fromEntries(
+      [...names].map((resource) => {
+        const request = podRequest(pod, resource);
+        const ids = allContainers(pod).flatMap(
+          ({ name }) => this.podDevices.get(podUid(pod), name, resource)?.ids ?? [],
+        );
+        const held = ids.length === 0 ? undefined : [...new Set(ids)];
+        return [resource, this.#resourceHints(pod, resource, { request, held })];
+      }),
+    );
+  }
+
+  async restore(): Promise<void> {
+    try {
+      const checkpoint = await readDeviceCheckpoint(this.#deps.files, this.#path);
+      for (const entry of checkpoint?.entries ?? []) this.podDevices.set(entry);
+      for (const resource of Object.keys(checkpoint?.registered ?? {})) this.#deps.inventory.restored(resource);
+    } catch (error) {
+      this.#deps.log.error(
+        'Continue after failing to read checkpoint file. Device allocation info may NOT be up-to-date',
+        {
+          path: this.#path,
+          err: error,
+        },
+      );
+    }
+  }
+
+  #isPluginResource(resource: string): boolean {
+    return (
+      this.#deps.inventory.isKnown(resource) || this.podDevices.entries().some((entry) => entry.resource === resource)
+    );
+  }
+
+  /** What the container requests of device plugins. Resources that a claim serves belong to DRA drivers. */
+  #deviceRequests(pod: Pod, { name, resources }: Container): DeviceRequest[] {
+    return Object.entries(resources?.limits ?? {}).flatMap(([resource, quantity]): DeviceRequest[] =>
+      resource.includes('/') && this.#isPluginResource(resource) && !isServedByClaim(pod, resource, name)
         ? [[resource, quantityValue(quantity)]]
         : [],
     );
-  const reusableOf = (pod: Pod, resource: string): ReadonlySet<string> =>
-    reusable.get(podUid(pod))?.get(resource) ?? new Set();
+  }
 
-  const save = (): Promise<void> =>
-    mutex.run('save', () =>
-      writeDeviceCheckpoint(files, path, {
-        entries: podDevices.entries(),
-        registered: Object.fromEntries(inventory.resources().map((name) => [name, [...inventory.healthy(name)]])),
-      }),
-    );
+  #reusableOf(pod: Pod, resource: string): ReadonlySet<string> {
+    return this.#reusable.get(podUid(pod))?.get(resource) ?? new Set();
+  }
 
-  /** What the container has already; undefined: it has to be given it. Throws when it cannot keep it. */
-  function kept(pod: Pod, container: Container, [resource, count]: [string, number]): readonly string[] | undefined {
-    const held = podDevices.get(podUid(pod), container.name, resource);
+  /** The devices that the container has already; undefined: none. @throws Error when it cannot keep them */
+  #allocatedDevices(pod: Pod, container: Container, [resource, count]: DeviceRequest): readonly string[] | undefined {
+    const held = this.podDevices.get(podUid(pod), container.name, resource);
     if (held === undefined) return undefined;
     if (held.ids.length !== count)
       throw new Error(
         `pod "${podUid(pod)}" container "${container.name}" changed request for resource "${resource}" from ${held.ids.length} to ${count}`,
       );
-    if (deps.isContainerRunning(podUid(pod), container.name)) return held.ids;
-    const healthy = inventory.healthy(resource);
-    if (!inventory.isKnown(resource)) throw new Error(`cannot allocate unregistered device ${resource}`);
+    if (this.#deps.isContainerRunning(podUid(pod), container.name)) return held.ids;
+    const healthy = this.#deps.inventory.healthy(resource);
+    if (!this.#deps.inventory.isKnown(resource)) throw new Error(`cannot allocate unregistered device ${resource}`);
     if (healthy.size === 0)
       throw new Error(`no healthy devices present; cannot allocate unhealthy devices ${resource}`);
     if (!held.ids.every((id) => healthy.has(id)))
@@ -94,124 +189,77 @@ export function createDeviceManager(deps: DeviceManagerDeps, directory: string):
     return held.ids;
   }
 
-  async function give(pod: Pod, container: Container, of: { wanted: [string, number]; hint: TopologyHint }) {
-    const { wanted, hint } = of;
-    const [resource, count] = wanted;
-    if (count === 0 || kept(pod, container, wanted) !== undefined) return;
-    const endpoint = inventory.endpoint(resource);
-    if (!inventory.isKnown(resource)) throw new Error(`cannot allocate unregistered device ${resource}`);
+  async #allocateResource(
+    pod: Pod,
+    container: Container,
+    { request, hint }: { readonly request: DeviceRequest; readonly hint: TopologyHint },
+  ): Promise<void> {
+    const [resource, count] = request;
+    if (count === 0 || this.#allocatedDevices(pod, container, request) !== undefined) return;
+    const endpoint = this.#deps.inventory.endpoint(resource);
+    if (!this.#deps.inventory.isKnown(resource)) throw new Error(`cannot allocate unregistered device ${resource}`);
     const ids = await chooseDevices(
       {
         resource,
         count,
-        reusable: reusableOf(pod, resource),
-        inUse: podDevices.inUse(resource),
+        reusable: this.#reusableOf(pod, resource),
+        inUse: this.podDevices.inUse(resource),
         affinity: hint.affinity,
       },
-      inventory,
+      this.#deps.inventory,
     );
     if (endpoint === undefined) throw new Error(`unknown Device Plugin ${resource}`);
     const response = await endpoint.allocate(ids);
-    const known = inventory.devices(resource);
+    const devices = this.#deps.inventory.devices(resource);
     const nodes = ids.flatMap((id): [string, number[]][] => {
-      const own = (known.get(id)?.topology?.nodes ?? []).map(({ ID }) => ID);
-      return own.length === 0 ? [] : [[id, own]];
+      const deviceNodes = (devices.get(id)?.topology?.nodes ?? []).map(({ ID }) => ID);
+      return deviceNodes.length === 0 ? [] : [[id, deviceNodes]];
     });
     const entry = { podUid: podUid(pod), container: container.name, resource };
-    podDevices.set({ ...entry, ids, nodes: Object.fromEntries(nodes), response });
+    this.podDevices.set({ ...entry, ids, nodes: Object.fromEntries(nodes), response });
   }
 
-  /** What an init container leaves is for the containers after it, once each. */
-  function passOn(pod: Pod, container: Container): void {
+  /** Devices of an init container can be reused by the containers after it, each device once. */
+  #updateReusable(pod: Pod, container: Container): void {
     const uid = podUid(pod);
     const init = (pod.spec?.initContainers ?? []).some(({ name }) => name === container.name);
-    const leaves = init && container.restartPolicy !== 'Always';
-    const left = reusable.get(uid) ?? new Map<string, Set<string>>();
-    reusable.set(uid, left);
-    for (const [resource, { ids }] of podDevices.ofContainer(uid, container.name)) {
-      const pool = left.get(resource) ?? new Set<string>();
-      left.set(resource, pool);
+    const endsBeforeOthers = init && container.restartPolicy !== 'Always';
+    const reusable = this.#reusable.get(uid) ?? new Map<string, Set<string>>();
+    this.#reusable.set(uid, reusable);
+    for (const [resource, { ids }] of this.podDevices.ofContainer(uid, container.name)) {
+      const pool = reusable.get(resource) ?? new Set<string>();
+      reusable.set(resource, pool);
       for (const id of ids) {
-        if (leaves) pool.add(id);
+        if (endsBeforeOthers) pool.add(id);
         else pool.delete(id);
       }
     }
   }
 
-  function allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> {
-    return mutex.run('allocate', async () => {
-      const wanted = wantedBy(pod, container);
-      if (wanted.length === 0) return;
-      const before = podDevices.entries().length;
-      for (const each of wanted) await give(pod, container, { wanted: each, hint });
-      passOn(pod, container);
-      if (podDevices.entries().length !== before) await save();
-    });
-  }
-
-  function hintsOf(pod: Pod, resource: string, of: { request: number; held: readonly string[] | undefined }) {
-    const { request, held } = of;
-    const devices = inventory.devices(resource);
+  #resourceHints(
+    pod: Pod,
+    resource: string,
+    { request, held }: { readonly request: number; readonly held: readonly string[] | undefined },
+  ): TopologyHint[] | undefined {
+    const devices = this.#deps.inventory.devices(resource);
     if (!haveTopology(devices)) return undefined;
-    const common = { devices, request, numaNodes: deps.numaNodes() };
+    const hintInput = { devices, request, numaNodes: this.#deps.numaNodes() };
     if (held !== undefined)
-      return held.length === request ? deviceHints({ ...common, available: new Set(held), reusable: new Set() }) : [];
-    const inUse = podDevices.inUse(resource);
-    const available = new Set([...inventory.healthy(resource)].filter((id) => !inUse.has(id)));
-    const reuse = reusableOf(pod, resource);
-    return available.size + reuse.size < request ? [] : deviceHints({ ...common, available, reusable: reuse });
+      return held.length === request
+        ? deviceHints({ ...hintInput, available: new Set(held), reusable: new Set() })
+        : [];
+    const inUse = this.podDevices.inUse(resource);
+    const available = new Set([...this.#deps.inventory.healthy(resource)].filter((id) => !inUse.has(id)));
+    const reusable = this.#reusableOf(pod, resource);
+    return available.size + reusable.size < request ? [] : deviceHints({ ...hintInput, available, reusable });
   }
-
-  return {
-    podDevices,
-    save,
-    allocate,
-    concerns: (pod) => allContainers(pod).some((container) => wantedBy(pod, container).length > 0),
-    allocated: (resource) => podDevices.inUse(resource).size,
-    keepOnly(podUids) {
-      for (const uid of podDevices.podUids()) if (!podUids.has(uid)) podDevices.remove(uid);
-      for (const uid of reusable.keys()) if (!podUids.has(uid)) reusable.delete(uid);
-    },
-    topologyHints(pod, container): TopologyHints {
-      return Object.fromEntries(
-        wantedBy(pod, container).map(([resource, request]) => {
-          const held = podDevices.get(podUid(pod), container.name, resource)?.ids;
-          return [resource, hintsOf(pod, resource, { request, held })];
-        }),
-      );
-    },
-    podTopologyHints(pod): TopologyHints {
-      const names = new Set(allContainers(pod).flatMap((container) => wantedBy(pod, container).map(([name]) => name)));
-      return Object.fromEntries(
-        [...names].map((resource) => {
-          const request = podRequest(pod, resource);
-          const ids = allContainers(pod).flatMap(({ name }) => podDevices.get(podUid(pod), name, resource)?.ids ?? []);
-          const held = ids.length === 0 ? undefined : [...new Set(ids)];
-          return [resource, hintsOf(pod, resource, { request, held })];
-        }),
-      );
-    },
-    containerDevices: createContainerShare({ inventory, podDevices, wantedBy, allocate }),
-    async restore() {
-      try {
-        const checkpoint = await readDeviceCheckpoint(files, path);
-        for (const entry of checkpoint?.entries ?? []) podDevices.set(entry);
-        for (const resource of Object.keys(checkpoint?.registered ?? {})) inventory.restored(resource);
-      } catch (error) {
-        log.error('Continue after failing to read checkpoint file. Device allocation info may NOT be up-to-date', {
-          path,
-          err: error,
-        });
-      }
-    },
-  };
 }
 
 function allContainers(pod: Pod): readonly Container[] {
   return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
 }
 
-/** Of a resource: containers and sidecars together, or the largest init container with the sidecars before it. */
+/** The sum of containers and sidecars, or the largest init container with the sidecars before it if that is more. */
 function podRequest(pod: Pod, resource: string): number {
   const amount = (container: Container): number => quantityValue(container.resources?.limits?.[resource] ?? '0');
   let [sidecars, init] = [0, 0];

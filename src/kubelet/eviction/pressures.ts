@@ -1,35 +1,36 @@
-/** Remembers since when thresholds are met and until when their pressures are told. Upstream: thresholdsFirstObservedAt, nodeConditionsObservedSince. */
+/**
+ * Since when thresholds are met, and until when their pressures are reported. Upstream: thresholdsFirstObservedAt and
+ * nodeConditionsLastObservedAt of the eviction manager.
+ */
 import type { Clock } from '../../platform/clock.ts';
 import { SIGNALS, type PressureCondition, type Threshold } from './thresholds.ts';
 
-/** The memory. */
 export interface Pressures {
-  /** Takes what is met now; returns what has been met for its grace period, and whether a pressure came or went. */
-  note(met: readonly Threshold[]): { readonly due: readonly Threshold[]; readonly changed: boolean };
+  /** `due`: the thresholds that have been met for their grace period; `changed`: the reported pressures are others. */
+  update(met: readonly Threshold[]): { readonly due: readonly Threshold[]; readonly changed: boolean };
   has(condition: PressureCondition): boolean;
   /** Sorted. */
   conditions(): readonly PressureCondition[];
 }
 
-/** Makes an empty memory. */
 export function createPressures(clock: Clock, transitionPeriodMs: number): Pressures {
-  let firstMet = new Map<Threshold, number>();
-  const lastSeen = new Map<PressureCondition, number>();
-  let told: readonly PressureCondition[] = [];
+  let firstMetMs = new Map<Threshold, number>();
+  const lastMetMs = new Map<PressureCondition, number>();
+  let reported: readonly PressureCondition[] = [];
   return {
-    note(met) {
+    update(met) {
       const nowMs = clock.monotonicMs();
-      firstMet = new Map(met.map((threshold) => [threshold, firstMet.get(threshold) ?? nowMs]));
-      for (const { signal } of met) lastSeen.set(SIGNALS[signal].condition, nowMs);
-      const before = told.join();
-      told = [...lastSeen]
-        .filter(([, seenMs]) => seenMs === nowMs || nowMs - seenMs < transitionPeriodMs)
+      firstMetMs = new Map(met.map((threshold) => [threshold, firstMetMs.get(threshold) ?? nowMs]));
+      for (const { signal } of met) lastMetMs.set(SIGNALS[signal].condition, nowMs);
+      const before = reported.join();
+      reported = [...lastMetMs]
+        .filter(([, lastMs]) => lastMs === nowMs || nowMs - lastMs < transitionPeriodMs)
         .map(([condition]) => condition)
         .sort();
-      const due = met.filter((threshold) => nowMs - (firstMet.get(threshold) ?? nowMs) >= threshold.gracePeriodMs);
-      return { due, changed: told.join() !== before };
+      const due = met.filter((threshold) => nowMs - (firstMetMs.get(threshold) ?? nowMs) >= threshold.gracePeriodMs);
+      return { due, changed: reported.join() !== before };
     },
-    has: (condition) => told.includes(condition),
-    conditions: () => told,
+    has: (condition) => reported.includes(condition),
+    conditions: () => reported,
   };
 }

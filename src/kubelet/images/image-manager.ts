@@ -1,13 +1,13 @@
 /**
- * Makes sure an image is on the node before its container is created, by pull policy, with back-off. Upstream:
+ * Pulls a container's image by its pull policy, with back-off, before the container is created. Upstream:
  * pkg/kubelet/images/image_manager.go.
  *
- * Images are asked for each time, since a tag may be moved behind our back (an image loaded again under its name); pods
- * that ask at the same time share the answer.
+ * The image's status is read each time: others may move a tag, for example by loading an image of the same name. Simultaneous
+ * reads share one call.
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
-import { createTokenBucket } from '../../client/rate-limiter.ts';
+import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { CriImageService, Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
@@ -17,7 +17,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { KeyedBackoff } from '../../base/backoff.ts';
 import type { CredentialProviders } from './credential-providers.ts';
-import { createImagePuller, type PullResult } from './image-puller.ts';
+import { createImagePuller, type ImagePuller, type PullResult } from './image-puller.ts';
 import { parseImageReference, type ImageReference } from './image-reference.ts';
 import { configsOfSecrets, credentialsFor, parseDockerConfig, type SourcedCredential } from './pull-credentials.ts';
 import type { PullVerification } from './pull-verification.ts';
@@ -33,7 +33,7 @@ export type ImageFailureReason =
   | 'RegistryUnavailable'
   | 'SignatureValidationFailed';
 
-/** An image cannot be had now. `retryAfterMs` is set where only time helps. */
+/** `retryAfterMs` is set where a later try may succeed without any change. */
 export class ImageError extends Error {
   readonly reason: ImageFailureReason;
   readonly retryAfterMs: number | undefined;
@@ -53,19 +53,18 @@ export interface ImageManagerDeps {
   readonly recorder: KubeletEventRecorder;
   /** The node's own docker configuration, tried after the pod's secrets; undefined when there is none. */
   nodeDockerConfig(): Promise<string | undefined>;
-  /** Programs that know credentials, asked last; never fails. */
+  /** Credential provider programs, used last; never fails. */
   readonly credentialProviders?: CredentialProviders;
-  /** Hears of pulls that went well. */
+  /** Called after each successful pull. */
   readonly pulled?: (podUid: string, tookMs: number, sizeBytes: number) => void;
-  /** Who may use images that are there already. Absent: everyone. */
+  /** Which pods may use images that are on the node already. Absent: all. */
   readonly verification?: PullVerification;
 }
 
-/** Limits. */
 export interface ImageManagerConfig {
-  /** Pulls at the same time. Default 5. */
+  /** Default 5. */
   readonly maxParallelPulls?: number;
-  /** Pulls begun per second, and at once after a pause; 0: no limit. Upstream's registryPullQPS and registryBurst. */
+  /** Upstream's registryPullQPS and registryBurst; 0: no limit. */
   readonly pullsPerSecond?: number;
   readonly pullBurst?: number;
   /** First and longest wait between failed pulls. Default 10 s and 300 s. */
@@ -94,7 +93,7 @@ export interface ImageManager {
 interface Pull {
   readonly need: ImageNeed;
   readonly reference: ImageReference;
-  /** Of the back-off. */
+  /** Key of the back-off. */
   readonly key: string;
   readonly credentials: () => Promise<readonly SourcedCredential[]>;
 }
@@ -120,178 +119,199 @@ function pullFailure(image: string, error: unknown): { reason: ImageFailureReaso
 }
 
 export function createImageManager(deps: ImageManagerDeps, config: ImageManagerConfig): ImageManager {
-  const { images, clock, log, recorder } = deps;
-  const puller = createImagePuller({ images, clock }, { maxParallel: config.maxParallelPulls ?? 5 });
-  const { pullsPerSecond = 0, pullBurst = 10 } = config;
-  const throttle =
-    pullsPerSecond > 0 ? createTokenBucket(clock, { perSecond: pullsPerSecond, burst: pullBurst }) : undefined;
-  const backOff = new KeyedBackoff({
-    initialMs: config.backOffInitialMs ?? 10_000,
-    maxMs: config.backOffMaxMs ?? 300_000,
-  });
-  const lastFailures = new Map<string, { readonly text: string; readonly atMs: number }>();
-  const asking = new Map<string, Promise<Image | undefined>>();
+  return new KubeletImageManager(deps, config);
+}
 
-  const inspect = (name: string): Promise<Image | undefined> => {
-    const inFlight = asking.get(name);
+class KubeletImageManager implements ImageManager {
+  readonly #deps: ImageManagerDeps;
+  readonly #puller: ImagePuller;
+  readonly #throttle: TokenBucket | undefined;
+  readonly #backOff: KeyedBackoff;
+  readonly #lastFailures = new Map<string, { readonly text: string; readonly atMs: number }>();
+  readonly #statusCalls = new Map<string, Promise<Image | undefined>>();
+
+  constructor(deps: ImageManagerDeps, config: ImageManagerConfig) {
+    this.#deps = deps;
+    this.#puller = createImagePuller(
+      { images: deps.images, clock: deps.clock },
+      { maxParallel: config.maxParallelPulls ?? 5 },
+    );
+    const { pullsPerSecond = 0, pullBurst = 10 } = config;
+    this.#throttle =
+      pullsPerSecond > 0 ? createTokenBucket(deps.clock, { perSecond: pullsPerSecond, burst: pullBurst }) : undefined;
+    this.#backOff = new KeyedBackoff({
+      initialMs: config.backOffInitialMs ?? 10_000,
+      maxMs: config.backOffMaxMs ?? 300_000,
+    });
+  }
+
+  async ensureImageExists(need: ImageNeed): Promise<Image> {
+    const { container, target } = need;
+    const image = container.image ?? '';
+    const reference = this.#parse(need);
+    const policy = pullPolicy(container, reference);
+    const present = await this.#inspectPresent(need, reference);
+    let lookup: Promise<readonly SourcedCredential[]> | undefined;
+    const credentials = (): Promise<readonly SourcedCredential[]> =>
+      (lookup ??= this.#findCredentials(reference, need));
+    const mustPull =
+      policy === 'Always' ||
+      present === undefined ||
+      ((await this.#deps.verification?.mustPull(reference, present.id, credentials)) ?? false);
+    if (present !== undefined && !mustPull) {
+      const message = `Container image "${image}" already present on machine and can be accessed by the pod`;
+      this.#deps.recorder.event(target, 'Normal', 'Pulled', message);
+      return present;
+    }
+    // A pod that may not use an image gets the message of one that is missing.
+    if (policy === 'Never') {
+      const message = `Container image "${image}" is not present with pull policy of Never`;
+      this.#deps.recorder.event(target, 'Warning', 'ErrImageNeverPull', message);
+      throw new ImageError('ErrImageNeverPull', message);
+    }
+    const key = `${need.pod.metadata.uid}_${reference.pullName}`;
+    this.#checkBackOff(need, key);
+    return this.#pull({ need, reference, key, credentials });
+  }
+
+  forgetPod(uid: string): void {
+    for (const key of [...this.#lastFailures.keys()].filter((candidate) => candidate.startsWith(`${uid}_`))) {
+      this.#backOff.reset(key);
+      this.#lastFailures.delete(key);
+    }
+  }
+
+  async #inspectPresent(need: ImageNeed, reference: ImageReference): Promise<Image | undefined> {
+    try {
+      return await this.#inspect(reference.pullName);
+    } catch (error) {
+      const message = `Failed to inspect image "${need.container.image ?? ''}": ${errorMessage(error)}`;
+      this.#deps.recorder.event(need.target, 'Warning', 'InspectFailed', message);
+      throw new ImageError('ImageInspectError', message, { cause: error });
+    }
+  }
+
+  #checkBackOff({ container, target }: ImageNeed, key: string): void {
+    const nowMs = this.#deps.clock.nowMs();
+    if (!this.#backOff.isInBackoffSinceUpdate(key, nowMs)) return;
+    const failure = this.#lastFailures.get(key);
+    const message = `Back-off pulling image "${container.image ?? ''}": ${failure?.text ?? ''}`;
+    this.#deps.recorder.event(target, 'Normal', 'BackOff', message);
+    const retryAfterMs = Math.max(0, (failure?.atMs ?? 0) + this.#backOff.getMs(key) - nowMs);
+    throw new ImageError('ImagePullBackOff', message, { retryAfterMs });
+  }
+
+  #inspect(name: string): Promise<Image | undefined> {
+    const inFlight = this.#statusCalls.get(name);
     if (inFlight !== undefined) return inFlight;
-    const ask = async (): Promise<Image | undefined> => {
+    const imageStatus = async (): Promise<Image | undefined> => {
       try {
-        return (await images.imageStatus({ image: { image: name } })).image;
+        return (await this.#deps.images.imageStatus({ image: { image: name } })).image;
       } finally {
-        asking.delete(name);
+        this.#statusCalls.delete(name);
       }
     };
-    const answer = ask();
-    asking.set(name, answer);
-    return answer;
-  };
+    const call = imageStatus();
+    this.#statusCalls.set(name, call);
+    return call;
+  }
 
-  /** What a pull brought. Asked anew: an answer under way may be of before it, and the tag may have been moved since. */
-  const pulledImage = async ({ pullName }: ImageReference, { imageRef }: PullResult): Promise<Image | undefined> =>
-    (await images.imageStatus({ image: { image: imageRef } })).image ??
-    (await images.imageStatus({ image: { image: pullName } })).image;
+  /** The image that a pull brought. A call in flight may be older than the pull, and the tag may have moved since. */
+  async #pulledImage({ pullName }: ImageReference, { imageRef }: PullResult): Promise<Image | undefined> {
+    return (
+      (await this.#deps.images.imageStatus({ image: { image: imageRef } })).image ??
+      (await this.#deps.images.imageStatus({ image: { image: pullName } })).image
+    );
+  }
 
-  const lookUp = async (
+  async #findCredentials(
     reference: ImageReference,
     { pod, pullSecrets }: ImageNeed,
-  ): Promise<readonly SourcedCredential[]> => {
-    const own = configsOfSecrets(pullSecrets, (secret, error) =>
-      log.warn('pull secret cannot be read', { secret: secret.metadata.name, err: error }),
+  ): Promise<readonly SourcedCredential[]> {
+    const fromSecrets = configsOfSecrets(pullSecrets, (secret, error) =>
+      this.#deps.log.warn('pull secret cannot be read', { secret: secret.metadata.name, err: error }),
     );
-    const provided = (await deps.credentialProviders?.configsFor(reference, pod)) ?? [];
+    const provided = (await this.#deps.credentialProviders?.configsFor(reference, pod)) ?? [];
     try {
-      const node = await deps.nodeDockerConfig();
-      const nodes = node === undefined ? [] : [{ config: parseDockerConfig(node) }];
-      return credentialsFor(reference, [...own, ...nodes, ...provided]);
+      const nodeConfig = await this.#deps.nodeDockerConfig();
+      const fromNode = nodeConfig === undefined ? [] : [{ config: parseDockerConfig(nodeConfig) }];
+      return credentialsFor(reference, [...fromSecrets, ...fromNode, ...provided]);
     } catch (error) {
-      log.warn('docker configuration of the node cannot be read', { err: error });
-      return credentialsFor(reference, [...own, ...provided]);
+      this.#deps.log.warn('docker configuration of the node cannot be read', { err: error });
+      return credentialsFor(reference, [...fromSecrets, ...provided]);
     }
-  };
+  }
 
-  /** Pulls, and has it noted with whose credential. */
-  const fetch = async ({ need, reference, credentials }: Pull): Promise<PullResult & { readonly image: Image }> => {
-    if (throttle?.tryTake() === false) throw new Error('pull QPS exceeded');
-    await deps.verification?.begin(reference).catch((error: unknown) => {
-      const shown = need.container.image ?? '';
-      const message = `Failed to record image pull intent for container image "${shown}": ${errorMessage(error)}`;
+  /** Pulls and records the credential that the pull used. */
+  async #pullImage({ need, reference, credentials }: Pull): Promise<PullResult & { readonly image: Image }> {
+    if (this.#throttle?.tryTake() === false) throw new Error('pull QPS exceeded');
+    await this.#deps.verification?.begin(reference).catch((error: unknown) => {
+      const imageName = need.container.image ?? '';
+      const message = `Failed to record image pull intent for container image "${imageName}": ${errorMessage(error)}`;
       throw new Error(message, { cause: error });
     });
     let tried: readonly SourcedCredential[];
     let result: PullResult;
     try {
       tried = await credentials();
-      result = await puller.pull({
+      result = await this.#puller.pull({
         image: reference.pullName,
         credentials: tried.map(({ credential }) => credential),
         signal: need.signal,
         ...(need.sandboxConfig === undefined ? {} : { sandboxConfig: need.sandboxConfig }),
       });
     } catch (error) {
-      await deps.verification?.failed(reference);
+      await this.#deps.verification?.failed(reference);
       throw error;
     }
-    // It is on the node from here on: whatever goes wrong now, with whose credential it came is noted.
+    // The image is on the node now: its credential is recorded even if what follows fails.
     const used = result.credential === undefined ? undefined : tried[result.credential];
     let image: Image | undefined;
     try {
-      image = await pulledImage(reference, result);
+      image = await this.#pulledImage(reference, result);
     } finally {
-      await deps.verification?.pulled(reference, image?.id ?? result.imageRef, used);
+      await this.#deps.verification?.pulled(reference, image?.id ?? result.imageRef, used);
     }
     if (image === undefined) throw new Error(`image ${reference.pullName} was pulled but the runtime does not have it`);
     return { ...result, image };
-  };
+  }
 
-  const pull = async (wanted: Pull): Promise<Image> => {
-    const { need, key } = wanted;
+  async #pull(pull: Pull): Promise<Image> {
+    const { need, key } = pull;
     const { target, container } = need;
-    const shown = container.image ?? '';
-    recorder.event(target, 'Normal', 'Pulling', `Pulling image "${shown}"`);
+    const imageName = container.image ?? '';
+    this.#deps.recorder.event(target, 'Normal', 'Pulling', `Pulling image "${imageName}"`);
     try {
-      const { image, ...result } = await fetch(wanted);
-      deps.pulled?.(need.pod.metadata.uid ?? '', result.pullMs, image.size);
+      const { image, ...result } = await this.#pullImage(pull);
+      this.#deps.pulled?.(need.pod.metadata.uid ?? '', result.pullMs, image.size);
       const [took, waited] = [goDuration(Math.round(result.pullMs)), goDuration(Math.round(result.waitedMs))];
-      recorder.event(
+      this.#deps.recorder.event(
         target,
         'Normal',
         'Pulled',
-        `Successfully pulled image "${shown}" in ${took} (${waited} including waiting). Image size: ${image.size} bytes.`,
+        `Successfully pulled image "${imageName}" in ${took} (${waited} including waiting). Image size: ${image.size} bytes.`,
       );
-      backOff.reset(key);
-      lastFailures.delete(key);
+      this.#backOff.reset(key);
+      this.#lastFailures.delete(key);
       return image;
     } catch (error) {
       need.signal.throwIfAborted();
-      const { reason, message } = pullFailure(shown, error);
-      recorder.event(target, 'Warning', 'Failed', `Failed to pull image "${shown}": ${message}`);
-      backOff.next(key, clock.nowMs());
-      lastFailures.set(key, { text: `${reason}: ${message}`, atMs: clock.nowMs() });
-      throw new ImageError(reason, message, { cause: error, retryAfterMs: backOff.getMs(key) });
+      const { reason, message } = pullFailure(imageName, error);
+      this.#deps.recorder.event(target, 'Warning', 'Failed', `Failed to pull image "${imageName}": ${message}`);
+      this.#backOff.next(key, this.#deps.clock.nowMs());
+      this.#lastFailures.set(key, { text: `${reason}: ${message}`, atMs: this.#deps.clock.nowMs() });
+      throw new ImageError(reason, message, { cause: error, retryAfterMs: this.#backOff.getMs(key) });
     }
-  };
+  }
 
-  const parse = (need: ImageNeed): ImageReference => {
+  #parse(need: ImageNeed): ImageReference {
     const image = need.container.image ?? '';
     try {
       return parseImageReference(image);
     } catch (error) {
       const message = `Failed to apply default image tag "${image}": ${errorMessage(error)}`;
-      recorder.event(need.target, 'Warning', 'InspectFailed', message);
+      this.#deps.recorder.event(need.target, 'Warning', 'InspectFailed', message);
       throw new ImageError('InvalidImageName', message, { cause: error });
     }
-  };
-
-  return {
-    async ensureImageExists(need) {
-      const shown = need.container.image ?? '';
-      const reference = parse(need);
-      const policy = pullPolicy(need.container, reference);
-      let present: Image | undefined;
-      try {
-        present = await inspect(reference.pullName);
-      } catch (error) {
-        const message = `Failed to inspect image "${shown}": ${errorMessage(error)}`;
-        recorder.event(need.target, 'Warning', 'InspectFailed', message);
-        throw new ImageError('ImageInspectError', message, { cause: error });
-      }
-      let found: Promise<readonly SourcedCredential[]> | undefined;
-      const credentials = (): Promise<readonly SourcedCredential[]> => (found ??= lookUp(reference, need));
-      const mustPull =
-        policy === 'Always' ||
-        present === undefined ||
-        ((await deps.verification?.mustPull(reference, present.id, credentials)) ?? false);
-      if (present !== undefined && !mustPull) {
-        recorder.event(
-          need.target,
-          'Normal',
-          'Pulled',
-          `Container image "${shown}" already present on machine and can be accessed by the pod`,
-        );
-        return present;
-      }
-      // Whoever may not use an image does not learn that it is there.
-      if (policy === 'Never') {
-        const message = `Container image "${shown}" is not present with pull policy of Never`;
-        recorder.event(need.target, 'Warning', 'ErrImageNeverPull', message);
-        throw new ImageError('ErrImageNeverPull', message);
-      }
-      const key = `${need.pod.metadata.uid}_${reference.pullName}`;
-      if (backOff.isInBackoffSinceUpdate(key, clock.nowMs())) {
-        const failure = lastFailures.get(key);
-        const message = `Back-off pulling image "${shown}": ${failure?.text ?? ''}`;
-        recorder.event(need.target, 'Normal', 'BackOff', message);
-        const retryAfterMs = Math.max(0, (failure?.atMs ?? 0) + backOff.getMs(key) - clock.nowMs());
-        throw new ImageError('ImagePullBackOff', message, { retryAfterMs });
-      }
-      return pull({ need, reference, key, credentials });
-    },
-    forgetPod(uid) {
-      for (const key of [...lastFailures.keys()].filter((candidate) => candidate.startsWith(`${uid}_`))) {
-        backOff.reset(key);
-        lastFailures.delete(key);
-      }
-    },
-  };
+  }
 }

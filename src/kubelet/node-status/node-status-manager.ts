@@ -2,7 +2,7 @@
  * Registers the node and keeps its status in the API: at once when something changed, else every 5 minutes. Upstream:
  * syncNodeStatus, registerWithAPIServer and tryUpdateNodeStatus in pkg/kubelet/kubelet_node_status.go.
  *
- * One update runs at a time; a trigger during one causes one more. Upstream only looks every 10 s.
+ * One update runs at a time; a trigger during one causes one more. Upstream checks for changes every 10 s.
  */
 import { onAbort } from '../../base/abort.ts';
 import { createBackoff } from '../../base/backoff.ts';
@@ -10,7 +10,8 @@ import { deepEqual } from '../../base/equal.ts';
 import type { Node, NodeStatus } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
-import type { Client } from '../../client/client.ts';
+import type { Client, ResourceClient } from '../../client/client.ts';
+import type { Log } from '../../platform/log.ts';
 import type { KubeletEventReason, KubeletEventRecorder } from '../event-reasons.ts';
 import type { CancelTimer } from '../../platform/clock.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
@@ -22,15 +23,15 @@ import { background } from '../../platform/unexpected.ts';
 
 export interface NodeStatusManager {
   start(signal: AbortSignal): void;
-  /** Looks now whether something changed. */
+  /** Updates the status now, if something changed. */
   trigger(): void;
   /** The newest Node object known; undefined before registration. */
   node(): Node | undefined;
-  /** Told by the informer. */
+  /** The informer has this version of the node. */
   nodeSeen(node: Node): void;
-  /** The Node object was deleted: it is registered anew. */
+  /** The Node object was deleted: registers it again. */
   nodeGone(): void;
-  /** Resolves at the first status that was written. */
+  /** Resolves after the first update of the status. */
   readonly registered: Promise<void>;
 }
 
@@ -42,7 +43,7 @@ export interface NodeStatusManagerDeps extends NodeFactsDeps {
 
 const MERGE_KEYS = { conditions: 'type' };
 
-/** What is told of a condition that has become true, and of one that is no longer. */
+/** The events of a condition that becomes true and of one that is no longer true. */
 const CONDITION_EVENTS: Readonly<Record<string, readonly [KubeletEventReason, KubeletEventReason]>> = {
   Ready: ['NodeReady', 'NodeNotReady'],
   MemoryPressure: ['NodeHasInsufficientMemory', 'NodeHasSufficientMemory'],
@@ -54,12 +55,12 @@ function withoutHeartbeats(status: NodeStatus): NodeStatus {
   return { ...status, conditions: (status.conditions ?? []).map(({ lastHeartbeatTime: _beat, ...rest }) => rest) };
 }
 
-/** Whether the status says something new. */
+/** Heartbeats do not count. */
 export function nodeStatusHasChanged(before: NodeStatus, after: NodeStatus): boolean {
   return !deepEqual(withoutHeartbeats(before), withoutHeartbeats(after));
 }
 
-/** The patch of a node's status. Addresses are replaced whole: several may bear one type. */
+/** Addresses are replaced as a whole: several may have one type, which is their merge key. */
 export function nodeStatusPatch(before: NodeStatus, after: NodeStatus): object | undefined {
   const { addresses: oldAddresses, ...old } = before;
   const { addresses, ...rest } = after;
@@ -69,162 +70,190 @@ export function nodeStatusPatch(before: NodeStatus, after: NodeStatus): object |
   return Object.keys(changes).length === 0 ? undefined : { status: changes };
 }
 
-/** Whether nothing was found out but the time. */
+/** Whether only the time differs. */
 function sameFacts(before: NodeFacts, now: NodeFacts): boolean {
   const names = Object.keys(now) as (keyof NodeFacts)[];
   return names.every((name) => name === 'nowMs' || deepEqual(before[name], now[name]));
 }
 
 export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: KubeletConfiguration): NodeStatusManager {
-  const { clock } = deps.platform;
-  const log = deps.platform.log.child('node-status');
-  const nodes = deps.client.resource(Nodes);
-  const backoff = createBackoff({ initialMs: 100, maxMs: 7_000 });
-  const registered = Promise.withResolvers<void>();
-  let current: Node | undefined;
-  let isRegistered = !config.registerNode;
-  let lastReportMs = Number.NEGATIVE_INFINITY;
-  let running: AbortSignal | undefined;
-  let updating = false;
-  let again = false;
-  let cancelTimer: CancelTimer | undefined;
-  let podCidr = '';
-  /** What the status was last found to say already: of equal facts and the same object it need not be made again. */
-  let settled: { readonly node: Node; readonly facts: NodeFacts } | undefined;
+  return new NodeStatusReporter(deps, config);
+}
 
-  function take(node: Node): void {
+class NodeStatusReporter implements NodeStatusManager {
+  readonly #deps: NodeStatusManagerDeps;
+  readonly #config: KubeletConfiguration;
+  readonly #log: Log;
+  readonly #nodes: ResourceClient<Node>;
+  readonly #backoff = createBackoff({ initialMs: 100, maxMs: 7_000 });
+  readonly #firstUpdate = Promise.withResolvers<void>();
+  readonly registered = this.#firstUpdate.promise;
+  #node: Node | undefined;
+  #isRegistered: boolean;
+  #lastReportMs = Number.NEGATIVE_INFINITY;
+  #lifetime: AbortSignal | undefined;
+  #updating = false;
+  #updateAgain = false;
+  #cancelTimer: CancelTimer | undefined;
+  #podCidr = '';
+  /** The facts that the node's status was last seen to match: with the same facts it is not computed again. */
+  #reportedFacts: { readonly node: Node; readonly facts: NodeFacts } | undefined;
+
+  constructor(deps: NodeStatusManagerDeps, config: KubeletConfiguration) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#log = deps.platform.log.child('node-status');
+    this.#nodes = deps.client.resource(Nodes);
+    this.#isRegistered = !config.registerNode;
+  }
+
+  nodeSeen(node: Node): void {
     if (
-      current !== undefined &&
-      current.metadata.uid === node.metadata.uid &&
-      Number(node.metadata.resourceVersion) < Number(current.metadata.resourceVersion)
+      this.#node !== undefined &&
+      this.#node.metadata.uid === node.metadata.uid &&
+      Number(node.metadata.resourceVersion) < Number(this.#node.metadata.resourceVersion)
     )
       return;
-    recordSchedulable(node, current);
-    current = node;
+    this.#recordSchedulable(node, this.#node);
+    this.#node = node;
     const cidr = node.spec?.podCIDRs?.join(',') ?? node.spec?.podCIDR ?? '';
-    if (cidr !== '' && cidr !== podCidr) {
-      podCidr = cidr;
-      deps.onPodCidr(cidr);
+    if (cidr !== '' && cidr !== this.#podCidr) {
+      this.#podCidr = cidr;
+      this.#deps.onPodCidr(cidr);
     }
   }
 
-  async function register(facts: NodeFacts): Promise<void> {
-    const wanted = initialNode(facts, applyNodeStatusSetters({}, facts));
+  trigger(): void {
+    if (this.#lifetime === undefined || this.#lifetime.aborted) return;
+    if (this.#updating) this.#updateAgain = true;
+    else background(this.#log, 'the node status could not be updated', this.#syncNodeStatus());
+  }
+
+  start(signal: AbortSignal): void {
+    this.#lifetime = signal;
+    onAbort(signal, () => this.#cancelTimer?.());
+    background(this.#log, 'the node status could not be updated', this.#syncNodeStatus());
+  }
+
+  node(): Node | undefined {
+    return this.#node;
+  }
+
+  nodeGone(): void {
+    this.#isRegistered = !this.#config.registerNode;
+    this.#node = undefined;
+    this.trigger();
+  }
+
+  async #register(facts: NodeFacts): Promise<void> {
+    const node = initialNode(facts, applyNodeStatusSetters({}, facts));
     try {
-      take(await nodes.create(wanted));
-      log.info('Successfully registered node', { node: config.nodeName });
+      this.nodeSeen(await this.#nodes.create(node));
+      this.#log.info('Successfully registered node', { node: this.#config.nodeName });
     } catch (error) {
       if (!isReason(error, 'AlreadyExists')) throw error;
-      let existing = await nodes.get({ name: config.nodeName });
+      let existing = await this.#nodes.get({ name: this.#config.nodeName });
       const patch = reconcileExistingNode(facts, existing);
-      if (patch !== undefined) existing = await nodes.patch({ name: config.nodeName }, { type: 'strategic', patch });
-      take(existing);
-      log.info('Node was previously registered', { node: config.nodeName });
+      if (patch !== undefined)
+        existing = await this.#nodes.patch({ name: this.#config.nodeName }, { type: 'strategic', patch });
+      this.nodeSeen(existing);
+      this.#log.info('Node was previously registered', { node: this.#config.nodeName });
     }
-    isRegistered = true;
+    this.#isRegistered = true;
   }
 
-  async function update(): Promise<void> {
-    const facts = await collectNodeFacts(deps, config);
-    if (!isRegistered) await register(facts);
-    // An informer's copy may lag; a patch against it still only carries what differs from what is wanted.
-    const node = current ?? (await nodes.get({ name: config.nodeName }));
-    take(node);
-    const isDue = clock.monotonicMs() - lastReportMs >= config.nodeStatusReportFrequencyMs;
-    if (!isDue && settled?.node === node && sameFacts(settled.facts, facts)) return;
+  async #update(): Promise<void> {
+    const facts = await collectNodeFacts(this.#deps, this.#config);
+    if (!this.#isRegistered) await this.#register(facts);
+    // The informer's copy may be old: the patch still only has fields that differ from the desired status.
+    const node = this.#node ?? (await this.#nodes.get({ name: this.#config.nodeName }));
+    this.nodeSeen(node);
+    const isDue =
+      this.#deps.platform.clock.monotonicMs() - this.#lastReportMs >= this.#config.nodeStatusReportFrequencyMs;
+    if (!isDue && this.#reportedFacts?.node === node && sameFacts(this.#reportedFacts.facts, facts)) return;
     const status = applyNodeStatusSetters(node.status ?? {}, facts);
     const changed = nodeStatusHasChanged(node.status ?? {}, status);
-    settled = changed ? undefined : { node, facts };
-    if (changed || isDue) await report(node, status);
-    recordChanges(node, status);
-    registered.resolve();
+    this.#reportedFacts = changed ? undefined : { node, facts };
+    if (changed || isDue) await this.#report(node, status);
+    this.#recordChanges(node, status);
+    this.#firstUpdate.resolve();
   }
 
-  async function report(node: Node, status: NodeStatus): Promise<void> {
+  async #report(node: Node, status: NodeStatus): Promise<void> {
     const patch = nodeStatusPatch(node.status ?? {}, status);
     if (patch !== undefined) {
-      take(
-        await nodes.patch(
-          { name: config.nodeName },
+      this.nodeSeen(
+        await this.#nodes.patch(
+          { name: this.#config.nodeName },
           { type: 'strategic', patch },
           { subresource: 'status', fieldManager: 'kubelet' },
         ),
       );
     }
-    lastReportMs = clock.monotonicMs();
+    this.#lastReportMs = this.#deps.platform.clock.monotonicMs();
   }
 
-  function record(node: Node, type: 'Normal' | 'Warning', of: { reason: KubeletEventReason; message?: string }): void {
-    const target = { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: node.metadata.uid ?? config.nodeName };
-    deps.recorder.event(target, type, of.reason, of.message ?? `Node ${config.nodeName} status is now: ${of.reason}`);
+  #recordEvent(node: Node, reason: KubeletEventReason, warning?: string): void {
+    const target = {
+      apiVersion: 'v1',
+      kind: 'Node',
+      name: this.#config.nodeName,
+      uid: node.metadata.uid ?? this.#config.nodeName,
+    };
+    this.#deps.recorder.event(
+      target,
+      warning === undefined ? 'Normal' : 'Warning',
+      reason,
+      warning ?? `Node ${this.#config.nodeName} status is now: ${reason}`,
+    );
   }
 
-  /** Only a change of what the API has is an event: neither the first report of a node nor a restart of its kubelet is. */
-  function recordChanges(node: Node, status: NodeStatus): void {
+  /** Records changes against the API's status: no event at the first report of a node or after a restart of its kubelet. */
+  #recordChanges(node: Node, status: NodeStatus): void {
     for (const [type, [whenTrue, otherwise]] of Object.entries(CONDITION_EVENTS)) {
       const [before, now] = [node.status, status].map(
-        (of) => of?.conditions?.find((condition) => condition.type === type)?.status,
+        (nodeStatus) => nodeStatus?.conditions?.find((condition) => condition.type === type)?.status,
       );
       if (before === undefined || before === now) continue;
-      record(node, 'Normal', { reason: now === 'True' ? whenTrue : otherwise });
+      this.#recordEvent(node, now === 'True' ? whenTrue : otherwise);
     }
     const [before, now] = [node.status?.nodeInfo?.bootID ?? '', status.nodeInfo?.bootID ?? ''];
     if (before === '' || before === now) return;
-    const message = `Node ${config.nodeName} has been rebooted, boot id: ${now}`;
-    record(node, 'Warning', { reason: 'Rebooted', message });
+    const message = `Node ${this.#config.nodeName} has been rebooted, boot id: ${now}`;
+    this.#recordEvent(node, 'Rebooted', message);
   }
 
-  /** Cordoned or let go, by whomever. */
-  function recordSchedulable(node: Node, before: Node | undefined): void {
-    const [was, is] = [before?.spec?.unschedulable ?? false, node.spec?.unschedulable ?? false];
-    if (before === undefined || before.metadata.uid !== node.metadata.uid || was === is) return;
-    record(node, 'Normal', { reason: is ? 'NodeNotSchedulable' : 'NodeSchedulable' });
+  /** Another client has cordoned or uncordoned the node. */
+  #recordSchedulable(node: Node, before: Node | undefined): void {
+    const wasCordoned = before?.spec?.unschedulable ?? false;
+    const isCordoned = node.spec?.unschedulable ?? false;
+    if (before === undefined || before.metadata.uid !== node.metadata.uid || wasCordoned === isCordoned) return;
+    this.#recordEvent(node, isCordoned ? 'NodeNotSchedulable' : 'NodeSchedulable');
   }
 
-  async function loop(): Promise<void> {
-    updating = true;
-    cancelTimer?.();
-    let delayMs = config.nodeStatusUpdateFrequencyMs;
+  async #syncNodeStatus(): Promise<void> {
+    this.#updating = true;
+    this.#cancelTimer?.();
+    let delayMs = this.#config.nodeStatusUpdateFrequencyMs;
     do {
-      again = false;
+      this.#updateAgain = false;
       try {
-        await update();
-        backoff.reset();
+        await this.#update();
+        this.#backoff.reset();
       } catch (error) {
         if (isReason(error, 'NotFound')) {
-          // Someone deleted the node: register anew.
-          isRegistered = !config.registerNode;
-          current = undefined;
+          // The Node object was deleted: register again.
+          this.#isRegistered = !this.#config.registerNode;
+          this.#node = undefined;
         }
-        log.error('Unable to update node status, will retry', { node: config.nodeName, err: error });
-        delayMs = Math.min(backoff.nextMs(), config.nodeStatusUpdateFrequencyMs);
+        this.#log.error('Unable to update node status, will retry', { node: this.#config.nodeName, err: error });
+        delayMs = Math.min(this.#backoff.nextMs(), this.#config.nodeStatusUpdateFrequencyMs);
       }
-    } while (again && running?.aborted === false);
-    updating = false;
-    if (running?.aborted === false)
-      cancelTimer = clock.setTimer(delayMs, () => background(log, 'the node status could not be updated', loop()));
+    } while (this.#updateAgain && this.#lifetime?.aborted === false);
+    this.#updating = false;
+    if (this.#lifetime?.aborted === false)
+      this.#cancelTimer = this.#deps.platform.clock.setTimer(delayMs, () =>
+        background(this.#log, 'the node status could not be updated', this.#syncNodeStatus()),
+      );
   }
-
-  function trigger(): void {
-    if (running === undefined || running.aborted) return;
-    if (updating) again = true;
-    else background(log, 'the node status could not be updated', loop());
-  }
-
-  return {
-    registered: registered.promise,
-    start(signal) {
-      running = signal;
-      onAbort(signal, () => cancelTimer?.());
-      background(log, 'the node status could not be updated', loop());
-    },
-    trigger,
-    node: () => current,
-    nodeSeen: take,
-    nodeGone() {
-      isRegistered = !config.registerNode;
-      current = undefined;
-      trigger();
-    },
-  };
 }

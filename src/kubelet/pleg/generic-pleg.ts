@@ -4,12 +4,14 @@
  *
  * Two ways to look: `relist` lists all pods and inspects those that changed; `requestReinspect` inspects one pod at once
  * (after its sync, on a runtime event, when a worker waits for its status). Inspections of one pod never overlap; a
- * request during one causes exactly one more. Every sighting carries a stamp taken before the runtime was asked, and an
- * older sighting never replaces a newer one. Events go to an unbounded queue: none is ever dropped, and each is only a
+ * request during one causes exactly one more. Every seen carries a stamp taken before the runtime was asked, and an
+ * older seen never replaces a newer one. Events go to an unbounded queue: none is ever dropped, and each is only a
  * wake-up, sent after the cache holds the status it speaks of.
  */
 import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Gauge, Histogram } from '../../platform/metrics.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { ContainerRuntime, RuntimePod } from '../container/runtime.ts';
 import { emptyPodStatus, type ObservationStamp, type PodCache, type PodIdentity } from '../container/pod-cache.ts';
@@ -56,11 +58,11 @@ export interface GenericPlegDeps {
   readonly podCache: PodCache;
   /** Receives events in order; must return quickly. Upstream: the channel of Watch(). */
   readonly plegCh: (event: PodLifecycleEvent) => void;
-  /** Name and namespace of a configured pod: its first containers can be looked at before any listing showed them. */
+  /** Name and namespace of a configured pod: it can be inspected before any relist has shown it. */
   readonly identityOf: (uid: string) => PodIdentity | undefined;
 }
 
-interface Sighting {
+interface SeenRecord {
   readonly record: PodRecord | undefined;
   readonly stamp: ObservationStamp;
 }
@@ -68,98 +70,161 @@ interface Sighting {
 interface Inspection {
   readonly pod: PodIdentity;
   again: boolean;
-  /** Ends when no further look is wanted. */
+  /** Resolves after the last requested inspection. */
   done: Promise<void>;
 }
 
-/** Makes a generator. */
 export function createGenericPleg(
   deps: GenericPlegDeps,
   config: { relistPeriodMs: number },
 ): PodLifecycleEventGenerator {
-  const { clock } = deps.platform;
-  const log = deps.platform.log.child('pleg');
-  const relistDuration = deps.platform.metrics.histogram({
-    name: 'kubelet_pleg_relist_duration_seconds',
-    help: 'Duration in seconds for relisting pods in PLEG.',
-  });
-  const relistInterval = deps.platform.metrics.histogram({
-    name: 'kubelet_pleg_relist_interval_seconds',
-    help: 'Interval in seconds between relisting in PLEG.',
-  });
-  const lastSeen = deps.platform.metrics.gauge({
-    name: 'kubelet_pleg_last_seen_seconds',
-    help: 'Timestamp in seconds when PLEG was last seen active.',
-  });
-  const sightings = new Map<string, Sighting>();
-  const inspections = new Map<string, Inspection>();
-  /** Pods whose inspection failed: the next relist tries again. */
-  const podsToReinspect = new Map<string, PodIdentity>();
-  let relistPeriodMs = config.relistPeriodMs;
-  let lastRelistMs: number | undefined;
-  let lastStartMs: number | undefined;
-  let relisting: Promise<void> | undefined;
-  let relistAgain = false;
-  /** Pods something happened to, with the order of the last event among the observations. */
-  const events = new Map<string, ObservationStamp>();
-  const held = new Set<string>();
-  let cancelEvents: CancelTimer | undefined;
-  let cancelTimer: CancelTimer | undefined;
-  let running: AbortSignal | undefined;
+  return new GenericPleg(deps, config);
+}
 
-  function noteRecord(uid: string, sighting: Sighting): readonly PodLifecycleEvent[] {
-    const before = sightings.get(uid);
-    if (before !== undefined && before.stamp > sighting.stamp) return [];
-    if (sighting.record === undefined) sightings.delete(uid);
-    else sightings.set(uid, sighting);
-    return computeEvents(before?.record, sighting.record);
+class GenericPleg implements PodLifecycleEventGenerator {
+  readonly #deps: GenericPlegDeps;
+  readonly #config: { relistPeriodMs: number };
+  readonly #log: Log;
+  readonly #relistDuration: Histogram;
+  readonly #relistInterval: Histogram;
+  readonly #lastSeen: Gauge;
+  readonly #podRecords = new Map<string, SeenRecord>();
+  readonly #inspections = new Map<string, Inspection>();
+  /** Pods whose inspection failed. The next relist inspects them again. */
+  readonly #podsToReinspect = new Map<string, PodIdentity>();
+  #relistPeriodMs: number;
+  #lastRelistMs: number | undefined;
+  #lastRelistStartMs: number | undefined;
+  #relisting: Promise<void> | undefined;
+  #relistAgain = false;
+  /** Pods with runtime events since their last inspection, with the stamp of the newest event. */
+  readonly #runtimeEvents = new Map<string, ObservationStamp>();
+  readonly #heldPods = new Set<string>();
+  #cancelEventTimer: CancelTimer | undefined;
+  #cancelRelistTimer: CancelTimer | undefined;
+  #lifetime: AbortSignal | undefined;
+
+  constructor(deps: GenericPlegDeps, config: { relistPeriodMs: number }) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#log = deps.platform.log.child('pleg');
+    this.#relistDuration = deps.platform.metrics.histogram({
+      name: 'kubelet_pleg_relist_duration_seconds',
+      help: 'Duration in seconds for relisting pods in PLEG.',
+    });
+    this.#relistInterval = deps.platform.metrics.histogram({
+      name: 'kubelet_pleg_relist_interval_seconds',
+      help: 'Interval in seconds between relisting in PLEG.',
+    });
+    this.#lastSeen = deps.platform.metrics.gauge({
+      name: 'kubelet_pleg_last_seen_seconds',
+      help: 'Timestamp in seconds when PLEG was last seen active.',
+    });
+    this.#relistPeriodMs = config.relistPeriodMs;
   }
 
-  function emit(events: readonly PodLifecycleEvent[]): void {
-    for (const event of events) deps.plegCh(event);
+  requestReinspect(pod: PodIdentity): void {
+    background(this.#log, 'pods could not be listed again', this.#reinspect(pod));
   }
 
-  // ---- one pod --------------------------------------------------------------------------------------------------
-
-  function requestReinspect(pod: PodIdentity): void {
-    background(log, 'pods could not be listed again', reinspect(pod));
+  relist(): Promise<void> {
+    this.#relisting ??= this.#relistOnce().finally(() => {
+      this.#relisting = undefined;
+      if (this.#relistAgain && this.#lifetime?.aborted === false) {
+        this.#relistAgain = false;
+        background(this.#log, 'pods could not be listed again', this.relist());
+      } else this.#setRelistTimer();
+    });
+    return this.#relisting;
   }
 
-  /** Looks at the pod from now on, after the look under way if there is one. */
-  function reinspect(pod: PodIdentity): Promise<void> {
-    const under = inspections.get(pod.uid);
-    if (under !== undefined) {
-      under.again = true;
-      return under.done;
+  noteRuntimeEvent(uid: string): void {
+    this.#runtimeEvents.set(uid, this.#deps.podCache.now());
+    this.#setEventTimer();
+  }
+
+  holdEvents(uid: string): () => void {
+    this.#heldPods.add(uid);
+    return () => {
+      this.#heldPods.delete(uid);
+      if (this.#runtimeEvents.has(uid)) this.#setEventTimer();
+    };
+  }
+
+  start(signal: AbortSignal): void {
+    this.#lifetime = signal;
+    this.#deps.podCache.onWait((pod) => this.requestReinspect(pod));
+    onAbort(signal, () => {
+      this.#cancelRelistTimer?.();
+      this.#cancelEventTimer?.();
+    });
+    background(this.#log, 'pods could not be listed again', this.relist());
+  }
+
+  setRelistPeriod(periodMs: number): void {
+    if (periodMs === this.#relistPeriodMs) return;
+    this.#relistPeriodMs = periodMs;
+    this.#setRelistTimer();
+  }
+
+  healthProblem(): string | undefined {
+    if (this.#lastRelistMs === undefined) return 'pleg has yet to be successful';
+    const elapsedMs = this.#deps.platform.clock.monotonicMs() - this.#lastRelistMs;
+    if (elapsedMs <= RELIST_THRESHOLD_MS) return undefined;
+    return `pleg was last seen active ${Math.floor(elapsedMs / 1000)}s ago; threshold is 3m0s`;
+  }
+
+  #updateRecord(uid: string, seen: SeenRecord): readonly PodLifecycleEvent[] {
+    const before = this.#podRecords.get(uid);
+    if (before !== undefined && before.stamp > seen.stamp) return [];
+    if (seen.record === undefined) this.#podRecords.delete(uid);
+    else this.#podRecords.set(uid, seen);
+    return computeEvents(before?.record, seen.record);
+  }
+
+  #emit(events: readonly PodLifecycleEvent[]): void {
+    for (const event of events) this.#deps.plegCh(event);
+  }
+
+  /** Inspects the pod now, or once more after the inspection in progress. */
+  #reinspect(pod: PodIdentity): Promise<void> {
+    const inProgress = this.#inspections.get(pod.uid);
+    if (inProgress !== undefined) {
+      inProgress.again = true;
+      return inProgress.done;
     }
     const inspection: Inspection = { pod, again: false, done: Promise.resolve() };
-    inspections.set(pod.uid, inspection);
-    inspection.done = inspectUntilDone(inspection);
+    this.#inspections.set(pod.uid, inspection);
+    inspection.done = this.#inspectUntilDone(inspection);
     return inspection.done;
   }
 
-  async function inspectUntilDone(inspection: Inspection): Promise<void> {
+  async #inspectUntilDone(inspection: Inspection): Promise<void> {
     do {
       inspection.again = false;
-      await inspect(inspection.pod);
-    } while (inspection.again && running?.aborted !== true);
-    inspections.delete(inspection.pod.uid);
+      await this.#inspect(inspection.pod);
+    } while (inspection.again && this.#lifetime?.aborted !== true);
+    this.#inspections.delete(inspection.pod.uid);
   }
 
-  async function inspect(pod: PodIdentity): Promise<void> {
-    const stamp = deps.podCache.beginObservation();
+  async #inspect(pod: PodIdentity): Promise<void> {
+    const stamp = this.#deps.podCache.beginObservation();
     try {
-      const status = await deps.runtime.getPodStatus(pod.uid, pod.name, pod.namespace);
-      podsToReinspect.delete(pod.uid);
+      const status = await this.#deps.runtime.getPodStatus(pod.uid, pod.name, pod.namespace);
+      this.#podsToReinspect.delete(pod.uid);
       const record = recordOfPodStatus(status);
-      const events = noteRecord(pod.uid, { record, stamp });
-      deps.podCache.set(pod.uid, { status, stamp });
-      emit(events);
+      const events = this.#updateRecord(pod.uid, { record, stamp });
+      this.#deps.podCache.set(pod.uid, { status, stamp });
+      this.#emit(events);
     } catch (error) {
-      log.error('PLEG: Ignoring events for pod', { pod: `${pod.namespace}/${pod.name}`, podUID: pod.uid, err: error });
-      podsToReinspect.set(pod.uid, pod);
-      arm();
-      deps.podCache.set(pod.uid, {
+      this.#log.error('PLEG: Ignoring events for pod', {
+        pod: `${pod.namespace}/${pod.name}`,
+        podUID: pod.uid,
+        err: error,
+      });
+      this.#podsToReinspect.set(pod.uid, pod);
+      this.#setRelistTimer();
+      this.#deps.podCache.set(pod.uid, {
         status: emptyPodStatus(pod),
         error: error instanceof Error ? error : new Error(String(error)),
         stamp,
@@ -167,120 +232,77 @@ export function createGenericPleg(
     }
   }
 
-  // ---- all pods -------------------------------------------------------------------------------------------------
-
-  function relist(): Promise<void> {
-    relisting ??= relistOnce().finally(() => {
-      relisting = undefined;
-      if (relistAgain && running?.aborted === false) {
-        relistAgain = false;
-        background(log, 'pods could not be listed again', relist());
-      } else arm();
-    });
-    return relisting;
-  }
-
-  async function relistOnce(): Promise<void> {
-    const startedMs = clock.monotonicMs();
-    if (lastStartMs !== undefined) relistInterval.observe((startedMs - lastStartMs) / 1000);
-    const stamp = deps.podCache.beginObservation();
+  async #relistOnce(): Promise<void> {
+    const startedMs = this.#deps.platform.clock.monotonicMs();
+    if (this.#lastRelistStartMs !== undefined)
+      this.#relistInterval.observe((startedMs - this.#lastRelistStartMs) / 1000);
+    const stamp = this.#deps.podCache.beginObservation();
     let pods: readonly RuntimePod[];
     try {
-      pods = await deps.runtime.getPods(true);
+      pods = await this.#deps.runtime.getPods(true);
     } catch (error) {
-      log.error('GenericPLEG: Unable to retrieve pods', { err: error });
+      this.#log.error('GenericPLEG: Unable to retrieve pods', { err: error });
       return;
     }
-    lastRelistMs = clock.monotonicMs();
-    lastStartMs = startedMs;
-    lastSeen.set(Math.floor(clock.nowMs() / 1000));
-    await updateFromListing(pods, stamp);
-    relistDuration.observe((clock.monotonicMs() - startedMs) / 1000);
+    this.#lastRelistMs = this.#deps.platform.clock.monotonicMs();
+    this.#lastRelistStartMs = startedMs;
+    this.#lastSeen.set(Math.floor(this.#deps.platform.clock.nowMs() / 1000));
+    await this.#updateFromListing(pods, stamp);
+    this.#relistDuration.observe((this.#deps.platform.clock.monotonicMs() - startedMs) / 1000);
   }
 
-  async function updateFromListing(pods: readonly RuntimePod[], stamp: ObservationStamp): Promise<void> {
+  async #updateFromListing(pods: readonly RuntimePod[], stamp: ObservationStamp): Promise<void> {
     const listed = new Map(pods.map((pod) => [pod.uid, recordOfRuntimePod(pod)]));
-    const changed = new Map<string, PodIdentity>(podsToReinspect);
+    const changed = new Map<string, PodIdentity>(this.#podsToReinspect);
     for (const [uid, record] of listed) {
-      const before = sightings.get(uid);
+      const before = this.#podRecords.get(uid);
       if (before !== undefined && before.stamp > stamp) continue;
       if (computeEvents(before?.record, record).length > 0) changed.set(uid, record);
     }
-    for (const [uid, before] of [...sightings]) {
+    for (const [uid, before] of [...this.#podRecords]) {
       if (listed.has(uid) || before.stamp > stamp) continue;
-      const events = noteRecord(uid, { record: undefined, stamp });
+      const events = this.#updateRecord(uid, { record: undefined, stamp });
       changed.delete(uid);
-      podsToReinspect.delete(uid);
-      deps.podCache.delete(uid, stamp);
-      emit(events);
+      this.#podsToReinspect.delete(uid);
+      this.#deps.podCache.delete(uid, stamp);
+      this.#emit(events);
     }
-    // The inspection itself notes the record and emits the events, from a state at least as new as the listing.
-    await Promise.all([...changed.values()].map(reinspect));
-    deps.podCache.updateTime(stamp);
+    // The inspection updates the record and emits the events, from a state at least as new as the listing.
+    await Promise.all([...changed.values()].map((pod) => this.#reinspect(pod)));
+    this.#deps.podCache.updateTime(stamp);
   }
 
-  function armEvents(): void {
-    if (cancelEvents !== undefined || running?.aborted !== false) return;
-    cancelEvents = clock.setTimer(EVENT_SETTLE_MS, inspectAfterEvents);
+  #setEventTimer(): void {
+    if (this.#cancelEventTimer !== undefined || this.#lifetime?.aborted !== false) return;
+    this.#cancelEventTimer = this.#deps.platform.clock.setTimer(EVENT_SETTLE_MS, () => this.#inspectAfterEvents());
   }
 
-  function inspectAfterEvents(): void {
-    cancelEvents = undefined;
-    const due = [...events].filter(([uid]) => !held.has(uid));
-    for (const [uid] of due) events.delete(uid);
+  #inspectAfterEvents(): void {
+    this.#cancelEventTimer = undefined;
+    const due = [...this.#runtimeEvents].filter(([uid]) => !this.#heldPods.has(uid));
+    for (const [uid] of due) this.#runtimeEvents.delete(uid);
     for (const [uid, stamp] of due) {
-      const sighting = sightings.get(uid);
-      if (sighting !== undefined && sighting.stamp > stamp) continue;
-      const pod = sighting?.record ?? inspections.get(uid)?.pod ?? deps.identityOf(uid);
-      if (pod !== undefined) requestReinspect(pod);
-      // What began before the event may have missed it: once more after it.
-      else if (relisting !== undefined) relistAgain = true;
-      else background(log, 'pods could not be listed again', relist());
+      const seen = this.#podRecords.get(uid);
+      if (seen !== undefined && seen.stamp > stamp) continue;
+      const pod = seen?.record ?? this.#inspections.get(uid)?.pod ?? this.#deps.identityOf(uid);
+      if (pod !== undefined) this.requestReinspect(pod);
+      // A relist that began before the event may have missed it.
+      else if (this.#relisting !== undefined) this.#relistAgain = true;
+      else background(this.#log, 'pods could not be listed again', this.relist());
     }
   }
 
-  function arm(): void {
-    cancelTimer?.();
-    cancelTimer = undefined;
-    if (running === undefined || running.aborted || relisting !== undefined) return;
-    // A failed inspection is not left alone for a long period.
-    const periodMs = podsToReinspect.size > 0 ? Math.min(relistPeriodMs, config.relistPeriodMs) : relistPeriodMs;
-    cancelTimer = clock.setTimer(periodMs, () => background(log, 'pods could not be listed again', relist()));
+  #setRelistTimer(): void {
+    this.#cancelRelistTimer?.();
+    this.#cancelRelistTimer = undefined;
+    if (this.#lifetime === undefined || this.#lifetime.aborted || this.#relisting !== undefined) return;
+    // A failed inspection is repeated after the short period.
+    const periodMs =
+      this.#podsToReinspect.size > 0
+        ? Math.min(this.#relistPeriodMs, this.#config.relistPeriodMs)
+        : this.#relistPeriodMs;
+    this.#cancelRelistTimer = this.#deps.platform.clock.setTimer(periodMs, () =>
+      background(this.#log, 'pods could not be listed again', this.relist()),
+    );
   }
-
-  return {
-    relist,
-    requestReinspect,
-    noteRuntimeEvent(uid) {
-      events.set(uid, deps.podCache.now());
-      armEvents();
-    },
-    holdEvents(uid) {
-      held.add(uid);
-      return () => {
-        held.delete(uid);
-        if (events.has(uid)) armEvents();
-      };
-    },
-    start(signal) {
-      running = signal;
-      deps.podCache.onWait(requestReinspect);
-      onAbort(signal, () => {
-        cancelTimer?.();
-        cancelEvents?.();
-      });
-      background(log, 'pods could not be listed again', relist());
-    },
-    setRelistPeriod(periodMs) {
-      if (periodMs === relistPeriodMs) return;
-      relistPeriodMs = periodMs;
-      arm();
-    },
-    healthProblem() {
-      if (lastRelistMs === undefined) return 'pleg has yet to be successful';
-      const elapsedMs = clock.monotonicMs() - lastRelistMs;
-      if (elapsedMs <= RELIST_THRESHOLD_MS) return undefined;
-      return `pleg was last seen active ${Math.floor(elapsedMs / 1000)}s ago; threshold is 3m0s`;
-    },
-  };
 }

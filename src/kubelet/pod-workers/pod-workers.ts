@@ -7,30 +7,35 @@
  * A worker is an async loop that exists only while there is work, and begins in the very turn the update comes.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
+import type { Log } from '../../platform/log.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
 import type { PodCache } from '../container/pod-cache.ts';
 import { isStaticPod, podFields, podUid } from '../types/pod-update.ts';
 import type { WorkQueue } from './work-queue.ts';
 import {
-  createPodSyncStatus,
+  applyKillOptions,
+  firstPodSyncStatus,
+  isRemovable,
+  requestTermination,
+  setPendingUpdate,
+  withKnownSpec,
+} from './apply-update.ts';
+import {
   effectiveGracePeriod,
   identityOf,
-  isRuntimeStatusTerminal,
   mergeLastUpdate,
   workTypeOf,
-  type KillPodOptions,
   type PodSyncStatus,
   type PodWork,
   type UpdatePodOptions,
 } from './pod-sync-status.ts';
-import { createPodStateProvider } from './pod-state.ts';
-import { createPodSteps } from './pod-steps.ts';
+import { PodStates } from './pod-state.ts';
+import { createPodSteps, type RunPodStep } from './pod-steps.ts';
+import { createPodWorkerMetrics, type PodWorkerMetrics } from './pod-worker-metrics.ts';
 import type { PodSyncer, PodWorkers, PodWorkerSync, SyncPodOutcome } from './pod-syncer.ts';
-import { createRequeueDelays, type RequeueConfig, type SyncResult } from './requeue-delay.ts';
-import { createStaticPodOrder } from './static-pod-order.ts';
+import { createRequeueDelays, type RequeueConfig, type RequeueDelays, type SyncResult } from './requeue-delay.ts';
 
 export interface PodWorkersDeps {
   readonly platform: BasePlatform;
@@ -40,291 +45,69 @@ export interface PodWorkersDeps {
   readonly workQueue: WorkQueue;
 }
 
-/** Makes pod workers. Nothing runs until the first `updatePod`. */
+/** Nothing runs until the first `updatePod`. */
 export function createPodWorkers(deps: PodWorkersDeps, config: RequeueConfig): PodWorkers {
-  const { clock } = deps.platform;
-  const delays = createRequeueDelays(deps.platform.random.fork('pod-workers'), config);
-  const runStep = createPodSteps(deps);
-  const log = deps.platform.log.child('pod-workers');
-  const duration = deps.platform.metrics.histogram({
-    name: 'kubelet_pod_worker_duration_seconds',
-    help: 'Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync',
-    labels: ['operation_type'],
-  });
-  const startDuration = deps.platform.metrics.histogram({
-    name: 'kubelet_pod_worker_start_duration_seconds',
-    help: 'Duration in seconds from kubelet seeing a pod to starting a worker.',
-  });
-  const podSyncStatuses = new Map<string, PodSyncStatus>();
+  return new Workers(deps, config);
+}
+
+class Workers extends PodStates implements PodWorkers {
+  readonly #deps: PodWorkersDeps;
+  readonly #log: Log;
+  readonly #delays: RequeueDelays;
+  readonly #runStep: RunPodStep;
+  readonly #metrics: PodWorkerMetrics;
   /** Pods whose loop runs. Upstream keeps a channel per pod here (podUpdates). */
-  const podLoops = new Map<string, Promise<void>>();
-  const staticPods = createStaticPodOrder();
-  let podsSynced = false;
-  let stopped = false;
-  const state = createPodStateProvider({
-    find: (uid) => podSyncStatuses.get(uid),
-    podsSynced: () => podsSynced,
-    startedStatic: (fullName) => staticPods.started(fullName),
-  });
+  readonly #podLoops = new Map<string, Promise<void>>();
+  #stopped = false;
 
-  // ---- taking updates -------------------------------------------------------------------------------------------
+  constructor(deps: PodWorkersDeps, config: RequeueConfig) {
+    super();
+    this.#deps = deps;
+    this.#log = deps.platform.log.child('pod-workers');
+    this.#delays = createRequeueDelays(deps.platform.random.fork('pod-workers'), config);
+    this.#runStep = createPodSteps(deps);
+    this.#metrics = createPodWorkerMetrics(deps.platform.metrics);
+  }
 
-  function updatePod(given: UpdatePodOptions): void {
-    if (stopped) return;
-    const isRuntimePod = given.pod === undefined;
-    if (isRuntimePod && given.updateType !== 'kill') {
-      log.warn('Pod update is ignored, runtime pods can only be killed', { updateType: given.updateType });
+  updatePod(update: UpdatePodOptions): void {
+    if (this.#stopped) return;
+    const isRuntimePod = update.pod === undefined;
+    if (isRuntimePod && update.updateType !== 'kill') {
+      this.#log.warn('Pod update is ignored, runtime pods can only be killed', { updateType: update.updateType });
       return;
     }
-    const { uid, fullName } = identityOf(given);
-    const known = podSyncStatuses.get(uid);
-    let status = known;
-    if (status === undefined) {
-      status = firstSeen(given, { uid, fullName });
-      podSyncStatuses.set(uid, status);
-    }
-    const options = isRuntimePod ? preferKnownSpec(status, given) : { ...given, runningPod: undefined };
-
+    const { uid } = identityOf(update);
+    const known = this.podSyncStatuses.get(uid);
+    const status = known ?? firstPodSyncStatus(update, this.#deps.podCache.peek(uid), this.#nowMs());
+    this.podSyncStatuses.set(uid, status);
+    const options = withKnownSpec(status, update);
     if (known?.terminatingAt !== undefined && options.updateType === 'create') {
       status.restartRequested = true;
-      log.debug('Pod is terminating but has been requested to restart with same UID, will be reconciled later', {
+      this.#log.debug('Pod is terminating but has been requested to restart with same UID, will be reconciled later', {
         podUID: uid,
       });
       return;
     }
     if (status.finished) return;
-    const becameTerminating = noteTermination(status, options, isRuntimePod);
+    const becameTerminating = requestTermination(status, options, { isRuntimePod, nowMs: this.#nowMs() });
     if (status.terminatedAt !== undefined && isRuntimePod) return;
-    const kill = applyKillOptions(status, options);
-    if (
-      options.pod !== undefined &&
-      isStaticPod(options.pod) &&
-      status.startedAt === undefined &&
-      status.pendingUpdate === undefined
-    ) {
-      staticPods.wait(status.fullName, uid);
-    }
-    // Before the delivery: an idle worker starts on it at once and must not be cancelled.
-    if (becameTerminating || kill.shortened) status.controller?.abort(new Error('pod is terminating'));
-    deliver(status, { ...options, killPodOptions: kill.options });
+    const { killPodOptions, shortened } = applyKillOptions(status, options);
+    const isUnstarted = status.startedAt === undefined && status.pendingUpdate === undefined;
+    if (options.pod !== undefined && isStaticPod(options.pod) && isUnstarted)
+      this.staticPods.wait(status.fullName, uid);
+    // Before the delivery: an idle worker starts on the update at once and must not be cancelled.
+    if (becameTerminating || shortened) status.controller?.abort(new Error('pod is terminating'));
+    setPendingUpdate(status, { ...options, killPodOptions });
+    this.#wake(status);
   }
 
-  /** A pod of terminal phase that does not run any more has ended before the kubelet started: only the last step is left. */
-  function firstSeen(options: UpdatePodOptions, identity: { uid: string; fullName: string }): PodSyncStatus {
-    const status = createPodSyncStatus(identity);
-    const { pod } = options;
-    if (pod === undefined || !isPodPhaseTerminal(pod.status?.phase)) return status;
-    const known = deps.podCache.peek(identity.uid);
-    if (known !== undefined && !isRuntimeStatusTerminal(known)) return status;
-    const nowMs = clock.monotonicMs();
-    return Object.assign(status, { terminatingAt: nowMs, terminatedAt: nowMs, startedTerminating: true });
-  }
-
-  /** The runtime's view of a pod cannot do more than end it; a spec that came before knows better how. */
-  function preferKnownSpec(status: PodSyncStatus, options: UpdatePodOptions): UpdatePodOptions {
-    status.observedRuntime = true;
-    const pod = status.pendingUpdate?.pod ?? status.activeUpdate?.pod;
-    return pod === undefined ? options : { ...options, pod, runningPod: undefined };
-  }
-
-  function noteTermination(status: PodSyncStatus, options: UpdatePodOptions, isRuntimePod: boolean): boolean {
-    if (status.terminatingAt !== undefined) return false;
-    const deleted = isRuntimePod || options.pod?.metadata.deletionTimestamp !== undefined;
-    const ended = isPodPhaseTerminal(options.pod?.status?.phase);
-    if (!deleted && !ended && options.updateType !== 'kill') return false;
-    if (deleted) status.deleted = true;
-    else if (!ended && options.killPodOptions?.evict === true) status.evicted = true;
-    status.terminatingAt = clock.monotonicMs();
-    return true;
-  }
-
-  function applyKillOptions(
-    status: PodSyncStatus,
-    options: UpdatePodOptions,
-  ): { options: KillPodOptions | undefined; shortened: boolean } {
-    const given = options.killPodOptions;
-    if (status.terminatingAt === undefined || status.terminatedAt !== undefined) {
-      given?.onTerminated?.();
-      return { options: undefined, shortened: false };
-    }
-    if (given?.onTerminated !== undefined) status.onTerminated.push(given.onTerminated);
-    if (given?.podStatus !== undefined) status.statusPostTerminating.push(given.podStatus);
-    const grace = effectiveGracePeriod(status, options.pod, given ?? {});
-    status.gracePeriod = grace.seconds;
-    return { options: { ...given, gracePeriodSecondsOverride: grace.seconds }, shortened: grace.shortened };
-  }
-
-  /** Makes this the one update that waits and wakes the worker. */
-  function deliver(status: PodSyncStatus, options: UpdatePodOptions): void {
-    const replaced = status.pendingUpdate;
-    const onComplete = replaced?.onComplete;
-    status.pendingUpdate = {
-      ...options,
-      startTimeMs: replaced?.startTimeMs ?? options.startTimeMs,
-      onComplete:
-        onComplete === undefined
-          ? options.onComplete
-          : (error) => {
-              onComplete(error);
-              options.onComplete?.(error);
-            },
-    };
-    wake(status);
-  }
-
-  function wake(status: PodSyncStatus): void {
-    status.working = true;
-    if (stopped || podLoops.has(status.uid)) return;
-    const loop = managePodLoop(status).finally(() => {
-      podLoops.delete(status.uid);
-      // An update that came while the loop was ending.
-      if (status.working && status.pendingUpdate !== undefined && podSyncStatuses.get(status.uid) === status)
-        wake(status);
-    });
-    podLoops.set(status.uid, loop);
-  }
-
-  /** A synthetic update with what is known, so that the next step of the life runs at once. */
-  function requeueLastUpdate(status: PodSyncStatus): void {
-    if (status.pendingUpdate === undefined) {
-      if (status.activeUpdate === undefined) return;
-      status.pendingUpdate = status.activeUpdate;
-    }
-    wake(status);
-  }
-
-  // ---- the worker -----------------------------------------------------------------------------------------------
-
-  async function managePodLoop(status: PodSyncStatus): Promise<void> {
-    while (!stopped && podSyncStatuses.get(status.uid) === status) {
-      const work = startPodSync(status);
-      if (work === undefined) return;
-      const startedMs = clock.monotonicMs();
-      let outcome: SyncPodOutcome = { terminal: false };
-      let error: unknown;
-      try {
-        outcome = await runStep(status, work);
-        status.lastSyncStamp = outcome.actedAt ?? status.lastSyncStamp;
-      } catch (thrown) {
-        status.lastSyncStamp = deps.podCache.now();
-        error = thrown ?? new Error('sync failed without a reason');
-      }
-      duration.observe((clock.monotonicMs() - startedMs) / 1000, { operation_type: work.options.updateType });
-      work.options.onComplete?.(error);
-      completeWork(status, work, { outcome, error });
-      // Nothing is left to cancel, and thousands of pods at rest need no controller.
-      if (status.controller?.signal.aborted === false) status.controller = undefined;
-    }
-  }
-
-  /** Takes the waiting update; undefined when there is none or the pod may not start (yet). */
-  function startPodSync(status: PodSyncStatus): PodWork | undefined {
-    const options = status.pendingUpdate;
-    if (options === undefined) {
-      status.working = false;
-      return undefined;
-    }
-    status.pendingUpdate = undefined;
-    const workType = workTypeOf(status);
-    const onlyEnds = options.pod === undefined && workType === 'terminating';
-    if (status.startedAt === undefined && !onlyEnds && !mayStart(status, options)) return undefined;
-    if (status.controller === undefined || status.controller.signal.aborted) status.controller = new AbortController();
-    mergeLastUpdate(status, options);
-    return { workType, options };
-  }
-
-  function mayStart(status: PodSyncStatus, options: UpdatePodOptions): boolean {
-    const pod = options.pod;
-    if (pod !== undefined && isStaticPod(pod)) {
-      if (status.terminatingAt !== undefined && status.terminatedAt === undefined && !status.observedRuntime) {
-        endUnstarted(status);
-        return false;
-      }
-      const gone = (uid: string): boolean =>
-        podSyncStatuses.get(uid)?.terminatingAt !== undefined || !podSyncStatuses.has(uid);
-      if (!staticPods.allowStart(status.fullName, status.uid, gone)) {
-        status.pendingUpdate = options;
-        status.working = false;
-        deps.workQueue.enqueue(status.uid, delays.backOffMs());
-        return false;
-      }
-    }
-    status.startedAt = clock.monotonicMs();
-    if (options.startTimeMs !== undefined) startDuration.observe((status.startedAt - options.startTimeMs) / 1000);
-    return true;
-  }
-
-  // ---- after a step ---------------------------------------------------------------------------------------------
-
-  function completeWork(status: PodSyncStatus, work: PodWork, result: SyncResult): void {
-    if (result.error !== undefined) {
-      // A cancelled sync was cancelled because an update waits; it is no failure.
-      if (status.controller?.signal.aborted !== true) {
-        const fields = work.options.pod === undefined ? { podUID: status.uid } : podFields(work.options.pod);
-        if (isProgramError(result.error)) log.unexpected('Error syncing pod, skipping', result.error, fields);
-        else log.error('Error syncing pod, skipping', { ...fields, err: result.error });
-      }
-      requeueLater(status, result);
-    } else if (work.workType === 'terminated') {
-      finish(status);
-      return;
-    } else if (work.workType === 'terminating') {
-      completeTerminating(status, work);
-      return;
-    } else if (result.outcome.terminal) {
-      status.terminatingAt ??= clock.monotonicMs();
-      status.startedTerminating = true;
-      requeueLastUpdate(status);
-      return;
-    } else {
-      requeueLater(status, result);
-    }
-    // Cancelled with nothing waiting cannot happen by updates alone; the last update then stands.
-    if (status.pendingUpdate === undefined && status.controller?.signal.aborted === true) requeueLastUpdate(status);
-  }
-
-  function completeTerminating(status: PodSyncStatus, work: PodWork): void {
-    status.terminatedAt = clock.monotonicMs();
-    for (const notify of status.onTerminated.splice(0)) notify();
-    status.statusPostTerminating = [];
-    if (work.options.pod === undefined) finish(status);
-    else requeueLastUpdate(status);
-  }
-
-  function requeueLater(status: PodSyncStatus, result: SyncResult): void {
-    deps.workQueue.enqueue(status.uid, delays.after(result));
-  }
-
-  function finish(status: PodSyncStatus): void {
-    status.finished = true;
-    status.working = false;
-    status.pendingUpdate = undefined;
-    deps.workQueue.remove(status.uid);
-    releaseStatic(status);
-  }
-
-  /** A static pod that never started needs no steps to end. */
-  function endUnstarted(status: PodSyncStatus): void {
-    status.terminatedAt = clock.monotonicMs();
-    for (const notify of status.onTerminated.splice(0)) notify();
-    finish(status);
-  }
-
-  function releaseStatic(status: PodSyncStatus): void {
-    const next = staticPods.release(status.fullName, status.uid);
-    const waiting = next === undefined ? undefined : podSyncStatuses.get(next);
-    if (waiting?.pendingUpdate !== undefined) wake(waiting);
-  }
-
-  // ---- housekeeping ---------------------------------------------------------------------------------------------
-
-  function syncKnownPods(desired: readonly Pod[]): ReadonlyMap<string, PodWorkerSync> {
-    const known = new Set(desired.map(podUid));
+  syncKnownPods(desired: readonly Pod[]): ReadonlyMap<string, PodWorkerSync> {
+    const desiredUids = new Set(desired.map(podUid));
     const workers = new Map<string, PodWorkerSync>();
-    podsSynced = true;
-    for (const [uid, status] of [...podSyncStatuses]) {
-      const orphan = !known.has(uid);
-      if ((status.restartRequested || orphan) && removeTerminatedWorker(status, orphan)) continue;
+    this.podsSynced = true;
+    for (const [uid, status] of [...this.podSyncStatuses]) {
+      const orphan = !desiredUids.has(uid);
+      if ((status.restartRequested || orphan) && this.#removeTerminatedWorker(status, orphan)) continue;
       const pod = status.activeUpdate?.pod ?? status.pendingUpdate?.pod;
       workers.set(uid, {
         state: workTypeOf(status),
@@ -336,43 +119,185 @@ export function createPodWorkers(deps: PodWorkersDeps, config: RequeueConfig): P
     return workers;
   }
 
-  /** True when the record is gone. An orphan that still runs is driven to its end first: nobody else would. */
-  function removeTerminatedWorker(status: PodSyncStatus, orphan: boolean): boolean {
-    if (!status.finished) {
-      if (!orphan) return false;
-      status.deleted = true;
-      if (status.startedAt !== undefined || status.observedRuntime) {
-        if (status.terminatingAt === undefined) {
-          status.terminatingAt = clock.monotonicMs();
-          status.gracePeriod = effectiveGracePeriod(status, status.activeUpdate?.pod, {}).seconds;
-          status.controller?.abort(new Error('pod is no longer configured'));
-          requeueLastUpdate(status);
-        } else if (!status.working) requeueLastUpdate(status);
+  podsWithRuntime(desired: readonly Pod[]): readonly Pod[] {
+    const pods = new Map(desired.map((pod) => [podUid(pod), pod]));
+    for (const { uid, activeUpdate } of this.podSyncStatuses.values()) {
+      if (!pods.has(uid) && activeUpdate?.pod !== undefined) pods.set(uid, activeUpdate.pod);
+    }
+    return [...pods.values()].filter((pod) => !this.shouldPodRuntimeBeRemoved(podUid(pod)));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const status of this.podSyncStatuses.values()) status.controller?.abort(new Error('the kubelet is stopping'));
+    this.#deps.workQueue.stop();
+    await Promise.allSettled(this.#podLoops.values());
+  }
+
+  #nowMs(): number {
+    return this.#deps.platform.clock.monotonicMs();
+  }
+
+  #wake(status: PodSyncStatus): void {
+    status.working = true;
+    if (this.#stopped || this.#podLoops.has(status.uid)) return;
+    const loop = this.#managePodLoop(status).finally(() => {
+      this.#podLoops.delete(status.uid);
+      // An update may have come while the loop was ending.
+      if (status.working && status.pendingUpdate !== undefined && this.podSyncStatuses.get(status.uid) === status)
+        this.#wake(status);
+    });
+    this.#podLoops.set(status.uid, loop);
+  }
+
+  /** Runs the pod's next step at once, with the last update if none is pending. */
+  #requeueLastUpdate(status: PodSyncStatus): void {
+    status.pendingUpdate ??= status.activeUpdate;
+    if (status.pendingUpdate !== undefined) this.#wake(status);
+  }
+
+  async #managePodLoop(status: PodSyncStatus): Promise<void> {
+    while (!this.#stopped && this.podSyncStatuses.get(status.uid) === status) {
+      const work = this.#startPodSync(status);
+      if (work === undefined) return;
+      const startedMs = this.#nowMs();
+      let outcome: SyncPodOutcome = { terminal: false };
+      let error: unknown;
+      try {
+        outcome = await this.#runStep(status, work);
+        status.lastSyncStamp = outcome.actedAt ?? status.lastSyncStamp;
+      } catch (thrown) {
+        status.lastSyncStamp = this.#deps.podCache.now();
+        error = thrown ?? new Error('sync failed without a reason');
+      }
+      this.#metrics.duration.observe((this.#nowMs() - startedMs) / 1000, { operation_type: work.options.updateType });
+      work.options.onComplete?.(error);
+      this.#completeWork(status, work, { outcome, error });
+      // Nothing is left to cancel. Thousands of idle pods need no controller.
+      if (status.controller?.signal.aborted === false) status.controller = undefined;
+    }
+  }
+
+  /** Takes the pending update; undefined when there is none or the pod may not start yet. */
+  #startPodSync(status: PodSyncStatus): PodWork | undefined {
+    const options = status.pendingUpdate;
+    if (options === undefined) {
+      status.working = false;
+      return undefined;
+    }
+    status.pendingUpdate = undefined;
+    const workType = workTypeOf(status);
+    const onlyEnds = options.pod === undefined && workType === 'terminating';
+    if (status.startedAt === undefined && !onlyEnds && !this.#mayStart(status, options)) return undefined;
+    if (status.controller === undefined || status.controller.signal.aborted) status.controller = new AbortController();
+    mergeLastUpdate(status, options);
+    return { workType, options };
+  }
+
+  #mayStart(status: PodSyncStatus, options: UpdatePodOptions): boolean {
+    const pod = options.pod;
+    if (pod !== undefined && isStaticPod(pod)) {
+      if (status.terminatingAt !== undefined && status.terminatedAt === undefined && !status.observedRuntime) {
+        this.#endUnstarted(status);
+        return false;
+      }
+      const gone = (uid: string): boolean =>
+        this.podSyncStatuses.get(uid)?.terminatingAt !== undefined || !this.podSyncStatuses.has(uid);
+      if (!this.staticPods.allowStart(status.fullName, status.uid, gone)) {
+        status.pendingUpdate = options;
+        status.working = false;
+        this.#deps.workQueue.enqueue(status.uid, this.#delays.backOffMs());
         return false;
       }
     }
-    podSyncStatuses.delete(status.uid);
-    deps.workQueue.remove(status.uid);
-    releaseStatic(status);
+    status.startedAt = this.#nowMs();
+    if (options.startTimeMs !== undefined)
+      this.#metrics.startDuration.observe((status.startedAt - options.startTimeMs) / 1000);
     return true;
   }
 
-  return {
-    ...state,
-    updatePod,
-    syncKnownPods,
-    podsWithRuntime(desired) {
-      const pods = new Map(desired.map((pod) => [podUid(pod), pod]));
-      for (const { uid, activeUpdate } of podSyncStatuses.values()) {
-        if (!pods.has(uid) && activeUpdate?.pod !== undefined) pods.set(uid, activeUpdate.pod);
-      }
-      return [...pods.values()].filter((pod) => !state.shouldPodRuntimeBeRemoved(podUid(pod)));
-    },
-    async stop() {
-      stopped = true;
-      for (const status of podSyncStatuses.values()) status.controller?.abort(new Error('the kubelet is stopping'));
-      deps.workQueue.stop();
-      await Promise.allSettled(podLoops.values());
-    },
-  };
+  #completeWork(status: PodSyncStatus, work: PodWork, result: SyncResult): void {
+    if (result.error !== undefined) {
+      // A sync that was cancelled for a pending update has not failed.
+      if (status.controller?.signal.aborted !== true) this.#logFailure(status, work, result.error);
+      this.#requeueLater(status, result);
+    } else if (work.workType === 'terminated') {
+      this.#finish(status);
+      return;
+    } else if (work.workType === 'terminating') {
+      this.#completeTerminating(status, work);
+      return;
+    } else if (result.outcome.terminal) {
+      status.terminatingAt ??= this.#nowMs();
+      status.startedTerminating = true;
+      this.#requeueLastUpdate(status);
+      return;
+    } else {
+      this.#requeueLater(status, result);
+    }
+    // A sync that was cancelled without a pending update is repeated.
+    if (status.pendingUpdate === undefined && status.controller?.signal.aborted === true)
+      this.#requeueLastUpdate(status);
+  }
+
+  #logFailure(status: PodSyncStatus, { options }: PodWork, error: unknown): void {
+    const fields = options.pod === undefined ? { podUID: status.uid } : podFields(options.pod);
+    if (isProgramError(error)) this.#log.unexpected('Error syncing pod, skipping', error, fields);
+    else this.#log.error('Error syncing pod, skipping', { ...fields, err: error });
+  }
+
+  #completeTerminating(status: PodSyncStatus, work: PodWork): void {
+    status.terminatedAt = this.#nowMs();
+    for (const notify of status.onTerminated.splice(0)) notify();
+    status.statusPostTerminating = [];
+    if (work.options.pod === undefined) this.#finish(status);
+    else this.#requeueLastUpdate(status);
+  }
+
+  #requeueLater(status: PodSyncStatus, result: SyncResult): void {
+    this.#deps.workQueue.enqueue(status.uid, this.#delays.after(result));
+  }
+
+  #finish(status: PodSyncStatus): void {
+    status.finished = true;
+    status.working = false;
+    status.pendingUpdate = undefined;
+    this.#deps.workQueue.remove(status.uid);
+    this.#releaseStatic(status);
+  }
+
+  /** A static pod that never started ends without any step. */
+  #endUnstarted(status: PodSyncStatus): void {
+    status.terminatedAt = this.#nowMs();
+    for (const notify of status.onTerminated.splice(0)) notify();
+    this.#finish(status);
+  }
+
+  #releaseStatic(status: PodSyncStatus): void {
+    const next = this.staticPods.release(status.fullName, status.uid);
+    const waiting = next === undefined ? undefined : this.podSyncStatuses.get(next);
+    if (waiting?.pendingUpdate !== undefined) this.#wake(waiting);
+  }
+
+  /** True when the record was removed. An orphan that still runs is driven to its end first. */
+  #removeTerminatedWorker(status: PodSyncStatus, orphan: boolean): boolean {
+    if (orphan && !status.finished) status.deleted = true;
+    if (!isRemovable(status, orphan)) {
+      if (orphan) this.#terminateOrphan(status);
+      return false;
+    }
+    this.podSyncStatuses.delete(status.uid);
+    this.#deps.workQueue.remove(status.uid);
+    this.#releaseStatic(status);
+    return true;
+  }
+
+  #terminateOrphan(status: PodSyncStatus): void {
+    if (status.terminatingAt === undefined) {
+      status.terminatingAt = this.#nowMs();
+      status.gracePeriod = effectiveGracePeriod(status, status.activeUpdate?.pod, {}).seconds;
+      status.controller?.abort(new Error('pod is no longer configured'));
+      this.#requeueLastUpdate(status);
+    } else if (!status.working) this.#requeueLastUpdate(status);
+  }
 }

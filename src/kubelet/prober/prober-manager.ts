@@ -5,7 +5,10 @@
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
 import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Counter } from '../../platform/metrics.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
+import type { Random } from '../../platform/random.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { probePeriod } from './probe-period.ts';
 import type { Prober } from './prober.ts';
@@ -49,35 +52,105 @@ function probedContainers(pod: Pod): readonly Container[] {
   return [...(pod.spec?.initContainers ?? []).filter(isRestartableInitContainer), ...(pod.spec?.containers ?? [])];
 }
 
-/** What upstream calls the probes in its metrics. */
+/** Values of upstream's label probe_type. */
 const METRIC_TYPES: Readonly<Record<ProbeType, string>> = {
   liveness: 'Liveness',
   readiness: 'Readiness',
   startup: 'Startup',
 };
 
-/** Makes a manager. Its start counts as the kubelet's. */
+/** The time of this call counts as the kubelet's start. */
 export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
-  const { clock } = deps.platform;
-  const log = deps.platform.log.child('prober');
-  const random = deps.platform.random.fork('prober');
-  const startedAtMs = clock.nowMs();
-  const probeTotal = deps.platform.metrics.counter({
-    name: 'prober_probe_total',
-    help: 'Cumulative number of a liveness, readiness or startup probe for a container by result.',
-    labels: ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
-  });
-  /** By pod uid, then `container/type`. */
-  const workers = new Map<string, Map<string, ProbeWorker>>();
+  return new PodProbeManager(deps);
+}
 
-  function startWorker(pod: Pod, container: Container, probe: { type: ProbeType; spec: Probe }): void {
+interface RunningProbe {
+  readonly worker: ProbeWorker;
+  readonly removeMetrics: () => void;
+}
+
+class PodProbeManager implements ProbeManager {
+  readonly #deps: ProbeManagerDeps;
+  readonly #log: Log;
+  readonly #random: Random;
+  readonly #startedAtMs: number;
+  readonly #probeTotal: Counter;
+  /** By pod uid, then `container/type`. */
+  readonly #workers = new Map<string, Map<string, RunningProbe>>();
+
+  constructor(deps: ProbeManagerDeps) {
+    this.#deps = deps;
+    this.#log = deps.platform.log.child('prober');
+    this.#random = deps.platform.random.fork('prober');
+    this.#startedAtMs = deps.platform.clock.nowMs();
+    this.#probeTotal = deps.platform.metrics.counter({
+      name: 'prober_probe_total',
+      help: 'Cumulative number of a liveness, readiness or startup probe for a container by result.',
+      labels: ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
+    });
+  }
+
+  addPod(pod: Pod): void {
+    for (const container of probedContainers(pod)) {
+      for (const { type, field } of TYPES) {
+        const spec = container[field];
+        if (spec !== undefined) this.#startWorker(pod, container, { type, spec });
+      }
+    }
+  }
+
+  stopLivenessAndStartup(pod: Pod): void {
+    for (const key of [...(this.#workers.get(podUid(pod))?.keys() ?? [])]) {
+      if (!key.endsWith('/readiness')) this.#remove(podUid(pod), key);
+    }
+  }
+
+  removePod(pod: Pod): void {
+    this.#removeAll(podUid(pod));
+  }
+
+  cleanupPods(desired: ReadonlySet<string>): void {
+    for (const uid of [...this.#workers.keys()]) if (!desired.has(uid)) this.#removeAll(uid);
+  }
+
+  updatePodStatus(pod: Pod, status: PodStatus): PodStatus {
+    const specs = new Map(
+      [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map((container) => [
+        container.name,
+        container,
+      ]),
+    );
+    const init = status.initContainerStatuses?.map((container) => {
+      const spec = specs.get(container.name);
+      if (spec !== undefined && isRestartableInitContainer(spec)) return this.#withProbes(pod, spec, container);
+      return {
+        ...container,
+        started: container.state?.running !== undefined,
+        ready: container.state?.terminated?.exitCode === 0,
+      };
+    });
+    const containers = status.containerStatuses?.map((container) =>
+      this.#withProbes(pod, specs.get(container.name), container),
+    );
+    return {
+      ...status,
+      ...(containers === undefined ? {} : { containerStatuses: containers }),
+      ...(init === undefined ? {} : { initContainerStatuses: init }),
+    };
+  }
+
+  stop(): void {
+    for (const uid of [...this.#workers.keys()]) this.#removeAll(uid);
+  }
+
+  #startWorker(pod: Pod, container: Container, probe: { type: ProbeType; spec: Probe }): void {
     const uid = podUid(pod);
-    const ofPod = workers.get(uid) ?? new Map<string, ProbeWorker>();
-    workers.set(uid, ofPod);
+    const ofPod = this.#workers.get(uid) ?? new Map<string, RunningProbe>();
+    this.#workers.set(uid, ofPod);
     const key = `${container.name}/${probe.type}`;
     if (ofPod.has(key)) return;
     const { problem } = probePeriod(pod, probe.type, probe.spec);
-    if (problem !== undefined) deps.recorder.event(pod, 'Warning', 'ProbeWarning', problem);
+    if (problem !== undefined) this.#deps.recorder.event(pod, 'Warning', 'ProbeWarning', problem);
     const labels = {
       probe_type: METRIC_TYPES[probe.type],
       container: container.name,
@@ -87,119 +160,71 @@ export function createProbeManager(deps: ProbeManagerDeps): ProbeManager {
     };
     const worker = startProbeWorker(
       {
-        clock,
-        log,
-        prober: deps.prober,
-        results: deps.results,
-        podStatus: () => deps.podStatus(uid),
-        currentPod: () => deps.podByUid(uid) ?? pod,
-        startedAtMs,
-        random: () => random.next(),
-        onEnd: () => remove(uid, key),
-        count: (result) => probeTotal.inc({ ...labels, result: result === 'success' ? 'successful' : 'failed' }),
+        clock: this.#deps.platform.clock,
+        log: this.#log,
+        prober: this.#deps.prober,
+        results: this.#deps.results,
+        podStatus: () => this.#deps.podStatus(uid),
+        currentPod: () => this.#deps.podByUid(uid) ?? pod,
+        startedAtMs: this.#startedAtMs,
+        random: () => this.#random.next(),
+        onEnd: () => this.#remove(uid, key),
+        count: (result) => this.#probeTotal.inc({ ...labels, result: result === 'success' ? 'successful' : 'failed' }),
       },
       { container, ...probe },
     );
     ofPod.set(key, {
-      ...worker,
-      stop() {
-        worker.stop();
-        for (const result of ['successful', 'failed']) probeTotal.remove({ ...labels, result });
+      worker,
+      removeMetrics: () => {
+        for (const result of ['successful', 'failed']) this.#probeTotal.remove({ ...labels, result });
       },
     });
   }
 
-  function remove(uid: string, key: string): void {
-    const ofPod = workers.get(uid);
-    ofPod?.get(key)?.stop();
+  #remove(uid: string, key: string): void {
+    const ofPod = this.#workers.get(uid);
+    ofPod?.get(key)?.worker.stop();
+    ofPod?.get(key)?.removeMetrics();
     ofPod?.delete(key);
-    if (ofPod?.size === 0) workers.delete(uid);
+    if (ofPod?.size === 0) this.#workers.delete(uid);
   }
 
-  function removeAll(uid: string): void {
-    for (const key of [...(workers.get(uid)?.keys() ?? [])]) remove(uid, key);
+  #removeAll(uid: string): void {
+    for (const key of [...(this.#workers.get(uid)?.keys() ?? [])]) this.#remove(uid, key);
   }
 
-  function worker(pod: Pod, containerName: string, type: ProbeType): ProbeWorker | undefined {
-    return workers.get(podUid(pod))?.get(`${containerName}/${type}`);
+  #worker(pod: Pod, containerName: string, type: ProbeType): ProbeWorker | undefined {
+    return this.#workers.get(podUid(pod))?.get(`${containerName}/${type}`)?.worker;
   }
 
-  function isStarted(pod: Pod, container: Container | undefined, status: ContainerStatus): boolean {
+  #isStarted(pod: Pod, container: Container | undefined, status: ContainerStatus): boolean {
     if (status.state?.running === undefined) return false;
     if (container?.startupProbe === undefined) return true;
-    const result = deps.results.get('startup', bareContainerId(status.containerID));
+    const result = this.#deps.results.get('startup', bareContainerId(status.containerID));
     if (result !== undefined && result !== 'unknown') return result === 'success';
-    worker(pod, status.name, 'startup')?.triggerIfNew(bareContainerId(status.containerID));
-    // Before the first probe after a restart of the kubelet the reported state stands.
-    return result === undefined && reported(pod, status)?.started === true;
+    this.#worker(pod, status.name, 'startup')?.triggerIfNew(bareContainerId(status.containerID));
+    // Until the first probe after a restart of the kubelet the reported state holds.
+    return result === undefined && this.#reportedStatus(pod, status)?.started === true;
   }
 
-  function isReady(pod: Pod, container: Container | undefined, status: ContainerStatus): boolean {
+  #isReady(pod: Pod, container: Container | undefined, status: ContainerStatus): boolean {
     if (container?.readinessProbe === undefined) return true;
-    const result = deps.results.get('readiness', bareContainerId(status.containerID));
+    const result = this.#deps.results.get('readiness', bareContainerId(status.containerID));
     if (result === 'success') return true;
-    const probing = worker(pod, status.name, 'readiness');
+    const probing = this.#worker(pod, status.name, 'readiness');
     probing?.trigger();
-    return result === undefined && probing === undefined && reported(pod, status)?.ready === true;
+    return result === undefined && probing === undefined && this.#reportedStatus(pod, status)?.ready === true;
   }
 
-  /** What was last reported of this very container. */
-  function reported(pod: Pod, status: ContainerStatus): ContainerStatus | undefined {
-    const known = deps.podStatus(podUid(pod)) ?? pod.status;
+  /** The last reported status of this container. */
+  #reportedStatus(pod: Pod, status: ContainerStatus): ContainerStatus | undefined {
+    const known = this.#deps.podStatus(podUid(pod)) ?? pod.status;
     const statuses = [...(known?.containerStatuses ?? []), ...(known?.initContainerStatuses ?? [])];
     return statuses.find((candidate) => candidate.containerID === status.containerID);
   }
 
-  function withProbes(pod: Pod, container: Container | undefined, status: ContainerStatus): ContainerStatus {
-    const started = isStarted(pod, container, status);
-    return { ...status, started, ready: started && isReady(pod, container, status) };
+  #withProbes(pod: Pod, container: Container | undefined, status: ContainerStatus): ContainerStatus {
+    const started = this.#isStarted(pod, container, status);
+    return { ...status, started, ready: started && this.#isReady(pod, container, status) };
   }
-
-  return {
-    addPod(pod) {
-      for (const container of probedContainers(pod)) {
-        for (const { type, field } of TYPES) {
-          const spec = container[field];
-          if (spec !== undefined) startWorker(pod, container, { type, spec });
-        }
-      }
-    },
-    stopLivenessAndStartup(pod) {
-      for (const key of [...(workers.get(podUid(pod))?.keys() ?? [])]) {
-        if (!key.endsWith('/readiness')) remove(podUid(pod), key);
-      }
-    },
-    removePod: (pod) => removeAll(podUid(pod)),
-    cleanupPods(desired) {
-      for (const uid of [...workers.keys()]) if (!desired.has(uid)) removeAll(uid);
-    },
-    updatePodStatus(pod, status) {
-      const specs = new Map(
-        [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map((container) => [
-          container.name,
-          container,
-        ]),
-      );
-      const init = status.initContainerStatuses?.map((container) => {
-        const spec = specs.get(container.name);
-        if (spec !== undefined && isRestartableInitContainer(spec)) return withProbes(pod, spec, container);
-        return {
-          ...container,
-          started: container.state?.running !== undefined,
-          ready: container.state?.terminated?.exitCode === 0,
-        };
-      });
-      const containers = status.containerStatuses?.map((container) =>
-        withProbes(pod, specs.get(container.name), container),
-      );
-      return {
-        ...status,
-        ...(containers === undefined ? {} : { containerStatuses: containers }),
-        ...(init === undefined ? {} : { initContainerStatuses: init }),
-      };
-    },
-    stop() {
-      for (const uid of [...workers.keys()]) removeAll(uid);
-    },
-  };
 }

@@ -1,11 +1,11 @@
 /**
- * Runs one probe of one container again and again, and turns runs of equal outcomes into results. Upstream:
+ * Runs one probe of one container periodically; enough equal results in a row become the probe's result. Upstream:
  * pkg/kubelet/prober/worker.go.
  *
- * Differs: readiness and startup are first probed as soon as the container's status says it runs and the initial delay is
- * over, not at the next beat of the period (a startup failure that early does not count, so that no container has less
- * time than upstream gives it); the random wait after a restart of the kubelet applies only to containers that were
- * running before it; an annotation may shorten the period.
+ * Differs: readiness and startup are first probed as soon as the container's status shows it running and the initial delay is
+ * over, not at the next tick of the period; a startup failure of that probe does not count, so that every container has
+ * upstream's time. The random delay after a restart of the kubelet applies only to containers that were running before it. An
+ * annotation may shorten the period.
  */
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
@@ -62,146 +62,176 @@ export function startProbeWorker(
   deps: ProbeWorkerDeps,
   target: { container: Container; type: ProbeType; spec: Probe },
 ): ProbeWorker {
-  const { clock, results } = deps;
-  const { container, type, spec } = target;
-  const { periodMs } = probePeriod(deps.currentPod(), type, spec);
-  let containerId = '';
-  let onHold = false;
-  let probed = false;
-  let freeTry = false;
-  let lastResult: ProbeResult | undefined;
-  let resultRun = 0;
-  let stopped = false;
-  let busy = false;
-  let again = false;
-  let cancelTimer: CancelTimer | undefined;
+  return new ContainerProbeWorker(deps, target);
+}
 
-  function set(result: ProbeResult): void {
-    results.set({ type, containerId, podUid: podUid(deps.currentPod()), result });
+class ContainerProbeWorker implements ProbeWorker {
+  readonly #deps: ProbeWorkerDeps;
+  readonly #container: Container;
+  readonly #spec: Probe;
+  readonly #periodMs: number;
+  readonly type: ProbeType;
+  #containerId = '';
+  #onHold = false;
+  #probed = false;
+  /** A failure of the next probe does not count. */
+  #failureIsFree = false;
+  #lastResult: ProbeResult | undefined;
+  #resultRun = 0;
+  #stopped = false;
+  #probing = false;
+  #again = false;
+  #cancelTimer: CancelTimer | undefined;
+
+  constructor(deps: ProbeWorkerDeps, target: { container: Container; type: ProbeType; spec: Probe }) {
+    this.#deps = deps;
+    this.#container = target.container;
+    this.#spec = target.spec;
+    this.type = target.type;
+    this.#periodMs = probePeriod(deps.currentPod(), target.type, target.spec).periodMs;
+    this.#run();
   }
 
-  function arm(delayMs: number): void {
-    cancelTimer?.();
-    cancelTimer = clock.setTimer(delayMs, run);
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    if (this.#containerId !== '') this.#deps.results.remove(this.type, this.#containerId);
   }
 
-  function run(): void {
-    if (stopped) return;
-    if (busy) {
-      again = true;
+  trigger(): void {
+    // Status generation triggers before it stores the new status; the probe runs after that, in the same turn of the event loop.
+    queueMicrotask(() => this.#run());
+  }
+
+  triggerIfNew(id: string): void {
+    if (this.#probed && id === this.#containerId) return;
+    this.#failureIsFree = true;
+    queueMicrotask(() => this.#run());
+  }
+
+  #setResult(result: ProbeResult): void {
+    this.#deps.results.set({
+      type: this.type,
+      containerId: this.#containerId,
+      podUid: podUid(this.#deps.currentPod()),
+      result,
+    });
+  }
+
+  #setTimer(delayMs: number): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#deps.clock.setTimer(delayMs, () => this.#run());
+  }
+
+  #run(): void {
+    if (this.#stopped) return;
+    if (this.#probing) {
+      this.#again = true;
       return;
     }
-    busy = true;
-    cancelTimer?.();
-    const probing = doProbe().catch((error: unknown) => {
-      deps.log.unexpected('a probe broke off', error, { container: container.name, type });
-      return periodMs;
+    this.#probing = true;
+    this.#cancelTimer?.();
+    const probing = this.#doProbe().catch((error: unknown) => {
+      this.#deps.log.unexpected('a probe broke off', error, {
+        container: this.#container.name,
+        type: this.type,
+      });
+      return this.#periodMs;
     });
     const started = probing.then((nextMs) => {
-      busy = false;
-      if (stopped) return;
+      this.#probing = false;
+      if (this.#stopped) return;
       if (nextMs === undefined) {
-        end();
-        deps.onEnd();
-      } else if (again) {
-        again = false;
-        run();
-      } else arm(nextMs);
+        this.stop();
+        this.#deps.onEnd();
+      } else if (this.#again) {
+        this.#again = false;
+        this.#run();
+      } else this.#setTimer(nextMs);
     });
-    background(deps.log, 'a probe could not go on', started);
+    background(this.#deps.log, 'a probe could not go on', started);
   }
 
-  function end(): void {
-    stopped = true;
-    cancelTimer?.();
-    if (containerId !== '') results.remove(type, containerId);
+  #probeNewContainer(status: ContainerStatus): void {
+    if (this.#containerId !== '') this.#deps.results.remove(this.type, this.#containerId);
+    this.#containerId = bareContainerId(status.containerID);
+    this.#onHold = false;
+    this.#probed = false;
+    this.#lastResult = undefined;
+    this.#resultRun = 0;
+    // A container that was ready before a restart of the kubelet stays so until a probe fails.
+    const initial =
+      this.type === 'readiness' && status.ready && this.#startedBefore(status) ? 'success' : INITIAL[this.type];
+    this.#setResult(initial);
   }
 
-  function adopt(status: ContainerStatus): void {
-    if (containerId !== '') results.remove(type, containerId);
-    containerId = bareContainerId(status.containerID);
-    onHold = false;
-    probed = false;
-    lastResult = undefined;
-    resultRun = 0;
-    // A container that was found ready after a restart of the kubelet stays so until a probe says otherwise.
-    const known = type === 'readiness' && status.ready && startedBefore(status) ? 'success' : INITIAL[type];
-    set(known);
-  }
-
-  function startedBefore(status: ContainerStatus): boolean {
-    return parseTime(status.state?.running?.startedAt) < deps.startedAtMs;
+  #startedBefore(status: ContainerStatus): boolean {
+    return parseTime(status.state?.running?.startedAt) < this.#deps.startedAtMs;
   }
 
   /** Milliseconds until the next try; undefined ends the worker. */
-  async function doProbe(): Promise<number | undefined> {
-    const podStatus = deps.podStatus();
-    if (podStatus === undefined) return periodMs;
+  async #doProbe(): Promise<number | undefined> {
+    const podStatus = this.#deps.podStatus();
+    if (podStatus === undefined) return this.#periodMs;
     if (isPodPhaseTerminal(podStatus.phase)) return undefined;
     const statuses = [...(podStatus.containerStatuses ?? []), ...(podStatus.initContainerStatuses ?? [])];
-    const status = statuses.find((candidate) => candidate.name === container.name);
-    if (status?.containerID === undefined) return periodMs;
-    const isNew = bareContainerId(status.containerID) !== containerId;
-    if (isNew) adopt(status);
-    if (onHold) return periodMs;
+    const status = statuses.find((candidate) => candidate.name === this.#container.name);
+    if (status?.containerID === undefined) return this.#periodMs;
+    const isNew = bareContainerId(status.containerID) !== this.#containerId;
+    if (isNew) this.#probeNewContainer(status);
+    if (this.#onHold) return this.#periodMs;
     if (status.state?.running === undefined) {
-      set('failure');
+      this.#setResult('failure');
       const exitCode = status.state?.terminated?.exitCode;
-      return exitCode !== undefined && !containerShouldRestart(container, deps.currentPod(), exitCode)
+      return exitCode !== undefined && !containerShouldRestart(this.#container, this.#deps.currentPod(), exitCode)
         ? undefined
-        : periodMs;
+        : this.#periodMs;
     }
-    if (deps.currentPod().metadata.deletionTimestamp !== undefined && type !== 'readiness') {
-      set('success');
+    if (this.#deps.currentPod().metadata.deletionTimestamp !== undefined && this.type !== 'readiness') {
+      this.#setResult('success');
       return undefined;
     }
-    if (isNew && startedBefore(status)) return deps.random() * periodMs;
-    const delayMs = initialDelayMs(status);
-    if (delayMs > 0) return Math.min(delayMs, periodMs);
-    // Startup first; the others wait for it, and it rests once the container has started.
-    if ((status.started === true) === (type === 'startup')) return periodMs;
-    await probeOnce(podStatus);
-    return periodMs;
+    if (isNew && this.#startedBefore(status)) return this.#deps.random() * this.#periodMs;
+    const delayMs = this.#initialDelayMs(status);
+    if (delayMs > 0) return Math.min(delayMs, this.#periodMs);
+    // The startup probe runs until the container has started; the others run after it.
+    if ((status.started === true) === (this.type === 'startup')) return this.#periodMs;
+    await this.#probeOnce(podStatus);
+    return this.#periodMs;
   }
 
-  function initialDelayMs(status: ContainerStatus): number {
-    const delayMs = (spec.initialDelaySeconds ?? 0) * 1000;
+  #initialDelayMs(status: ContainerStatus): number {
+    const delayMs = (this.#spec.initialDelaySeconds ?? 0) * 1000;
     const startedMs = parseTime(status.state?.running?.startedAt);
-    return delayMs === 0 || Number.isNaN(startedMs) ? 0 : startedMs + delayMs - clock.nowMs();
+    return delayMs === 0 || Number.isNaN(startedMs) ? 0 : startedMs + delayMs - this.#deps.clock.nowMs();
   }
 
-  async function probeOnce(podStatus: PodStatus): Promise<void> {
-    const of = containerId;
-    probed = true;
-    const free = freeTry;
-    freeTry = false;
-    const result = await deps.prober.probe({ type, spec, pod: deps.currentPod(), podStatus, container, containerId });
-    // Without a verdict, or for a container that was replaced meanwhile, nothing changes.
-    if (result === undefined || stopped || of !== containerId) return;
-    deps.count(result);
-    if (free && result === 'failure') return;
-    resultRun = result === lastResult ? resultRun + 1 : 1;
-    lastResult = result;
-    const threshold = result === 'failure' ? (spec.failureThreshold ?? 3) : (spec.successThreshold ?? 1);
-    if (resultRun < threshold) return;
-    set(result);
-    if (type === 'startup' || (type === 'liveness' && result === 'failure')) {
-      // The container is restarted, or has started: rest until there is a new one.
-      onHold = true;
-      resultRun = 0;
+  async #probeOnce(podStatus: PodStatus): Promise<void> {
+    const probedId = this.#containerId;
+    this.#probed = true;
+    const failureIsFree = this.#failureIsFree;
+    this.#failureIsFree = false;
+    const result = await this.#deps.prober.probe({
+      type: this.type,
+      spec: this.#spec,
+      pod: this.#deps.currentPod(),
+      podStatus,
+      container: this.#container,
+      containerId: this.#containerId,
+    });
+    // A probe without a result, or of a container that was replaced meanwhile, changes nothing.
+    if (result === undefined || this.#stopped || probedId !== this.#containerId) return;
+    this.#deps.count(result);
+    if (failureIsFree && result === 'failure') return;
+    this.#resultRun = result === this.#lastResult ? this.#resultRun + 1 : 1;
+    this.#lastResult = result;
+    const threshold = result === 'failure' ? (this.#spec.failureThreshold ?? 3) : (this.#spec.successThreshold ?? 1);
+    if (this.#resultRun < threshold) return;
+    this.#setResult(result);
+    if (this.type === 'startup' || (this.type === 'liveness' && result === 'failure')) {
+      // The container is restarted, or has started: no more probes until there is a new one.
+      this.#onHold = true;
+      this.#resultRun = 0;
     }
   }
-
-  run();
-  return {
-    type,
-    // Status generation triggers before the status it makes is stored: probe after that, in the same turn of the loop.
-    trigger: () => queueMicrotask(run),
-    triggerIfNew(id) {
-      if (probed && id === containerId) return;
-      freeTry = true;
-      queueMicrotask(run);
-    },
-    stop: end,
-  };
 }

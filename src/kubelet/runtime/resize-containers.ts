@@ -39,7 +39,7 @@ export function computeResize(
   context: RuntimeContext,
 ): PodResize | undefined {
   const podBefore = resizeOfPod(pod, context);
-  const settled = context.actuated?.isSettled(pod.metadata.uid ?? '') ?? true;
+  const settled = context.actuated?.isResizeComplete(pod.metadata.uid ?? '') ?? true;
   if (containers.length === 0 && podBefore === undefined && settled) return undefined;
   return { containers, ...(podBefore && { podBefore }) };
 }
@@ -67,11 +67,11 @@ export async function resizePod(pod: Pod, resize: PodResize, context: RuntimeCon
         linux: withoutUnlimited(linux),
         annotations: {},
       });
-      await context.actuated?.noteActuated(uid, id, resourcesInPod(pod, container));
+      await context.actuated?.setActuated(uid, id, resourcesInPod(pod, container));
     }
     await context.podContainers.updatePodCgroup(pod);
-    if (resize.podBefore !== undefined) await context.actuated?.noteActuatedPod(uid, pod.spec?.resources ?? {});
-    await context.actuated?.noteSettled(uid);
+    if (resize.podBefore !== undefined) await context.actuated?.setActuatedPod(uid, pod.spec?.resources ?? {});
+    await context.actuated?.setResizeComplete(uid);
   } catch (error) {
     return fail(error);
   }

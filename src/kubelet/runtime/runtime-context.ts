@@ -30,11 +30,11 @@ export interface ActuatedResources {
   actuated(status: ContainerStatus): ContainerResources | undefined;
   /** The pod as a whole; undefined: not known. */
   actuatedPod(uid: string): ContainerResources | undefined;
-  noteActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
-  noteActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
+  setActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
+  setActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
   /** Whether nothing of a resize is left to be done for the pod. */
-  isSettled(uid: string): boolean;
-  noteSettled(uid: string): Promise<void>;
+  isResizeComplete(uid: string): boolean;
+  setResizeComplete(uid: string): Promise<void>;
 }
 
 /** Everything an operation may use. */

@@ -5,8 +5,9 @@ import { podQosClass } from '../../api/pod-qos.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { AllocationManager } from '../allocation/allocation-manager.ts';
+import type { ContainerResources } from '../allocation/resources.ts';
 import { DEADLINE_EXCEEDED, untilActiveDeadlineMs } from '../sync-pod/active-deadline.ts';
-import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
+import type { ContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import type { ProbeManager } from '../prober/prober-manager.ts';
 import type { ResourceHealthOf } from '../device-manager/resource-health.ts';
 import { podUid } from '../types/pod-update.ts';
@@ -42,7 +43,8 @@ export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus
       deps.recorder.event(pod, 'Normal', evict.reason, evict.message);
     }
     const allocated = deps.allocations.allocatedPod(pod);
-    const { actuated } = deps.allocations;
+    const actuated = (container: ContainerStatus): ContainerResources | undefined =>
+      deps.allocations.actuated(container);
     const actuatedPod = deps.allocations.actuatedPod(podUid(pod));
     return generateApiPodStatus({
       pod: allocated,
@@ -58,7 +60,7 @@ export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus
       podResources: podResourcesStatus(allocated, { runtimeStatus, actuated, actuatedPod }),
       resizeConditions: podIsTerminal ? [] : deps.allocations.conditions(pod, runtimeStatus),
       resourceHealth: (container) => deps.resourceHealth?.(podUid(pod), container),
-      applyProbes: deps.probeManager.updatePodStatus,
+      applyProbes: (updatedPod, status) => deps.probeManager.updatePodStatus(updatedPod, status),
     });
   };
 }

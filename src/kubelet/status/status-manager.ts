@@ -14,7 +14,9 @@ import type { Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
-import type { Client } from '../../client/client.ts';
+import type { Client, ResourceClient } from '../../client/client.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Histogram } from '../../platform/metrics.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { PodManagerView } from '../pod/pod-manager.ts';
 import { isMirrorPod, isStaticPod, podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
@@ -27,19 +29,19 @@ import { background } from '../../platform/unexpected.ts';
 const SYNC_PERIOD_MS = 10_000;
 
 export interface StatusManager {
-  /** Begins to write (and retries every 10 s) until the signal aborts. */
+  /** Writes statuses until the signal aborts; failed writes are repeated every 10 s. */
   start(signal: AbortSignal): void;
   /** Newest status, sent or not. */
   getPodStatus(uid: string): PodStatus | undefined;
   setPodStatus(pod: Pod, status: PodStatus): void;
-  /** Takes a readiness probe's result over into status and conditions at once. `containerId` is bare. */
+  /** Sets a readiness probe's result in status and conditions. `containerId` has no scheme. */
   setContainerReadiness(uid: string, containerId: string, ready: boolean): void;
   setContainerStartup(uid: string, containerId: string, started: boolean): void;
-  /** Everything of the pod is cleaned up: fixes its final status, after which it may leave the API. */
+  /** Sets the final status of a pod that is cleaned up; after it the pod may be deleted from the API. */
   terminatePod(pod: Pod): void;
-  /** The configuration shows a new version of the pod: writes or deletes if that calls for it. */
+  /** Writes the status or deletes the pod if its new version calls for it. */
   podChanged(pod: Pod): void;
-  /** Looks at all statuses now: the state of pods known to run or not has changed as a whole. */
+  /** Writes every status that needs it. */
   syncAll(): void;
   /** Forgets pods that are no longer configured. */
   removeOrphanedStatuses(known: ReadonlySet<string>): void;
@@ -57,57 +59,123 @@ interface VersionedStatus {
   readonly status: PodStatus;
   readonly version: number;
   readonly podIsFinished: boolean;
-  /** When the first change not yet sent was made. */
+  /** When the oldest unsent change was made, monotonic. */
   readonly sinceMs: number;
 }
 
 export function createStatusManager(deps: StatusManagerDeps): StatusManager {
-  const { clock } = deps.platform;
-  const log = deps.platform.log.child('status-manager');
-  const pods = deps.client.resource(Pods);
-  const syncDuration = deps.platform.metrics.histogram({
-    name: 'kubelet_pod_status_sync_duration_seconds',
-    help: 'Duration in seconds to sync a pod status update. Measures time from detection of a change to pod status until the API is successfully updated for that pod, even if multiple intevening changes to pod status occur.',
-  });
-  const podStatuses = new Map<string, VersionedStatus>();
+  return new PodStatusManager(deps);
+}
+
+class PodStatusManager implements StatusManager {
+  readonly #deps: StatusManagerDeps;
+  readonly #log: Log;
+  readonly #pods: ResourceClient<Pod>;
+  readonly #syncDuration: Histogram;
+  readonly #podStatuses = new Map<string, VersionedStatus>();
   /** Version last sent, by the API's uid. */
-  const apiStatusVersions = new Map<string, number>();
-  /** What the API answered to the last write: newer than the informer's copy for a moment. */
-  const lastWritten = new Map<string, Pod>();
-  /** Of statuses found equal to the API's: what was compared, so that pods at rest cost nothing. */
-  const inStep = new Map<
+  readonly #apiStatusVersions = new Map<string, number>();
+  /** The pod as the last write returned it, which may be newer than the informer's copy. */
+  readonly #lastWritten = new Map<string, Pod>();
+  /** What was compared when a status equalled the API's: idle pods are not compared again. */
+  readonly #reconciled = new Map<
     string,
     { readonly apiPod: Pod; readonly versioned: VersionedStatus; readonly couldRun: boolean }
   >();
-  const syncing = new Map<string, { again: boolean }>();
-  let running: AbortSignal | undefined;
+  readonly #syncing = new Map<string, { again: boolean }>();
+  #lifetime: AbortSignal | undefined;
 
-  // ---- changes --------------------------------------------------------------------------------------------------
+  constructor(deps: StatusManagerDeps) {
+    this.#deps = deps;
+    this.#log = deps.platform.log.child('status-manager');
+    this.#pods = deps.client.resource(Pods);
+    this.#syncDuration = deps.platform.metrics.histogram({
+      name: 'kubelet_pod_status_sync_duration_seconds',
+      help: 'Duration in seconds to sync a pod status update. Measures time from detection of a change to pod status until the API is successfully updated for that pod, even if multiple intevening changes to pod status occur.',
+    });
+  }
 
-  function updateStatusInternal(pod: Pod, given: PodStatus, options: { force: boolean; podIsFinished: boolean }): void {
+  syncAll(): void {
+    for (const [uid, versioned] of this.#podStatuses) if (this.#needsSync(uid, versioned)) this.#requestSync(uid);
+  }
+
+  start(signal: AbortSignal): void {
+    this.#lifetime = signal;
+    const cancel = this.#deps.platform.clock.setTicker(SYNC_PERIOD_MS, () => this.syncAll());
+    onAbort(signal, cancel);
+    this.syncAll();
+  }
+
+  getPodStatus(uid: string): PodStatus | undefined {
+    return this.#podStatuses.get(this.#deps.podManager.translatePodUid(uid))?.status;
+  }
+
+  setPodStatus(pod: Pod, status: PodStatus): void {
+    // A pod being deleted is written even without a change: the deletion may wait for it.
+    this.#updateStatusInternal(pod, status, {
+      force: pod.metadata.deletionTimestamp !== undefined,
+      podIsFinished: false,
+    });
+  }
+
+  setContainerReadiness(uid: string, containerId: string, ready: boolean): void {
+    this.#changeContainer(uid, containerId, { ready });
+  }
+
+  setContainerStartup(uid: string, containerId: string, started: boolean): void {
+    this.#changeContainer(uid, containerId, { started });
+  }
+
+  terminatePod(pod: Pod): void {
+    const status =
+      this.#podStatuses.get(podUid(pod))?.status ??
+      this.#deps.podManager.getMirrorPodByPod(pod)?.status ??
+      pod.status ??
+      {};
+    this.#updateStatusInternal(pod, finalPodStatus(pod, status), { force: true, podIsFinished: true });
+  }
+
+  podChanged(pod: Pod): void {
+    const uid = this.#deps.podManager.translatePodUid(podUid(pod));
+    const versioned = this.#podStatuses.get(uid);
+    if (versioned !== undefined && this.#needsSync(uid, versioned)) this.#requestSync(uid);
+  }
+
+  removeOrphanedStatuses(known: ReadonlySet<string>): void {
+    for (const map of [this.#podStatuses, this.#reconciled])
+      for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
+    for (const map of [this.#lastWritten, this.#apiStatusVersions])
+      for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
+  }
+
+  #updateStatusInternal(pod: Pod, newStatus: PodStatus, options: { force: boolean; podIsFinished: boolean }): void {
     const uid = podUid(pod);
-    const cached = podStatuses.get(uid);
-    const old = cached?.status ?? deps.podManager.getMirrorPodByPod(pod)?.status ?? pod.status ?? {};
-    const illegal = checkContainerStateTransition(pod, old, given);
+    const cached = this.#podStatuses.get(uid);
+    const old = cached?.status ?? this.#deps.podManager.getMirrorPodByPod(pod)?.status ?? pod.status ?? {};
+    const illegal = checkContainerStateTransition(pod, old, newStatus);
     if (illegal !== undefined) {
-      log.error('Status update on pod aborted', { ...podFields(pod), err: new Error(illegal) });
+      this.#log.error('Status update on pod aborted', { ...podFields(pod), err: new Error(illegal) });
       return;
     }
-    const now = formatTime(clock.nowMs());
-    const status = { ...withTransitionTimes(given, old, now), startTime: old.startTime ?? given.startTime ?? now };
+    const now = formatTime(this.#deps.platform.clock.nowMs());
+    const status = {
+      ...withTransitionTimes(newStatus, old, now),
+      startTime: old.startTime ?? newStatus.startTime ?? now,
+    };
     if (cached !== undefined && !options.force && isStatusEqualByKubelet(cached.status, status)) return;
-    podStatuses.set(uid, {
+    this.#podStatuses.set(uid, {
       status,
       version: (cached?.version ?? 0) + 1,
       podIsFinished: options.podIsFinished || (cached?.podIsFinished === true && !isStaticPod(pod)),
-      sinceMs: cached !== undefined && !isSent(uid, cached) ? cached.sinceMs : clock.monotonicMs(),
+      sinceMs:
+        cached !== undefined && !this.#isSent(uid, cached) ? cached.sinceMs : this.#deps.platform.clock.monotonicMs(),
     });
-    requestSync(uid);
+    this.#requestSync(uid);
   }
 
-  function changeContainer(uid: string, containerId: string, change: { ready?: boolean; started?: boolean }): void {
-    const pod = deps.podManager.getPodByUid(uid);
-    const cached = podStatuses.get(uid);
+  #changeContainer(uid: string, containerId: string, change: { ready?: boolean; started?: boolean }): void {
+    const pod = this.#deps.podManager.getPodByUid(uid);
+    const cached = this.#podStatuses.get(uid);
     if (pod === undefined || cached === undefined) return;
     let found = false;
     const apply = (list: PodStatus['containerStatuses']): PodStatus['containerStatuses'] =>
@@ -129,13 +197,13 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
       ...(containerStatuses === undefined ? {} : { containerStatuses }),
       ...(initContainerStatuses === undefined ? {} : { initContainerStatuses }),
     };
-    updateStatusInternal(pod, change.ready === undefined ? status : withReadiness(pod, status), {
+    this.#updateStatusInternal(pod, change.ready === undefined ? status : this.#withReadiness(pod, status), {
       force: false,
       podIsFinished: false,
     });
   }
 
-  function withReadiness(pod: Pod, status: PodStatus): PodStatus {
+  #withReadiness(pod: Pod, status: PodStatus): PodStatus {
     const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
     const input = { pod, statuses, phase: status.phase ?? 'Pending' };
     const fresh = [podReadyCondition(input, status.conditions ?? []), containersReadyCondition(input)];
@@ -145,59 +213,57 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
     return { ...status, conditions };
   }
 
-  // ---- writes ---------------------------------------------------------------------------------------------------
-
-  function requestSync(uid: string): void {
-    if (running === undefined || running.aborted) return;
-    const under = syncing.get(uid);
-    if (under !== undefined) {
-      under.again = true;
+  #requestSync(uid: string): void {
+    if (this.#lifetime === undefined || this.#lifetime.aborted) return;
+    const inProgress = this.#syncing.get(uid);
+    if (inProgress !== undefined) {
+      inProgress.again = true;
       return;
     }
-    background(log, 'a pod status could not be written', syncUntilDone(uid));
+    background(this.#log, 'a pod status could not be written', this.#syncUntilDone(uid));
   }
 
-  async function syncUntilDone(uid: string): Promise<void> {
-    const under = { again: false };
-    syncing.set(uid, under);
+  async #syncUntilDone(uid: string): Promise<void> {
+    const sync = { again: false };
+    this.#syncing.set(uid, sync);
     do {
-      under.again = false;
+      sync.again = false;
       try {
-        await syncPod(uid);
+        await this.#syncPod(uid);
       } catch (error) {
         // The next tick tries again.
-        const pod = deps.podManager.getPodByUid(uid);
-        log.warn('Failed to update status for pod', {
+        const pod = this.#deps.podManager.getPodByUid(uid);
+        this.#log.warn('Failed to update status for pod', {
           ...(pod === undefined ? { podUID: uid } : podFields(pod)),
           err: error,
         });
       }
-    } while (under.again && running?.aborted === false);
-    syncing.delete(uid);
+    } while (sync.again && this.#lifetime?.aborted === false);
+    this.#syncing.delete(uid);
   }
 
-  /** The API's object the status belongs to, as new as is known here. */
-  function apiPodOf(uid: string): Pod | undefined {
-    let pod = deps.podManager.getPodByUid(uid);
-    if (pod !== undefined && isStaticPod(pod)) pod = deps.podManager.getMirrorPodByPod(pod);
+  /** The newest known API object that the status belongs to: of a static pod its mirror. */
+  #apiPod(uid: string): Pod | undefined {
+    let pod = this.#deps.podManager.getPodByUid(uid);
+    if (pod !== undefined && isStaticPod(pod)) pod = this.#deps.podManager.getMirrorPodByPod(pod);
     if (pod === undefined) return undefined;
-    const written = lastWritten.get(podUid(pod));
+    const written = this.#lastWritten.get(podUid(pod));
     if (written === undefined || revisionOf(written) > revisionOf(pod)) return written ?? pod;
-    lastWritten.delete(podUid(pod));
+    this.#lastWritten.delete(podUid(pod));
     return pod;
   }
 
-  async function syncPod(uid: string): Promise<void> {
-    const versioned = podStatuses.get(uid);
-    const apiPod = apiPodOf(uid);
+  async #syncPod(uid: string): Promise<void> {
+    const versioned = this.#podStatuses.get(uid);
+    const apiPod = this.#apiPod(uid);
     if (versioned === undefined || apiPod === undefined) return;
     const key = { namespace: podNamespace(apiPod), name: podName(apiPod) };
-    const merged = mergePodStatus(apiPod, versioned.status, deps.couldHaveRunningContainers(uid));
+    const merged = mergePodStatus(apiPod, versioned.status, this.#deps.couldHaveRunningContainers(uid));
     const patch = podStatusPatch(apiPod, merged);
     let written = apiPod;
     if (patch !== undefined) {
       try {
-        written = await pods.patch(
+        written = await this.#pods.patch(
           key,
           { type: 'strategic', patch },
           { subresource: 'status', fieldManager: 'kubelet' },
@@ -206,105 +272,69 @@ export function createStatusManager(deps: StatusManagerDeps): StatusManager {
         if (isReason(error, 'NotFound')) return;
         if (!isReason(error, 'Conflict')) throw error;
         // The uid in the patch did not match: the pod was deleted and created anew.
-        log.info('Pod was deleted and then recreated, skipping status update', podFields(apiPod));
-        forget(uid);
+        this.#log.info('Pod was deleted and then recreated, skipping status update', podFields(apiPod));
+        this.#forget(uid);
         return;
       }
-      lastWritten.set(podUid(written), written);
-      syncDuration.observe((clock.monotonicMs() - versioned.sinceMs) / 1000);
+      this.#lastWritten.set(podUid(written), written);
+      this.#syncDuration.observe((this.#deps.platform.clock.monotonicMs() - versioned.sinceMs) / 1000);
     }
-    apiStatusVersions.set(podUid(apiPod), versioned.version);
-    if (canBeDeleted(written, versioned)) await deleteFromApi(uid, written);
+    this.#apiStatusVersions.set(podUid(apiPod), versioned.version);
+    if (this.#canBeDeleted(written, versioned)) await this.#deleteFromApi(uid, written);
   }
 
-  function canBeDeleted(pod: Pod, versioned: VersionedStatus): boolean {
+  #canBeDeleted(pod: Pod, versioned: VersionedStatus): boolean {
     if (pod.metadata.deletionTimestamp === undefined || isMirrorPod(pod)) return false;
     return isPodPhaseTerminal(pod.status?.phase) && versioned.podIsFinished;
   }
 
-  async function deleteFromApi(uid: string, pod: Pod): Promise<void> {
+  async #deleteFromApi(uid: string, pod: Pod): Promise<void> {
     const key = { namespace: podNamespace(pod), name: podName(pod) };
     try {
-      await pods.delete(key, { gracePeriodSeconds: 0, preconditions: { uid: podUid(pod) } });
+      await this.#pods.delete(key, { gracePeriodSeconds: 0, preconditions: { uid: podUid(pod) } });
     } catch (error) {
       if (!isReason(error, 'NotFound', 'Conflict')) throw error;
     }
-    log.debug('Pod fully terminated and removed from etcd', podFields(pod));
-    forget(uid);
+    this.#log.debug('Pod fully terminated and removed from etcd', podFields(pod));
+    this.#forget(uid);
   }
 
-  function forget(uid: string): void {
-    podStatuses.delete(uid);
-    inStep.delete(uid);
-    const apiUid = podUid(apiPodOf(uid) ?? { metadata: { uid } });
-    lastWritten.delete(apiUid);
-    apiStatusVersions.delete(apiUid);
+  #forget(uid: string): void {
+    this.#podStatuses.delete(uid);
+    this.#reconciled.delete(uid);
+    const apiUid = podUid(this.#apiPod(uid) ?? { metadata: { uid } });
+    this.#lastWritten.delete(apiUid);
+    this.#apiStatusVersions.delete(apiUid);
   }
 
-  function isSent(uid: string, versioned: VersionedStatus): boolean {
-    const apiPod = apiPodOf(uid);
-    return apiPod !== undefined && apiStatusVersions.get(podUid(apiPod)) === versioned.version;
+  #isSent(uid: string, versioned: VersionedStatus): boolean {
+    const apiPod = this.#apiPod(uid);
+    return apiPod !== undefined && this.#apiStatusVersions.get(podUid(apiPod)) === versioned.version;
   }
 
-  /** Unsent, deletable now, or changed in the API by someone else. */
-  function needsSync(uid: string, versioned: VersionedStatus): boolean {
-    const apiPod = apiPodOf(uid);
+  /** Whether the status is unsent, the pod can be deleted now, or another client changed the status in the API. */
+  #needsSync(uid: string, versioned: VersionedStatus): boolean {
+    const apiPod = this.#apiPod(uid);
     if (apiPod === undefined) return false;
-    if (!isSent(uid, versioned) || canBeDeleted(apiPod, versioned)) return true;
-    const couldRun = deps.couldHaveRunningContainers(uid);
-    const judged = inStep.get(uid);
-    // All of these are immutable: what was in step stays so until one of them is another.
-    if (judged?.apiPod === apiPod && judged.versioned === versioned && judged.couldRun === couldRun) return false;
+    if (!this.#isSent(uid, versioned) || this.#canBeDeleted(apiPod, versioned)) return true;
+    const couldRun = this.#deps.couldHaveRunningContainers(uid);
+    const compared = this.#reconciled.get(uid);
+    // All three are immutable: the comparison holds until one of them is replaced.
+    if (compared?.apiPod === apiPod && compared.versioned === versioned && compared.couldRun === couldRun) return false;
     if (!isStatusEqualByKubelet(apiPod.status ?? {}, mergePodStatus(apiPod, versioned.status, couldRun))) return true;
     const shared = { ...versioned, status: withSharedFields(versioned.status, apiPod.status ?? {}) };
-    podStatuses.set(uid, shared);
-    inStep.set(uid, { apiPod, versioned: shared, couldRun });
+    this.#podStatuses.set(uid, shared);
+    this.#reconciled.set(uid, { apiPod, versioned: shared, couldRun });
     return false;
   }
-
-  function syncBatch(): void {
-    for (const [uid, versioned] of podStatuses) if (needsSync(uid, versioned)) requestSync(uid);
-  }
-
-  return {
-    start(signal) {
-      running = signal;
-      const cancel = clock.setTicker(SYNC_PERIOD_MS, syncBatch);
-      onAbort(signal, cancel);
-      syncBatch();
-    },
-    getPodStatus: (uid) => podStatuses.get(deps.podManager.translatePodUid(uid))?.status,
-    setPodStatus(pod, status) {
-      // A pod being deleted is written even without a change: the deletion may wait for it.
-      updateStatusInternal(pod, status, { force: pod.metadata.deletionTimestamp !== undefined, podIsFinished: false });
-    },
-    setContainerReadiness: (uid, containerId, ready) => changeContainer(uid, containerId, { ready }),
-    setContainerStartup: (uid, containerId, started) => changeContainer(uid, containerId, { started }),
-    terminatePod(pod) {
-      const status =
-        podStatuses.get(podUid(pod))?.status ?? deps.podManager.getMirrorPodByPod(pod)?.status ?? pod.status ?? {};
-      updateStatusInternal(pod, finalPodStatus(pod, status), { force: true, podIsFinished: true });
-    },
-    podChanged(pod) {
-      const uid = deps.podManager.translatePodUid(podUid(pod));
-      const versioned = podStatuses.get(uid);
-      if (versioned !== undefined && needsSync(uid, versioned)) requestSync(uid);
-    },
-    syncAll: syncBatch,
-    removeOrphanedStatuses(known) {
-      for (const map of [podStatuses, inStep]) for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
-      for (const map of [lastWritten, apiStatusVersions])
-        for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
-    },
-  };
 }
 
-/** The same status, with the other's fields in place of equal ones: each pod's is held as long as the pod is. */
+/** The status with fields of the other in place of equal ones, so that both share memory. */
 function withSharedFields(status: PodStatus, other: PodStatus): PodStatus {
-  const theirs: Readonly<Record<string, unknown>> = { ...other };
+  const others: Readonly<Record<string, unknown>> = { ...other };
   const shared = Object.entries(status).map(([name, value]) => [
     name,
-    deepEqual(value, theirs[name]) ? theirs[name] : value,
+    deepEqual(value, others[name]) ? others[name] : value,
   ]);
   return Object.fromEntries(shared) as PodStatus;
 }

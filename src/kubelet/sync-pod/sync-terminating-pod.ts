@@ -8,7 +8,7 @@ import { claimNamesOf } from '../../component-helpers/resource-claims.ts';
 import { convertPodStatusToRunningPod } from '../container/helpers.ts';
 import { killPod } from './kill-pod.ts';
 import type { PodSyncer } from '../pod-workers/pod-syncer.ts';
-import type { SyncPodDeps } from './sync-pod.ts';
+import type { SyncPodDeps } from './sync-pod-deps.ts';
 import { podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
 
 /** How often a pod's volumes are looked for while they go. */

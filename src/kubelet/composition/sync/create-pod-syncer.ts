@@ -3,7 +3,8 @@ import type { MirrorClient } from '../../pod/mirror-client.ts';
 import { createMirrorReconciler } from '../../pod/mirror-reconciler.ts';
 import type { PodSyncer } from '../../pod-workers/pod-syncer.ts';
 import { createPullSecrets } from '../../sync-pod/pull-secrets.ts';
-import { createSyncPod, type SyncPodDeps } from '../../sync-pod/sync-pod.ts';
+import { createSyncPod } from '../../sync-pod/sync-pod.ts';
+import type { SyncPodDeps } from '../../sync-pod/sync-pod-deps.ts';
 import { createTerminationSyncs } from '../../sync-pod/sync-terminating-pod.ts';
 import type { KubeletSyncDeps } from './types.ts';
 

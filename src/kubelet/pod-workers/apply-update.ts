@@ -1,0 +1,93 @@
+/** How an update changes the record of its pod, before a worker acts on it. Upstream: UpdatePod in pkg/kubelet/pod_workers.go. */
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
+import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
+import {
+  createPodSyncStatus,
+  effectiveGracePeriod,
+  identityOf,
+  isRuntimeStatusTerminal,
+  type KillPodOptions,
+  type PodSyncStatus,
+  type UpdatePodOptions,
+} from './pod-sync-status.ts';
+
+/**
+ * The record of a pod with its first update. A pod of terminal phase that does not run any more has ended before the kubelet
+ * started: only its last step is left.
+ */
+export function firstPodSyncStatus(
+  options: UpdatePodOptions,
+  runtimeStatus: RuntimePodStatus | undefined,
+  nowMs: number,
+): PodSyncStatus {
+  const status = createPodSyncStatus(identityOf(options));
+  if (options.pod === undefined || !isPodPhaseTerminal(options.pod.status?.phase)) return status;
+  if (runtimeStatus !== undefined && !isRuntimeStatusTerminal(runtimeStatus)) return status;
+  return Object.assign(status, { terminatingAt: nowMs, terminatedAt: nowMs, startedTerminating: true });
+}
+
+/** An update by the runtime's view of a pod can only end it. If the pod's spec is known, it is ended by its spec. */
+export function withKnownSpec(status: PodSyncStatus, options: UpdatePodOptions): UpdatePodOptions {
+  if (options.pod !== undefined) return { ...options, runningPod: undefined };
+  status.observedRuntime = true;
+  const pod = status.pendingUpdate?.pod ?? status.activeUpdate?.pod;
+  return pod === undefined ? options : { ...options, pod, runningPod: undefined };
+}
+
+/** Records that the update requests termination; false if it does not or if termination was requested before. */
+export function requestTermination(
+  status: PodSyncStatus,
+  options: UpdatePodOptions,
+  { isRuntimePod, nowMs }: { readonly isRuntimePod: boolean; readonly nowMs: number },
+): boolean {
+  if (status.terminatingAt !== undefined) return false;
+  const deleted = isRuntimePod || options.pod?.metadata.deletionTimestamp !== undefined;
+  const ended = isPodPhaseTerminal(options.pod?.status?.phase);
+  if (!deleted && !ended && options.updateType !== 'kill') return false;
+  if (deleted) status.deleted = true;
+  else if (!ended && options.killPodOptions?.evict === true) status.evicted = true;
+  status.terminatingAt = nowMs;
+  return true;
+}
+
+/** Adds the update's kill options to those of the record; `shortened`: the grace period is shorter than before. */
+export function applyKillOptions(
+  status: PodSyncStatus,
+  options: UpdatePodOptions,
+): { readonly killPodOptions: KillPodOptions | undefined; readonly shortened: boolean } {
+  const { killPodOptions } = options;
+  if (status.terminatingAt === undefined || status.terminatedAt !== undefined) {
+    killPodOptions?.onTerminated?.();
+    return { killPodOptions: undefined, shortened: false };
+  }
+  if (killPodOptions?.onTerminated !== undefined) status.onTerminated.push(killPodOptions.onTerminated);
+  if (killPodOptions?.podStatus !== undefined) status.statusPostTerminating.push(killPodOptions.podStatus);
+  const grace = effectiveGracePeriod(status, options.pod, killPodOptions ?? {});
+  status.gracePeriod = grace.seconds;
+  return {
+    killPodOptions: { ...killPodOptions, gracePeriodSecondsOverride: grace.seconds },
+    shortened: grace.shortened,
+  };
+}
+
+/** Makes this the pod's pending update. It takes over the start time and the callbacks of the one it replaces. */
+export function setPendingUpdate(status: PodSyncStatus, options: UpdatePodOptions): void {
+  const replaced = status.pendingUpdate;
+  const onComplete = replaced?.onComplete;
+  status.pendingUpdate = {
+    ...options,
+    startTimeMs: replaced?.startTimeMs ?? options.startTimeMs,
+    onComplete:
+      onComplete === undefined
+        ? options.onComplete
+        : (error) => {
+            onComplete(error);
+            options.onComplete?.(error);
+          },
+  };
+}
+
+/** True when housekeeping may remove the record of a pod that is finished or was never started. Otherwise the orphan must end. */
+export function isRemovable(status: PodSyncStatus, orphan: boolean): boolean {
+  return status.finished || (orphan && status.startedAt === undefined && !status.observedRuntime);
+}
