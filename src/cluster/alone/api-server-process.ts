@@ -108,7 +108,7 @@ interface Served {
   readonly setup: ApiServerSetup;
   readonly listening: HttpServer;
   readonly initial: ServingIdentity;
-  readonly controlPlane: Pick<ControlPlane, 'tellAuthorities'>;
+  readonly controlPlane: Pick<ControlPlane, 'publishAuthorities'>;
 }
 
 /** Takes up what is renewed in the files of the serving certificates, and of the clients' and front proxies' authorities. */
@@ -129,7 +129,7 @@ function followFiles(
   let renewed: RenewedAuthorities = {};
   const tell = (more: RenewedAuthorities): void => {
     renewed = { ...renewed, ...more };
-    controlPlane.tellAuthorities(renewed);
+    controlPlane.publishAuthorities(renewed);
   };
   const onClientCa = (clientCaPem: string): void => tell({ clientCaPem });
   const onProxyCa = (proxyCaPem: string): void => {

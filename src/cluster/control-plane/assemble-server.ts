@@ -1,0 +1,143 @@
+/** The API server of a control plane, with its tokens, admission plugins and the metrics API. */
+import type { BuiltInApi } from '../../apiserver/aggregation/built-in-api.ts';
+import { createMetricsApi } from '../../apiserver/metrics-api/metrics-api.ts';
+import { createUsageSource } from '../../apiserver/metrics-api/usage-source.ts';
+import { createAdmissionPlugins } from '../../apiserver/admission/list.ts';
+import { createPostConversionReview } from '../../apiserver/apiextensions/post-conversion-review.ts';
+import { createApiServer, type ApiServer, type ApiServerDeps } from '../../apiserver/api-server.ts';
+import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
+import { createServiceAccountTokens, type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
+import { type RbacAuthorizer } from '../../apiserver/authz/rbac-authorizer.ts';
+import { COMPACTION_PERIOD_MS } from '../../apiserver/compaction.ts';
+import { decide } from '../../apiserver/filters/authorization.ts';
+import { versionInfo } from '../../apiserver/routes/server-info.ts';
+import type { Authorizer } from '../../apiserver/authz/contract.ts';
+import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
+import { type ServerStorage } from '../../apiserver/server-storage.ts';
+import type { TlsOptions } from '../../platform/net.ts';
+import { authenticatorsOf } from './authentication.ts';
+import { defaultIssuer } from '../instance/host-address.ts';
+import { type Leaving } from './leaving.ts';
+import { type Registry } from './registry-services.ts';
+import type { ControlPlaneDeps, ControlPlanePki } from './control-plane-deps.ts';
+
+export function issuerOf({ settings, instance }: ControlPlaneDeps): string {
+  return settings?.tokens?.issuers[0] ?? defaultIssuer(instance);
+}
+
+/** The issuer and checker of service-account tokens. */
+export function createTokens(deps: ControlPlaneDeps, objects: () => ObjectStore): ServiceAccountTokens {
+  const { platform, pki } = deps;
+  const { privateKeyPem, publicKeyPem } = pki.serviceAccount;
+  const issuer = issuerOf(deps);
+  const chosen = deps.settings?.tokens;
+  const own = createServiceAccountTokens(
+    { platform, objects },
+    {
+      issuer,
+      acceptedIssuers: chosen?.issuers.slice(1) ?? [],
+      audiences: chosen?.audiences ?? [issuer],
+      ...chosen?.lifetimes,
+      keys: chosen?.keys ?? [{ privateKeyPem, publicKeyPem }],
+    },
+  );
+  return deps.wrapTokens?.(own) ?? own;
+}
+
+export interface ServerParts {
+  readonly storage: ServerStorage;
+  readonly kinds: readonly TokenAuthenticator[];
+  readonly rbac: RbacAuthorizer;
+  readonly authorizers: readonly Authorizer[];
+  readonly registry: Registry;
+  readonly leaving: Leaving;
+}
+
+export function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
+  const { platform, instance, setup } = deps;
+  const { storage, kinds, rbac, authorizers, registry, leaving } = parts;
+  const { clock } = platform;
+  const settings = deps.settings ?? {};
+  return createApiServer(
+    {
+      storage,
+      platform,
+      eventLoop: platform.eventLoop,
+      definitions: registry.definitions,
+      authenticators: authenticatorsOf(kinds, setup, { clock, log: platform.log.child('authentication') }),
+      authorizers,
+      admission: createAdmissionPlugins(
+        {
+          objects: () => storage.objects,
+          registry: storage.registry,
+          net: platform.net,
+          crypto: platform.crypto,
+          log: platform.log.child('apiserver'),
+          metrics: platform.metrics,
+          random: platform.random.fork('admission'),
+          authorizer: { authorize: (asked) => decide(authorizers, asked) },
+          rulesFor: rbac.rulesFor,
+          clock,
+          ...(setup === undefined ? {} : { config: setup.admission.config }),
+        },
+        setup?.admission.plugins,
+      ),
+      healthChecks: [leaving.check],
+      routes: deps.serverJoin === undefined ? registry.routes : [...registry.routes, deps.serverJoin],
+      aggregation: aggregation(deps, storage),
+      ...(setup?.auditor === undefined ? {} : { auditor: setup.auditor }),
+      postConversionReview: createPostConversionReview({
+        ...platform,
+        objects: () => storage.objects,
+        random: platform.random.fork('conversion-endpoints'),
+      }),
+    },
+    {
+      version: versionInfo({
+        compiler: `node ${process.versions.node}`,
+        platform: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+      }),
+      serverAddress: `${deps.hostAddress}:${instance.httpsPort}`,
+      runtimeConfig: deps.runtimeConfig,
+      maxRequestsInFlight: settings.maxRequestsInFlight ?? 400,
+      maxMutatingRequestsInFlight: settings.maxMutatingRequestsInFlight ?? 200,
+      priorityAndFairness: settings.priorityAndFairness ?? true,
+      compactionPeriodMs: settings.compactionPeriodMs ?? COMPACTION_PERIOD_MS,
+      ...(settings.requestTimeoutMs !== undefined && { requestTimeoutMs: settings.requestTimeoutMs }),
+      ...(settings.http && { minRequestTimeoutMs: settings.http.minRequestTimeoutMs }),
+    },
+  );
+}
+
+/** Other servers' APIs behind this one, and the metrics API that this one serves itself. */
+function aggregation(deps: ControlPlaneDeps, { objects }: ServerStorage): NonNullable<ApiServerDeps['aggregation']> {
+  return {
+    net: deps.platform.net,
+    identity: () => {
+      const { certPem, keyPem } = deps.pki.frontProxy ?? {};
+      return certPem === undefined || keyPem === undefined ? {} : { certPem, keyPem };
+    },
+    builtIns: [metricsApi(deps, objects)],
+    rejectsRedirects: deps.settings?.rejectForwardingRedirects ?? true,
+  };
+}
+
+/** Towards kubelets: whom we show ourselves as, and what their certificates are verified against. */
+export function kubeletTls({ ca, kubeletClient, kubeletTrust }: ControlPlanePki): TlsOptions {
+  const { certPem, keyPem } = kubeletClient;
+  return { certPem, keyPem, ...(kubeletTrust ?? { caPem: ca.certPem }) };
+}
+
+function metricsApi({ platform, pki, settings }: ControlPlaneDeps, objects: ObjectStore): BuiltInApi {
+  const { net, clock } = platform;
+  const log = platform.log.child('metrics-api');
+  const usage = createUsageSource({
+    objects,
+    net,
+    clock,
+    log,
+    kubeletTls: () => kubeletTls(pki),
+    ...(settings?.kubeletAddressTypes && { addressTypes: settings.kubeletAddressTypes }),
+  });
+  return createMetricsApi({ objects, usage });
+}

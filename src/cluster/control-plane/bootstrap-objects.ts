@@ -1,0 +1,44 @@
+/** The objects that a control plane writes at its start. */
+import { type BootstrapConfig, bootstrapCluster } from '../../apiserver/bootstrap/bootstrap.ts';
+import { bootstrapNodeJoin } from '../../apiserver/bootstrap/node-join.ts';
+import { bootstrapServerJoin } from '../../apiserver/bootstrap/server-join.ts';
+import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
+import { clusterInfoYaml } from '../kubeconfig.ts';
+import { parseIp } from '../../base/cidr.ts';
+import type { ControlPlaneDeps } from './control-plane-deps.ts';
+
+/** Creates every object that a new cluster starts with. `bootstrapCluster` is called first: it reads whether the cluster is new. */
+export async function bootstrapAll(
+  { deps, authorities }: { readonly deps: ControlPlaneDeps; readonly authorities: { publish(): Promise<void> } },
+  objects: ObjectStore,
+  config: BootstrapConfig,
+): Promise<void> {
+  const { settings, serverJoin } = deps;
+  await Promise.all([
+    bootstrapCluster(objects, config),
+    authorities.publish(),
+    settings?.servesJoin === false ? undefined : publishJoin(deps, objects),
+    serverJoin && bootstrapServerJoin(objects),
+  ]);
+}
+
+/** The objects that joining machines read. */
+async function publishJoin(deps: ControlPlaneDeps, objects: ObjectStore): Promise<void> {
+  const { pki, instance } = deps;
+  await bootstrapNodeJoin(objects, {
+    clusterInfoKubeconfig: clusterInfoYaml({ server: serverUrl(deps), caPem: pki.ca.certPem }),
+    clusterConfig: {
+      clusterCidr: instance.clusterCidr,
+      serviceCidr: instance.serviceCidr,
+      clusterDomain: instance.clusterDomain,
+      cni: instance.cni ?? 'keelson',
+      dns: instance.dns ?? 'keelson',
+    },
+  });
+}
+
+/** The URL at which other machines reach the API. `name` may include a port. */
+export function serverUrl({ hostAddress, instance }: ControlPlaneDeps, name = hostAddress): string {
+  const host = parseIp(name)?.family === 6 ? `[${name}]` : name;
+  return /[^\]]:\d+$/.test(host) ? `https://${host}` : `https://${host}:${instance.httpsPort}`;
+}

@@ -1,0 +1,62 @@
+/** The controllers and the scheduler of a control plane's own process. */
+import { onAbort } from '../../base/abort.ts';
+import type { ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
+import type { ExplainPod } from '../../component-helpers/pod-why.ts';
+import { apiServerNames } from './api-server-names.ts';
+import type { BuiltInDeps } from './built-in-clients.ts';
+import type { ComponentHealthSource } from './component-health.ts';
+import type { ControlPlaneDeps } from './control-plane-deps.ts';
+
+export interface BuiltInComponents {
+  /** Resolves when the controllers have ended after the abort. */
+  runControllers(signal: AbortSignal): Promise<void>;
+  /** Resolves once the scheduler runs. */
+  startScheduler(signal: AbortSignal): Promise<void>;
+  /** Undefined before the scheduler was started. */
+  explainPod(): ExplainPod | undefined;
+}
+
+export interface BuiltInComponentsDeps {
+  readonly deps: ControlPlaneDeps;
+  readonly clientFor: BuiltInDeps['clientFor'];
+  readonly tokens: Pick<ServiceAccountTokens, 'issueLegacy'>;
+  readonly health: Pick<ComponentHealthSource, 'runs'>;
+}
+
+export function createBuiltInComponents({ deps, clientFor, tokens, health }: BuiltInComponentsDeps): BuiltInComponents {
+  const { platform, pki, instance } = deps;
+  let explain: ExplainPod | undefined;
+  return {
+    explainPod: () => explain,
+    async runControllers(signal) {
+      const { runBuiltInControllers } = await builtInClients();
+      const { certPem, keyPem } = pki.ca;
+      const signing = keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } };
+      const ended = health.runs('controller-manager');
+      return runBuiltInControllers(
+        { platform, clientFor },
+        {
+          instance,
+          rootCaPem: certPem,
+          ...apiServerNames(platform, pki, instance),
+          signServiceAccountToken: tokens.issueLegacy,
+          ...signing,
+          ...(deps.controllers && { settings: deps.controllers }),
+        },
+        signal,
+      ).finally(ended);
+    },
+    async startScheduler(signal) {
+      const { startBuiltInScheduler } = await builtInClients();
+      const { hostname: hostName } = await platform.host.info();
+      const config = { hostName, ...(deps.scheduler && { setup: deps.scheduler }) };
+      const scheduler = await startBuiltInScheduler({ platform, clientFor }, config, signal);
+      explain = scheduler.why;
+      const ended = health.runs('scheduler');
+      onAbort(signal, ended);
+    },
+  };
+}
+
+/** Loaded at their start: the API server does not wait for their code. */
+const builtInClients = (): Promise<typeof import('./built-in-clients.ts')> => import('./built-in-clients.ts');

@@ -1,0 +1,47 @@
+/** What a control plane is made from. */
+import { type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
+import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
+import type { ExplainPod } from '../../component-helpers/pod-why.ts';
+import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
+import type { TlsOptions } from '../../platform/net.ts';
+import type { ControllerSettings } from '../../controllers/controller.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Store } from '../../storage/store.ts';
+import type { ApiServerSetup } from './api-server-setup.ts';
+import { type LedPart } from './component-health.ts';
+import type { Instance } from '../instance/instance.ts';
+import type { SchedulerSetup } from './scheduler-setup.ts';
+import type { ServerSettings } from './server-settings.ts';
+
+export interface ControlPlaneDeps {
+  readonly platform: Platform;
+  readonly store: Store;
+  readonly pki: ControlPlanePki;
+  readonly instance: Instance;
+  /** Address of this machine that pods can reach. */
+  readonly hostAddress: string;
+  readonly runtimeConfig: string;
+  readonly settings?: ServerSettings;
+  /** What the API server's options add and change. */
+  readonly setup?: ApiServerSetup;
+  readonly controllers?: ControllerSettings;
+  /** Default: upstream's default scheduler. */
+  readonly scheduler?: SchedulerSetup;
+  /** Explains pods when the scheduler is not started through this control plane. */
+  readonly explainPod?: () => ExplainPod | undefined;
+  /** Whether controllers or scheduler run in this process without having been started by `runControllers` or `startScheduler`. */
+  readonly runsBeside?: (part: LedPart) => boolean;
+  /** Serves what makes a machine another server of this cluster. */
+  readonly serverJoin?: NonResourceRoute;
+  /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
+  readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
+}
+
+/** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
+export interface ControlPlanePki
+  extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'>, Partial<Pick<ClusterPki, 'frontProxy' | 'apiServer'>> {
+  /** With its key the control plane signs certificate requests; without, it leaves them. */
+  readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
+  /** What kubelets' certificates are verified against; absent: the authority of the cluster. */
+  readonly kubeletTrust?: TlsOptions;
+}
