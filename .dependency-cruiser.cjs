@@ -12,6 +12,7 @@ const cluster = [
   'kubelet',
   'proxy',
   'dns',
+  'why',
   'storage',
   'cri',
   'grpc',
@@ -31,6 +32,8 @@ const layers = {
   cri: ['grpc', ...api],
   'component-helpers': api,
   apiserver: ['storage', 'component-helpers', ...api],
+  // Explanations of objects, over any client.
+  why: component,
   controllers: component,
   scheduler: component,
   kubelet: ['cri', 'grpc', ...component],

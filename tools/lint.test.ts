@@ -45,7 +45,8 @@ const banned: Record<string, string> = {
   'export const a: any = 1;': 'no-explicit-any',
   'export const a = (): void => void Promise.reject(new Error());': 'no-void',
   'export function a(): void {\n  return void Promise.reject(new Error());\n}': 'no-void',
-  'export const a = (b: number, c: number, d: number, e: number): number => b + c + d + e;': 'max-params',
+  'export const a = (b: number, c: number, d: number, e: number, f: number): number => b + c + d + e + f;':
+    'max-params',
   'export function a(): void {\n  try {\n    a();\n  } catch {}\n}': 'no-empty',
 };
 

@@ -1,14 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UserError } from './usage-error.ts';
-import { podName } from './why.ts';
+import { parseTargets } from './why/targets.ts';
 
-test('pod/NAME, pods/NAME and NAME all name a pod', () => {
-  for (const target of ['pod/web', 'pods/web', 'po/web', 'web']) assert.equal(podName(target), 'web');
-  for (const target of ['deployment/web', 'pod/', 'a/b/c', ''])
+test('objects are named as KIND/NAME or KIND NAME, and kinds alone where all are asked for', () => {
+  assert.deepEqual(parseTargets(['pod/web'], false), [{ kind: 'pod', name: 'web' }]);
+  assert.deepEqual(parseTargets(['deploy', 'a', 'b'], false), [
+    { kind: 'deploy', name: 'a' },
+    { kind: 'deploy', name: 'b' },
+  ]);
+  assert.deepEqual(parseTargets(['pod/a', 'svc/b'], false), [
+    { kind: 'pod', name: 'a' },
+    { kind: 'svc', name: 'b' },
+  ]);
+  assert.deepEqual(parseTargets(['pods'], true), [{ kind: 'pods' }]);
+  for (const [words, all] of [
+    [['web'], false],
+    [['pod/'], false],
+    [['/web'], false],
+    [['a/b/c'], false],
+    [['pod', 'a/b'], false],
+    [[''], false],
+    [['pods', 'web'], true],
+    [['pod/web'], true],
+  ] as const)
     assert.throws(
-      () => podName(target),
+      () => parseTargets(words, all),
       (error) => error instanceof UserError && error.exitCode === 2,
-      target,
+      words.join(' '),
     );
 });

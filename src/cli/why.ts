@@ -1,61 +1,60 @@
-/** `keelson why pod/NAME`: why a pod is where it is, or nowhere. */
-import { resolve } from 'node:path';
+/** `keelson why KIND/NAME`: why an object is as it is, with the causes and what would cure them. */
 import { Command, Option } from 'commander';
-import { Pods } from '../api/gen/resources.ts';
-import { podWhyText, type PodWhy } from '../component-helpers/pod-why.ts';
+import type { Explanation } from '../why/explanation.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
+import type { WhyQuestion } from './why/ask.ts';
 
-interface RawWhyOptions {
-  readonly dataDir: string;
-  readonly namespace?: string;
-  readonly kubeconfig?: string;
+interface RawWhyOptions extends Omit<WhyQuestion, 'targets'> {
   readonly output: string;
-  readonly nodes: string;
+  readonly watch?: true;
 }
+
+const watchPeriodMs = 2000;
 
 export function whyCommand(): Command {
   return new Command('why')
-    .description('explain why a pod runs where it does, or what each node lacks for it')
-    .argument('<pod>', 'pod/NAME, or NAME')
-    .option('-n, --namespace <namespace>', 'namespace of the pod (default: the one of the kubeconfig)')
+    .description('explain why an object is as it is: causes, down to the first one, and what would cure them')
+    .argument('<target...>', 'KIND/NAME, or KIND NAME, or KIND with -A or -l')
+    .option('-n, --namespace <namespace>', 'namespace of the object (default: the one of the kubeconfig)')
+    .option('-A, --all-namespaces', 'all objects of the kind that are in trouble, in all namespaces')
+    .option('-l, --selector <labels>', 'all objects of the kind with these labels that are in trouble')
+    .option('-w, --watch', 'answer again when the answer changes')
+    .option('--nodes <count>', "how many nodes of a pod's scheduling decision to show as well", '0')
     .option('--kubeconfig <file>', 'how to reach the API (default: KUBECONFIG, or that of the cluster on --data-dir)')
     .addOption(dataDirOption())
-    .option('--nodes <count>', 'how many nodes to show', '5')
     .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text'))
-    .action(async (target: string, raw: RawWhyOptions) => {
-      const name = podName(target);
-      const nodes = Number(raw.nodes);
-      if (!Number.isInteger(nodes) || nodes < 0) throw new UserError(`--nodes: ${raw.nodes} is not a whole number`, 2);
-      const why = await ask(name, raw);
-      process.stdout.write(raw.output === 'json' ? `${JSON.stringify(why, undefined, 2)}\n` : podWhyText(why, nodes));
+    .action(async (targets: string[], raw: RawWhyOptions) => {
+      const { ask } = await import('./why/ask.ts');
+      if (!/^\d+$/.test(raw.nodes)) throw new UserError(`--nodes: ${raw.nodes} is not a whole number`, 2);
+      const { explain, close } = await ask({ ...raw, targets });
+      try {
+        let last = '';
+        do {
+          const answer = await textOf(await explain(), raw.output);
+          if (answer !== last) process.stdout.write(answer);
+          last = answer;
+        } while (raw.watch === true && (await pause()));
+      } finally {
+        close();
+      }
     });
 }
 
-/** The pod's name, from `pod/NAME`, `pods/NAME`, `po/NAME` or `NAME`. Throws `UserError` with exit code 2. */
-export function podName(target: string): string {
-  const parts = target.split('/');
-  const [kind, name = ''] = parts.length === 1 ? ['pod', target] : parts;
-  if (parts.length > 2 || !['pod', 'pods', 'po'].includes(kind ?? ''))
-    throw new UserError(`why: ${target} is not of the form pod/NAME`, 2);
-  if (name === '') throw new UserError('why: the name of the pod is missing', 2);
-  return name;
+async function textOf(
+  answers: readonly { readonly explanation: Explanation; readonly decision: string }[],
+  output: string,
+): Promise<string> {
+  const { explanationText } = await import('../why/text.ts');
+  const explanations = answers.map(({ explanation }) => explanation);
+  if (output === 'json')
+    return `${JSON.stringify(explanations.length === 1 ? explanations[0] : explanations, undefined, 2)}\n`;
+  if (answers.length === 0) return 'nothing is in trouble\n';
+  return answers.map(({ explanation, decision }) => `${explanationText(explanation)}${decision}`).join('\n');
 }
 
-async function ask(name: string, raw: RawWhyOptions): Promise<PodWhy> {
-  const { loadKubeconfig } = await import('../client/kubeconfig.ts');
-  const { createRestClient } = await import('../client/rest-client.ts');
-  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
-  try {
-    const path = resolve(raw.kubeconfig ?? (process.env['KUBECONFIG'] || `${raw.dataDir}/admin.kubeconfig`));
-    if (!(await platform.files.exists(path))) throw new UserError(`no cluster: ${path} is not there`);
-    const found = await loadKubeconfig({ ...platform, userAgent: 'keelson-why' }, path);
-    const client = createRestClient(found);
-    return await client
-      .resource(Pods)
-      .getSubresource<PodWhy>({ namespace: raw.namespace ?? found.namespace, name }, 'why');
-  } finally {
-    platform.close();
-  }
+async function pause(): Promise<true> {
+  const { setTimeout: sleep } = await import('node:timers/promises');
+  await sleep(watchPeriodMs);
+  return true;
 }

@@ -60,7 +60,6 @@ export function createEventBroadcaster(deps: EventBroadcasterDeps): EventBroadca
 
   return {
     recorderFor: (component, host) => ({
-      // oxlint-disable-next-line max-params -- the shape of upstream's recorder, used everywhere
       event(target, type, reason, message) {
         const involvedObject = referenceOfTarget(target);
         const now = formatTime(deps.clock.nowMs());

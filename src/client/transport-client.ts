@@ -236,7 +236,6 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
     return this.#deps.call<S>({ method: 'GET', path, query: '', ...signalOf(options) });
   }
 
-  // oxlint-disable-next-line max-params -- the client contract's shape
   createSubresource<S>(key: ObjectKey, subresource: string, body: object, options: WriteOptions = {}): Promise<S> {
     return this.#deps.call<S>({
       method: 'POST',

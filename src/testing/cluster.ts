@@ -29,6 +29,7 @@ import { resolveReference, type ObjectReference, type ResolvedReference } from '
 import { SimWorld } from './sim-world.ts';
 import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
 import { createUserClient } from './user-client.ts';
+import type { Explanation } from '../why/explanation.ts';
 import { TestWebhooks, type WebhookFunction } from './webhooks.ts';
 import { eventually, waitForObject, type Expectation, type WaitOptions } from './wait.ts';
 
@@ -158,6 +159,14 @@ export class Cluster implements AsyncDisposable {
       { reference, expectation },
       options,
     )) as T;
+  }
+
+  /** Explains an object as it is now: causes, down to the first one, and what would cure them. Rejects when it is not there. */
+  async why(reference: ObjectReference): Promise<Explanation> {
+    const { info, namespace, name } = this.resolve(reference);
+    const object = await this.client.resource(info).get(info.namespaced ? { namespace, name } : { name });
+    const { explainObject } = await import('../why/explain.ts');
+    return explainObject(info, object, { client: this.client, nowMs: this.nowMs });
   }
 
   /** Calls `check` until it does not throw. */

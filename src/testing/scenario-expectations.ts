@@ -9,6 +9,7 @@ import type { Cluster } from './cluster.ts';
 import { formatEvent } from './describe.ts';
 import type { Duration } from './duration.ts';
 import type { PodInvariants } from './pod-invariants.ts';
+import { expectWhy, type WhyExpectation } from './scenario-why.ts';
 import { fields, meant, number, span, text } from './scenario-shape.ts';
 
 /** What steps work on. */
@@ -55,6 +56,9 @@ export const expectShape = meant(
     atLeast: number,
     atMost: number,
     pods: podsShape,
+    why: meant(fields({ of: text, state: text, cause: text, at: text, cure: text }, ['of']), (why) =>
+      Object.keys(why).length === 1 ? 'says nothing of the answer, such as cause: SecretMissing' : undefined,
+    ),
     event: meant(fields({ reason: text, about: text, atLeast: number, atMost: number }, ['reason']), (event) =>
       event['atLeast'] === 0 && event['atMost'] === undefined ? 'atLeast: 0 holds always' : undefined,
     ),
@@ -62,7 +66,8 @@ export const expectShape = meant(
   (given) => {
     const has = (...names: string[]): string | undefined => names.find((name) => given[name] !== undefined);
     const compared = has('remembered', 'atLeast', 'atMost');
-    if (has('object', 'pods', 'event') === undefined) return 'expects nothing: object, pods or event is missing';
+    if (has('object', 'pods', 'event', 'why') === undefined)
+      return 'expects nothing: object, pods, event or why is missing';
     const ofObject = has('is', 'path') ?? compared;
     if (ofObject !== undefined && has('object') === undefined) return `${ofObject} is of an object: object is missing`;
     if (has('path') === undefined)
@@ -163,6 +168,7 @@ interface ExpectStep {
   readonly atLeast?: number;
   readonly atMost?: number;
   readonly pods?: PodsExpectation;
+  readonly why?: WhyExpectation;
   readonly event?: {
     readonly reason: string;
     readonly about?: string;
@@ -173,7 +179,7 @@ interface ExpectStep {
 
 /** Looks at what is there now. */
 export async function expectNow(cluster: Cluster, expected: ExpectStep, { vars }: StepContext): Promise<void> {
-  const { object, is, pods, event, path, remembered } = expected;
+  const { object, is, pods, event, why, path, remembered } = expected;
   if (object !== undefined && path === undefined) await cluster.waitFor(object, is ?? 'exists', { within: 0 });
   if (object !== undefined && path !== undefined) {
     const value = await valueOf(cluster, object, path);
@@ -185,6 +191,7 @@ export async function expectNow(cluster: Cluster, expected: ExpectStep, { vars }
     if (remembered !== undefined) compareRemembered(vars, { object, path, value, name: remembered });
   }
   if (pods !== undefined) checkPods(cluster, pods);
+  if (why !== undefined) await expectWhy(cluster, why);
   if (event !== undefined) expectEvents(cluster, event);
 }
 

@@ -69,7 +69,7 @@ describe('a scenario that is not understood is refused with line and field', () 
     ]),
     [withStep('wait: {}'), 'line 5: step 2, wait: waits for nothing: for or pods is missing'],
     [withStep('wait: { until: absent }'), 'line 5: step 2, wait: until is of an object: for is missing'],
-    [withStep('expect: {}'), 'line 5: step 2, expect: expects nothing: object, pods or event is missing'],
+    [withStep('expect: {}'), 'line 5: step 2, expect: expects nothing: object, pods, event or why is missing'],
     [
       withStep('expect: { object: pod/p, atLeast: 2 }'),
       'line 5: step 2, expect: atLeast is of a value: path is missing',

@@ -117,7 +117,6 @@ export interface AnyTable {
 }
 
 /** The answer that carries any object of a built-in kind (Scale, Status, reviews). */
-// oxlint-disable-next-line max-params -- the last is for the few kinds with columns
 export async function writeAny(
   scope: RequestScope,
   status: number,

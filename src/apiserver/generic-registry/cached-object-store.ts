@@ -75,7 +75,6 @@ class CachedObjectStore {
     return entry && store.object(new RevisionCell(key, entry.modRevision, entry.value));
   }
 
-  // oxlint-disable-next-line max-params -- as the contract says
   async guaranteedUpdate(
     info: ResourceInfo,
     namespace: string,
@@ -117,7 +116,6 @@ class CachedObjectStore {
     return store.object(outcome.current);
   }
 
-  // oxlint-disable-next-line max-params -- as the contract says
   async delete(
     info: ResourceInfo,
     key: { namespace: string; name: string },

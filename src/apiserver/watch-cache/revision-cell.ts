@@ -188,7 +188,6 @@ export class RevisionCell {
   /** Other forms by name. A list, since nearly always there is one. */
   #views: readonly unknown[] | undefined;
 
-  // oxlint-disable-next-line max-params -- the last is for `at` alone
   constructor(key: string, revision: number, value: Uint8Array, origin?: RevisionCell) {
     this.origin = origin;
     this.key = key;

@@ -1,0 +1,128 @@
+/** Asks a cluster over its API, with the rights of the kubeconfig: any cluster, of Keelson or not. */
+import { resolve } from 'node:path';
+import { Pods } from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { StatusError } from '../../api/status-error.ts';
+import type { Client } from '../../client/client.ts';
+import { discoverResources } from '../../client/discovery.ts';
+import { loadKubeconfig } from '../../client/kubeconfig.ts';
+import { createRestClient } from '../../client/rest-client.ts';
+import { podWhyText, type PodWhy } from '../../component-helpers/pod-why.ts';
+import { createNodePlatform } from '../../platform/node/node-platform.ts';
+import { explainObject } from '../../why/explain.ts';
+import type { Explanation } from '../../why/explanation.ts';
+import { findResource } from '../../why/find-resource.ts';
+import { UserError } from '../usage-error.ts';
+import { parseTargets, type Target } from './targets.ts';
+
+export interface WhyQuestion {
+  readonly targets: readonly string[];
+  readonly dataDir: string;
+  readonly namespace?: string;
+  readonly allNamespaces?: true;
+  readonly selector?: string;
+  readonly kubeconfig?: string;
+  /** How many nodes of a pod's scheduling decision are shown; a whole number. */
+  readonly nodes: string;
+}
+
+export interface Answer {
+  readonly explanation: Explanation;
+  /** What the scheduler says of a pod, as text; '' when not asked for. */
+  readonly decision: string;
+}
+
+/** A question that can be asked again. */
+export interface Asking {
+  explain(): Promise<readonly Answer[]>;
+  close(): void;
+}
+
+/** Connects. Rejects with `UserError` when there is no cluster, or a target means nothing. */
+export async function ask(question: WhyQuestion): Promise<Asking> {
+  const all = question.allNamespaces === true || question.selector !== undefined;
+  const targets = parseTargets(question.targets, all);
+  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
+  try {
+    const path = resolve(question.kubeconfig ?? (process.env['KUBECONFIG'] || `${question.dataDir}/admin.kubeconfig`));
+    if (!(await platform.files.exists(path))) throw new UserError(`no cluster: ${path} is not there`);
+    const found = await loadKubeconfig({ ...platform, userAgent: 'keelson-why' }, path);
+    const client = createRestClient(found);
+    const namespace = question.namespace ?? found.namespace ?? 'default';
+    const nowMs = (): number => platform.clock.nowMs();
+    return {
+      close: () => platform.close(),
+      explain: () => explainTargets(targets, { question, client, namespace, nowMs }),
+    };
+  } catch (error) {
+    platform.close();
+    throw error;
+  }
+}
+
+interface Asked {
+  readonly question: WhyQuestion;
+  readonly client: Client;
+  readonly namespace: string;
+  readonly nowMs: () => number;
+}
+
+async function explainTargets(targets: readonly Target[], asked: Asked): Promise<readonly Answer[]> {
+  const { client, nowMs } = asked;
+  const { resources } = await discoverResources(client);
+  const answers: Answer[] = [];
+  for (const { kind, name } of targets) {
+    const info = findResource(kind, resources);
+    if (info === undefined) throw new UserError(`why: the server has no kind ${kind}`);
+    const objects = name === undefined ? await listed(info, asked) : [await named(info, name, asked)];
+    for (const object of objects) {
+      const explanation = await explainObject(info, object, { client, nowMs: nowMs() });
+      if (name === undefined && explanation.state !== 'Trouble' && explanation.state !== 'Unknown') continue;
+      answers.push({ explanation, decision: await decisionText(info, object, asked) });
+    }
+  }
+  return answers;
+}
+
+async function listed(
+  info: ResourceInfo<KubernetesObject>,
+  { question, client, namespace }: Asked,
+): Promise<readonly KubernetesObject[]> {
+  const { allNamespaces, selector } = question;
+  const { items } = await client.resource(info).list({
+    ...(info.namespaced && allNamespaces !== true ? { namespace } : {}),
+    ...(selector === undefined ? {} : { labelSelector: selector }),
+  });
+  return items;
+}
+
+async function named(
+  info: ResourceInfo<KubernetesObject>,
+  name: string,
+  { client, namespace }: Asked,
+): Promise<KubernetesObject> {
+  try {
+    return await client.resource(info).get(info.namespaced ? { namespace, name } : { name });
+  } catch (error) {
+    if (error instanceof StatusError) throw new UserError(error.message);
+    throw error;
+  }
+}
+
+/** The scheduler's view of each node; nothing on a cluster whose API server has no such sub-resource. */
+async function decisionText(
+  info: ResourceInfo<KubernetesObject>,
+  { metadata }: KubernetesObject,
+  { question, client }: Asked,
+): Promise<string> {
+  const nodes = Number(question.nodes);
+  if (nodes === 0 || info.group !== '' || info.kind !== 'Pod') return '';
+  const { namespace = '', name = '' } = metadata;
+  try {
+    return podWhyText(await client.resource(Pods).getSubresource<PodWhy>({ namespace, name }, 'why'), nodes);
+  } catch (error) {
+    if (error instanceof StatusError) return `  the scheduler's decision: ${error.message}\n`;
+    throw error;
+  }
+}

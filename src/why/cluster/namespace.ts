@@ -1,0 +1,87 @@
+/** Why a namespace that is being deleted is still there. */
+import { APIServices, Namespaces } from '../../api/gen/resources.ts';
+import type { Namespace } from '../../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { discoverResources } from '../../client/discovery.ts';
+import { conditionCause, conditionOf } from '../conditions.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Cause, type Diagnosis } from '../explanation.ts';
+import { finalizerCauses } from '../finalizers.ts';
+import { nameOfObject, nameOf } from '../object-name.ts';
+
+/** Objects that are named; the others mostly wait for the same. */
+const maxObjects = 10;
+/** Conditions that say that a deletion cannot go on. Upstream: namespace/deletion status_condition_utils.go. */
+const failures = [
+  'NamespaceDeletionDiscoveryFailure',
+  'NamespaceDeletionGroupVersionParsingFailure',
+  'NamespaceDeletionContentFailure',
+];
+
+export async function explainNamespace(namespace: Namespace, evidence: Evidence): Promise<Diagnosis> {
+  if (namespace.metadata.deletionTimestamp === undefined) return { state: 'Fine', summary: 'is active', causes: [] };
+  const causes = [
+    ...(await failureCauses(namespace, evidence)),
+    ...(await remainingCauses(namespace, evidence)),
+    ...finalizerCauses(Namespaces, namespace),
+    ...specFinalizerCauses(namespace),
+  ];
+  return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary: 'is being deleted', causes };
+}
+
+async function failureCauses(namespace: Namespace, evidence: Evidence): Promise<readonly Cause[]> {
+  const found = failures.flatMap((type) => {
+    const condition = conditionOf(namespace, type);
+    return condition?.status === 'True' ? [condition] : [];
+  });
+  if (found.length === 0) return [];
+  const because: Cause[] = [];
+  for (const service of await evidence.list(APIServices))
+    if (conditionOf(service, 'Available')?.status === 'False')
+      because.push(...(await evidence.causesOf(APIServices, service)));
+  return found.map((condition) => ({ ...conditionCause(Namespaces, namespace, condition), because }));
+}
+
+/** What is still in it. Nothing but metadata is read: of secrets not their content. */
+async function remainingCauses(namespace: Namespace, evidence: Evidence): Promise<readonly Cause[]> {
+  if (conditionOf(namespace, 'NamespaceContentRemaining')?.status !== 'True') return [];
+  const causes: Cause[] = [];
+  for (const info of await deletable(evidence)) {
+    const objects = await evidence.list(info, { namespace: namespace.metadata.name ?? '', metadataOnly: true });
+    for (const object of objects) {
+      if (causes.length >= maxObjects) return causes;
+      causes.push(remainingCause(info, object));
+    }
+  }
+  return causes;
+}
+
+async function deletable({ client }: Evidence): Promise<readonly ResourceInfo<KubernetesObject>[]> {
+  const { resources } = await discoverResources(client);
+  return resources.filter(({ namespaced, verbs }) => namespaced && verbs.includes('list') && verbs.includes('delete'));
+}
+
+function remainingCause(info: ResourceInfo<KubernetesObject>, object: KubernetesObject): Cause {
+  const name = nameOf(info, object.metadata);
+  return cause({
+    code: 'ContentRemains',
+    object: name,
+    message: `${name.kind} ${name.name} is still in it`,
+    because: finalizerCauses(info, object),
+  });
+}
+
+/** Finalizers of its specification other than the namespace controller's own. */
+function specFinalizerCauses(namespace: Namespace): readonly Cause[] {
+  return (namespace.spec?.finalizers ?? [])
+    .filter((finalizer) => finalizer !== 'kubernetes')
+    .map((finalizer) =>
+      cause({
+        code: 'Finalizer',
+        object: nameOfObject(Namespaces, namespace),
+        message: `finalizer ${finalizer} of its specification has not been removed`,
+        cure: { text: `see why the controller behind ${finalizer} does not finish` },
+      }),
+    );
+}

@@ -1,0 +1,80 @@
+/** Why a node is not ready, or takes no pods. */
+import { Leases, Nodes } from '../../api/gen/resources.ts';
+import type { Node } from '../../api/gen/core-v1.ts';
+import { nodeCondition, isNodeReady } from '../../component-helpers/nodes.ts';
+import { conditionCause } from '../conditions.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Cause, type Diagnosis } from '../explanation.ts';
+import { nameOfObject } from '../object-name.ts';
+
+/** What helps against pressure, by condition. */
+const pressures: Readonly<Record<string, string>> = {
+  MemoryPressure: 'end or move pods that use much memory, or give the node more',
+  DiskPressure: 'free disk: remove images and logs, or give the node a larger disk',
+  PIDPressure: 'end pods with many processes, or raise the limit of processes',
+  NetworkUnavailable: 'see whether the network plugin runs on the node',
+};
+
+export async function explainNode(node: Node, evidence: Evidence): Promise<Diagnosis> {
+  const causes = [...(await readyCauses(node, evidence)), ...pressureCauses(node), ...closedCauses(node)];
+  const summary = isNodeReady(node) ? 'is ready' : 'is not ready';
+  return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
+}
+
+async function readyCauses(node: Node, evidence: Evidence): Promise<readonly Cause[]> {
+  const ready = nodeCondition(node, 'Ready');
+  if (ready?.status === 'True') return [];
+  const object = nameOfObject(Nodes, node);
+  if (ready?.status === 'False') {
+    const said = conditionCause(Nodes, node, ready);
+    return [
+      { ...said, message: 'its kubelet says that it is not ready', cure: { text: 'mend what the message names' } },
+    ];
+  }
+  const { object: lease } = await evidence.get(Leases, { namespace: 'kube-node-lease', name: object.name });
+  const renewed = lease?.spec?.renewTime;
+  return [
+    cause({
+      code: 'KubeletSilent',
+      object,
+      message: `its kubelet ${renewed == null ? 'has never reported' : `last reported at ${renewed}`}`,
+      ...(renewed == null ? {} : { since: renewed }),
+      cure: { text: 'see whether the machine is on, reaches the API server, and runs the kubelet' },
+    }),
+  ];
+}
+
+function pressureCauses(node: Node): readonly Cause[] {
+  return (node.status?.conditions ?? [])
+    .filter(({ type, status }) => Object.hasOwn(pressures, type) && status === 'True')
+    .map((condition) => ({
+      ...conditionCause(Nodes, node, condition),
+      code: condition.type,
+      cure: { text: pressures[condition.type]! },
+    }));
+}
+
+/** What keeps pods away from a node that is ready. */
+function closedCauses(node: Node): readonly Cause[] {
+  const object = nameOfObject(Nodes, node);
+  if (node.spec?.unschedulable === true)
+    return [
+      cause({
+        code: 'Cordoned',
+        object,
+        message: 'it is cordoned: new pods are kept away',
+        cure: { text: 'let pods onto it again', command: `kubectl uncordon ${object.name}` },
+      }),
+    ];
+  // Taints of conditions are told by the conditions.
+  return (node.spec?.taints ?? [])
+    .filter(({ key, effect }) => !key.startsWith('node.kubernetes.io/') && effect !== 'PreferNoSchedule')
+    .map(({ key, value = '', effect }) =>
+      cause({
+        code: 'Tainted',
+        object,
+        message: `its taint ${key}${value === '' ? '' : `=${value}`}:${effect} keeps pods away that do not tolerate it`,
+        cure: { text: 'remove the taint', command: `kubectl taint node ${object.name} ${key}:${effect}-` },
+      }),
+    );
+}

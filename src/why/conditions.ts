@@ -1,0 +1,64 @@
+/** Conditions, which most kinds have: what they say of trouble. Upstream: metav1.Condition. */
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import { cause, type Cause } from './explanation.ts';
+import { nameOfObject } from './object-name.ts';
+
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string | null;
+}
+
+/** Conditions that are to be True by convention; of others nothing is known. */
+const positive = new Set([
+  'Ready',
+  'Available',
+  'Accepted',
+  'Programmed',
+  'ResolvedRefs',
+  'Established',
+  'NamesAccepted',
+  'Healthy',
+  'Synced',
+  'Reconciled',
+  'Valid',
+  'Succeeded',
+  'Initialized',
+  'Approved',
+]);
+
+/** Conditions that are to be False by convention. */
+const negative = new Set(['Failed', 'Degraded', 'Stalled', 'ReplicaFailure', 'Error', 'Conflicted']);
+
+export function conditionsOf(object: KubernetesObject): readonly Condition[] {
+  const { status } = object as { status?: { conditions?: unknown } };
+  return Array.isArray(status?.conditions) ? (status.conditions as readonly Condition[]) : [];
+}
+
+export function conditionOf(object: KubernetesObject, type: string): Condition | undefined {
+  return conditionsOf(object).find((condition) => condition.type === type);
+}
+
+/** A cause for each condition that says that something is wrong. */
+export function conditionCauses(info: ResourceInfo, object: KubernetesObject): readonly Cause[] {
+  return conditionsOf(object)
+    .filter(
+      ({ type, status }) => (positive.has(type) && status === 'False') || (negative.has(type) && status === 'True'),
+    )
+    .map((condition) => conditionCause(info, object, condition));
+}
+
+/** One condition as a cause, in its own words. */
+export function conditionCause(info: ResourceInfo, object: KubernetesObject, condition: Condition): Cause {
+  const { type, status, reason = '', message = '', lastTransitionTime } = condition;
+  return cause({
+    code: reason === '' ? type : reason,
+    object: nameOfObject(info, object),
+    message: `condition ${type} is ${status}${reason === '' ? '' : ` (${reason})`}`,
+    ...(lastTransitionTime == null ? {} : { since: lastTransitionTime }),
+    facts: message === '' ? [] : [message],
+  });
+}

@@ -1,0 +1,168 @@
+/**
+ * What explainers read, over any client with the caller's own rights: objects, lists, events, each once. What may not be read
+ * is remembered, so that an answer says what it cannot know.
+ */
+import { Events } from '../api/gen/resources.ts';
+import type { Event } from '../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { groupResourceOf, type ResourceInfo } from '../api/resource-info.ts';
+import { StatusError } from '../api/status-error.ts';
+import { parseTime } from '../api/time.ts';
+import { errorMessage } from '../base/errors.ts';
+import type { Client, ListOptions, ObjectKey } from '../client/client.ts';
+import type { Cause, Diagnosis } from './explanation.ts';
+import { objectText } from './explanation.ts';
+import { nameOfObject } from './object-name.ts';
+
+/** An object that was asked for. Neither there nor `missing`: the caller may not read it. */
+export interface Lookup<T> {
+  readonly object?: T;
+  readonly missing: boolean;
+}
+
+/** Explains an object of a resource. */
+export type Explain = (
+  info: ResourceInfo<KubernetesObject>,
+  object: KubernetesObject,
+  evidence: Evidence,
+) => Promise<Diagnosis>;
+
+export interface EvidenceOptions {
+  readonly client: Client;
+  readonly nowMs: number;
+  /** Explains objects that causes lead to. */
+  readonly explain: Explain;
+  readonly signal?: AbortSignal;
+}
+
+/** Longer chains than any real one; a cycle ends sooner. */
+const maxDepth = 8;
+const maxListed = 500;
+const nothingKnown: Diagnosis = { state: 'Unknown', summary: '', causes: [] };
+
+export class Evidence {
+  readonly nowMs: number;
+  readonly client: Client;
+  readonly #explain: Explain;
+  readonly #signal: AbortSignal | undefined;
+  readonly #looks = new Map<string, Promise<unknown>>();
+  readonly #notReadable = new Set<string>();
+  readonly #underWay: string[] = [];
+
+  constructor({ client, nowMs, explain, signal }: EvidenceOptions) {
+    this.client = client;
+    this.nowMs = nowMs;
+    this.#explain = explain;
+    this.#signal = signal;
+  }
+
+  get lookedAt(): readonly string[] {
+    return [...this.#looks.keys()];
+  }
+
+  get notReadable(): readonly string[] {
+    return [...this.#notReadable];
+  }
+
+  get<T extends KubernetesObject>(info: ResourceInfo<T>, key: ObjectKey): Promise<Lookup<T>> {
+    const what = objectText({ kind: info.singular, ...key });
+    return this.#once(what, async () => {
+      try {
+        return { object: await this.client.resource(info).get(key, this.#options()), missing: false };
+      } catch (error) {
+        if (error instanceof StatusError && error.reason === 'NotFound') return { missing: true };
+        this.#unreadable(what, error);
+        return { missing: false };
+      }
+    });
+  }
+
+  /** Objects, the first few hundred of them; none where the caller may not list them. */
+  list<T extends KubernetesObject>(info: ResourceInfo<T>, options: ListOptions = {}): Promise<readonly T[]> {
+    const { namespace, labelSelector, fieldSelector } = options;
+    const parts = [labelSelector, fieldSelector].filter((part) => part !== undefined && part !== '');
+    const place = namespace === undefined || namespace === '' ? '' : ` in ${namespace}`;
+    const what = `${groupResourceOf(info)}${place}${parts.length === 0 ? '' : ` with ${parts.join(' and ')}`}`;
+    return this.#once(what, async () => {
+      try {
+        const list = await this.client.resource(info).list({ ...options, limit: maxListed, ...this.#options() });
+        return list.items;
+      } catch (error) {
+        this.#unreadable(what, error);
+        return [];
+      }
+    });
+  }
+
+  /** Events about an object, the newest first. */
+  async events({ metadata }: KubernetesObject): Promise<readonly Event[]> {
+    const { uid = '', namespace = 'default' } = metadata;
+    const events = await this.list(Events, { namespace, fieldSelector: `involvedObject.uid=${uid}` });
+    return events.toSorted((a, b) => timeOfEvent(b) - timeOfEvent(a));
+  }
+
+  /** A sub-resource of a GET; undefined where the server has none, or the caller may not read it. */
+  subresource<S>(info: ResourceInfo<KubernetesObject>, key: ObjectKey, subresource: string): Promise<S | undefined> {
+    const what = `${subresource} of ${objectText({ kind: info.singular, ...key })}`;
+    return this.#once(what, async () => {
+      try {
+        return await this.client.resource(info).getSubresource<S>(key, subresource, this.#options());
+      } catch (error) {
+        this.#unreadable(what, error);
+        return undefined;
+      }
+    });
+  }
+
+  /** A text of a raw path; undefined where it cannot be read. */
+  text(what: string, path: string): Promise<string | undefined> {
+    return this.#once(what, async () => {
+      try {
+        const { body } = await this.client.raw({ path, ...this.#options() });
+        return Buffer.from(body).toString('utf8');
+      } catch (error) {
+        this.#unreadable(what, error);
+        return undefined;
+      }
+    });
+  }
+
+  /** Explains an object; one at a time. Nothing is said of one that is being explained already. */
+  async explain<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<Diagnosis> {
+    const key = objectText(nameOfObject(info, object));
+    if (this.#underWay.includes(key) || this.#underWay.length >= maxDepth) return nothingKnown;
+    this.#underWay.push(key);
+    try {
+      return await this.#explain(info as ResourceInfo<KubernetesObject>, object, this);
+    } finally {
+      this.#underWay.pop();
+    }
+  }
+
+  /** What is wrong with an object that a cause leads to. */
+  async causesOf<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<readonly Cause[]> {
+    return (await this.explain(info, object)).causes;
+  }
+
+  #options(): { signal?: AbortSignal } {
+    return this.#signal === undefined ? {} : { signal: this.#signal };
+  }
+
+  #unreadable(what: string, error: unknown): void {
+    if (this.#signal?.aborted === true) throw error;
+    this.#notReadable.add(`${what}: ${errorMessage(error)}`);
+  }
+
+  #once<T>(what: string, read: () => Promise<T>): Promise<T> {
+    const known = this.#looks.get(what) as Promise<T> | undefined;
+    if (known !== undefined) return known;
+    const reading = read();
+    this.#looks.set(what, reading);
+    return reading;
+  }
+}
+
+/** When an event was seen last, in milliseconds since the Unix epoch. */
+export function timeOfEvent({ lastTimestamp, eventTime, series, metadata }: Event): number {
+  return parseTime(series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp) || 0;
+}

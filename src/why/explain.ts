@@ -1,0 +1,60 @@
+/** Explains an object: by the explainer of its kind, else by its finalizers and conditions. */
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import type { Client } from '../client/client.ts';
+import { conditionCauses } from './conditions.ts';
+import { Evidence } from './evidence.ts';
+import type { Diagnosis, Explanation } from './explanation.ts';
+import { finalizerCauses } from './finalizers.ts';
+import { explainerOf } from './list.ts';
+import { nameOfObject } from './object-name.ts';
+
+export interface ExplainOptions {
+  /** What is read is read with its rights. */
+  readonly client: Client;
+  readonly nowMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Explains an object as it was read. Rejects only when the signal aborts: what cannot be read is named in the answer. */
+export async function explainObject(
+  info: ResourceInfo<KubernetesObject>,
+  object: KubernetesObject,
+  options: ExplainOptions,
+): Promise<Explanation> {
+  const evidence = new Evidence({ ...options, explain: diagnose });
+  const diagnosis = await evidence.explain(info, object);
+  return {
+    apiVersion: 'keelson/v1',
+    kind: 'Explanation',
+    object: nameOfObject(info, object),
+    ...diagnosis,
+    lookedAt: evidence.lookedAt,
+    notReadable: evidence.notReadable,
+  };
+}
+
+async function diagnose(
+  info: ResourceInfo<KubernetesObject>,
+  object: KubernetesObject,
+  evidence: Evidence,
+): Promise<Diagnosis> {
+  const explain = explainerOf(info);
+  // A pod that is being deleted has containers to end; all others have finalizers alone.
+  if (object.metadata.deletionTimestamp !== undefined && info.kind !== 'Pod' && info.kind !== 'Namespace') {
+    const causes = finalizerCauses(info, object);
+    return { state: causes.length === 0 ? 'Unknown' : 'Trouble', summary: 'is being deleted', causes };
+  }
+  return explain === undefined ? explainByConditions(info, object) : explain(object, evidence);
+}
+
+/** What is known of any object, custom resources included. */
+function explainByConditions(info: ResourceInfo, object: KubernetesObject): Diagnosis {
+  const causes = conditionCauses(info, object);
+  if (causes.length > 0) return { state: 'Trouble', summary: 'is not as it should be', causes };
+  const { status } = object as { status?: { conditions?: readonly unknown[] } };
+  const hasConditions = (status?.conditions ?? []).length > 0;
+  return hasConditions
+    ? { state: 'Fine', summary: 'has no condition that says otherwise', causes: [] }
+    : { state: 'Unknown', summary: 'exists and has no conditions', causes: [] };
+}

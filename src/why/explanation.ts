@@ -1,0 +1,81 @@
+/**
+ * The answer to "why is this object as it is": its causes, each down to the first one, with what would cure it. The command
+ * line, the test library and programs read the same answer. No counterpart upstream.
+ */
+
+/** An object by the words a command takes: `pod`, its namespace where it has one, its name. */
+export interface ObjectName {
+  /** Lower-case singular of the resource, with the group where the core group has none such: `pod`, `widget.example.com`. */
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** What would end a cause. */
+export interface Cure {
+  readonly text: string;
+  /** A command that does it, or begins to. */
+  readonly command?: string;
+}
+
+/** One reason, of one object. */
+export interface Cause {
+  /** Stable identifier, listed in docs/why.md: `ImagePull`, `SecretMissing`. */
+  readonly code: string;
+  /** The object at fault. */
+  readonly object: ObjectName;
+  /** One sentence without a full stop. */
+  readonly message: string;
+  /** RFC 3339. */
+  readonly since?: string;
+  /** When the component tries again. RFC 3339. */
+  readonly nextTry?: string;
+  /** What was seen, word for word: messages of the runtime, exit codes, last log lines. */
+  readonly facts?: readonly string[];
+  readonly cure?: Cure;
+  /** What is behind it; empty for a first cause. */
+  readonly because: readonly Cause[];
+}
+
+/**
+ * - `Fine`: it does what its specification asks for.
+ * - `Progressing`: it is on its way, and nothing is known to stop it.
+ * - `Trouble`: the causes say what keeps it.
+ * - `Unknown`: it is not as asked for, and nothing that was looked at says why.
+ */
+export type State = 'Fine' | 'Progressing' | 'Trouble' | 'Unknown';
+
+/** What an explainer found out about an object. */
+export interface Diagnosis {
+  readonly state: State;
+  /** One sentence without a full stop, of which the object is the subject: `runs on node-1 and is ready`. */
+  readonly summary: string;
+  /** Most important first. */
+  readonly causes: readonly Cause[];
+}
+
+/** The whole answer. */
+export interface Explanation extends Diagnosis {
+  readonly apiVersion: 'keelson/v1';
+  readonly kind: 'Explanation';
+  readonly object: ObjectName;
+  /** What was read: `events of pod/web-1`. */
+  readonly lookedAt: readonly string[];
+  /** What the caller may not read, or what the server does not serve: causes may hide there. */
+  readonly notReadable: readonly string[];
+}
+
+/** A cause; without `because` a first one. */
+export function cause(given: Omit<Cause, 'because'> & { readonly because?: readonly Cause[] }): Cause {
+  return { ...given, because: given.because ?? [] };
+}
+
+/** The causes at the ends of the chains, most important first. */
+export function firstCauses(causes: readonly Cause[]): readonly Cause[] {
+  return causes.flatMap((cause) => (cause.because.length === 0 ? [cause] : firstCauses(cause.because)));
+}
+
+/** `kind/name`, or `kind/namespace/name`. */
+export function objectText({ kind, namespace, name }: ObjectName): string {
+  return namespace === undefined || namespace === '' ? `${kind}/${name}` : `${kind}/${namespace}/${name}`;
+}

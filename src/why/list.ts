@@ -1,0 +1,77 @@
+/** What is explained, by kind: the one literal list. Kinds that are not here are explained by what all objects have. */
+import {
+  APIServices,
+  CertificateSigningRequests,
+  CronJobs,
+  CustomResourceDefinitions,
+  DaemonSets,
+  Deployments,
+  HorizontalPodAutoscalers,
+  Ingresses,
+  Jobs,
+  Namespaces,
+  Nodes,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  PodDisruptionBudgets,
+  Pods,
+  ReplicaSets,
+  Services,
+  StatefulSets,
+} from '../api/gen/resources.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import { explainApiService } from './cluster/api-service.ts';
+import { explainDefinition } from './cluster/definition.ts';
+import { explainNamespace } from './cluster/namespace.ts';
+import { explainNode } from './cluster/node.ts';
+import { explainSigningRequest } from './cluster/signing-request.ts';
+import type { Evidence } from './evidence.ts';
+import type { Diagnosis } from './explanation.ts';
+import { explainIngress } from './network/ingress.ts';
+import { explainService } from './network/service.ts';
+import { explainPod } from './pods/pod.ts';
+import { explainClaim } from './storage/claim.ts';
+import { explainVolume } from './storage/volume.ts';
+import { explainAutoscaler } from './workloads/autoscaler.ts';
+import { explainBudget } from './workloads/budget.ts';
+import { explainCronJob } from './workloads/cron-job.ts';
+import { explainDaemonSet } from './workloads/daemon-set.ts';
+import { explainDeployment } from './workloads/deployment.ts';
+import { explainJob } from './workloads/job.ts';
+import { explainReplicaSet } from './workloads/replica-set.ts';
+import { explainStatefulSet } from './workloads/stateful-set.ts';
+
+/** Explains objects of one kind. */
+export type Explainer<T = KubernetesObject> = (object: T, evidence: Evidence) => Promise<Diagnosis>;
+
+function row<T>(info: ResourceInfo<T>, explain: Explainer<T>): readonly [group: string, kind: string, Explainer] {
+  return [info.group, info.kind, explain as Explainer<never> as Explainer];
+}
+
+/** By group and kind: every version of a kind is explained alike. */
+const explainers = [
+  row(Pods, explainPod),
+  row(ReplicaSets, explainReplicaSet),
+  row(Deployments, explainDeployment),
+  row(StatefulSets, explainStatefulSet),
+  row(DaemonSets, explainDaemonSet),
+  row(Jobs, explainJob),
+  row(CronJobs, explainCronJob),
+  row(HorizontalPodAutoscalers, explainAutoscaler),
+  row(PodDisruptionBudgets, explainBudget),
+  row(Services, explainService),
+  row(Ingresses, explainIngress),
+  row(PersistentVolumeClaims, explainClaim),
+  row(PersistentVolumes, explainVolume),
+  row(Nodes, explainNode),
+  row(Namespaces, explainNamespace),
+  row(CustomResourceDefinitions, explainDefinition),
+  row(APIServices, explainApiService),
+  row(CertificateSigningRequests, explainSigningRequest),
+] as const;
+
+/** The explainer of a kind; undefined where there is none of its own. */
+export function explainerOf({ group, kind }: ResourceInfo): Explainer | undefined {
+  return explainers.find(([ofGroup, ofKind]) => ofGroup === group && ofKind === kind)?.[2];
+}

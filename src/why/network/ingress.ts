@@ -1,0 +1,120 @@
+/** Why an ingress leads nowhere. */
+import { IngressClasses, Ingresses, Secrets, Services } from '../../api/gen/resources.ts';
+import type { Ingress, IngressServiceBackend } from '../../api/gen/networking-v1.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Cause, type Diagnosis } from '../explanation.ts';
+import { nameOf, nameOfObject } from '../object-name.ts';
+
+const defaultClass = 'ingressclass.kubernetes.io/is-default-class';
+const oldAnnotation = 'kubernetes.io/ingress.class';
+
+export async function explainIngress(ingress: Ingress, evidence: Evidence): Promise<Diagnosis> {
+  const addresses = ingress.status?.loadBalancer?.ingress ?? [];
+  const summary =
+    addresses.length === 0
+      ? 'has no address'
+      : `is served at ${addresses.map(({ ip, hostname }) => ip ?? hostname).join(', ')}`;
+  const causes = [
+    ...(await classCauses(ingress, evidence)),
+    ...(await backendCauses(ingress, evidence)),
+    ...(await secretCauses(ingress, evidence)),
+  ];
+  if (causes.length === 0 && addresses.length === 0) causes.push(noControllerCause(ingress));
+  return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
+}
+
+async function classCauses(ingress: Ingress, evidence: Evidence): Promise<Cause[]> {
+  const name = ingress.spec?.ingressClassName;
+  const object = nameOfObject(Ingresses, ingress);
+  if (name === undefined) {
+    if (ingress.metadata.annotations?.[oldAnnotation] !== undefined) return [];
+    const classes = await evidence.list(IngressClasses);
+    if (classes.some(({ metadata }) => metadata.annotations?.[defaultClass] === 'true')) return [];
+    const text =
+      classes.length === 0
+        ? 'install an ingress controller'
+        : `set spec.ingressClassName to one of ${classes.map(({ metadata }) => metadata.name).join(', ')}`;
+    return [
+      cause({
+        code: 'NoIngressClass',
+        object,
+        message: 'it names no class, and no class is the default',
+        cure: { text },
+      }),
+    ];
+  }
+  const { missing } = await evidence.get(IngressClasses, { name });
+  if (!missing) return [];
+  return [
+    cause({
+      code: 'IngressClassMissing',
+      object: nameOf(IngressClasses, { name }),
+      message: `ingress class ${name} does not exist`,
+      cure: {
+        text: `install the ingress controller of class ${name}, or name another class`,
+        command: 'kubectl get ingressclass',
+      },
+    }),
+  ];
+}
+
+function backendsOf({ spec }: Ingress): readonly IngressServiceBackend[] {
+  const all = [
+    spec?.defaultBackend,
+    ...(spec?.rules ?? []).flatMap(({ http }) => (http?.paths ?? []).map(({ backend }) => backend)),
+  ];
+  return all.flatMap((backend) => (backend?.service === undefined ? [] : [backend.service]));
+}
+
+async function backendCauses(ingress: Ingress, evidence: Evidence): Promise<readonly Cause[]> {
+  const { namespace = '' } = ingress.metadata;
+  const causes: Cause[] = [];
+  for (const name of new Set(backendsOf(ingress).map((backend) => backend.name))) {
+    const { object: service, missing } = await evidence.get(Services, { namespace, name });
+    const at = nameOf(Services, { namespace, name });
+    if (missing)
+      causes.push(
+        cause({
+          code: 'BackendMissing',
+          object: at,
+          message: `service ${name}, to which it leads, does not exist`,
+          cure: { text: `create service ${name} in namespace ${namespace}` },
+        }),
+      );
+    else if (service !== undefined) {
+      const { state, summary, causes: because } = await evidence.explain(Services, service);
+      if (state === 'Trouble')
+        causes.push(cause({ code: 'BackendNotReady', object: at, message: `service ${name} ${summary}`, because }));
+    }
+  }
+  return causes;
+}
+
+async function secretCauses(ingress: Ingress, evidence: Evidence): Promise<readonly Cause[]> {
+  const { namespace = '' } = ingress.metadata;
+  const causes: Cause[] = [];
+  for (const { secretName: name } of ingress.spec?.tls ?? []) {
+    if (name === undefined || !(await evidence.get(Secrets, { namespace, name })).missing) continue;
+    causes.push(
+      cause({
+        code: 'SecretMissing',
+        object: nameOf(Secrets, { namespace, name }),
+        message: `secret ${name} with its certificate does not exist`,
+        cure: {
+          text: `create it: kubernetes.io/tls, with tls.crt and tls.key`,
+          command: `kubectl create secret tls ${name} -n ${namespace} --cert=FILE --key=FILE`,
+        },
+      }),
+    );
+  }
+  return causes;
+}
+
+function noControllerCause(ingress: Ingress): Cause {
+  return cause({
+    code: 'NotServed',
+    object: nameOfObject(Ingresses, ingress),
+    message: 'no ingress controller has taken it up',
+    cure: { text: 'see whether the ingress controller of its class runs' },
+  });
+}

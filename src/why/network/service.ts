@@ -1,0 +1,108 @@
+/** Why a service has no endpoints, or no address. */
+import { EndpointSlices, Pods, Services } from '../../api/gen/resources.ts';
+import type { Pod, Service, ServicePort } from '../../api/gen/core-v1.ts';
+import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Cause, type Diagnosis } from '../explanation.ts';
+import { inNamespace, nameOfObject } from '../object-name.ts';
+import { unreadyPodCauses } from '../workloads/owned-pods.ts';
+
+export async function explainService(service: Service, evidence: Evidence): Promise<Diagnosis> {
+  const { type = 'ClusterIP', externalName, selector } = service.spec ?? {};
+  if (type === 'ExternalName') return { state: 'Fine', summary: `is another name for ${externalName}`, causes: [] };
+  const slices = await slicesOf(service, evidence);
+  const ready = slices
+    .flatMap(({ endpoints }) => endpoints ?? [])
+    .filter(({ conditions }) => conditions?.ready !== false);
+  const summary = `has ${ready.length} ready ${ready.length === 1 ? 'endpoint' : 'endpoints'}`;
+  const causes: Cause[] = [...balancerCauses(service)];
+  if (selector === undefined || Object.keys(selector).length === 0) {
+    if (ready.length === 0) causes.push(noSelectorCause(service));
+  } else causes.push(...(await podCauses(service, selector, ready.length, evidence)));
+  return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
+}
+
+function slicesOf({ metadata }: Service, evidence: Evidence): Promise<readonly EndpointSlice[]> {
+  const { namespace = '', name } = metadata;
+  return evidence.list(EndpointSlices, { namespace, labelSelector: `kubernetes.io/service-name=${name}` });
+}
+
+function noSelectorCause(service: Service): Cause {
+  return cause({
+    code: 'NoSelector',
+    object: nameOfObject(Services, service),
+    message: 'it has no selector, and nobody has made endpoint slices for it',
+    cure: { text: 'give it a selector, or create an EndpointSlice labelled kubernetes.io/service-name' },
+  });
+}
+
+async function podCauses(
+  service: Service,
+  selector: Readonly<Record<string, string>>,
+  ready: number,
+  evidence: Evidence,
+): Promise<readonly Cause[]> {
+  const { namespace = '' } = service.metadata;
+  const labelSelector = Object.entries(selector)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+  const pods = await evidence.list(Pods, { namespace, labelSelector });
+  const object = nameOfObject(Services, service);
+  if (pods.length === 0)
+    return [
+      cause({
+        code: 'SelectorMatchesNoPods',
+        object,
+        message: `no pod has the labels ${labelSelector}`,
+        cure: {
+          text: 'make the labels of the pods and the selector of the service agree',
+          command: `kubectl get pods --show-labels${inNamespace(object)}`,
+        },
+      }),
+    ];
+  const ports = missingPorts(service, pods);
+  if (ready > 0) return ports;
+  const causes = await unreadyPodCauses(pods, evidence);
+  if (causes.length === 0) return ports;
+  return [
+    cause({
+      code: 'NoReadyPods',
+      object,
+      message: `none of the ${pods.length} pods it selects is ready`,
+      because: causes,
+    }),
+    ...ports,
+  ];
+}
+
+/** Named target ports that no pod has. */
+function missingPorts(service: Service, pods: readonly Pod[]): readonly Cause[] {
+  const names = new Set(
+    pods
+      .flatMap(({ spec }) => [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])])
+      .flatMap(({ ports = [] }) => ports.map(({ name }) => name)),
+  );
+  const isMissing = ({ targetPort }: ServicePort): boolean => typeof targetPort === 'string' && !names.has(targetPort);
+  return (service.spec?.ports ?? []).filter(isMissing).map((port) =>
+    cause({
+      code: 'TargetPortMissing',
+      object: nameOfObject(Services, service),
+      message: `its port ${port.port} leads to a port named ${port.targetPort}, which no container of its pods has`,
+      cure: { text: `name a container port ${port.targetPort}, or write its number as targetPort` },
+    }),
+  );
+}
+
+function balancerCauses(service: Service): readonly Cause[] {
+  if (service.spec?.type !== 'LoadBalancer') return [];
+  if ((service.status?.loadBalancer?.ingress ?? []).length > 0) return [];
+  const name = service.spec.loadBalancerClass;
+  return [
+    cause({
+      code: 'LoadBalancerPending',
+      object: nameOfObject(Services, service),
+      message: `no load balancer${name === undefined ? '' : ` of class ${name}`} has given it an address`,
+      cure: { text: 'run a load balancer controller (MetalLB, that of a cloud), or use type NodePort' },
+    }),
+  ];
+}

@@ -1,0 +1,81 @@
+/** Why a pod that is being deleted is still there: its finalizers, its grace period, its node. */
+import { Nodes, Pods } from '../../api/gen/resources.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { parseTime } from '../../api/time.ts';
+import { isNodeReady } from '../../component-helpers/nodes.ts';
+import { isPodTerminal } from '../../component-helpers/pods.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Cause } from '../explanation.ts';
+import { finalizerCauses } from '../finalizers.ts';
+import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
+
+/** How long a node that answers may take for what follows the grace period. */
+const slackMs = 30_000;
+
+export async function deletionCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
+  const ofNode = await nodeCauses(pod, evidence);
+  return [...ofNode, ...graceCauses(pod, evidence, ofNode.length > 0), ...finalizerCauses(Pods, pod)];
+}
+
+/** A node that is gone or does not answer ends no containers. */
+async function nodeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
+  const nodeName = pod.spec?.nodeName ?? '';
+  if (nodeName === '' || isPodTerminal(pod)) return [];
+  const { object: node, missing } = await evidence.get(Nodes, { name: nodeName });
+  const self = nameOfObject(Pods, pod);
+  const force = {
+    text: 'if the machine is certainly off, remove the pod without waiting for its node',
+    command: `kubectl delete pod ${self.name}${inNamespace(self)} --force --grace-period=0`,
+  };
+  if (missing)
+    return [
+      cause({
+        code: 'NodeGone',
+        object: nameOf(Nodes, { name: nodeName }),
+        message: `node ${nodeName}, which has to end the containers, does not exist`,
+        cure: force,
+      }),
+    ];
+  if (node === undefined || isNodeReady(node)) return [];
+  return [
+    cause({
+      code: 'NodeNotReady',
+      object: nameOfObject(Nodes, node),
+      message: `node ${nodeName}, which has to end the containers, is not ready`,
+      cure: force,
+      because: await evidence.causesOf(Nodes, node),
+    }),
+  ];
+}
+
+function graceCauses(pod: Pod, { nowMs }: Evidence, nodeIsAway: boolean): readonly Cause[] {
+  if ((pod.spec?.nodeName ?? '') === '' || isPodTerminal(pod)) return [];
+  const deadline = pod.metadata.deletionTimestamp ?? '';
+  const deadlineMs = parseTime(deadline);
+  const grace = Number(pod.metadata.deletionGracePeriodSeconds ?? 0);
+  if (nowMs <= deadlineMs)
+    return [
+      cause({
+        code: 'GracePeriod',
+        object: nameOfObject(Pods, pod),
+        message: `its containers have until ${deadline} to end by themselves (grace period ${grace} s)`,
+        nextTry: deadline,
+        cure: { text: 'let the program end when it gets SIGTERM, or shorten terminationGracePeriodSeconds' },
+      }),
+    ];
+  if (nodeIsAway || nowMs <= deadlineMs + slackMs || running(pod).length === 0) return [];
+  return [
+    cause({
+      code: 'ContainersDoNotEnd',
+      object: nameOfObject(Pods, pod),
+      message: `the grace period ended at ${deadline}, and ${running(pod).join(', ')} still run`,
+      cure: { text: 'read the log of the kubelet of its node' },
+    }),
+  ];
+}
+
+function running(pod: Pod): readonly string[] {
+  return (pod.status?.containerStatuses ?? [])
+    .filter(({ state }) => state?.running !== undefined)
+    .map(({ name }) => name);
+}

@@ -1,0 +1,56 @@
+/** Why a pod does not run, is not ready, or does not go. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { isPodReady, podCondition } from '../../component-helpers/pods.ts';
+import type { Evidence } from '../evidence.ts';
+import type { Cause, Diagnosis } from '../explanation.ts';
+import { containerCauses } from './containers.ts';
+import { deletionCauses } from './deletion.ts';
+import { endCauses } from './end.ts';
+import { nodeCauses } from './node.ts';
+import { readinessCauses } from './readiness.ts';
+import { resizeCauses } from './resize.ts';
+import { sandboxCauses } from './sandbox.ts';
+import { schedulingCauses } from './scheduling.ts';
+import { volumeCauses } from './volumes.ts';
+
+type Check = (pod: Pod, evidence: Evidence) => Promise<readonly Cause[]>;
+
+/** What may keep a pod that has a node, in the order in which the kubelet works. */
+const checksOnNode: readonly Check[] = [
+  nodeCauses,
+  volumeCauses,
+  sandboxCauses,
+  containerCauses,
+  readinessCauses,
+  resizeCauses,
+];
+
+export async function explainPod(pod: Pod, evidence: Evidence): Promise<Diagnosis> {
+  if (pod.metadata.deletionTimestamp !== undefined)
+    return { state: 'Trouble', summary: 'is being deleted', causes: await deletionCauses(pod, evidence) };
+  const phase = pod.status?.phase ?? 'Pending';
+  if (phase === 'Succeeded') return { state: 'Fine', summary: 'ran to its end', causes: [] };
+  if (phase === 'Failed') return { state: 'Trouble', summary: 'has failed', causes: await endCauses(pod, evidence) };
+  const causes: Cause[] = [];
+  const checks = (pod.spec?.nodeName ?? '') === '' ? [schedulingCauses] : checksOnNode;
+  for (const check of checks) causes.push(...(await check(pod, evidence)));
+  return { ...stateOf(pod, causes), causes };
+}
+
+function stateOf(pod: Pod, causes: readonly Cause[]): Pick<Diagnosis, 'state' | 'summary'> {
+  const node = pod.spec?.nodeName ?? '';
+  if (node === '') return { state: causes.length === 0 ? 'Unknown' : 'Trouble', summary: 'has no node yet' };
+  if (isPodReady(pod))
+    return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary: `runs on ${node} and is ready` };
+  const summary =
+    pod.status?.phase === 'Running' ? `runs on ${node} and is not ready` : `has a node, ${node}, and does not run yet`;
+  return { state: causes.length === 0 ? stateWithoutCause(pod) : 'Trouble', summary };
+}
+
+/** A pod that has just been bound is on its way. */
+function stateWithoutCause(pod: Pod): 'Progressing' | 'Unknown' {
+  const waits = (pod.status?.containerStatuses ?? []).some(({ state }) =>
+    ['ContainerCreating', 'PodInitializing'].includes(state?.waiting?.reason ?? ''),
+  );
+  return waits || podCondition(pod, 'Initialized')?.status !== 'True' ? 'Progressing' : 'Unknown';
+}

@@ -1,0 +1,76 @@
+/** Why a pod whose containers run is not ready: probes and readiness gates. */
+import { Pods } from '../../api/gen/resources.ts';
+import type { Container, ContainerStatus, Pod, Probe } from '../../api/gen/core-v1.ts';
+import { podCondition } from '../../component-helpers/pods.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Cause } from '../explanation.ts';
+import { nameOfObject } from '../object-name.ts';
+import { latestEventCause } from './pod-events.ts';
+
+export async function readinessCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
+  const causes: Cause[] = [];
+  for (const container of [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]) {
+    const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+    const status = statuses.find(({ name }) => name === container.name);
+    if (status?.state?.running !== undefined && !status.ready)
+      causes.push(...(await probeCauses(pod, container, status, evidence)));
+  }
+  return [...causes, ...gateCauses(pod)];
+}
+
+/** A container that runs and is not ready waits for its start-up probe, then for its readiness probe. */
+async function probeCauses(
+  pod: Pod,
+  container: Container,
+  status: ContainerStatus,
+  evidence: Evidence,
+): Promise<readonly Cause[]> {
+  const isStartup = container.startupProbe !== undefined && status.started !== true;
+  const probe = isStartup ? container.startupProbe : container.readinessProbe;
+  if (probe === undefined) return [];
+  const kind = isStartup ? 'start-up' : 'readiness';
+  const [failure] = await latestEventCause(pod, evidence, {
+    reasons: ['Unhealthy'],
+    code: isStartup ? 'StartupProbe' : 'ReadinessProbe',
+    message: `the ${kind} probe of container ${container.name} fails: ${probeText(probe)}`,
+    cure: { text: 'see whether the program listens where the probe asks, and what it answers' },
+    field: `{${container.name}}`,
+  });
+  return failure === undefined ? [waitingForProbe(pod, container, kind)] : [failure];
+}
+
+function waitingForProbe(pod: Pod, { name }: Container, kind: string): Cause {
+  return cause({
+    code: 'ProbeNotYetPassed',
+    object: nameOfObject(Pods, pod),
+    message: `the ${kind} probe of container ${name} has not succeeded yet`,
+  });
+}
+
+/** `GET http://:8080/ready`, `tcp :80`, `grpc :9000`, `exec cat /tmp/ready`. */
+export function probeText({ httpGet, tcpSocket, grpc, exec }: Probe): string {
+  if (httpGet !== undefined) {
+    const { scheme = 'HTTP', host = '', port, path = '/' } = httpGet;
+    return `GET ${scheme.toLowerCase()}://${host}:${port}${path}`;
+  }
+  if (tcpSocket !== undefined) return `tcp ${tcpSocket.host ?? ''}:${tcpSocket.port}`;
+  if (grpc !== undefined) return `grpc :${grpc.port}`;
+  return `exec ${(exec?.command ?? []).join(' ')}`;
+}
+
+function gateCauses(pod: Pod): readonly Cause[] {
+  return (pod.spec?.readinessGates ?? []).flatMap(({ conditionType }) => {
+    const condition = podCondition(pod, conditionType);
+    if (condition?.status === 'True') return [];
+    const text = [condition?.reason, condition?.message].filter((part) => part !== undefined && part !== '');
+    return [
+      cause({
+        code: 'ReadinessGate',
+        object: nameOfObject(Pods, pod),
+        message: `readiness gate ${conditionType} is ${condition === undefined ? 'not set' : condition.status}`,
+        facts: text.length === 0 ? [] : [text.join(': ')],
+        cure: { text: `see why the controller that sets the condition ${conditionType} does not` },
+      }),
+    ];
+  });
+}

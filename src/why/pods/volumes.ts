@@ -1,0 +1,94 @@
+/** Why the volumes of a pod are not there: what they are made of, claims, attachment, mounting. */
+import { PersistentVolumeClaims, VolumeAttachments } from '../../api/gen/resources.ts';
+import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Cause } from '../explanation.ts';
+import { nameOf, nameOfObject } from '../object-name.ts';
+import { latestEventCause } from './pod-events.ts';
+import { hasStarted } from './progress.ts';
+import { mentionCauses, usedVolumes, volumeMentions } from './references.ts';
+
+export async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
+  if (hasStarted(pod)) return [];
+  const causes = [...(await mentionCauses(pod, volumeMentions(pod), evidence))];
+  for (const claimName of claimNames(pod)) causes.push(...(await claimCauses(pod, claimName, evidence)));
+  if (causes.length > 0) return causes;
+  return latestEventCause(pod, evidence, {
+    reasons: ['FailedMount', 'FailedAttachVolume', 'FailedMapVolume'],
+    code: 'VolumeNotMounted',
+    message: 'a volume could not be attached or mounted',
+    cure: { text: 'mend what the message names; the kubelet tries again by itself' },
+  });
+}
+
+function claimNames(pod: Pod): readonly string[] {
+  return usedVolumes(pod).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
+    if (ephemeral !== undefined) return [`${pod.metadata.name}-${name}`];
+    return persistentVolumeClaim === undefined ? [] : [persistentVolumeClaim.claimName];
+  });
+}
+
+async function claimCauses(pod: Pod, name: string, evidence: Evidence): Promise<readonly Cause[]> {
+  const key = { namespace: pod.metadata.namespace ?? '', name };
+  const { object: claim, missing } = await evidence.get(PersistentVolumeClaims, key);
+  if (missing)
+    return [
+      cause({
+        code: 'ClaimMissing',
+        object: nameOf(PersistentVolumeClaims, key),
+        message: `claim ${name} does not exist`,
+        cure: { text: `create persistent volume claim ${name} in namespace ${key.namespace}` },
+      }),
+    ];
+  if (claim === undefined) return [];
+  if (claim.status?.phase !== 'Bound')
+    return [
+      cause({
+        code: 'ClaimNotBound',
+        object: nameOfObject(PersistentVolumeClaims, claim),
+        message: `claim ${name} is not bound to a volume`,
+        because: await evidence.causesOf(PersistentVolumeClaims, claim),
+      }),
+    ];
+  return attachmentCauses(pod, claim, evidence);
+}
+
+async function attachmentCauses(pod: Pod, claim: PersistentVolumeClaim, evidence: Evidence): Promise<readonly Cause[]> {
+  const volume = claim.spec?.volumeName ?? '';
+  const attachments = (await evidence.list(VolumeAttachments)).filter(
+    ({ spec }) => spec.source.persistentVolumeName === volume,
+  );
+  const node = pod.spec?.nodeName ?? '';
+  const here = attachments.find(({ spec }) => spec.nodeName === node);
+  const elsewhere = attachments.find(({ spec, status }) => spec.nodeName !== node && status?.attached === true);
+  if (here?.status?.attached === true) return [];
+  const isShared = (claim.spec?.accessModes ?? []).some((mode) => mode.endsWith('Many'));
+  if (elsewhere !== undefined && !isShared) return [inUseCause(volume, elsewhere)];
+  return here?.status?.attachError === undefined ? [] : [attachErrorCause(volume, here)];
+}
+
+function inUseCause(volume: string, attachment: VolumeAttachment): Cause {
+  const other = attachment.spec.nodeName;
+  return cause({
+    code: 'VolumeInUse',
+    object: nameOfObject(VolumeAttachments, attachment),
+    message: `volume ${volume} is attached to node ${other}, and one node at a time may use it`,
+    cure: {
+      text: `end the pods that use it on ${other}; if that machine is certainly off, taint it node.kubernetes.io/out-of-service`,
+      command: `kubectl get pods -A --field-selector spec.nodeName=${other}`,
+    },
+  });
+}
+
+function attachErrorCause(volume: string, attachment: VolumeAttachment): Cause {
+  const { message = '', time } = attachment.status?.attachError ?? {};
+  return cause({
+    code: 'AttachFailed',
+    object: nameOfObject(VolumeAttachments, attachment),
+    message: `volume ${volume} could not be attached to node ${attachment.spec.nodeName}`,
+    ...(time == null ? {} : { since: time }),
+    facts: message === '' ? [] : [message],
+    cure: { text: `read the log of the CSI driver ${attachment.spec.attacher}` },
+  });
+}

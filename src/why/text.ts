@@ -1,0 +1,39 @@
+/** An explanation as text for people: the verdict first, then the chain of causes. */
+import { objectText, type Cause, type Explanation } from './explanation.ts';
+
+const indentation = '  ';
+
+/** The answer as text, with a line break at its end. */
+export function explanationText(explanation: Explanation): string {
+  const { object, state, summary, causes, lookedAt, notReadable } = explanation;
+  return `${[
+    `${objectText(object)} ${summary}${verdictOf(explanation)}`,
+    ...causes.flatMap((cause) => causeLines(cause, 1)),
+    ...(state === 'Unknown' && causes.length === 0
+      ? ['  not known: nothing that was looked at says why', ...lookedAt.map((what) => `    looked at ${what}`)]
+      : []),
+    ...notReadable.map((what) => `  not readable: ${what}`),
+  ].join('\n')}\n`;
+}
+
+/** What the first line adds: the first cause at the end of the first chain. */
+function verdictOf({ causes }: Explanation): string {
+  let last: Cause | undefined = causes[0];
+  while (last?.because[0] !== undefined) last = last.because[0];
+  return last === undefined ? '' : `: ${last.message}`;
+}
+
+function causeLines(cause: Cause, depth: number): readonly string[] {
+  const { code, object, message, since, nextTry, facts = [], cure, because } = cause;
+  const indent = indentation.repeat(depth);
+  const times = [since === undefined ? '' : `since ${since}`, nextTry === undefined ? '' : `next at ${nextTry}`].filter(
+    (text) => text !== '',
+  );
+  return [
+    `${indent}${message}${times.length === 0 ? '' : `, ${times.join(', ')}`}  [${code}, ${objectText(object)}]`,
+    ...facts.map((fact) => `${indent}  | ${fact.replaceAll('\n', `\n${indent}  | `)}`),
+    ...(cure === undefined ? [] : [`${indent}  cure: ${cure.text}`]),
+    ...(cure?.command === undefined ? [] : [`${indent}    ${cure.command}`]),
+    ...because.flatMap((deeper) => causeLines(deeper, depth + 1)),
+  ];
+}

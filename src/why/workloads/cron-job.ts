@@ -1,0 +1,78 @@
+/** Why a cron job does not start jobs. */
+import { CronJobs, Jobs } from '../../api/gen/resources.ts';
+import type { CronJob } from '../../api/gen/batch-v1.ts';
+import { formatTime, parseTime } from '../../api/time.ts';
+import { timeOfEvent, type Evidence } from '../evidence.ts';
+import { cause, type Cause, type Diagnosis } from '../explanation.ts';
+import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
+
+/** What the controller writes as events, by reason: what would help. */
+const cures: Readonly<Record<string, string>> = {
+  UnknownTimeZone: 'name a time zone of the tz database in spec.timeZone',
+  UnparseableSchedule: 'write spec.schedule as five fields: minute, hour, day of month, month, day of week',
+  TooManyMissedTimes: 'set startingDeadlineSeconds, or see why the controller manager was away',
+  MissSchedule: 'raise startingDeadlineSeconds, or see why the controller manager was late',
+  FailedCreate: 'mend what the message names in the job template',
+};
+
+export async function explainCronJob(cronJob: CronJob, evidence: Evidence): Promise<Diagnosis> {
+  const { lastScheduleTime, lastSuccessfulTime, active = [] } = cronJob.status ?? {};
+  const last = lastScheduleTime == null ? 'has never started a job' : `started its last job at ${lastScheduleTime}`;
+  const success = lastSuccessfulTime == null ? '' : `, its last success was at ${lastSuccessfulTime}`;
+  const running = active.length === 0 ? '' : `, ${active.length} running`;
+  const causes = [
+    ...suspendedCauses(cronJob),
+    ...(await forbiddenCauses(cronJob, evidence)),
+    ...(await eventCauses(cronJob, evidence)),
+  ];
+  return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary: `${last}${success}${running}`, causes };
+}
+
+function suspendedCauses(cronJob: CronJob): readonly Cause[] {
+  if (cronJob.spec?.suspend !== true) return [];
+  const object = nameOfObject(CronJobs, cronJob);
+  const command = `kubectl patch cronjob ${object.name}${inNamespace(object)} -p '{"spec":{"suspend":false}}'`;
+  return [cause({ code: 'Suspended', object, message: 'it is suspended', cure: { text: 'resume it', command } })];
+}
+
+/** With the policy Forbid a job that still runs keeps the next from starting. */
+async function forbiddenCauses(cronJob: CronJob, evidence: Evidence): Promise<readonly Cause[]> {
+  if (cronJob.spec?.concurrencyPolicy !== 'Forbid') return [];
+  const { namespace = '' } = cronJob.metadata;
+  const causes: Cause[] = [];
+  for (const { name = '' } of cronJob.status?.active ?? []) {
+    const { object: job } = await evidence.get(Jobs, { namespace, name });
+    if (job === undefined) continue;
+    causes.push(
+      cause({
+        code: 'JobStillRuns',
+        object: nameOf(Jobs, { namespace, name }),
+        message: `job ${name} still runs, and concurrencyPolicy Forbid lets no second one start`,
+        ...(job.status?.startTime == null ? {} : { since: job.status.startTime }),
+        cure: { text: 'end the job, give it activeDeadlineSeconds, or use concurrencyPolicy Replace' },
+        because: await evidence.causesOf(Jobs, job),
+      }),
+    );
+  }
+  return causes;
+}
+
+/** Warnings about starts since the last one that came about. */
+async function eventCauses(cronJob: CronJob, evidence: Evidence): Promise<readonly Cause[]> {
+  const lastMs = parseTime(cronJob.status?.lastScheduleTime) || 0;
+  const event = (await evidence.events(cronJob)).find(
+    (one) => Object.hasOwn(cures, one.reason ?? '') && timeOfEvent(one) > lastMs,
+  );
+  if (event === undefined) return [];
+  const { reason = '', message = '' } = event;
+  return [
+    cause({
+      code: reason,
+      object: nameOfObject(CronJobs, cronJob),
+      message: `a start did not come about (${reason})`,
+      since: formatTime(timeOfEvent(event)),
+      facts: message === '' ? [] : [message],
+      cure: { text: cures[reason]! },
+    }),
+  ];
+}

@@ -1,0 +1,85 @@
+/** Why the rollout of a deployment does not come to its end. */
+import { Deployments, ReplicaSets } from '../../api/gen/resources.ts';
+import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import { conditionOf } from '../conditions.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Cause, type Diagnosis } from '../explanation.ts';
+import { inNamespace, nameOfObject } from '../object-name.ts';
+
+const revisionAnnotation = 'deployment.kubernetes.io/revision';
+
+export async function explainDeployment(deployment: Deployment, evidence: Evidence): Promise<Diagnosis> {
+  const { spec, status = {} } = deployment;
+  const wanted = spec?.replicas ?? 1;
+  const { updatedReplicas = 0, availableReplicas = 0, replicas = 0 } = status;
+  const summary = `has ${availableReplicas} of ${wanted} pods available, ${updatedReplicas} of the newest template`;
+  const isObserved = Number(status.observedGeneration ?? 0) >= Number(deployment.metadata.generation ?? 0);
+  if (isObserved && updatedReplicas >= wanted && availableReplicas >= wanted && replicas <= updatedReplicas)
+    return { state: 'Fine', summary, causes: [] };
+  const causes = [
+    ...unobservedCauses(deployment, isObserved),
+    ...pausedCauses(deployment),
+    ...(await setCauses(deployment, evidence)),
+  ];
+  return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary, causes: stuckCauses(deployment, causes) };
+}
+
+function unobservedCauses(deployment: Deployment, isObserved: boolean): readonly Cause[] {
+  if (isObserved) return [];
+  return [
+    cause({
+      code: 'NotObserved',
+      object: nameOfObject(Deployments, deployment),
+      message: 'the deployment controller has not seen its newest generation',
+      cure: { text: 'see whether the controller manager runs' },
+    }),
+  ];
+}
+
+function pausedCauses(deployment: Deployment): readonly Cause[] {
+  if (deployment.spec?.paused !== true) return [];
+  const object = nameOfObject(Deployments, deployment);
+  return [
+    cause({
+      code: 'RolloutPaused',
+      object,
+      message: 'its rollout is paused',
+      cure: { text: 'resume it', command: `kubectl rollout resume deployment ${object.name}${inNamespace(object)}` },
+    }),
+  ];
+}
+
+/** What keeps its newest replica set. */
+async function setCauses(deployment: Deployment, evidence: Evidence): Promise<readonly Cause[]> {
+  const { namespace = '', uid } = deployment.metadata;
+  const sets = (await evidence.list(ReplicaSets, { namespace })).filter(({ metadata }) =>
+    metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid),
+  );
+  const newest = sets.toSorted((a, b) => revisionOf(b) - revisionOf(a))[0];
+  return newest === undefined ? [] : evidence.causesOf(ReplicaSets, newest);
+}
+
+function revisionOf({ metadata }: ReplicaSet): number {
+  return Number(metadata.annotations?.[revisionAnnotation] ?? 0);
+}
+
+/** A rollout past its deadline is told first, with what keeps it behind. */
+function stuckCauses(deployment: Deployment, causes: readonly Cause[]): readonly Cause[] {
+  const condition = conditionOf(deployment, 'Progressing');
+  if (condition?.status !== 'False' || condition.reason !== 'ProgressDeadlineExceeded') return causes;
+  const object = nameOfObject(Deployments, deployment);
+  return [
+    cause({
+      code: 'ProgressDeadlineExceeded',
+      object,
+      message: `its rollout has made no progress for ${deployment.spec?.progressDeadlineSeconds ?? 600} s`,
+      ...(condition.lastTransitionTime == null ? {} : { since: condition.lastTransitionTime }),
+      facts: condition.message === undefined ? [] : [condition.message],
+      cure: {
+        text: 'mend what is behind it, or go back to the revision before',
+        command: `kubectl rollout undo deployment ${object.name}${inNamespace(object)}`,
+      },
+      because: causes,
+    }),
+  ];
+}

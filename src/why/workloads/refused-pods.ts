@@ -1,0 +1,113 @@
+/** Why a controller may not create pods: what the API server refused, and which object makes it refuse. */
+import { Namespaces, ResourceQuotas, ServiceAccounts } from '../../api/gen/resources.ts';
+import type { PodTemplateSpec, ResourceQuota } from '../../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { compareQuantities } from '../../api/quantity.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { formatTime } from '../../api/time.ts';
+import { conditionOf } from '../conditions.ts';
+import { timeOfEvent, type Evidence } from '../evidence.ts';
+import { cause, type Cause } from '../explanation.ts';
+import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
+
+/** A refusal that is older than this may have been mended. */
+const recentMs = 15 * 60_000;
+
+/** The refusal that the controller met last, and what is behind it; none where its pods are all created. */
+export async function refusedPodCauses(
+  info: ResourceInfo,
+  owner: KubernetesObject,
+  evidence: Evidence,
+): Promise<readonly Cause[]> {
+  const condition = conditionOf(owner, 'ReplicaFailure');
+  const event = (await evidence.events(owner)).find(({ reason }) => reason === 'FailedCreate');
+  const eventMs = event === undefined ? 0 : timeOfEvent(event);
+  const isRefused = condition?.status === 'True' || evidence.nowMs - eventMs < recentMs;
+  const message = condition?.status === 'True' ? condition.message : event?.message;
+  if (!isRefused || message === undefined) return [];
+  const since = condition?.lastTransitionTime ?? (eventMs === 0 ? undefined : formatTime(eventMs));
+  return [
+    cause({
+      code: 'PodsRefused',
+      object: nameOfObject(info, owner),
+      message: 'the API server refuses the pods it creates',
+      ...(since == null ? {} : { since }),
+      facts: [message],
+      because: await reasonsToRefuse(owner, evidence),
+    }),
+  ];
+}
+
+async function reasonsToRefuse(owner: KubernetesObject, evidence: Evidence): Promise<readonly Cause[]> {
+  const { namespace = '' } = owner.metadata;
+  const template = (owner as { spec?: { template?: PodTemplateSpec } }).spec?.template;
+  return [
+    ...(await namespaceCauses(namespace, evidence)),
+    ...(await accountCauses(namespace, template, evidence)),
+    ...(await quotaCauses(namespace, evidence)),
+  ];
+}
+
+async function namespaceCauses(namespace: string, evidence: Evidence): Promise<readonly Cause[]> {
+  const { object } = await evidence.get(Namespaces, { name: namespace });
+  if (object?.metadata.deletionTimestamp === undefined) return [];
+  return [
+    cause({
+      code: 'NamespaceTerminating',
+      object: nameOfObject(Namespaces, object),
+      message: `namespace ${namespace} is being deleted: nothing new is created in it`,
+      since: object.metadata.deletionTimestamp,
+    }),
+  ];
+}
+
+async function accountCauses(
+  namespace: string,
+  template: PodTemplateSpec | undefined,
+  evidence: Evidence,
+): Promise<readonly Cause[]> {
+  const name = template?.spec?.serviceAccountName ?? 'default';
+  const { missing } = await evidence.get(ServiceAccounts, { namespace, name });
+  if (!missing) return [];
+  const object = nameOf(ServiceAccounts, { namespace, name });
+  return [
+    cause({
+      code: 'ServiceAccountMissing',
+      object,
+      message: `service account ${name}, under which the pods are to run, does not exist`,
+      cure: {
+        text: `create service account ${name}`,
+        command: `kubectl create serviceaccount ${name}${inNamespace(object)}`,
+      },
+    }),
+  ];
+}
+
+/** Quotas of which something is used up. */
+async function quotaCauses(namespace: string, evidence: Evidence): Promise<readonly Cause[]> {
+  const quotas = await evidence.list(ResourceQuotas, { namespace });
+  return quotas.flatMap((quota) => {
+    const full = usedUp(quota);
+    if (full.length === 0) return [];
+    const object = nameOfObject(ResourceQuotas, quota);
+    return [
+      cause({
+        code: 'QuotaUsedUp',
+        object,
+        message: `resource quota ${object.name} is used up: ${full.join(', ')}`,
+        cure: {
+          text: 'raise the quota, or end what uses it',
+          command: `kubectl describe resourcequota ${object.name}${inNamespace(object)}`,
+        },
+      }),
+    ];
+  });
+}
+
+function usedUp({ status }: ResourceQuota): readonly string[] {
+  return Object.entries(status?.hard ?? {}).flatMap(([resource, hard]) => {
+    const used = status?.used?.[resource];
+    if (used === undefined || compareQuantities(used, hard) < 0) return [];
+    return [`${resource} ${used} of ${hard}`];
+  });
+}

@@ -1,0 +1,55 @@
+/** Why a stateful set has not the pods it is to have: one at a time, in the order of their ordinals. */
+import { Pods, StatefulSets } from '../../api/gen/resources.ts';
+import type { StatefulSet } from '../../api/gen/apps-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { isPodReady } from '../../component-helpers/pods.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Cause, type Diagnosis } from '../explanation.ts';
+import { nameOfObject } from '../object-name.ts';
+import { ownedPods } from './owned-pods.ts';
+import { refusedPodCauses } from './refused-pods.ts';
+
+export async function explainStatefulSet(set: StatefulSet, evidence: Evidence): Promise<Diagnosis> {
+  const wanted = set.spec?.replicas ?? 1;
+  const { readyReplicas = 0, updatedReplicas = 0 } = set.status ?? {};
+  const partition = set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0;
+  const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete';
+  const summary = `has ${readyReplicas} of ${wanted} pods ready, ${updatedReplicas} of the newest template`;
+  const isUpdated = updatedReplicas >= wanted - partition || isOnDelete || set.status?.updateRevision === undefined;
+  if (readyReplicas >= wanted && isUpdated) return { state: 'Fine', summary, causes: [] };
+  const pods = await ownedPods(set, set.spec?.selector, evidence);
+  const causes = [
+    ...(await refusedPodCauses(StatefulSets, set, evidence)),
+    ...(await firstUnreadyCauses(set, pods, evidence)),
+  ];
+  return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary, causes };
+}
+
+/** The pod with the lowest ordinal that is not ready: the later ones wait for it, unless all start at once. */
+async function firstUnreadyCauses(
+  set: StatefulSet,
+  pods: readonly Pod[],
+  evidence: Evidence,
+): Promise<readonly Cause[]> {
+  const blocking = pods.filter((pod) => !isPodReady(pod)).toSorted((a, b) => ordinalOf(a) - ordinalOf(b))[0];
+  if (blocking === undefined) return [];
+  const { summary, causes: because, state } = await evidence.explain(Pods, blocking);
+  if (state === 'Progressing') return [];
+  const object = nameOfObject(Pods, blocking);
+  const isOrdered = set.spec?.podManagementPolicy !== 'Parallel';
+  const missing = (set.spec?.replicas ?? 1) - pods.length;
+  const waiting = isOrdered && missing > 0 ? [`${missing} pods are created only when it is ready`] : [];
+  return [
+    cause({
+      code: isOrdered ? 'WaitsForOrdinal' : 'PodNotReady',
+      object,
+      message: `pod ${object.name} ${summary}`,
+      facts: waiting,
+      because,
+    }),
+  ];
+}
+
+function ordinalOf({ metadata }: Pod): number {
+  return Number(/-(\d+)$/.exec(metadata.name ?? '')?.[1] ?? 0);
+}
