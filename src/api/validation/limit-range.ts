@@ -1,4 +1,5 @@
 /** Limit ranges. Upstream: apis/core/validation ValidateLimitRange. */
+import { getOwn } from '../codec/own-property.ts';
 import type { Field } from '../field-error.ts';
 import type { LimitRange, LimitRangeItem } from '../gen/core-v1.ts';
 import { isQualifiedName } from '../names.ts';
@@ -49,7 +50,7 @@ function validateLimit(limit: LimitRangeItem, field: Field): void {
   }
   for (const name of names) {
     const amounts = Object.fromEntries(
-      parts.map((part) => [part, isOfPods && part.startsWith('default') ? undefined : limit[part]?.[name]]),
+      parts.map((part) => [part, isOfPods && part.startsWith('default') ? undefined : getOwn(limit[part] ?? {}, name)]),
     ) as Amounts;
     validateOrder(amounts, name, field);
     validateRatio(amounts, field.at('maxLimitRequestRatio').key(name));

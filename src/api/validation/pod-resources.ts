@@ -1,4 +1,5 @@
 /** Resource requirements. Upstream: apis/core/validation validateResourceRequirements, validatePodResources. */
+import { getOwn } from '../codec/own-property.ts';
 import type { Field } from '../field-error.ts';
 import type { PodSpec, ResourceClaim, ResourceRequirements } from '../gen/core-v1.ts';
 import { isDns1123Label } from '../names.ts';
@@ -37,7 +38,7 @@ function validateRequirements(resources: ResourceRequirements, rules: Requiremen
   const requested = field.at('requests');
   for (const [name, quantity] of Object.entries(requests)) {
     validateAmount(name, quantity, { rules, field: requested });
-    validateAgainstLimit(name, { request: quantity, limit: limits[name] }, field);
+    validateAgainstLimit(name, { request: quantity, limit: getOwn(limits, name) }, field);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory'))
@@ -140,7 +141,7 @@ export function validatePodResources(spec: PodSpec, claims: ReadonlySet<string>,
 /** What all containers ask for together. Containers that start first and end count as far as they need more. */
 function sumOf(spec: PodSpec, part: 'limits' | 'requests', name: string): string {
   const amountOf = (container: { readonly resources?: ResourceRequirements }) =>
-    container.resources?.[part]?.[name] ?? '0';
+    getOwn(container.resources?.[part] ?? {}, name) ?? '0';
   const larger = (a: string, b: string) => (compareQuantities(a, b) >= 0 ? a : b);
   const inits = spec.initContainers ?? [];
   let sidecars = '0';
@@ -172,7 +173,7 @@ function validateAgainstContainers(spec: PodSpec, resources: ResourceRequirement
     }
   for (const [index, container] of (spec.containers ?? []).entries())
     for (const [name, limit] of Object.entries(container.resources?.limits ?? {})) {
-      const most = resources.limits?.[name];
+      const most = getOwn(resources.limits ?? {}, name);
       if (most !== undefined && compareQuantities(limit, most) > 0)
         field
           .at('containers')
