@@ -13,14 +13,14 @@ export interface PreparedServer extends PreparedInstance {
 }
 
 /** Checks and settles. Throws `PreflightError`. */
-export async function prepareServer(platform: Platform, asked: ClusterOptions): Promise<PreparedServer> {
-  const { dataDir } = asked;
+export async function prepareServer(platform: Platform, options: ClusterOptions): Promise<PreparedServer> {
+  const { dataDir } = options;
   await makeDataDir(platform, dataDir);
   const kept = await readInstanceFile(platform.files, dataDir);
   if (kept?.servers !== undefined)
     throw new PreflightError(`${dataDir} is of a machine that joined a cluster; start it with keelson agent`);
-  const etcd = await prepareOwnEtcd(platform, asked, kept);
-  const prepared = await prepareInstance(platform, asJoined(asked, etcd?.joined ?? kept), kept);
+  const etcd = await prepareOwnEtcd(platform, options, kept);
+  const prepared = await prepareInstance(platform, asJoined(options, etcd?.joined ?? kept), kept);
   return { ...prepared, ownEtcd: etcd !== undefined };
 }
 

@@ -52,7 +52,7 @@ export function buildOciImage(spec: OciImageSpec, sha256Hex: (data: Uint8Array) 
       rootfs: { type: 'layers', diff_ids: [layer.digest] },
     }),
   );
-  const descriptor = (of: OciBlob) => ({ mediaType: of.mediaType, digest: of.digest, size: of.data.length });
+  const descriptor = (blob: OciBlob) => ({ mediaType: blob.mediaType, digest: blob.digest, size: blob.data.length });
   const manifest = blob(
     'application/vnd.oci.image.manifest.v1+json',
     json({

@@ -17,7 +17,6 @@ const HAND_OVER_MS = 5_000;
 /** Types with a label of their own, as CoreDNS has them; others are `other`. */
 const LABELLED = new Set(['A', 'AAAA', 'CNAME', 'MX', 'NS', 'PTR', 'SOA', 'SRV', 'TXT', 'ANY']);
 
-/** Creates them. */
 export function createDnsMetrics({ clock, metrics }: { readonly clock: Clock; readonly metrics: Metrics }): DnsMetrics {
   const requests = metrics.counter({
     name: 'coredns_dns_requests_total',

@@ -20,7 +20,6 @@ import { encodeError, encodeResponse } from './response.ts';
 import { serveStream } from './stream-connection.ts';
 import { background, isProgramError } from '../platform/unexpected.ts';
 
-/** What a server is made from. */
 export interface DnsServerDeps {
   readonly platform: {
     readonly datagrams: Datagrams;

@@ -18,7 +18,6 @@ export interface DnsDeps {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'log' | 'metrics' | 'files' | 'net' | 'datagrams'>;
 }
 
-/** Where and for what DNS answers. */
 export interface DnsConfig {
   /** Each on UDP and TCP. */
   readonly listen: readonly SocketAddress[];

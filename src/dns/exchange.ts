@@ -28,11 +28,11 @@ const RECURSION_DESIRED = 1 << 8;
 const UDP_SIZE = 1232;
 
 /** Asks a server. Rejects when it does not answer in time or cannot be reached. */
-export async function exchange(deps: ExchangeDeps, asked: Asked): Promise<dnsPacket.Packet> {
-  const answer = await overUdp(deps, asked, true);
-  if (answer.flag_tc) return await overTcp(deps, asked);
+export async function exchange(deps: ExchangeDeps, request: Asked): Promise<dnsPacket.Packet> {
+  const answer = await overUdp(deps, request, true);
+  if (answer.flag_tc) return await overTcp(deps, request);
   // Servers from before EDNS answer so.
-  if (answer.rcode === 'FORMERR' || answer.rcode === 'NOTIMP') return await overUdp(deps, asked, false);
+  if (answer.rcode === 'FORMERR' || answer.rcode === 'NOTIMP') return await overUdp(deps, request, false);
   return answer;
 }
 
@@ -52,9 +52,9 @@ function matching(message: Uint8Array, id: number, question: Question): dnsPacke
   if (message.length < 12 || Buffer.from(message.buffer, message.byteOffset, 2).readUInt16BE(0) !== id)
     return undefined;
   const packet = dnsPacket.decode(message);
-  const [asked] = packet.questions;
+  const [request] = packet.questions;
   const matches =
-    packet.type === 'response' && asked?.type === question.type && asked.name.toLowerCase() === question.name;
+    packet.type === 'response' && request?.type === question.type && request.name.toLowerCase() === question.name;
   return matches ? packet : undefined;
 }
 

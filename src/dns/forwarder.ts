@@ -13,7 +13,6 @@ import { exchange, type ExchangeDeps } from './exchange.ts';
 import type { Upstreams } from './resolv-conf.ts';
 import { FAILED, type Answer, type Forwarder, type Question, type ResourceRecord } from './resolver.ts';
 
-/** What a forwarder is made from. */
 export interface ForwarderDeps extends ExchangeDeps {
   readonly log: Log;
   readonly metrics: Metrics;
@@ -112,9 +111,9 @@ export function createForwarder(deps: ForwarderDeps, stubDomains: readonly StubD
       if (running !== undefined) return running;
       if (underWay.size >= MAX_UNDER_WAY) return FAILED;
       misses.inc();
-      const asked = ask(question).finally(() => underWay.delete(key));
-      underWay.set(key, asked);
-      return asked;
+      const exchange = ask(question).finally(() => underWay.delete(key));
+      underWay.set(key, exchange);
+      return exchange;
     },
   };
 }

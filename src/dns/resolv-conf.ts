@@ -24,7 +24,6 @@ export interface Upstreams {
   current(): Promise<readonly SocketAddress[]>;
 }
 
-/** Where they are found. */
 export interface UpstreamsConfig {
   readonly resolvConfPath: string;
   /** Whether asking this address would be asking ourselves. */

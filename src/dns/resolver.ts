@@ -37,7 +37,6 @@ export interface Forwarder {
   resolve(question: Question): Answer | Promise<Answer>;
 }
 
-/** What a resolver is made from. */
 export interface ResolverDeps {
   readonly zone: Zone;
   readonly forwarder: Forwarder;

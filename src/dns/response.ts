@@ -34,8 +34,8 @@ const [QR, AA, TC, RA] = [0x8000, 0x0400, 0x0200, 0x0080];
 const EMPTY = { answers: [], authorities: [], additionals: [] };
 
 /** Encodes at most `limitBytes`. */
-export function encodeResponse(parts: ResponseParts, limitBytes: number): Buffer {
-  return new ResponseWriter(parts, limitBytes).write();
+export function encodeResponse(content: ResponseParts, limitBytes: number): Buffer {
+  return new ResponseWriter(content, limitBytes).write();
 }
 
 /** A response without records. */
@@ -55,9 +55,9 @@ class ResponseWriter {
   #at = 0;
   readonly #names = new Map<string, number>();
 
-  constructor(parts: ResponseParts, limitBytes: number) {
-    this.#parts = parts;
-    this.#limit = Math.min(limitBytes, CHUNK.length) - (parts.edns === undefined ? 0 : OPT_LENGTH);
+  constructor(content: ResponseParts, limitBytes: number) {
+    this.#parts = content;
+    this.#limit = Math.min(limitBytes, CHUNK.length) - (content.edns === undefined ? 0 : OPT_LENGTH);
   }
 
   write(): Buffer {

@@ -3,7 +3,6 @@ import type { Clock } from '../platform/clock.ts';
 import type { Duplex } from '../platform/streams.ts';
 import { isProgramError } from '../platform/unexpected.ts';
 
-/** What a connection needs. */
 export interface StreamConnection {
   readonly clock: Clock;
   readonly connection: Duplex;

@@ -128,7 +128,6 @@ export interface KubeletConfiguration {
   readonly published?: () => object;
 }
 
-/** How cgroups are used. */
 export interface CgroupSettings {
   readonly root: string;
   readonly perQos: boolean;
@@ -264,7 +263,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
 
 /** The configuration with defaults for what is not given. */
 export function kubeletConfiguration(
-  given: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory'> & Partial<KubeletConfiguration>,
+  settings: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory'> & Partial<KubeletConfiguration>,
 ): KubeletConfiguration {
-  return { ...KUBELET_DEFAULTS, ...given };
+  return { ...KUBELET_DEFAULTS, ...settings };
 }

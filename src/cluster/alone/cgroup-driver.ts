@@ -11,7 +11,6 @@ import type { Cgroups } from '../../platform/cgroups.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** Who is asked. */
 export interface CgroupDriverDeps {
   readonly platform: Pick<Platform, 'cgroups' | 'clock' | 'log' | 'net'>;
   readonly cri: { readonly runtime: Pick<CriRuntime['runtime'], 'runtimeConfig'> };
@@ -50,10 +49,10 @@ async function driverOf({ platform, cri }: CgroupDriverDeps, config: KubeletConf
     try {
       const { linux } = await cri.runtime.runtimeConfig({}, { timeoutMs: ASK_TIMEOUT_MS });
       if (linux === undefined) return configured;
-      const told = linux.cgroupDriver === 'SYSTEMD' ? 'systemd' : 'cgroupfs';
-      if (told !== configured)
-        log.info('Using cgroup driver setting received from the CRI runtime', { told, configured });
-      return told;
+      const received = linux.cgroupDriver === 'SYSTEMD' ? 'systemd' : 'cgroupfs';
+      if (received !== configured)
+        log.info('Using cgroup driver setting received from the CRI runtime', { told: received, configured });
+      return received;
     } catch (error) {
       if (isCriCode(error, 'Unimplemented')) {
         log.debug('CRI implementation does not tell its cgroup driver, the configuration holds', { configured });

@@ -12,7 +12,6 @@ import type { Platform } from '../../platform/platform.ts';
 import { type ComponentAccess, guarded } from './component-access.ts';
 import { followServingFiles, servedIdentity } from './serving-files.ts';
 
-/** What serving takes. */
 export interface ComponentServerDeps {
   readonly platform: Pick<Platform, 'listenHttp' | 'files' | 'crypto' | 'random' | 'clock' | 'log' | 'host'>;
   /** `kube-scheduler`: names the certificate that is made where none is given. */

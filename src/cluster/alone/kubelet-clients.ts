@@ -126,11 +126,11 @@ function withCertificate(deps: RestClientDeps, manager: CertificateManager): Res
 function clientCertificate(
   platform: Platform,
   { certDir, nodeName }: KubeletCredentials,
-  { deps, given }: { readonly deps: RestClientDeps; readonly given: KeyPairPem | undefined },
+  { deps, given: keyPair }: { readonly deps: RestClientDeps; readonly given: KeyPairPem | undefined },
 ): CertificateManager {
   const manager: CertificateManager = createNodeCertificate(
     platform,
-    { kind: 'kubelet-client', nodeName, dir: certDir, ...(given === undefined ? {} : { given }) },
+    { kind: 'kubelet-client', nodeName, dir: certDir, ...(keyPair === undefined ? {} : { given: keyPair }) },
     () => createRestClient(manager.current() === undefined ? deps : withCertificate(deps, manager)),
   );
   return manager;

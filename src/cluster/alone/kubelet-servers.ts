@@ -15,7 +15,6 @@ import { createNodeCertificate } from '../node/node-certificate.ts';
 import type { ClusterNode } from '../node/node.ts';
 import { clientAuthority, followServingFiles, servedIdentity, type ServedIdentity } from './serving-files.ts';
 
-/** What they are made from. */
 export interface KubeletServersDeps {
   readonly platform: Platform;
   readonly client: Client;
@@ -74,10 +73,10 @@ async function openMainServer(
   const initial = { pair, ...clientCa };
   const identity = servedIdentity(server, initial);
   const requested = config.serverTLSBootstrap && deps.hasApiServer;
-  const given = !requested && config.tlsCertFile !== '' && config.tlsPrivateKeyFile !== '';
+  const hasFiles = !requested && config.tlsCertFile !== '' && config.tlsPrivateKeyFile !== '';
   const paths = {
-    certFile: given ? config.tlsCertFile : '',
-    keyFile: given ? config.tlsPrivateKeyFile : '',
+    certFile: hasFiles ? config.tlsCertFile : '',
+    keyFile: hasFiles ? config.tlsPrivateKeyFile : '',
     clientCaFile: clientCAFile,
   };
   followServingFiles(platform, { paths, identity, initial }, signal);
@@ -112,10 +111,10 @@ async function servingCertificate(
   config: KubeletConfigurationV1Beta1,
 ): Promise<KeyPairPem> {
   const { files } = platform;
-  const given = config.tlsCertFile !== '' && config.tlsPrivateKeyFile !== '';
-  const certFile = given ? config.tlsCertFile : `${certDir}/kubelet.crt`;
-  const keyFile = given ? config.tlsPrivateKeyFile : `${certDir}/kubelet.key`;
-  if (given || ((await files.exists(certFile)) && (await files.exists(keyFile))))
+  const hasFiles = config.tlsCertFile !== '' && config.tlsPrivateKeyFile !== '';
+  const certFile = hasFiles ? config.tlsCertFile : `${certDir}/kubelet.crt`;
+  const keyFile = hasFiles ? config.tlsPrivateKeyFile : `${certDir}/kubelet.key`;
+  if (hasFiles || ((await files.exists(certFile)) && (await files.exists(keyFile))))
     return { certPem: await files.readText(certFile), keyPem: await files.readText(keyFile) };
   const made = await selfSigned(platform, node);
   await files.makeDir(certDir, { mode: 0o755 });

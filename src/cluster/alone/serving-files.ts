@@ -103,12 +103,12 @@ interface Following {
 /** Follows the files until the signal aborts. What they hold now counts as known. */
 export function followServingFiles(
   { files, clock, crypto, log }: Pick<Platform, 'files' | 'clock' | 'crypto' | 'log'>,
-  of: Following,
+  following: Following,
   signal: AbortSignal,
 ): void {
-  const followed = followedOf({ files, crypto }, of);
+  const followed = followedOf({ files, crypto }, following);
   if (followed.length === 0) return;
-  const look = async (each: Followed): Promise<void> => {
+  const readFollowed = async (each: Followed): Promise<void> => {
     try {
       const texts = await each.read();
       if (texts === undefined || texts.every((text, at) => text === each.known[at])) return;
@@ -131,14 +131,14 @@ export function followServingFiles(
     background(
       log,
       'files could not be read again',
-      Promise.all(followed.map(look)).finally(() => (busy = false)),
+      Promise.all(followed.map(readFollowed)).finally(() => (busy = false)),
     );
   });
   onAbort(signal, cancel);
 }
 
-function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, of: Following): Followed[] {
-  const { paths, identity, initial, readClientCa, onClientCa, onProxyCa } = of;
+function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, following: Following): Followed[] {
+  const { paths, identity, initial, readClientCa, onClientCa, onProxyCa } = following;
   const { certFile, keyFile, clientCaFile, proxyCaFile = '', sni = [] } = paths;
   const read = (path: string): Promise<string> => files.readText(path);
   type PairFiles = Pick<ServingFiles, 'certFile' | 'keyFile'>;
@@ -169,7 +169,7 @@ function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, of: F
     identity.setClientCa(pem);
     onClientCa?.(pem);
   });
-  const told = async (): Promise<string[] | undefined> => {
+  const readState = async (): Promise<string[] | undefined> => {
     const pem = await readClientCa?.();
     return pem === undefined ? undefined : [pem];
   };
@@ -180,7 +180,7 @@ function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, of: F
   });
   return [
     ...(certFile === '' || keyFile === '' ? [] : [pair(paths, initial.pair, (now) => identity.setPair(now))]),
-    ...(readClientCa === undefined ? [] : [{ ...ofClients, paths: [], read: told }]),
+    ...(readClientCa === undefined ? [] : [{ ...ofClients, paths: [], read: readState }]),
     ...(clientCaFile === '' ? [] : [ofClients]),
     ...(proxyCaFile === '' ? [] : [ofProxies]),
     ...sni.map((one, at) => pair(one, initial.sni![at]!, (now) => identity.setNamedPair(at, now))),

@@ -12,7 +12,6 @@ import type { HttpHandler, HttpResponse } from '../../platform/http.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { serveStatusz } from './serve-statusz.ts';
 
-/** What they run on. */
 export interface StandaloneControllersDeps {
   readonly platform: BasePlatform;
   /** The manager's own client. */
@@ -21,7 +20,6 @@ export interface StandaloneControllersDeps {
   readonly clientFor: (account: string) => Client;
 }
 
-/** What they are told. */
 export interface StandaloneControllersConfig {
   readonly names: readonly string[];
   readonly controllers: ControllersConfig;

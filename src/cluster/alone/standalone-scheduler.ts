@@ -16,14 +16,12 @@ import type { Extender } from '../../scheduler/extenders/extender.ts';
 import { createScheduler } from '../../scheduler/scheduler.ts';
 import { serveStatusz } from './serve-statusz.ts';
 
-/** What it runs on. */
 export interface StandaloneSchedulerDeps {
   readonly platform: BasePlatform;
   readonly client: Client;
   readonly extenders: readonly Extender[];
 }
 
-/** What it is told. */
 export interface StandaloneSchedulerConfig {
   readonly scheduler: SchedulerConfig;
   readonly leaderElection: LeaderElectionSettings;

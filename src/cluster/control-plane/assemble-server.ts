@@ -53,9 +53,9 @@ export interface ServerParts {
   readonly leaving: Leaving;
 }
 
-export function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiServer {
+export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiServer {
   const { platform, instance, setup } = deps;
-  const { storage, kinds, rbac, authorizers, registry, leaving } = parts;
+  const { storage, kinds, rbac, authorizers, registry, leaving } = input;
   const { clock } = platform;
   const settings = deps.settings ?? {};
   return createApiServer(
@@ -75,7 +75,7 @@ export function assembleServer(deps: ControlPlaneDeps, parts: ServerParts): ApiS
           log: platform.log.child('apiserver'),
           metrics: platform.metrics,
           random: platform.random.fork('admission'),
-          authorizer: { authorize: (asked) => decide(authorizers, asked) },
+          authorizer: { authorize: (attributes) => decide(authorizers, attributes) },
           rulesFor: rbac.rulesFor,
           clock,
           ...(setup === undefined ? {} : { config: setup.admission.config }),

@@ -18,14 +18,12 @@ import { createScheduler, type Scheduler } from '../../scheduler/scheduler.ts';
 import type { Instance } from '../instance/instance.ts';
 import type { SchedulerSetup } from './scheduler-setup.ts';
 
-/** What they are made from. */
 export interface BuiltInDeps {
   readonly platform: BasePlatform;
   /** A client that acts as this user. */
   readonly clientFor: (principal: Principal, userAgent: string) => Client;
 }
 
-/** What controllers are told. */
 export interface BuiltInConfig {
   readonly instance: Pick<Instance, 'clusterCidr' | 'serviceCidr' | 'clusterDomain'>;
   readonly rootCaPem: string;
@@ -39,7 +37,6 @@ export interface BuiltInConfig {
   readonly settings?: ControllerSettings;
 }
 
-/** How the scheduler runs. */
 export interface BuiltInSchedulerConfig {
   /** Absent: upstream's default scheduler. */
   readonly setup?: SchedulerSetup;

@@ -20,7 +20,6 @@ export interface ComponentHealthSource {
   read(): Promise<readonly ComponentHealth[]>;
 }
 
-/** What looking takes. */
 export interface ComponentHealthDeps {
   readonly objects: ObjectStore;
   readonly store: Pick<Store, 'status'>;

@@ -22,7 +22,6 @@ import type { ServerSettings } from './server-settings.ts';
 import { reviewToken } from './review-token.ts';
 import { tokenRoutes } from './token-routes.ts';
 
-/** What the services are made from. */
 export interface RegistryDeps {
   readonly platform: Platform;
   readonly store: Store;
@@ -51,7 +50,6 @@ export interface Registry {
   start(): () => void;
 }
 
-/** Makes the definitions. */
 export function createRegistry(deps: RegistryDeps): Registry {
   const { platform, objects, tokens, rbac, instance, settings } = deps;
   const serviceAllocator = new ServiceAllocator(

@@ -5,7 +5,6 @@ import type { ServiceAccountTokens } from '../../apiserver/authn/service-account
 import { userInfoOf } from '../../apiserver/authn/user-info.ts';
 import type { AuthenticateToken } from '../../apiserver/registry/services.ts';
 
-/** Who is asked. */
 export interface ReviewDeps {
   readonly tokens: Pick<ServiceAccountTokens, 'audiences' | 'review' | 'authenticateToken'>;
   /** All kinds, `tokens` among them. */

@@ -20,7 +20,6 @@ import { readEtcdFile, writeEtcdFile, type EtcdFile } from './etcd-file.ts';
 import { createEtcdProcess, etcdDataDir, type EtcdProcess } from './etcd-process.ts';
 import { background, callEach } from '../../platform/unexpected.ts';
 
-/** Where it lives. */
 export interface OwnEtcdConfig {
   readonly dataDir: string;
   readonly pkiDir: string;

@@ -77,12 +77,14 @@ async function checkOthersAreAway(deps: Deps, dataDir: string): Promise<void> {
   if (choice === undefined || others.length === 0) return;
   const { tls } = await etcdConfig((path) => deps.files.readText(path), choice);
   // Each for itself: one that hangs must not use up the time of another.
-  const asked = others.map((url) => createEtcdMembers(deps, { endpoints: [url], tls, timeoutMs: ANSWER_TIMEOUT_MS }));
-  const answered = await Promise.any(asked.map((members) => members.list())).then(
+  const otherMembers = others.map((url) =>
+    createEtcdMembers(deps, { endpoints: [url], tls, timeoutMs: ANSWER_TIMEOUT_MS }),
+  );
+  const answered = await Promise.any(otherMembers.map((members) => members.list())).then(
     () => true,
     () => false,
   );
-  for (const members of asked) members.close();
+  for (const members of otherMembers) members.close();
   if (answered)
     throw new PreflightError(
       `other servers of this cluster run (${others.join(', ')}): a snapshot is for a cluster that is lost; keelson down each of them first`,

@@ -23,9 +23,9 @@ export function formatJoinToken(caHash: string, bootstrapToken: string): string 
 
 /** Reads a token and hashes given apart (`sha256:<hex>`). Throws an Error that says what is wrong; it never shows the token. */
 export function parseJoinToken(text: string, hashes: readonly string[] = []): JoinToken {
-  const pins = hashes.map((given) => {
-    const pin = HASH.exec(given)?.[1];
-    if (pin === undefined) throw new Error(`${given} is not of the form sha256:<64 hexadecimal digits>`);
+  const pins = hashes.map((hash) => {
+    const pin = HASH.exec(hash)?.[1];
+    if (pin === undefined) throw new Error(`${hash} is not of the form sha256:<64 hexadecimal digits>`);
     return pin.toLowerCase();
   });
   const [, caHash, secureToken] = SECURE.exec(text) ?? [];

@@ -10,7 +10,6 @@ import type { Net } from '../../platform/net.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** What it uses. */
 export interface ServerBalancerDeps {
   readonly net: Net;
   readonly datagrams: Datagrams;

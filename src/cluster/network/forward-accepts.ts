@@ -26,7 +26,7 @@ function acceptRules(instance: Instance, range: string): readonly (readonly stri
 }
 
 /** Inserts the accepts where they are needed and missing. A chain that others must open is told once per `told`. */
-export async function insertForwardAccepts(deps: Deps, instance: Instance, told: Set<string>): Promise<void> {
+export async function insertForwardAccepts(deps: Deps, instance: Instance, logged: Set<string>): Promise<void> {
   for (const { program, range } of programsOf(instance)) {
     const listing = await iptables(deps, program, ['-S', 'FORWARD']);
     if (listing === undefined || !dropsForwarded(listing)) continue;
@@ -35,8 +35,8 @@ export async function insertForwardAccepts(deps: Deps, instance: Instance, told:
         await iptables(deps, program, ['-I', ...rule]);
   }
   for (const chain of await foreignDroppingChains(deps)) {
-    if (told.has(chain)) continue;
-    told.add(chain);
+    if (logged.has(chain)) continue;
+    logged.add(chain);
     deps.log.warn(
       'a firewall chain of this machine drops forwarded packets; pods may not reach each other until it accepts them',
       { chain, bridge: instance.bridge, pods: instance.clusterCidr },

@@ -69,20 +69,20 @@ const OWNED_FIELDS: Partial<Record<keyof KubeletConfigurationV1Beta1, string>> =
 };
 
 /** The whole document without settings of the user's. */
-export function instanceDocument(of: InstanceKubelet): KubeletConfigurationV1Beta1 {
-  return completeConfiguration(baseOf(of));
+export function instanceDocument(kubelet: InstanceKubelet): KubeletConfigurationV1Beta1 {
+  return completeConfiguration(baseOf(kubelet));
 }
 
 /** The whole document with the user's settings. @throws PreflightError with one line that names what is wrong */
 export async function loadInstanceDocument(
   files: Platform['files'],
-  of: InstanceKubelet,
+  kubelet: InstanceKubelet,
   { configFile, args }: KubeletSettings,
 ): Promise<KubeletConfigurationV1Beta1> {
   try {
     const file = configFile === undefined ? {} : { file: configFile };
-    const document = await loadConfiguration(files, { base: baseOf(of), ...file, flags: args });
-    refuseOwnedFields(document, instanceDocument(of));
+    const document = await loadConfiguration(files, { base: baseOf(kubelet), ...file, flags: args });
+    refuseOwnedFields(document, instanceDocument(kubelet));
     return document;
   } catch (error) {
     if (error instanceof KubeletConfigurationError) throw new PreflightError(error.message, { cause: error });

@@ -10,7 +10,6 @@ import type { HttpHandler, HttpServer, ListenOptions } from '../../platform/http
 import type { Platform } from '../../platform/platform.ts';
 import type { ClusterNode } from './node.ts';
 
-/** What the server is made from. */
 export interface KubeletServerDeps {
   readonly platform: Platform;
   /** Acts as the node: asks the API server who calls and whether they may. */
@@ -82,21 +81,21 @@ function kubeletHandler(
     systemLogQuery = false,
     streamIdleTimeoutMs = FOUR_HOURS_MS,
   }: Omit<KubeletServerDeps, 'tls' | 'client'>,
-  parts: { node: ClusterNode; auth: KubeletAuth; removes: boolean },
+  input: { node: ClusterNode; auth: KubeletAuth; removes: boolean },
 ): HttpHandler {
-  const { kubelet } = parts.node;
+  const { kubelet } = input.node;
   return createKubeletServer({
     host: kubelet.host,
     runtime: kubelet.runtime,
-    auth: parts.auth,
+    auth: input.auth,
     ...(config.checkpoints ? { checkpointDirectory: `${config.rootDirectory}/checkpoints` } : {}),
-    readOnly: !parts.removes,
-    ...(parts.removes && config.localPathRoot !== '' ? { localPathRoot: config.localPathRoot } : {}),
+    readOnly: !input.removes,
+    ...(input.removes && config.localPathRoot !== '' ? { localPathRoot: config.localPathRoot } : {}),
     platform,
     streamIdleTimeoutMs,
     ...(debuggingHandlers === undefined ? {} : { debuggingHandlers }),
     ...(systemLogs ? { systemLogDirectory: SYSTEM_LOGS, systemLogQuery } : {}),
-    stats: parts.node.stats,
+    stats: input.node.stats,
     probeMetrics: async () =>
       (await platform.metrics.expose())
         .split('\n')

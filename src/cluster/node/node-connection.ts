@@ -38,9 +38,9 @@ export function nodePrincipal(nodeName: string): Principal {
 /** The connection inside one process. */
 export function createLocalConnection(
   platform: Platform,
-  parts: { readonly controlPlane: ControlPlane; readonly pki: ClusterPki; readonly instance: Instance },
+  input: { readonly controlPlane: ControlPlane; readonly pki: ClusterPki; readonly instance: Instance },
 ): NodeConnection {
-  const { controlPlane, pki, instance } = parts;
+  const { controlPlane, pki, instance } = input;
   const server = `https://127.0.0.1:${instance.httpsPort}`;
   return {
     kubelet: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'),

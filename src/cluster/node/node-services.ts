@@ -22,7 +22,6 @@ import { handlerSettings, openKubeletServer } from './kubelet-server.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { ClusterNode } from './node.ts';
 
-/** What they are made from. */
 export interface NodeServicesDeps {
   readonly platform: Platform;
   readonly connection: NodeConnection;

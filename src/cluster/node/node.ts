@@ -41,7 +41,6 @@ import { createNodeUpkeep, type NodeUpkeep } from './node-upkeep.ts';
 import { preparePod } from './prepare-pod.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** What a node is made from. */
 export interface NodeDeps {
   readonly platform: Platform;
   /** Acts as the node. */
@@ -99,7 +98,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const events = createEventBroadcaster(eventSources(deps));
   const recorder = events.recorderFor('kubelet', config.nodeName);
   const verification = imageVerification(deps);
-  const parts: Parts = {
+  const node: Parts = {
     ...deps,
     cri,
     ...verification,
@@ -110,21 +109,21 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
     upkeep: createNodeUpkeep({ platform, cri, recorder, ...verification, config }),
     objects: createObjectCache({ client, platform }),
   };
-  const { kubelet, podContainers, stats } = assembleKubelet(parts);
-  followPodCidr(parts);
+  const { kubelet, podContainers, stats } = assembleKubelet(node);
+  followPodCidr(node);
   return {
     config,
     kubelet,
     podContainers,
     stats,
-    informers: parts.informers,
+    informers: node.informers,
     async start(signal) {
       events.start(signal);
-      if (config.hasApiServer) parts.informers.start(signal);
+      if (config.hasApiServer) node.informers.start(signal);
       await kubelet.start(signal);
-      parts.upkeep.start(signal);
+      node.upkeep.start(signal);
       if (config.hasApiServer && deps.csiNodeFirst !== false)
-        background(platform.log, 'the CSINode could not be made', initializeCsiNode(parts, kubelet, signal));
+        background(platform.log, 'the CSINode could not be made', initializeCsiNode(node, kubelet, signal));
     },
     announce(reason, message) {
       const { nodeName } = config;
@@ -132,7 +131,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
     },
     async stop() {
       await kubelet.stop();
-      parts.objects.stop();
+      node.objects.stop();
     },
   };
 }
@@ -173,10 +172,10 @@ function eventSources({
   return { clock, random, log, ...(config.hasApiServer ? { client: eventClient ?? client } : {}) };
 }
 
-function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContainers' | 'stats'> {
-  const { platform, client, heartbeatClient, recorder, informers } = parts;
+function assembleKubelet(node: Parts): Pick<ClusterNode, 'kubelet' | 'podContainers' | 'stats'> {
+  const { platform, client, heartbeatClient, recorder, informers } = node;
   let core: KubeletCore | undefined;
-  const podContainers = podContainerManager(parts, () => core);
+  const podContainers = podContainerManager(node, () => core);
   const kubelet: Kubelet = createKubelet(
     {
       platform,
@@ -186,24 +185,24 @@ function assembleKubelet(parts: Parts): Pick<ClusterNode, 'kubelet' | 'podContai
       informers,
       preparePod,
       podContainers,
-      ...(parts.shutdown && { shutdown: parts.shutdown }),
-      ...(parts.connectGrpc && { connectGrpc: parts.connectGrpc }),
+      ...(node.shutdown && { shutdown: node.shutdown }),
+      ...(node.connectGrpc && { connectGrpc: node.connectGrpc }),
       resources: {
         nodeStats: () => stats.node(),
         summary: () => stats.summary({ withoutPressure: true }),
-        removeUnusedImages: parts.upkeep.removeUnusedImages,
+        removeUnusedImages: node.upkeep.removeUnusedImages,
       },
-      volumes: (made) => volumeManager(parts, (core = made)),
-      runtime: (made, volumes) => containerRuntime(parts, { core: made, volumes, podContainers }),
+      volumes: (made) => volumeManager(node, (core = made)),
+      runtime: (made, volumes) => containerRuntime(node, { core: made, volumes, podContainers }),
     },
-    parts.config,
+    node.config,
   );
   const stats = createStatsProvider(
-    { platform, cri: parts.cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
+    { platform, cri: node.cri, host: kubelet.host, volumes: kubelet.volumes, podCgroups: podContainers },
     {
-      kubeletRoot: parts.config.rootDirectory,
-      podLogsDir: parts.config.podLogsDir,
-      volumeStatsPeriodMs: parts.config.volumeStatsPeriodMs,
+      kubeletRoot: node.config.rootDirectory,
+      podLogsDir: node.config.podLogsDir,
+      volumeStatsPeriodMs: node.config.volumeStatsPeriodMs,
     },
   );
   return { kubelet, podContainers, stats };
@@ -301,10 +300,10 @@ function nodeFacts(
   };
 }
 
-function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
-  const { platform, client, objects, recorder, config } = parts;
+function volumeManager(node: Parts, core: KubeletCore): VolumeManager {
+  const { platform, client, objects, recorder, config } = node;
   const accounts = client.resource(ServiceAccounts);
-  const facts = nodeFacts(parts, core);
+  const facts = nodeFacts(node, core);
   return createVolumeManager(
     {
       platform,
@@ -331,10 +330,10 @@ function volumeManager(parts: Parts, core: KubeletCore): VolumeManager {
 }
 
 function containerRuntime(
-  parts: Parts,
+  node: Parts,
   made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager },
 ): ContainerRuntime {
-  const { platform, client, cri, objects, recorder, informers } = parts;
+  const { platform, client, cri, objects, recorder, informers } = node;
   const { core, volumes, podContainers } = made;
   const services = informers.informer(Services);
   return createContainerRuntime(
@@ -349,24 +348,24 @@ function containerRuntime(
       actuated: core.allocations,
       devices: core.containerDevices,
       imagePulled: core.podStarts.pulled,
-      ...(parts.credentialProviders && { credentialProviders: parts.credentialProviders }),
-      ...(parts.verification && { verification: parts.verification }),
+      ...(node.credentialProviders && { credentialProviders: node.credentialProviders }),
+      ...(node.verification && { verification: node.verification }),
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
       getSecret: (namespace, name) => objects.get('Secret', namespace, name),
       runtimeHandler: async (name) => (await client.resource(RuntimeClasses).get({ name })).handler,
     },
-    runtimeConfig(parts, core),
+    runtimeConfig(node, core),
   );
 }
 
-function runtimeConfig(parts: Parts, core: KubeletCore): Parameters<typeof createContainerRuntime>[1] {
-  const { platform, host, config } = parts;
+function runtimeConfig(node: Parts, core: KubeletCore): Parameters<typeof createContainerRuntime>[1] {
+  const { platform, host, config } = node;
   const { cgroups } = config;
   return {
     rootDir: config.rootDirectory,
     podLogsDir: config.podLogsDir,
-    node: nodeFacts(parts, core),
+    node: nodeFacts(node, core),
     resources: {
       cgroupVersion: platform.cgroups.version,
       memoryCapacityBytes: host.memoryBytes,

@@ -40,7 +40,7 @@ export async function encryptStore(
     help: 'Reloads of the encryption configuration, by outcome.',
     labels: ['status'],
   });
-  const look = async (): Promise<void> => {
+  const checkFile = async (): Promise<void> => {
     try {
       const now = await files.readText(file);
       if (now === text) return;
@@ -54,7 +54,7 @@ export async function encryptStore(
     }
   };
   const stop = clock.setTicker(RELOAD_MS, () =>
-    background(log, 'the encryption configuration could not be read', look()),
+    background(log, 'the encryption configuration could not be read', checkFile()),
   );
   return {
     ...encrypted,

@@ -15,12 +15,10 @@ import { importImage } from './image-import.ts';
 import { removeAllPods } from './remove-pods.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** What the supervisor works with. */
 export interface ContainerdSupervisorDeps {
   readonly platform: Pick<Platform, 'clock' | 'crypto' | 'exec' | 'files' | 'host' | 'log'>;
 }
 
-/** Where and how containerd runs. */
 export interface ContainerdSupervisorConfig {
   readonly options: Omit<ContainerdOptions, 'sandboxImage' | 'restrictOomScoreAdj'> & {
     /** Default: the built-in image. */

@@ -186,8 +186,8 @@ function amountOf(value: number | string): number {
 export function usageSteps(
   spec: Exclude<SimUsageSpec, (call: SimUsageCall) => SimUsage>,
 ): readonly (UsageFigures & { readonly atMs: number })[] {
-  const given: readonly (SimUsage & { readonly after?: Duration })[] = 'length' in spec ? spec : [spec];
-  const steps = given.map((step) => ({ atMs: durationMs(step.after), ...usageFigures(step) }));
+  const usages: readonly (SimUsage & { readonly after?: Duration })[] = 'length' in spec ? spec : [spec];
+  const steps = usages.map((step) => ({ atMs: durationMs(step.after), ...usageFigures(step) }));
   steps.sort((a, b) => a.atMs - b.atMs);
   return steps[0]?.atMs === 0 ? steps : [{ atMs: 0, ...usageFigures({}) }, ...steps];
 }

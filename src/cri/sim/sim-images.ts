@@ -47,7 +47,6 @@ function imageOf(image: SimImage): Image {
   };
 }
 
-/** Makes the store. */
 export function createSimImages(
   deps: { readonly clock: Clock },
   config: { images?: readonly SimImage[]; unknownImages?: 'run' | 'refuse' },

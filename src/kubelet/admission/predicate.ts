@@ -1,5 +1,5 @@
 /**
- * Whether the node takes a pod: a last look at what the scheduler decided, and the only one for static pods. Pods come with their
+ * Whether the node can run a pod: the last check after the scheduler, and the only one for static pods. Pods come with their
  * defaults. Pure.
  * Upstream: pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/sysctl, pkg/kubelet/lifecycle/handlers.go.
  */
@@ -21,14 +21,14 @@ import type { AdmissionReason } from '../event-reasons.ts';
 import { forbiddenSysctl } from './sysctls.ts';
 import { isStaticPod, podSource, isCriticalPod } from '../types/pod-update.ts';
 
-/** A verdict; reason and message go to the pod's status. */
+/** Reason and message go to the pod's status. */
 export type AdmissionResult =
   | { readonly admit: true }
   | {
       readonly admit: false;
       readonly reason: AdmissionReason;
       readonly message: string;
-      /** All there is too little of, where nothing else is against the pod. */
+      /** The insufficient resources, if they are all that speaks against the pod. */
       readonly lacking?: readonly InsufficientResource[];
     };
 
@@ -40,25 +40,24 @@ export interface InsufficientResource {
   readonly capacity: number;
 }
 
-/** The pods a node has beside the one it is asked to take. Most are taken without a look at them. */
+/** The other pods of the node. Most pods are admitted without listing them. */
 export interface OtherPods {
-  /** How many there are, those included that hold nothing any more. */
+  /** Includes pods that hold no resources any more. */
   readonly count: number;
-  /** Those that hold resources, as they were given them. */
+  /** Pods that hold resources, with their allocated resources. */
   readonly active: () => readonly Pod[];
 }
 
-/** What admission looks at. */
 export interface AdmissionInput {
   readonly pod: Pod;
-  /** The node as registered; undefined before that: then only what needs no node is checked. */
+  /** Undefined before registration: then only what needs no node is checked. */
   readonly node: Node | undefined;
   readonly others: OtherPods;
   readonly operatingSystem: string;
   readonly allowedUnsafeSysctls: readonly string[];
   /** Sources whose pods may use the host's namespaces; absent: all. */
   readonly hostNamespaceSources?: Readonly<Record<'network' | 'pid' | 'ipc', readonly string[]>>;
-  /** What the node declares; absent: it does not look at it. */
+  /** Features that the node declares; absent: they are not checked. */
   readonly declaredFeatures?: readonly string[];
 }
 
@@ -117,7 +116,7 @@ function lackingResources({ pod, node, others }: AdmissionInput): InsufficientRe
   const [taken, capacities] = [amountsByName(inUse), amountsByName(amountsOf(allocatable))];
   for (const [resource, requested] of wanted) {
     const [used, capacity] = [taken[resource] ?? 0, capacities[resource] ?? 0];
-    // Extended resources the node does not have are others' business; where a plugin is gone it says 0, and a claim may serve.
+    // Extended resources that the node does not have are not checked. Without its plugin a resource is 0, and a claim may serve it.
     const isOthers = allocatable[resource] === undefined || (capacity === 0 && isServedByClaim(pod, resource));
     if (isOthers && resource.includes('/')) continue;
     if (requested > capacity - used) lacking.push({ resource, requested, used, capacity });
@@ -147,7 +146,7 @@ function checkPorts({ pod, others }: AdmissionInput): AdmissionResult {
   return reject('NodePorts', "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports");
 }
 
-/** Static pods are let in whatever the taints; a NoExecute taint refuses all others that do not bear it. */
+/** Static pods ignore taints. Other pods must tolerate every NoExecute taint. */
 function checkTaints({ pod, node }: AdmissionInput): AdmissionResult {
   if (node === undefined || isStaticPod(pod)) return ADMIT;
   const taint = findUntoleratedTaint(
@@ -159,7 +158,7 @@ function checkTaints({ pod, node }: AdmissionInput): AdmissionResult {
   return reject('TaintToleration', `Predicate TaintToleration failed: node(s) had untolerated taint(s)`);
 }
 
-/** A pod of a source that is not listed gets none of the host's namespaces. Upstream: canRunPod with capabilities.PrivilegedSources. */
+/** Pods of other sources may not use the host's namespaces. Upstream: canRunPod with capabilities.PrivilegedSources. */
 function checkHostNamespaces({ pod, hostNamespaceSources }: AdmissionInput): AdmissionResult {
   if (hostNamespaceSources === undefined) return ADMIT;
   const source = podSource(pod);
@@ -179,14 +178,14 @@ function checkHostNamespaces({ pod, hostNamespaceSources }: AdmissionInput): Adm
   return ADMIT;
 }
 
-/** A pod that came here otherwise than by the scheduler may need what this kubelet cannot do. */
+/** A pod that was bound without the scheduler may need features that this kubelet does not have. */
 function checkFeatures({ pod, declaredFeatures }: AdmissionInput): AdmissionResult {
   const lacking = featuresToSchedule(pod).filter((feature) => declaredFeatures?.includes(feature) === false);
   if (lacking.length === 0) return ADMIT;
   return reject('PodFeatureUnsupported', `Pod requires node features that are not available: ${lacking.join(', ')}`);
 }
 
-/** The first reason against the pod, or none. Of a critical pod's, resources are the last: room can be made for it. */
+/** The first reason against the pod, or none. A critical pod's resources are checked last: preemption can free them. */
 export function canAdmitPod(input: AdmissionInput): AdmissionResult {
   const place = [checkAffinity, checkPorts, checkTaints];
   const general = isCriticalPod(input.pod) ? [...place, checkResources] : [checkResources, ...place];

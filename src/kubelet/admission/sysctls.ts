@@ -1,7 +1,7 @@
 /** Which kernel parameters a pod may set. Pure. Upstream: pkg/kubelet/sysctl. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 
-/** Parameters that are namespaced and harm nobody else. */
+/** Namespaced parameters that cannot affect other pods or the node. */
 const SAFE_SYSCTLS: readonly string[] = [
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',

@@ -14,23 +14,23 @@ import {
 export type GivenTo = (name: string) => ContainerResources | undefined;
 
 /** The pod with what its containers were given, and with what they tell of the pod's own resources. */
-export function withFoundResources(pod: Pod, givenTo: GivenTo): Pod {
+export function withFoundResources(pod: Pod, actualResources: GivenTo): Pod {
   const found: Record<string, ContainerResources> = {};
   for (const container of resizableContainers(pod)) {
-    const given = givenTo(container.name);
-    if (given !== undefined) found[container.name] = ownResources(container, given);
+    const actual = actualResources(container.name);
+    if (actual !== undefined) found[container.name] = ownResources(container, actual);
   }
-  return withPodLevelResources(withContainerResources(pod, found), ownOf(pod, givenTo));
+  return withPodLevelResources(withContainerResources(pod, found), ownOf(pod, actualResources));
 }
 
 /** Containers without a limit have their pod's: where theirs is another, so was the pod's; where they have none, it began without. */
-function ownOf(pod: Pod, givenTo: GivenTo): ContainerResources | undefined {
+function ownOf(pod: Pod, actualResources: GivenTo): ContainerResources | undefined {
   let own: ContainerResources | undefined = pod.spec?.resources;
   for (const container of resizableContainers(pod)) {
-    const given = givenTo(container.name);
-    for (const name of given === undefined ? [] : RESIZABLE) {
+    const actual = actualResources(container.name);
+    for (const name of actual === undefined ? [] : RESIZABLE) {
       if (own?.limits?.[name] === undefined || container.resources?.limits?.[name] !== undefined) continue;
-      const limit = given?.limits?.[name];
+      const limit = actual?.limits?.[name];
       if (limit === undefined) return undefined;
       own = withLimit(own, name, limit);
     }

@@ -31,9 +31,9 @@ export function resizableContainers({ spec }: Pod): readonly Container[] {
 /** The pod with these resources in place of its containers' own; containers not named keep theirs. */
 export function withContainerResources(pod: Pod, resources: Readonly<Record<string, ContainerResources>>): Pod {
   const replace = (container: Container): Container => {
-    const given = Object.hasOwn(resources, container.name) ? resources[container.name] : undefined;
-    if (given === undefined || changedResources(container.resources ?? {}, given).length === 0) return container;
-    return { ...container, resources: resourcesInForce(container.resources ?? {}, given) };
+    const current = Object.hasOwn(resources, container.name) ? resources[container.name] : undefined;
+    if (current === undefined || changedResources(container.resources ?? {}, current).length === 0) return container;
+    return { ...container, resources: resourcesInForce(container.resources ?? {}, current) };
   };
   const { containers = [], initContainers } = pod.spec ?? {};
   const replaced = containers.map(replace);
@@ -58,31 +58,31 @@ export function resourcesInPod({ spec }: Pod, { resources = {} }: Container): Co
 /** What of this is the container's own, not its pod's. */
 export function ownResources(
   { resources }: Pick<Container, 'resources'>,
-  given: ContainerResources,
+  current: ContainerResources,
 ): ContainerResources {
   const own = resources?.limits ?? {};
-  const limits = Object.entries(given.limits ?? {}).filter(([name]) => own[name] !== undefined);
-  const { limits: _limits, ...rest } = given;
+  const limits = Object.entries(current.limits ?? {}).filter(([name]) => own[name] !== undefined);
+  const { limits: _limits, ...rest } = current;
   return limits.length === 0 ? rest : { ...rest, limits: Object.fromEntries(limits) };
 }
 
 /** The pod with these resources of its own; undefined: none. */
-export function withPodLevelResources(pod: Pod, given: ContainerResources | undefined): Pod {
+export function withPodLevelResources(pod: Pod, current: ContainerResources | undefined): Pod {
   const own = pod.spec?.resources;
-  if (own === undefined && given === undefined) return pod;
-  if (own !== undefined && given !== undefined && changedResources(own, given).length === 0) return pod;
+  if (own === undefined && current === undefined) return pod;
+  if (own !== undefined && current !== undefined && changedResources(own, current).length === 0) return pod;
   const { resources: _resources, ...spec } = pod.spec!;
-  return { ...pod, spec: given === undefined ? spec : { ...spec, resources: resourcesInForce(own ?? {}, given) } };
+  return { ...pod, spec: current === undefined ? spec : { ...spec, resources: resourcesInForce(own ?? {}, current) } };
 }
 
 /** CPU and memory are the given ones; other resources cannot change and stay. */
 export function resourcesInForce<T extends ContainerResources>(
   allocated: T,
-  given: ContainerResources,
+  current: ContainerResources,
 ): Omit<T, 'requests' | 'limits'> & { requests?: Record<string, string>; limits?: Record<string, string> } {
   const list = (kind: 'requests' | 'limits'): Record<string, string> => {
     const others = Object.entries(allocated[kind] ?? {}).filter(([name]) => !RESIZABLE.includes(name as Resizable));
-    return { ...Object.fromEntries(others), ...pick(given[kind]) };
+    return { ...Object.fromEntries(others), ...pick(current[kind]) };
   };
   const { requests: _requests, limits: _limits, ...rest } = allocated;
   const [requests, limits] = [list('requests'), list('limits')];

@@ -9,7 +9,6 @@ import type { DbusValue } from '../dbus/dbus-codec.ts';
 import type { DbusConnection } from '../dbus/dbus-connection.ts';
 import { childNameOf, parentSliceOf, ROOT_SLICE, sliceNameOf, type SliceName } from './systemd-names.ts';
 
-/** What it works with. */
 export interface SystemdCgroupsDeps {
   /** The same machine's, from its root. */
   readonly cgroups: Cgroups;
@@ -121,9 +120,9 @@ async function untilActive(deps: SystemdCgroupsDeps, unit: string): Promise<void
   }
 }
 
-async function unlessGone(work: Promise<unknown>): Promise<void> {
+async function unlessGone(call: Promise<unknown>): Promise<void> {
   try {
-    await work;
+    await call;
   } catch (error) {
     if (!isNamed(error, `${SYSTEMD}.NoSuchUnit`)) throw error;
   }

@@ -16,7 +16,7 @@ export interface FileSourceDeps {
   readonly parse: (text: string) => Promise<unknown>;
 }
 
-/** Reads and watches until the signal aborts. A file that cannot be read or is no pod is logged and left out; the others stand. */
+/** Reads and watches until the signal aborts. A file that cannot be read or is no pod is logged and skipped. */
 export function startFileSource(deps: FileSourceDeps, config: KubeletConfiguration, signal: AbortSignal): void {
   const { platform, sink } = deps;
   const { files, clock } = platform;

@@ -1,4 +1,4 @@
-/** Static pods from a URL, asked every 20 s. Upstream: pkg/kubelet/config/http.go. */
+/** Static pods from a URL, read every 20 s. Upstream: pkg/kubelet/config/http.go. */
 import { onAbort } from '../../base/abort.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { readBody } from '../prober/http-body.ts';
@@ -18,7 +18,7 @@ export interface HttpSourceDeps {
   readonly parse: (text: string) => Promise<unknown>;
 }
 
-/** Asks until the signal aborts. What was read last stands while the URL does not answer. */
+/** Reads until the signal aborts. While the URL does not answer, the last pods stay. */
 export function startHttpSource(deps: HttpSourceDeps, config: KubeletConfiguration, signal: AbortSignal): void {
   const { platform } = deps;
   const log = platform.log.child('http-source');

@@ -1,9 +1,9 @@
 /**
  * Merges the pod sources into one stream of ADD, UPDATE, REMOVE, DELETE and RECONCILE. Upstream: pkg/kubelet/config/config.go.
  *
- * Each source either sets its full list or tells single changes; what a change means is decided here by comparing with
- * what the source said before. The first set of a source always sends a message, even an empty ADD, by which the sync
- * loop learns that the source was heard.
+ * A source either sets its full list or sends single changes; the operation follows from a comparison with
+ * the source's previous pods. The first set of a source always sends a message, even an empty ADD, by which the sync
+ * loop learns that the source is ready.
  */
 import { deepEqual } from '../../base/equal.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -19,7 +19,7 @@ import {
   type PodUpdate,
 } from '../types/pod-update.ts';
 
-/** Where a source puts what it sees. */
+/** Receives the pods of one source. */
 export interface PodConfigSource {
   /** The whole set: what is not in it any more is removed. */
   set(pods: readonly Pod[]): void;
@@ -27,7 +27,6 @@ export interface PodConfigSource {
   remove(uid: string): void;
 }
 
-/** The merger. */
 export interface PodConfig {
   /** Registers a source; do so for all before any sends. */
   source(name: PodSource): PodConfigSource;
@@ -58,13 +57,13 @@ function differSemantically(a: Pod, b: Pod): boolean {
   );
 }
 
-/** What a change from one version of a pod to the next asks for; undefined: nothing. */
+/** The operation for a change of a pod; undefined: none is needed. */
 export function classifyChange(before: Pod, after: Pod): PodOperation | undefined {
   if (!differSemantically(before, after)) return deepEqual(before.status, after.status) ? undefined : 'RECONCILE';
   return after.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
 }
 
-/** The pod with its source in the annotation: what a user wrote there never makes a pod static. */
+/** The pod with its source in the annotation: a user's annotation never makes a pod static. */
 function withSource(pod: Pod, source: PodSource): Pod {
   const { annotations } = pod.metadata;
   if (annotations?.[CONFIG_SOURCE_ANNOTATION] === source) return pod;
@@ -87,7 +86,7 @@ function withFirstSeen(before: Pod, after: Pod): Pod {
   };
 }
 
-/** Makes a merger that sends to `configCh`. */
+/** Sends the updates to `configCh`. */
 export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfig {
   const names: PodSource[] = [];
 
@@ -101,20 +100,20 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
     }
 
     /**
-     * The pod as it was, where it became a mirror or ceases to be one. To the kubelet that is another pod: what ran for
-     * the old one must end, or nobody would stop it. Upstream's API server refuses such changes.
+     * The previous pod, if it was a mirror and the new one is not, or the reverse. To the kubelet that is another pod: what ran for
+     * the old one must end. Upstream's API server refuses such changes.
      */
-    function takeReplaced(given: Pod): Pod | undefined {
-      const before = known.get(podUid(given));
-      if (before === undefined || isMirrorPod(before) === isMirrorPod(given)) return undefined;
-      known.delete(podUid(given));
+    function takeReplaced(newPod: Pod): Pod | undefined {
+      const before = known.get(podUid(newPod));
+      if (before === undefined || isMirrorPod(before) === isMirrorPod(newPod)) return undefined;
+      known.delete(podUid(newPod));
       return before;
     }
 
-    /** Takes the version over; returns what it means. */
-    function note(given: Pod): { op: PodOperation | undefined; pod: Pod } {
-      const before = known.get(podUid(given));
-      const marked = withSource(given, name);
+    /** Stores the new version; returns the operation that it means. */
+    function note(newPod: Pod): { op: PodOperation | undefined; pod: Pod } {
+      const before = known.get(podUid(newPod));
+      const marked = withSource(newPod, name);
       const pod = before === undefined ? marked : withFirstSeen(before, marked);
       known.set(podUid(pod), pod);
       return { op: before === undefined ? 'ADD' : classifyChange(before, pod), pod };

@@ -1,10 +1,9 @@
-/** Which pod sources have told their first full set. Upstream: pkg/kubelet/config/sources.go. */
+/** Which pod sources have sent their first full set. Upstream: pkg/kubelet/config/sources.go. */
 import type { PodSource } from '../types/pod-update.ts';
 
-/** The tracker. */
 export interface SourcesReady {
   addSource(source: PodSource): void;
-  /** True once every configured source has been heard and handled. */
+  /** True once the first set of every configured source has been handled. */
   allReady(): boolean;
 }
 

@@ -77,13 +77,13 @@ export const FEATURE_GATES = {
 export type FeatureGate = keyof typeof FEATURE_GATES;
 
 /** Whether the gate is on. */
-export function gateEnabled(given: Readonly<Record<string, boolean>>, name: FeatureGate): boolean {
-  return given[name] ?? FEATURE_GATES[name].default;
+export function gateEnabled(gates: Readonly<Record<string, boolean>>, name: FeatureGate): boolean {
+  return gates[name] ?? FEATURE_GATES[name].default;
 }
 
 /** What is wrong with the gates given. */
-export function complaintsAboutGates(given: Readonly<Record<string, boolean>>): string[] {
-  return Object.entries(given).flatMap(([name, value]) => {
+export function complaintsAboutGates(gates: Readonly<Record<string, boolean>>): string[] {
+  return Object.entries(gates).flatMap(([name, value]) => {
     const known: Gate | undefined = Object.hasOwn(FEATURE_GATES, name) ? FEATURE_GATES[name as FeatureGate] : undefined;
     if (known === undefined) return [`unrecognized feature gate: ${name}`];
     if (known.switchable || value === known.default) return [];

@@ -92,9 +92,9 @@ function isUnset({ type, emptyIsValue }: FieldRow, value: unknown): boolean {
 }
 
 /** The values with defaults for those not given, in nested objects too. A given empty map or list stays. */
-export function withDefaults<T extends FieldTable>(table: T, given: Readonly<Record<string, unknown>>): ValuesOf<T> {
+export function withDefaults<T extends FieldTable>(table: T, provided: Readonly<Record<string, unknown>>): ValuesOf<T> {
   const values = Object.entries(table).map(([name, row]) => {
-    const value = given[name];
+    const value = provided[name];
     if (value === undefined || value === null || isUnset(row, value)) return [name, defaultOf(row)];
     if (typeof row.type === 'object') {
       const { type } = row;

@@ -17,6 +17,6 @@ export type KubeletConfigurationV1Beta1 = ValuesOf<typeof FIELDS>;
 export type GivenConfiguration = Readonly<Record<string, unknown>>;
 
 /** The configuration with defaults for what is not given. */
-export function completeConfiguration(given: GivenConfiguration): KubeletConfigurationV1Beta1 {
-  return withDefaults(FIELDS, given);
+export function completeConfiguration(configuration: GivenConfiguration): KubeletConfigurationV1Beta1 {
+  return withDefaults(FIELDS, configuration);
 }

@@ -129,7 +129,7 @@ function valueOf({ flag, row }: ConfigurationFlag, texts: readonly string[]): un
 
 /** The configuration with what the flags say. @throws KubeletFlagError for a value that cannot be read */
 export function applyFlags(
-  given: GivenConfiguration,
+  configuration: GivenConfiguration,
   flags: Readonly<Record<string, readonly string[]>>,
 ): GivenConfiguration {
   return CONFIGURATION_FLAGS.reduce((so, known) => {
@@ -138,7 +138,7 @@ export function applyFlags(
     const value = valueOf(known, texts);
     const merged = known.row.type === 'flags' ? { ...(so['featureGates'] as object), ...(value as object) } : value;
     return withValue(so, known.path, merged);
-  }, given);
+  }, configuration);
 }
 
 function withValue(object: GivenConfiguration, path: readonly string[], value: unknown): GivenConfiguration {

@@ -31,12 +31,12 @@ export async function loadConfiguration(
   files: Pick<Files, 'readText' | 'readDir' | 'stat'>,
   { base = {}, file, dropInDir, flags = {} }: ConfigurationSources,
 ): Promise<KubeletConfigurationV1Beta1> {
-  let given = base;
-  if (file !== undefined) given = mergePatch(given, await readFile(files, file)) as GivenConfiguration;
+  let configuration = base;
+  if (file !== undefined) configuration = mergePatch(configuration, await readFile(files, file)) as GivenConfiguration;
   for (const path of dropInDir === undefined ? [] : await dropIns(files, dropInDir))
-    given = mergePatch(given, await readFile(files, path)) as GivenConfiguration;
+    configuration = mergePatch(configuration, await readFile(files, path)) as GivenConfiguration;
   const completeWith = (texts: typeof flags): KubeletConfigurationV1Beta1 =>
-    completeConfiguration(withEvictionDefaults(applyFlags(withReportFrequency(given), texts)));
+    completeConfiguration(withEvictionDefaults(applyFlags(withReportFrequency(configuration), texts)));
   const config = completeWith(flags);
   const complaints = validateConfiguration(config);
   if (complaints.length === 0) return config;
@@ -46,16 +46,20 @@ export async function loadConfiguration(
 }
 
 /** Who says how often the status is computed, and not how often it is sent, means both, as upstream. */
-function withReportFrequency(given: GivenConfiguration): GivenConfiguration {
-  const isSet = (name: string): boolean => (parseDurationMs((given[name] ?? '0s') as string) ?? 0) !== 0;
-  if (!isSet('nodeStatusUpdateFrequency') || isSet('nodeStatusReportFrequency')) return given;
-  return { ...given, nodeStatusReportFrequency: given['nodeStatusUpdateFrequency'] };
+function withReportFrequency(configuration: GivenConfiguration): GivenConfiguration {
+  const isSet = (name: string): boolean => (parseDurationMs((configuration[name] ?? '0s') as string) ?? 0) !== 0;
+  if (!isSet('nodeStatusUpdateFrequency') || isSet('nodeStatusReportFrequency')) return configuration;
+  return { ...configuration, nodeStatusReportFrequency: configuration['nodeStatusUpdateFrequency'] };
 }
 
 /** By default a given evictionHard replaces all hard thresholds: what it does not name is off. */
-function withEvictionDefaults(given: GivenConfiguration): GivenConfiguration {
-  if (given['mergeDefaultEvictionSettings'] !== true || given['evictionHard'] === undefined) return given;
-  return { ...given, evictionHard: { ...FIELDS.evictionHard.default, ...(given['evictionHard'] as object) } };
+function withEvictionDefaults(configuration: GivenConfiguration): GivenConfiguration {
+  if (configuration['mergeDefaultEvictionSettings'] !== true || configuration['evictionHard'] === undefined)
+    return configuration;
+  return {
+    ...configuration,
+    evictionHard: { ...FIELDS.evictionHard.default, ...(configuration['evictionHard'] as object) },
+  };
 }
 
 async function readFile(files: Pick<Files, 'readText'>, path: string): Promise<GivenConfiguration> {

@@ -64,7 +64,6 @@ export function emptyPodStatus(pod: PodIdentity): PodStatus {
   };
 }
 
-/** Makes an empty cache. */
 export function createPodCache(): PodCache {
   const entries = new Map<string, Entry>();
   const waiters = new Map<string, { pod: PodIdentity; list: Set<Waiter> }>();
@@ -132,7 +131,7 @@ export function createPodCache(): PodCache {
     getNewerThan(pod, minStamp, signal) {
       if (signal?.aborted === true) return Promise.reject(signal.reason);
       const entry = newerThan(pod, minStamp);
-      // An error is told once, to those who waited for it; whoever asks later causes a new inspection.
+      // An error goes only to the callers that waited for it; a later caller causes a new inspection.
       return entry === undefined || entry.error !== undefined
         ? wait(pod, minStamp, signal)
         : Promise.resolve(entry.status);

@@ -5,7 +5,7 @@
 import type { ContainerResources } from '../allocation/resources.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 
-/** State of a container as the runtime tells it. */
+/** State of a container by the runtime. */
 export type ContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
 /** One container's state, in upstream's terms (kubecontainer.Status). Times are wall-clock milliseconds, 0 when unknown. */
@@ -25,13 +25,13 @@ export interface ContainerStatus {
   readonly hash: string;
   readonly restartCount: number;
   readonly reason: string;
-  /** Termination message, read from its file or log as the policy says. */
+  /** Termination message from its file or the log, by terminationMessagePolicy. */
   readonly message: string;
   /** Sandbox it belongs to. */
   readonly podSandboxId: string;
   /** CPU and memory it was made with (annotation). */
   readonly madeWith?: ContainerResources;
-  /** Limits and requests as the runtime has them, if it tells. */
+  /** Limits and requests by the runtime, if it reports them. */
   readonly resources?: {
     readonly cpuQuota?: number;
     readonly cpuPeriod?: number;
@@ -64,7 +64,7 @@ export interface PodStatus {
   readonly sandboxes: readonly SandboxStatus[];
 }
 
-/** What a listing of the runtime tells of a pod. Upstream: kubecontainer.Pod. */
+/** A pod in a listing of the runtime. Upstream: kubecontainer.Pod. */
 export interface RuntimePod {
   readonly uid: string;
   readonly name: string;
@@ -107,18 +107,18 @@ export interface RuntimeEvent {
   readonly podUid: string;
   readonly containerId: string;
   readonly type: 'created' | 'started' | 'stopped' | 'deleted';
-  /** Exit code when type is `stopped` and the stream told it. */
+  /** Exit code when type is `stopped` and the event has it. */
   readonly exitCode?: number;
 }
 
-/** Why a container may (not) run now, as the probe results and back-off tell. */
+/** Why a container may or may not run now, by probe results and back-off. */
 export interface ContainerRuntimeStatus {
   readonly runtimeReady: boolean;
   readonly networkReady: boolean;
   readonly message: string;
   readonly runtimeName: string;
   readonly runtimeVersion: string;
-  /** Features and handlers as node status wants them. */
+  /** Features and handlers for the node status. */
   readonly runtimeHandlers: readonly { readonly name: string; readonly features: Readonly<Record<string, boolean>> }[];
 }
 
@@ -187,16 +187,16 @@ export interface ContainerRuntime {
     tty: boolean;
   }): Promise<string>;
   portForwardUrl(request: { podSandboxId: string; ports: readonly number[] }): Promise<string>;
-  /** Log file of a container (current or given id). */
+  /** Log file of the container of this id, or of the current one. */
   containerLogPath(containerId: string): Promise<string>;
   reopenContainerLog(containerId: string): Promise<void>;
-  /** Moves a running container to other processors, given as the kernel writes lists. */
+  /** Moves a running container to other processors, a list such as `0-3,8`. */
   updateCpuset(containerId: string, cpusetCpus: string): Promise<void>;
   /** Writes the state of a running container to a file; rejects with CRI's Unimplemented where the runtime cannot. */
   checkpointContainer(containerId: string, location: string, timeoutSeconds: number): Promise<void>;
   images(): Promise<readonly NodeImage[]>;
   removeImage(id: string): Promise<void>;
   updatePodCidr(cidr: string): Promise<void>;
-  /** Runtime events until aborted; ends (throws) when the stream breaks: the caller relists and subscribes anew. */
+  /** Runtime events until aborted; throws when the stream breaks: the caller relists and subscribes again. */
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
 }

@@ -9,7 +9,6 @@ import { formatCpuSet, parseCpuSet, type CpuSet } from './cpu-set.ts';
 /** By pod uid, then container. */
 export type CpuAssignments = Readonly<Record<string, Readonly<Record<string, CpuSet>>>>;
 
-/** The memory. */
 export interface CpuState {
   /** Processors nobody has alone. */
   readonly defaultSet: CpuSet;

@@ -27,8 +27,8 @@ export function takeCpus(machine: readonly HostCpu[], available: CpuSet, count: 
   let free = available;
   const taken: number[] = [];
   const isFree = (group: Group): boolean => group.every(({ cpu }) => free.includes(cpu));
-  const freeIn = (key: (cpu: HostCpu) => number, of: HostCpu): number =>
-    machine.filter((cpu) => key(cpu) === key(of) && free.includes(cpu.cpu)).length;
+  const freeIn = (key: (cpu: HostCpu) => number, group: HostCpu): number =>
+    machine.filter((cpu) => key(cpu) === key(group) && free.includes(cpu.cpu)).length;
   const byScarcity = (a: Group, b: Group): number => {
     const [x, y] = [a[0]!, b[0]!];
     return (
@@ -65,9 +65,9 @@ export function takeCpus(machine: readonly HostCpu[], available: CpuSet, count: 
 export function takeCpusDistributed(
   machine: readonly HostCpu[],
   available: CpuSet,
-  of: { readonly count: number; readonly groupSize: number },
+  group: { readonly count: number; readonly groupSize: number },
 ): CpuSet {
-  const { count, groupSize } = of;
+  const { count, groupSize } = group;
   const nodes = groups(
     machine.filter(({ cpu }) => available.includes(cpu)),
     ({ node }) => node,

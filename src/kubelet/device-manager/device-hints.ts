@@ -16,14 +16,14 @@ export function haveTopology(devices: Devices): boolean {
 }
 
 /** Ways to give `request` devices out of the available ones; those to be used again must be among them. */
-export function deviceHints(of: {
+export function deviceHints(input: {
   readonly devices: Devices;
   readonly available: ReadonlySet<string>;
   readonly reusable: ReadonlySet<string>;
   readonly request: number;
   readonly numaNodes: readonly number[];
 }): TopologyHint[] {
-  const { devices, available, reusable, request, numaNodes } = of;
+  const { devices, available, reusable, request, numaNodes } = input;
   let smallest = numaNodes.length;
   const masks: number[] = [];
   const within = (ids: Iterable<string>, mask: number): number =>

@@ -16,7 +16,6 @@ export interface PodDevicesEntry extends AllocatedDevices {
   readonly resource: string;
 }
 
-/** The table. */
 export interface PodDevices {
   set(entry: PodDevicesEntry): void;
   get(podUid: string, container: string, resource: string): AllocatedDevices | undefined;

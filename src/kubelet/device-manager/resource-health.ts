@@ -17,8 +17,8 @@ export function healthOfDevices(
     return held.map(([name, { ids }]) => ({
       name,
       resources: ids.map((resourceID) => {
-        const told = inventory.endpoint(name) === undefined ? undefined : inventory.devices(name).get(resourceID);
-        return { resourceID, health: told?.health ?? 'Unknown' };
+        const device = inventory.endpoint(name) === undefined ? undefined : inventory.devices(name).get(resourceID);
+        return { resourceID, health: device?.health ?? 'Unknown' };
       }),
     }));
   };

@@ -35,7 +35,6 @@ function syncReason(error: unknown): string {
   return error instanceof StatusError ? failed('download') : 'internal failure, see Kubelet log for details';
 }
 
-/** What it works with. */
 export interface DynamicConfigurationDeps {
   readonly checkpoints: Checkpoints;
   readonly clock: Clock;
@@ -130,16 +129,16 @@ class Dynamic implements DynamicConfiguration {
   }
 
   #watchMap(
-    of: { client: Client; source: { namespace: string; name: string }; sync: () => void },
+    input: { client: Client; source: { namespace: string; name: string }; sync: () => void },
     signal: AbortSignal,
   ): void {
-    const informers = createInformerFactory({ client: of.client, ...this.#deps });
-    const { namespace, name } = of.source;
+    const informers = createInformerFactory({ client: input.client, ...this.#deps });
+    const { namespace, name } = input.source;
     const maps: Informer<ConfigMap> = informers.informer(ConfigMaps, {
       namespace,
       fieldSelector: `metadata.name=${name}`,
     });
-    maps.addHandler({ onAdd: of.sync, onUpdate: of.sync, onDelete: of.sync });
+    maps.addHandler({ onAdd: input.sync, onUpdate: input.sync, onDelete: input.sync });
     informers.start(signal);
   }
 

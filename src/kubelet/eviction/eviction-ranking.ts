@@ -19,13 +19,13 @@ interface Ranked {
 function usageAndRequest(
   pod: Pod,
   stats: PodStats,
-  of: { resource: StarvedResource; parts: DiskParts },
+  shortage: { resource: StarvedResource; parts: DiskParts },
 ): readonly [number, number] {
   const { requests } = podRequests(pod);
-  if (of.resource === 'memory') return [stats.memory?.workingSetBytes ?? 0, requests.memoryBytes];
-  if (of.resource === 'pids') return [stats.process_stats?.process_count ?? 0, 0];
-  if (of.resource === 'inodes') return [diskUsage(pod, stats, { parts: of.parts, what: 'inodes' }), 0];
-  return [diskUsage(pod, stats, { parts: of.parts, what: 'bytes' }), requests.ephemeralBytes];
+  if (shortage.resource === 'memory') return [stats.memory?.workingSetBytes ?? 0, requests.memoryBytes];
+  if (shortage.resource === 'pids') return [stats.process_stats?.process_count ?? 0, 0];
+  if (shortage.resource === 'inodes') return [diskUsage(pod, stats, { parts: shortage.parts, what: 'inodes' }), 0];
+  return [diskUsage(pod, stats, { parts: shortage.parts, what: 'bytes' }), requests.ephemeralBytes];
 }
 
 /**
@@ -35,12 +35,12 @@ function usageAndRequest(
 export function rankPodsForEviction(
   pods: readonly Pod[],
   statsOf: StatsOf,
-  of: { resource: StarvedResource; parts: DiskParts },
+  shortage: { resource: StarvedResource; parts: DiskParts },
 ): Pod[] {
   const ranked = pods.map((pod): Ranked => {
     const stats = statsOf(pod);
-    const [usage, request] = stats === undefined ? [0, 0] : usageAndRequest(pod, stats, of);
-    const hasRequests = of.resource === 'memory' || of.resource === 'ephemeral-storage';
+    const [usage, request] = stats === undefined ? [0, 0] : usageAndRequest(pod, stats, shortage);
+    const hasRequests = shortage.resource === 'memory' || shortage.resource === 'ephemeral-storage';
     return {
       pod,
       hasStats: stats !== undefined,

@@ -39,7 +39,7 @@ function wholePod({ metadata, spec }: Pod, stats: PodStats | undefined, resource
 export function lowNodeMessage(
   { signal, value }: Threshold,
   observations: Observations,
-  of: { pod: Pod; stats: PodStats | undefined },
+  victim: { pod: Pod; stats: PodStats | undefined },
 ): string {
   const { resource } = SIGNALS[signal];
   const seen = observations.get(signal);
@@ -47,7 +47,7 @@ export function lowNodeMessage(
     seen === undefined
       ? ''
       : `Threshold quantity: ${amount(unitsOf(value, seen.capacity))}, available: ${amount(seen.available)}. `;
-  const users = wholePod(of.pod, of.stats, resource) + consumers(of.pod, of.stats, resource);
+  const users = wholePod(victim.pod, victim.stats, resource) + consumers(victim.pod, victim.stats, resource);
   return `The node was low on resource: ${resource}. ${figures}${users}`;
 }
 

@@ -26,8 +26,8 @@ export function isLocalVolume(pod: Pod, name: string): boolean {
 }
 
 /** Bytes or inodes a pod uses of the parts. */
-export function diskUsage(pod: Pod, stats: PodStats, of: { parts: DiskParts; what: 'bytes' | 'inodes' }): number {
-  const { parts, what } = of;
+export function diskUsage(pod: Pod, stats: PodStats, measure: { parts: DiskParts; what: 'bytes' | 'inodes' }): number {
+  const { parts, what } = measure;
   let total = 0;
   for (const { rootfs, logs } of stats.containers) {
     if (parts.layers) total += used(rootfs, what);

@@ -67,8 +67,8 @@ export async function readCredentialProviders(
       problems.push(`${path}: ${text}`);
     };
     duplicates.forEach(complain);
-    const given = objectOf(value);
-    providers.push(...providersOf(given, complain));
+    const fields = objectOf(value);
+    providers.push(...providersOf(fields, complain));
   }
   const all = providers.map(({ name }) => name);
   for (const name of new Set(all.filter((each, at) => all.indexOf(each) !== at)))
@@ -85,13 +85,13 @@ export async function readCredentialProviders(
   return providers;
 }
 
-function providersOf(given: Given, complain: (text: string) => void): CredentialProvider[] {
-  if (given['kind'] !== 'CredentialProviderConfig' || !CONFIG_VERSIONS.includes(String(given['apiVersion']))) {
-    complain(`${String(given['apiVersion'])}, kind ${String(given['kind'])} is no CredentialProviderConfig`);
+function providersOf(fields: Given, complain: (text: string) => void): CredentialProvider[] {
+  if (fields['kind'] !== 'CredentialProviderConfig' || !CONFIG_VERSIONS.includes(String(fields['apiVersion']))) {
+    complain(`${String(fields['apiVersion'])}, kind ${String(fields['kind'])} is no CredentialProviderConfig`);
     return [];
   }
-  unknownFields(given, TOP_FIELDS, { path: '', complain });
-  const list = given['providers'];
+  unknownFields(fields, TOP_FIELDS, { path: '', complain });
+  const list = fields['providers'];
   if (!Array.isArray(list) || list.length === 0) {
     complain('providers: Required value: at least 1 item in plugins is required');
     return [];
@@ -104,35 +104,35 @@ interface Complaints {
   readonly complain: (text: string) => void;
 }
 
-function unknownFields(given: Given, known: readonly string[], { path, complain }: Complaints): void {
-  for (const name of Object.keys(given)) if (!known.includes(name)) complain(`unknown field "${path}${name}"`);
+function unknownFields(fields: Given, known: readonly string[], { path, complain }: Complaints): void {
+  for (const name of Object.keys(fields)) if (!known.includes(name)) complain(`unknown field "${path}${name}"`);
 }
 
-function providerOf(given: Given, path: string, complain: (text: string) => void): CredentialProvider {
-  unknownFields(given, PROVIDER_FIELDS, { path, complain });
-  const name = textOf(given['name']);
+function providerOf(fields: Given, path: string, complain: (text: string) => void): CredentialProvider {
+  unknownFields(fields, PROVIDER_FIELDS, { path, complain });
+  const name = textOf(fields['name']);
   if (name === '') complain(`${path}name: Required value: name is required`);
   if (/[\s/]/.test(name) || name === '.' || name === '..')
     complain(`${path}name: Invalid value: ${JSON.stringify(name)}: provider name cannot be a path or contain spaces`);
-  const matchImages = textsOf(given['matchImages']);
+  const matchImages = textsOf(fields['matchImages']);
   if (matchImages.length === 0)
     complain(`${path}matchImages: Required value: at least 1 item in matchImages is required`);
-  const defaultCacheDurationMs = parseDurationMs(textOf(given['defaultCacheDuration']));
+  const defaultCacheDurationMs = parseDurationMs(textOf(fields['defaultCacheDuration']));
   if (defaultCacheDurationMs === undefined || defaultCacheDurationMs < 0)
     complain(`${path}defaultCacheDuration: Required value: a duration that is not negative is required`);
-  const apiVersion = textOf(given['apiVersion']);
+  const apiVersion = textOf(fields['apiVersion']);
   if (!EXEC_VERSIONS.includes(apiVersion))
     complain(
       `${path}apiVersion: Unsupported value: ${JSON.stringify(apiVersion)}: supported values: ${EXEC_VERSIONS.join(', ')}`,
     );
-  const env = Array.isArray(given['env']) ? given['env'].map(objectOf) : [];
-  const token = given['tokenAttributes'];
+  const env = Array.isArray(fields['env']) ? fields['env'].map(objectOf) : [];
+  const token = fields['tokenAttributes'];
   return {
     name,
     matchImages,
     defaultCacheDurationMs: defaultCacheDurationMs ?? 0,
     apiVersion,
-    args: textsOf(given['args']),
+    args: textsOf(fields['args']),
     env: Object.fromEntries(env.map((each) => [textOf(each['name']), textOf(each['value'])])),
     ...(token === undefined || token === null
       ? {}
@@ -140,26 +140,26 @@ function providerOf(given: Given, path: string, complain: (text: string) => void
   };
 }
 
-function tokenAttributesOf(given: Given, { path, complain }: Complaints): ProviderTokenAttributes {
-  unknownFields(given, TOKEN_FIELDS, { path, complain });
-  const audience = textOf(given['serviceAccountTokenAudience']);
+function tokenAttributesOf(fields: Given, { path, complain }: Complaints): ProviderTokenAttributes {
+  unknownFields(fields, TOKEN_FIELDS, { path, complain });
+  const audience = textOf(fields['serviceAccountTokenAudience']);
   if (audience === '') complain(`${path}serviceAccountTokenAudience: Required value`);
-  const cacheType = textOf(given['cacheType']);
+  const cacheType = textOf(fields['cacheType']);
   if (cacheType !== 'Token' && cacheType !== 'ServiceAccount')
     complain(
       `${path}cacheType: Unsupported value: ${JSON.stringify(cacheType)}: supported values: "ServiceAccount", "Token"`,
     );
-  if (typeof given['requireServiceAccount'] !== 'boolean') complain(`${path}requireServiceAccount: Required value`);
-  const required = textsOf(given['requiredServiceAccountAnnotationKeys']);
-  const optional = textsOf(given['optionalServiceAccountAnnotationKeys']);
-  if (required.length > 0 && given['requireServiceAccount'] === false)
+  if (typeof fields['requireServiceAccount'] !== 'boolean') complain(`${path}requireServiceAccount: Required value`);
+  const required = textsOf(fields['requiredServiceAccountAnnotationKeys']);
+  const optional = textsOf(fields['optionalServiceAccountAnnotationKeys']);
+  if (required.length > 0 && fields['requireServiceAccount'] === false)
     complain(`${path}requiredServiceAccountAnnotationKeys: Forbidden: requireServiceAccount cannot be false`);
   const twice = required.filter((key) => optional.includes(key));
   if (twice.length > 0) complain(`${path}: annotation keys cannot be both required and optional: ${twice.join(', ')}`);
   return {
     serviceAccountTokenAudience: audience,
     cacheType: cacheType === 'Token' ? 'Token' : 'ServiceAccount',
-    requireServiceAccount: given['requireServiceAccount'] === true,
+    requireServiceAccount: fields['requireServiceAccount'] === true,
     requiredServiceAccountAnnotationKeys: required,
     optionalServiceAccountAnnotationKeys: optional,
   };

@@ -198,8 +198,8 @@ async function execute(
 }
 
 function answerOf(text: string, provider: CredentialProvider): Answer {
-  const given = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  const { kind, apiVersion, cacheKeyType, cacheDuration, auth } = given;
+  const response = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const { kind, apiVersion, cacheKeyType, cacheDuration, auth } = response;
   if (kind !== 'CredentialProviderResponse' || apiVersion !== provider.apiVersion)
     throw new Error(
       `apiVersion from credential plugin response did not match expected apiVersion:${provider.apiVersion}, actual apiVersion:${String(apiVersion)}`,

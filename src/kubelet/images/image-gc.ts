@@ -9,7 +9,6 @@ import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import { sandboxImageOf } from './sandbox-image.ts';
 
-/** What collection needs. */
 export interface ImageGcDeps {
   readonly runtime: CriRuntimeService;
   readonly images: CriImageService;

@@ -51,7 +51,6 @@ export interface PullRecords {
   end(image: string): Promise<void>;
 }
 
-/** What they need. */
 export interface PullRecordsDeps {
   readonly files: Files;
   readonly crypto: Pick<CryptoPort, 'sha256Hex'>;

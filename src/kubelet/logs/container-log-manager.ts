@@ -15,7 +15,6 @@ import type { Log } from '../../platform/log.ts';
 
 type Gzip = (data: Uint8Array) => Promise<Uint8Array>;
 
-/** What rotation needs. */
 export interface LogManagerDeps {
   readonly runtime: CriRuntimeService;
   readonly files: Files;
@@ -144,7 +143,7 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
     return path;
   };
 
-  const look = async (id: string): Promise<void> => {
+  const rotateContainer = async (id: string): Promise<void> => {
     const path = await logPathOf(id);
     if (path === '') return;
     const size = await sizeOf(files, path);
@@ -164,7 +163,7 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
     const waiting = containers.values();
     const work = async (): Promise<void> => {
       for (const { id } of waiting)
-        await look(id).catch((error: unknown) => {
+        await rotateContainer(id).catch((error: unknown) => {
           if (isCriCode(error, 'NotFound')) return;
           log.error('container log cannot be rotated', { containerId: id, err: error });
         });

@@ -22,18 +22,18 @@ export async function tailOffset(handle: FileHandle, sizeBytes: number, lines: n
 }
 
 /** The contents of the last entries of a CRI log: at most `maxLines` lines and `maxBytes` bytes, the newest ones. */
-export async function readLogTail(of: {
+export async function readLogTail(input: {
   files: Files;
   path: string;
   maxLines: number;
   maxBytes: number;
 }): Promise<string> {
-  const handle = await of.files.open(of.path, 'r');
+  const handle = await input.files.open(input.path, 'r');
   try {
     const { sizeBytes } = await handle.stat();
-    const offset = await tailOffset(handle, sizeBytes, of.maxLines);
+    const offset = await tailOffset(handle, sizeBytes, input.maxLines);
     // Each entry has a head of at most some fifty bytes before its content.
-    const from = Math.max(offset, sizeBytes - of.maxBytes - of.maxLines * 64);
+    const from = Math.max(offset, sizeBytes - input.maxBytes - input.maxLines * 64);
     const bytes = await handle.read(from, sizeBytes - from);
     let text = '';
     for (let at = 0; at < bytes.length;) {
@@ -44,7 +44,7 @@ export async function readLogTail(of: {
       at = end + 1;
     }
     const encoded = Buffer.from(text);
-    return encoded.length <= of.maxBytes ? text : encoded.subarray(encoded.length - of.maxBytes).toString('utf8');
+    return encoded.length <= input.maxBytes ? text : encoded.subarray(encoded.length - input.maxBytes).toString('utf8');
   } finally {
     await handle.close();
   }

@@ -27,7 +27,6 @@ export interface ReadLogOptions {
   readonly stream?: 'All' | 'Stdout' | 'Stderr';
 }
 
-/** What reading works with. */
 export interface ReadLogDeps {
   readonly files: Files;
   readonly clock: Clock;
@@ -156,27 +155,27 @@ async function wasReplaced(files: Files, path: string, reader: LineReader): Prom
 }
 
 /** Resolves at a change of the file, after a while, or when aborted. */
-async function untilChange(of: { files: Files; clock: Clock; path: string; signal: AbortSignal }): Promise<void> {
+async function untilChange(input: { files: Files; clock: Clock; path: string; signal: AbortSignal }): Promise<void> {
   const wake = new AbortController();
-  const directory = of.path.slice(0, of.path.lastIndexOf('/'));
-  const watch = of.files.watch(
+  const directory = input.path.slice(0, input.path.lastIndexOf('/'));
+  const watch = input.files.watch(
     directory,
     () => wake.abort(),
     () => undefined,
   );
-  await sleepUnlessAborted(of.clock, pollMs, AbortSignal.any([wake.signal, of.signal]));
+  await sleepUnlessAborted(input.clock, pollMs, AbortSignal.any([wake.signal, input.signal]));
   watch.stop();
 }
 
-async function follow(of: {
+async function follow(input: {
   reader: LineReader;
   writer: EntryWriter;
   path: string;
   deps: ReadLogDeps;
   signal: AbortSignal;
 }): Promise<LineReader> {
-  const { writer, path, deps, signal } = of;
-  let { reader } = of;
+  const { writer, path, deps, signal } = input;
+  let { reader } = input;
   while (!signal.aborted && !writer.full) {
     const running = await deps.isRunning();
     await drain(reader, writer);
@@ -199,11 +198,11 @@ async function follow(of: {
  * container has ended, the limit is reached or the signal aborts. Rejects when the file cannot be read or the sink fails.
  */
 export async function readContainerLog(
-  of: { path: string; sink: ByteSink; signal: AbortSignal },
+  input: { path: string; sink: ByteSink; signal: AbortSignal },
   options: ReadLogOptions,
   deps: ReadLogDeps,
 ): Promise<void> {
-  const { path, sink, signal } = of;
+  const { path, sink, signal } = input;
   const handle = await deps.files.open(path, 'r');
   const writer = new EntryWriter(sink, options);
   let reader = new LineReader(handle, 0);

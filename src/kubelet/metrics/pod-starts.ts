@@ -50,7 +50,6 @@ interface Start {
   pulls: { fromMs: number; toMs: number } | undefined;
 }
 
-/** Makes the follower. */
 export function createPodStarts({ clock, metrics }: Pick<BasePlatform, 'clock' | 'metrics'>): PodStarts {
   const { own, sli, total, pulls, perPod } = createHistograms(metrics);
   const starts = new Map<string, Start>();

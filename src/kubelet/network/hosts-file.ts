@@ -37,8 +37,8 @@ function aliasLines(aliases: readonly HostAlias[] | undefined): string {
 }
 
 /** The file for a pod with its own network. */
-export function managedHostsFile(of: { pod: Pod; podIps: readonly string[]; clusterDomain: string }): string {
-  const { hostname, domain } = podHostName(of.pod, of.clusterDomain);
+export function managedHostsFile(input: { pod: Pod; podIps: readonly string[]; clusterDomain: string }): string {
+  const { hostname, domain } = podHostName(input.pod, input.clusterDomain);
   const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
   const head = [
     '# Kubernetes-managed hosts file.',
@@ -49,8 +49,8 @@ export function managedHostsFile(of: { pod: Pod; podIps: readonly string[]; clus
     'fe00::1\tip6-allnodes',
     'fe00::2\tip6-allrouters',
   ];
-  const own = of.podIps.map((ip) => `${ip}\t${names}`);
-  return `${[...head, ...own].join('\n')}\n${aliasLines(of.pod.spec?.hostAliases)}`;
+  const own = input.podIps.map((ip) => `${ip}\t${names}`);
+  return `${[...head, ...own].join('\n')}\n${aliasLines(input.pod.spec?.hostAliases)}`;
 }
 
 /** The file for a pod in the host's network: the host's own and the pod's aliases. */

@@ -24,7 +24,6 @@ const FOREIGN_LOOPBACK = [
   ...['-m', 'conntrack', '!', '--ctstate', 'RELATED,ESTABLISHED,DNAT', '-j', 'DROP'],
 ];
 
-/** What it works with. */
 export interface IptablesUtilChainsDeps {
   readonly clock: Clock;
   readonly exec: Pick<Exec, 'run'>;

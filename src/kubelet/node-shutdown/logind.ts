@@ -21,7 +21,6 @@ import { SYSTEM_BUS } from '../dbus/system-bus.ts';
 import type { ShutdownSource } from './node-shutdown-manager.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** What it works with. */
 export interface LogindDeps {
   readonly net: Pick<Net, 'dial'>;
   readonly exec: Pick<Exec, 'run'>;
@@ -154,8 +153,8 @@ async function ensureDelay({ files, clock }: LogindDeps, bus: DbusConnection, gr
 }
 
 /** Starts the program that holds the lock; resolves once logind knows of it. Aborting what comes back lets go. */
-async function takeLock(of: { deps: LogindDeps; bus: DbusConnection; pid: number }): Promise<AbortController> {
-  const { deps, bus, pid } = of;
+async function takeLock(input: { deps: LogindDeps; bus: DbusConnection; pid: number }): Promise<AbortController> {
+  const { deps, bus, pid } = input;
   const { exec, clock } = deps;
   const lock = new AbortController();
   const holder = ['tail', '--pid', String(pid), '-f', '/dev/null'];

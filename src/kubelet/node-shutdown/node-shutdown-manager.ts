@@ -30,7 +30,6 @@ export interface ShutdownSource {
   release(): void;
 }
 
-/** What the manager needs. */
 export interface NodeShutdownDeps {
   readonly platform: BasePlatform;
   readonly recorder: KubeletEventRecorder;

@@ -32,7 +32,6 @@ export interface NodeFacts {
   readonly devices: DeviceCapacity;
 }
 
-/** Where facts come from. */
 export interface NodeFactsDeps {
   readonly platform: Platform;
   readonly runtime: ContainerRuntime;

@@ -178,13 +178,13 @@ export const setVolumesInUse: NodeStatusSetter = (status, { volumesInUse }) => {
 
 function withCondition(
   status: NodeStatus,
-  given: Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>,
+  newCondition: Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>,
   nowMs: number,
 ): NodeStatus {
   const now = formatTime(nowMs);
-  const before = status.conditions?.find(({ type }) => type === given.type);
-  const kept = before?.status === given.status ? before.lastTransitionTime : undefined;
-  const condition: NodeCondition = { ...given, lastHeartbeatTime: now, lastTransitionTime: kept ?? now };
+  const before = status.conditions?.find(({ type }) => type === newCondition.type);
+  const kept = before?.status === newCondition.status ? before.lastTransitionTime : undefined;
+  const condition: NodeCondition = { ...newCondition, lastHeartbeatTime: now, lastTransitionTime: kept ?? now };
   const conditions = status.conditions ?? [];
   return {
     ...status,
@@ -195,16 +195,20 @@ function withCondition(
   };
 }
 
-function pressureSetter(of: {
+function pressureSetter(input: {
   type: string;
   has: (facts: NodeFacts) => boolean;
   good: readonly [string, string];
   bad: readonly [string, string];
 }): NodeStatusSetter {
   return (status, facts) => {
-    const pressed = of.has(facts);
-    const [reason, message] = pressed ? of.bad : of.good;
-    return withCondition(status, { type: of.type, status: pressed ? 'True' : 'False', reason, message }, facts.nowMs);
+    const pressed = input.has(facts);
+    const [reason, message] = pressed ? input.bad : input.good;
+    return withCondition(
+      status,
+      { type: input.type, status: pressed ? 'True' : 'False', reason, message },
+      facts.nowMs,
+    );
   };
 }
 

@@ -39,7 +39,7 @@ export function startOomWatcher(
   signal: AbortSignal,
 ): void {
   const { clock, files, exec, log } = deps.platform;
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let last: number | undefined;
   let looking = false;
 
@@ -57,15 +57,15 @@ export function startOomWatcher(
     return systemOoms((await exec.run('dmesg', [], { timeoutMs: DMESG_TIMEOUT_MS })).stdout);
   }
 
-  async function look(): Promise<void> {
+  async function checkKills(): Promise<void> {
     const now = await count();
     const before = last;
     last = now;
     if (now === undefined || (before !== undefined && now <= before)) return;
     for (const { stamp, pid, process } of await kills()) {
       const key = `${stamp}/${pid}`;
-      if (told.has(key)) continue;
-      told.add(key);
+      if (reported.has(key)) continue;
+      reported.add(key);
       // What happened before this kubelet began is not news.
       if (before === undefined) continue;
       const message = `System OOM encountered, victim process: ${process}, pid: ${pid}`;
@@ -76,7 +76,7 @@ export function startOomWatcher(
   const tick = (): void => {
     if (looking) return;
     looking = true;
-    look()
+    checkKills()
       .catch((error: unknown) => logFailure(log, 'The kernel log cannot be read for OOM kills', error))
       .finally(() => (looking = false));
   };

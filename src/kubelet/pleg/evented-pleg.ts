@@ -2,7 +2,7 @@
  * Drives the generator by the runtime's own event stream: each event wakes an inspection of its pod at once. Upstream:
  * pkg/kubelet/pleg/evented.go.
  *
- * Events are wake-ups only; the state is always read anew, so a lost or doubled event does no harm. While the stream is
+ * Events only cause inspections; the state is always read, so a lost or doubled event does no harm. While the stream is
  * healthy the relist is only a safety net (every minute); when it breaks, the relist runs once a second until the stream
  * is back, beginning with one relist to catch up. Upstream drops events when its channel of 1000 is full; here the
  * stream is drained as fast as it comes and pods are coalesced.

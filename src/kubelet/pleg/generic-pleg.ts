@@ -1,11 +1,11 @@
 /**
- * Pod lifecycle event generator: looks at the runtime, keeps the pod cache fresh and tells the sync loop what changed.
+ * Pod lifecycle event generator: reads the runtime's state into the pod cache and sends what changed to the sync loop.
  * Upstream: pkg/kubelet/pleg/generic.go.
  *
- * Two ways to look: `relist` lists all pods and inspects those that changed; `requestReinspect` inspects one pod at once
+ * `relist` lists all pods and inspects those that changed; `requestReinspect` inspects one pod at once
  * (after its sync, on a runtime event, when a worker waits for its status). Inspections of one pod never overlap; a
- * request during one causes exactly one more. Every seen carries a stamp taken before the runtime was asked, and an
- * older seen never replaces a newer one. Events go to an unbounded queue: none is ever dropped, and each is only a
+ * request during one causes exactly one more. Every record has a stamp taken before the runtime was called, and an
+ * older record never replaces a newer one. Events go to an unbounded queue: none is ever dropped, and each is only a
  * wake-up, sent after the cache holds the status it speaks of.
  */
 import { onAbort } from '../../base/abort.ts';

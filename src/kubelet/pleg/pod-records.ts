@@ -1,5 +1,5 @@
 /**
- * What the PLEG last saw of each pod, and the events between two sightings. Pure. Upstream: podRecords and
+ * What the PLEG last saw of each pod, and the events between two records. Pure. Upstream: podRecords and
  * computeEvents in pkg/kubelet/pleg/generic.go.
  */
 import type { ContainerState, PodStatus, RuntimePod } from '../container/runtime.ts';
@@ -24,7 +24,6 @@ export interface PodLifecycleEvent {
 /** State of a container as far as events go. */
 export type PlegContainerState = 'running' | 'exited' | 'unknown' | 'non-existent';
 
-/** One sighting of one pod. */
 export interface PodRecord {
   readonly uid: string;
   readonly name: string;
@@ -65,12 +64,11 @@ function eventTypes(before: PlegContainerState, after: PlegContainerState): read
     case 'unknown':
       return ['ContainerChanged'];
     case 'non-existent':
-      // The death of one that had exited was told already.
+      // A container that had exited has had its ContainerDied event.
       return before === 'exited' ? ['ContainerRemoved'] : ['ContainerDied', 'ContainerRemoved'];
   }
 }
 
-/** Events that lead from one sighting to the next. */
 export function computeEvents(
   before: PodRecord | undefined,
   after: PodRecord | undefined,

@@ -70,12 +70,12 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
     for (const [socketPath, stamp] of sockets) {
       const entry = entries.get(socketPath) ?? newEntry(socketPath);
       entries.set(socketPath, entry);
-      wish(entry, stamp, signal);
+      setDesired(entry, stamp, signal);
     }
-    for (const entry of entries.values()) if (!sockets.has(entry.socketPath)) wish(entry, undefined, signal);
+    for (const entry of entries.values()) if (!sockets.has(entry.socketPath)) setDesired(entry, undefined, signal);
   }
 
-  function wish(entry: Entry, stamp: string | undefined, signal: AbortSignal): void {
+  function setDesired(entry: Entry, stamp: string | undefined, signal: AbortSignal): void {
     if (entry.wanted === stamp) return;
     entry.wanted = stamp;
     entry.backoff.reset();

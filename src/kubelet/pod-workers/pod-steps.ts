@@ -48,7 +48,7 @@ export function createPodSteps({ recorder, podSyncer, podCache }: PodStepsDeps):
     }
   }
 
-  /** Waits until the runtime was looked at after this worker's last step: no step acts on what it has itself outdated. */
+  /** Waits for a status observed after this worker's last step: no step acts on a state that the worker has changed. */
   async function statusForSync(
     status: PodSyncStatus,
     pod: Pod,

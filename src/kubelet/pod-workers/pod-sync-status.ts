@@ -7,7 +7,6 @@ import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import type { PodStatus as RuntimePodStatus, RuntimePod } from '../container/runtime.ts';
 import { podFullName, podUid, type SyncPodType } from '../types/pod-update.ts';
 
-/** How a pod is to be ended. */
 export interface KillPodOptions {
   /** Called once when the containers have stopped (or the request is void). */
   readonly onTerminated?: () => void;
@@ -19,7 +18,7 @@ export interface KillPodOptions {
   readonly gracePeriodSecondsOverride?: number;
 }
 
-/** A request to a pod's worker. Exactly one of `pod` and `runningPod` is given; the latter for pods known to the runtime only. */
+/** A request to a pod's worker. It has either `pod` or `runningPod`, the latter for pods that only the runtime knows. */
 export interface UpdatePodOptions {
   readonly updateType: SyncPodType;
   readonly pod?: Pod | undefined;
@@ -110,7 +109,7 @@ export function workTypeOf(status: PodSyncStatus): PodWorkType {
   return status.terminatingAt === undefined ? 'sync' : 'terminating';
 }
 
-/** Remembers what a sync was given, as a base for synthetic updates. Kill options of an older update persist. */
+/** Makes this the active update, with the kill options of the previous one where it has none. */
 export function mergeLastUpdate(status: PodSyncStatus, other: UpdatePodOptions): void {
   const active = status.activeUpdate;
   status.activeUpdate = {

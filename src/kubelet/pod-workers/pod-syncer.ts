@@ -5,11 +5,11 @@ import type { ObservationStamp } from '../container/pod-cache.ts';
 import type { SyncPodType } from '../types/pod-update.ts';
 import type { PodWorkType, UpdatePodOptions } from './pod-sync-status.ts';
 
-/** What a sync of a running pod came to. */
+/** The result of a sync of a running pod. */
 export interface SyncPodOutcome {
   /** The pod's work is over: it moves to terminating. */
   readonly terminal: boolean;
-  /** A back-off ends then: sync again. */
+  /** When a back-off ends: the pod is synced again then. */
   readonly retryAfterMs?: number | undefined;
   /**
    * Stamp right after the last action on the runtime: the next step waits for an observation that began later.
@@ -18,7 +18,7 @@ export interface SyncPodOutcome {
   readonly actedAt?: ObservationStamp | undefined;
 }
 
-/** A failed sync that knows when another try makes sense. */
+/** A failed sync, with the time after which a retry may succeed. */
 export class PodSyncError extends Error {
   readonly retryAfterMs: number | undefined;
   constructor(message: string, options?: ErrorOptions & { retryAfterMs?: number | undefined }) {
@@ -58,7 +58,7 @@ export interface PodWorkerSync {
   readonly isStatic: boolean;
 }
 
-/** The state of pods as the rest of the kubelet may ask it. Unknown pods count as gone once all sources have been seen. */
+/** The state of pods for the rest of the kubelet. Unknown pods count as gone once all sources have been seen. */
 export interface PodStateProvider {
   isPodKnownTerminated(uid: string): boolean;
   couldHaveRunningContainers(uid: string): boolean;
@@ -74,9 +74,9 @@ export interface PodStateProvider {
 }
 
 export interface PodWorkers extends PodStateProvider {
-  /** Tells a pod's worker about a change. Never waits. */
+  /** Hands a change to the pod's worker. Never waits. */
   updatePod(options: UpdatePodOptions): void;
-  /** Forgets finished workers of pods not in `desired`, ends orphans, and tells which workers remain. */
+  /** Removes finished workers of pods not in `desired`, ends orphans, and returns the remaining workers. */
   syncKnownPods(desired: readonly Pod[]): ReadonlyMap<string, PodWorkerSync>;
   /** Those of `desired` whose containers run or may run, and pods no longer desired that still end. */
   podsWithRuntime(desired: readonly Pod[]): readonly Pod[];

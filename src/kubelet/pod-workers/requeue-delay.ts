@@ -2,7 +2,7 @@
 import type { Random } from '../../platform/random.ts';
 import { PodSyncError, type SyncPodOutcome } from './pod-syncer.ts';
 
-/** What a failed sync's message holds when only the node's network is missing: it is retried soon. */
+/** Part of the message of a sync that failed for the missing network: it is retried soon. */
 export const NETWORK_NOT_READY_MESSAGE = 'network is not ready';
 
 const RESYNC_JITTER = 0.5;
@@ -11,13 +11,13 @@ const TRANSIENT_BACK_OFF_MS = 1_000;
 
 /** Periods, milliseconds. */
 export interface RequeueConfig {
-  /** A pod without events is synced again after so long, plus up to half as much. Upstream: syncFrequency, 1 min. */
+  /** Delay until a pod without events is synced again, plus up to half of it. Upstream: syncFrequency, 1 min. */
   readonly resyncIntervalMs: number;
   /** After a failed sync, plus up to half as much. Upstream: 10 s. */
   readonly backOffPeriodMs: number;
 }
 
-/** How a sync ended; `error` undefined: well. */
+/** `error` undefined: the sync succeeded. */
 export interface SyncResult {
   readonly outcome: SyncPodOutcome;
   readonly error: unknown;
@@ -25,9 +25,9 @@ export interface SyncResult {
 
 /** Delays, milliseconds, each with its own jitter. */
 export interface RequeueDelays {
-  /** After a sync; a time the sync itself names wins when it is earlier. */
+  /** Delay after a sync. The sync's own retry time holds when it is earlier. */
   after(result: SyncResult): number;
-  /** Until something that is in the pod's way is looked at again. */
+  /** Delay until a pod that may not start yet is tried again. */
   backOffMs(): number;
 }
 

@@ -6,18 +6,17 @@
 
 /** Who may start. */
 export interface StaticPodOrder {
-  /** Lines up. */
+  /** Appends the uid to those that wait for the name. */
   wait(fullName: string, uid: string): void;
-  /** Whether this uid may start now; if so it holds the name until `release`. `gone` tells who in the line will not start any more. */
+  /** Whether this uid may start now; if so it holds the name until `release`. `gone`: whether a waiting uid will not start any more. */
   allowStart(fullName: string, uid: string, gone: (uid: string) => boolean): boolean;
-  /** The uid no longer runs; returns the next in line to try. */
+  /** The uid no longer runs; returns the next waiting one. */
   release(fullName: string, uid: string): string | undefined;
-  /** Uid that runs under the name now. */
+  /** The uid that holds the name. */
   started(fullName: string): string | undefined;
   isWaiting(fullName: string): boolean;
 }
 
-/** Makes an empty order. */
 export function createStaticPodOrder(): StaticPodOrder {
   const startedByFullName = new Map<string, string>();
   const waitingByFullName = new Map<string, string[]>();

@@ -1,6 +1,6 @@
 /**
  * Creates and deletes mirror pods: the API server's copies of static pods. Upstream: pkg/kubelet/pod/mirror_client.go.
- * A mirror is owned by its Node object, so that it goes when the node goes.
+ * A mirror is owned by its Node object, so that it is deleted with the node.
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
@@ -12,7 +12,7 @@ import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION, podUid } from '../typ
 export interface MirrorClient {
   /** Creates the mirror of a static pod; no error when one of the same hash is there. */
   createMirrorPod(staticPod: Pod): Promise<void>;
-  /** Deletes the mirror of this full name (and uid, when given); false when there was nothing to delete. */
+  /** Deletes the mirror of this full name, and of this uid unless undefined; false when there was none. */
   deleteMirrorPod(fullName: string, uid?: string): Promise<boolean>;
 }
 
@@ -26,7 +26,7 @@ function mirrorHashOf(pod: Pod): string {
   return pod.metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? podUid(pod);
 }
 
-/** Makes a client. `node` gives the Node object; until there is one, no mirror can be made. */
+/** Without a Node object (`node` is undefined) no mirror can be created. */
 export function createMirrorClient(deps: {
   client: Client;
   log: Log;

@@ -1,5 +1,5 @@
 /**
- * The pods this node should run, as the sources tell them: the desired state. Upstream: pkg/kubelet/pod/pod_manager.go.
+ * The pods that this node should run, by the pod sources: the desired state. Upstream: pkg/kubelet/pod/pod_manager.go.
  *
  * A static pod and its mirror (its copy in the API) are two objects of one full name; the kubelet works with the static
  * pod's uid and reports under the mirror's. Only the sync loop changes this; everyone may read.
@@ -7,7 +7,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { isMirrorPod, podFullName, podUid } from '../types/pod-update.ts';
 
-/** A pod with its mirror. `wasMirror`: the pod asked about is the mirror itself. */
+/** A pod with its mirror. `wasMirror`: the argument was the mirror. */
 export interface PodAndMirror {
   readonly pod: Pod | undefined;
   readonly mirrorPod: Pod | undefined;
@@ -41,7 +41,6 @@ export interface PodManager extends PodManagerView {
   getUidTranslations(): { podToMirror: ReadonlyMap<string, string>; mirrorToPod: ReadonlyMap<string, string> };
 }
 
-/** Makes an empty manager. */
 export function createPodManager(): PodManager {
   const podByUid = new Map<string, Pod>();
   const mirrorPodByUid = new Map<string, Pod>();

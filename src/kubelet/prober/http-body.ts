@@ -1,4 +1,4 @@
-/** Reads bodies of servers that nobody trusts: at most so many bytes, and not beyond a deadline. */
+/** Reads bodies of untrusted servers: up to a number of bytes, and up to a deadline. */
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpAnswer } from '../../platform/net.ts';
 
@@ -10,7 +10,7 @@ export interface BodyLimits {
 }
 
 /**
- * The body, or its first bytes: `cut` says that there were more. The connection is dropped then, and at the deadline, which
+ * The body, or its first bytes (`cut`: there were more). The connection is dropped then, and at the deadline, which
  * rejects with ETIMEDOUT.
  */
 export async function readBody(

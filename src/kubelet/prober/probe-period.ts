@@ -1,5 +1,5 @@
 /**
- * How often a probe runs: `periodSeconds`, or what an annotation of the pod says, down to 100 ms. The API knows whole
+ * How often a probe runs: `periodSeconds`, or the period of a pod annotation, down to 100 ms. The API knows whole
  * seconds only, which is long where a pod is to take traffic at once. No counterpart upstream; nothing changes without
  * the annotation. The probe's other seconds (delay, timeout) stay what they are.
  */

@@ -19,7 +19,7 @@ import { bareContainerId, startProbeWorker, type ProbeWorker } from './worker.ts
 export interface ProbeManager {
   /** Starts the workers of a pod's probes; those that run already go on. */
   addPod(pod: Pod): void;
-  /** A pod that ends is only asked for readiness. */
+  /** For a pod that is ending: only readiness is probed from now on. */
   stopLivenessAndStartup(pod: Pod): void;
   removePod(pod: Pod): void;
   /** Stops the workers of all pods but these. */

@@ -33,7 +33,6 @@ export interface Prober {
   probe(request: ProbeRequest): Promise<ProbeResult | undefined>;
 }
 
-/** What probing needs. */
 export interface ProberDeps {
   readonly clock: Clock;
   readonly net: Net;

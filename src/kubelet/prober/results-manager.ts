@@ -5,7 +5,7 @@ import type { ProbeResult, ProbeResults, ProbeType, ProbeUpdate } from './result
 
 /** Results that can be written. */
 export interface ResultsManager extends ProbeResults {
-  /** Stores a result; listeners hear of it only when it differs from the one before. */
+  /** Stores a result and calls the listeners when it differs from the previous one. */
   set(update: ProbeUpdate): void;
   remove(type: ProbeType, containerId: string): void;
   /** Listeners run in the turn of the change, in order. */

@@ -22,7 +22,7 @@ import type { ProbeResult, ProbeType } from './results.ts';
 
 export interface ProbeWorker {
   readonly type: ProbeType;
-  /** Probes now unless a probe runs; the period starts anew. */
+  /** Probes now, after a running probe; the period starts again. */
   trigger(): void;
   /** Probes now if this container (bare id) has not been probed yet; a failure of that try does not count. */
   triggerIfNew(containerId: string): void;

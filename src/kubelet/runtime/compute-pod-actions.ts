@@ -112,13 +112,13 @@ function noteResize(container: Container, status: ContainerStatus, draft: Draft)
 }
 
 /** A kill because of what probes or the spec say; undefined when the running container is fine. */
-function killOfRunning(of: {
+function killOfRunning(input: {
   container: Container;
   status: ContainerStatus;
   probes: ProbeResults;
   kind: 'Container' | 'Init container';
 }): ContainerKill | undefined {
-  const { container, status, probes, kind } = of;
+  const { container, status, probes, kind } = input;
   const kill = (what: string, reason: KillReason): ContainerKill => ({
     id: status.id,
     name: container.name,
@@ -305,13 +305,13 @@ const nothing = {
 };
 
 /** The changes for one pod. */
-export function computePodActions(of: {
+export function computePodActions(input: {
   pod: Pod;
   podStatus: PodStatus;
   probes: ProbeResults;
   actuated?: Actuated;
 }): PodActions {
-  const { pod, podStatus, probes, actuated = () => undefined } = of;
+  const { pod, podStatus, probes, actuated = () => undefined } = input;
   const sandbox = sandboxChanged(pod, podStatus);
   const base = { sandboxId: sandbox.id, attempt: sandbox.attempt, ephemeralContainersToStart: [] as Container[] };
   if (sandbox.changed) {

@@ -39,7 +39,6 @@ import { syncPod } from './sync-pod.ts';
 import { createUserNamespaces } from './user-namespaces.ts';
 import { createTerminationMessages } from './termination-message.ts';
 
-/** What the manager works with. */
 export interface ContainerRuntimeDeps {
   readonly cri: CriRuntime;
   readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'net' | 'log' | 'metrics'>;
@@ -335,7 +334,6 @@ function runtimeStatus(version: VersionResponse, { status, runtimeHandlers }: St
   };
 }
 
-/** Makes the manager. */
 export function createContainerRuntime(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfig): ContainerRuntime {
   const { cri } = deps;
   const handlers: Handlers = { recursiveReadOnly: new Set(), userNamespaces: new Set(), imageVolumeProblem: undefined };

@@ -31,7 +31,6 @@ export interface CrashBackOff {
 
 const resetAfterMs = 600_000;
 
-/** Makes an empty back-off. */
 export function createCrashBackOff({ initialMs = 10_000, maxMs = 300_000 }: CrashBackOffConfig): CrashBackOff {
   const entries = new Map<string, Entry>();
   const expired = (entry: Entry, atMs: number): boolean =>

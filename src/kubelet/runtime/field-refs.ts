@@ -22,15 +22,15 @@ function mapText(map: Readonly<Record<string, string>> | undefined): string {
 }
 
 /** The text of a pod's field. Throws upstream's error on a path that is not supported. */
-export function podFieldValue(of: {
+export function podFieldValue(input: {
   selector: ObjectFieldSelector;
   pod: Pod;
   podIps: readonly string[];
   node: NodeFacts;
 }): string {
-  const { pod, podIps, node } = of;
+  const { pod, podIps, node } = input;
   const { metadata } = pod;
-  const path = of.selector.fieldPath;
+  const path = input.selector.fieldPath;
   const match = subscript.exec(path);
   if (match !== null) return getOwn(metadata[match[1] as 'labels' | 'annotations'] ?? {}, match[2]!) ?? '';
   const values: Readonly<Record<string, () => string>> = {
@@ -55,14 +55,14 @@ export function podFieldValue(of: {
 }
 
 /** The text of a container's request or limit, in units of the divisor, rounded up; unset limits read as the node's allocatable. */
-export function resourceFieldValue(of: {
+export function resourceFieldValue(input: {
   selector: ResourceFieldSelector;
   pod: Pod;
   container: Container;
   node: NodeFacts;
 }): string {
-  const { selector, pod, node } = of;
-  const container = selector.containerName ? findContainer(pod, selector.containerName) : of.container;
+  const { selector, pod, node } = input;
+  const container = selector.containerName ? findContainer(pod, selector.containerName) : input.container;
   if (container === undefined) throw new Error(`container ${selector.containerName} not found`);
   const [list = '', ...rest] = selector.resource.split('.');
   const name = rest.join('.');

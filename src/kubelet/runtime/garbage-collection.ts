@@ -89,13 +89,13 @@ function groupByContainer(dead: readonly DeadContainer[]): DeadContainer[][] {
 }
 
 /** Chooses the dead containers to remove; each group is newest first. */
-export function containersToRemove(of: {
+export function containersToRemove(input: {
   dead: readonly DeadContainer[];
   policy: Policy;
   options: Options;
   pods: PodContentState;
 }): DeadContainer[] {
-  const { dead, policy, options, pods } = of;
+  const { dead, policy, options, pods } = input;
   const remove: DeadContainer[] = [];
   let groups = groupByContainer(dead);
   const gone = (uid: string): boolean => isGone(uid, options, pods);
@@ -169,10 +169,10 @@ async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>)
 
 /** One pass over containers, sandboxes and logs, in this order. Single failures are logged and left for the next pass. */
 export async function garbageCollect(
-  of: { policy: Policy; options: Options; pods: PodContentState },
+  input: { policy: Policy; options: Options; pods: PodContentState },
   context: RuntimeContext,
 ): Promise<void> {
-  const { policy, options, pods } = of;
+  const { policy, options, pods } = input;
   const { runtime } = context.cri;
   const gone = (uid: string): boolean => isGone(uid, options, pods);
   const { containers } = await runtime.listContainers({});

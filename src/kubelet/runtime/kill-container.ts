@@ -86,10 +86,10 @@ export function graceOf(pod: Pod, container: Container, reason: KillReason): num
  * container (with a shorter grace) waits for the hook that already runs.
  */
 async function preStop(
-  of: { pod: Pod; container: Container; containerId: string; graceSeconds: number; signal?: AbortSignal },
+  request: { pod: Pod; container: Container; containerId: string; graceSeconds: number; signal?: AbortSignal },
   context: RuntimeContext,
 ): Promise<number> {
-  const { pod, container, containerId, graceSeconds, signal } = of;
+  const { pod, container, containerId, graceSeconds, signal } = request;
   const { clock, preStops } = context;
   const startMs = clock.monotonicMs();
   let hook = preStops.get(containerId);

@@ -56,17 +56,17 @@ function podIdentity(pod: Pod): Record<string, string> {
   return { [podNameLabel]: name, [podNamespaceLabel]: namespace, [podUidLabel]: uid };
 }
 
-export function containerAnnotations(of: {
+export function containerAnnotations(input: {
   container: Container;
   pod: Pod;
   restartCount: number;
   deviceAnnotations?: Texts;
 }): Texts {
-  const { container, pod } = of;
+  const { container, pod } = input;
   const annotations: Record<string, string> = {
-    ...of.deviceAnnotations,
+    ...input.deviceAnnotations,
     [hashAnnotation]: containerHash(container),
-    [restartCountAnnotation]: String(of.restartCount),
+    [restartCountAnnotation]: String(input.restartCount),
     [resourcesAnnotation]: stringifyJson(resourcesToKeep(resourcesInPod(pod, container))),
     [messagePathAnnotation]: container.terminationMessagePath ?? '',
     [messagePolicyAnnotation]: container.terminationMessagePolicy ?? 'File',

@@ -65,11 +65,11 @@ export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacityByt
 
 /** What the pod asks for as a whole and its containers do not is shared by all of them alike. Upstream: remainingPodMemReqPerContainer. */
 function shareOfRest({ metadata, spec }: Pod): number {
-  const asked = quantityValue(spec?.resources?.requests?.['memory'] ?? '0');
-  if (spec === undefined || asked === 0) return 0;
+  const requested = quantityValue(spec?.resources?.requests?.['memory'] ?? '0');
+  if (spec === undefined || requested === 0) return 0;
   const { resources: _resources, overhead: _overhead, ...ofContainers } = spec;
   const { memoryBytes } = podRequests({ metadata, spec: ofContainers }).requests;
-  return Math.trunc((asked - memoryBytes) / (spec.containers.length + (spec.initContainers?.length ?? 0)));
+  return Math.trunc((requested - memoryBytes) / (spec.containers.length + (spec.initContainers?.length ?? 0)));
 }
 
 /** A sidecar is not killed before the normal containers: it counts as if it asked for no less than the smallest of them. */
@@ -106,20 +106,20 @@ function hugePageLimits(limits: Readonly<Record<string, string>>, sizesBytes: re
 }
 
 /** CPU and memory of one set of requests and limits. */
-export function linuxResources(of: {
+export function linuxResources(input: {
   requests: Readonly<Record<string, string>>;
   limits: Readonly<Record<string, string>>;
   config: LinuxResourceConfig;
 }): Init<LinuxContainerResources> {
-  const { requests, limits, config } = of;
+  const { requests, limits, config } = input;
   const periodUs = config.cpuCfsQuotaPeriodUs ?? quotaPeriodUs;
   const limit = quantityMilliValue(limits['cpu'] ?? '0');
-  const asked =
+  const requested =
     requests['cpu'] === undefined && limits['cpu'] !== undefined ? limit : quantityMilliValue(requests['cpu'] ?? '0');
   const quota = milliCpuToQuota(limit, periodUs);
   const memory = quantityValue(limits['memory'] ?? '0');
   return {
-    cpuShares: milliCpuToShares(asked),
+    cpuShares: milliCpuToShares(requested),
     ...(memory === 0 ? {} : { memoryLimitInBytes: memory }),
     ...(config.cpuCfsQuota === false || quota === 0 ? {} : { cpuQuota: quota, cpuPeriod: periodUs }),
   };

@@ -14,7 +14,6 @@ import { hostNetworkHostsFile, managedHostsFile } from '../network/hosts-file.ts
 import { hostsFilePath, type RuntimePaths } from './paths.ts';
 import type { Subpaths } from './subpath.ts';
 
-/** What mounts are made from. */
 export interface MountContext {
   readonly pod: Pod;
   readonly container: Container;
@@ -38,14 +37,14 @@ const propagations: Readonly<Record<string, MountPropagation>> = {
 const terminationFileMode = 0o666;
 
 function recursiveReadOnly(mount: VolumeMount, context: MountContext): boolean {
-  const wish = mount.recursiveReadOnly ?? 'Disabled';
-  if (wish === 'Disabled') return false;
+  const mode = mount.recursiveReadOnly ?? 'Disabled';
+  if (mode === 'Disabled') return false;
   if (!mount.readOnly)
     throw new ContainerConfigError(
       `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is not read-only`,
     );
   if (context.recursiveReadOnlySupported) return true;
-  if (wish === 'IfPossible') return false;
+  if (mode === 'IfPossible') return false;
   throw new ContainerConfigError(
     `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`,
   );
@@ -136,7 +135,7 @@ export function blockDevices(container: Container, volumes: ReadonlyMap<string, 
 }
 
 /** Writes the pod's hosts file and gives its mount; undefined when the container mounts its own or the pod has no address yet. */
-export async function hostsFileMount(of: {
+export async function hostsFileMount(input: {
   pod: Pod;
   container: Container;
   podIps: readonly string[];
@@ -144,30 +143,30 @@ export async function hostsFileMount(of: {
   files: Files;
   paths: RuntimePaths;
 }): Promise<Init<Mount> | undefined> {
-  const { pod, container, podIps, files } = of;
+  const { pod, container, podIps, files } = input;
   const hostNetwork = pod.spec?.hostNetwork ?? false;
   const own = (container.volumeMounts ?? []).some((mount) => trimEndOf(mount.mountPath, '/') === '/etc/hosts');
   if (own || (podIps.length === 0 && !hostNetwork)) return undefined;
-  const path = hostsFilePath(of.paths, pod.metadata.uid ?? '');
+  const path = hostsFilePath(input.paths, pod.metadata.uid ?? '');
   const content = hostNetwork
     ? hostNetworkHostsFile(await files.readText('/etc/hosts').catch(() => ''), pod)
-    : managedHostsFile({ pod, podIps, clusterDomain: of.clusterDomain });
+    : managedHostsFile({ pod, podIps, clusterDomain: input.clusterDomain });
   await files.makeDir(path.slice(0, path.lastIndexOf('/')), { mode: 0o750 });
   await files.writeFile(path, content, { mode: 0o644 });
   return { containerPath: '/etc/hosts', hostPath: path, readonly: false, selinuxRelabel: true };
 }
 
 /** Makes the file the container may write its termination message to, and its mount; undefined when it wants none. */
-export async function terminationMessageMount(of: {
+export async function terminationMessageMount(input: {
   container: Container;
   directory: string;
   unique: string;
   files: Files;
 }): Promise<Init<Mount> | undefined> {
-  const { container, directory, files } = of;
+  const { container, directory, files } = input;
   const target = container.terminationMessagePath ?? '';
   if (target === '') return undefined;
-  const hostPath = `${directory}/${of.unique}`;
+  const hostPath = `${directory}/${input.unique}`;
   await files.makeDir(directory, { mode: 0o750 });
   await files.writeFile(hostPath, '', { mode: terminationFileMode });
   // The mode given at creation is cut by the umask; the container's user may be anyone.

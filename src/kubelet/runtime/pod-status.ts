@@ -17,7 +17,6 @@ import type { ContainerState, ContainerStatus, PodStatus, RuntimePod, SandboxSta
 import { containerFacts, podUidLabel } from './labels.ts';
 import type { TerminationMessages } from './termination-message.ts';
 
-/** What reading needs. */
 export interface PodStatusDeps {
   readonly runtime: CriRuntimeService;
   readonly messages: TerminationMessages;
@@ -53,8 +52,8 @@ export function containerState(state: CriContainer['state']): ContainerState {
 
 function sandboxIps(status: PodSandboxStatus): string[] {
   const { ip = '', additionalIps = [] } = status.network ?? {};
-  const given = [ip, ...additionalIps.map((other) => other.ip)].filter((address) => address !== '');
-  return given.slice(); // What `filter` makes has room for 17.
+  const addresses = [ip, ...additionalIps.map((other) => other.ip)].filter((address) => address !== '');
+  return addresses.slice(); // What `filter` makes has room for 17.
 }
 
 function sandboxStatus(status: PodSandboxStatus): SandboxStatus {

@@ -115,15 +115,15 @@ function supplementalGroups(pod: Pod): number[] {
 
 /** Verifies runAsNonRoot against what the image runs as. Returns what is wrong, in upstream's words. */
 export function verifyRunAsNonRoot(
-  of: { readonly pod: Pod; readonly container: Container } & ReportedImageUser,
+  input: { readonly pod: Pod; readonly container: Container } & ReportedImageUser,
 ): string | undefined {
-  const effective = effectiveSecurityContext(of.pod, of.container);
+  const effective = effectiveSecurityContext(input.pod, input.container);
   if (!effective.runAsNonRoot) return undefined;
-  const about = `(pod: "${of.pod.metadata.name}_${of.pod.metadata.namespace}(${of.pod.metadata.uid})", container: ${of.container.name})`;
+  const about = `(pod: "${input.pod.metadata.name}_${input.pod.metadata.namespace}(${input.pod.metadata.uid})", container: ${input.container.name})`;
   if (effective.runAsUser !== undefined) {
     return effective.runAsUser === 0 ? `container's runAsUser breaks non-root policy ${about}` : undefined;
   }
-  const user = imageUser(of);
+  const user = imageUser(input);
   if (user.uid === 0) return `container has runAsNonRoot and image will run as root ${about}`;
   if (user.username === '') return undefined;
   return `container has runAsNonRoot and image has non-numeric user (${user.username}), cannot verify user is non-root ${about}`;
@@ -145,18 +145,18 @@ function imageUser({ imageUid, imageUsername }: ReportedImageUser): {
 }
 
 export function containerSecurityContext(
-  of: {
+  input: {
     readonly pod: Pod;
     readonly container: Container;
     readonly config: SecurityConfig;
     readonly targetId?: string;
   } & ReportedImageUser,
 ): Init<LinuxContainerSecurityContext> {
-  const { pod, container } = of;
+  const { pod, container } = input;
   const effective = effectiveSecurityContext(pod, container);
   const privileged = effective.privileged ?? false;
   const unmasked = effective.procMount === 'Unmasked' || privileged;
-  const image = imageUser(of);
+  const image = imageUser(input);
   const runAsUser = effective.runAsUser ?? image.uid;
   return {
     capabilities: {
@@ -164,7 +164,7 @@ export function containerSecurityContext(
       dropCapabilities: capabilityNames(effective.capabilities?.drop),
     },
     privileged,
-    namespaceOptions: namespaceOptions(pod, of.targetId),
+    namespaceOptions: namespaceOptions(pod, input.targetId),
     ...(effective.seLinuxOptions === undefined ? {} : { selinuxOptions: effective.seLinuxOptions }),
     runAsUser: int64(runAsUser),
     runAsUsername: runAsUser === undefined ? image.username : '',
@@ -175,7 +175,7 @@ export function containerSecurityContext(
     noNewPrivs: effective.allowPrivilegeEscalation === false,
     maskedPaths: unmasked ? [] : defaultMaskedPaths,
     readonlyPaths: unmasked ? [] : defaultReadonlyPaths,
-    seccomp: seccompProfile(privileged ? { type: 'Unconfined' } : effective.seccompProfile, of.config),
+    seccomp: seccompProfile(privileged ? { type: 'Unconfined' } : effective.seccompProfile, input.config),
     apparmor: appArmorProfile(pod, container, effective),
   };
 }

@@ -36,18 +36,18 @@ export function serviceVariables(service: Service): Record<string, string> {
 }
 
 /** Variables of all services a pod sees: those of its namespace when links are enabled, and the API's master service always. */
-export function serviceEnvironment(of: {
+export function serviceEnvironment(input: {
   services: readonly Service[];
   namespace: string;
   enableServiceLinks: boolean;
 }): Record<string, string> {
   const seen = new Map<string, Service>();
-  for (const service of of.services) {
+  for (const service of input.services) {
     const { name = '', namespace } = service.metadata;
     const ip = service.spec?.clusterIP;
     if (ip === undefined || ip === '' || ip === 'None') continue;
     const master = namespace === 'default' && name === 'kubernetes';
-    if (namespace === of.namespace && (of.enableServiceLinks || master)) seen.set(name, service);
+    if (namespace === input.namespace && (input.enableServiceLinks || master)) seen.set(name, service);
     else if (master && !seen.has(name)) seen.set(name, service);
   }
   return Object.assign({}, ...[...seen.values()].map(serviceVariables)) as Record<string, string>;

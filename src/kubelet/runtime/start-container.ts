@@ -43,10 +43,10 @@ export class StartContainerError extends Error {
 }
 
 function fail(
-  of: { start: StartContainer; reason: string; error: unknown },
+  failure: { start: StartContainer; reason: string; error: unknown },
   context: RuntimeContext,
 ): StartContainerError {
-  const { start, reason, error } = of;
+  const { start, reason, error } = failure;
   const message = runtimeErrorMessage(error);
   context.recorder.event(containerTarget(start.pod, start.container), 'Warning', 'Failed', `Error: ${message}`);
   return new StartContainerError(reason, message, { cause: error });

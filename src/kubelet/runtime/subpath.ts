@@ -138,7 +138,6 @@ export interface Subpaths {
   cleanPod(podUid: string): Promise<void>;
 }
 
-/** Makes the sub-path manager. */
 export function createSubpaths(deps: SubpathDeps): Subpaths {
   const { files, mounter, paths } = deps;
   const verify = async (source: string, target: string): Promise<void> => {

@@ -217,9 +217,9 @@ async function imageVolumesOf(pass: Pass, sandbox: Sandbox): Promise<ReadonlyMap
 
 async function startOne(
   pass: Pass,
-  of: { sandbox: Sandbox; container: Container; type: StartedContainerType; targetName?: string },
+  target: { sandbox: Sandbox; container: Container; type: StartedContainerType; targetName?: string },
 ): Promise<boolean> {
-  const { sandbox, container, type } = of;
+  const { sandbox, container, type } = target;
   const { pod, podStatus, pullSecrets, signal, context } = pass;
   if (isHeldBack(pass, container)) return false;
   context.starts.container(type);
@@ -237,7 +237,7 @@ async function startOne(
         sandboxId: sandbox.id,
         sandboxConfig: sandbox.config,
         podIps: sandbox.ips,
-        ...(of.targetName === undefined ? {} : { targetName: of.targetName }),
+        ...(target.targetName === undefined ? {} : { targetName: target.targetName }),
       },
       context,
     );

@@ -28,13 +28,12 @@ async function readStart(files: Files, path: string): Promise<string> {
   }
 }
 
-/** Makes the reader. */
-export function createTerminationMessages(of: {
+export function createTerminationMessages(deps: {
   readonly files: Files;
   readonly clock: Clock;
   readonly paths: RuntimePaths;
 }): TerminationMessages {
-  const { files, clock, paths } = of;
+  const { files, clock, paths } = deps;
   const fromFile = async (status: ContainerStatus): Promise<string> => {
     const facts = containerFacts(status.labels, status.annotations);
     // A volume may be mounted at the same path. Only the kubelet's own file, which covers it, is not the pod's to replace.

@@ -100,9 +100,9 @@ function parseQuery(text: string, nowMs: number): LogQuery {
 /** The current container, or the one before it. Upstream: validateContainerLogStatus. */
 function chooseContainer(
   deps: ContainerLogDeps,
-  of: { pod: Pod; containerName: string; previous: boolean },
+  request: { pod: Pod; containerName: string; previous: boolean },
 ): ContainerStatus {
-  const { pod, containerName, previous } = of;
+  const { pod, containerName, previous } = request;
   const about = `"${containerName}" in pod "${pod.metadata.name}"`;
   const all = (deps.host.podStatus(pod.metadata.uid ?? '')?.containers ?? []).filter(
     ({ name, state }) => name === containerName && state !== 'unknown',

@@ -35,9 +35,12 @@ function locate(
   return { pod: findPod(deps, { namespace, name, uid }), containerName: containerName ?? '' };
 }
 
-function findPod({ host }: ContainerStreamDeps, of: { namespace: string; name: string; uid: string | undefined }): Pod {
-  const pod = host.podByName(of.namespace, of.name);
-  if (pod === undefined || (of.uid !== undefined && pod.metadata.uid !== of.uid))
+function findPod(
+  { host }: ContainerStreamDeps,
+  reference: { namespace: string; name: string; uid: string | undefined },
+): Pod {
+  const pod = host.podByName(reference.namespace, reference.name);
+  if (pod === undefined || (reference.uid !== undefined && pod.metadata.uid !== reference.uid))
     throw new ServerError(404, 'pod does not exist');
   return pod;
 }

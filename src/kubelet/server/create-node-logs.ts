@@ -7,7 +7,6 @@ import { serveNodeLogs } from './node-logs.ts';
 import { createServiceLogs } from './service-logs.ts';
 import { textResponse } from './text-response.ts';
 
-/** What logs are made from. */
 export interface NodeLogsDeps {
   readonly platform: Pick<Platform, 'files' | 'exec'>;
   /** The folder they are in. */
@@ -36,11 +35,11 @@ export function createNodeLogs({ platform, root, queries }: NodeLogsDeps): NodeL
   };
   return async (request, parts) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return textResponse(405, '405: Method Not Allowed');
-    const asked = queries ? await readNodeLogQuery(request.query, complaint) : undefined;
-    if (asked === undefined) return serveNodeLogs({ files, root }, request, parts);
+    const query = queries ? await readNodeLogQuery(request.query, complaint) : undefined;
+    if (query === undefined) return serveNodeLogs({ files, root }, request, parts);
     if (parts.length > 0) return textResponse(406, 'path not allowed in query mode\n');
-    if (asked.services.length > 0) return serviceLogs(request, asked);
-    const path = await locate(asked.files[0]!);
+    if (query.services.length > 0) return serviceLogs(request, query);
+    const path = await locate(query.files[0]!);
     const names = path.slice(root.length).split('/');
     return serveNodeLogs(
       { files, root },

@@ -40,7 +40,6 @@ interface Kept<T> {
   readonly untilMs: number;
 }
 
-/** Makes the delegating port. */
 export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAuthConfig): KubeletAuth {
   const { clock, crypto } = deps.platform;
   const { tokenTtlMs = 120_000, allowedTtlMs = 300_000, deniedTtlMs = 30_000 } = config;

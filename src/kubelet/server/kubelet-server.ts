@@ -92,10 +92,10 @@ const routes: Readonly<Record<string, Serve>> = {
 };
 
 /** Makes the handler of the kubelet's port. */
-export function createKubeletServer(parts: KubeletServerDeps): HttpHandler {
-  const { platform, systemLogDirectory: root, systemLogQuery: queries = false } = parts;
+export function createKubeletServer(serverDeps: KubeletServerDeps): HttpHandler {
+  const { platform, systemLogDirectory: root, systemLogQuery: queries = false } = serverDeps;
   const nodeLogs = root === undefined ? undefined : createNodeLogs({ platform, root, queries });
-  const deps: ServedDeps = { ...parts, startedMs: platform.clock.nowMs(), nodeLogs };
+  const deps: ServedDeps = { ...serverDeps, startedMs: platform.clock.nowMs(), nodeLogs };
   const measure = createServerRequests(deps.platform, deps.readOnly === true ? 'readonly' : 'readwrite');
   const log = deps.platform.log.child('server');
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {

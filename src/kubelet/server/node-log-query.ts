@@ -22,7 +22,6 @@ export interface NodeLogQuery {
   readonly options: NodeLogOptions;
 }
 
-/** Which of a journal's lines. */
 export interface NodeLogOptions {
   readonly sinceMs?: number;
   readonly untilMs?: number;
@@ -40,12 +39,12 @@ export type FileComplaint = (file: string) => Promise<string | undefined>;
  */
 export async function readNodeLogQuery(query: string, fileComplaint: FileComplaint): Promise<NodeLogQuery | undefined> {
   const errors: FieldErrors = [];
-  const asked = parseQuery(new URLSearchParams(query), errors);
+  const parsed = parseQuery(new URLSearchParams(query), errors);
   refuse(400, errors);
-  if (asked.files.length + asked.services.length + Object.keys(asked.options).length === 0) return undefined;
-  await validate(asked, fileComplaint, errors);
+  if (parsed.files.length + parsed.services.length + Object.keys(parsed.options).length === 0) return undefined;
+  await validate(parsed, fileComplaint, errors);
   refuse(406, errors);
-  return asked;
+  return parsed;
 }
 
 function refuse(status: number, errors: FieldErrors): void {
@@ -83,8 +82,8 @@ function parseQuery(parameters: URLSearchParams, errors: FieldErrors): NodeLogQu
     tailLines: integer('tailLines'),
     pattern: parameters.get('pattern') || undefined,
   };
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return { services, files, options: Object.fromEntries(given) };
+  const set = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { services, files, options: Object.fromEntries(set) };
 }
 
 async function validate(

@@ -15,7 +15,6 @@ import { copyFile } from './node-logs.ts';
 import type { NodeLogOptions, NodeLogQuery } from './node-log-query.ts';
 import { ServerError } from './text-response.ts';
 
-/** Where logs are. */
 export interface ServiceLogsDeps {
   readonly platform: Pick<Platform, 'files' | 'exec'>;
   readonly root: string;
@@ -36,11 +35,11 @@ const MAX_AT_A_TIME = 4;
 /** Makes it; all that is asked of it counts together. */
 export function createServiceLogs(deps: ServiceLogsDeps): ServiceLogs {
   let running = 0;
-  return async (request, asked) => {
+  return async (request, query) => {
     if (running >= MAX_AT_A_TIME) throw new ServerError(429, 'too many queries of logs at a time, try again later\n');
     running++;
     try {
-      return await serveServiceLogs(deps, request, asked);
+      return await serveServiceLogs(deps, request, query);
     } catch (error) {
       if (request.signal.aborted) throw new ServerError(499, 'the client is gone\n');
       throw error;
@@ -65,10 +64,10 @@ async function serveServiceLogs(
     kind: 'stream',
     ...head,
     async run(sink) {
-      const say = (text: string): Promise<void> => sink.write(Buffer.from(text));
-      if (lines !== '') await say(lines);
+      const write = (text: string): Promise<void> => sink.write(Buffer.from(text));
+      if (lines !== '') await write(lines);
       if (inFiles.length > 0 && Object.keys(options).length > 0)
-        return say(
+        return write(
           `\noptions present and query resolved to log files for [${inFiles.join(' ')}]\ntry without specifying options\n`,
         );
       for (const name of inFiles) await copyLogOf(deps, name, sink);

@@ -32,7 +32,6 @@ export interface StatsProviderDeps {
   readonly podCgroups: PodCgroups;
 }
 
-/** Where things lie. */
 export interface StatsProviderConfig {
   readonly kubeletRoot: string;
   readonly podLogsDir: string;
@@ -132,13 +131,13 @@ interface Space extends RuntimeFileSystems {
   readonly node: DeviceSpace;
 }
 
-async function readSpace(of: {
+async function readSpace(input: {
   config: StatsProviderConfig;
   files: Platform['files'];
   runtime: RuntimeUsage;
 }): Promise<Space> {
-  const spaceAt = createSpaceReader(of.files);
-  const [node, ofRuntime] = await Promise.all([spaceAt(of.config.kubeletRoot), of.runtime.fileSystems(spaceAt)]);
+  const spaceAt = createSpaceReader(input.files);
+  const [node, ofRuntime] = await Promise.all([spaceAt(input.config.kubeletRoot), input.runtime.fileSystems(spaceAt)]);
   return { node, ...ofRuntime };
 }
 

@@ -32,7 +32,6 @@ interface Measured {
 
 const WAIT_MS = 3000;
 
-/** Makes the measurer. */
 export function createDiskUsage(deps: {
   readonly clock: Clock;
   readonly files: Files;
@@ -46,14 +45,14 @@ export function createDiskUsage(deps: {
   const running = new Map<string, Promise<VolumeUses>>();
   let line: Promise<unknown> = Promise.resolve();
 
-  async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
+  async function inTime<T>(measurement: Promise<T>): Promise<T | undefined> {
     const waiting = new AbortController();
     const late = clock.sleep(WAIT_MS, waiting.signal).then(
       () => undefined,
       () => undefined,
     );
     try {
-      return await Promise.race([work, late]);
+      return await Promise.race([measurement, late]);
     } finally {
       waiting.abort();
     }

@@ -90,14 +90,14 @@ export function cgroupMemory(stats: CgroupStats, nowMs: number): MemoryStats {
 
 /** CPU time, and its rate once there are two readings. */
 export function cpuStats(
-  of: { readonly key: string; readonly timeMs: number; readonly usageNs: number },
+  sample: { readonly key: string; readonly timeMs: number; readonly usageNs: number },
   rates: UsageRates,
 ): CpuStats {
-  const usageNanoCores = rates.rate(of.key, of.timeMs, of.usageNs);
+  const usageNanoCores = rates.rate(sample.key, sample.timeMs, sample.usageNs);
   return {
-    time: formatTime(of.timeMs),
+    time: formatTime(sample.timeMs),
     ...(usageNanoCores === undefined ? {} : { usageNanoCores }),
-    usageCoreNanoSeconds: of.usageNs,
+    usageCoreNanoSeconds: sample.usageNs,
   };
 }
 

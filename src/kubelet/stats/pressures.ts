@@ -24,7 +24,6 @@ export interface NodePressures {
   readonly pods: ReadonlyMap<string, PodPressures>;
 }
 
-/** Where they are read. */
 export interface PressureDeps {
   readonly platform: Pick<Platform, 'files' | 'cgroups'>;
   readonly podCgroups: PodCgroups;
@@ -36,9 +35,9 @@ export async function readPressures(deps: PressureDeps, { pods }: NodeSnapshot):
   const { platform, podCgroups } = deps;
   const node = await collectPressures(async (resource) => readProc(deps, `/proc/pressure/${resource}`));
   // A kernel that tells nothing of the machine tells nothing of its cgroups: no file is looked for.
-  const told = Object.keys(node).length > 0;
+  const hasValues = Object.keys(node).length > 0;
   const ofCgroup = async (name: string | undefined, containerId?: string): Promise<Pressures> => {
-    if (!told || name === undefined) return {};
+    if (!hasValues || name === undefined) return {};
     try {
       return await platform.cgroups.pressures(name, containerId);
     } catch (error) {
@@ -75,14 +74,16 @@ interface Measured {
 
 /** The parts of a summary with the pressure of each; `io` has nothing else. */
 export function withPressures(
-  of: Measured,
+  measured: Measured,
   pressures: Pressures | undefined,
   time: string,
 ): Measured & { io?: IoStats } {
   const { cpu, memory, io } = pressures ?? {};
   return {
-    ...(of.cpu === undefined ? {} : { cpu: cpu === undefined ? of.cpu : { ...of.cpu, psi: cpu } }),
-    ...(of.memory === undefined ? {} : { memory: memory === undefined ? of.memory : { ...of.memory, psi: memory } }),
+    ...(measured.cpu === undefined ? {} : { cpu: cpu === undefined ? measured.cpu : { ...measured.cpu, psi: cpu } }),
+    ...(measured.memory === undefined
+      ? {}
+      : { memory: memory === undefined ? measured.memory : { ...measured.memory, psi: memory } }),
     ...(io === undefined ? {} : { io: { time, psi: io } }),
   };
 }

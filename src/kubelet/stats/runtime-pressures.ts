@@ -3,8 +3,10 @@ import type { PsiStats as CriPsi } from '../../cri/gen/cri-types.ts';
 import type { Pressure, PressureLine, Pressures } from '../../platform/pressure.ts';
 
 /** What the runtime tells; undefined when it tells nothing. */
-export function criPressures(told: { readonly [R in keyof Pressures]?: CriPsi | undefined }): Pressures | undefined {
-  const found = Object.entries(told).flatMap(([resource, psi]) => {
+export function criPressures(reported: { readonly [R in keyof Pressures]?: CriPsi | undefined }):
+  | Pressures
+  | undefined {
+  const found = Object.entries(reported).flatMap(([resource, psi]) => {
     const pressure: Pressure | undefined = psi && { some: criLine(psi.Some), full: criLine(psi.Full) };
     return pressure === undefined ? [] : [[resource, pressure] as const];
   });

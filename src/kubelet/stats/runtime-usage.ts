@@ -53,7 +53,6 @@ export interface RuntimeUsage {
   fileSystems(spaceAt: (path: string) => Promise<DeviceSpace>): Promise<RuntimeFileSystems>;
 }
 
-/** Makes the reader. */
 export function createRuntimeUsage({
   cri,
   files,
@@ -75,13 +74,13 @@ export function createRuntimeUsage({
   /** containerd 1.6 fails the whole list for one sandbox whose cgroup is gone: those that stop are left out. */
   async function oneByOne(): Promise<readonly PodSandboxStats[]> {
     const { items } = await cri.runtime.listPodSandbox({ filter: { state: { state: 'SANDBOX_READY' } } });
-    const asked = items.map(({ id }) =>
+    const pending = items.map(({ id }) =>
       cri.runtime.podSandboxStats({ podSandboxId: id }).then(
         ({ stats }) => stats,
         () => undefined,
       ),
     );
-    return (await Promise.all(asked)).filter((stats) => stats !== undefined);
+    return (await Promise.all(pending)).filter((stats) => stats !== undefined);
   }
   return {
     async pods() {
@@ -90,11 +89,15 @@ export function createRuntimeUsage({
     },
     async fileSystems(spaceAt) {
       const { imageFilesystems, containerFilesystems } = await cri.images.imageFsInfo({});
-      const stats = async (told: FilesystemUsage | undefined): Promise<Omit<FsStats, 'time'> | undefined> => {
-        const mountpoint = told?.fsId?.mountpoint;
-        if (told === undefined || mountpoint === undefined || !(await files.exists(mountpoint))) return undefined;
+      const stats = async (reported: FilesystemUsage | undefined): Promise<Omit<FsStats, 'time'> | undefined> => {
+        const mountpoint = reported?.fsId?.mountpoint;
+        if (reported === undefined || mountpoint === undefined || !(await files.exists(mountpoint))) return undefined;
         const space = await spaceAt(mountpoint);
-        return { ...spaceOf(space), ...given('usedBytes', told.usedBytes), ...given('inodesUsed', told.inodesUsed) };
+        return {
+          ...spaceOf(space),
+          ...valueField('usedBytes', reported.usedBytes),
+          ...valueField('inodesUsed', reported.inodesUsed),
+        };
       };
       const [imageFs, ownFs] = await Promise.all([stats(imageFilesystems[0]), stats(containerFilesystems[0])]);
       // Runtimes that do not tell the two apart keep them together.
@@ -104,7 +107,10 @@ export function createRuntimeUsage({
   };
 }
 
-function given<K extends string>(name: K, field: { readonly value: number } | undefined): Partial<Record<K, number>> {
+function valueField<K extends string>(
+  name: K,
+  field: { readonly value: number } | undefined,
+): Partial<Record<K, number>> {
   return field === undefined ? {} : ({ [name]: Number(field.value) } as Partial<Record<K, number>>);
 }
 
@@ -142,10 +148,10 @@ function byPod(containers: readonly CriContainerStats[], sandboxes: readonly Pod
     ];
     const interfaces = all.map((own) => ({
       name: own.name,
-      ...given('rxBytes', own.rxBytes),
-      ...given('rxErrors', own.rxErrors),
-      ...given('txBytes', own.txBytes),
-      ...given('txErrors', own.txErrors),
+      ...valueField('rxBytes', own.rxBytes),
+      ...valueField('rxErrors', own.rxErrors),
+      ...valueField('txBytes', own.txBytes),
+      ...valueField('txErrors', own.txErrors),
     }));
     pods.set(uid, {
       ...podOf(uid),
@@ -163,17 +169,17 @@ function containerUsage({ attributes, cpu, memory, io, swap, writableLayer }: Cr
     id: attributes?.id ?? '',
     name: attributes?.labels[containerNameLabel] ?? attributes?.metadata?.name ?? '',
     timeMs: Number(cpu?.timestampMs ?? memory?.timestampMs ?? 0),
-    ...given('cpuUsageNs', cpu?.usageCoreNanoSeconds),
-    ...given('workingSetBytes', memory?.workingSetBytes),
-    ...given('usageBytes', memory?.usageBytes),
-    ...given('rssBytes', memory?.rssBytes),
+    ...valueField('cpuUsageNs', cpu?.usageCoreNanoSeconds),
+    ...valueField('workingSetBytes', memory?.workingSetBytes),
+    ...valueField('usageBytes', memory?.usageBytes),
+    ...valueField('rssBytes', memory?.rssBytes),
     // containerd says 0 for a container without a limit.
-    ...(Number(memory?.availableBytes?.value ?? 0) > 0 ? given('availableBytes', memory?.availableBytes) : {}),
-    ...given('pageFaults', memory?.pageFaults),
-    ...given('majorPageFaults', memory?.majorPageFaults),
-    ...given('swapBytes', swap?.swapUsageBytes),
-    ...given('rootfsUsedBytes', writableLayer?.usedBytes),
-    ...given('rootfsInodesUsed', writableLayer?.inodesUsed),
+    ...(Number(memory?.availableBytes?.value ?? 0) > 0 ? valueField('availableBytes', memory?.availableBytes) : {}),
+    ...valueField('pageFaults', memory?.pageFaults),
+    ...valueField('majorPageFaults', memory?.majorPageFaults),
+    ...valueField('swapBytes', swap?.swapUsageBytes),
+    ...valueField('rootfsUsedBytes', writableLayer?.usedBytes),
+    ...valueField('rootfsInodesUsed', writableLayer?.inodesUsed),
     ...(pressures === undefined ? {} : { pressures }),
   };
 }

@@ -27,7 +27,6 @@ export interface NodeSnapshot {
   readonly pods: readonly PodReading[];
 }
 
-/** Where it is read. */
 export interface SnapshotDeps {
   readonly platform: Pick<Platform, 'clock' | 'files' | 'host' | 'cgroups'>;
   readonly runtime: RuntimeUsage;

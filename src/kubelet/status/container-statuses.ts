@@ -28,7 +28,7 @@ export interface ContainerStatusesInput {
   readonly startReason: (containerName: string) => StartReason | undefined;
   /** How a container's devices are. */
   readonly resourceHealth?: ((containerName: string) => ResourceStatus[] | undefined) | undefined;
-  /** What a container was given last. */
+  /** Resources that a container was last configured with. */
   readonly actuated?: ((status: RuntimeContainerStatus) => ContainerResources | undefined) | undefined;
 }
 
@@ -74,7 +74,7 @@ function statusOfMissing(
     started: false,
   };
   if (previous?.state?.running === undefined || status.lastState?.terminated !== undefined) return status;
-  // It ran and is gone without a trace: it must not look as if it had never started.
+  // The container ran and the runtime no longer has it: its status must not be that of one that never started.
   return {
     ...status,
     lastState: {
@@ -150,15 +150,15 @@ function convert(
   return status;
 }
 
-/** Requests and limits in force: what the container was given; while it is resized that differs from what is allocated. */
+/** Requests and limits in force. During a resize they differ from the allocated ones. */
 function withResources(
   container: Container | EphemeralContainer,
   status: ContainerStatus,
-  given: ContainerResources | undefined,
+  actual: ContainerResources | undefined,
 ): ContainerStatus {
   const allocated = container.resources;
   if (status.state?.running === undefined || allocated === undefined) return status;
-  const resources = given === undefined ? allocated : resourcesInForce(allocated, ownResources(container, given));
+  const resources = actual === undefined ? allocated : resourcesInForce(allocated, ownResources(container, actual));
   return {
     ...status,
     ...(allocated.requests === undefined ? {} : { allocatedResources: allocated.requests }),
@@ -166,7 +166,7 @@ function withResources(
   };
 }
 
-/** A container that waits for its next start says why. */
+/** The reason of a container that waits for its next start. */
 function withStartReason(
   container: Container | EphemeralContainer,
   status: ContainerStatus,

@@ -6,7 +6,7 @@ import { formatTime } from '../../api/time.ts';
 export interface Disruption {
   readonly reason: string;
   readonly message: string;
-  /** What the condition says where it is not the message. */
+  /** Message of the condition, where it differs from the status's. */
   readonly conditionMessage?: string;
   readonly nowMs: number;
 }

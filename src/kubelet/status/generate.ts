@@ -24,7 +24,6 @@ export interface EvictVerdict {
   readonly message: string;
 }
 
-/** What a status is made from. */
 export interface GenerateInput {
   readonly pod: Pod;
   readonly runtimeStatus: RuntimePodStatus;
@@ -37,7 +36,7 @@ export interface GenerateInput {
   readonly qosClass: string;
   readonly startReason: (containerName: string) => StartReason | undefined;
   readonly evict?: EvictVerdict | undefined;
-  /** What a container was given last; absent where nobody keeps it. */
+  /** Resources that a container was last configured with; absent where they are not recorded. */
   readonly actuated?: ContainerStatusesInput['actuated'];
   readonly resourceHealth?: ContainerStatusesInput['resourceHealth'];
   /** `resources` and `allocatedResources` of the pod as a whole. */
@@ -103,7 +102,7 @@ function allStatuses(status: PodStatus): readonly ContainerStatus[] {
   return [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
 }
 
-/** The phase only moves forward, whoever decided it: a pod that was evicted failed, though its containers end well. */
+/** A terminal phase never changes: an evicted pod stays Failed though its containers succeed. */
 function withPhase(status: PodStatus, input: GenerateInput): PodStatus {
   const { pod, previous } = input;
   let phase: string = getPhase(pod, allStatuses(status), input.podIsTerminal);

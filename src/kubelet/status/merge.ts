@@ -103,7 +103,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** Whether two values say the same when empty and absent are one. */
+/** Whether two values are equal, empty and absent counting as one. */
 function saySame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return isEmpty(a) && isEmpty(b);
@@ -122,7 +122,7 @@ function sayTheSame(a: Fields, b: Fields, skipped = nothing): boolean {
   return true;
 }
 
-/** Whether both say the same as far as the kubelet writes it; empty and absent are one. */
+/** Whether the fields that the kubelet writes are equal, empty and absent counting as one. */
 export function isStatusEqualByKubelet(a: PodStatus, b: PodStatus): boolean {
   return a === b || (sayTheSame(a as Fields, b as Fields, notCompared) && haveSameConditions(a, b));
 }

@@ -23,7 +23,7 @@ function countInit(status: ContainerStatus | undefined, counts: Counts): void {
   else if (ended.exitCode !== 0) counts.failedInit++;
 }
 
-/** Terminated sidecars say nothing about the phase. */
+/** Terminated sidecars do not count for the phase. */
 function countSidecar(status: ContainerStatus | undefined, counts: Counts): void {
   if (status?.state?.running !== undefined) {
     if (status.started !== true) counts.pendingInit++;
@@ -62,7 +62,7 @@ export function hasAnyRegularContainerStarted(pod: Pod, statuses: readonly Conta
   });
 }
 
-/** `podIsTerminal`: no container will run again, whatever the restart policy says. `statuses`: init and regular containers. */
+/** `podIsTerminal`: no container will run again, whatever the restart policy. `statuses`: init and regular containers. */
 export function getPhase(pod: Pod, statuses: readonly ContainerStatus[], podIsTerminal: boolean): PodPhase {
   const byName = new Map(statuses.map((status) => [status.name, status]));
   const counts: Counts = {

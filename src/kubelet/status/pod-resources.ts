@@ -1,5 +1,5 @@
 /**
- * What a pod as a whole has been given and what is in force of it, as its status tells. Pure. Upstream:
+ * The pod-level resources of a status: allocated ones and those in force. Pure. Upstream:
  * convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go (InPlacePodLevelResourcesVerticalScaling).
  *
  * Differs: what is in force is what was written to the cgroups, not what is read back of them, which is rounded.
@@ -17,7 +17,6 @@ import {
 import { podLimits } from '../cgroups/pod-resource-config.ts';
 import type { ContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 
-/** What tells what is in force. */
 export interface InForce {
   readonly runtimeStatus: RuntimePodStatus;
   readonly actuated: (status: ContainerStatus) => ContainerResources | undefined;
@@ -40,13 +39,13 @@ export function podResourcesStatus(pod: Pod, inForce: InForce): Partial<Told> {
 }
 
 function podInForce(pod: Pod, { runtimeStatus, actuated, actuatedPod }: InForce): Pod {
-  const given: Record<string, ContainerResources> = {};
+  const actual: Record<string, ContainerResources> = {};
   for (const container of resizableContainers(pod)) {
     const status = runtimeStatus.containers.find(({ name }) => name === container.name);
     const has = status?.state === 'running' ? actuated(status) : undefined;
-    if (has !== undefined) given[container.name] = ownResources(container, has);
+    if (has !== undefined) actual[container.name] = ownResources(container, has);
   }
-  const withContainers = withContainerResources(pod, given);
+  const withContainers = withContainerResources(pod, actual);
   if (actuatedPod === undefined) return withContainers;
   const none = Object.keys(actuatedPod).length === 0;
   return withPodLevelResources(withContainers, none ? undefined : actuatedPod);
@@ -54,9 +53,9 @@ function podInForce(pod: Pod, { runtimeStatus, actuated, actuatedPod }: InForce)
 
 function toldOf({ metadata, spec }: Pod): Told | undefined {
   if (spec === undefined) return undefined;
-  let told = remembered.get(spec);
-  if (told === undefined) {
-    // By the spec alone: what a status says counts for those who have only the API.
+  let computed = remembered.get(spec);
+  if (computed === undefined) {
+    // By the spec alone: resources in a status count only for clients of the API.
     const { requests } = podRequests({ metadata, spec });
     const { limits, cpuDeclared, memoryDeclared } = podLimits({ metadata, spec });
     const bounded = {
@@ -64,14 +63,14 @@ function toldOf({ metadata, spec }: Pod): Told | undefined {
       memoryBytes: memoryDeclared ? limits.memoryBytes : 0,
       ephemeralBytes: 0,
     };
-    const [asked, most] = [listOf(requests), listOf(bounded)];
+    const [ownRequests, most] = [listOf(requests), listOf(bounded)];
     const resources = {
       ...(Object.keys(most).length === 0 ? {} : { limits: most }),
-      ...(Object.keys(asked).length === 0 ? {} : { requests: asked }),
+      ...(Object.keys(ownRequests).length === 0 ? {} : { requests: ownRequests }),
     };
-    remembered.set(spec, (told = { resources, allocatedResources: asked }));
+    remembered.set(spec, (computed = { resources, allocatedResources: ownRequests }));
   }
-  return told;
+  return computed;
 }
 
 function listOf({ milliCpu, memoryBytes, ephemeralBytes, scalars = {} }: Readonly<ResourceAmounts>) {

@@ -12,7 +12,7 @@ export interface StartReason {
 }
 
 export interface ReasonCache {
-  /** Takes over what a sync of the pod says about starting containers. */
+  /** Stores the sync's reasons for containers that did not start. */
   update(podUid: string, result: PodSyncResult): void;
   get(podUid: string, containerName: string): StartReason | undefined;
   forget(podUid: string): void;
@@ -20,7 +20,6 @@ export interface ReasonCache {
 
 const MAX_PODS = 1_000;
 
-/** Makes an empty cache. */
 export function createReasonCache(): ReasonCache {
   const reasons = new Lru<string, Map<string, StartReason>>(MAX_PODS);
   return {

@@ -16,10 +16,9 @@ import { podResourcesStatus } from './pod-resources.ts';
 import type { ReasonCache } from './reason-cache.ts';
 import type { StatusManager } from './status-manager.ts';
 
-/** Makes the status of a pod from what the runtime shows now. */
+/** The status of a pod by what the runtime shows now. */
 export type GenerateStatus = (pod: Pod, runtimeStatus: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
 
-/** What it is wired to. */
 export interface StatusGeneratorDeps {
   readonly clock: Clock;
   readonly recorder: KubeletEventRecorder;
@@ -28,12 +27,12 @@ export interface StatusGeneratorDeps {
   readonly reasonCache: ReasonCache;
   readonly nodeIps: readonly string[];
   readonly runtimeName: () => string;
-  /** How devices of containers are; absent: it is not told. */
+  /** Health of containers' devices; absent: not reported. */
   readonly resourceHealth?: ResourceHealthOf;
   readonly allocations: Pick<AllocationManager, 'actuated' | 'actuatedPod' | 'conditions' | 'allocatedPod'>;
 }
 
-/** Makes the generator. A pod past its active deadline is told so once in an event. */
+/** A pod that passes its active deadline gets one event. */
 export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus {
   return (pod, runtimeStatus, podIsTerminal) => {
     const previous = deps.statusManager.getPodStatus(podUid(pod)) ?? pod.status ?? {};

@@ -4,7 +4,7 @@
  * Invariants: a status is versioned, and what was sent last is remembered, so no change is lost and none is sent twice; at
  * most one write per pod is under way, a change during it causes one more; a write carries only what changed. A pod that
  * is being deleted leaves the API (grace 0, with its uid as precondition) once its phase is terminal and everything of it
- * is cleaned up. Upstream sends in batches and looks for work every 10 s; here each change is sent in the turn it is
+ * is cleaned up. Upstream sends in batches, checking every 10 s; here each change is sent in the turn it is
  * made, and the tick only retries and reconciles.
  */
 import { onAbort } from '../../base/abort.ts';
@@ -271,7 +271,7 @@ class PodStatusManager implements StatusManager {
       } catch (error) {
         if (isReason(error, 'NotFound')) return;
         if (!isReason(error, 'Conflict')) throw error;
-        // The uid in the patch did not match: the pod was deleted and created anew.
+        // The uid in the patch did not match: the pod was deleted and recreated.
         this.#log.info('Pod was deleted and then recreated, skipping status update', podFields(apiPod));
         this.#forget(uid);
         return;

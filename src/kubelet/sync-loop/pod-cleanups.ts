@@ -1,6 +1,6 @@
 /**
- * Housekeeping: forgets finished workers, ends pods the runtime runs but nobody wants, starts pods whose uid was reused,
- * and removes what gone pods left behind. Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go.
+ * Housekeeping: removes finished workers, ends pods that run but are not desired, starts pods whose uid was reused,
+ * and removes what pods left behind. Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
@@ -18,7 +18,6 @@ import type { StatusManager } from '../status/status-manager.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 
-/** What housekeeping needs. */
 export interface PodCleanupDeps {
   readonly platform: BasePlatform;
   readonly runtime: ContainerRuntime;
@@ -36,7 +35,6 @@ export interface PodCleanupDeps {
   readonly workCounts: Pick<PodWorkCounts, 'note'>;
 }
 
-/** Makes the housekeeping. */
 export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
   const { podManager, podWorkers } = deps;
   const log = deps.platform.log.child('housekeeping');
@@ -64,7 +62,7 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
     }
   }
 
-  /** Configured pods no worker knows: their uid was used before and that life is over now. */
+  /** Desired pods without a worker: their uid was used before, and the earlier pod has ended. */
   function restartReusedUids(workers: ReadonlyMap<string, PodWorkerSync>): ReadonlyMap<string, Pod> {
     const restarted = new Map<string, Pod>();
     for (const wanted of deps.activePods()) {
@@ -92,7 +90,7 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
     return ended;
   }
 
-  /** Directories of pods that are gone, once nothing is mounted and nothing runs there. */
+  /** Removes directories of pods that are gone, once nothing is mounted and nothing runs there. */
   async function cleanDirectories(
     running: readonly RuntimePod[],
     workers: ReadonlyMap<string, PodWorkerSync>,
@@ -123,7 +121,7 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
     }
   }
 
-  /** Room may have come free for resizes that wait. */
+  /** Resources may have become free for deferred resizes. */
   function retryResizes(): void {
     for (const pod of podManager.getPods())
       if (deps.allocations.isDeferred(podUid(pod))) podWorkers.updatePod({ pod, updateType: 'sync' });
@@ -132,13 +130,13 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
   let firstTime = true;
 
   return async () => {
-    // Workers are asked before and after the runtime: a pod that ended in between is no orphan.
+    // Workers are listed before and after the runtime's pods: a pod that ended in between is no orphan.
     const before = podWorkers.syncKnownPods(podManager.getPods());
     const running = await deps.runtime.getPods(false);
     const workers = podWorkers.syncKnownPods(podManager.getPods());
     const possiblyRunning = cleanProbes(workers);
     cleanStatuses();
-    // Until now no terminal phase could be reported of pods that have no worker.
+    // Before the first comparison no terminal phase can be reported for pods without a worker.
     if (firstTime) deps.statusManager.syncAll();
     firstTime = false;
     const restarted = restartReusedUids(workers);

@@ -1,5 +1,5 @@
 /**
- * What to do with the messages of the sync loop: keeps the pod manager, admits new pods, wakes pod workers. Upstream:
+ * Handles the messages of the sync loop: updates the pod manager, admits new pods, wakes pod workers. Upstream:
  * HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile and HandlePodSyncs in pkg/kubelet/kubelet.go.
  */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
@@ -21,15 +21,14 @@ import { background } from '../../platform/unexpected.ts';
 export interface SyncHandlersDeps {
   readonly platform: BasePlatform;
   readonly recorder: KubeletEventRecorder;
-  /** Hears of every pod the kubelet is told to run. */
+  /** Called for every pod that the kubelet is to run. */
   readonly podSeen: (pod: Pod) => void;
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
   readonly statusManager: StatusManager;
   readonly allSourcesReady: () => boolean;
-  /** Whether the node takes the pod beside the others. Takes its time where plugins are asked. */
   readonly canAdmitPod: PodAdmission;
-  /** Pods that wait for that: no worker may hear of them. */
+  /** Uids of pods under admission: they are not handed to workers. */
   readonly admitting: Set<string>;
   readonly qosClassOf: (pod: Pod) => string;
   readonly handlePodCleanups: () => Promise<void>;
@@ -40,11 +39,11 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
   const log = deps.platform.log.child('kubelet');
   const nowMs = (): number => deps.platform.clock.monotonicMs();
 
-  /** Wakes the pod's worker; a mirror's change concerns its static pod. Formerly dispatchWork. */
-  function dispatchWork(given: Pod, updateType: SyncPodType, startTimeMs?: number): void {
-    const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(given);
+  /** Wakes the pod's worker; a changed mirror updates its static pod. Upstream's former dispatchWork. */
+  function dispatchWork(podOrMirror: Pod, updateType: SyncPodType, startTimeMs?: number): void {
+    const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(podOrMirror);
     if (pod === undefined) {
-      log.debug('Unable to find pod for mirror pod, skipping', podFields(given));
+      log.debug('Unable to find pod for mirror pod, skipping', podFields(podOrMirror));
       return;
     }
     if (deps.admitting.has(podUid(pod))) return; // its newest form is dispatched when it is admitted
@@ -64,7 +63,7 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     statusManager.setPodStatus(pod, status);
   }
 
-  /** A pod that does not fit is refused here and never reaches a worker. */
+  /** A pod that is not admitted is rejected here and never reaches a worker. */
   function admitAndDispatch(pod: Pod, startedMs: number): void {
     const uid = podUid(pod);
     const settle = (admitted: Pod, result: AdmissionResult): void => {
@@ -93,10 +92,10 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     );
   }
 
-  function removePod(given: Pod): void {
-    podManager.removePod(given);
-    if (deps.admitting.has(podUid(given))) return;
-    const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(given);
+  function removePod(podOrMirror: Pod): void {
+    podManager.removePod(podOrMirror);
+    if (deps.admitting.has(podUid(podOrMirror))) return;
+    const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(podOrMirror);
     if (wasMirror) {
       if (pod !== undefined)
         podWorkers.updatePod({ pod, mirrorPod: undefined, updateType: 'update', startTimeMs: nowMs() });
@@ -104,12 +103,12 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     }
     if (!deps.allSourcesReady()) {
       log.error('Failed to delete pod', {
-        ...podFields(given),
+        ...podFields(podOrMirror),
         err: 'skipping delete because sources are not ready yet',
       });
       return;
     }
-    podWorkers.updatePod({ pod: given, mirrorPod, updateType: 'kill', startTimeMs: nowMs() });
+    podWorkers.updatePod({ pod: podOrMirror, mirrorPod, updateType: 'kill', startTimeMs: nowMs() });
   }
 
   return {
@@ -124,7 +123,7 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
         const { wasMirror } = podManager.getPodAndMirrorPod(pod);
         if (wasMirror) {
           dispatchWork(pod, 'create', startedMs);
-          // A mirror made anew shows its static pod's status at once.
+          // A new mirror gets its static pod's status at once.
           statusManager.podChanged(pod);
         } else admitAndDispatch(pod, startedMs);
       }
@@ -143,9 +142,9 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     handlePodReconcile(pods) {
       for (const pod of pods) {
         podManager.updatePod(pod);
-        // A status changed by others: readiness gates may now hold, and our own fields are put right again.
+        // Another client changed the status: readiness gates may hold now, and the kubelet's own fields are restored.
         const gated = (pod.spec?.readinessGates ?? []).length > 0;
-        // A terminal phase that another client wrote ends the pod. That of a mirror says nothing about its static pod.
+        // A terminal phase that another client wrote ends the pod. That of a mirror does not end its static pod.
         const ended =
           isPodPhaseTerminal(pod.status?.phase) &&
           !isMirrorPod(pod) &&
@@ -155,8 +154,8 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
       }
     },
     handlePodSyncs(pods) {
-      for (const given of pods) {
-        const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(given);
+      for (const podOrMirror of pods) {
+        const { pod, mirrorPod, wasMirror } = podManager.getPodAndMirrorPod(podOrMirror);
         if (wasMirror || pod === undefined || deps.admitting.has(podUid(pod))) continue;
         podWorkers.updatePod({ pod, mirrorPod, updateType: 'sync', startTimeMs: nowMs() });
       }

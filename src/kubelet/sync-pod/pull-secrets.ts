@@ -8,7 +8,7 @@ import { podFields, podNamespace } from '../types/pod-update.ts';
 
 /** Reads them. */
 export interface PullSecrets {
-  /** Those that can be read; the others are told of in an event, and the pull is tried without. */
+  /** The secrets that can be read. The others are reported in an event, and the pull is tried without them. */
   forPod(pod: Pod): Promise<readonly Secret[]>;
 }
 

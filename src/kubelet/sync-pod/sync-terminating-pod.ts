@@ -11,10 +11,8 @@ import type { PodSyncer } from '../pod-workers/pod-syncer.ts';
 import type { SyncPodDeps } from './sync-pod-deps.ts';
 import { podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
 
-/** How often a pod's volumes are looked for while they go. */
 const VOLUME_POLL_MS = 100;
 
-/** Makes the steps. */
 export function createTerminationSyncs(deps: SyncPodDeps): Omit<PodSyncer, 'syncPod'> {
   const { clock } = deps.platform;
   const log = deps.platform.log.child('sync-pod');

@@ -78,13 +78,13 @@ function largestOfSmallest(lists: readonly (readonly Hint[])[]): number {
 }
 
 /** Whether the candidate is to be taken in place of the best so far. Among those not preferred, the nearer to `wide` nodes. */
-function isBetter(of: {
+function isBetter(comparison: {
   candidate: { affinity: number; preferred: boolean };
   best: { affinity: number; preferred: boolean };
   wide: number;
   betterMask: BetterMask;
 }): boolean {
-  const { candidate, best, wide, betterMask } = of;
+  const { candidate, best, wide, betterMask } = comparison;
   if (candidate.preferred !== best.preferred) return candidate.preferred;
   if (candidate.preferred) return betterMask(candidate.affinity, best.affinity);
   const [ours, theirs] = [maskCount(candidate.affinity), maskCount(best.affinity)];

@@ -33,7 +33,6 @@ export interface TopologyManager {
   admit(pod: Pod): Promise<void>;
 }
 
-/** How it decides. */
 export interface TopologyManagerConfig {
   readonly policy: TopologyPolicy;
   readonly scope: TopologyScope;

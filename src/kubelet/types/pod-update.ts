@@ -7,7 +7,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 /** Where pods come from. */
 export type PodSource = 'api' | 'file' | 'http';
 
-/** What a pod source tells the sync loop. SET is between a source and the mux only. */
+/** An operation of a pod source. The sync loop never gets SET. */
 export type PodOperation = 'SET' | 'ADD' | 'DELETE' | 'REMOVE' | 'UPDATE' | 'RECONCILE';
 
 /** One message of a source. Pods of one message share the operation. */

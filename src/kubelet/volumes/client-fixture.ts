@@ -14,7 +14,6 @@ interface Watcher {
   readonly channel: Channel<readonly WatchEvent<KubernetesObject>[]>;
 }
 
-/** The table. */
 export interface FakeClient extends Client {
   put<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): void;
   remove(info: ResourceInfo, key: ObjectKey): void;
@@ -24,7 +23,6 @@ export interface FakeClient extends Client {
   readonly watching: number;
 }
 
-/** Makes an empty table. */
 export function createFakeClient(): FakeClient {
   const tables = new Map<string, Map<string, KubernetesObject>>();
   const watchers = new Set<Watcher>();
@@ -113,12 +111,12 @@ export function createFakeClient(): FakeClient {
         put(info, object);
         return tableOf(info).get(keyText(object.metadata as ObjectKey)) as Stored<T>;
       },
-      async patch(key, given) {
+      async patch(key, patch) {
         requests.push(`PATCH ${info.resource}/${key.name}`);
         const found = tableOf(info).get(keyText(key));
         if (found === undefined) throw notFound(info, key.name);
-        if (given.type !== 'merge') throw new Error(`the table takes no ${given.type} patches`);
-        put(info, mergePatch(found, given.patch) as KubernetesObject);
+        if (patch.type !== 'merge') throw new Error(`the table takes no ${patch.type} patches`);
+        put(info, mergePatch(found, patch.patch) as KubernetesObject);
         return tableOf(info).get(keyText(key)) as Stored<T>;
       },
       async delete(key) {

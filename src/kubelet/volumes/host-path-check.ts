@@ -10,7 +10,6 @@ import type { MountPoint } from '../../platform/mounter.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createProgramFiles, type PathFiles } from './program-files.ts';
 
-/** What the check needs. */
 export type HostPathDeps = Pick<Platform, 'files' | 'mounter' | 'exec'>;
 
 /** Whether a call into a file system of this type may never return. */

@@ -11,8 +11,8 @@ export interface ObjectReference {
 }
 
 /** A text that is equal for equal references. */
-export function referenceKey(of: ObjectReference): string {
-  return `${of.kind}/${of.namespace}/${of.name}`;
+export function referenceKey(reference: ObjectReference): string {
+  return `${reference.kind}/${reference.namespace}/${reference.name}`;
 }
 
 type Add = (kind: ReferencedKind, name: string | undefined) => void;

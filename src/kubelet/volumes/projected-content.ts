@@ -59,17 +59,17 @@ export function secretPayload(secret: Secret, selection: KeySelection): Payload 
 }
 
 /** Files of the pod's own fields. */
-export function downwardPayload(of: {
+export function downwardPayload(input: {
   readonly items: readonly DownwardAPIVolumeFile[] | undefined;
   readonly pod: Pod;
   readonly node: NodeFacts;
   readonly defaultMode: number;
 }): Payload {
   const payload = new Map<string, ProjectedFile>();
-  for (const item of of.items ?? []) {
+  for (const item of input.items ?? []) {
     payload.set(normalized(item.path), {
-      data: Buffer.from(downwardText(item, of.pod, of.node)),
-      mode: item.mode ?? of.defaultMode,
+      data: Buffer.from(downwardText(item, input.pod, input.node)),
+      mode: item.mode ?? input.defaultMode,
     });
   }
   return payload;

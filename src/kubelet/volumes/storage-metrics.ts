@@ -9,7 +9,6 @@ export const storageBuckets: readonly number[] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 /** Runs an operation on a volume and counts it. */
 export type MeasureStorage = <T>(plugin: string, operation: string, run: () => Promise<T>) => Promise<T>;
 
-/** Makes the measurer. */
 export function createStorageMeasure({ clock, metrics }: Pick<Platform, 'clock' | 'metrics'>): MeasureStorage {
   const durations = metrics.histogram({
     name: 'storage_operation_duration_seconds',

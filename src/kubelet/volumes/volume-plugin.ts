@@ -94,7 +94,6 @@ export interface VolumeSettings {
   readonly gitRepo: boolean;
 }
 
-/** What plugins use. */
 export interface VolumePluginDeps {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'files' | 'mounter' | 'exec' | 'host' | 'log'>;
   readonly objects: ObjectCache;

@@ -155,9 +155,9 @@ async function boundVolume(
 
 function checkClaim(
   claim: PersistentVolumeClaim,
-  of: { pod: Pod; volume: Volume; fail: (text: string) => Error },
+  request: { pod: Pod; volume: Volume; fail: (text: string) => Error },
 ): void {
-  const { pod, volume, fail } = of;
+  const { pod, volume, fail } = request;
   if (volume.ephemeral !== undefined) {
     const owner = (claim.metadata.ownerReferences ?? []).find((reference) => reference.controller === true);
     if (owner?.uid !== pod.metadata.uid) {

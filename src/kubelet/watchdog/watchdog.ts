@@ -5,7 +5,6 @@
 import { errorMessage } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** What it works with. */
 export interface WatchdogDeps {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'log' | 'serviceManager'>;
   /** Why the kubelet is not healthy; empty when it is. */

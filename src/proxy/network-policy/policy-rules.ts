@@ -39,7 +39,6 @@ export interface PolicyView {
   readonly egress?: PolicyChain;
 }
 
-/** What the reading needs. */
 export interface PolicyContext {
   readonly family: 4 | 6;
   readonly sha256Hex: (text: string) => string;

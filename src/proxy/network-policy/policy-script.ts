@@ -10,7 +10,6 @@
  */
 import type { PolicyState } from './policy-book.ts';
 
-/** Where the table is. */
 export interface PolicyTableConfig {
   readonly family: 4 | 6;
   readonly name: string;

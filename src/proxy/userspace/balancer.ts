@@ -20,7 +20,6 @@ export interface Balancer {
 /** Clients that are remembered. The oldest go first. */
 const MAX_CLIENTS = 65_536;
 
-/** Makes one without endpoints. */
 export function createBalancer(): Balancer {
   const clients = new Map<string, { readonly key: string; readonly lastMs: number }>();
   let targets: readonly Target[] = [];

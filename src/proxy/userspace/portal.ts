@@ -21,7 +21,6 @@ export interface Portal {
   close(): Promise<void>;
 }
 
-/** What portals use. */
 export interface PortalDeps {
   readonly net: Net;
   readonly datagrams: Datagrams;

@@ -24,7 +24,6 @@ export interface AllocatableRefresh {
 /** As often as the wish itself is looked at. */
 const lookPeriodMs = 60_000;
 
-/** Makes the follower. */
 export function createAllocatableRefresh(deps: AllocatableRefreshDeps): AllocatableRefresh {
   const timers = new Map<string, CancelTimer>();
 

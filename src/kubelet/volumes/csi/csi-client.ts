@@ -23,7 +23,6 @@ export interface VolumeCapability {
   readonly accessMode: { readonly mode: string };
 }
 
-/** What NodeStageVolume takes. */
 export interface StageRequest {
   readonly volumeId: string;
   readonly publishContext: StringMap;
@@ -33,13 +32,11 @@ export interface StageRequest {
   readonly volumeContext: StringMap;
 }
 
-/** What NodePublishVolume takes. */
 export interface PublishRequest extends StageRequest {
   readonly targetPath: string;
   readonly readonly: boolean;
 }
 
-/** What NodeExpandVolume takes. */
 export interface ExpandRequest {
   readonly volumeId: string;
   readonly volumePath: string;

@@ -10,7 +10,6 @@ import type { Plugin, PluginHandler } from '../../plugin-manager/plugin-manager.
 import type { AllocatableRefresh } from './csi-allocatable.ts';
 import { createCsiNodeClient, type CsiNodeClient, type NodeInfo, type ObserveCall } from './csi-client.ts';
 
-/** What the store needs. */
 export interface CsiDriversDeps {
   readonly connect: GrpcConnector;
   readonly clock: Clock;
@@ -37,7 +36,6 @@ interface Registered {
   readonly client: CsiNodeClient;
 }
 
-/** Makes an empty store. */
 export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
   const drivers = new Map<string, Registered>();
   return {

@@ -39,9 +39,9 @@ const republishMs = 60_000;
 /** Context, secrets and tokens for NodePublishVolume. */
 export async function podPart(
   context: CsiContext,
-  of: { readonly pod: Pod; readonly volume: CsiVolume; readonly object: CSIDriver | undefined },
+  input: { readonly pod: Pod; readonly volume: CsiVolume; readonly object: CSIDriver | undefined },
 ): Promise<PodPart> {
-  const { pod, volume, object } = of;
+  const { pod, volume, object } = input;
   const secrets = await secretValues(context.client, volume.publishSecret);
   const tokens = await tokensFor(context, pod, object);
   const inSecrets = object?.spec.serviceAccountTokenInSecrets === true;

@@ -33,7 +33,6 @@ interface Known {
   asking: boolean;
 }
 
-/** Makes an empty keeper. */
 export function createCsiStats({ clock, log }: Pick<Platform, 'clock' | 'log'>): CsiStats {
   const known = new Map<string, Known>();
 

@@ -88,16 +88,16 @@ const singleNodeModes: Readonly<Record<string, readonly [plain: string, multiWri
 /** The volume as the driver is to provide it; `group` only for drivers that apply it themselves. */
 export function volumeCapability(
   volume: CsiVolume,
-  of: { readonly multiWriter: boolean; readonly group: number | undefined; readonly seLinuxContext: string },
+  options: { readonly multiWriter: boolean; readonly group: number | undefined; readonly seLinuxContext: string },
 ): VolumeCapability {
   const [plain, multiWriter] = singleNodeModes[volume.accessModes[0] ?? 'ReadWriteOnce'] ?? ['UNKNOWN', 'UNKNOWN'];
-  const accessMode = { mode: of.multiWriter ? multiWriter : plain };
+  const accessMode = { mode: options.multiWriter ? multiWriter : plain };
   if (volume.block) return { block: {}, accessMode };
-  const context = of.seLinuxContext === '' ? [] : [`context="${of.seLinuxContext}"`];
+  const context = options.seLinuxContext === '' ? [] : [`context="${options.seLinuxContext}"`];
   const mount = {
     fsType: volume.fsType,
     mountFlags: [...volume.mountOptions, ...context],
-    volumeMountGroup: of.group === undefined ? '' : String(of.group),
+    volumeMountGroup: options.group === undefined ? '' : String(options.group),
   };
   return { mount, accessMode };
 }

@@ -60,17 +60,17 @@ export function createCsiVolumes(context: CsiContext, onInUseChange: () => void)
   const stats = createCsiStats(context.platform);
 
   async function setUp(request: SetUpRequest): Promise<SetUpResult> {
-    const work = await prepare(context, request);
+    const mount = await prepare(context, request);
     const first = !published.has(request.dir);
-    const { volume, object } = work;
+    const { volume, object } = mount;
     const republish = object?.spec.requiresRepublish === true;
     let publishContext: Readonly<Record<string, string>> = {};
-    if (first) publishContext = await bringToNode(context, devices, work);
-    else if (republish && work.attachmentId !== '') publishContext = await attached(context, work);
-    const refreshAfterMs = first || republish ? await publish(context, work, publishContext) : undefined;
-    if (first) await own(context, work);
+    if (first) publishContext = await bringToNode(context, devices, mount);
+    else if (republish && mount.attachmentId !== '') publishContext = await attached(context, mount);
+    const refreshAfterMs = first || republish ? await publish(context, mount, publishContext) : undefined;
+    if (first) await own(context, mount);
     published.add(request.dir);
-    const { target, client, capability } = work;
+    const { target, client, capability } = mount;
     if (volume.mode === 'Persistent')
       await expandIfGrown(context, { request, volume, client, volumeCapability: capability, volumePath: target });
     const growing = volume.mode === 'Persistent' && (await client.hasCapability('EXPAND_VOLUME'));
@@ -81,7 +81,7 @@ export function createCsiVolumes(context: CsiContext, onInUseChange: () => void)
       selinuxRelabel: await isLabelled(context, target),
       ...(volume.block ? { block: true } : {}),
       ...(again === undefined ? {} : { refreshAfterMs: again }),
-      ...(volume.block ? {} : { usage: (): VolumeUsage | undefined => stats.of(work) }),
+      ...(volume.block ? {} : { usage: (): VolumeUsage | undefined => stats.of(mount) }),
     };
   }
 
@@ -148,8 +148,8 @@ function clientOf({ drivers }: CsiContext, { mode, driver }: CsiVolume): CsiNode
   }
 }
 
-function recordOf({ nodeName }: CsiContext, work: Work, publishing: boolean): PodVolumeRecord {
-  const { volume, request, attachmentId } = work;
+function recordOf({ nodeName }: CsiContext, mount: Work, publishing: boolean): PodVolumeRecord {
+  const { volume, request, attachmentId } = mount;
   return {
     specVolID: request.spec.persistentVolume?.metadata.name ?? request.spec.name,
     driverName: volume.driver,
@@ -165,26 +165,26 @@ function recordOf({ nodeName }: CsiContext, work: Work, publishing: boolean): Po
 async function bringToNode(
   context: CsiContext,
   devices: CsiDevices,
-  work: Work,
+  mount: Work,
 ): Promise<Readonly<Record<string, string>>> {
   const { records } = context;
-  const { volume, request, attachmentId } = work;
+  const { volume, request, attachmentId } = mount;
   const before = await records.readPodVolume(request.dir);
   const write = (): Promise<void> =>
-    records.writePodVolume(request.dir, recordOf(context, work, before?.publishing ?? false));
+    records.writePodVolume(request.dir, recordOf(context, mount, before?.publishing ?? false));
   if (volume.mode === 'Ephemeral') {
     await write();
     return {};
   }
   const { driver: driverName, handle: volumeHandle } = volume;
   await devices.hold({ driverName, volumeHandle, attachmentID: attachmentId }, write);
-  const publishContext = attachmentId === '' ? {} : await attached(context, work);
+  const publishContext = attachmentId === '' ? {} : await attached(context, mount);
   try {
     await devices.stage(volume.driver, {
       volumeId: volume.handle,
       publishContext,
       stagingTargetPath: records.stagingPath(volume.driver, volume.handle),
-      volumeCapability: work.capability,
+      volumeCapability: mount.capability,
       secrets: await secretValues(context.client, volume.stageSecret),
       volumeContext: volume.attributes,
     });
@@ -194,8 +194,8 @@ async function bringToNode(
   return publishContext;
 }
 
-async function attached(context: CsiContext, work: Work): Promise<Readonly<Record<string, string>>> {
-  const { volume, request, attachmentId } = work;
+async function attached(context: CsiContext, mount: Work): Promise<Readonly<Record<string, string>>> {
+  const { volume, request, attachmentId } = mount;
   request.attaching(true);
   try {
     return await waitUntilAttached(context, {
@@ -219,19 +219,19 @@ function attachmentSource({ spec: { persistentVolume, claim } }: SetUpRequest): 
 /** Resolves to when it is to be done again, if ever. */
 async function publish(
   context: CsiContext,
-  work: Work,
+  mount: Work,
   publishContext: Readonly<Record<string, string>>,
 ): Promise<number | undefined> {
-  const { volume, object, request, client } = work;
+  const { volume, object, request, client } = mount;
   const { volumeContext, secrets, refreshAfterMs } = await podPart(context, { pod: request.pod, volume, object });
   const stages = volume.mode === 'Persistent' && (await client.hasCapability('STAGE_UNSTAGE_VOLUME'));
-  await context.records.writePodVolume(request.dir, recordOf(context, work, true));
+  await context.records.writePodVolume(request.dir, recordOf(context, mount, true));
   await client.nodePublishVolume({
     volumeId: volume.handle,
     publishContext,
     stagingTargetPath: stages ? context.records.stagingPath(volume.driver, volume.handle) : '',
-    targetPath: work.target,
-    volumeCapability: work.capability,
+    targetPath: mount.target,
+    volumeCapability: mount.capability,
     readonly: volume.readOnly,
     secrets,
     volumeContext,
