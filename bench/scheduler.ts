@@ -1,5 +1,6 @@
 // Pods per second through the scheduling algorithm and the cache, without the API: `node bench/scheduler.ts [nodes …]`.
 import type { Pod } from '../src/api/gen/core-v1.ts';
+import type { Stored } from '../src/api/object.ts';
 import { createSeededRandom } from '../src/platform/sim/random.ts';
 import { createSchedulerCache } from '../src/scheduler/cache/scheduler-cache.ts';
 import { createProfile } from '../src/scheduler/framework/profile.ts';
@@ -24,7 +25,7 @@ const spread = [
   },
 ];
 
-const kinds: readonly { name: string; pod: (i: number) => Pod }[] = [
+const kinds: readonly { name: string; pod: (i: number) => Stored<Pod> }[] = [
   { name: 'plain', pod: (i) => testPod(`p${i}`, { cpu: '10m', memory: '10Mi' }) },
   {
     name: 'spread over zones',
@@ -33,11 +34,11 @@ const kinds: readonly { name: string; pod: (i: number) => Pod }[] = [
   { name: 'apart by host', pod: (i) => labelled(testPod(`p${i}`, { cpu: '10m', spec: { affinity: apart } })) },
 ];
 
-function labelled(pod: Pod): Pod {
+function labelled(pod: Stored<Pod>): Stored<Pod> {
   return { ...pod, metadata: { ...pod.metadata, labels: { app: 'x' } } };
 }
 
-function run(nodes: number, pod: (i: number) => Pod): string {
+function run(nodes: number, pod: (i: number) => Stored<Pod>): string {
   const plugins = defaultPlugins.map(({ create }) => create(testPluginDeps()));
   const profile = createProfile({
     schedulerName: 'default-scheduler',

@@ -1,6 +1,6 @@
 /** Owner references: who controls an object. Upstream: metav1 controller_ref. */
 import type { OwnerReference } from '../api/gen/meta-v1.ts';
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 
 /** The reference of the managing controller, if there is one. */
@@ -17,12 +17,12 @@ export function isControlledBy(object: KubernetesObject, owner: KubernetesObject
 }
 
 /** The reference that makes `owner` the managing controller. */
-export function newControllerReference(owner: KubernetesObject, info: ResourceInfo): OwnerReference {
+export function newControllerReference(owner: Stored<KubernetesObject>, info: ResourceInfo): OwnerReference {
   return {
     apiVersion: apiVersionOf(info),
     kind: info.kind,
-    name: owner.metadata.name ?? '',
-    uid: owner.metadata.uid ?? '',
+    name: owner.metadata.name,
+    uid: owner.metadata.uid,
     controller: true,
     blockOwnerDeletion: true,
   };

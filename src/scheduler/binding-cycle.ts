@@ -1,5 +1,6 @@
 /** From the chosen node to the bound pod: Reserve, Permit, PreBind, Bind, PostBind, with everything taken back on failure. Upstream: schedule_one.go (bindingCycle). */
 import type { Pod } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
 import type { Extender } from './extenders/extender.ts';
 import type { CycleState, SchedulerPlugin } from './framework/plugin.ts';
 import { timedCall, timedWait } from './framework/plugin-timer.ts';
@@ -11,7 +12,7 @@ import type { WaitingPods } from './framework/waiting-pods.ts';
 export interface BindingInput {
   readonly profile: Profile;
   readonly state: CycleState;
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly nodeName: string;
   readonly signal: AbortSignal;
   readonly waitingPods: WaitingPods;
@@ -103,7 +104,7 @@ export async function bind(input: BindingInput): Promise<Status | undefined> {
   if (!(waits instanceof Map)) return waits;
   const busy = askPreBind(input);
   if (!Array.isArray(busy)) return busy;
-  const permitted = waits.size === 0 ? undefined : waitingPods.wait(pod.metadata.uid ?? '', waits, signal);
+  const permitted = waits.size === 0 ? undefined : waitingPods.wait(pod.metadata.uid, waits, signal);
   if (waits.size > 0 || busy.length > 0) await input.nominate();
   const status =
     (await permitted) ??

@@ -23,7 +23,7 @@ import {
 import { deepEqual } from '../base/equal.ts';
 import type { DeviceClass } from '../api/gen/resource-v1.ts';
 import type { VolumeAttachment } from '../api/gen/storage-v1.ts';
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { Informer } from '../client/informer.ts';
 import { createOptionalInformer, type OptionalInformerDeps } from '../client/optional-informer.ts';
 import { DEVICE_CLASS_RESOURCES } from '../component-helpers/resource-claims.ts';
@@ -144,10 +144,10 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
 }
 
 /** Of classes created in the same second, the first by name. */
-function newestOf(classes: readonly DeviceClass[]): DeviceClass | undefined {
+function newestOf(classes: readonly Stored<DeviceClass>[]): DeviceClass | undefined {
   const bornOf = ({ metadata }: DeviceClass): string => metadata.creationTimestamp ?? '';
-  const isBefore = (a: DeviceClass, b: DeviceClass): boolean =>
-    bornOf(a) > bornOf(b) || (bornOf(a) === bornOf(b) && (a.metadata.name ?? '') < (b.metadata.name ?? ''));
+  const isBefore = (a: Stored<DeviceClass>, b: Stored<DeviceClass>): boolean =>
+    bornOf(a) > bornOf(b) || (bornOf(a) === bornOf(b) && a.metadata.name < b.metadata.name);
   let newest = classes[0];
   for (const one of classes) if (newest !== undefined && isBefore(one, newest)) newest = one;
   return newest;

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
+import { stored } from '../api/stored-fixture.ts';
 import type { Random } from '../platform/random.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { createSchedulerCache, type SchedulerCache } from './cache/scheduler-cache.ts';
@@ -39,7 +41,7 @@ function randomNode(random: Random, i: number): ReturnType<typeof testNode> {
   });
 }
 
-function randomPod(random: Random, i: number): Pod {
+function randomPod(random: Random, i: number): Stored<Pod> {
   const term = (): object => ({
     topologyKey: random.int(2) === 0 ? ZONE : HOST,
     labelSelector: { matchLabels: { app: `a${random.int(3)}` } },
@@ -68,7 +70,7 @@ function randomPod(random: Random, i: number): Pod {
   } as Partial<PodSpec>;
   const pod = testPod(`p${i}`, { cpu: `${100 * (1 + random.int(4))}m`, spec });
   const namespace = random.int(5) === 0 ? 'other' : 'default';
-  return { ...pod, metadata: { ...pod.metadata, namespace, labels: { app: `a${random.int(3)}` } } };
+  return stored({ ...pod, metadata: { ...pod.metadata, namespace, labels: { app: `a${random.int(3)}` } } });
 }
 
 function told(result: ScheduleResult): unknown {
@@ -83,7 +85,7 @@ function disturb(random: Random, cache: SchedulerCache, placed: Pod[]): void {
   const what = random.int(6);
   if (what === 0 && placed.length > 0) {
     const [pod] = placed.splice(random.int(placed.length), 1);
-    cache.removePod(pod as Pod);
+    cache.removePod(pod as Stored<Pod>);
   } else if (what === 1) cache.updateNode(randomNode(random, random.int(140)));
   else if (what === 2) cache.removeNode(`n${random.int(140)}`);
 }

@@ -1,5 +1,6 @@
 /** Feeds the cache and the queue from the informers, and turns changes into the events that wake waiting pods. Upstream: eventhandlers.go. */
 import type { Node, Pod } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
 import { deepEqual } from '../base/equal.ts';
 import { podRequests } from '../component-helpers/pod-resources.ts';
 import type { Informer } from '../client/informer.ts';
@@ -17,7 +18,7 @@ export interface FollowDeps {
   readonly queue: SchedulingQueue;
   readonly nominations: Nominator;
   /** Whether a pod names this scheduler. */
-  readonly ownPods: (pod: Pod) => boolean;
+  readonly ownPods: (pod: Stored<Pod>) => boolean;
 }
 
 /** Registers the handlers; the result waits for the first lists. */
@@ -41,20 +42,20 @@ function followNodes({ nodes, cache, queue }: FollowDeps): void {
       for (const event of nodeChanges(old, node)) queue.notify(event, old, node);
     },
     onDelete(node) {
-      cache.removeNode(node.metadata.name ?? '');
+      cache.removeNode(node.metadata.name);
       queue.notify('node/delete', node, undefined);
     },
   });
 }
 
 /** What about a node changed, as far as scheduling cares. Pure. */
-export function nodeChanges(old: Node, node: Node): ClusterEvent[] {
+export function nodeChanges(old: Stored<Node>, node: Stored<Node>): ClusterEvent[] {
   const changes: ClusterEvent[] = [];
   if (!deepEqual(old.status?.allocatable, node.status?.allocatable)) changes.push('node/update-allocatable');
   if (!deepEqual(old.metadata.labels, node.metadata.labels)) changes.push('node/update-label');
   if (!deepEqual(old.spec?.taints, node.spec?.taints) || old.spec?.unschedulable !== node.spec?.unschedulable)
     changes.push('node/update-taint');
-  const conditions = (n: Node): unknown => n.status?.conditions?.map((c) => [c.type, c.status]);
+  const conditions = (n: Stored<Node>): unknown => n.status?.conditions?.map((c) => [c.type, c.status]);
   if (!deepEqual(conditions(old), conditions(node))) changes.push('node/update-condition');
   if (!deepEqual(old.status?.declaredFeatures, node.status?.declaredFeatures))
     changes.push('node/update-declared-feature');
@@ -62,16 +63,17 @@ export function nodeChanges(old: Node, node: Node): ClusterEvent[] {
 }
 
 function followPods({ pods, cache, queue, nominations, ownPods }: FollowDeps): void {
-  const assigned = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') !== '' && !isPodTerminal(pod);
-  const pending = (pod: Pod): boolean => (pod.spec?.nodeName ?? '') === '' && !isPodTerminal(pod) && ownPods(pod);
-  const leave = (pod: Pod): void => {
-    nominations.delete(pod.metadata.uid ?? '');
+  const assigned = (pod: Stored<Pod>): boolean => (pod.spec?.nodeName ?? '') !== '' && !isPodTerminal(pod);
+  const pending = (pod: Stored<Pod>): boolean =>
+    (pod.spec?.nodeName ?? '') === '' && !isPodTerminal(pod) && ownPods(pod);
+  const leave = (pod: Stored<Pod>): void => {
+    nominations.delete(pod.metadata.uid);
     if (assigned(pod)) {
       cache.removePod(pod);
       queue.notify('assigned-pod/delete', pod, undefined);
     } else {
-      cache.forget(pod.metadata.uid ?? '');
-      queue.remove(pod.metadata.uid ?? '');
+      cache.forget(pod.metadata.uid);
+      queue.remove(pod.metadata.uid);
     }
   };
   pods.addHandler({
@@ -86,31 +88,31 @@ function followPods({ pods, cache, queue, nominations, ownPods }: FollowDeps): v
     },
     onUpdate(old, pod) {
       if (old.metadata.uid !== pod.metadata.uid) leave(old);
-      if (!pending(pod)) nominations.delete(pod.metadata.uid ?? '');
-      else if (!cache.isAssumed(pod.metadata.uid ?? '')) followNomination(nominations, old, pod);
+      if (!pending(pod)) nominations.delete(pod.metadata.uid);
+      else if (!cache.isAssumed(pod.metadata.uid)) followNomination(nominations, old, pod);
       if (assigned(pod)) {
-        if (!assigned(old)) queue.remove(pod.metadata.uid ?? '');
+        if (!assigned(old)) queue.remove(pod.metadata.uid);
         cache.updatePod(pod);
         if (!assigned(old)) queue.notify('assigned-pod/add', undefined, pod);
         else if (assignedPartChanged(old, pod)) queue.notify('assigned-pod/update', old, pod);
       } else if (assigned(old)) leave(old);
-      else if (pending(pod) && !cache.isAssumed(pod.metadata.uid ?? '') && schedulingPartChanged(old, pod))
+      else if (pending(pod) && !cache.isAssumed(pod.metadata.uid) && schedulingPartChanged(old, pod))
         queue.update(old, pod);
-      else if (isPodTerminal(pod)) queue.remove(pod.metadata.uid ?? '');
+      else if (isPodTerminal(pod)) queue.remove(pod.metadata.uid);
     },
     onDelete: leave,
   });
 }
 
 /** A promise we made stands until the status takes it back, though it may not be written yet. */
-function followNomination(nominations: Nominator, old: Pod, pod: Pod): void {
+function followNomination(nominations: Nominator, old: Stored<Pod>, pod: Stored<Pod>): void {
   const nominated = pod.status?.nominatedNodeName ?? '';
   if ((old.status?.nominatedNodeName ?? '') !== nominated) nominations.set(pod, nominated);
   else nominations.follow(pod);
 }
 
 /** What of a running pod others' placement depends on: most updates are of its status. */
-function assignedPartChanged(old: Pod, pod: Pod): boolean {
+function assignedPartChanged(old: Stored<Pod>, pod: Stored<Pod>): boolean {
   return (
     !deepEqual(old.metadata.labels, pod.metadata.labels) ||
     !deepEqual(podRequests(old).requests, podRequests(pod).requests) ||
@@ -119,8 +121,8 @@ function assignedPartChanged(old: Pod, pod: Pod): boolean {
 }
 
 /** Status updates of a waiting pod (our own condition) are no reason to try again, unless they tell of claims made for it. */
-function schedulingPartChanged(old: Pod, pod: Pod): boolean {
-  const part = ({ spec, metadata, status }: Pod): unknown => [
+function schedulingPartChanged(old: Stored<Pod>, pod: Stored<Pod>): boolean {
+  const part = ({ spec, metadata, status }: Stored<Pod>): unknown => [
     spec,
     metadata.labels,
     metadata.annotations,

@@ -1,5 +1,6 @@
 /** The one queue of all profiles' pods: each pod's own profile says what holds it out and what may help it. */
 import type { Pod } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
 import type { SchedulerConfig } from './config/scheduler-config.ts';
 import type { SchedulerPlugin } from './framework/plugin.ts';
 import type { Status } from './framework/status.ts';
@@ -10,7 +11,7 @@ import { createSchedulingQueue, eventTest, type QueueDeps, type SchedulingQueue 
 export function createProfilesQueue(
   deps: Pick<QueueDeps, 'clock' | 'hintFailed' | 'incoming'> & {
     readonly profiles: readonly NamedProfile[];
-    readonly profileOf: (pod: Pod) => NamedProfile;
+    readonly profileOf: (pod: Stored<Pod>) => NamedProfile;
   },
   config: SchedulerConfig,
 ): SchedulingQueue {
@@ -33,7 +34,7 @@ export function createProfilesQueue(
   );
 }
 
-function firstStatus(plugins: readonly SchedulerPlugin[], pod: Pod): Status | undefined {
+function firstStatus(plugins: readonly SchedulerPlugin[], pod: Stored<Pod>): Status | undefined {
   for (const plugin of plugins) {
     const status = plugin.preEnqueue?.(pod);
     if (status !== undefined) return status;

@@ -1,5 +1,6 @@
 /** Makes the profiles a configuration speaks of: one set of plugin instances each. Upstream: profile.NewMap. */
 import type { Pod } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
 import type { SeriesEventRecorder } from '../client/event-series-recorder.ts';
 import { defaultArgs, type FitArgs } from './config/plugin-args.ts';
 import type { ProfileConfig, SchedulerConfig } from './config/scheduler-config.ts';
@@ -25,7 +26,7 @@ export interface ProfilesDeps extends Omit<SchedulerPluginDeps, 'recorder' | 'sc
 }
 
 /** Which scheduler, and so which profile, the pod asks for. */
-export function schedulerNameOf(pod: Pod): string {
+export function schedulerNameOf(pod: Stored<Pod>): string {
   return pod.spec?.schedulerName ?? 'default-scheduler';
 }
 

@@ -71,6 +71,6 @@ test('room that is promised to another is asked for again until the promise ends
   cache.removePod(placed[1]!);
   refusal();
   refusal();
-  nominations.delete(other.metadata.uid ?? '');
+  nominations.delete(other.metadata.uid);
   assert.equal(next().node, 'b');
 });

@@ -3,6 +3,7 @@ import type { Pod, PodCondition } from '../api/gen/core-v1.ts';
 import { Pods } from '../api/gen/resources.ts';
 import { isReason } from '../api/status-error.ts';
 import { formatTime } from '../api/time.ts';
+import type { Stored } from '../api/object.ts';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../platform/clock.ts';
 
@@ -16,8 +17,12 @@ export interface UnschedulableReport {
 }
 
 /** Patches the condition. A pod that is gone is no error. */
-export async function reportUnschedulable(client: Client, pod: Pod, report: UnschedulableReport): Promise<void> {
-  const { name = '', namespace = '', uid } = pod.metadata;
+export async function reportUnschedulable(
+  client: Client,
+  pod: Stored<Pod>,
+  report: UnschedulableReport,
+): Promise<void> {
+  const { name, namespace, uid } = pod.metadata;
   const { reason = 'Unschedulable' } = report;
   const current = pod.status?.conditions?.find((c) => c.type === 'PodScheduled');
   const renominated =
@@ -52,9 +57,9 @@ export async function reportUnschedulable(client: Client, pod: Pod, report: Unsc
  * Says which node the pod is for, while binding takes. Resolves to whether the pod says so now: it does not when it is gone,
  * or is another of its name. Upstream: NominatedNodeNameForExpectation.
  */
-export async function reportNomination(client: Client, pod: Pod, nodeName: string): Promise<boolean> {
+export async function reportNomination(client: Client, pod: Stored<Pod>, nodeName: string): Promise<boolean> {
   if (pod.status?.nominatedNodeName === nodeName) return true;
-  const { name = '', namespace = '', uid } = pod.metadata;
+  const { name, namespace, uid } = pod.metadata;
   const patch = { metadata: { uid }, status: { nominatedNodeName: nodeName } };
   try {
     await client.resource(Pods).patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status' });

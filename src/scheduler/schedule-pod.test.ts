@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { createSchedulerCache } from './cache/scheduler-cache.ts';
 import { fitErrorMessage, rejectingPlugins } from './fit-error.ts';
@@ -16,7 +17,11 @@ const profile = createProfile({
   weights: Object.fromEntries(defaultPlugins.map(({ weight }, i) => [plugins[i]?.name ?? '', weight])),
 });
 
-function schedule(nodes: readonly Node[], pod: Pod, running: readonly (readonly [Pod, string])[] = []) {
+function schedule(
+  nodes: readonly Stored<Node>[],
+  pod: Stored<Pod>,
+  running: readonly (readonly [Stored<Pod>, string])[] = [],
+) {
   const cache = createSchedulerCache();
   for (const node of nodes) cache.addNode(node);
   for (const [placed, node] of running) cache.assume(placed, node);
@@ -30,9 +35,9 @@ const taint = { key: 'dedicated', value: 'x', effect: 'NoSchedule' };
 
 const refusals: readonly {
   name: string;
-  nodes: Node[];
-  pod: Pod;
-  running?: (readonly [Pod, string])[];
+  nodes: Stored<Node>[];
+  pod: Stored<Pod>;
+  running?: (readonly [Stored<Pod>, string])[];
   message: string;
   rejectedBy: string[];
 }[] = [

@@ -4,6 +4,7 @@
  * schedule_one.go (schedulePod, findNodesThatFitPod).
  */
 import type { Pod } from '../api/gen/core-v1.ts';
+import type { Stored } from '../api/object.ts';
 import type { Random } from '../platform/random.ts';
 import type { NodeInfo, Snapshot } from './cache/node-info.ts';
 import type { Diagnosis } from './fit-error.ts';
@@ -29,7 +30,7 @@ export type ScheduleResult =
 /** What a cycle works with. `startAt` is where the last cycle stopped looking; it is moved on. */
 export interface ScheduleInput {
   readonly profile: Profile;
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly snapshot: Snapshot;
   readonly random: Random;
   readonly cursor: { startAt: number };

@@ -1,5 +1,7 @@
 /** Nodes and pods for scheduler tests. */
 import type { Node, Pod, PodSpec } from '../api/gen/core-v1.ts';
+import { stored } from '../api/stored-fixture.ts';
+import type { Stored } from '../api/object.ts';
 import type { Client } from '../client/client.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
@@ -10,9 +12,9 @@ import { createWaitingPods } from './framework/waiting-pods.ts';
 export function testNode(
   name: string,
   options: { cpu?: string; memory?: string; pods?: string; labels?: Record<string, string>; spec?: Node['spec'] } = {},
-): Node {
+): Stored<Node> {
   const { cpu = '4', memory = '8Gi', pods = '110', labels = {}, spec } = options;
-  return {
+  return stored({
     metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } },
     ...(spec === undefined ? {} : { spec }),
     status: {
@@ -20,25 +22,25 @@ export function testNode(
       capacity: { cpu, memory, pods },
       conditions: [{ type: 'Ready', status: 'True' }],
     },
-  };
+  });
 }
 
 /** A pod of one container. */
 export function testPod(
   name: string,
   options: { cpu?: string; memory?: string; spec?: Partial<PodSpec>; priority?: number } = {},
-): Pod {
+): Stored<Pod> {
   const requests: Record<string, string> = {};
   if (options.cpu !== undefined) requests['cpu'] = options.cpu;
   if (options.memory !== undefined) requests['memory'] = options.memory;
-  return {
+  return stored({
     metadata: { name, namespace: 'default', uid: `uid-${name}` },
     spec: {
       containers: [{ name: 'c', image: 'i', resources: { requests } }],
       ...(options.priority === undefined ? {} : { priority: options.priority }),
       ...options.spec,
     },
-  };
+  });
 }
 
 /** Plugins' surroundings in which there is nothing else; `parts` add to them. */

@@ -8,6 +8,7 @@ import { onAbort } from '../base/abort.ts';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import { isReason } from '../api/status-error.ts';
+import type { Stored } from '../api/object.ts';
 import { errorMessage } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
 import type { SeriesEventRecorder } from '../client/event-series-recorder.ts';
@@ -113,7 +114,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     },
     leavingToExtenders(config),
   );
-  const profileOf = (pod: Pod): NamedProfile => {
+  const profileOf = (pod: Stored<Pod>): NamedProfile => {
     const profile = profiles.get(schedulerNameOf(pod));
     if (profile === undefined) throw new Error(`no profile for scheduler ${schedulerNameOf(pod)}`);
     return profile;
@@ -128,7 +129,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const cursor = { startAt: 0 };
   const pods = informers.informer<Pod>(Pods);
   /** The informer's copy of the pod, whose status is newer than the queue's. Undefined once the pod is gone. */
-  const cachedPod = ({ metadata: { namespace = '', name = '', uid } }: Pod): Pod | undefined => {
+  const cachedPod = ({ metadata: { namespace, name, uid } }: Stored<Pod>): Stored<Pod> | undefined => {
     const seen = pods.get({ namespace, name });
     return seen?.metadata.uid === uid ? seen : undefined;
   };
@@ -137,7 +138,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   /** Synchronous for most pods; with extenders it waits for their answers. */
   const scheduleOne = (queued: QueuedPod, signal: AbortSignal): void | Promise<void> => {
     const { pod } = queued;
-    const uid = pod.metadata.uid ?? '';
+    const uid = pod.metadata.uid;
     if (pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(uid)) return queue.done(uid);
     const profile = profileOf(pod);
     const state = timers.newState();
@@ -183,7 +184,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     reportFailure(pod, { message, reason: 'SchedulerError', ...NO_NOMINATION });
   };
   /** The event regards the informer's copy: its resourceVersion keeps an event with another reason out of the earlier series. */
-  const recordFailedScheduling = (pod: Pod, note: string): void =>
+  const recordFailedScheduling = (pod: Stored<Pod>, note: string): void =>
     profileOf(pod).recorder.eventf({
       regarding: cachedPod(pod) ?? pod,
       type: 'Warning',
@@ -192,7 +193,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       note,
     });
   /** Reports an attempt that failed with an error. */
-  const reportFailure = (pod: Pod, report: Omit<UnschedulableReport, 'clock'>): void => {
+  const reportFailure = (pod: Stored<Pod>, report: Omit<UnschedulableReport, 'clock'>): void => {
     recordFailedScheduling(pod, report.message);
     background(
       log,
@@ -215,7 +216,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const { node: nodeName } = result;
     cache.assume(pod, nodeName);
     // The pod is assumed on the node now and no longer only nominated.
-    nominations.delete(pod.metadata.uid ?? '');
+    nominations.delete(pod.metadata.uid);
     const binder = extenders.find(({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod));
     let isNominated = false;
     const input: BindingInput = {
@@ -242,10 +243,10 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
       (error: unknown) => failBinding({ code: 'error', plugin: '', reasons: [String(error)], cause: error }),
     );
   };
-  const recordDecision = (pod: Pod, result: ScheduleResult & { node: string }): void => {
+  const recordDecision = (pod: Stored<Pod>, result: ScheduleResult & { node: string }): void => {
     const { node, scored, statuses, filters } = result;
     decisions.add({
-      uid: pod.metadata.uid ?? '',
+      uid: pod.metadata.uid,
       atMs: clock.nowMs(),
       nodeName: node,
       message: '',
@@ -258,9 +259,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
   const handleBindingSuccess = (cycle: Cycle, nodeName: string): void => {
     const { queued } = cycle;
     const { pod } = queued;
-    queue.done(pod.metadata.uid ?? '');
-    nominations.delete(pod.metadata.uid ?? '');
-    decisions.leaves(pod.metadata.uid ?? '');
+    queue.done(pod.metadata.uid);
+    nominations.delete(pod.metadata.uid);
+    decisions.leaves(pod.metadata.uid);
     recordAttempt(cycle, 'scheduled');
     metrics.scheduled(queued.attempts, (clock.monotonicMs() - queued.queuedAtMs) / 1000);
     const note = `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`;
@@ -273,7 +274,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     { status, isNominated }: { status: Status; isNominated: boolean },
   ): void => {
     const { queued } = cycle;
-    const uid = queued.pod.metadata.uid ?? '';
+    const uid = queued.pod.metadata.uid;
     unreserve(input);
     cache.forget(uid);
     const now = cachedPod(queued.pod);
@@ -330,7 +331,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
     const message = fitErrorMessage(diagnosis);
     const { statuses, nodeCount } = diagnosis;
     const filters = filterNames(profileOf(queued.pod));
-    const uid = queued.pod.metadata.uid ?? '';
+    const uid = queued.pod.metadata.uid;
     decisions.add({ uid, atMs: clock.nowMs(), message, nodeCount, statuses, filters });
     const isMakingRoom = makesRoom(postFilter);
     // While its victims are evicted the pod waits for that alone, and is then tried at once.
@@ -365,7 +366,7 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
           if (pending !== undefined) await pending;
         } catch (error) {
           // A plugin threw: this pod is tried again after its back-off, the others go on.
-          cache.forget(queued.pod.metadata.uid ?? '');
+          cache.forget(queued.pod.metadata.uid);
           handleSchedulingError({ queued, startedMs }, error);
         }
         if (clock.monotonicMs() - sliceStartMs < SLICE_MS) continue;
@@ -395,9 +396,9 @@ export function createScheduler(deps: SchedulerDeps, config: SchedulerConfig): S
         log.warn('settings of the configuration have no effect here', { settings: config.withoutEffect.join(', ') });
       onAbort(signal, () => queue.stop());
       exposeSchedulerSizes(platform.metrics, { cache, queue }, signal);
-      const ownPods = (pod: Pod): boolean => profiles.has(schedulerNameOf(pod));
+      const ownPods = (pod: Stored<Pod>): boolean => profiles.has(schedulerNameOf(pod));
       pods.addHandler({
-        onDelete({ metadata: { uid = '' } }) {
+        onDelete({ metadata: { uid } }) {
           decisions.leaves(uid);
           waitingPods.get(uid)?.reject('', 'removed');
         },

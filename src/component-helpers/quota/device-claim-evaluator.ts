@@ -5,6 +5,7 @@
  */
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
 import { quantityValue } from '../../api/quantity.ts';
+import type { Stored } from '../../api/object.ts';
 import { controllerOf } from '../owner-references.ts';
 import { DEVICE_CLASS_RESOURCES, EXTENDED_RESOURCE_CLAIM } from '../resource-claims.ts';
 import type { QuotaEvaluator, QuotaLookups } from './evaluator.ts';
@@ -33,7 +34,7 @@ export function createDeviceClaimEvaluator(lookups: QuotaLookups): QuotaEvaluato
       name.endsWith(DEVICES_SUFFIX) ||
       (name.startsWith(REQUESTS) && standsFor(name.slice(REQUESTS.length))),
     usage(object, nowMs) {
-      const claim = object as ResourceClaim;
+      const claim = object as Stored<ResourceClaim>;
       const devices = devicesByClass(claim);
       const usage: Record<string, string> = { [CLAIM_COUNT]: '1' };
       for (const [name, count] of devices) usage[`${name}${DEVICES_SUFFIX}`] = String(count);
@@ -79,8 +80,8 @@ function resourcesOf(
 }
 
 /** What the pod counts whose extended resources the claim is for: one claim of a pod may take it off. */
-function countedByPod(lookups: QuotaLookups, claim: ResourceClaim, nowMs: number): Quantities {
-  const { namespace = '', name } = claim.metadata;
+function countedByPod(lookups: QuotaLookups, claim: Stored<ResourceClaim>, nowMs: number): Quantities {
+  const { namespace, name } = claim.metadata;
   const owner = ownerOf(claim);
   if (owner === undefined) return {};
   const pod = lookups.pod(namespace, owner.name);

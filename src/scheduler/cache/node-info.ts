@@ -14,6 +14,7 @@ import {
 } from '../../component-helpers/pod-resources.ts';
 import type { NodeTracker } from './node-tracker.ts';
 import { quantityValue } from '../../api/quantity.ts';
+import type { Stored } from '../../api/object.ts';
 
 /** What a cycle sees of the cluster. */
 export interface Snapshot {
@@ -34,8 +35,8 @@ export interface Snapshot {
 
 export class NodeInfo {
   readonly name: string;
-  node: Node;
-  readonly pods = new Map<string, Pod>();
+  node: Stored<Node>;
+  readonly pods = new Map<string, Stored<Pod>>();
   allocatable: ResourceAmounts = emptyAmounts();
   allowedPods = 0;
   readonly requested: ResourceAmounts = emptyAmounts();
@@ -44,8 +45,8 @@ export class NodeInfo {
   /** Empty for most nodes. */
   readonly usedPorts: HostPort[] = [];
   /** Pods with any (anti-)affinity to pods; mostly empty. */
-  readonly podsWithAffinity = new Map<string, Pod>();
-  readonly podsWithRequiredAntiAffinity = new Map<string, Pod>();
+  readonly podsWithAffinity = new Map<string, Stored<Pod>>();
+  readonly podsWithRequiredAntiAffinity = new Map<string, Stored<Pod>>();
   /** The place in arrays by node; -1 without a tracker: a supposed node. */
   slot = -1;
   tracker: NodeTracker<NodeInfo> | undefined;
@@ -53,8 +54,8 @@ export class NodeInfo {
   images: ReadonlyMap<string, number> = new Map();
 
   /** `like` has read the same object already. */
-  constructor(node: Node, like?: NodeInfo) {
-    this.name = node.metadata.name ?? '';
+  constructor(node: Stored<Node>, like?: NodeInfo) {
+    this.name = node.metadata.name;
     this.node = node;
     if (like === undefined) this.setNode(node);
     else {
@@ -65,7 +66,7 @@ export class NodeInfo {
   }
 
   /** Takes over a new version of the Node object. */
-  setNode(node: Node): void {
+  setNode(node: Stored<Node>): void {
     this.node = node;
     this.allocatable = amountsOf(node.status?.allocatable);
     const pods = node.status?.allocatable?.['pods'];
@@ -79,8 +80,8 @@ export class NodeInfo {
   }
 
   /** Counts a pod in. The uid must be new. */
-  addPod(pod: Pod): void {
-    const uid = pod.metadata.uid ?? '';
+  addPod(pod: Stored<Pod>): void {
+    const uid = pod.metadata.uid;
     this.pods.set(uid, pod);
     const affinity = pod.spec?.affinity;
     if (affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined) {
@@ -110,8 +111,8 @@ export class NodeInfo {
    * Takes over a new version of a pod that is here; false, and nothing is done, when it counts otherwise. Most changes of
    * running pods are of their statuses: what was worked out about the node stays good.
    */
-  renewPod(pod: Pod): boolean {
-    const uid = pod.metadata.uid ?? '';
+  renewPod(pod: Stored<Pod>): boolean {
+    const uid = pod.metadata.uid;
     const known = this.pods.get(uid);
     if (known === undefined || !countsAlike(known, pod)) return false;
     for (const pods of [this.pods, this.podsWithAffinity, this.podsWithRequiredAntiAffinity])
@@ -132,7 +133,7 @@ export class NodeInfo {
     return true;
   }
 
-  #count(pod: Pod, sign: 1 | -1): void {
+  #count(pod: Stored<Pod>, sign: 1 | -1): void {
     const { requests, nonZero } = podRequests(pod);
     addAmounts(this.requested, requests, sign);
     this.nonZeroMilliCpu += sign * nonZero.milliCpu;
@@ -142,7 +143,7 @@ export class NodeInfo {
 }
 
 /** Whether two versions of a pod are the same to whoever places or evicts others. Shared parts cost nothing. */
-function countsAlike(old: Pod, now: Pod): boolean {
+function countsAlike(old: Stored<Pod>, now: Stored<Pod>): boolean {
   return (
     sameButForNode(old.spec, now.spec) &&
     old.metadata.deletionTimestamp === now.metadata.deletionTimestamp &&

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { stored } from '../../api/stored-fixture.ts';
+import type { Stored } from '../../api/object.ts';
 import { testNode, testPod } from '../scheduler-fixture.ts';
 import type { NodeInfo } from './node-info.ts';
 import { createSchedulerCache, type SchedulerCache } from './scheduler-cache.ts';
 
-const running = (more: { metadata?: object; spec?: object; status?: Pod['status'] } = {}): Pod => {
+const running = (more: { metadata?: object; spec?: object; status?: Pod['status'] } = {}): Stored<Pod> => {
   const { metadata, spec } = testPod('p', { cpu: '1' });
-  return {
+  return stored({
     metadata: { ...metadata, labels: { app: 'x' }, ...more.metadata },
     spec: { ...spec!, nodeName: 'a', ...more.spec },
     ...(more.status && { status: more.status }),
-  };
+  });
 };
 
 /** A cache with nodes a and b. */

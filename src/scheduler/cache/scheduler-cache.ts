@@ -3,20 +3,21 @@
  * An assumed pod is confirmed by the informer, or forgotten when binding fails. Upstream: scheduler/backend/cache.
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { NodeInfo, type Snapshot } from './node-info.ts';
 import { NodeTracker } from './node-tracker.ts';
 
 /** The cache. All methods are synchronous; the scheduling loop and the informers share one thread. */
 export interface SchedulerCache {
-  addNode(node: Node): void;
-  updateNode(node: Node): void;
+  addNode(node: Stored<Node>): void;
+  updateNode(node: Stored<Node>): void;
   removeNode(name: string): void;
   /** A pod seen with a node: confirms an assumed one. */
-  addPod(pod: Pod): void;
-  updatePod(pod: Pod): void;
-  removePod(pod: Pod): void;
+  addPod(pod: Stored<Pod>): void;
+  updatePod(pod: Stored<Pod>): void;
+  removePod(pod: Stored<Pod>): void;
   /** Counts the pod on the node before it is bound. */
-  assume(pod: Pod, nodeName: string): void;
+  assume(pod: Stored<Pod>, nodeName: string): void;
   /** Takes an assumption back. */
   forget(uid: string): void;
   isAssumed(uid: string): boolean;
@@ -40,7 +41,7 @@ export function createSchedulerCache(): SchedulerCache {
   const nodes = new Map<string, NodeInfo>();
   const placed = new Map<string, Placed>();
   /** Pods that arrived before their node. */
-  const orphans = new Map<string, Map<string, Pod>>();
+  const orphans = new Map<string, Map<string, Stored<Pod>>>();
   let order: NodeInfo[] | undefined;
   const withAffinity = new Set<NodeInfo>();
   const withRequiredAntiAffinity = new Set<NodeInfo>();
@@ -59,8 +60,8 @@ export function createSchedulerCache(): SchedulerCache {
     else withRequiredAntiAffinity.delete(info);
   };
 
-  const put = (pod: Pod, nodeName: string, assumed: boolean): void => {
-    const uid = pod.metadata.uid ?? '';
+  const put = (pod: Stored<Pod>, nodeName: string, assumed: boolean): void => {
+    const uid = pod.metadata.uid;
     take(uid);
     placed.set(uid, { node: nodeName, assumed });
     const info = nodes.get(nodeName);
@@ -77,8 +78,8 @@ export function createSchedulerCache(): SchedulerCache {
     if (info?.removePod(uid) === true) note(info);
     orphans.get(at.node)?.delete(uid);
   };
-  const setNode = (node: Node): void => {
-    const name = node.metadata.name ?? '';
+  const setNode = (node: Stored<Node>): void => {
+    const name = node.metadata.name;
     const known = nodes.get(name);
     if (known !== undefined) {
       if (zoneOf(known.node) !== zoneOf(node)) order = undefined;
@@ -96,8 +97,8 @@ export function createSchedulerCache(): SchedulerCache {
     nodes.set(name, info);
     order = undefined;
   };
-  const seen = (pod: Pod): void => {
-    const [uid, node] = [pod.metadata.uid ?? '', pod.spec?.nodeName ?? ''];
+  const seen = (pod: Stored<Pod>): void => {
+    const [uid, node] = [pod.metadata.uid, pod.spec?.nodeName ?? ''];
     const known = placed.get(uid);
     if (known?.node !== node || nodes.get(node)?.renewPod(pod) !== true) return put(pod, node, false);
     if (known.assumed) placed.set(uid, { node, assumed: false });
@@ -119,7 +120,7 @@ export function createSchedulerCache(): SchedulerCache {
     },
     addPod: seen,
     updatePod: seen,
-    removePod: (pod) => take(pod.metadata.uid ?? ''),
+    removePod: (pod) => take(pod.metadata.uid),
     assume: (pod, nodeName) => put(pod, nodeName, true),
     forget(uid) {
       if (placed.get(uid)?.assumed === true) take(uid);
@@ -141,7 +142,7 @@ export function createSchedulerCache(): SchedulerCache {
   };
 }
 
-function zoneOf(node: Node): string {
+function zoneOf(node: Stored<Node>): string {
   const labels = node.metadata.labels ?? {};
   return `${labels['topology.kubernetes.io/region'] ?? ''}:${labels['topology.kubernetes.io/zone'] ?? ''}`;
 }

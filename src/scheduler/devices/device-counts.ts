@@ -4,6 +4,7 @@
  * Differs: pools that are not whole count for nothing, as in allocation; what is decided and not yet written is not seen.
  */
 import type { Node } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { ClusterObjects } from '../framework/plugin-deps.ts';
 import { usedDevices } from './consumed-capacity.ts';
 import { allDevices, reaches } from './device-pools.ts';
@@ -14,7 +15,7 @@ export type DeviceLookups = Pick<ClusterObjects, 'extendedResourceClass' | 'reso
 
 /** Devices of a node by the name of the resource; undefined: no class stands for it, or its selectors fail. */
 export type DeviceCounts = (
-  node: Node,
+  node: Stored<Node>,
   resource: string,
 ) => { readonly capacity: number; readonly used: number } | undefined;
 
@@ -39,7 +40,7 @@ export function countDevices(lookups: DeviceLookups, resources: readonly string[
   return (node, resource) => {
     const matches = tests.get(resource);
     if (matches === undefined) return undefined;
-    const near = [...(byNode.get(node.metadata.name ?? '') ?? []), ...(byNode.get('') ?? [])];
+    const near = [...(byNode.get(node.metadata.name) ?? []), ...(byNode.get('') ?? [])];
     try {
       const mine = near.filter((one) => reaches(node, one) && matches(one.driver, one.device));
       return { capacity: mine.length, used: mine.filter(({ key }) => inUse.has(key) || shares.has(key)).length };

@@ -2,6 +2,7 @@
 import type { Node, NodeSelector } from '../../api/gen/core-v1.ts';
 import type { AllocationResult, Device, ResourceSlice } from '../../api/gen/resource-v1.ts';
 import { quantityValue } from '../../api/quantity.ts';
+import type { Stored } from '../../api/object.ts';
 import { nodeSelectorTermMatches } from '../../component-helpers/node-affinity.ts';
 
 /** A device and where it can be used. */
@@ -75,7 +76,7 @@ export function allDevices(slices: readonly ResourceSlice[]): NodeDevices {
 }
 
 /** Whether the node can reach the device. */
-export function reaches(node: Node, { nodeName, nodeSelector }: PoolDevice): boolean {
+export function reaches(node: Stored<Node>, { nodeName, nodeSelector }: PoolDevice): boolean {
   if (nodeName !== undefined && nodeName !== '') return nodeName === node.metadata.name;
   if (nodeSelector === undefined) return true;
   return nodeSelector.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node));

@@ -3,6 +3,7 @@
  * fails without harm. Upstream: findNodesThatPassExtenders, prioritizeNodes, preemption.Evaluator.callExtenders.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import type { PostFilterInput, ProposedVictims } from '../framework/plugin.ts';
 import type { Status } from '../framework/status.ts';
@@ -12,7 +13,7 @@ import type { Extender, ExtenderVerdict } from './extender.ts';
 /** Who is asked, and about what. */
 export interface ExtenderQuestion {
   readonly extenders: readonly Extender[];
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly nodes: readonly NodeInfo[];
   readonly signal: AbortSignal;
   readonly log: Log;

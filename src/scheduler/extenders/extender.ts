@@ -4,6 +4,7 @@
  */
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { answerText } from '../../platform/answer-text.ts';
 import type { HttpCall, Net, TlsOptions } from '../../platform/net.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
@@ -22,18 +23,18 @@ export interface Extender {
   readonly name: string;
   readonly config: ExtenderConfig;
   /** Whether the pod is its business. */
-  isInterested(pod: Pod): boolean;
+  isInterested(pod: Stored<Pod>): boolean;
   /** The nodes it leaves, and why not the others. Rejects when the extender fails. */
-  filter(pod: Pod, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ExtenderVerdict>;
+  filter(pod: Stored<Pod>, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ExtenderVerdict>;
   /** Scores 0 to 100, weighted, by node. Rejects when the extender fails. */
-  prioritize(pod: Pod, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
+  prioritize(pod: Stored<Pod>, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
   /** The nodes and victims it leaves of those proposed. Rejects when the extender fails or names pods that are not there. */
   preempt(
-    pod: Pod,
+    pod: Stored<Pod>,
     proposed: ProposedVictims,
     at: { readonly snapshot: Snapshot; readonly signal: AbortSignal },
   ): Promise<ProposedVictims>;
-  bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<Status | undefined>;
+  bind(pod: Stored<Pod>, nodeName: string, signal: AbortSignal): Promise<Status | undefined>;
 }
 
 /** What a filter call said. */
@@ -111,13 +112,13 @@ export function createExtender({ net, tls }: ExtenderDeps, config: ExtenderConfi
 /** Whole pods for who keeps none; their uids for who does. */
 function victimsOf(proposed: ProposedVictims, { nodeCacheCapable }: ExtenderConfig): object {
   const entries = [...proposed].map(([node, { victims, violations: NumPDBViolations }]) => {
-    const Pods = nodeCacheCapable ? victims.map(({ metadata }) => ({ UID: metadata.uid ?? '' })) : victims;
+    const Pods = nodeCacheCapable ? victims.map(({ metadata }) => ({ UID: metadata.uid })) : victims;
     return [node, { Pods, NumPDBViolations }];
   });
   return { [nodeCacheCapable ? 'NodeNameToMetaVictims' : 'NodeNameToVictims']: Object.fromEntries(entries) };
 }
 
-function namedVictims(answer: Answer, { name: node, pods }: NodeInfo, extender: string): Pod[] {
+function namedVictims(answer: Answer, { name: node, pods }: NodeInfo, extender: string): Stored<Pod>[] {
   return answer.list('Pods').map((one) => {
     const uid = one.text('UID');
     const pod = pods.get(uid);
@@ -129,7 +130,7 @@ function namedVictims(answer: Answer, { name: node, pods }: NodeInfo, extender: 
   });
 }
 
-function asksForAny(pod: Pod, resources: readonly string[]): boolean {
+function asksForAny(pod: Stored<Pod>, resources: readonly string[]): boolean {
   return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].some(({ resources: own }) =>
     resources.some((name) => own?.requests?.[name] !== undefined || own?.limits?.[name] !== undefined),
   );

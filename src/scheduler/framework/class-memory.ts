@@ -4,6 +4,7 @@
  */
 import { Lru } from '../../base/lru.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
 import { grownTo, type NodeTracker } from '../cache/node-tracker.ts';
 import type { CycleState, SchedulerPlugin } from './plugin.ts';
@@ -23,7 +24,7 @@ export class ClassMemories {
   }
 
   /** The memory for the pod's class; `filters`: those that are asked, in order. */
-  of(pod: Pod, filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>): ClassMemory {
+  of(pod: Stored<Pod>, filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>): ClassMemory {
     const key = podClassKey(pod);
     const known = this.#memories.get(key);
     if (known?.fits(filters, tracker) === true) return known;
@@ -81,7 +82,7 @@ export class ClassMemory {
   }
 
   /** The first rejection among the filters. */
-  filter(state: CycleState, pod: Pod, node: NodeInfo): Status | undefined {
+  filter(state: CycleState, pod: Stored<Pod>, node: NodeInfo): Status | undefined {
     const { slot } = node;
     const generation = (this.#tracker.generations[slot] as number) + 1;
     if (this.#seen[slot] === generation) return this.#statuses[slot];
@@ -121,7 +122,7 @@ export class ClassMemory {
 
 /** Whose scores are wanted, and where. */
 interface ScoreOrder {
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly nodes: readonly NodeInfo[];
   readonly into: Float64Array;
 }

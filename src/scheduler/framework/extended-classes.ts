@@ -1,12 +1,13 @@
 /** Extended resources of a pod that device classes stand for: NodeResourcesFit leaves them to DynamicResources where a node has none. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
 import type { ClusterObjects } from './plugin-deps.ts';
 
 /** The pod's resources that a device class stands for, with its name. */
 export function extendedClasses(
   classOf: ClusterObjects['extendedResourceClass'],
-  pod: Pod,
+  pod: Stored<Pod>,
 ): ReadonlyMap<string, string> {
   const classes = new Map<string, string>();
   for (const [name, amount] of Object.entries(podRequests(pod).requests.scalars ?? {})) {

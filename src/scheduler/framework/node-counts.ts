@@ -4,13 +4,14 @@
  */
 import { Lru } from '../../base/lru.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
 import { grownTo, type NodeTracker } from '../cache/node-tracker.ts';
 
 /** Counts by what is asked. */
 export interface NodeCounts {
   /** A counter for one question; equal `key`s must mean equal questions. */
-  of(key: string, matches: (pod: Pod) => boolean): (node: NodeInfo) => number;
+  of(key: string, matches: (pod: Stored<Pod>) => boolean): (node: NodeInfo) => number;
 }
 
 interface Remembered {
@@ -40,7 +41,7 @@ export function createNodeCounts(): NodeCounts {
   };
 }
 
-function recall(remembered: Remembered, node: NodeInfo, matches: (pod: Pod) => boolean): number {
+function recall(remembered: Remembered, node: NodeInfo, matches: (pod: Stored<Pod>) => boolean): number {
   const { slot } = node;
   const tracker = node.tracker as NodeTracker<NodeInfo>;
   const { generations } = tracker;
@@ -60,7 +61,7 @@ function recall(remembered: Remembered, node: NodeInfo, matches: (pod: Pod) => b
   return count;
 }
 
-function countPods(node: NodeInfo, matches: (pod: Pod) => boolean): number {
+function countPods(node: NodeInfo, matches: (pod: Stored<Pod>) => boolean): number {
   let count = 0;
   for (const pod of node.pods.values()) if (matches(pod)) count++;
   return count;

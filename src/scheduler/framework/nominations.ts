@@ -1,24 +1,25 @@
 /** Pods that preemption has promised a node, until they are bound, gone or promised another. Upstream: backend/queue/nominator.go. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Nominations } from './plugin.ts';
 
 /** The promises. */
 export interface Nominator extends Nominations {
   /** '' takes the promise back. */
-  set(pod: Pod, nodeName: string): void;
+  set(pod: Stored<Pod>, nodeName: string): void;
   /** Follows what the pod's status says. */
-  follow(pod: Pod): void;
+  follow(pod: Stored<Pod>): void;
   delete(uid: string): void;
 }
 
-const NOBODY: readonly Pod[] = [];
+const NOBODY: readonly Stored<Pod>[] = [];
 
 /** Changes remembered; who lags further behind looks at all nodes. */
 const LOG_LENGTH = 4096;
 
 /** Creates an empty one. */
 export function createNominator(): Nominator {
-  const byNode = new Map<string, Map<string, Pod>>();
+  const byNode = new Map<string, Map<string, Stored<Pod>>>();
   const nodeOf = new Map<string, string>();
   const log: string[] = [];
   let changes = 0;
@@ -34,12 +35,12 @@ export function createNominator(): Nominator {
     if (pods?.size === 0) byNode.delete(node);
     note(node);
   };
-  const set = (pod: Pod, nodeName: string): void => {
-    const uid = pod.metadata.uid ?? '';
+  const set = (pod: Stored<Pod>, nodeName: string): void => {
+    const uid = pod.metadata.uid;
     remove(uid);
     if (nodeName === '') return;
     nodeOf.set(uid, nodeName);
-    const pods = byNode.get(nodeName) ?? new Map<string, Pod>();
+    const pods = byNode.get(nodeName) ?? new Map<string, Stored<Pod>>();
     byNode.set(nodeName, pods.set(uid, pod));
     note(nodeName);
   };
@@ -49,7 +50,7 @@ export function createNominator(): Nominator {
       const pods = byNode.get(nodeName);
       return pods === undefined ? NOBODY : [...pods.values()];
     },
-    nodeOf: (pod) => nodeOf.get(pod.metadata.uid ?? ''),
+    nodeOf: (pod) => nodeOf.get(pod.metadata.uid),
     get changes() {
       return changes;
     },
@@ -59,7 +60,7 @@ export function createNominator(): Nominator {
       return true;
     },
     set,
-    follow: (pod) => set(pod, pod.status?.nominatedNodeName ?? nodeOf.get(pod.metadata.uid ?? '') ?? ''),
+    follow: (pod) => set(pod, pod.status?.nominatedNodeName ?? nodeOf.get(pod.metadata.uid) ?? ''),
     delete: remove,
   };
 }

@@ -10,6 +10,7 @@ import type {
   VolumeAttachment,
 } from '../../api/gen/storage-v1.ts';
 import type { LabelMatcher, Labels } from '../../api/label-selector.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Client } from '../../client/client.ts';
 import type { SeriesEventRecorder } from '../../client/event-series-recorder.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -17,14 +18,14 @@ import type { Random } from '../../platform/random.ts';
 import type { WaitingPods } from './waiting-pods.ts';
 
 /** Finds the selector that tells the pod's siblings, from the services and owners that select it; undefined: none. */
-export type SiblingSelector = (pod: Pod) => LabelMatcher | undefined;
+export type SiblingSelector = (pod: Stored<Pod>) => LabelMatcher | undefined;
 
 /** Objects plugins look up; all answers come from memory. */
 export interface ClusterObjects {
   readonly pod: (namespace: string, name: string) => Pod | undefined;
   readonly claim: (namespace: string, name: string) => PersistentVolumeClaim | undefined;
   readonly volume: (name: string) => PersistentVolume | undefined;
-  readonly node: (name: string) => Node | undefined;
+  readonly node: (name: string) => Stored<Node> | undefined;
   /** Volumes of a storage class. */
   readonly volumesOfClass: (name: string) => readonly PersistentVolume[];
   readonly csiNode: (name: string) => CSINode | undefined;
@@ -45,7 +46,7 @@ export interface ClusterObjects {
   /** Siblings by the first service that selects the pod alone. */
   readonly serviceSiblings: SiblingSelector;
   /** Services that select the pod. */
-  readonly servicesOf: (pod: Pod) => readonly Service[];
+  readonly servicesOf: (pod: Stored<Pod>) => readonly Service[];
 }
 
 /** What is counted of claims and devices. */

@@ -3,6 +3,7 @@
  * interface.go.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import type { ClusterEvent } from '../queue/cluster-event.ts';
 import type { Status } from './status.ts';
@@ -12,7 +13,7 @@ export type CycleState = Map<string, unknown>;
 
 /** A pod with what the queue knows of it. */
 export interface QueuedPod {
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly attempts: number;
   /** When it entered the queue, monotonic milliseconds. */
   readonly queuedAtMs: number;
@@ -26,9 +27,9 @@ export interface PreFilterResult {
 /** Pods that wait for room on a node that preemption made or makes. */
 export interface Nominations {
   /** Pods nominated to the node, in no order. */
-  on(nodeName: string): readonly Pod[];
+  on(nodeName: string): readonly Stored<Pod>[];
   /** Where the pod is promised a place: known before the API server and the pod's own status know it. */
-  nodeOf(pod: Pod): string | undefined;
+  nodeOf(pod: Stored<Pod>): string | undefined;
   /** So many changes there were. */
   readonly changes: number;
   /** Calls back with the nodes whose nominations changed since, some perhaps twice; false: too long ago, all may have. */
@@ -36,7 +37,10 @@ export interface Nominations {
 }
 
 /** Pods that would leave nodes, by the node's name, and how many of each node's a disruption budget protects. */
-export type ProposedVictims = ReadonlyMap<string, { readonly victims: readonly Pod[]; readonly violations: number }>;
+export type ProposedVictims = ReadonlyMap<
+  string,
+  { readonly victims: readonly Stored<Pod>[]; readonly violations: number }
+>;
 
 /** What a cycle that found no node knows. */
 export interface PostFilterInput {
@@ -70,7 +74,7 @@ export interface BindTarget {
 
 /** A pod that might be on a node, or might not. */
 export interface PodChange {
-  readonly other: Pod;
+  readonly other: Stored<Pod>;
   readonly node: NodeInfo;
 }
 
@@ -98,39 +102,47 @@ export interface SchedulerPlugin {
   /** Of a `nodeLocal` plugin whose scores depend on more: they are worked out anew each time. */
   readonly scoresLookFurther?: boolean;
   /** Holds a pod out of the queue (scheduling gates). */
-  preEnqueue?(pod: Pod): Status | undefined;
+  preEnqueue?(pod: Stored<Pod>): Status | undefined;
   /** Negative: `a` first. Exactly one plugin of a profile sorts. */
   less?(a: QueuedPod, b: QueuedPod): number;
-  preFilter?(state: CycleState, pod: Pod, snapshot: Snapshot): PreFilterResult | Status | undefined;
-  filter?(state: CycleState, pod: Pod, node: NodeInfo): Status | undefined;
+  preFilter?(state: CycleState, pod: Stored<Pod>, snapshot: Snapshot): PreFilterResult | Status | undefined;
+  filter?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): Status | undefined;
   /** What a node that `filter` refused lacks, more closely than the reason says. On request only, never while scheduling. */
-  explain?(state: CycleState, pod: Pod, node: NodeInfo): readonly Lack[];
+  explain?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): readonly Lack[];
   /** What if `other` were on the node too? Changes the state PreFilter left, for preemption and nominated pods. */
-  addPod?(state: CycleState, pod: Pod, change: PodChange): void;
+  addPod?(state: CycleState, pod: Stored<Pod>, change: PodChange): void;
   /** What if `other` were not on the node? */
-  removePod?(state: CycleState, pod: Pod, change: PodChange): void;
+  removePod?(state: CycleState, pod: Stored<Pod>, change: PodChange): void;
   /** A copy of what PreFilter left, to be changed by `addPod` and `removePod`. */
   cloneState?(kept: unknown): unknown;
   /** Called when no node fits (preemption). */
-  postFilter?(state: CycleState, pod: Pod, input: PostFilterInput): PostFilterResult | Promise<PostFilterResult>;
+  postFilter?(
+    state: CycleState,
+    pod: Stored<Pod>,
+    input: PostFilterInput,
+  ): PostFilterResult | Promise<PostFilterResult>;
   /** `skip` leaves the plugin out of scoring. */
-  preScore?(state: CycleState, pod: Pod, scored: ScoredNodes): Status | undefined;
+  preScore?(state: CycleState, pod: Stored<Pod>, scored: ScoredNodes): Status | undefined;
   /** 0 to 100 unless `normalize` brings it there. */
-  score?(state: CycleState, pod: Pod, node: NodeInfo): number;
+  score?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): number;
   /** Brings the raw scores of all nodes to 0..100, in place. */
-  normalize?(state: CycleState, pod: Pod, scores: Float64Array): void;
-  reserve?(state: CycleState, pod: Pod, nodeName: string): Status | undefined;
-  unreserve?(state: CycleState, pod: Pod, nodeName: string): void;
-  permit?(state: CycleState, pod: Pod, nodeName: string): { readonly status?: Status; readonly timeoutMs?: number };
+  normalize?(state: CycleState, pod: Stored<Pod>, scores: Float64Array): void;
+  reserve?(state: CycleState, pod: Stored<Pod>, nodeName: string): Status | undefined;
+  unreserve?(state: CycleState, pod: Stored<Pod>, nodeName: string): void;
+  permit?(
+    state: CycleState,
+    pod: Stored<Pod>,
+    nodeName: string,
+  ): { readonly status?: Status; readonly timeoutMs?: number };
   /** `skip`: PreBind has nothing to do for this pod and is left out. Else the pod says which node it is for while it takes. */
-  preBindPreFlight?(state: CycleState, pod: Pod, nodeName: string): Status | undefined;
-  preBind?(state: CycleState, pod: Pod, target: BindTarget): Promise<Status | undefined>;
+  preBindPreFlight?(state: CycleState, pod: Stored<Pod>, nodeName: string): Status | undefined;
+  preBind?(state: CycleState, pod: Stored<Pod>, target: BindTarget): Promise<Status | undefined>;
   /** `skip` passes on to the next binder. */
-  bind?(state: CycleState, pod: Pod, target: BindTarget): Promise<Status | undefined>;
-  postBind?(state: CycleState, pod: Pod, nodeName: string): void;
+  bind?(state: CycleState, pod: Stored<Pod>, target: BindTarget): Promise<Status | undefined>;
+  postBind?(state: CycleState, pod: Stored<Pod>, nodeName: string): void;
   /** Events that may make a pod this plugin rejected schedulable; `hint` looks closer. */
   readonly events?: readonly {
     readonly event: ClusterEvent;
-    hint?(pod: Pod, oldObject: unknown, newObject: unknown): boolean;
+    hint?(pod: Stored<Pod>, oldObject: unknown, newObject: unknown): boolean;
   }[];
 }

@@ -1,5 +1,6 @@
 /** The claims a pod uses, looked up. Shared by the volume plugins of the scheduler. */
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 
 export type FindClaim = (namespace: string, name: string) => PersistentVolumeClaim | undefined;
 
@@ -11,7 +12,7 @@ export interface PodClaim {
 }
 
 /** The claims of a pod, in the order of its volumes. */
-export function claimsOf(pod: Pod): PodClaim[] {
+export function claimsOf(pod: Stored<Pod>): PodClaim[] {
   return (pod.spec?.volumes ?? []).flatMap((volume): PodClaim[] => {
     if (volume.persistentVolumeClaim !== undefined)
       return [{ name: volume.persistentVolumeClaim.claimName, isEphemeral: false }];
@@ -28,7 +29,7 @@ export function isBound(claim: PersistentVolumeClaim): boolean {
 }
 
 /** Whether the pod uses the claim. */
-export function isOwnClaim(pod: Pod, claim: unknown): boolean {
+export function isOwnClaim(pod: Stored<Pod>, claim: unknown): boolean {
   const { metadata } = claim as PersistentVolumeClaim;
   return metadata.namespace === pod.metadata.namespace && claimsOf(pod).some(({ name }) => name === metadata.name);
 }

@@ -1,9 +1,10 @@
 /** Pods of one class are the same to every plugin that looks at pod and node alone: in practice, pods of one template. */
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 
 /** The parts of a pod such plugins may look at, as text. Names of volumes and mounts differ within a template and are not among them. */
-export function podClassKey({ spec }: Pod): string {
+export function podClassKey({ spec }: Stored<Pod>): string {
   if (spec === undefined) return '';
   const own = [
     spec.nodeName,

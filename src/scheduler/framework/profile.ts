@@ -1,5 +1,6 @@
 /** A profile: the plugins of one scheduler name, and how a pod passes through them. Pure but for the plugins. Upstream: frameworkImpl. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { ClassMemories, type ClassMemory } from './class-memory.ts';
 import { extensionPoints, methodOf, type ExtensionPoint } from './extension-points.ts';
@@ -65,7 +66,7 @@ export interface PreFiltered {
 export function runPreFilter(
   profile: Profile,
   state: CycleState,
-  input: { pod: Pod; snapshot: Snapshot },
+  input: { pod: Stored<Pod>; snapshot: Snapshot },
 ): PreFiltered {
   const startedMs = profile.timer?.started() ?? 0;
   const filtered = askPreFilters(profile, state, input);
@@ -77,7 +78,11 @@ function statusOf(result: PreFilterResult | Status | undefined): Status | undefi
   return result !== undefined && 'code' in result ? result : undefined;
 }
 
-function askPreFilters(profile: Profile, state: CycleState, input: { pod: Pod; snapshot: Snapshot }): PreFiltered {
+function askPreFilters(
+  profile: Profile,
+  state: CycleState,
+  input: { pod: Stored<Pod>; snapshot: Snapshot },
+): PreFiltered {
   let nodeNames: ReadonlySet<string> | undefined;
   const narrowedBy: string[] = [];
   const skipped = new Set<SchedulerPlugin>();
@@ -117,7 +122,7 @@ export interface Scored {
 export function runScores(
   profile: Profile,
   state: CycleState,
-  input: { pod: Pod; nodes: readonly NodeInfo[]; snapshot: Snapshot; memory?: ClassMemory },
+  input: { pod: Stored<Pod>; nodes: readonly NodeInfo[]; snapshot: Snapshot; memory?: ClassMemory },
 ): Scored {
   const { pod, nodes, snapshot } = input;
   const scored = { nodes, snapshot };
@@ -151,7 +156,7 @@ export function runScores(
 function rawScores(
   plugin: SchedulerPlugin,
   state: CycleState,
-  { pod, nodes, memory }: { pod: Pod; nodes: readonly NodeInfo[]; memory?: ClassMemory },
+  { pod, nodes, memory }: { pod: Stored<Pod>; nodes: readonly NodeInfo[]; memory?: ClassMemory },
 ): Float64Array {
   const scores = new Float64Array(nodes.length);
   if (memory !== undefined && plugin.nodeLocal === true && plugin.scoresLookFurther !== true)

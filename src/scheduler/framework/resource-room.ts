@@ -1,5 +1,6 @@
 /** What a node has of a resource by name, and what a pod asks for of it, for scores. Upstream: noderesources/resource_allocation.go. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
 import type { DeviceCounts } from '../devices/device-counts.ts';
@@ -37,7 +38,7 @@ export function roomOf(info: NodeInfo, name: string, { assuming, devices }: Coun
 }
 
 /** What the pod asks for. */
-export function askedOf(pod: Pod, name: string, { assuming }: Counting): number {
+export function askedOf(pod: Stored<Pod>, name: string, { assuming }: Counting): number {
   const { requests, nonZero } = podRequests(pod);
   if (name === 'cpu') return (assuming ? nonZero : requests).milliCpu;
   if (name === 'memory') return (assuming ? nonZero : requests).memoryBytes;

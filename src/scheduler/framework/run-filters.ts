@@ -1,5 +1,6 @@
 /** The Filter point on one node, with and without pods that are only expected there. Upstream: RunFilterPlugins, RunFilterPluginsWithNominatedPods. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from './plugin.ts';
 import { pluginTimerOf } from './plugin-timer.ts';
@@ -9,7 +10,7 @@ import type { Status } from './status.ts';
 export function runFilters(
   filters: readonly SchedulerPlugin[],
   state: CycleState,
-  input: { pod: Pod; node: NodeInfo },
+  input: { pod: Stored<Pod>; node: NodeInfo },
 ): Status | undefined {
   const timer = pluginTimerOf(state);
   for (const plugin of filters) {
@@ -35,11 +36,11 @@ export function cloneState(filters: readonly SchedulerPlugin[], state: CycleStat
 export function supposePod(
   filters: readonly SchedulerPlugin[],
   state: CycleState,
-  change: { pod: Pod; other: Pod; node: NodeInfo; present: boolean },
+  change: { pod: Stored<Pod>; other: Stored<Pod>; node: NodeInfo; present: boolean },
 ): void {
   const { pod, other, node, present } = change;
   if (present) node.addPod(other);
-  else node.removePod(other.metadata.uid ?? '');
+  else node.removePod(other.metadata.uid);
   for (const plugin of filters) {
     if (present) plugin.addPod?.(state, pod, { other, node });
     else plugin.removePod?.(state, pod, { other, node });
@@ -53,7 +54,7 @@ export function supposePod(
 export function runFiltersWithNominated(
   filters: readonly SchedulerPlugin[],
   state: CycleState,
-  input: { pod: Pod; node: NodeInfo; nominations: Nominations },
+  input: { pod: Stored<Pod>; node: NodeInfo; nominations: Nominations },
 ): Status | undefined {
   const { pod, node, nominations } = input;
   const priority = pod.spec?.priority ?? 0;
@@ -63,7 +64,7 @@ export function runFiltersWithNominated(
       (other) =>
         other.metadata.uid !== pod.metadata.uid &&
         (other.spec?.priority ?? 0) >= priority &&
-        !node.pods.has(other.metadata.uid ?? ''),
+        !node.pods.has(other.metadata.uid),
     );
   if (expected.length > 0) {
     const supposed = cloneState(filters, state);

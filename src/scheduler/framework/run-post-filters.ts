@@ -3,12 +3,13 @@
  * for it. What the others would do meanwhile is done too. Upstream: RunPostFilterPlugins.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import { timedCall } from './plugin-timer.ts';
 import type { CycleState, PostFilterInput, PostFilterResult, SchedulerPlugin } from './plugin.ts';
 
 interface Question {
   readonly state: CycleState;
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly input: PostFilterInput;
 }
 

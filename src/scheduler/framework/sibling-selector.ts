@@ -7,6 +7,7 @@ import {
 } from '../../api/label-selector.ts';
 import type { ReplicaSet, StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod, ReplicationController, Service } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { SiblingSelector } from './plugin-deps.ts';
 
@@ -20,7 +21,7 @@ export interface SiblingDeps {
 
 export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
   return (pod) => {
-    const namespace = pod.metadata.namespace ?? '';
+    const namespace = pod.metadata.namespace;
     const requirements: LabelRequirement[] = [];
     for (const service of selectingServices(deps.services, pod))
       requirements.push(...requirementsFromMap(service.spec?.selector ?? {}));
@@ -32,10 +33,10 @@ export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
   };
 }
 
-export function selectingServices(services: Informer<Service>, pod: Pod): Service[] {
+export function selectingServices(services: Informer<Service>, pod: Stored<Pod>): Service[] {
   const labels = pod.metadata.labels ?? {};
   if (Object.keys(labels).length === 0) return [];
-  return services.list(pod.metadata.namespace ?? '').filter((service) => {
+  return services.list(pod.metadata.namespace).filter((service) => {
     const selector = Object.entries(service.spec?.selector ?? {});
     return selector.length > 0 && selector.every(([key, value]) => labels[key] === value);
   });

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node } from '../../api/gen/core-v1.ts';
 import type { Device, DeviceClass, ResourceClaim, ResourceSlice } from '../../api/gen/resource-v1.ts';
+import type { Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import { NodeInfo } from '../cache/node-info.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { defaultArgs, type FitArgs } from '../config/plugin-args.ts';
@@ -14,9 +16,12 @@ import { createNodeResourcesFit } from './node-resources-fit/node-resources-fit.
 const pod = testPod('p', {
   spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '1', 'example.com/gpu': '2' } } }] },
 });
-const nodeWith = (gpus: string): Node => {
+const nodeWith = (gpus: string): Stored<Node> => {
   const node = testNode('n');
-  return { ...node, status: { ...node.status, allocatable: { ...node.status?.allocatable, 'example.com/gpu': gpus } } };
+  return stored({
+    ...node,
+    status: { ...node.status, allocatable: { ...node.status?.allocatable, 'example.com/gpu': gpus } },
+  });
 };
 
 describe('scores by an extended resource', () => {
@@ -56,7 +61,7 @@ describe('scores by an extended resource', () => {
     { utilization: 0, score: 0 },
     { utilization: 100, score: 10 },
   ];
-  const scoreOf = (plugin: SchedulerPlugin, node: Node): number | undefined => {
+  const scoreOf = (plugin: SchedulerPlugin, node: Stored<Node>): number | undefined => {
     const [state, info] = [new Map<string, unknown>(), new NodeInfo(node)];
     const scored = { nodes: [info], snapshot: createSchedulerCache().snapshot() };
     assert.equal(plugin.preScore?.(state, pod, scored), undefined);
@@ -65,7 +70,7 @@ describe('scores by an extended resource', () => {
   const fit = (args: Partial<FitArgs>): SchedulerPlugin =>
     createNodeResourcesFit({ ...defaultArgs.fit, resources, ...args }, lookups);
   const balanced = createBalancedAllocation({ resources: [{ name: 'cpu', weight: 1 }, ...resources] }, lookups);
-  const cases: [what: string, plugin: SchedulerPlugin, node: Node, score: number][] = [
+  const cases: [what: string, plugin: SchedulerPlugin, node: Stored<Node>, score: number][] = [
     ['the least allocated, in devices', fit({}), testNode('n'), 25],
     ['the most allocated, in devices', fit({ strategy: 'MostAllocated' }), testNode('n'), 75],
     ['a shape, in devices', fit({ strategy: 'RequestedToCapacityRatio', shape }), testNode('n'), 75],

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import type { SchedulerPlugin } from '../framework/plugin.ts';
 import { eventLabel, type ClusterEvent } from '../queue/cluster-event.ts';
 import { testNode, testPluginDeps, testPod } from '../scheduler-fixture.ts';
@@ -93,7 +94,7 @@ describe('events a plugin waits for', () => {
 interface Case {
   readonly plugin: string;
   readonly event: ClusterEvent;
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly old?: KubernetesObject;
   readonly now?: KubernetesObject;
 }
@@ -102,9 +103,9 @@ const object = (name: string, more: object = {}): KubernetesObject => ({
   metadata: { name, namespace: 'default' },
   ...more,
 });
-const using = (claimName: string, name = 'p'): Pod =>
+const using = (claimName: string, name = 'p'): Stored<Pod> =>
   testPod(name, { spec: { volumes: [{ name: 'v', persistentVolumeClaim: { claimName } }] } });
-const withDisk = (name: string, pdName: string): Pod =>
+const withDisk = (name: string, pdName: string): Stored<Pod> =>
   testPod(name, { spec: { volumes: [{ name: 'v', gcePersistentDisk: { pdName } }] } });
 const limits = (count?: number): KubernetesObject =>
   object('n', {
@@ -115,12 +116,13 @@ const capacity = (size: string): KubernetesObject => object('c', { capacity: siz
 const allowing = (zone: string): KubernetesObject =>
   object('s', { allowedTopologies: [{ matchLabelExpressions: [{ key: 'zone', values: [zone] }] }] });
 const driver = (storageCapacity: boolean): KubernetesObject => object('d', { spec: { storageCapacity } });
-const tolerating = (...keys: string[]): Pod =>
+const tolerating = (...keys: string[]): Stored<Pod> =>
   testPod('p', { spec: { tolerations: keys.map((key) => ({ key, operator: 'Exists' })) } });
-const labelled = (pod: Pod, labels: Record<string, string>): Pod => ({
-  ...pod,
-  metadata: { ...pod.metadata, labels },
-});
+const labelled = (pod: Pod, labels: Record<string, string>): Stored<Pod> =>
+  stored({
+    ...pod,
+    metadata: { ...pod.metadata, labels },
+  });
 const together = testPod('p', {
   spec: {
     affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'rack' }] } },
@@ -143,11 +145,12 @@ const outside: Node = testNode('n');
 const gpu = testPod('p', {
   spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { 'example.com/gpu': '1' } } }] },
 });
-const told = (resourceClaimName: string): Pod => ({
-  ...testPod('p'),
-  status: { resourceClaimStatuses: [{ name: 'r', resourceClaimName }] },
-});
-const withDevice = (resourceClaimName: string): Pod =>
+const told = (resourceClaimName: string): Stored<Pod> =>
+  stored({
+    ...testPod('p'),
+    status: { resourceClaimStatuses: [{ name: 'r', resourceClaimName }] },
+  });
+const withDevice = (resourceClaimName: string): Stored<Pod> =>
   testPod('p', { spec: { resourceClaims: [{ name: 'r', resourceClaimName }] } });
 const resourceClaim = (name: string, uid: string, finalizers: string[] = []): KubernetesObject => ({
   metadata: { name, namespace: 'default', uid, finalizers },

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Random } from '../../platform/random.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { createSchedulerCache, type SchedulerCache } from '../cache/scheduler-cache.ts';
@@ -19,8 +20,8 @@ interface World {
   readonly random: Random;
   readonly cache: SchedulerCache;
   readonly nominations: Nominator;
-  readonly running: Pod[];
-  readonly promised: Pod[];
+  readonly running: Stored<Pod>[];
+  readonly promised: Stored<Pod>[];
 }
 
 const cordonedNow = (random: Random) => ({ spec: { unschedulable: random.int(5) === 0 } });
@@ -52,10 +53,10 @@ function disturb(world: World, i: number): void {
     promised.push(pod);
     nominations.set(pod, node);
   }
-  if (what === 6) for (const pod of promised.splice(0, 1)) nominations.delete(pod.metadata.uid ?? '');
+  if (what === 6) for (const pod of promised.splice(0, 1)) nominations.delete(pod.metadata.uid);
 }
 
-function searchFor(world: World, pod: Pod): CandidateSearch | undefined {
+function searchFor(world: World, pod: Stored<Pod>): CandidateSearch | undefined {
   const { cache, nominations, random } = world;
   const state = new Map<string, unknown>();
   const snapshot = cache.snapshot();

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { parseTime } from '../../api/time.ts';
 import type { Node, Pod, PodSpec } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
+import type { Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { createProfile } from '../framework/profile.ts';
@@ -17,9 +19,9 @@ import { createDefaultPreemption } from './default-preemption/default-preemption
 import { bestCandidate, selectVictims } from './default-preemption/victims.ts';
 
 interface Scene {
-  readonly nodes: readonly Node[];
-  readonly pod: Pod;
-  readonly running: readonly (readonly [Pod, string])[];
+  readonly nodes: readonly Stored<Node>[];
+  readonly pod: Stored<Pod>;
+  readonly running: readonly (readonly [Stored<Pod>, string])[];
   readonly budgets?: readonly PodDisruptionBudget[];
 }
 const low = (
@@ -27,15 +29,15 @@ const low = (
   cpu: string,
   priority = 0,
   more: { labels?: Record<string, string>; startTime?: string } = {},
-): Pod => {
+): Stored<Pod> => {
   const pod = testPod(name, { cpu, priority });
-  return {
+  return stored({
     ...pod,
     metadata: { ...pod.metadata, labels: more.labels ?? {} },
     status: { startTime: more.startTime ?? '2026-01-01T00:00:00Z' },
-  };
+  });
 };
-const high = (cpu: string, spec: Partial<PodSpec> = {}): Pod => testPod('p', { cpu, priority: 10, spec });
+const high = (cpu: string, spec: Partial<PodSpec> = {}): Stored<Pod> => testPod('p', { cpu, priority: 10, spec });
 
 function preempt({ nodes, pod, running, budgets = [] }: Scene): { node: string; victims: string[]; message: string } {
   const filters: SchedulerPlugin[] = [
@@ -62,7 +64,7 @@ function preempt({ nodes, pod, running, budgets = [] }: Scene): { node: string; 
     info === undefined ? undefined : selectVictims({ pod, state, filters: result.filters, nominations, budgets }, info);
   return {
     node: nominatedNode,
-    victims: found !== undefined && 'victims' in found ? found.victims.map((v) => v.metadata.name ?? '') : [],
+    victims: found !== undefined && 'victims' in found ? found.victims.map((v) => v.metadata.name) : [],
     message,
   };
 }

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import type { SchedulerPlugin } from '../framework/plugin.ts';
 import type { ClusterEvent } from '../queue/cluster-event.ts';
 import { testNode, testPluginDeps, testPod } from '../scheduler-fixture.ts';
@@ -19,7 +20,7 @@ import { createTaintToleration } from './taint-toleration/taint-toleration.ts';
 interface Case {
   readonly plugin: SchedulerPlugin;
   readonly event: ClusterEvent;
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly old?: KubernetesObject;
   readonly now?: KubernetesObject;
 }
@@ -35,11 +36,11 @@ const spread = createPodTopologySpread(() => undefined);
 const wants = testPod('p', { cpu: '2', memory: '1Gi' });
 const small = testNode('n', { cpu: '1' });
 const large = testNode('n', { cpu: '4' });
-const withPort = (hostPort: number): Pod =>
+const withPort = (hostPort: number): Stored<Pod> =>
   testPod('p', { spec: { containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 1, hostPort }] }] } });
-const web = (name: string, app = 'web', spec: Partial<NonNullable<Pod['spec']>> = {}): Pod => {
+const web = (name: string, app = 'web', spec: Partial<NonNullable<Pod['spec']>> = {}): Stored<Pod> => {
   const pod = testPod(name, { spec });
-  return { ...pod, metadata: { ...pod.metadata, labels: { app } } };
+  return stored({ ...pod, metadata: { ...pod.metadata, labels: { app } } });
 };
 const term = { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'web' } } };
 const rules = (kind: 'podAffinity' | 'podAntiAffinity') => ({
@@ -55,9 +56,12 @@ const several = (kind: 'podAffinity' | 'podAntiAffinity', ...labels: string[]) =
     },
   },
 });
-const labelled = (labels: readonly string[], spec: Partial<NonNullable<Pod['spec']>> = {}): Pod => {
+const labelled = (labels: readonly string[], spec: Partial<NonNullable<Pod['spec']>> = {}): Stored<Pod> => {
   const pod = testPod(labels.join('-'), { spec });
-  return { ...pod, metadata: { ...pod.metadata, labels: Object.fromEntries(labels.map((label) => [label, 'yes'])) } };
+  return stored({
+    ...pod,
+    metadata: { ...pod.metadata, labels: Object.fromEntries(labels.map((label) => [label, 'yes'])) },
+  });
 };
 const nearBoth = labelled([], several('podAffinity', 'a', 'b'));
 const oneOfBoth = labelled(['a', 'b'], several('podAffinity', 'a', 'b'));

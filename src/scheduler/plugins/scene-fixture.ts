@@ -1,5 +1,7 @@
 /** One pod and some nodes before all default plugins, for tests of what they say together. */
 import type { Node, Pod, PodSpec } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { fitErrorMessage } from '../fit-error.ts';
@@ -13,9 +15,9 @@ export const HOST = 'kubernetes.io/hostname';
 export const ZONE = 'topology.kubernetes.io/zone';
 
 export interface Scene {
-  readonly nodes: readonly Node[];
-  readonly pod: Pod;
-  readonly running?: readonly (readonly [Pod, string])[];
+  readonly nodes: readonly Stored<Node>[];
+  readonly pod: Stored<Pod>;
+  readonly running?: readonly (readonly [Stored<Pod>, string])[];
   readonly deps?: Partial<SchedulerPluginDeps>;
 }
 
@@ -37,7 +39,7 @@ export function outcome({ nodes, pod, running = [], deps = {} }: Scene): string 
   return result.node ?? fitErrorMessage(result.diagnosis);
 }
 
-export const zoned = (name: string, zone: string, more: Record<string, string> = {}): Node =>
+export const zoned = (name: string, zone: string, more: Record<string, string> = {}): Stored<Node> =>
   testNode(name, { labels: { [ZONE]: zone, ...more } });
 export const zones = [zoned('a', 'z1'), zoned('b', 'z1'), zoned('c', 'z2')];
 export const pod = (
@@ -45,9 +47,9 @@ export const pod = (
   labels: Record<string, string> = {},
   spec: Partial<PodSpec> = {},
   namespace = 'default',
-): Pod => {
+): Stored<Pod> => {
   const made = testPod(name, { spec });
-  return { ...made, metadata: { ...made.metadata, labels, namespace } };
+  return stored({ ...made, metadata: { ...made.metadata, labels, namespace } });
 };
 export const web = { app: 'web' };
 export const none = (...reasons: string[]): string => `0/3 nodes are available: ${reasons.join(', ')}.`;

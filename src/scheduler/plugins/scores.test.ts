@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileLabelMap } from '../../api/label-selector.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { defaultArgs, type FitArgs } from '../config/plugin-args.ts';
@@ -20,7 +22,7 @@ const ZONE = 'topology.kubernetes.io/zone';
 const HOST = 'kubernetes.io/hostname';
 const nodes = ['a', 'b', 'c'].map((name) => testNode(name, { labels: { [ZONE]: name === 'c' ? 'z2' : 'z1' } }));
 
-function schedule(plugin: SchedulerPlugin, pod: Pod, running: readonly (readonly [Pod, string])[]) {
+function schedule(plugin: SchedulerPlugin, pod: Stored<Pod>, running: readonly (readonly [Stored<Pod>, string])[]) {
   const cache = createSchedulerCache();
   for (const node of nodes) cache.addNode(node);
   for (const [other, node] of running) cache.assume(other, node);
@@ -33,7 +35,7 @@ function schedule(plugin: SchedulerPlugin, pod: Pod, running: readonly (readonly
 }
 
 // Nodes have 4 processors and 8 GiB. With the pod, a has 75 % and 50 % in use, b 25 % and 25 %, c 100 % and 25 %.
-const used: readonly (readonly [Pod, string])[] = [
+const used: readonly (readonly [Stored<Pod>, string])[] = [
   [testPod('x', { cpu: '2', memory: '2Gi' }), 'a'],
   [testPod('y', { cpu: '3', memory: '1' }), 'c'],
 ];
@@ -65,7 +67,7 @@ for (const [what, args, expected] of fits)
     assert.deepEqual(schedule(createNodeResourcesFit({ ...defaultArgs.fit, ...args }), asking, used), expected));
 
 // Without the pod, a is balanced by 87 of 100, b by 100, c by 62; 75 is no change, 50 and 100 the greatest.
-const balances: readonly [what: string, pod: Pod, expected: object][] = [
+const balances: readonly [what: string, pod: Stored<Pod>, expected: object][] = [
   ['a pod that asks for as much of both changes nothing', asking, { a: 75, b: 75, c: 75 }],
   ['memory is asked for where processors are used', testPod('p', { memory: '4Gi' }), { a: 75, b: 62, c: 87 }],
   ['processors are asked for', testPod('p', { cpu: '1' }), { a: 69, b: 68, c: 69 }],
@@ -75,11 +77,11 @@ for (const [what, pod, expected] of balances)
   test(`NodeResourcesBalancedAllocation: ${what}`, () =>
     assert.deepEqual(schedule(createBalancedAllocation(), pod, used), expected));
 
-const web = (name: string): Pod => {
+const web = (name: string): Stored<Pod> => {
   const pod = testPod(name);
-  return { ...pod, metadata: { ...pod.metadata, labels: { app: 'web' } } };
+  return stored({ ...pod, metadata: { ...pod.metadata, labels: { app: 'web' } } });
 };
-const twoOnA: readonly (readonly [Pod, string])[] = [
+const twoOnA: readonly (readonly [Stored<Pod>, string])[] = [
   [web('x'), 'a'],
   [web('y'), 'a'],
 ];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Pod, Service } from '../../api/gen/core-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import {
@@ -40,7 +40,7 @@ const deps: SiblingDeps = {
   statefulSets: stored({ metadata: named('ss'), spec: bySet }),
 };
 
-const labelled = (labels: Record<string, string>, owner?: [kind: string, name: string]): Pod => {
+const labelled = (labels: Record<string, string>, owner?: [kind: string, name: string]): Stored<Pod> => {
   const pod = testPod('p');
   const ownerReferences =
     owner === undefined ? [] : [{ apiVersion: 'v1', kind: owner[0], name: owner[1], uid: 'u', controller: true }];
@@ -48,7 +48,12 @@ const labelled = (labels: Record<string, string>, owner?: [kind: string, name: s
 };
 
 describe('siblings', () => {
-  const cases: [what: string, pod: Pod, siblings: Record<string, string>[], others: Record<string, string>[]][] = [
+  const cases: [
+    what: string,
+    pod: Stored<Pod>,
+    siblings: Record<string, string>[],
+    others: Record<string, string>[],
+  ][] = [
     ['of a service', labelled({ app: 'web' }), [{ app: 'web', x: 'y' }], [{ app: 'db' }]],
     [
       'of two services: of both',
@@ -84,7 +89,7 @@ describe('siblings', () => {
       );
     });
 
-  const alone: [what: string, pod: Pod][] = [
+  const alone: [what: string, pod: Stored<Pod>][] = [
     ['without labels', labelled({})],
     ['that no service selects', labelled({ app: 'db' })],
     ['whose owner is gone', labelled({ set: 's' }, ['ReplicaSet', 'gone'])],
@@ -112,11 +117,11 @@ describe('ServiceAffinity', () => {
     testNode('c', { labels: { zone: 'y', rack: '1' } }),
     testNode('bare'),
   ];
-  const web = (name: string, spec = {}): Pod => {
+  const web = (name: string, spec = {}): Stored<Pod> => {
     const pod = testPod(name, { spec });
     return { ...pod, metadata: { ...pod.metadata, labels: { app: 'web' } } };
   };
-  function ask(args: Partial<ServiceAffinityArgs>, pod: Pod, running: Record<string, string[]>) {
+  function ask(args: Partial<ServiceAffinityArgs>, pod: Stored<Pod>, running: Record<string, string[]>) {
     const plugin = createServiceAffinity({ affinityLabels: [], antiAffinityLabelsPreference: [], ...args }, (of) =>
       selectingServices(services, of),
     );
@@ -135,7 +140,13 @@ describe('ServiceAffinity', () => {
     };
   }
 
-  const filters: [what: string, labels: string[], pod: Pod, running: Record<string, string[]>, fit: string[]][] = [
+  const filters: [
+    what: string,
+    labels: string[],
+    pod: Stored<Pod>,
+    running: Record<string, string[]>,
+    fit: string[],
+  ][] = [
     ['without labels asked for: anywhere', [], web('p'), { a: ['q'] }, ['a', 'b', 'bare', 'c']],
     ['the first pod of a service: anywhere', ['zone'], web('p'), {}, ['a', 'b', 'bare', 'c']],
     ['where the others are', ['zone'], web('p'), { a: ['q'] }, ['a', 'b']],
@@ -154,18 +165,19 @@ describe('ServiceAffinity', () => {
     test(`affinity: ${what}`, () => assert.deepEqual(ask({ affinityLabels }, pod, running).fit, fit));
 
   // 10 * (all - those with the node's value) / all; a node without the label: 0.
-  const spreads: [what: string, pod: Pod, running: Record<string, string[]>, scores: Record<string, number>][] = [
-    ['no pods yet: 10 where the label is', web('p'), {}, { a: 10, b: 10, c: 10, bare: 0 }],
-    ['3 in x, 1 in y', web('p'), { a: ['q', 'r'], b: ['s'], c: ['t'] }, { a: 2, b: 2, c: 7, bare: 0 }],
-    ['all in x', web('p'), { a: ['q', 'r'] }, { a: 0, b: 0, c: 10, bare: 0 }],
+  const spreads: [what: string, pod: Stored<Pod>, running: Record<string, string[]>, scores: Record<string, number>][] =
     [
-      'one on a node without the label counts in all',
-      web('p'),
-      { a: ['q'], bare: ['r'] },
-      { a: 5, b: 5, c: 10, bare: 0 },
-    ],
-    ['a pod of no service', testPod('p'), { a: ['q'] }, { a: 10, b: 10, c: 10, bare: 0 }],
-  ];
+      ['no pods yet: 10 where the label is', web('p'), {}, { a: 10, b: 10, c: 10, bare: 0 }],
+      ['3 in x, 1 in y', web('p'), { a: ['q', 'r'], b: ['s'], c: ['t'] }, { a: 2, b: 2, c: 7, bare: 0 }],
+      ['all in x', web('p'), { a: ['q', 'r'] }, { a: 0, b: 0, c: 10, bare: 0 }],
+      [
+        'one on a node without the label counts in all',
+        web('p'),
+        { a: ['q'], bare: ['r'] },
+        { a: 5, b: 5, c: 10, bare: 0 },
+      ],
+      ['a pod of no service', testPod('p'), { a: ['q'] }, { a: 10, b: 10, c: 10, bare: 0 }],
+    ];
   for (const [what, pod, running, scores] of spreads)
     test(`anti-affinity: ${what}`, () =>
       assert.deepEqual(ask({ antiAffinityLabelsPreference: ['zone'] }, pod, running).scores, scores));

@@ -4,6 +4,8 @@ import { describe, test } from 'node:test';
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
 import type { CSIStorageCapacity, StorageClass } from '../../api/gen/storage-v1.ts';
+import type { Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import type { Client } from '../../client/client.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
 import { NodeInfo } from '../cache/node-info.ts';
@@ -29,38 +31,39 @@ const claim = (
     ...more,
   },
 });
-const volume = (name: string, storage: string, node?: string, more: object = {}): PersistentVolume => ({
-  metadata: { name },
-  spec: {
-    storageClassName: CLASS,
-    accessModes: ['ReadWriteOnce'],
-    capacity: { storage },
-    ...(node === undefined
-      ? {}
-      : {
-          nodeAffinity: {
-            required: {
-              nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] }],
+const volume = (name: string, storage: string, node?: string, more: object = {}): Stored<PersistentVolume> =>
+  stored({
+    metadata: { name },
+    spec: {
+      storageClassName: CLASS,
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage },
+      ...(node === undefined
+        ? {}
+        : {
+            nodeAffinity: {
+              required: {
+                nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] }],
+              },
             },
-          },
-        }),
-    ...more,
-  },
-  status: { phase: 'Available' },
-});
+          }),
+      ...more,
+    },
+    status: { phase: 'Available' },
+  });
 const storageClass = (provisioner: string, more: Partial<StorageClass> = {}): StorageClass => ({
   metadata: { name: CLASS },
   provisioner,
   volumeBindingMode: 'WaitForFirstConsumer',
   ...more,
 });
-const podWith = (name: string, ...claims: string[]): Pod =>
+const podWith = (name: string, ...claims: string[]): Stored<Pod> =>
   testPod(name, {
     spec: { volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })) },
   });
 
 /** What each node gets to hear: '' fits. */
-function verdicts(plugin: SchedulerPlugin, pod: Pod, nodes: readonly NodeInfo[]): string[] {
+function verdicts(plugin: SchedulerPlugin, pod: Stored<Pod>, nodes: readonly NodeInfo[]): string[] {
   const state = new Map<string, unknown>();
   const cache = createSchedulerCache();
   const pre = plugin.preFilter?.(state, pod, cache.snapshot());
@@ -70,10 +73,10 @@ function verdicts(plugin: SchedulerPlugin, pod: Pod, nodes: readonly NodeInfo[])
 
 interface Storage {
   readonly claims?: readonly PersistentVolumeClaim[];
-  readonly volumes?: readonly PersistentVolume[];
+  readonly volumes?: readonly Stored<PersistentVolume>[];
   readonly class?: StorageClass;
   readonly capacities?: readonly CSIStorageCapacity[];
-  readonly nodes?: readonly Node[];
+  readonly nodes?: readonly Stored<Node>[];
   readonly client?: Client;
 }
 const depsOf = ({
@@ -128,7 +131,7 @@ const binding: readonly (readonly [string, Storage, string[]])[] = [
     {
       class: local,
       claims: [claim('c')],
-      volumes: [{ ...volume('v', '10Gi', 'a'), status }, volume('w', '10Gi', 'b')],
+      volumes: [stored({ ...volume('v', '10Gi', 'a'), status }), volume('w', '10Gi', 'b')],
     },
     [NO_VOLUME, ''],
   ]),
@@ -233,10 +236,11 @@ describe('VolumeBinding of claims that wait', () => {
 });
 
 describe('NodeVolumeLimits', () => {
-  const csi = (name: string): PersistentVolume => ({
-    metadata: { name },
-    spec: { csi: { driver: 'x', volumeHandle: name } },
-  });
+  const csi = (name: string): Stored<PersistentVolume> =>
+    stored({
+      metadata: { name },
+      spec: { csi: { driver: 'x', volumeHandle: name } },
+    });
   const claims = ['c', 'd', 'e'].map((name) => claim(name, { volumeName: `v-${name}` }));
   const deps = {
     ...depsOf({ claims, volumes: claims.map(({ spec }) => csi(spec?.volumeName ?? '')) }),
@@ -285,7 +289,7 @@ describe('DynamicResources', () => {
         ...(status && { status }),
       }),
     });
-  const cases: readonly (readonly [string, SchedulerPluginDeps, Pod, string[]])[] = [
+  const cases: readonly (readonly [string, SchedulerPluginDeps, Stored<Pod>, string[]])[] = [
     ['no claims', testPluginDeps(), testPod('p'), ['skip']],
     ['missing', testPluginDeps(), claimed, ['resourceclaim "g" not found']],
     ['nothing to allocate', found(), claimed, ['', '']],

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { SchedulerPluginDeps } from '../framework/plugin-deps.ts';
 import { testPod } from '../scheduler-fixture.ts';
 import { HOST, ZONE, none, outcome, zones } from './scene-fixture.ts';
@@ -30,9 +31,9 @@ const late = (provisioner: string): StorageClass => ({
   provisioner,
   volumeBindingMode: 'WaitForFirstConsumer',
 });
-const using = (name: string): Pod =>
+const using = (name: string): Stored<Pod> =>
   testPod(name, { spec: { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] } });
-const volumeCases: readonly [string, Partial<SchedulerPluginDeps>, (readonly [Pod, string])[], string][] = [
+const volumeCases: readonly [string, Partial<SchedulerPluginDeps>, (readonly [Stored<Pod>, string])[], string][] = [
   ['no such claim', {}, [], none('persistentvolumeclaim "c" not found')],
   [
     'a claim being deleted',

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Pod, Service } from '../../api/gen/core-v1.ts';
 import { compileRequirements, requirementsFromMap } from '../../api/label-selector.ts';
+import type { Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { fitErrorMessage } from '../fit-error.ts';
@@ -27,14 +29,14 @@ const profileOf = (config: SchedulerConfig) => {
   assert.ok(profile !== undefined);
   return profile;
 };
-const web = (name: string, cpu = '0'): Pod => {
+const web = (name: string, cpu = '0'): Stored<Pod> => {
   const pod = testPod(name, { cpu, memory: '0' });
-  return { ...pod, metadata: { ...pod.metadata, labels: { app: 'web' } } };
+  return stored({ ...pod, metadata: { ...pod.metadata, labels: { app: 'web' } } });
 };
 function schedule(
   config: SchedulerConfig,
   nodes: ReturnType<typeof testNode>[],
-  [pod, running]: [Pod, [Pod, string][]],
+  [pod, running]: [Stored<Pod>, [Stored<Pod>, string][]],
 ): ScheduleResult {
   const cache = createSchedulerCache();
   for (const node of nodes) cache.addNode(node);
@@ -83,7 +85,7 @@ describe('worked examples of the early formulas', () => {
 
   test('ServiceSpreadingPriority: 10 * (most - here) / most, with 2, 1 and 0 pods of the service', () => {
     const three = ['a', 'b', 'c'].map((name) => testNode(name));
-    const running: [Pod, string][] = [
+    const running: [Stored<Pod>, string][] = [
       [web('w1'), 'a'],
       [web('w2'), 'a'],
       [web('w3'), 'b'],
@@ -139,11 +141,11 @@ test('CheckServiceAffinity: pods of a service follow the first one into its regi
   };
   const config = readPolicy(JSON.stringify(policy), 's');
   assert.equal(schedule(config, nodes, [web('w2'), [[web('w1'), 'b']]]).node, 'b');
-  const pinned = { ...web('w3'), spec: { ...web('w3').spec, containers: [], nodeSelector: { region: 'r1' } } };
+  const pinned = stored({ ...web('w3'), spec: { ...web('w3').spec, containers: [], nodeSelector: { region: 'r1' } } });
   assert.equal(schedule(config, nodes, [pinned, [[web('w1'), 'b']]]).node, 'a', 'a selector of its own goes first');
 });
 
-const filtering: readonly (readonly [string, Pod, string])[] = [
+const filtering: readonly (readonly [string, Stored<Pod>, string])[] = [
   ['PodFitsResources', testPod('p', { cpu: '9' }), 'Insufficient cpu'],
   [
     'PodSelectorMatches',
@@ -160,15 +162,15 @@ const filtering: readonly (readonly [string, Pod, string])[] = [
   ['PodFitsPorts', port('p'), "node(s) didn't have free ports for the requested pod ports"],
   ['NoDiskConflict', disk('p'), 'node(s) had no available disk'],
 ];
-function port(name: string): Pod {
+function port(name: string): Stored<Pod> {
   return testPod(name, { spec: { containers: [{ name: 'c', ports: [{ containerPort: 80, hostPort: 80 }] }] } });
 }
-function disk(name: string): Pod {
+function disk(name: string): Stored<Pod> {
   return testPod(name, { spec: { volumes: [{ name: 'd', gcePersistentDisk: { pdName: 'disk-1' } }] } });
 }
 for (const [name, pod, reason] of filtering)
   test(`${name} alone refuses what it is for`, () => {
-    const running: [Pod, string][] = [
+    const running: [Stored<Pod>, string][] = [
       [port('q'), 'a'],
       [disk('r'), 'a'],
     ];

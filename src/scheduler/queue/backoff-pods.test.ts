@@ -23,7 +23,7 @@ function setUp() {
     backoffEndsMs: startMs + endsMs,
     priority: more.priority ?? 0,
   });
-  const uidOf = (name: string): string => testPod(name).metadata.uid ?? '';
+  const uidOf = (name: string): string => testPod(name).metadata.uid;
   return { clock, completed, pods, entry, uidOf };
 }
 

@@ -4,10 +4,11 @@
  */
 import { Heap } from '../../base/heap.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 
 export interface BackoffEntry {
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   /** Empty after an attempt that ended with an error. Does not change while the entry is here. */
   readonly rejectedBy: ReadonlySet<string>;
   /** On the monotonic clock. Does not change while the entry is here. */
@@ -31,7 +32,7 @@ export class BackoffPods<E extends BackoffEntry> {
 
   constructor(deps: BackoffDeps<E>) {
     this.#deps = deps;
-    const uid = ({ pod }: E): string => pod.metadata.uid ?? '';
+    const uid = ({ pod }: E): string => pod.metadata.uid;
     this.#rejected = new Heap(
       uid,
       (a, b) => a.backoffEndsMs < b.backoffEndsMs || (a.backoffEndsMs === b.backoffEndsMs && deps.less(a, b) < 0),

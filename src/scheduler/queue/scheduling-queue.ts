@@ -6,6 +6,7 @@
  */
 import { Heap } from '../../base/heap.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { QueuedPod, SchedulerPlugin } from '../framework/plugin.ts';
 import type { Status } from '../framework/status.ts';
@@ -24,9 +25,9 @@ export interface QueueDeps {
   readonly clock: Clock;
   readonly less: (a: QueuedPod, b: QueuedPod) => number;
   /** Who may hold a pod out altogether. */
-  readonly preEnqueue: (pod: Pod) => Status | undefined;
+  readonly preEnqueue: (pod: Stored<Pod>) => Status | undefined;
   /** Whose hints count for the pod. */
-  readonly pluginsOf: (pod: Pod) => readonly SchedulerPlugin[];
+  readonly pluginsOf: (pod: Stored<Pod>) => readonly SchedulerPlugin[];
   /** Whether plugins of the name want such events at all. */
   readonly wants: (plugin: string, event: ClusterEvent) => boolean;
   /** Told of a plugin whose hint went wrong: its pods are tried then, as it may have been about to say so. */
@@ -50,9 +51,9 @@ export interface QueuePlace {
 }
 
 export interface SchedulingQueue {
-  add(pod: Pod): void;
+  add(pod: Stored<Pod>): void;
   /** A pod that is not bound has changed: it is tried again if the change may help. */
-  update(old: Pod | undefined, pod: Pod): void;
+  update(old: Stored<Pod> | undefined, pod: Stored<Pod>): void;
   remove(uid: string): void;
   /**
    * The next pod to schedule; undefined when none is ready (wait for `onReady`). It is in flight until `done` or
@@ -71,7 +72,7 @@ export interface SchedulingQueue {
   onReady(listener: () => void): void;
   counts(): Readonly<Record<QueuePart, number>>;
   /** Pods that were rejected, until they are tried again, and those held out, with who holds them. */
-  rejected(): Iterable<{ readonly pod: Pod; readonly rejectedBy: ReadonlySet<string> }>;
+  rejected(): Iterable<{ readonly pod: Stored<Pod>; readonly rejectedBy: ReadonlySet<string> }>;
   /** Undefined: not here. */
   place(uid: string): QueuePlace | undefined;
   stop(): void;
@@ -80,7 +81,7 @@ export interface SchedulingQueue {
 const FAILURE = 'ScheduleAttemptFailure';
 
 interface Entry {
-  pod: Pod;
+  pod: Stored<Pod>;
   attempts: number;
   readonly queuedAtMs: number;
   rejectedBy: ReadonlySet<string>;
@@ -120,7 +121,7 @@ export function eventTest(plugins: readonly SchedulerPlugin[]): QueueDeps['wants
   return (plugin, event) => wanted.has(`${plugin} ${event}`);
 }
 
-const uidOf = (pod: Pod): string => pod.metadata.uid ?? '';
+const uidOf = (pod: Stored<Pod>): string => pod.metadata.uid;
 
 class Queue implements SchedulingQueue {
   readonly #deps: QueueDeps;
@@ -130,7 +131,7 @@ class Queue implements SchedulingQueue {
   readonly #unschedulable = new UnschedulablePods<Entry>();
   readonly #gated = new UnschedulablePods<GatedEntry>();
   /** In flight: events since the pod was popped. */
-  readonly #inFlight = new Map<string, { entry: Entry; events: HappenedEvent[]; latest: Pod | undefined }>();
+  readonly #inFlight = new Map<string, { entry: Entry; events: HappenedEvent[]; latest: Stored<Pod> | undefined }>();
   #ready: () => void = () => undefined;
   readonly #cancelFlush: () => void;
 
@@ -150,7 +151,7 @@ class Queue implements SchedulingQueue {
     this.#cancelFlush = deps.clock.setTicker(30_000, () => this.#flushOld());
   }
 
-  add(pod: Pod): void {
+  add(pod: Stored<Pod>): void {
     const uid = uidOf(pod);
     if (this.#find(uid) !== undefined || this.#inFlight.has(uid)) return this.update(undefined, pod);
     const queuedAtMs = this.#deps.clock.monotonicMs();
@@ -158,7 +159,7 @@ class Queue implements SchedulingQueue {
     this.#enqueue({ pod, queuedAtMs, rejectedBy: new Set(), ...never }, 'UnschedulablePodAdd');
   }
 
-  update(old: Pod | undefined, pod: Pod): void {
+  update(old: Stored<Pod> | undefined, pod: Stored<Pod>): void {
     const uid = uidOf(pod);
     const flying = this.#inFlight.get(uid);
     if (flying !== undefined) {
@@ -226,7 +227,7 @@ class Queue implements SchedulingQueue {
 
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void {
     const happened: HappenedEvent = { event, oldObject, newObject };
-    const leaving = event === 'assigned-pod/delete' ? (oldObject as Pod | undefined)?.metadata.uid : undefined;
+    const leaving = event === 'assigned-pod/delete' ? (oldObject as Stored<Pod> | undefined)?.metadata.uid : undefined;
     for (const [uid, flying] of this.#inFlight) if (uid !== leaving) flying.events.push(happened);
     for (const [plugin, entries] of this.#unschedulable.groups()) {
       if (!this.#deps.wants(plugin, event)) continue;

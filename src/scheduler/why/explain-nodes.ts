@@ -1,6 +1,7 @@
 /** Decisions told node by node: one that was made, and one made on request, in which every plugin looks at every node. Pure but for the plugins. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
+import type { Stored } from '../../api/object.ts';
 import type { NodeVerdict, PluginVerdict, PodDecision } from '../../component-helpers/pod-why.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { fitErrorMessage } from '../fit-error.ts';
@@ -36,7 +37,7 @@ export function toldDecision(decision: Decision): PodDecision {
 /** What is looked at on request. */
 export interface Look {
   readonly profile: Profile;
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly snapshot: Snapshot;
   readonly nominations: Nominations;
   readonly nowMs: number;
@@ -140,7 +141,7 @@ function judge(
 function withNominated(
   filters: readonly SchedulerPlugin[],
   state: CycleState,
-  input: { pod: Pod; node: NodeInfo; nominations: Nominations },
+  input: { pod: Stored<Pod>; node: NodeInfo; nominations: Nominations },
 ): Status | undefined {
   return input.nominations.on(input.node.name).length === 0
     ? undefined

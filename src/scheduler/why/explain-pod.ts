@@ -1,6 +1,7 @@
 /** Why a pod is where it is: its place in the queue, the last decision about it, and for waiting pods a look at the cluster as it is now. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
+import type { Stored } from '../../api/object.ts';
 import type { PodWhy } from '../../component-helpers/pod-why.ts';
 import type { SchedulerCache } from '../cache/scheduler-cache.ts';
 import type { Nominations } from '../framework/plugin.ts';
@@ -20,8 +21,8 @@ export interface ExplainDeps {
   readonly nowMs: () => number;
 }
 
-export function explainPod(deps: ExplainDeps, pod: Pod): PodWhy {
-  const { name = '', namespace = '', uid = '' } = pod.metadata;
+export function explainPod(deps: ExplainDeps, pod: Stored<Pod>): PodWhy {
+  const { name, namespace, uid } = pod.metadata;
   const schedulerName = pod.spec?.schedulerName ?? 'default-scheduler';
   const decision = deps.decisions.last(uid);
   const place = deps.queue.place(uid);
@@ -61,7 +62,7 @@ function queueOf({ attempts, waitingMs, nextTryMs, rejectedBy }: QueuePlace): No
 }
 
 function standing(
-  pod: Pod,
+  pod: Stored<Pod>,
   { nodeName, foreign, place }: { nodeName: string | undefined; foreign: boolean; place: QueuePlace | undefined },
 ): Pick<PodWhy, 'state' | 'message'> {
   const phase = pod.status?.phase;

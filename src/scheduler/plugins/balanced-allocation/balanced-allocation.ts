@@ -3,6 +3,7 @@
  * Upstream: noderesources/balanced_allocation.go.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { defaultArgs, type BalancedAllocationArgs } from '../../config/plugin-args.ts';
@@ -44,7 +45,7 @@ function change(balanceWith: number, balanceWithout: number): number {
 }
 
 /** The usual two, without a list. */
-function cpuAndMemory(pod: Pod, { requested, allocatable }: NodeInfo): number {
+function cpuAndMemory(pod: Stored<Pod>, { requested, allocatable }: NodeInfo): number {
   if (allocatable.milliCpu === 0 || allocatable.memoryBytes === 0) return change(100, 100);
   const { requests } = podRequests(pod);
   const cpu = (asked: number): number => Math.min(1, (requested.milliCpu + asked) / allocatable.milliCpu);
@@ -68,7 +69,7 @@ function balance(fractions: readonly number[]): number {
 /** How much of each resource is used with the pod and without it. What the node has not, or the pod asks no scalar of, does not count. */
 function fractionsOf(
   names: readonly string[],
-  of: { readonly pod: Pod; readonly info: NodeInfo; readonly devices: DeviceCounts | undefined },
+  of: { readonly pod: Stored<Pod>; readonly info: NodeInfo; readonly devices: DeviceCounts | undefined },
 ): [withPod: number, without: number][] {
   const counting = { ...EXACTLY, devices: of.devices };
   return names.flatMap((name): [number, number][] => {

@@ -9,7 +9,7 @@ export function createDefaultBinder(client: Client): SchedulerPlugin {
   return {
     name: 'DefaultBinder',
     async bind(_state, pod, { nodeName, signal }) {
-      const { name = '', namespace = '', uid = '' } = pod.metadata;
+      const { name, namespace, uid } = pod.metadata;
       const binding = {
         apiVersion: 'v1',
         kind: 'Binding',

@@ -7,6 +7,7 @@ import type { PodDisruptionBudget } from '../../../api/gen/policy-v1.ts';
 import { Pods } from '../../../api/gen/resources.ts';
 import { isReason } from '../../../api/status-error.ts';
 import { formatTime } from '../../../api/time.ts';
+import type { Stored } from '../../../api/object.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Client } from '../../../client/client.ts';
 import type { SeriesEventRecorder } from '../../../client/event-series-recorder.ts';
@@ -75,10 +76,10 @@ async function leftByExtenders(
 }
 
 /** Victims that were deleted though the cache may not show it yet. */
-const told = new WeakSet<Pod>();
+const told = new WeakSet<Stored<Pod>>();
 
 /** Not again while the victims of an earlier preemption are still leaving. */
-function ineligible(pod: Pod, { snapshot, statuses, nominations }: PostFilterInput): string | undefined {
+function ineligible(pod: Stored<Pod>, { snapshot, statuses, nominations }: PostFilterInput): string | undefined {
   if (pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
   const nominated = nominations.nodeOf(pod) ?? pod.status?.nominatedNodeName ?? '';
   if (nominated === '' || statuses.get(nominated)?.code === 'unresolvable') return undefined;
@@ -92,7 +93,7 @@ function ineligible(pod: Pod, { snapshot, statuses, nominations }: PostFilterInp
 function findCandidates(
   deps: PreemptionDeps,
   { find, args }: { find: ReturnType<typeof createCandidateFinder>; args: PreemptionArgs },
-  { pod, input, state }: { pod: Pod; input: PostFilterInput; state: CycleState },
+  { pod, input, state }: { pod: Stored<Pod>; input: PostFilterInput; state: CycleState },
 ): FoundCandidates {
   const { snapshot, statuses, filters, nominations, judgedByExtenders = false } = input;
   let promising = 0;
@@ -113,7 +114,7 @@ function noCandidates({ snapshot }: PostFilterInput, found: ReadonlyMap<string, 
 
 async function evict(
   deps: PreemptionDeps,
-  { pod, chosen, input }: { pod: Pod; chosen: Candidate; input: PostFilterInput },
+  { pod, chosen, input }: { pod: Stored<Pod>; chosen: Candidate; input: PostFilterInput },
   signal: AbortSignal,
 ): Promise<void> {
   await Promise.all(chosen.victims.map((victim) => evictOne(deps, { pod, victim, node: chosen.node }, signal)));
@@ -124,7 +125,7 @@ async function evict(
     const patch = { metadata: { uid: metadata.uid }, status: { nominatedNodeName: null } };
     await ignoringGone(
       pods.patch(
-        { namespace: metadata.namespace ?? '', name: metadata.name ?? '' },
+        { namespace: metadata.namespace, name: metadata.name },
         { type: 'merge', patch },
         { subresource: 'status', signal },
       ),
@@ -134,10 +135,10 @@ async function evict(
 
 async function evictOne(
   deps: PreemptionDeps,
-  { pod, victim, node }: { pod: Pod; victim: Pod; node: string },
+  { pod, victim, node }: { pod: Stored<Pod>; victim: Stored<Pod>; node: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { namespace = '', name = '', uid } = victim.metadata;
+  const { namespace, name, uid } = victim.metadata;
   if (victim.metadata.deletionTimestamp !== undefined) return;
   const pods = deps.client.resource(Pods);
   const condition = {

@@ -6,6 +6,7 @@ import type { Pod } from '../../../api/gen/core-v1.ts';
 import { compileLabelSelector } from '../../../api/label-selector.ts';
 import type { PodDisruptionBudget } from '../../../api/gen/policy-v1.ts';
 import { parseTime } from '../../../api/time.ts';
+import type { Stored } from '../../../api/object.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from '../../framework/plugin.ts';
 import { cloneState, runFiltersWithNominated, supposePod } from '../../framework/run-filters.ts';
@@ -15,7 +16,7 @@ import { unresolvable, type Status } from '../../framework/status.ts';
 export interface Candidate {
   readonly node: string;
   /** Most important first. */
-  readonly victims: readonly Pod[];
+  readonly victims: readonly Stored<Pod>[];
   /** How many of them a disruption budget protects. */
   readonly violations: number;
   /** When the first of the most important victims started. */
@@ -28,14 +29,14 @@ export interface Candidate {
 
 /** What the search works with. */
 export interface VictimSearch {
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly state: CycleState;
   readonly filters: readonly SchedulerPlugin[];
   readonly nominations: Nominations;
   readonly budgets: readonly PodDisruptionBudget[];
 }
 
-export function priorityOf(pod: Pod): number {
+export function priorityOf(pod: Stored<Pod>): number {
   return pod.spec?.priority ?? 0;
 }
 
@@ -46,14 +47,15 @@ export function selectVictims(search: VictimSearch, original: NodeInfo): Candida
   if (lower.length === 0) return unresolvable('DefaultPreemption', 'No preemption victims found for incoming pod');
   const node = original.clone();
   const state = cloneState(filters, search.state);
-  const suppose = (other: Pod, present: boolean): void => supposePod(filters, state, { pod, other, node, present });
+  const suppose = (other: Stored<Pod>, present: boolean): void =>
+    supposePod(filters, state, { pod, other, node, present });
   const fits = (): Status | undefined => runFiltersWithNominated(filters, state, { pod, node, nominations });
   for (const other of lower) suppose(other, false);
   const status = fits();
   if (status !== undefined) return status;
   const { violating, others } = splitByBudgets(lower.toSorted(moreImportant), search.budgets);
-  const victims: Pod[] = [];
-  const reprieve = (other: Pod): boolean => {
+  const victims: Stored<Pod>[] = [];
+  const reprieve = (other: Stored<Pod>): boolean => {
     suppose(other, true);
     if (fits() === undefined) return true;
     suppose(other, false);
@@ -66,7 +68,7 @@ export function selectVictims(search: VictimSearch, original: NodeInfo): Candida
 }
 
 /** A candidate from its parts. */
-export function candidateOf(node: string, pods: readonly Pod[], violations: number): Candidate {
+export function candidateOf(node: string, pods: readonly Stored<Pod>[], violations: number): Candidate {
   const victims = pods.toSorted(moreImportant);
   return {
     node,
@@ -79,17 +81,17 @@ export function candidateOf(node: string, pods: readonly Pod[], violations: numb
 }
 
 /** Higher priority first, then who runs longer. */
-function moreImportant(a: Pod, b: Pod): number {
+function moreImportant(a: Stored<Pod>, b: Stored<Pod>): number {
   return priorityOf(b) - priorityOf(a) || startMs(a) - startMs(b);
 }
 
-function startMs(pod: Pod): number {
+function startMs(pod: Stored<Pod>): number {
   const ms = parseTime(pod.status?.startTime ?? pod.metadata.creationTimestamp);
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
 }
 
 /** Of the most important ones; `victims` is sorted. */
-function earliestStart(victims: readonly Pod[]): number {
+function earliestStart(victims: readonly Stored<Pod>[]): number {
   const [first] = victims;
   if (first === undefined) return Infinity;
   return victims
@@ -99,12 +101,12 @@ function earliestStart(victims: readonly Pod[]): number {
 
 /** Pods that may not be disrupted any more; each budget allows so many. */
 function splitByBudgets(
-  pods: readonly Pod[],
+  pods: readonly Stored<Pod>[],
   budgets: readonly PodDisruptionBudget[],
-): { violating: Pod[]; others: Pod[] } {
+): { violating: Stored<Pod>[]; others: Stored<Pod>[] } {
   const allowed = budgets.map((budget) => budget.status?.disruptionsAllowed ?? 0);
-  const violating: Pod[] = [];
-  const others: Pod[] = [];
+  const violating: Stored<Pod>[] = [];
+  const others: Stored<Pod>[] = [];
   for (const pod of pods) {
     let violates = false;
     budgets.forEach((budget, i) => {
@@ -117,12 +119,12 @@ function splitByBudgets(
   return { violating, others };
 }
 
-function guards(budget: PodDisruptionBudget, pod: Pod): boolean {
+function guards(budget: PodDisruptionBudget, pod: Stored<Pod>): boolean {
   if (budget.metadata.namespace !== pod.metadata.namespace || Object.keys(pod.metadata.labels ?? {}).length === 0)
     return false;
   const selector = compileLabelSelector(budget.spec?.selector);
   if (selector.isNothing || selector.isEverything || !selector.matches(pod.metadata.labels)) return false;
-  return budget.status?.disruptedPods?.[pod.metadata.name ?? ''] === undefined; // Counted already.
+  return budget.status?.disruptedPods?.[pod.metadata.name] === undefined; // Counted already.
 }
 
 /** The candidate that hurts least, the first among equals. The list must not be empty. */

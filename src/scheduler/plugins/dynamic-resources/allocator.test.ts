@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node } from '../../../api/gen/core-v1.ts';
+import { stored } from '../../../api/stored-fixture.ts';
 import type { Device, DeviceClaim, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { allocateClaims } from './allocator.ts';
 import { wantedClaim } from './claim-requests.ts';
@@ -9,7 +10,7 @@ import type { Amounts } from '../../devices/consumed-capacity.ts';
 import { allDevices } from '../../devices/device-pools.ts';
 
 const driver = 'net.example.com';
-const node: Node = { metadata: { name: 'a' } };
+const node = stored<Node>({ metadata: { name: 'a' } });
 
 describe('allocating shares', () => {
   const shared = (name: string, more: Partial<Device> = {}): Device => ({

@@ -11,6 +11,7 @@ import type {
   DeviceTaint,
 } from '../../../api/gen/resource-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
+import type { Stored } from '../../../api/object.ts';
 import { toleratesDeviceTaint } from '../../../component-helpers/resource-claims.ts';
 import { stableStringify } from '../../../base/stable-json.ts';
 import { configurationOf, namesRequest, type RequestAlternative, type WantedClaim } from './claim-requests.ts';
@@ -25,7 +26,7 @@ const MAX_STEPS = 20_000;
 
 /** What the search is given. */
 export interface AllocationInput {
-  readonly node: Node;
+  readonly node: Stored<Node>;
   readonly pools: NodeDevices;
   /** Keys of devices that are in use. */
   readonly inUse: ReadonlySet<string>;
@@ -213,7 +214,7 @@ function agrees(
   return matchAttribute === undefined ? distinct === values.length : distinct <= 1;
 }
 
-function resultOf(wanted: WantedClaim, all: readonly Given[], node: Node): AllocationResult {
+function resultOf(wanted: WantedClaim, all: readonly Given[], node: Stored<Node>): AllocationResult {
   const given = all.filter(({ claim }) => claim === wanted);
   const config = configurationOf(wanted.claim, [...new Set(given.map(({ alternative }) => alternative))]);
   const nodeSelector = given.some(({ found }) => found.device.bindsToNode === true)

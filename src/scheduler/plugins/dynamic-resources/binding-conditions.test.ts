@@ -4,6 +4,8 @@ import { describe, test } from 'node:test';
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import type { AllocatedDeviceStatus, Device, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { isReason } from '../../../api/status-error.ts';
+import { stored } from '../../../api/stored-fixture.ts';
+import type { Stored } from '../../../api/object.ts';
 import type { Client } from '../../../client/client.ts';
 import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
 import { NodeInfo } from '../../cache/node-info.ts';
@@ -14,7 +16,7 @@ import type { DynamicResourcesArgs } from '../../config/plugin-args.ts';
 import { createDynamicResources } from './dynamic-resources.ts';
 
 const driver = 'fabric.example.com';
-const node: Node = { metadata: { name: 'a' } };
+const node: Stored<Node> = stored({ metadata: { name: 'a' } });
 const device: Device = {
   name: 'd',
   bindsToNode: true,
@@ -78,7 +80,7 @@ function set(devices: Device[] = [device], args?: DynamicResourcesArgs) {
     },
     args,
   );
-  const states = new Map<string, { state: Map<string, unknown>; pod: Pod }>();
+  const states = new Map<string, { state: Map<string, unknown>; pod: Stored<Pod> }>();
   const unreserve = (name: string): void => {
     const { state, pod } = states.get(name)!;
     plugin.unreserve?.(state, pod, 'a');

@@ -13,6 +13,7 @@ import type {
 import { ResourceClaims } from '../../../api/gen/resources.ts';
 import { notFound } from '../../../api/status-error.ts';
 import { parseTime } from '../../../api/time.ts';
+import type { Stored } from '../../../api/object.ts';
 import type { Client } from '../../../client/client.ts';
 import type { Clock } from '../../../platform/clock.ts';
 
@@ -92,13 +93,13 @@ function isOf(status: AllocatedDeviceStatus, result: DeviceRequestAllocationResu
  */
 export async function untilDevicesReady(
   deps: BindingDeps & { readonly bindingTimeoutMs: number },
-  { pod, awaited }: { readonly pod: Pod; readonly awaited: readonly AwaitedClaim[] },
+  { pod, awaited }: { readonly pod: Stored<Pod>; readonly awaited: readonly AwaitedClaim[] },
   signal: AbortSignal,
 ): Promise<BindingProblem | undefined> {
   const { clock, bindingTimeoutMs } = deps;
   const limits = awaited.map((each) => ({ ...each, deadlineMs: begunMs(each.claim, clock) + bindingTimeoutMs }));
   for (;;) {
-    if (isGone(deps, pod)) throw notFound({ group: '', resource: 'pods' }, pod.metadata.name ?? '');
+    if (isGone(deps, pod)) throw notFound({ group: '', resource: 'pods' }, pod.metadata.name);
     const states = limits.map((each) => ({ ...each, state: stateNow(deps, each) }));
     for (const { claim, state } of states)
       if (typeof state === 'object')
@@ -122,8 +123,8 @@ function begunMs({ status }: ResourceClaim, clock: Clock): number {
 }
 
 /** A pod that is being deleted is not bound any more. */
-function isGone({ pod: find }: BindingDeps, { metadata }: Pod): boolean {
-  const now = find(metadata.namespace ?? '', metadata.name ?? '')?.metadata;
+function isGone({ pod: find }: BindingDeps, { metadata }: Stored<Pod>): boolean {
+  const now = find(metadata.namespace, metadata.name)?.metadata;
   return now?.uid !== metadata.uid || now?.deletionTimestamp !== undefined;
 }
 
@@ -140,7 +141,7 @@ function stateNow({ resourceClaim }: BindingDeps, { claim, before }: AwaitedClai
 export async function deallocate(
   { client, resourceClaim }: BindingDeps,
   { metadata }: ResourceClaim,
-  pod: Pod,
+  pod: Stored<Pod>,
 ): Promise<void> {
   const { namespace = '', name = '', uid } = metadata;
   const now = resourceClaim(namespace, name);

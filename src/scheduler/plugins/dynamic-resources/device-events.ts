@@ -1,12 +1,13 @@
 /** What may make a pod schedulable that waits for devices. Pure. Upstream: DynamicResources.EventsToRegister. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { claimNamesOf } from '../../../component-helpers/resource-claims.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { isExtendedClaimOf } from './extended-claim.ts';
 
-const mayHelp = (pod: Pod, old: unknown, now: unknown): boolean =>
+const mayHelp = (pod: Stored<Pod>, old: unknown, now: unknown): boolean =>
   claimMayHelp(pod, old as ResourceClaim | undefined, now as ResourceClaim | undefined);
 
 /** The events with their hints. Beside upstream's: a claim that is gone gives its devices back. */
@@ -20,7 +21,7 @@ export const deviceEvents: NonNullable<SchedulerPlugin['events']> = [
   {
     event: 'pod/update',
     hint: (pod, old) =>
-      !deepEqual((old as Pod | undefined)?.status?.resourceClaimStatuses, pod.status?.resourceClaimStatuses),
+      !deepEqual((old as Stored<Pod> | undefined)?.status?.resourceClaimStatuses, pod.status?.resourceClaimStatuses),
   },
   { event: 'device-class/add' },
   { event: 'device-class/update' },
@@ -32,7 +33,7 @@ export const deviceEvents: NonNullable<SchedulerPlugin['events']> = [
  * Those of the pod itself do, if their status is another, and those that give devices back. A claim that was deleted and made
  * anew while nobody watched is told of as one that changed: it is another, whatever its status.
  */
-function claimMayHelp(pod: Pod, before: ResourceClaim | undefined, after: ResourceClaim | undefined): boolean {
+function claimMayHelp(pod: Stored<Pod>, before: ResourceClaim | undefined, after: ResourceClaim | undefined): boolean {
   if (before?.status?.allocation !== undefined && after?.status?.allocation === undefined) return true;
   const changed = after ?? before;
   if (changed === undefined) return false;

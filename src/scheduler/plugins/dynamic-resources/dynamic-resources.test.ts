@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node } from '../../../api/gen/core-v1.ts';
 import type { Device, DeviceClass, DeviceRequest, ResourceClaim, ResourceSlice } from '../../../api/gen/resource-v1.ts';
+import { stored } from '../../../api/stored-fixture.ts';
+import type { Stored } from '../../../api/object.ts';
 import type { Client } from '../../../client/client.ts';
 import { NodeInfo } from '../../cache/node-info.ts';
 import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
@@ -12,7 +14,7 @@ import { allDevices } from '../../devices/device-pools.ts';
 import { createDynamicResources } from './dynamic-resources.ts';
 
 const driver = 'gpu.example.com';
-const node = (name: string, labels = {}): Node => ({ metadata: { name, labels } }) as Node;
+const node = (name: string, labels = {}): Stored<Node> => stored({ metadata: { name, labels } } as Node);
 
 function slice(place: Partial<ResourceSlice['spec']>, devices: Device[], pool = {}): ResourceSlice {
   return {
@@ -64,7 +66,7 @@ const four = [device('small-1'), device('small-2'), device('big-3'), device('big
 /** Names of the devices given, or why there are none. */
 function allocate(
   devices: NonNullable<ResourceClaim['spec']['devices']>,
-  of: { slices?: ResourceSlice[]; inUse?: string[]; on?: Node } = {},
+  of: { slices?: ResourceSlice[]; inUse?: string[]; on?: Stored<Node> } = {},
 ): string {
   const input = {
     node: of.on ?? node('a'),

@@ -7,6 +7,7 @@ import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { ResourceClaims } from '../../../api/gen/resources.ts';
 import { formatTime } from '../../../api/time.ts';
+import type { Stored } from '../../../api/object.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Client } from '../../../client/client.ts';
 import { isControlledBy } from '../../../component-helpers/owner-references.ts';
@@ -233,7 +234,12 @@ function wantedOn(cycle: Pick<CycleClaims, 'wanted'> | undefined, want: Extended
 /** Writes the claim of the pod's extended resources, if the node has devices for them; what was decided on goes over to it. */
 async function makeExtendedClaim(
   deps: DynamicResourcesDeps,
-  of: { readonly cycle: CycleClaims; readonly pod: Pod; readonly nodeName: string; readonly inFlight: InFlight },
+  of: {
+    readonly cycle: CycleClaims;
+    readonly pod: Stored<Pod>;
+    readonly nodeName: string;
+    readonly inFlight: InFlight;
+  },
   signal: AbortSignal,
 ): Promise<ResourceClaim | undefined> {
   const { cycle, pod, inFlight } = of;
@@ -272,7 +278,7 @@ function prepare(
 }
 
 /** Whether nobody else uses what is allocated. */
-function isIdle(reservedFor: readonly { readonly uid: string }[] = [], { metadata }: Pod): boolean {
+function isIdle(reservedFor: readonly { readonly uid: string }[] = [], { metadata }: Stored<Pod>): boolean {
   return reservedFor.every(({ uid }) => uid === metadata.uid);
 }
 
@@ -296,7 +302,7 @@ async function waitForDevices(
   deps: DynamicResourcesDeps & DynamicResourcesArgs,
   of: {
     readonly awaited: readonly AwaitedClaim[];
-    readonly pod: Pod;
+    readonly pod: Stored<Pod>;
     readonly taken: ReadonlyMap<string, Decision>;
     readonly inFlight: InFlight;
   },
@@ -319,7 +325,7 @@ async function waitForDevices(
 }
 
 /** The claims of the pod; a rejection while one is still to be made from its template, is missing, or is another pod's. */
-function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Pod): { claims: ResourceClaim[] } | Status {
+function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Stored<Pod>): { claims: ResourceClaim[] } | Status {
   const claims: ResourceClaim[] = [];
   for (const { name, resourceClaimName } of pod.spec?.resourceClaims ?? []) {
     const made = pod.status?.resourceClaimStatuses?.find((one) => one.name === name);
@@ -330,7 +336,7 @@ function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Pod): { claims
       const reason = `waiting for dynamic resource controller to create the resourceclaim for pod ${pod.metadata.namespace}/${pod.metadata.name}`;
       return { code: 'pending', plugin: NAME, reasons: [reason] };
     }
-    const claim = resourceClaim(pod.metadata.namespace ?? '', claimName);
+    const claim = resourceClaim(pod.metadata.namespace, claimName);
     if (claim === undefined) return unresolvable(NAME, `resourceclaim "${claimName}" not found`);
     if (claim.metadata.deletionTimestamp !== undefined)
       return unresolvable(NAME, `resourceclaim "${claimName}" is being deleted`);
@@ -346,7 +352,7 @@ function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Pod): { claims
 
 function refuse(
   claims: readonly ResourceClaim[],
-  pod: Pod,
+  pod: Stored<Pod>,
   inFlight: ReadonlyMap<string, Decision>,
 ): string | undefined {
   for (const { metadata, status } of claims) {
@@ -366,7 +372,7 @@ function refuse(
  */
 async function reserveFor(
   { client, clock }: DynamicResourcesDeps,
-  of: { readonly claim: ResourceClaim; readonly pod: Pod; readonly allocation: AllocationResult | undefined },
+  of: { readonly claim: ResourceClaim; readonly pod: Stored<Pod>; readonly allocation: AllocationResult | undefined },
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   const { claim, pod } = of;
@@ -384,7 +390,7 @@ async function reserveFor(
     resourceVersion = guarded.metadata.resourceVersion;
     before.add(resourceVersion ?? '');
   }
-  const consumer = { resource: 'pods', name: pod.metadata.name ?? '', uid: pod.metadata.uid ?? '' };
+  const consumer = { resource: 'pods', name: pod.metadata.name, uid: pod.metadata.uid };
   const allocationTimestamp = hasBindingConditions(allocation)
     ? { allocationTimestamp: formatTime(clock.nowMs()) }
     : {};

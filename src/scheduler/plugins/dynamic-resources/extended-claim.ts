@@ -8,6 +8,7 @@ import type { ContainerExtendedResourceRequest, Pod } from '../../../api/gen/cor
 import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { Pods, ResourceClaims } from '../../../api/gen/resources.ts';
 import { isReason } from '../../../api/status-error.ts';
+import type { Stored } from '../../../api/object.ts';
 import type { Client } from '../../../client/client.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
@@ -40,7 +41,7 @@ export interface ExtendedWant {
 export type ExtendedDeps = Pick<ClusterObjects, 'resourceClaims' | 'deviceClass' | 'extendedResourceClass'>;
 
 /** Undefined for most pods: no device class stands for any of their resources, nor did at an earlier attempt. */
-export function findExtendedResources(deps: ExtendedDeps, pod: Pod): ExtendedResources | undefined {
+export function findExtendedResources(deps: ExtendedDeps, pod: Stored<Pod>): ExtendedResources | undefined {
   if (podRequests(pod).requests.scalars === undefined) return undefined;
   const classes = extendedClasses(deps.extendedResourceClass, pod);
   const left = deps.resourceClaims().find((claim) => isExtendedClaimOf(claim, pod));
@@ -48,7 +49,7 @@ export function findExtendedResources(deps: ExtendedDeps, pod: Pod): ExtendedRes
 }
 
 /** Whether the claim was made for the extended resources of the pod. */
-export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Pod): boolean {
+export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Stored<Pod>): boolean {
   const { namespace, uid } = pod.metadata;
   if (metadata.annotations?.[EXTENDED_RESOURCE_CLAIM] !== 'true' || metadata.namespace !== namespace) return false;
   return controllerOf({ metadata })?.uid === uid;
@@ -58,7 +59,7 @@ export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Pod): boolea
 export function wantOn(
   deps: ExtendedDeps,
   { classes, wants, left }: ExtendedResources,
-  { pod, node }: { readonly pod: Pod; readonly node: NodeInfo },
+  { pod, node }: { readonly pod: Stored<Pod>; readonly node: NodeInfo },
 ): ExtendedWant | undefined {
   const names = [...classes.keys()].filter((name) => (node.allocatable.scalars?.[name] ?? 0) === 0);
   if (names.length === 0) return undefined;
@@ -70,7 +71,7 @@ export function wantOn(
       new Map([...classes].filter(([name]) => names.includes(name))),
     );
     const claim: ResourceClaim = {
-      metadata: { namespace: pod.metadata.namespace ?? '', name: '<extended-resources>', uid: uidInMemory(pod) },
+      metadata: { namespace: pod.metadata.namespace, name: '<extended-resources>', uid: uidInMemory(pod) },
       ...left,
       spec: { devices: { requests: [...requests] } },
     };
@@ -90,18 +91,18 @@ export function isLeftInVain({ left }: ExtendedResources, want: ExtendedWant | u
 }
 
 /** What the claim is called before it is written. */
-function uidInMemory({ metadata }: Pod): string {
-  return `extended-resources-of-${metadata.uid ?? ''}`;
+function uidInMemory({ metadata }: Stored<Pod>): string {
+  return `extended-resources-of-${metadata.uid}`;
 }
 
 /** Writes the claim, unless it is left from an earlier attempt; its allocation is the next step. */
 export async function writeExtendedClaim(
   { client, deviceMetrics }: { readonly client: Client; readonly deviceMetrics: DeviceMetrics },
-  { pod, want }: { readonly pod: Pod; readonly want: ExtendedWant },
+  { pod, want }: { readonly pod: Stored<Pod>; readonly want: ExtendedWant },
   signal: AbortSignal,
 ): Promise<ResourceClaim> {
   const { claim } = want.wanted;
-  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  const { name, namespace, uid } = pod.metadata;
   if (claim.metadata.uid !== uidInMemory(pod)) return claim;
   const creating = client.resource(ResourceClaims).create(
     {
@@ -132,7 +133,7 @@ export async function writeExtendedClaim(
 /** Tells the kubelet in the pod's status which devices of the claim are for which container. */
 export async function writeMappings(
   client: Client,
-  of: { readonly pod: Pod; readonly want: ExtendedWant; readonly claim: ResourceClaim },
+  of: { readonly pod: Stored<Pod>; readonly want: ExtendedWant; readonly claim: ResourceClaim },
   signal: AbortSignal,
 ): Promise<void> {
   const extendedResourceClaimStatus = {
@@ -143,17 +144,17 @@ export async function writeMappings(
 }
 
 /** Takes away what an attempt that failed has told the kubelet, which would wait for a claim that is gone. */
-export async function removeMappings(client: Client, pod: Pod, signal: AbortSignal): Promise<void> {
+export async function removeMappings(client: Client, pod: Stored<Pod>, signal: AbortSignal): Promise<void> {
   if (pod.status?.extendedResourceClaimStatus === undefined) return;
   await patchStatus(client, { pod, status: { extendedResourceClaimStatus: null } }, signal);
 }
 
 async function patchStatus(
   client: Client,
-  { pod, status }: { readonly pod: Pod; readonly status: Readonly<Record<string, unknown>> },
+  { pod, status }: { readonly pod: Stored<Pod>; readonly status: Readonly<Record<string, unknown>> },
   signal: AbortSignal,
 ): Promise<void> {
-  const { name = '', namespace = '', uid } = pod.metadata;
+  const { name, namespace, uid } = pod.metadata;
   const patch = { metadata: { uid }, status };
   await client.resource(Pods).patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
 }

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Container, Pod } from '../../../api/gen/core-v1.ts';
+import { stored } from '../../../api/stored-fixture.ts';
+import type { Stored } from '../../../api/object.ts';
 import { extendedRequests } from './extended-requests.ts';
 
 const GPU = 'example.com/gpu';
@@ -13,15 +15,16 @@ const container = (name: string, requests: Record<string, string>, more: Partial
   resources: { requests },
   ...more,
 });
-const podOf = (containers: Container[], initContainers: Container[] = []): Pod => ({
-  metadata: { name: 'p' },
-  spec: { containers, initContainers },
-});
+const podOf = (containers: Container[], initContainers: Container[] = []): Stored<Pod> =>
+  stored<Pod>({
+    metadata: { name: 'p' },
+    spec: { containers, initContainers },
+  });
 const gpus = (name: string, count: number): Container => container(name, { [GPU]: String(count) });
 const sidecar = (name: string, count: number): Container => ({ ...gpus(name, count), restartPolicy: 'Always' });
 
 describe('requests for devices', () => {
-  const cases: [what: string, pod: Pod, requests: string, mappings: string][] = [
+  const cases: [what: string, pod: Stored<Pod>, requests: string, mappings: string][] = [
     ['one container', podOf([gpus('a', 2)]), 'container-0-request-0=2', 'a:container-0-request-0'],
     [
       'each container has its own',

@@ -6,6 +6,7 @@
 import type { Container, ContainerExtendedResourceRequest, Pod } from '../../../api/gen/core-v1.ts';
 import type { DeviceRequest } from '../../../api/gen/resource-v1.ts';
 import { quantityValue } from '../../../api/quantity.ts';
+import type { Stored } from '../../../api/object.ts';
 
 /** Requests of one claim, and which of them are whose. */
 export interface ExtendedRequests {
@@ -26,7 +27,7 @@ interface Place {
 }
 
 /** `classes`: the device class of each resource that is to be met by devices. */
-export function extendedRequests(pod: Pod, classes: ReadonlyMap<string, string>): ExtendedRequests {
+export function extendedRequests(pod: Stored<Pod>, classes: ReadonlyMap<string, string>): ExtendedRequests {
   const requests: DeviceRequest[] = [];
   const mappings: ContainerExtendedResourceRequest[] = [];
   for (const [resourceName, deviceClassName] of [...classes].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
@@ -39,7 +40,7 @@ export function extendedRequests(pod: Pod, classes: ReadonlyMap<string, string>)
 }
 
 function partsOf(
-  { spec }: Pod,
+  { spec }: Stored<Pod>,
   resource: string,
 ): { parts: Part[]; uses: { containerName: string; requestName: string }[] } {
   const init = spec?.initContainers ?? [];

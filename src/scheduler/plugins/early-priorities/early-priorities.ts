@@ -4,6 +4,7 @@
  * plugin/pkg/scheduler/algorithm/priorities of v1.0.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
@@ -39,7 +40,7 @@ export function createEqualPriority(): SchedulerPlugin {
   return { name: 'EqualPriority', score: () => 1 };
 }
 
-function totals(pod: Pod, { requested }: NodeInfo): { cpu: number; memory: number } {
+function totals(pod: Stored<Pod>, { requested }: NodeInfo): { cpu: number; memory: number } {
   const { requests } = podRequests(pod);
   return { cpu: requested.milliCpu + requests.milliCpu, memory: requested.memoryBytes + requests.memoryBytes };
 }

@@ -2,16 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, PodSpec } from '../../../api/gen/core-v1.ts';
+import { stored } from '../../../api/stored-fixture.ts';
+import type { Stored } from '../../../api/object.ts';
 import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
 import { testNode, testPod } from '../../scheduler-fixture.ts';
 import { outcome } from '../scene-fixture.ts';
 import { createImageLocality } from './image-locality.ts';
 
 const MIB = 1024 * 1024;
-const withImages = (name: string, images: Record<string, number>): Node => {
+const withImages = (name: string, images: Record<string, number>): Stored<Node> => {
   const node = testNode(name);
   const listed = Object.entries(images).map(([image, mib]) => ({ names: [image], sizeBytes: mib * MIB }));
-  return { ...node, status: { ...node.status, images: listed } };
+  return stored({ ...node, status: { ...node.status, images: listed } });
 };
 const nodes = [
   withImages('a', { 'app:v1': 500, 'reg:5000/app:latest': 500, 'huge:v1': 9000, 'tiny:v1': 20 }),
@@ -46,7 +48,7 @@ for (const [what, spec, expected] of cases)
     const status = plugin.preScore?.(state, pod, { nodes: snapshot.nodes, snapshot });
     if (expected === undefined) return assert.equal(status?.code, 'skip');
     assert.deepEqual(
-      nodes.map(({ metadata }) => plugin.score?.(state, pod, snapshot.byName(metadata.name ?? '')!)),
+      nodes.map(({ metadata }) => plugin.score?.(state, pod, snapshot.byName(metadata.name)!)),
       expected,
     );
   });

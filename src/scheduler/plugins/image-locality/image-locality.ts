@@ -1,5 +1,6 @@
 /** ImageLocality: prefers nodes that hold the pod's images, weighed down where few nodes do so that one node is not swamped. Upstream: plugins/imagelocality. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import type { Snapshot } from '../../cache/node-info.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 
@@ -33,7 +34,7 @@ function shareOf(snapshot: Snapshot, image: string): number {
 }
 
 /** Image names, those of image volumes too, as nodes report them: always with a tag or digest. */
-function imagesOf({ spec }: Pod): string[] {
+function imagesOf({ spec }: Stored<Pod>): string[] {
   const ofContainers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(({ image = '' }) => image);
   const ofVolumes = (spec?.volumes ?? []).flatMap(({ image }) => (image === undefined ? [] : (image.reference ?? '')));
   return [...ofContainers, ...ofVolumes].map((image) =>

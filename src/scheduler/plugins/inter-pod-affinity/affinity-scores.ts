@@ -3,6 +3,7 @@
  * counts `hardPodAffinityWeight`). Upstream: interpodaffinity/scoring.go.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import type { InterPodAffinityArgs } from '../../config/plugin-args.ts';
 import { TermIndex, type IndexedTerm } from '../../framework/term-index.ts';
@@ -33,7 +34,7 @@ function indexed(uid: string, weighted: WeightedTerm): IndexedTerm<WeightedTerm>
 
 /** All that counts for the pod; empty when nobody prefers anything. */
 export function affinityScores(
-  pod: Pod,
+  pod: Stored<Pod>,
   snapshot: Snapshot,
   using: {
     termsOf: TermReader;

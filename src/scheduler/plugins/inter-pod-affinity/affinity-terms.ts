@@ -8,6 +8,7 @@ import {
   type Labels,
 } from '../../../api/label-selector.ts';
 import type { Pod, PodAffinityTerm } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 
 /** Labels of a namespace, for namespace selectors. */
 export type NamespaceLabels = (namespace: string) => Labels;
@@ -17,7 +18,7 @@ export interface AffinityTerm {
   readonly topologyKey: string;
   /** Equal for terms that match alike. Undefined: the answer depends on namespaces and may not be remembered. */
   readonly key: string | undefined;
-  matches(other: Pod): boolean;
+  matches(other: Stored<Pod>): boolean;
 }
 
 /** A preferred term with its weight; negative for anti-affinity. */
@@ -36,11 +37,11 @@ export interface PodTerms {
 const NONE: PodTerms = { affinity: [], antiAffinity: [], preferred: [] };
 
 /** Reads the terms of a pod. */
-export type TermReader = (pod: Pod) => PodTerms;
+export type TermReader = (pod: Stored<Pod>) => PodTerms;
 
 /** Makes a reader of pods' terms; what it reads is remembered per pod object. */
 export function createTermReader(namespaceLabels: NamespaceLabels): TermReader {
-  const remembered = new WeakMap<Pod, PodTerms>();
+  const remembered = new WeakMap<Stored<Pod>, PodTerms>();
   return (pod) => {
     const affinity = pod.spec?.affinity;
     if (affinity?.podAffinity === undefined && affinity?.podAntiAffinity === undefined) return NONE;
@@ -50,7 +51,7 @@ export function createTermReader(namespaceLabels: NamespaceLabels): TermReader {
   };
 }
 
-function readTerms(pod: Pod, namespaceLabels: NamespaceLabels): PodTerms {
+function readTerms(pod: Stored<Pod>, namespaceLabels: NamespaceLabels): PodTerms {
   const { podAffinity, podAntiAffinity } = pod.spec?.affinity ?? {};
   const read = (term: PodAffinityTerm): AffinityTerm => readTerm(pod, term, namespaceLabels);
   return {
@@ -69,11 +70,11 @@ function readTerms(pod: Pod, namespaceLabels: NamespaceLabels): PodTerms {
   };
 }
 
-function readTerm(pod: Pod, term: PodAffinityTerm, namespaceLabels: NamespaceLabels): AffinityTerm {
+function readTerm(pod: Stored<Pod>, term: PodAffinityTerm, namespaceLabels: NamespaceLabels): AffinityTerm {
   const selector =
     term.labelSelector === undefined ? nothing : withLabelKeys(compileLabelSelector(term.labelSelector), pod, term);
   const named = new Set(term.namespaces ?? []);
-  if (named.size === 0 && term.namespaceSelector === undefined) named.add(pod.metadata.namespace ?? '');
+  if (named.size === 0 && term.namespaceSelector === undefined) named.add(pod.metadata.namespace);
   const namespaces = term.namespaceSelector === undefined ? undefined : compileLabelSelector(term.namespaceSelector);
   const inNamespace = (namespace: string): boolean =>
     named.has(namespace) ||
@@ -84,12 +85,12 @@ function readTerm(pod: Pod, term: PodAffinityTerm, namespaceLabels: NamespaceLab
     key: remembers
       ? `${namespaces === undefined ? [...named].sort().join(',') : '*'}|${selector.isNothing ? '!' : selector.toString()}`
       : undefined,
-    matches: (other) => inNamespace(other.metadata.namespace ?? '') && selector.matches(other.metadata.labels),
+    matches: (other) => inNamespace(other.metadata.namespace) && selector.matches(other.metadata.labels),
   };
 }
 
 /** The pod's own values of `matchLabelKeys` and `mismatchLabelKeys` narrow the selector. */
-function withLabelKeys(selector: LabelMatcher, pod: Pod, term: PodAffinityTerm): LabelMatcher {
+function withLabelKeys(selector: LabelMatcher, pod: Stored<Pod>, term: PodAffinityTerm): LabelMatcher {
   const labels = pod.metadata.labels ?? {};
   const more = (keys: readonly string[] | undefined, operator: 'in' | 'notin'): LabelRequirement[] =>
     (keys ?? []).flatMap((key) => (Object.hasOwn(labels, key) ? [{ key, operator, values: [labels[key] ?? ''] }] : []));

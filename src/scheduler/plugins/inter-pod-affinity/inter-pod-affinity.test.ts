@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { testPod } from '../../scheduler-fixture.ts';
 import { ZONE, none, outcome, pod, type Scene, web, zones } from '../scene-fixture.ts';
 
@@ -24,7 +25,7 @@ const prefer = (kind: 'podAffinity' | 'podAntiAffinity', topologyKey: string): P
 const AFFINITY = "node(s) didn't match pod affinity rules";
 const ANTI = "node(s) didn't match pod anti-affinity rules";
 const EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules";
-const other = (namespace: string): Pod => pod('q', web, {}, namespace);
+const other = (namespace: string): Stored<Pod> => pod('q', web, {}, namespace);
 
 const affinityCases: readonly [string, Omit<Scene, 'nodes'>, string][] = [
   ['near a pod of the zone', { pod: pod('p', {}, near(term(ZONE))), running: [[other('default'), 'c']] }, 'c'],

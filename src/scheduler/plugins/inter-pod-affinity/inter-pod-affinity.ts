@@ -5,6 +5,7 @@
  * API server.
  */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import { defaultArgs, type InterPodAffinityArgs } from '../../config/plugin-args.ts';
@@ -64,8 +65,8 @@ export function createInterPodAffinity(
   const kept = (state: CycleState): Kept => state.get(NAME) as Kept;
   const change = (
     state: CycleState,
-    pod: Pod,
-    { other, node, by }: { other: Pod; node: NodeInfo; by: 1 | -1 },
+    pod: Stored<Pod>,
+    { other, node, by }: { other: Stored<Pod>; node: NodeInfo; by: 1 | -1 },
   ): void => {
     const { terms, existingAnti, affinity, antiAffinity } = kept(state);
     for (const term of termsOf(other).antiAffinity)
@@ -125,24 +126,28 @@ export function createInterPodAffinity(
     score: (state, _pod, node) => affinityScore(state.get(SCORES) as readonly WeightedValues[], node),
     normalize: (_state, _pod, scores) => normalizeToSpan(scores),
     events: [
-      { event: 'assigned-pod/add', hint: (pod, _old, other) => attracts(pod, other as Pod) },
+      { event: 'assigned-pod/add', hint: (pod, _old, other) => attracts(pod, other as Stored<Pod>) },
       {
         event: 'assigned-pod/update',
         hint: (pod, old, now) =>
-          (attracts(pod, now as Pod) && !attracts(pod, old as Pod)) ||
-          frees(pod, old as Pod, now as Pod) ||
-          (leaves(pod, old as Pod) && !attracts(pod, now as Pod)),
+          (attracts(pod, now as Stored<Pod>) && !attracts(pod, old as Stored<Pod>)) ||
+          frees(pod, old as Stored<Pod>, now as Stored<Pod>) ||
+          (leaves(pod, old as Stored<Pod>) && !attracts(pod, now as Stored<Pod>)),
       },
-      { event: 'assigned-pod/delete', hint: (pod, gone) => frees(pod, gone as Pod) || leaves(pod, gone as Pod) },
-      { event: 'node/add', hint: (pod, _old, node) => canMeet(pod, node as Node) },
+      {
+        event: 'assigned-pod/delete',
+        hint: (pod, gone) => frees(pod, gone as Stored<Pod>) || leaves(pod, gone as Stored<Pod>),
+      },
+      { event: 'node/add', hint: (pod, _old, node) => canMeet(pod, node as Stored<Node>) },
       {
         event: 'node/update-label',
-        hint: (pod, old, node) => canMeet(pod, node as Node) || moves(pod, old as Node, node as Node),
+        hint: (pod, old, node) =>
+          canMeet(pod, node as Stored<Node>) || moves(pod, old as Stored<Node>, node as Stored<Node>),
       },
       { event: 'namespace/update' },
       {
         event: 'pod/update',
-        hint: (pod, old) => !deepEqual((old as Pod | undefined)?.metadata.labels, pod.metadata.labels),
+        hint: (pod, old) => !deepEqual((old as Stored<Pod> | undefined)?.metadata.labels, pod.metadata.labels),
       },
     ],
   };
@@ -151,15 +156,15 @@ export function createInterPodAffinity(
 /** What a change of another pod may mean to a waiting one. */
 interface Hints {
   /** The other meets all affinity terms: only such pods count. */
-  attracts(pod: Pod, other: Pod): boolean;
+  attracts(pod: Stored<Pod>, other: Stored<Pod>): boolean;
   /** A term of anti-affinity between the two holds no longer, be it because the other is gone (no `now`). */
-  frees(pod: Pod, old: Pod, now?: Pod): boolean;
+  frees(pod: Stored<Pod>, old: Stored<Pod>, now?: Stored<Pod>): boolean;
   /** With the last of its group the pod, which belongs to it, becomes the first: it may go anywhere. */
-  leaves(pod: Pod, gone: Pod): boolean;
+  leaves(pod: Stored<Pod>, gone: Stored<Pod>): boolean;
   /** The node is of all the topologies in which the pod wants company. */
-  canMeet(pod: Pod, node: Node): boolean;
+  canMeet(pod: Stored<Pod>, node: Stored<Node>): boolean;
   /** The node, with the pods on it, left a topology that the pod's terms speak of: others of it may be free, or a group without its first. */
-  moves(pod: Pod, old: Node, now: Node): boolean;
+  moves(pod: Stored<Pod>, old: Stored<Node>, now: Stored<Node>): boolean;
 }
 
 function createHints(termsOf: TermReader): Hints {
@@ -167,7 +172,8 @@ function createHints(termsOf: TermReader): Hints {
     const { affinity } = termsOf(pod);
     return affinity.length > 0 && affinity.every((term) => term.matches(other));
   };
-  const isRepelled = (pod: Pod, by: Pod): boolean => termsOf(by).antiAffinity.some((term) => term.matches(pod));
+  const isRepelled = (pod: Stored<Pod>, by: Stored<Pod>): boolean =>
+    termsOf(by).antiAffinity.some((term) => term.matches(pod));
   return {
     attracts,
     frees: (pod, old, now) =>
@@ -221,7 +227,7 @@ function countMatching(
   { snapshot, counts, tallies }: { snapshot: Snapshot; counts: NodeCounts; tallies: TopologyTallies },
 ): ValueCounts {
   const keys = terms.map(({ key }) => key);
-  const matches = (other: Pod): boolean => terms.every((term) => term.matches(other));
+  const matches = (other: Stored<Pod>): boolean => terms.every((term) => term.matches(other));
   const count = counterOf(counts, keys, matches);
   const valueOf = ({ node }: NodeInfo): string | undefined => node.metadata.labels?.[topologyKey];
   if (!keys.includes(undefined))
@@ -239,7 +245,7 @@ function countMatching(
 function counterOf(
   counts: NodeCounts,
   keys: readonly (string | undefined)[],
-  matches: (pod: Pod) => boolean,
+  matches: (pod: Stored<Pod>) => boolean,
 ): (node: NodeInfo) => number {
   if (!keys.includes(undefined)) return counts.of(keys.join(' & '), matches);
   return (node) =>
@@ -249,7 +255,11 @@ function counterOf(
       .reduce((n) => n + 1, 0);
 }
 
-function meetsAffinity(pod: Pod, node: NodeInfo, { terms, affinity }: Pick<Kept, 'terms' | 'affinity'>): boolean {
+function meetsAffinity(
+  pod: Stored<Pod>,
+  node: NodeInfo,
+  { terms, affinity }: Pick<Kept, 'terms' | 'affinity'>,
+): boolean {
   if (terms.affinity.length === 0) return true;
   if (terms.affinity.some((term) => node.node.metadata.labels?.[term.topologyKey] === undefined)) return false;
   if (affinity.every((list) => countAt(list, node) > 0)) return true;

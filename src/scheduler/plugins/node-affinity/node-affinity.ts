@@ -1,5 +1,6 @@
 /** NodeAffinity: node selector and required affinity filter, preferred terms score. Upstream: plugins/nodeaffinity. */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { nodeSelectorMatches, preferredNodeAffinityWeight } from '../../../component-helpers/node-affinity.ts';
 import { defaultArgs, type NodeAffinityArgs } from '../../config/plugin-args.ts';
 import { normalizeToHundred } from '../../framework/profile.ts';
@@ -17,7 +18,7 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
     addedAffinity === undefined
       ? undefined
       : ({ metadata: {}, spec: { containers: [], affinity: { nodeAffinity: addedAffinity } } } as Pod);
-  const suits = (pod: Pod, node: Node): boolean =>
+  const suits = (pod: Stored<Pod>, node: Stored<Node>): boolean =>
     (added === undefined || nodeSelectorMatches(added, node)) && nodeSelectorMatches(pod, node);
   return {
     name: NAME,
@@ -54,8 +55,11 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
     normalize: (_state, _pod, scores) => normalizeToHundred(scores, false),
     // What a pod without a gate asks of nodes never changes.
     events: [
-      { event: 'node/add', hint: (pod, _old, node) => suits(pod, node as Node) },
-      { event: 'node/update-label', hint: (pod, old, node) => suits(pod, node as Node) && !suits(pod, old as Node) },
+      { event: 'node/add', hint: (pod, _old, node) => suits(pod, node as Stored<Node>) },
+      {
+        event: 'node/update-label',
+        hint: (pod, old, node) => suits(pod, node as Stored<Node>) && !suits(pod, old as Stored<Node>),
+      },
     ],
   };
 }

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import { stored } from '../../../api/stored-fixture.ts';
+import type { Stored } from '../../../api/object.ts';
 import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
 import { nodeChanges } from '../../follow-cluster.ts';
 import { podClassKey } from '../../framework/pod-class.ts';
@@ -9,9 +11,12 @@ import { testNode, testPod } from '../../scheduler-fixture.ts';
 import { createNodeDeclaredFeatures } from './node-declared-features.ts';
 
 const RESTART = 'RestartAllContainersOnContainerExits';
-const declaring = (name: string, ...declaredFeatures: string[]): Node => {
+const declaring = (name: string, ...declaredFeatures: string[]): Stored<Node> => {
   const node = testNode(name);
-  return { ...node, status: { ...node.status, ...(declaredFeatures.length === 0 ? {} : { declaredFeatures }) } };
+  return stored({
+    ...node,
+    status: { ...node.status, ...(declaredFeatures.length === 0 ? {} : { declaredFeatures }) },
+  });
 };
 const plain = testPod('p');
 const needing = testPod('p', {
@@ -25,7 +30,7 @@ test('a pod that needs nothing leaves the plugin out', () => {
 });
 
 describe('a pod that needs a feature', () => {
-  const cases: [what: string, node: Node, refused: string | undefined][] = [
+  const cases: [what: string, node: Stored<Node>, refused: string | undefined][] = [
     ['goes where it is declared', declaring('a', 'Other', RESTART), undefined],
     ['not where others are', declaring('b', 'Other'), "node(s) didn't match Pod's required features"],
     ['nor where none is', declaring('c'), "node(s) didn't match Pod's required features"],
@@ -80,6 +85,6 @@ describe('wakes for', () => {
   ];
   for (const [what, event, old, now, wakes] of cases)
     test(what, () =>
-      assert.equal(hints.get(event)?.(event === 'pod/update' ? (now as Pod) : needing, old, now), wakes),
+      assert.equal(hints.get(event)?.(event === 'pod/update' ? (now as Stored<Pod>) : needing, old, now), wakes),
     );
 });

@@ -1,5 +1,6 @@
 /** NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes where the node declares it. Upstream: plugins/nodedeclaredfeatures. */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { featuresToSchedule, undeclaredFeatures } from '../../../component-helpers/node-declared-features.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
@@ -10,8 +11,10 @@ const LACKING = unresolvable(NAME, "node(s) didn't match Pod's required features
 const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
 export function createNodeDeclaredFeatures(): SchedulerPlugin {
-  const lackedBy = (pod: Pod, node: Node): readonly string[] => undeclaredFeatures(featuresToSchedule(pod), node);
-  const suits = (pod: Pod, _old: unknown, node: unknown): boolean => lackedBy(pod, node as Node).length === 0;
+  const lackedBy = (pod: Stored<Pod>, node: Stored<Node>): readonly string[] =>
+    undeclaredFeatures(featuresToSchedule(pod), node);
+  const suits = (pod: Stored<Pod>, _old: unknown, node: unknown): boolean =>
+    lackedBy(pod, node as Stored<Node>).length === 0;
   return {
     name: NAME,
     nodeLocal: true,
@@ -27,7 +30,8 @@ export function createNodeDeclaredFeatures(): SchedulerPlugin {
       { event: 'node/update-declared-feature', hint: suits },
       {
         event: 'pod/update',
-        hint: (pod, old) => old === undefined || !deepEqual(featuresToSchedule(old as Pod), featuresToSchedule(pod)),
+        hint: (pod, old) =>
+          old === undefined || !deepEqual(featuresToSchedule(old as Stored<Pod>), featuresToSchedule(pod)),
       },
     ],
   };

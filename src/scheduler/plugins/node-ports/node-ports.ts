@@ -1,5 +1,6 @@
 /** NodePorts: the host ports a pod wants are free. Upstream: plugins/nodeports. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { hostPortsCollide, hostPortsOf } from '../../../component-helpers/host-ports.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unschedulable } from '../../framework/status.ts';
@@ -16,11 +17,14 @@ export function createNodePorts(): SchedulerPlugin {
       const collides = hostPortsOf(pod).some((wanted) => info.usedPorts.some((used) => hostPortsCollide(wanted, used)));
       return collides ? unschedulable(NAME, "node(s) didn't have free ports for the requested pod ports") : undefined;
     },
-    events: [{ event: 'assigned-pod/delete', hint: (pod, gone) => collide(pod, gone as Pod) }, { event: 'node/add' }],
+    events: [
+      { event: 'assigned-pod/delete', hint: (pod, gone) => collide(pod, gone as Stored<Pod>) },
+      { event: 'node/add' },
+    ],
   };
 }
 
 /** Whether the pods cannot share a node. */
-function collide(pod: Pod, other: Pod): boolean {
+function collide(pod: Stored<Pod>, other: Stored<Pod>): boolean {
   return hostPortsOf(pod).some((wanted) => hostPortsOf(other).some((used) => hostPortsCollide(wanted, used)));
 }

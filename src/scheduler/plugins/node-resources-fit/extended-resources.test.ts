@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node } from '../../../api/gen/core-v1.ts';
+import { stored } from '../../../api/stored-fixture.ts';
+import type { Stored } from '../../../api/object.ts';
 import { NodeInfo } from '../../cache/node-info.ts';
 import { createSchedulerCache } from '../../cache/scheduler-cache.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
@@ -17,9 +19,12 @@ const pluginOf = (hasClass: boolean): SchedulerPlugin =>
     resourceClaims: () => [],
     resourceSlices: () => [],
   });
-const nodeWith = (gpus: string, cpu = '4'): Node => {
+const nodeWith = (gpus: string, cpu = '4'): Stored<Node> => {
   const node = testNode('n', { cpu });
-  return { ...node, status: { ...node.status, allocatable: { ...node.status?.allocatable, 'example.com/gpu': gpus } } };
+  return stored({
+    ...node,
+    status: { ...node.status, allocatable: { ...node.status?.allocatable, 'example.com/gpu': gpus } },
+  });
 };
 
 describe('an extended resource', () => {

@@ -1,6 +1,7 @@
 /** NodeResourcesFit: enough cpu, memory, storage, extended resources and pod slots; scores the least allocated node best. Upstream: noderesources/fit.go, least_allocated.go. */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { quantityValue } from '../../../api/quantity.ts';
+import type { Stored } from '../../../api/object.ts';
 import { amountsOf, podRequests, type ResourceAmounts } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { extendedClasses } from '../../framework/extended-classes.ts';
@@ -30,14 +31,14 @@ export function createNodeResourcesFit(
   const scoresDevices = scored.some(mayBeDevices);
   const scorer = createResourceScorer(args);
   const verdicts = createVerdicts();
-  const wantsOf = (pod: Pod): Wants => {
+  const wantsOf = (pod: Stored<Pod>): Wants => {
     const classes = extendedClasses(classOf, pod);
     return { wanted: withoutIgnored(podRequests(pod).requests, args), ...(classes.size > 0 && { classes }) };
   };
   return {
     name: NAME,
     nodeLocal: true,
-    preFilter(state: CycleState, pod: Pod) {
+    preFilter(state: CycleState, pod: Stored<Pod>) {
       state.set(NAME, wantsOf(pod));
       return undefined;
     },
@@ -60,12 +61,15 @@ export function createNodeResourcesFit(
       scorer(pod, info, scoresDevices ? (state.get(DEVICES) as DeviceCounts | undefined) : undefined),
     events: [
       { event: 'assigned-pod/delete' },
-      { event: 'assigned-pod/update', hint: (_pod, old, now) => asksLess(old as Pod, now as Pod) },
-      { event: 'node/add', hint: (pod, _old, node) => hasMore(wantsOf(pod), {}, node as Node) },
-      { event: 'node/update-allocatable', hint: (pod, old, node) => hasMore(wantsOf(pod), old as Node, node as Node) },
+      { event: 'assigned-pod/update', hint: (_pod, old, now) => asksLess(old as Stored<Pod>, now as Stored<Pod>) },
+      { event: 'node/add', hint: (pod, _old, node) => hasMore(wantsOf(pod), {}, node as Stored<Node>) },
+      {
+        event: 'node/update-allocatable',
+        hint: (pod, old, node) => hasMore(wantsOf(pod), old as Stored<Node>, node as Stored<Node>),
+      },
       { event: 'device-class/add', hint: (pod) => extendedClasses(classOf, pod).size > 0 },
       { event: 'device-class/update', hint: (pod) => extendedClasses(classOf, pod).size > 0 },
-      { event: 'pod/update', hint: (pod, old) => old === undefined || asksLess(old as Pod, pod) },
+      { event: 'pod/update', hint: (pod, old) => old === undefined || asksLess(old as Stored<Pod>, pod) },
     ],
   };
 }
@@ -127,7 +131,7 @@ function sizeOf(allocatable: Readonly<Record<string, string>> = NOTHING): Readon
 }
 
 /** Whether the node is large enough for it at all, and has more than before of what it wants (or of pod slots, or leaves more to devices). */
-function hasMore({ wanted, classes }: Wants, old: Pick<Node, 'status'>, { status }: Node): boolean {
+function hasMore({ wanted, classes }: Wants, old: Pick<Stored<Node>, 'status'>, { status }: Stored<Node>): boolean {
   const [before, now] = [sizeOf(old.status?.allocatable), sizeOf(status?.allocatable)];
   const slotsOf = (of: Node['status']): number => quantityValue(of?.allocatable?.['pods'] ?? '0');
   let grows = slotsOf(status) > slotsOf(old.status);
@@ -145,7 +149,7 @@ function hasMore({ wanted, classes }: Wants, old: Pick<Node, 'status'>, { status
 }
 
 /** A pod resized down leaves room. */
-function asksLess(old: Pod, now: Pod): boolean {
+function asksLess(old: Stored<Pod>, now: Stored<Pod>): boolean {
   const [before, after] = [podRequests(old).requests, podRequests(now).requests];
   return (
     after.milliCpu < before.milliCpu ||

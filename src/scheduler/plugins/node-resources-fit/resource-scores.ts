@@ -1,5 +1,6 @@
 /** How NodeResourcesFit scores: least allocated, most allocated, or a given shape of utilization. Pure. Upstream: noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { FitArgs, ShapePoint } from '../../config/plugin-args.ts';
@@ -7,7 +8,7 @@ import type { DeviceCounts } from '../../devices/device-counts.ts';
 import { askedOf, isScalar, roomOf } from '../../framework/resource-room.ts';
 
 /** The score of a node, 0 to 100. `devices`: what of the resources is there in devices. */
-export type ResourceScorer = (pod: Pod, node: NodeInfo, devices?: DeviceCounts) => number;
+export type ResourceScorer = (pod: Stored<Pod>, node: NodeInfo, devices?: DeviceCounts) => number;
 
 /** The scorer the arguments ask for. */
 export function createResourceScorer(args: FitArgs): ResourceScorer {
@@ -33,7 +34,7 @@ export function createResourceScorer(args: FitArgs): ResourceScorer {
 }
 
 /** The default, without a look at lists: it runs for every node. */
-function leastCpuAndMemory(pod: Pod, { allocatable, nonZeroMilliCpu, nonZeroMemoryBytes }: NodeInfo): number {
+function leastCpuAndMemory(pod: Stored<Pod>, { allocatable, nonZeroMilliCpu, nonZeroMemoryBytes }: NodeInfo): number {
   const { nonZero } = podRequests(pod);
   const cpu = free(nonZeroMilliCpu + nonZero.milliCpu, allocatable.milliCpu);
   const memory = free(nonZeroMemoryBytes + nonZero.memoryBytes, allocatable.memoryBytes);

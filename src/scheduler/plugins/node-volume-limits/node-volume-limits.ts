@@ -4,6 +4,7 @@
  */
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { CSINode } from '../../../api/gen/storage-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { ClusterObjects } from '../../framework/plugin-deps.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
@@ -45,7 +46,7 @@ export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin 
       { event: 'node/add' },
       { event: 'csi-node/add' },
       { event: 'csi-node/update', hint: (_pod, old, now) => allowsMore(old as CSINode, now as CSINode) },
-      { event: 'assigned-pod/delete', hint: (_pod, gone) => claimsOf(gone as Pod).length > 0 },
+      { event: 'assigned-pod/delete', hint: (_pod, gone) => claimsOf(gone as Stored<Pod>).length > 0 },
       { event: 'volume-attachment/delete', hint: (pod) => claimsOf(pod).length > 0 },
       { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
     ],
@@ -67,10 +68,10 @@ function limitsOf(node: CSINode | undefined): Map<string, number> {
   return limits;
 }
 
-function volumesOf(deps: VolumeLimitsDeps, pod: Pod): Volumes {
+function volumesOf(deps: VolumeLimitsDeps, pod: Stored<Pod>): Volumes {
   const volumes = new Map<string, string>();
   for (const { name } of claimsOf(pod)) {
-    const claim = deps.claim(pod.metadata.namespace ?? '', name);
+    const claim = deps.claim(pod.metadata.namespace, name);
     const volume = claim === undefined ? undefined : csiVolumeOf(deps, claim);
     if (volume !== undefined) volumes.set(`${volume.driver}/${volume.handle}`, volume.driver);
   }

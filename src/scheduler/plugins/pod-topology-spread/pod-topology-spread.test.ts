@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../../../api/gen/core-v1.ts';
 import { compileLabelMap } from '../../../api/label-selector.ts';
+import type { Stored } from '../../../api/object.ts';
 import { testNode, testPod } from '../../scheduler-fixture.ts';
 import { ZONE, none, outcome, pod, type Scene, web, zoned, zones } from '../scene-fixture.ts';
 
@@ -12,7 +13,7 @@ const spread = (topologyKey: string, more: object = {}): Partial<PodSpec> => ({
 });
 
 const SPREAD = "node(s) didn't match pod topology spread constraints";
-const other = (namespace: string): Pod => pod('q', web, {}, namespace);
+const other = (namespace: string): Stored<Pod> => pod('q', web, {}, namespace);
 
 const spreadCases: readonly [string, Scene, string][] = [
   ['the emptier zone', { nodes: zones, pod: pod('p', web, spread(ZONE)), running: [[other('default'), 'a']] }, 'c'],

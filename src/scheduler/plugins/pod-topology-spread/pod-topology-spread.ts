@@ -3,6 +3,7 @@
  * plugins/podtopologyspread (filtering.go; scoring is spread-scores.ts).
  */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import { defaultArgs, type SpreadArgs } from '../../config/plugin-args.ts';
@@ -37,17 +38,17 @@ export function createPodTopologySpread(
 ): SchedulerPlugin {
   const counts = createNodeCounts();
   const tallies = createTopologyTallies();
-  const constraintsFor = (pod: Pod, kind: 'DoNotSchedule' | 'ScheduleAnyway'): SpreadConstraint[] =>
+  const constraintsFor = (pod: Stored<Pod>, kind: 'DoNotSchedule' | 'ScheduleAnyway'): SpreadConstraint[] =>
     (pod.spec?.topologySpreadConstraints ?? []).length > 0
       ? constraintsOf(pod, kind, counts)
       : defaultConstraints(pod, { counts, siblings, defaults: args.defaultConstraints, kind });
   /** By constraint. */
-  const counted = (pod: Pod, other: Pod): boolean[] =>
+  const counted = (pod: Stored<Pod>, other: Stored<Pod>): boolean[] =>
     constraintsFor(pod, 'DoNotSchedule').map(({ matches }) => matches(other));
-  const takesPart = (pod: Pod, { metadata }: Node): boolean =>
+  const takesPart = (pod: Stored<Pod>, { metadata }: Stored<Node>): boolean =>
     constraintsFor(pod, 'DoNotSchedule').every(({ topologyKey }) => metadata.labels?.[topologyKey] !== undefined);
   /** The domains a node belongs to, by constraint. */
-  const domainsOf = (pod: Pod, node: Node): (string | undefined)[] =>
+  const domainsOf = (pod: Stored<Pod>, node: Stored<Node>): (string | undefined)[] =>
     constraintsFor(pod, 'DoNotSchedule').map((constraint) =>
       takesPart(pod, node) && constraint.includes({ node })
         ? node.metadata.labels?.[constraint.topologyKey]
@@ -84,29 +85,32 @@ export function createPodTopologySpread(
     score: (state, _pod, node) => spreadScore(state.get(SCORES) as SpreadScores, node),
     normalize: (_state, _pod, scores) => normalizeSpread(scores),
     events: [
-      { event: 'assigned-pod/add', hint: (pod, _old, other) => counted(pod, other as Pod).includes(true) },
+      { event: 'assigned-pod/add', hint: (pod, _old, other) => counted(pod, other as Stored<Pod>).includes(true) },
       {
         event: 'assigned-pod/update',
-        hint: (pod, old, now) => !deepEqual(counted(pod, old as Pod), counted(pod, now as Pod)),
+        hint: (pod, old, now) => !deepEqual(counted(pod, old as Stored<Pod>), counted(pod, now as Stored<Pod>)),
       },
-      { event: 'assigned-pod/delete', hint: (pod, gone) => counted(pod, undeleted(gone as Pod)).includes(true) },
-      { event: 'node/add', hint: (pod, _old, node) => takesPart(pod, node as Node) },
-      { event: 'node/delete', hint: (pod, node) => takesPart(pod, node as Node) },
+      {
+        event: 'assigned-pod/delete',
+        hint: (pod, gone) => counted(pod, undeleted(gone as Stored<Pod>)).includes(true),
+      },
+      { event: 'node/add', hint: (pod, _old, node) => takesPart(pod, node as Stored<Node>) },
+      { event: 'node/delete', hint: (pod, node) => takesPart(pod, node as Stored<Node>) },
       {
         event: 'node/update-label',
-        hint: (pod, old, now) => !deepEqual(domainsOf(pod, old as Node), domainsOf(pod, now as Node)),
+        hint: (pod, old, now) => !deepEqual(domainsOf(pod, old as Stored<Node>), domainsOf(pod, now as Stored<Node>)),
       },
-      { event: 'node/update-taint', hint: (pod, _old, node) => takesPart(pod, node as Node) },
+      { event: 'node/update-taint', hint: (pod, _old, node) => takesPart(pod, node as Stored<Node>) },
       {
         event: 'pod/update',
-        hint: (pod, old) => !deepEqual((old as Pod | undefined)?.metadata.labels, pod.metadata.labels),
+        hint: (pod, old) => !deepEqual((old as Stored<Pod> | undefined)?.metadata.labels, pod.metadata.labels),
       },
     ],
   };
 }
 
 /** One that is on its way out no longer counts: that it is gone is news all the same. */
-function undeleted(pod: Pod): Pod {
+function undeleted(pod: Stored<Pod>): Stored<Pod> {
   const { deletionTimestamp: _, ...metadata } = pod.metadata;
   return { ...pod, metadata };
 }

@@ -3,6 +3,7 @@ import { stringifyJson } from '../../../api/codec/json.ts';
 import { compileLabelSelector, compileRequirements, type LabelMatcher } from '../../../api/label-selector.ts';
 import type { Pod, TopologySpreadConstraint } from '../../../api/gen/core-v1.ts';
 import { toleratesTaint } from '../../../api/taints-tolerations.ts';
+import type { Stored } from '../../../api/object.ts';
 import { nodeSelectorMatches } from '../../../component-helpers/node-affinity.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { SiblingSelector } from '../../framework/plugin-deps.ts';
@@ -21,7 +22,7 @@ export interface SpreadConstraint {
   count(node: NodeInfo): number;
   /** Whether the node takes part. */
   includes(node: Pick<NodeInfo, 'node'>): boolean;
-  matches(other: Pod): boolean;
+  matches(other: Stored<Pod>): boolean;
 }
 
 const HOSTNAME = 'kubernetes.io/hostname';
@@ -34,7 +35,7 @@ const DEFAULTS: readonly TopologySpreadConstraint[] = [
 ];
 
 /** The pod's constraints of one kind. */
-export function constraintsOf(pod: Pod, whenUnsatisfiable: string, counts: NodeCounts): SpreadConstraint[] {
+export function constraintsOf(pod: Stored<Pod>, whenUnsatisfiable: string, counts: NodeCounts): SpreadConstraint[] {
   return (pod.spec?.topologySpreadConstraints ?? [])
     .filter((c) => c.whenUnsatisfiable === whenUnsatisfiable)
     .map((c) =>
@@ -47,7 +48,7 @@ export function constraintsOf(pod: Pod, whenUnsatisfiable: string, counts: NodeC
 
 /** Constraints of a pod that has none: spread its siblings, over hosts and zones unless others are given. */
 export function defaultConstraints(
-  pod: Pod,
+  pod: Stored<Pod>,
   given: {
     counts: NodeCounts;
     siblings: SiblingSelector;
@@ -62,12 +63,12 @@ export function defaultConstraints(
 }
 
 function prepare(
-  pod: Pod,
+  pod: Stored<Pod>,
   constraint: TopologySpreadConstraint,
   { counts, selector }: { counts: NodeCounts; selector: LabelMatcher },
 ): SpreadConstraint {
-  const namespace = pod.metadata.namespace ?? '';
-  const matches = (other: Pod): boolean =>
+  const namespace = pod.metadata.namespace;
+  const matches = (other: Stored<Pod>): boolean =>
     other.metadata.namespace === namespace &&
     other.metadata.deletionTimestamp === undefined &&
     selector.matches(other.metadata.labels);
@@ -87,7 +88,7 @@ function prepare(
   };
 }
 
-function toleratesNode(pod: Pod, node: Pick<NodeInfo, 'node'>): boolean {
+function toleratesNode(pod: Stored<Pod>, node: Pick<NodeInfo, 'node'>): boolean {
   const tolerations = pod.spec?.tolerations ?? [];
   return (node.node.spec?.taints ?? []).every(
     (t) =>
@@ -96,7 +97,7 @@ function toleratesNode(pod: Pod, node: Pick<NodeInfo, 'node'>): boolean {
   );
 }
 
-function withLabelKeys(selector: LabelMatcher, pod: Pod, keys: readonly string[] | undefined): LabelMatcher {
+function withLabelKeys(selector: LabelMatcher, pod: Stored<Pod>, keys: readonly string[] | undefined): LabelMatcher {
   const labels = pod.metadata.labels ?? {};
   const added = (keys ?? []).flatMap((key) =>
     Object.hasOwn(labels, key) ? [{ key, operator: 'in' as const, values: [labels[key] ?? ''] }] : [],

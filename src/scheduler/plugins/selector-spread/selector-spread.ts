@@ -4,6 +4,7 @@
  * v1.29.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { SiblingSelector } from '../../framework/plugin-deps.ts';
@@ -46,7 +47,7 @@ export function createSelectorSpread({ name, siblings, zones }: SelectorSpreadOp
 }
 
 function isSibling(
-  other: Pod,
+  other: Stored<Pod>,
   namespace: string | undefined,
   selector: NonNullable<ReturnType<SiblingSelector>>,
 ): boolean {

@@ -3,6 +3,7 @@
  * over the values of a label (service anti-affinity, 0 to 10). Upstream: plugins/serviceaffinity, gone since v1.23.
  */
 import type { Pod, Service } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unschedulable } from '../../framework/status.ts';
@@ -18,7 +19,7 @@ export interface ServiceAffinityArgs {
 }
 
 /** Services that select the pod. */
-export type ServicesOf = (pod: Pod) => readonly Service[];
+export type ServicesOf = (pod: Stored<Pod>) => readonly Service[];
 
 interface Spread {
   readonly total: number;
@@ -67,7 +68,7 @@ export function createServiceAffinity(args: ServiceAffinityArgs, servicesOf: Ser
 /** From the pod's node selector; what it leaves open, from the node of any other pod of its first service. */
 function wantedLabels(
   keys: readonly string[],
-  pod: Pod,
+  pod: Stored<Pod>,
   { snapshot, servicesOf }: { snapshot: Snapshot; servicesOf: ServicesOf },
 ): ReadonlyMap<string, string> {
   const wanted = new Map<string, string>();
@@ -84,7 +85,7 @@ function wantedLabels(
   return wanted;
 }
 
-function siblingTest(pod: Pod, servicesOf: ServicesOf): ((other: Pod) => boolean) | undefined {
+function siblingTest(pod: Stored<Pod>, servicesOf: ServicesOf): ((other: Stored<Pod>) => boolean) | undefined {
   const selector = servicesOf(pod)[0]?.spec?.selector;
   if (selector === undefined) return undefined;
   const wanted = Object.entries(selector);
@@ -93,7 +94,7 @@ function siblingTest(pod: Pod, servicesOf: ServicesOf): ((other: Pod) => boolean
     wanted.every(([key, value]) => other.metadata.labels?.[key] === value);
 }
 
-function firstSiblingsNode(pod: Pod, snapshot: Snapshot, servicesOf: ServicesOf): NodeInfo | undefined {
+function firstSiblingsNode(pod: Stored<Pod>, snapshot: Snapshot, servicesOf: ServicesOf): NodeInfo | undefined {
   const isSibling = siblingTest(pod, servicesOf);
   if (isSibling === undefined) return undefined;
   return snapshot.nodes.find((node) => node.pods.values().some(isSibling));
@@ -101,7 +102,7 @@ function firstSiblingsNode(pod: Pod, snapshot: Snapshot, servicesOf: ServicesOf)
 
 function countSiblings(
   keys: readonly string[],
-  pod: Pod,
+  pod: Stored<Pod>,
   { snapshot, servicesOf }: { snapshot: Snapshot; servicesOf: ServicesOf },
 ): Spread {
   const isSibling = siblingTest(pod, servicesOf);

@@ -1,6 +1,7 @@
 /** TaintToleration: untolerated NoSchedule and NoExecute taints filter, PreferNoSchedule ones score. Upstream: plugins/tainttoleration. */
 import type { Node, Pod, Taint, Toleration } from '../../../api/gen/core-v1.ts';
 import { toleratesTaint } from '../../../api/taints-tolerations.ts';
+import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { normalizeToHundred } from '../../framework/profile.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
@@ -11,7 +12,8 @@ const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 const UNTOLERATED = unresolvable(NAME, 'node(s) had untolerated taint(s)');
 
 export function createTaintToleration(): SchedulerPlugin {
-  const helps = (pod: Pod, _old: unknown, node: unknown): boolean => untolerated(pod, node as Node) === undefined;
+  const helps = (pod: Stored<Pod>, _old: unknown, node: unknown): boolean =>
+    untolerated(pod, node as Stored<Node>) === undefined;
   return {
     name: NAME,
     nodeLocal: true,
@@ -45,13 +47,13 @@ export function createTaintToleration(): SchedulerPlugin {
       { event: 'node/update-taint', hint: helps },
       {
         event: 'pod/update',
-        hint: (pod, old) => !deepEqual((old as Pod | undefined)?.spec?.tolerations, pod.spec?.tolerations),
+        hint: (pod, old) => !deepEqual((old as Stored<Pod> | undefined)?.spec?.tolerations, pod.spec?.tolerations),
       },
     ],
   };
 }
 
-function untolerated(pod: Pod, node: Node): Taint | undefined {
+function untolerated(pod: Stored<Pod>, node: Stored<Node>): Taint | undefined {
   const taints = node.spec?.taints;
   if (taints === undefined || taints.length === 0) return undefined;
   const tolerations = pod.spec?.tolerations ?? [];

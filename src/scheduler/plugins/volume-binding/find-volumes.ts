@@ -7,6 +7,7 @@ import { compileLabelSelector } from '../../../api/label-selector.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../../api/gen/storage-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
+import type { Stored } from '../../../api/object.ts';
 import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
 import type { VolumeObjects } from './volume-objects.ts';
 
@@ -31,7 +32,7 @@ const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 export function findPodVolumes(
   objects: VolumeObjects,
   delayed: readonly PersistentVolumeClaim[],
-  { node, taken }: { node: Node; taken: (volume: string) => boolean },
+  { node, taken }: { node: Stored<Node>; taken: (volume: string) => boolean },
 ): PodVolumes | VolumeRefusal {
   const bindings: StaticBinding[] = [];
   const provisioned: PersistentVolumeClaim[] = [];
@@ -64,7 +65,7 @@ function bySize(a: PersistentVolumeClaim, b: PersistentVolumeClaim): number {
 function matchingVolume(
   objects: VolumeObjects,
   claim: PersistentVolumeClaim,
-  { node, used }: { node: Node; used: (volume: string) => boolean },
+  { node, used }: { node: Stored<Node>; used: (volume: string) => boolean },
 ): PersistentVolume | undefined {
   const { spec, metadata } = claim;
   const selector = spec?.selector === undefined ? undefined : compileLabelSelector(spec.selector);
@@ -103,7 +104,7 @@ function isAvailable({ status }: PersistentVolume): boolean {
 }
 
 /** Whether the volume's node affinity allows the node. */
-export function reachable(volume: PersistentVolume, node: Node): boolean {
+export function reachable(volume: PersistentVolume, node: Stored<Node>): boolean {
   const required = volume.spec?.nodeAffinity?.required;
   return required === undefined || required.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node));
 }
@@ -112,7 +113,7 @@ function provisions({ provisioner }: StorageClass): boolean {
   return provisioner !== '' && provisioner !== 'kubernetes.io/no-provisioner';
 }
 
-function topologyAllowed({ allowedTopologies = [] }: StorageClass, { metadata }: Node): boolean {
+function topologyAllowed({ allowedTopologies = [] }: StorageClass, { metadata }: Stored<Node>): boolean {
   return (
     allowedTopologies.length === 0 ||
     allowedTopologies.some(({ matchLabelExpressions = [] }) =>
@@ -125,7 +126,7 @@ function topologyAllowed({ allowedTopologies = [] }: StorageClass, { metadata }:
 function hasCapacity(
   objects: VolumeObjects,
   { claim, storageClass }: { claim: PersistentVolumeClaim; storageClass: StorageClass },
-  { metadata }: Node,
+  { metadata }: Stored<Node>,
 ): boolean {
   if (objects.csiDriver(storageClass.provisioner)?.spec.storageCapacity !== true) return true;
   const size = requestOf(claim);

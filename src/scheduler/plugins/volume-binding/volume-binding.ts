@@ -5,6 +5,7 @@
  * plugins/volumebinding. Not here: scoring by capacity (`shape`).
  */
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { defaultArgs, type VolumeBindingArgs } from '../../config/plugin-args.ts';
 import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
@@ -35,12 +36,12 @@ export function createVolumeBinding(
   /** Volumes chosen for pods that are being bound, by name. */
   const promised = new Map<string, string>();
   const takenFrom =
-    (pod: Pod) =>
+    (pod: Stored<Pod>) =>
     (volume: string): boolean => {
       const uid = promised.get(volume);
       return uid !== undefined && uid !== pod.metadata.uid;
     };
-  const giveBack = (state: CycleState, pod: Pod): void => {
+  const giveBack = (state: CycleState, pod: Stored<Pod>): void => {
     for (const { volume } of (state.get(NAME) as Kept | undefined)?.chosen?.bindings ?? [])
       if (promised.get(volume.metadata.name ?? '') === pod.metadata.uid) promised.delete(volume.metadata.name ?? '');
   };
@@ -72,7 +73,7 @@ export function createVolumeBinding(
       if (found === 'no volume') return NO_VOLUME;
       if (found === 'no capacity') return NO_CAPACITY;
       kept.chosen = found;
-      for (const { volume } of found.bindings) promised.set(volume.metadata.name ?? '', pod.metadata.uid ?? '');
+      for (const { volume } of found.bindings) promised.set(volume.metadata.name ?? '', pod.metadata.uid);
       return undefined;
     },
     unreserve: (state, pod) => giveBack(state, pod),
@@ -92,12 +93,12 @@ export function createVolumeBinding(
 function sortClaims(
   deps: VolumeBindingDeps,
   state: CycleState,
-  { pod, wanted }: { pod: Pod; wanted: readonly PodClaim[] },
+  { pod, wanted }: { pod: Stored<Pod>; wanted: readonly PodClaim[] },
 ): Status | undefined {
   const bound: PersistentVolumeClaim[] = [];
   const delayed: PersistentVolumeClaim[] = [];
   for (const { name, isEphemeral } of wanted) {
-    const claim = deps.claim(pod.metadata.namespace ?? '', name);
+    const claim = deps.claim(pod.metadata.namespace, name);
     if (claim === undefined)
       return unresolvable(
         NAME,

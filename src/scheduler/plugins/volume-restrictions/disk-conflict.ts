@@ -1,8 +1,9 @@
 /** Disks that two pods of one node may not share (NoDiskConflict): GCE disks and iSCSI and RBD images unless both only read, AWS disks never. Pure. Upstream: volumerestrictions.isVolumeConflict. */
 import type { Pod, Volume } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 
 /** Whether the pod has a volume that may conflict at all. */
-export function hasExclusiveDisk(pod: Pod): boolean {
+export function hasExclusiveDisk(pod: Stored<Pod>): boolean {
   return (pod.spec?.volumes ?? []).some(
     (v) =>
       v.gcePersistentDisk !== undefined ||
@@ -13,7 +14,7 @@ export function hasExclusiveDisk(pod: Pod): boolean {
 }
 
 /** Whether a volume of the one pod excludes a volume of the other. */
-export function disksConflict(pod: Pod, other: Pod): boolean {
+export function disksConflict(pod: Stored<Pod>, other: Stored<Pod>): boolean {
   const theirs = other.spec?.volumes ?? [];
   return theirs.length > 0 && (pod.spec?.volumes ?? []).some((own) => theirs.some((one) => volumesConflict(own, one)));
 }

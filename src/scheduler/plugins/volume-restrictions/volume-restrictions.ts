@@ -1,5 +1,6 @@
 /** VolumeRestrictions: a ReadWriteOncePod claim serves one pod at a time, and disks are not shared by pods of one node where they must not be. Upstream: plugins/volumerestrictions (disks: disk-conflict.ts). */
 import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { Stored } from '../../../api/object.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
@@ -20,7 +21,7 @@ interface Kept {
 
 export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin {
   const counts = createNodeCounts();
-  const change = (state: CycleState, pod: Pod, { other, by }: { other: Pod; by: number }): void => {
+  const change = (state: CycleState, pod: Stored<Pod>, { other, by }: { other: Stored<Pod>; by: number }): void => {
     const { names, conflicts } = state.get(NAME) as Kept;
     if (uses(other, pod.metadata.namespace, names))
       state.set(NAME, { names, conflicts: conflicts + by } satisfies Kept);
@@ -30,7 +31,7 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
     preFilter(state, pod, snapshot) {
       const names = new Set<string>();
       for (const { name } of claimsOf(pod)) {
-        const claim = findClaim(pod.metadata.namespace ?? '', name);
+        const claim = findClaim(pod.metadata.namespace, name);
         if (claim === undefined) return unresolvable(NAME, `persistentvolumeclaim "${name}" not found`);
         if (claim.spec?.accessModes?.includes('ReadWriteOncePod') === true) names.add(name);
       }
@@ -53,7 +54,7 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
     removePod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: -1 }),
     cloneState: (value) => value,
     events: [
-      { event: 'assigned-pod/delete', hint: (pod, gone) => mayConflict(pod, gone as Pod) },
+      { event: 'assigned-pod/delete', hint: (pod, gone) => mayConflict(pod, gone as Stored<Pod>) },
       { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
       { event: 'node/add' },
     ],
@@ -61,11 +62,11 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
 }
 
 /** Whether what the other used may be what the pod waits for. */
-function mayConflict(pod: Pod, other: Pod): boolean {
+function mayConflict(pod: Stored<Pod>, other: Stored<Pod>): boolean {
   const names = new Set(claimsOf(pod).map(({ name }) => name));
   return uses(other, pod.metadata.namespace, names) || disksConflict(pod, other);
 }
 
-function uses(other: Pod, namespace: string | undefined, names: ReadonlySet<string>): boolean {
+function uses(other: Stored<Pod>, namespace: string | undefined, names: ReadonlySet<string>): boolean {
   return other.metadata.namespace === namespace && claimsOf(other).some((claim) => names.has(claim.name));
 }

@@ -26,7 +26,7 @@ export function createVolumeZone(
     name: NAME,
     preFilter(state, pod) {
       const volumes = claimsOf(pod).flatMap(
-        ({ name }) => findVolume(findClaim(pod.metadata.namespace ?? '', name)?.spec?.volumeName ?? '') ?? [],
+        ({ name }) => findVolume(findClaim(pod.metadata.namespace, name)?.spec?.volumeName ?? '') ?? [],
       );
       const labels = volumes.flatMap(zoneLabels);
       if (labels.length === 0) return { code: 'skip', reasons: [], plugin: NAME };
