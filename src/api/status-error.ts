@@ -155,19 +155,18 @@ export function unauthorized(message = 'Unauthorized'): StatusError {
 }
 
 /** 405. */
-export function methodNotAllowed(of: GroupResource, action: string): StatusError {
-  const message = `${action} is not supported on resources of kind "${qualified(of)}"`;
-  return failure([405, 'MethodNotAllowed'], message, detailsOf(of, ''));
+export function methodNotAllowed(): StatusError {
+  return failure([405, 'MethodNotAllowed'], 'the server does not allow this method on the requested resource', {});
 }
 
 /** 406. */
-export function notAcceptable(message: string): StatusError {
-  return failure([406, 'NotAcceptable'], message);
+export function notAcceptable(message: string, details?: StatusDetails): StatusError {
+  return failure([406, 'NotAcceptable'], message, details);
 }
 
 /** 415. */
-export function unsupportedMediaType(message: string): StatusError {
-  return failure([415, 'UnsupportedMediaType'], message);
+export function unsupportedMediaType(message: string, details?: StatusDetails): StatusError {
+  return failure([415, 'UnsupportedMediaType'], message, details);
 }
 
 /** 413. */
@@ -195,7 +194,7 @@ export function invalid(of: { group: string; kind: string }, name: string, all: 
   return failure([422, 'Invalid'], `${about} "${name}" is invalid: ${aggregateText(texts)}`, {
     ...(name === '' ? {} : { name }),
     ...group,
-    kind: of.kind,
+    ...(of.kind === '' ? {} : { kind: of.kind }),
     causes,
   });
 }

@@ -243,8 +243,8 @@ class GenericApiServer implements ApiServer {
     const documents = createCustomDocuments(version.gitVersion);
     const routes = new RouteTable();
     const groupVersionPaths = (): string[] =>
-      [...registry.served].map(({ info }) =>
-        info.group === '' ? `/api/${info.version}` : `/apis/${apiVersionOf(info)}`,
+      [...registry.served].flatMap(({ info }) =>
+        info.group === '' ? [`/api/${info.version}`] : ['/apis/', `/apis/${info.group}`, `/apis/${apiVersionOf(info)}`],
       );
     routes.add([
       ...discoveryRoutes({

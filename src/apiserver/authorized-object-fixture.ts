@@ -126,7 +126,7 @@ export async function startNotedServer(parts: Pick<ApiServerDeps, 'aggregation'>
     kubeletConnector: notedConnector(notes),
     rulesFor: async () => ({ incomplete: false, resourceRules: [], nonResourceRules: [] }),
     authenticateToken: async () => undefined,
-    issueServiceAccountToken: async () => ({ token: '', expiresAtMs: 0, expirationSeconds: 0 }),
+    issueServiceAccountToken: async () => ({ token: '', expiresAtMs: 0, expirationSeconds: 0, audiences: [] }),
     componentHealth: async () => [],
   });
   const server = await startTestServer(

@@ -1,10 +1,11 @@
 /** Chooses who answers a request that may be answered: an aggregated API, a resource or a route. Upstream: server.director. */
-import { methodNotAllowed, noSuchPath } from '../api/status-error.ts';
+import { isReason, methodNotAllowed, noSuchPath } from '../api/status-error.ts';
 import { dispatch, type DispatchDeps } from './dispatch.ts';
 import type { Answer, Handler } from './filters/filter.ts';
 import type { ResourceRegistry } from './generic-registry/resource-registry.ts';
 import type { RouteTable } from './non-resource-routes.ts';
 import type { RequestScope } from './request-scope.ts';
+import { textResponse } from './responses.ts';
 
 export interface DirectorDeps extends DispatchDeps {
   readonly registry: ResourceRegistry;
@@ -35,7 +36,7 @@ export function createDirector(deps: DirectorDeps): Director {
         const store = registry.find(info.apiGroup, info.apiVersion, info.resource);
         if (store !== undefined) return dispatch(store, scope, deps);
       }
-      return serveRoute(routes, scope);
+      return namesApi(scope.request.path, registry) ? serveRoute(routes, scope) : serveOther(routes, scope);
     },
     served({ info }) {
       if (!info.isResourceRequest) return routes.find(info.path)?.path;
@@ -47,6 +48,25 @@ export function createDirector(deps: DirectorDeps): Director {
   };
 }
 
+/** Whether the path belongs to built-in APIs, whose answers are all objects. */
+function namesApi(path: string, registry: ResourceRegistry): boolean {
+  const [, first, group] = path.split('/', 3);
+  if (first === 'api' || first === 'version') return true;
+  if (first !== 'apis') return false;
+  if (group === undefined || group === '') return true;
+  return [...registry.served].some(({ info, definition }) => info.group === group && definition.schema === undefined);
+}
+
+/** What is not there beside the APIs is told in plain text, as by Go's multiplexer. */
+function serveOther(routes: RouteTable, scope: RequestScope): Answer {
+  try {
+    return serveRoute(routes, scope);
+  } catch (error) {
+    if (!isReason(error, 'NotFound')) throw error;
+    return textResponse(404, '404 page not found\n');
+  }
+}
+
 function serveRoute(routes: RouteTable, scope: RequestScope): Answer {
   const { info, request } = scope;
   const route = routes.find(request.path);
@@ -54,7 +74,7 @@ function serveRoute(routes: RouteTable, scope: RequestScope): Answer {
   const methods = route.methods ?? ['GET', 'HEAD'];
   if (!methods.includes(request.method)) {
     if (info.isResourceRequest) throw noSuchPath(); // The route is discovery's: there is no such resource.
-    throw methodNotAllowed({ group: '', resource: request.path }, request.method);
+    throw methodNotAllowed();
   }
   return route.serve(scope);
 }

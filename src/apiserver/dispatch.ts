@@ -23,20 +23,19 @@ export interface DispatchDeps {
   readonly crypto: CryptoPort;
 }
 
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** Throws where no such path exists for the resource: as much as its scope, this is what its authorization relied on. */
 function checkScope(store: GenericStore, { info, request }: RequestScope): void {
   const { namespace, name, verb, viaWatchPath, subresource } = info;
   if (viaWatchPath === true) {
     if (subresource !== '' || (store.info.namespaced && namespace === '' && name !== '')) throw noSuchPath();
-    if (request.method !== 'GET' && request.method !== 'HEAD')
-      throw methodNotAllowed(store.groupResource, request.method.toLowerCase());
+    if (request.method !== 'GET') throw methodNotAllowed();
   }
   if (store.info.namespaced) {
     if (namespace !== '') return;
     if (name !== '' && verb !== 'list' && verb !== 'watch') throw noSuchPath();
-    if (verb === 'create' || verb === 'deletecollection') throw methodNotAllowed(store.groupResource, verb);
+    if (verb === 'create' || verb === 'deletecollection') throw methodNotAllowed();
   } else if (namespace !== '' && !isNamespaceItself(info)) {
     throw noSuchPath();
   }
@@ -54,19 +53,17 @@ export function dispatch(
   deps: DispatchDeps,
 ): ApiResponse | Promise<ApiResponse> {
   checkScope(store, scope);
-  if (!methods.has(scope.request.method))
-    throw methodNotAllowed(store.groupResource, scope.request.method.toLowerCase());
+  if (!methods.has(scope.request.method)) throw methodNotAllowed();
   const deprecation = scope.request.wantsObjects ? undefined : deprecationOf(store.definition);
   if (deprecation !== undefined) scope.addWarning(deprecation);
   const { subresource, verb } = scope.info;
   const call: Call = { store, scope, subresource, admission: deps.admission };
   if (subresource !== '') return serveSubresource(call);
-  if (scope.info.name !== '' && verb === 'create') throw methodNotAllowed(store.groupResource, verb);
+  if (scope.info.name !== '' && verb === 'create') throw methodNotAllowed();
   const { virtual } = store.definition;
   if (virtual !== undefined) return serveVirtual(call, virtual);
-  if (!store.info.verbs.includes(verb)) throw methodNotAllowed(store.groupResource, verb);
-  if (scope.info.name === '' && (verb === 'update' || verb === 'patch'))
-    throw methodNotAllowed(store.groupResource, verb);
+  if (!store.info.verbs.includes(verb)) throw methodNotAllowed();
+  if (scope.info.name === '' && (verb === 'update' || verb === 'patch')) throw methodNotAllowed();
   switch (verb) {
     case 'get':
       return serveGet(call);
@@ -85,7 +82,7 @@ export function dispatch(
     case 'deletecollection':
       return serveDeleteCollection(call);
     default:
-      throw methodNotAllowed(store.groupResource, verb);
+      throw methodNotAllowed();
   }
 }
 
@@ -96,11 +93,11 @@ function ownOf<T>(table: Readonly<Record<string, T>> | undefined, key: string): 
 
 function serveSubresource(call: Call): ApiResponse | Promise<ApiResponse> {
   const { store, scope, subresource } = call;
-  const { definition, groupResource } = store;
+  const { definition } = store;
   const { verb } = scope.info;
   const connect = ownOf(definition.connectSubresources, subresource);
   if (connect !== undefined) {
-    if (!connect.methods.includes(scope.request.method)) throw methodNotAllowed(groupResource, verb);
+    if (!connect.methods.includes(scope.request.method)) throw methodNotAllowed();
     return serveConnect(call, connect);
   }
   const create = ownOf(definition.createSubresources, subresource);
@@ -109,9 +106,9 @@ function serveSubresource(call: Call): ApiResponse | Promise<ApiResponse> {
   const sub = ownOf(definition.objectSubresources, subresource);
   if (sub === undefined) throw noSuchPath();
   const allowed = store.info.subresources.find((one) => one.name === subresource)?.verbs;
-  if (allowed !== undefined && !allowed.includes(verb)) throw methodNotAllowed(groupResource, verb);
+  if (allowed !== undefined && !allowed.includes(verb)) throw methodNotAllowed();
   if (verb === 'get') return serveGet(call);
   if (verb === 'update') return serveUpdate(call);
   if (verb === 'patch') return servePatch(call);
-  throw methodNotAllowed(groupResource, verb);
+  throw methodNotAllowed();
 }

@@ -97,8 +97,8 @@ test("documents the server makes have their fields in upstream's order", async (
   const wrong: string[] = [];
   const seen = new Set<string>();
   for (const [method, path, body, headers] of requests) {
-    const { text } = await send(method, path, body, headers);
-    const document = JSON.parse(text) as { kind: string };
+    const { body: document } = (await send(method, path, body, headers)) as { body: { kind: string } | undefined };
+    if (document === undefined) continue;
     const orders = ORDERS[document.kind];
     if (orders === undefined) continue;
     seen.add(document.kind);

@@ -59,6 +59,16 @@ function matches(clause: AcceptClause, offer: FormOffer): MediaForm | undefined 
 const json: MediaForm = { serialization: 'json', asVersion: '', key: 'json' };
 const remembered = new Lru<string, MediaForm>(256);
 
+/** Built-in kinds answer what none of their types is asked for by naming all, custom resources by the types that fit. */
+function producedBy({ as, stream }: FormOffer): readonly string[] {
+  const isList = stream || as.includes('PartialObjectMetadataList');
+  return isList ? [...plainTypes, ...streamTypes] : plainTypes;
+}
+
+function isProduced(type: string): boolean {
+  return type === '*/*' || type === 'application/*' || serializations.has(type);
+}
+
 /** The form to answer in. Throws 406. */
 export function negotiate(accept: string | undefined, offer: FormOffer): MediaForm {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json') return json;
@@ -71,6 +81,8 @@ export function negotiate(accept: string | undefined, offer: FormOffer): MediaFo
     if (accept.length < 512) remembered.set(cacheKey, form);
     return form;
   }
+  if (offer.protobuf && !parseAccept(accept).some(({ type }) => isProduced(type)))
+    throw notAcceptable(`406: Not Acceptable\n\nAvailable representations: ${producedBy(offer).join(', ')}`, {});
   const types = (offer.stream ? streamTypes : plainTypes).filter(
     (type) => offer.protobuf || !type.includes('protobuf'),
   );

@@ -98,8 +98,8 @@ function fromDiscovery(group: string, version: string, resource: APIResourceDisc
     verbs: resource.verbs,
     subresources: (resource.subresources ?? []).map((sub) => ({
       name: sub.subresource,
-      group: sub.responseKind?.group ?? group,
-      version: sub.responseKind?.version ?? version,
+      group: sub.responseKind?.group || group,
+      version: sub.responseKind?.version || version,
       kind: sub.responseKind?.kind ?? '',
       verbs: sub.verbs,
     })),

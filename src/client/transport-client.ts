@@ -5,7 +5,7 @@
  * A 429 or 5xx answer with a `retry-after` header is retried, ten times at most, as upstream's client does.
  */
 import type { KubernetesObject, ObjectList, Stored } from '../api/object.ts';
-import type { ResourceInfo } from '../api/resource-info.ts';
+import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import { statusFailure, StatusError, type StatusReason } from '../api/status-error.ts';
 import type { Status } from '../api/gen/meta-v1.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -174,14 +174,15 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
     });
   }
 
-  list(options: ListOptions = {}): Promise<ObjectList<Stored<T>>> {
-    return this.#deps.call<ObjectList<Stored<T>>>({
+  async list(options: ListOptions = {}): Promise<ObjectList<Stored<T>>> {
+    const list = await this.#deps.call<ObjectList<Stored<T>>>({
       method: 'GET',
       path: collectionPath(this.info, options.namespace),
       query: listQuery(options),
       ...metadataForm(options, 'PartialObjectMetadataList'),
       ...signalOf(options),
     });
+    return withKinds(list, this.info);
   }
 
   watch(options: WatchOptions): AsyncIterable<readonly WatchEvent<Stored<T>>[]> {
@@ -249,6 +250,14 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
   #write(target: { method: string; path: string }, body: unknown, options: WriteOptions = {}): Promise<Stored<T>> {
     return this.#deps.call<Stored<T>>({ ...target, query: writeQuery(options), body, ...signalOf(options) });
   }
+}
+
+/** The list with kind and version in its items, which a server leaves out for built-in kinds. */
+function withKinds<T extends KubernetesObject>(list: ObjectList<T>, info: ResourceInfo): ObjectList<T> {
+  if (list.items[0] === undefined || list.items[0].kind !== undefined) return list;
+  const { kind } = info;
+  const apiVersion = apiVersionOf(info);
+  return { ...list, items: list.items.map((item) => ({ kind, apiVersion, ...item })) };
 }
 
 function metadataForm({ metadataOnly }: ListOptions, form: string): Pick<TransportRequest, 'headers'> {

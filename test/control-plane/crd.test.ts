@@ -239,7 +239,7 @@ group('a definition goes with its instances', () => [
   },
   {
     run: 'get widgets',
-    err: 'Error from server (NotFound): Unable to list "example.com/v1, Resource=widgets": the server could not find the requested resource',
+    err: 'Error from server (NotFound): Unable to list "example.com/v1, Resource=widgets": the server could not find the requested resource (get widgets.example.com)',
     code: 1,
   },
 ]);

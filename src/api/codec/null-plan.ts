@@ -66,6 +66,18 @@ function isTime(type: TypeSchema): boolean {
   return type.kind === 'scalar' && (type.scalar === 'time' || type.scalar === 'microTime');
 }
 
+const absentNames = new WeakMap<StructSchema, readonly string[]>();
+
+/** The fields that are absent here where upstream writes null: its field managers own them as they own values. */
+export function nullsOfAbsent(schema: StructSchema): readonly string[] {
+  let names = absentNames.get(schema);
+  if (names === undefined) {
+    names = (planOf(schema)?.nullable ?? []).filter(([, nothing]) => nothing === 'absent').map(([name]) => name);
+    absentNames.set(schema, names);
+  }
+  return names;
+}
+
 /** The plan of a built-in kind; undefined for other kinds and where nothing is written as null. */
 export function nullPlanOf(apiVersion: unknown, kind: unknown): NullPlan | undefined {
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined;

@@ -64,7 +64,7 @@ test('type mismatches read as upstream', () => {
     ['{"spec":[]}', 'json: cannot unmarshal array into Go struct field Deployment.spec of type v1.DeploymentSpec'],
     [
       '{"metadata":{"labels":{"a":1}}}',
-      'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels.a of type string',
+      'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string',
     ],
     ['[]', 'json: cannot unmarshal array into Go value of type v1.Deployment'],
     [

@@ -47,6 +47,8 @@ const maxStrictErrors = 100;
 
 interface Context {
   readonly path: (string | number)[];
+  /** Where in the path the keys of maps stand, which Go's type errors leave out. */
+  readonly mapDepths: number[];
   readonly strict: string[] | undefined;
   readonly sparse: boolean;
   /** The innermost struct, for type errors. */
@@ -64,6 +66,7 @@ export function decodeTyped(schema: StructSchema, value: unknown, options: Decod
   const strict = mode === 'Ignore' ? undefined : [...duplicates];
   const context: Context = {
     path: [],
+    mapDepths: [],
     strict,
     sparse: shape === 'sparse',
     owner: schema,
@@ -96,7 +99,7 @@ function goType(type: TypeSchema): string {
 }
 
 function mismatch(kind: string, type: TypeSchema, context: Context): never {
-  const steps = context.path.filter((step) => typeof step === 'string');
+  const steps = context.path.filter((step, depth) => typeof step === 'string' && !context.mapDepths.includes(depth));
   const target = steps.length === 0 ? 'Go value' : `Go struct field ${goStruct(context.owner.name)}.${steps.join('.')}`;
   throw new DecodeError(`json: cannot unmarshal ${kind} into ${target} of type ${goType(type)}`);
 }
@@ -283,6 +286,7 @@ function decodeMap(type: MapSchema, value: unknown, context: Context): JsonObjec
   const out: JsonObject = {};
   const { known } = context;
   context.known = undefined;
+  context.mapDepths.push(context.path.length);
   for (const key of Object.keys(value)) {
     const item = value[key];
     if (item === undefined) continue;
@@ -291,6 +295,7 @@ function decodeMap(type: MapSchema, value: unknown, context: Context): JsonObjec
     if (decoded !== undefined) setOwn(out, key, decoded);
     context.path.pop();
   }
+  context.mapDepths.pop();
   context.known = known;
   return out;
 }

@@ -1,6 +1,7 @@
 // What changed between two objects, as sets of paths. Equal references are skipped unread, so an update that shares
 // structure with its predecessor costs what it changed. Upstream: TypedValue.Compare.
 
+import { nullsOfAbsent } from '../codec/null-plan.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { equal } from '../patch/json-patch.ts';
 import type { ListSchema, TypeSchema } from '../schema/type-schema.ts';
@@ -78,6 +79,8 @@ function everyPath(type: TypeSchema, value: unknown): FieldNode {
     const inner = value[key];
     if (inner !== undefined) (out ??= { [self]: leaf })[`f:${key}`] = everyPath(childType(shape, key), inner);
   }
+  if (shape.kind === 'struct')
+    for (const name of nullsOfAbsent(shape)) (out ??= { [self]: leaf })[`f:${name}`] ??= leaf;
   return out ?? leaf;
 }
 
@@ -101,7 +104,9 @@ function compareFields(shape: ObjectShape, l: JsonObject, r: JsonObject): Compar
   const collector = new Collector();
   for (const key of Object.keys(l)) {
     const now = Object.hasOwn(r, key) ? r[key] : undefined;
-    if (l[key] !== now) collector.add(`f:${key}`, compare(childType(shape, key), l[key], now));
+    if (l[key] === now) continue;
+    const isNull = now === undefined && shape.kind === 'struct' && nullsOfAbsent(shape).includes(key);
+    collector.add(`f:${key}`, isNull ? changedLeaf : compare(childType(shape, key), l[key], now));
   }
   for (const key of Object.keys(r)) {
     if (!Object.hasOwn(l, key)) collector.add(`f:${key}`, compare(childType(shape, key), undefined, r[key]));

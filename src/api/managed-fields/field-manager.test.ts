@@ -184,10 +184,10 @@ test('kubectl takes over from its client-side apply', () => {
 test('lists without their keys, or with one key twice, are refused', () => {
   const containers = (list: object[]): object =>
     fieldSetOf(deployment, config({ template: { spec: { containers: list } } })) ?? {};
-  assert.throws(() => containers([{ image: 'x' }]), { name: 'ListKeyError', message: /omits key field "name"/ });
+  assert.match(JSON.stringify(containers([{ image: 'x' }])), /k:\{\\"name\\":\\"\\"\}/, 'a required key has a default');
   assert.throws(() => containers([{ name: 'a' }, { name: 'a' }]), {
     name: 'ListKeyError',
-    message: /duplicate entries for key/,
+    message: /duplicate entries for key \[name="a"\]/,
   });
 });
 
@@ -217,11 +217,11 @@ test('atomic values are owned and replaced whole', () => {
 });
 
 test('refused configurations say why, and odd objects are updated all the same', () => {
-  const bad = config({ template: { spec: { containers: [{ image: 'x' }] } } });
+  const bad = config({ template: { spec: { containers: [{ name: 'x' }, { name: 'x' }] } } });
   assert.throws(() => applyAs('me', undefined, bad), {
     name: 'StatusError',
     message:
-      'failed to create typed patch object (/web; apps/v1, Kind=Deployment): .spec.template.spec.containers: associative list with keys has an element that omits key field "name" (and doesn\'t have default value)',
+      'failed to create typed patch object (/web; apps/v1, Kind=Deployment): .spec.template.spec.containers: duplicate entries for key [name="x"]',
   });
   assert.throws(() => applyAs('me', undefined, config({}, { managedFields: [{ manager: 'x' }] })), {
     message: 'metadata.managedFields must be nil',
@@ -231,7 +231,14 @@ test('refused configurations say why, and odd objects are updated all the same',
     ...live,
     spec: { ...specOf(live), template: { spec: { volumes: [{ emptyDir: {} }], topologySpreadConstraints: [{}] } } },
   };
-  assert.deepEqual(trackUpdate(live, odd, { ...common, manager: 'b' })['metadata'] as object, live['metadata']);
+  const { managedFields } = trackUpdate(live, odd, { ...common, manager: 'b' })['metadata'] as {
+    managedFields: { manager: string; fieldsV1: object }[];
+  };
+  assert.deepEqual(
+    managedFields.map(({ manager }) => manager),
+    ['a', 'b'],
+  );
+  assert.match(JSON.stringify(managedFields[1]!.fieldsV1), /f:volumes.*k:\{\\"name\\":\\"\\"\}/);
 });
 
 test('what nobody owns beside a last dropped label stays', () => {
@@ -254,4 +261,17 @@ test('a null takes no items of a list or map that others own, not even by force'
     ['a'],
   );
   assert.ok(ownedBy(after, 'one').includes('.metadata.labels.a'));
+});
+
+test('who applies what is there already owns it, without a time', () => {
+  const first = applied(applyAs('one', undefined, config({ replicas: 1 })));
+  const second = applied(applyAs('two', first, config({ replicas: 1 })));
+  const times = (second['metadata'] as { managedFields: { manager: string; time?: string }[] }).managedFields;
+  assert.deepEqual(
+    times.map(({ manager, time }) => [manager, time !== undefined]),
+    [
+      ['two', false],
+      ['one', true],
+    ],
+  );
 });

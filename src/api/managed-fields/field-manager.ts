@@ -96,11 +96,14 @@ export function* applySteps(
   const after = (yield* releaseSteps(owners, comparison, id)).set(id, { ...me, fields: withoutMetadata(named) });
   yield;
   const canonical = canonicalize(schema, pruned);
+  const isSame = live !== undefined && equal(canonical, base);
   const object = request.manager === kubectl ? withLastApplied(canonical, applied) : canonical;
   yield;
-  if (live !== undefined && sameManagers(managers, after) && equal(object, base)) {
+  if (isSame && sameManagers(managers, after) && (object === canonical || equal(object, base))) {
     return { kind: 'applied', object: live, managedFields: entriesOf(live) };
   }
+  // Who changes nothing becomes an owner without a time.
+  if (isSame) after.set(id, { ...after.get(id)!, time: last?.time });
   yield;
   const managedFields = writeManagers(after);
   return { kind: 'applied', object: withManaged(object, managedFields), managedFields };

@@ -3,6 +3,7 @@
 import { isObject } from '../codec/own-property.ts';
 import { stringifyJson } from '../codec/json.ts';
 import type { ListSchema } from '../schema/type-schema.ts';
+import { formatFieldPath } from './field-set.ts';
 
 /** A list that cannot be merged: an element lacks its key, or two share one. */
 export class ListKeyError extends Error {
@@ -46,8 +47,14 @@ export function itemElement(list: ListSchema, item: unknown): string {
   return `k:${stringifyJson(keys)}`;
 }
 
+/** Fields of built-in kinds that Go always writes have their zero for a default. */
 function defaultOf(list: ListSchema, key: string): unknown {
-  return list.items.kind === 'struct' ? list.items.fields.get(key)?.default : undefined;
+  const field = list.items.kind === 'struct' ? list.items.fields.get(key) : undefined;
+  if (field === undefined || field.default !== undefined) return field?.default;
+  const { type, pb, pointer, omitempty } = field;
+  if (type.kind !== 'scalar' || pb.length === 0 || pointer || omitempty) return undefined;
+  if (type.scalar === 'string') return '';
+  return type.scalar === 'int32' || type.scalar === 'int64' ? 0 : undefined;
 }
 
 /** The items of a list by path element, in order; several items may share an element only where `lenient`. */
@@ -58,7 +65,7 @@ export function itemsByElement(list: ListSchema, items: readonly unknown[], leni
     const have = out.get(element);
     if (have === undefined) out.set(element, [item]);
     else if (lenient) have.push(item);
-    else throw new ListKeyError(`duplicate entries for key ${element.slice(2)}`);
+    else throw new ListKeyError(`duplicate entries for key ${formatFieldPath([element])}`);
   }
   return out;
 }

@@ -31,8 +31,9 @@ interface Work {
   movedElements: number;
 }
 
-/** The document after the patch. Throws {@link PatchError}: 400 for a malformed patch, 422 when it does not apply. */
+/** The document after the patch; null has no operations. Throws {@link PatchError}: 400 for a malformed patch, 422 when it does not apply. */
 export function jsonPatch(original: unknown, patch: unknown): unknown {
+  if (patch === null) return original;
   if (!Array.isArray(patch))
     throw new PatchError(
       400,
@@ -131,11 +132,14 @@ function source(work: Work, op: 'move' | 'copy', from: string): unknown {
   const parent = find(work, from.slice(0, from.lastIndexOf('/')));
   if (!isContainer(parent)) throw missing(`${op} operation does not apply: doc is missing from path: ${from}`);
   const value = child(parent, key);
-  if (value === undefined) {
+  if (value !== undefined) return value;
+  if (Array.isArray(parent)) {
     const where = op === 'move' ? `path: '${key}'` : `from: '${from}'`;
     throw missing(`error in ${op} for ${where}: unable to get nonexistent key: ${key}`);
   }
-  return value;
+  if (op === 'move') throw missing(`error in move for path: '${key}': Unable to remove nonexistent key: ${key}`);
+  // As upstream, which takes a field that is not there for null.
+  return null;
 }
 
 function test(work: Work, path: string, wanted: unknown): void {
@@ -239,7 +243,8 @@ function replace(work: Work, path: string, value: unknown): void {
   if (at === undefined) throw missing(`replace operation does not apply: doc is missing path: ${path}`);
   const { parent, key } = at;
   const index = Array.isArray(parent) ? (indexOf(key, parent.length) ?? -1) : -1;
-  const present = Array.isArray(parent) ? index >= 0 && index < parent.length : Object.hasOwn(parent, key);
+  // As upstream, a field need not be there to be replaced.
+  const present = !Array.isArray(parent) || (index >= 0 && index < parent.length);
   if (!present) throw missing(`replace operation does not apply: doc is missing key: ${path}`);
   put(parent, key, value);
 }

@@ -30,6 +30,8 @@ test('JSON patch operations change documents as RFC 6902 says', () => {
       { a: { '~': null } },
     ],
     [{ a: { b: 1 } }, [{ op: 'move', from: '/a/b', path: '/c' }], { a: {}, c: 1 }],
+    [{}, [{ op: 'replace', path: '/a', value: 1 }], { a: 1 }],
+    [{}, [{ op: 'copy', from: '/x', path: '/a' }], { a: null }],
     [
       { a: { b: [1] } },
       [
@@ -60,9 +62,9 @@ test('JSON patches that do not apply', () => {
       "error in remove for path: '/a': Unable to remove nonexistent key: a: missing value",
     ],
     [
-      {},
-      [{ op: 'replace', path: '/a', value: 1 }],
-      'replace operation does not apply: doc is missing key: /a: missing value',
+      { a: [] },
+      [{ op: 'replace', path: '/a/0', value: 1 }],
+      'replace operation does not apply: doc is missing key: /a/0: missing value',
     ],
     [
       { a: [] },
@@ -70,9 +72,9 @@ test('JSON patches that do not apply', () => {
       "error in add for path: '/a/5': Unable to access invalid index: 5: invalid index referenced",
     ],
     [
-      {},
-      [{ op: 'copy', from: '/x', path: '/a' }],
-      "error in copy for from: '/x': unable to get nonexistent key: x: missing value",
+      { x: [] },
+      [{ op: 'copy', from: '/x/0', path: '/a' }],
+      "error in copy for from: '/x/0': unable to get nonexistent key: 0: missing value",
     ],
     [
       {},
@@ -92,8 +94,8 @@ test('JSON patches that do not apply', () => {
     [{}, [{ op: 'jump', path: '/a' }], 'Unexpected kind: jump'],
     [
       {},
-      [{ op: 'replace', path: '/constructor', value: 1 }],
-      'replace operation does not apply: doc is missing key: /constructor: missing value',
+      [{ op: 'remove', path: '/constructor' }],
+      "error in remove for path: '/constructor': Unable to remove nonexistent key: constructor: missing value",
     ],
   ];
   for (const [original, patch, message] of cases)

@@ -81,12 +81,20 @@ export interface TokenRequestInput {
   };
 }
 
+/** A token as its bearer gets it. */
+export interface SignedToken {
+  readonly token: string;
+  /** When its bearer should have another. */
+  readonly expiresAtMs: number;
+  /** How long that is, perhaps less than asked. */
+  readonly expirationSeconds: number;
+  /** Those asked for, or the API server's own. */
+  readonly audiences: readonly string[];
+}
+
 /** Issues and checks service-account tokens. */
 export interface ServiceAccountTokens extends TokenAuthenticator {
-  /** `expiresAtMs`: when its bearer should have another; `expirationSeconds`: how long that is, perhaps less than asked. */
-  issue(
-    input: TokenRequestInput,
-  ): Promise<{ readonly token: string; readonly expiresAtMs: number; readonly expirationSeconds: number }>;
+  issue(input: TokenRequestInput): Promise<SignedToken>;
   /** A token without an end, to be kept in this secret and good while it is. */
   issueLegacy(account: ServiceAccount, secret: Secret): Promise<string>;
   /** The API server's own: what a token is checked for where nobody says. */
@@ -203,7 +211,7 @@ interface Signing {
 async function issueToken(
   input: TokenRequestInput,
   using: Signing & { readonly random: Random; readonly config: TokenConfig },
-): Promise<{ token: string; expiresAtMs: number; expirationSeconds: number }> {
+): Promise<SignedToken> {
   const key = await signingKey(using.keys);
   const { name, uid } = input.account.metadata;
   const bound = input.bound;
@@ -216,9 +224,7 @@ async function issueToken(
   const { maxExpirationSeconds = Infinity } = using.config;
   const asked = Math.min(input.expirationSeconds, maxExpirationSeconds);
   const audiences =
-    input.audiences !== undefined && input.audiences.length > 0
-      ? [...input.audiences]
-      : [...using.config.audiences.slice(0, 1)];
+    input.audiences !== undefined && input.audiences.length > 0 ? [...input.audiences] : [...using.config.audiences];
   const extended = isExtended(input, { config: using.config, audiences });
   const token = await signJwt(using.crypto.webcrypto.subtle, key, {
     'kubernetes.io': { ...details, ...(extended && { warnafter: using.nowSeconds + asked }) },
@@ -230,7 +236,7 @@ async function issueToken(
     exp: using.nowSeconds + (extended ? Math.min(EXTENSION_SECONDS, maxExpirationSeconds) : asked),
     jti: using.random.uuid(),
   });
-  return { token, expiresAtMs: (using.nowSeconds + asked) * 1000, expirationSeconds: asked };
+  return { token, expiresAtMs: (using.nowSeconds + asked) * 1000, expirationSeconds: asked, audiences };
 }
 
 /** Pods' own tokens for this API, unless that is turned off. */

@@ -1,5 +1,6 @@
 /** The discovery documents: legacy lists per group version, and aggregated discovery. Upstream: endpoints/discovery. */
 import type { APIGroup, APIGroupList, APIResource, APIResourceList, APIVersions } from '../../api/gen/meta-v1.ts';
+import { schemaOf } from '../../api/schema/schema.ts';
 import { apiVersionOf, type ResourceInfo, type SubresourceInfo } from '../../api/resource-info.ts';
 import type { GroupEntry, VersionEntry } from './groups.ts';
 
@@ -60,7 +61,7 @@ export function apiResourceList(
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   return {
     kind: 'APIResourceList',
-    apiVersion: 'v1',
+    ...(group !== '' && { apiVersion: 'v1' }),
     groupVersion: apiVersionOf({ group, version }),
     resources: entries,
   };
@@ -80,9 +81,7 @@ export function aggregatedText(
 }
 
 function groupText({ group, versions }: GroupEntry): string {
-  const metadata = JSON.stringify(
-    group === '' ? { creationTimestamp: null } : { name: group, creationTimestamp: null },
-  );
+  const metadata = JSON.stringify(group === '' ? {} : { name: group });
   const texts = versions.map(({ version, resources, foreign }) => {
     const list =
       foreign?.resources === undefined
@@ -104,19 +103,29 @@ function resourceText(info: ResourceInfo): string {
 
 function aggregatedResource(info: ResourceInfo): object {
   const { group, version, kind } = info;
+  // Built-in kinds leave out what is their own group and version; definitions name it.
+  const isBuiltIn = schemaOf(group, version, kind) !== undefined;
+  const own = { group: isBuiltIn ? '' : group, version: isBuiltIn ? '' : version };
   return {
     resource: info.resource,
-    responseKind: { group, version, kind },
+    responseKind: { ...own, kind },
     scope: info.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: info.singular,
     verbs: [...info.verbs],
     ...(info.shortNames.length === 0 ? {} : { shortNames: [...info.shortNames] }),
     ...(info.categories.length === 0 ? {} : { categories: [...info.categories] }),
-    ...(info.subresources.length === 0 ? {} : { subresources: info.subresources.map(aggregatedSubresource) }),
+    ...(info.subresources.length === 0
+      ? {}
+      : { subresources: info.subresources.map((sub) => aggregatedSubresource(info, sub, own)) }),
   };
 }
 
-function aggregatedSubresource(sub: SubresourceInfo): object {
-  const { name, group, version, kind, verbs } = sub;
-  return { subresource: name, responseKind: { group, version, kind }, verbs: [...verbs] };
+/** `own`: how the resource itself names its group and version. */
+function aggregatedSubresource(
+  info: ResourceInfo,
+  { name, group, version, kind, verbs }: SubresourceInfo,
+  own: { readonly group: string; readonly version: string },
+): object {
+  const isOwn = group === info.group && version === info.version;
+  return { subresource: name, responseKind: { ...(isOwn ? own : { group, version }), kind }, verbs: [...verbs] };
 }

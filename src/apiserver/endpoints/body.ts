@@ -3,11 +3,12 @@ import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { parseClientJson, PartBudget } from '../../api/codec/parts.ts';
 import { withoutNulls } from '../../api/codec/without-nulls.ts';
-import { decodeProtobuf, PbError } from '../../api/codec/protobuf.ts';
+import { builtinSchema, decodeProtobuf, PbError } from '../../api/codec/protobuf.ts';
 import { readYaml } from '../../api/codec/yaml-codec.ts';
 import { DecodeError, decodeTyped, type FieldValidation } from '../../api/codec/typed.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
-import { badRequest, unsupportedMediaType } from '../../api/status-error.ts';
+import { badRequest, type StatusError, unsupportedMediaType } from '../../api/status-error.ts';
+import { jsonKind } from '../../api/codec/scalars.ts';
 import type { ApiRequest } from '../../api/transport.ts';
 import { contentSerialization, type Serialization } from '../negotiation.ts';
 import { largeBytes } from '../request-context.ts';
@@ -51,10 +52,20 @@ interface Parsed {
   readonly duplicates: readonly string[];
 }
 
-/** The first bytes of a body, for error texts. */
+/** The first bytes of a body, for error texts: of JSON as text, else as hexadecimal numbers. */
 function summary(bytes: Uint8Array): string {
-  const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
+  if (bytes.length === 0) return '<empty>';
+  const text = Buffer.from(bytes.subarray(0, 30)).toString(bytes[0] === 0x7b ? 'utf8' : 'hex');
   return bytes.length > 30 ? `${text} ...` : text;
+}
+
+const TYPE_META =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+/** What Go says of a JSON value that can have no version and kind; undefined for one that can. */
+function notTyped(value: unknown): string | undefined {
+  if (isObject(value)) return undefined;
+  return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(value)} into Go value of type ${TYPE_META}`;
 }
 
 async function parseBody(
@@ -67,34 +78,80 @@ async function parseBody(
       return { value: decodeProtobuf(bytes, { ...expected, budget: new PartBudget() }), duplicates: [] };
     }
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-    return serialization === 'json' ? parseClientJson(text) : await readYaml(text, yaml);
+    const parsed = serialization === 'json' ? parseClientJson(text) : await readYaml(text, yaml);
+    if (parsed.value === null) return { ...parsed, value: {} };
+    const problem = notTyped(parsed.value);
+    if (problem !== undefined) throw unrecognized(expected, problem, bytes);
+    return parsed;
   } catch (error) {
     if (error instanceof PbError || error instanceof JsonSyntaxError || (error as Error).name === 'YamlSyntaxError') {
       const why = `couldn't get version/kind; json parse error: ${(error as Error).message}`;
       const text = serialization === 'json' ? why : (error as Error).message;
-      throw badRequest(
-        `the object provided is unrecognized (must be of type ${expected.kind}): ${text} (${summary(bytes)})`,
-      );
+      throw unrecognized(expected, text, bytes);
     }
     throw error;
   }
+}
+
+function unrecognized({ kind }: ExpectedKind, why: string, bytes: Uint8Array): StatusError {
+  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(bytes)})`);
+}
+
+/** Where upstream's types are registered, as its errors name it. */
+const SCHEME = 'k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30';
+
+/** What upstream says of a kind that no version has; undefined for one it knows. */
+export function unknownKind(apiVersion: string, kind: string): string | undefined {
+  if (builtinSchema(apiVersion, kind) !== undefined) return undefined;
+  return `no kind "${kind}" is registered for version "${apiVersion}" in scheme "${SCHEME}"`;
+}
+
+/** The group in upstream's names of internal types: `core.Pod`, `rbac.Role`. */
+function internalPackage(apiVersion: string): string {
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.search(/[./]/)) : 'core';
 }
 
 /** Checks kind and version of a parsed body against what the endpoint takes; absent ones are filled in. Throws 400. */
 export function checkKind(value: JsonObject, expected: ExpectedKind): void {
   const { apiVersion, kind } = value;
   const known = apiVersion === expected.apiVersion || apiVersion === expected.alike;
+  checkRegistered(value, expected);
+  if (typeof kind === 'string' && kind !== '' && kind !== expected.kind) throw otherKind(value, expected);
   if (typeof apiVersion === 'string' && apiVersion !== '' && !known) {
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
     );
   }
-  if (typeof kind === 'string' && kind !== '' && kind !== expected.kind) {
-    const version = expected.apiVersion.slice(expected.apiVersion.indexOf('/') + 1);
-    throw badRequest(
-      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: converting (${version}.${kind}) to (${expected.kind}): unknown conversion`,
-    );
-  }
+}
+
+function otherKind({ apiVersion, kind }: JsonObject, expected: ExpectedKind): StatusError {
+  const given = textOr(apiVersion, expected.apiVersion);
+  const version = given.slice(given.indexOf('/') + 1);
+  const internal = `${internalPackage(expected.apiVersion)}.${expected.kind}`;
+  return badRequest(
+    `${String(kind)} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: converting (${version}.${String(kind)}) to (${internal}): unknown conversion`,
+  );
+}
+
+function checkRegistered(value: JsonObject, expected: ExpectedKind): void {
+  if (expected.schema.custom === true) return;
+  const apiVersion = textOr(value['apiVersion'], expected.apiVersion);
+  const kind = textOr(value['kind'], expected.kind);
+  if (kind === expected.kind && (apiVersion === expected.apiVersion || apiVersion === expected.alike)) return;
+  const problem = unknownKind(apiVersion, kind);
+  if (problem === undefined) return;
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+  throw badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: ${problem}`);
+}
+
+function textOr(value: unknown, other: string): string {
+  return typeof value === 'string' && value !== '' ? value : other;
+}
+
+/** YAML's strict errors come as one text, a line for each. */
+function linesOf(text: string): readonly string[] {
+  const [first = '', ...lines] = text.split('\n');
+  return first === 'yaml: unmarshal errors:' ? lines.map((line) => line.trim()) : [text];
 }
 
 /** Gives a parsed value the canonical shape of its kind; a fresh object. Throws 400. */
@@ -112,7 +169,7 @@ export function shapeObject(
   const { mode, duplicates, scope, shape = 'go' } = options;
   try {
     const { object, warnings } = decodeTyped(expected.schema, value, { mode, duplicates, shape });
-    for (const text of warnings) scope.addWarning(text);
+    for (const text of warnings.flatMap(linesOf)) scope.addWarning(text);
     object['apiVersion'] = expected.apiVersion;
     object['kind'] = expected.kind;
     return object;

@@ -3,6 +3,7 @@
  * endpoints/handlers.ListResource.
  */
 import { stringifyJson } from '../../api/codec/json.ts';
+import { asWritten } from '../../api/codec/written-form.ts';
 import type { ListMeta } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
@@ -10,7 +11,7 @@ import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { badRequest } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { decodeContinue } from '../generic-registry/continue-token.ts';
-import type { GenericStore } from '../generic-registry/generic-store.ts';
+import { asItem, type GenericStore } from '../generic-registry/generic-store.ts';
 import { type ListPage, type ListRequest, listCells } from '../generic-registry/list.ts';
 import { selectionOf } from '../generic-registry/selection.ts';
 import { type MediaForm, negotiate } from '../negotiation.ts';
@@ -25,13 +26,15 @@ import { includeObjectOf, partialMetadata, partialMetadataHead, tableHead, table
 import { headersFor, isPretty } from './write-object.ts';
 
 const listForms = ['Table', 'PartialObjectMetadataList'];
-const comma = Buffer.from(',');
+const itemStart = Buffer.from('{');
+const nextItemStart = Buffer.from(',{');
 const listEnd = Buffer.from(']}\n');
 
 /** What the query asks for. Throws 400 and 422. */
 export function listRequestOf({ store, scope }: Call): ListRequest {
   const { params, info } = scope;
   checkListOptions(params, false);
+  int64Param(params, 'timeoutSeconds');
   const token = params.get('continue') ?? '';
   const revision = revisionParam(params);
   if (token !== '' && revision !== undefined && revision !== 0) {
@@ -144,7 +147,9 @@ export async function writeList({ store, scope }: Call, list: ObjectList): Promi
     return write({ head, key: 'items', count, item }, schemaOf('meta.k8s.io', asVersion, 'PartialObjectMetadataList'));
   }
   const head = { kind: store.info.listKind, apiVersion: store.apiVersion, metadata };
-  return write({ head, key: 'items', count, item: object }, list.schema);
+  const isNamed = form.serialization === 'protobuf' || store.definition.schema !== undefined;
+  const item = isNamed ? object : (index: number): object => asItem(asWritten(object(index) as KubernetesObject));
+  return write({ head, key: 'items', count, item }, list.schema);
 }
 
 /**
@@ -178,9 +183,8 @@ async function joinItems(store: GenericStore, cells: readonly RevisionCell[]): P
   let pendingBytes = 0;
   const turns = new Turns(clock);
   for (let index = 0; index < cells.length; index++) {
-    const bytes = store.json(cells[index]!);
-    if (index > 0) pending.push(comma);
-    pending.push(bytes);
+    const bytes = store.itemJson(cells[index]!);
+    pending.push(index === 0 ? itemStart : nextItemStart, bytes);
     pendingBytes += bytes.length;
     if (pendingBytes < pieceLength && (index & 63) !== 63) continue;
     if (pendingBytes >= pieceLength) {

@@ -18,14 +18,15 @@ function unsupported(field: string, value: string, supported: readonly string[])
 /** Whether nothing shall be stored. Throws 422 for any other value than All. */
 export function dryRunOf(params: URLSearchParams, kind: string): boolean {
   const values = params.getAll('dryRun').filter((value) => value !== '');
-  const bad = values.filter((value) => value !== 'All');
-  if (bad.length > 0)
-    throw invalid(
-      { group: metaGroup, kind },
-      '',
-      bad.map((value) => unsupported('dryRun', value, ['All'])),
-    );
+  const errors = wrongDryRun(values);
+  if (errors.length > 0) throw invalid({ group: metaGroup, kind }, '', errors);
   return values.length > 0;
+}
+
+function wrongDryRun(values: readonly string[]): FieldCause[] {
+  if (values.every((value) => value === 'All')) return [];
+  const text = `Unsupported value: ${JSON.stringify(values)}: supported values: "All"`;
+  return [{ reason: 'FieldValueNotSupported', field: 'dryRun', text }];
 }
 
 const fieldValidations = ['', 'Ignore', 'Strict', 'Warn'];
@@ -66,7 +67,7 @@ export function revisionParam(params: URLSearchParams): number | undefined {
   if (text === null || text === '') return undefined;
   if (!/^\d{1,15}$/.test(text)) {
     throw badRequest(
-      `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
     );
   }
   return Number(text);
@@ -100,7 +101,7 @@ function checkMatch(
   if ((params.get('continue') ?? '') !== '')
     forbid('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
   if (match !== 'Exact' && match !== 'NotOlderThan')
-    errors.push(unsupported('resourceVersionMatch', match, ['', 'Exact', 'NotOlderThan']));
+    errors.push(unsupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
   if (match === 'Exact' && revision === '0')
     forbid('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
 }
@@ -127,8 +128,8 @@ export function checkDeleteOptions(options: DeleteOptions): void {
     errors.push({ reason: 'FieldValueInvalid', field: 'propagationPolicy', text });
   }
   if (policy !== undefined && !['Background', 'Foreground', 'Orphan'].includes(policy)) {
-    errors.push(unsupported('propagationPolicy', policy, ['Background', 'Foreground', 'Orphan']));
+    errors.push(unsupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan', 'nil']));
   }
-  for (const value of dryRun) if (value !== 'All') errors.push(unsupported('dryRun', value, ['All']));
+  errors.push(...wrongDryRun(dryRun));
   if (errors.length > 0) throw invalid({ group: metaGroup, kind: 'DeleteOptions' }, '', errors);
 }

@@ -32,7 +32,8 @@ import { applyFields } from '../generic-registry/field-tracking.ts';
 import { type UpdateRequest, updateObject } from '../generic-registry/update.ts';
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { checkKind, type ExpectedKind, readBytes, shapeObject } from './body.ts';
+import { checkKind, type ExpectedKind, readBytes, shapeObject, unknownKind } from './body.ts';
+import { goPrint } from '../../api/patch/go-print.ts';
 import type { Call } from './endpoint.ts';
 import { fieldValidationOf } from './options.ts';
 import { checkName, expectedOf, writeOutcome, writeRequestOf } from './write-verbs.ts';
@@ -52,7 +53,8 @@ export function patchTypeOf(scope: RequestScope, isCustom: boolean): PatchType {
   const header = scope.request.headers['content-type'] ?? '';
   const type = patchTypes.get(header.split(';')[0]!.trim().toLowerCase());
   if (type !== undefined && !(type === 'strategic' && isCustom)) return type;
-  const accepted = [...patchTypes.keys()].filter((name) => !isCustom || !name.includes('strategic'));
+  if (!isCustom) throw unsupportedMediaType('415: Unsupported Media Type', {});
+  const accepted = [...patchTypes.keys()].filter((name) => !name.includes('strategic'));
   throw unsupportedMediaType(
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
@@ -83,7 +85,7 @@ async function parsePatch(
       throw badRequest(
         type === 'apply'
           ? `error decoding YAML: ${(error as Error).message}`
-          : `error decoding patch: ${(error as Error).message}`,
+          : `${type === 'strategic' ? '' : 'error decoding patch: '}${(error as Error).message}`,
       );
     }
     throw error;
@@ -98,16 +100,20 @@ export function patched(
 ): unknown {
   try {
     if (patch.type === 'json') return jsonPatch(asWritten(original), patch.value);
-    if (!isObject(patch.value))
-      throw badRequest(
-        `error decoding patch: json: cannot unmarshal ${jsonKind(patch.value)} into Go value of type map[string]interface {}`,
-      );
+    if (patch.type === 'strategic' && patch.value === null) return original;
+    if (!isObject(patch.value)) throw noObject(patch);
     if (patch.type === 'merge') return mergePatch(original, patch.value);
     return strategicMergePatch(original, patch.value, schema);
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;
     throw patchFailure(error);
   }
+}
+
+function noObject({ type, value }: { readonly type: PatchType; readonly value: unknown }): StatusError {
+  if (type === 'merge' && value === null) return badRequest('Invalid JSON Patch');
+  const why = `json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`;
+  return badRequest(type === 'merge' ? `error decoding patch: ${why}` : why);
 }
 
 /**
@@ -187,13 +193,15 @@ interface ReadPatch {
 function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
   const { store, scope } = call;
   const draftOf = (current: KubernetesObject | undefined, result: unknown): KubernetesObject => {
-    if (isObject(result)) checkKind(result, expectedOf(call));
+    checkPatchedKind(call, patch, result);
     const { object, warnings } = decodeTyped(store.schema, result, {
       mode: patch.mode,
       duplicates: patch.duplicates,
       ...(call.subresource === 'status' && current !== undefined ? { known: partsOf(current, result) } : {}),
     });
     for (const text of warnings) scope.addWarning(text);
+    object['apiVersion'] = store.apiVersion;
+    object['kind'] = store.info.kind;
     return object as unknown as KubernetesObject;
   };
   const steps = function* (current: KubernetesObject | undefined): Steps<KubernetesObject> {
@@ -203,20 +211,38 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
     try {
       draft = draftOf(current, result);
     } catch (error) {
-      throw patchedFailure(patch, error);
+      throw patchedFailure(patch, result, error);
     }
     if (scope.isLarge) yield;
+    checkName(draft, { name: scope.info.name, namespace: scope.info.namespace });
     store.definition.strategy.applyDefaults?.(draft);
     return draft;
   };
   return (current) => stepByStep(steps(current), () => scope.pause());
 }
 
-/** What a client is told of a result that is no object of the kind. */
-function patchedFailure(patch: ReadPatch, error: unknown): unknown {
+/** Strategic merge patches change no kind; what the others make must be of the kind as a body must. Throws DecodeError and 400. */
+function checkPatchedKind(call: Call, { type }: ReadPatch, result: unknown): void {
+  if (type === 'strategic' || !isObject(result)) return;
+  const { apiVersion, kind } = { ...expectedOf(call), ...result } as { apiVersion: unknown; kind: unknown };
+  const isCustom = call.store.definition.schema !== undefined;
+  const problem = isCustom ? undefined : unknownKind(String(apiVersion ?? ''), String(kind ?? ''));
+  if (problem !== undefined && typeof apiVersion === 'string' && typeof kind === 'string')
+    throw new DecodeError(problem);
+  checkKind(result, expectedOf(call));
+}
+
+/** What a client is told of a result that is no object of the kind: upstream shows the patch as Go prints it, or the result. */
+function patchedFailure({ type, value }: ReadPatch, result: unknown, error: unknown): unknown {
   if (!(error instanceof DecodeError)) return error;
-  const text = `Invalid value: ${JSON.stringify(stringifyJson(patch.value))}: ${error.message}`;
+  const shown =
+    type === 'strategic' ? goPrint(value) : stringifyJson(isObject(result) ? withSortedKeys(result) : result);
+  const text = `Invalid value: ${JSON.stringify(shown)}: ${error.message}`;
   return invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
+}
+
+function withSortedKeys(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /**
@@ -241,12 +267,23 @@ function refuseUndeclared(value: unknown, { schema, kind, apiVersion }: Expected
   if (problem !== undefined) throw notTyped(value, problem);
 }
 
+/** Throws 400 for a configuration of another kind. */
+function refuseOtherKind({ apiVersion, kind }: JsonObject, expected: ExpectedKind): void {
+  if (apiVersion === expected.apiVersion && kind === expected.kind) return;
+  const version = typeof apiVersion === 'string' ? apiVersion : '';
+  const shown = version.includes('/') ? version : `/${version}`;
+  throw badRequest(`invalid object type: ${shown}, Kind=${typeof kind === 'string' ? kind : ''}`);
+}
+
 function configurationOf(call: Call, patch: ReadPatch): JsonObject {
   const { scope } = call;
   const { value, duplicates, mode } = patch;
+  if (!isObject(value) && value !== null)
+    throw badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`,
+    );
   if (isObject(value)) {
-    if (value['apiVersion'] === undefined || value['kind'] === undefined)
-      throw badRequest('apiVersion and kind must be set in an apply patch');
+    refuseOtherKind(value, expectedOf(call));
     if (isObject(value['metadata']) && value['metadata']['managedFields'] !== undefined)
       throw badRequest('metadata.managedFields must be nil');
   }

@@ -47,7 +47,7 @@ export async function serveScale(call: Call, access: ScaleAccess<KubernetesObjec
     await store.prepare([cell]);
     return await writeScale(call, scaleOf(store.object(cell), access));
   }
-  if (verb !== 'update' && verb !== 'patch') throw methodNotAllowed(store.groupResource, verb);
+  if (verb !== 'update' && verb !== 'patch') throw methodNotAllowed();
   const request = writeRequestOf(call, verb === 'update' ? 'UpdateOptions' : 'PatchOptions');
   const type = verb === 'update' ? undefined : patchTypeOf(scope, false);
   if (type === 'apply') return await applyScale(call, access, request);

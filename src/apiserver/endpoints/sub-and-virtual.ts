@@ -6,6 +6,7 @@ import { methodNotAllowed, noSuchPath } from '../../api/status-error.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { settleNamespace } from '../generic-registry/create.ts';
+import { trackDraft } from '../generic-registry/field-tracking.ts';
 import { selectionOf } from '../generic-registry/selection.ts';
 import { admissionAttributes } from '../generic-registry/write.ts';
 import { negotiate } from '../negotiation.ts';
@@ -21,7 +22,7 @@ import { expectedOf, writeRequestOf } from './write-verbs.ts';
 export async function serveCreateSubresource(call: Call, handler: CreateSubresource): Promise<ApiResponse> {
   const { store, scope, subresource } = call;
   const { name, namespace, verb } = scope.info;
-  if (verb !== 'create') throw methodNotAllowed(store.groupResource, verb);
+  if (verb !== 'create') throw methodNotAllowed();
   const sub = store.info.subresources.find((one) => one.name === subresource);
   const schema = sub && schemaOf(sub.group, sub.version, sub.kind);
   if (sub === undefined || schema === undefined) throw noSuchPath();
@@ -53,6 +54,9 @@ export async function serveVirtual(call: Call, virtual: VirtualResource): Promis
     const draft = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
     store.definition.strategy.applyDefaults?.(draft);
     settleNamespace(store, draft, namespace);
+    // Answers carry it; callers in this process read none.
+    if (!scope.request.wantsObjects)
+      await trackDraft(store, { draft, live: undefined, manager: request.manager, context: scope });
     const attributes = admissionAttributes(store, request, {
       operation: 'CREATE',
       subresource: '',
@@ -75,7 +79,7 @@ export async function serveVirtual(call: Call, virtual: VirtualResource): Promis
     );
     return await listVirtual(call, objects);
   }
-  throw methodNotAllowed(store.groupResource, verb);
+  throw methodNotAllowed();
 }
 
 async function listVirtual(call: Call, objects: readonly KubernetesObject[]): Promise<ApiResponse> {

@@ -57,9 +57,7 @@ export function checkName(object: KubernetesObject, { name, namespace }: { name:
     throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   const inside = object.metadata.namespace ?? '';
   if (namespace !== '' && inside !== '' && inside !== namespace) {
-    throw badRequest(
-      `the namespace of the object (${inside}) does not match the namespace on the request (${namespace})`,
-    );
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
 }
 

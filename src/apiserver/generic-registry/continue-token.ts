@@ -26,6 +26,7 @@ const base64Url = /^[A-Za-z0-9_-]*$/;
 
 function parse(text: string): object {
   if (!base64Url.test(text)) throw invalidToken(`illegal base64 data at input byte ${text.search(/[^A-Za-z0-9_-]/)}`);
+  if (text.length % 4 === 1) throw invalidToken(`illegal base64 data at input byte ${text.length - 1}`);
   try {
     const { value } = parseJson(Buffer.from(text, 'base64url').toString('utf8'));
     return isObject(value) ? value : {};

@@ -67,7 +67,7 @@ export function planDeletion(
   object: KubernetesObject,
   { options, nowMs }: { options: DeleteOptions; nowMs: number },
 ): DeletionPlan {
-  checkPreconditions(store.groupResource, object, options);
+  checkPreconditions(store.info, object, options);
   const { strategy } = store.definition;
   const { metadata } = object;
   const asked =

@@ -179,6 +179,17 @@ export class GenericStore {
     return cell.view(`${this.apiVersion} json`, () => Buffer.from(stringifyJson(asWritten(this.object(cell)))));
   }
 
+  /**
+   * The JSON text of a cell as an item of a list, without the brace it begins with. Items of built-in kinds do not name their
+   * kind and version, which the list's follow from.
+   */
+  itemJson(cell: RevisionCell): Uint8Array {
+    const json = this.json(cell);
+    if (this.definition.schema !== undefined) return json.subarray(1);
+    if (startsWith(json, this.#head)) return json.subarray(this.#head.length);
+    return Buffer.from(stringifyJson(asItem(asWritten(this.object(cell))))).subarray(1);
+  }
+
   /** An object of the served version as it is stored. Rejects with StatusErrors. */
   toStored(object: KubernetesObject): KubernetesObject | Promise<KubernetesObject> {
     if (this.definition === this.stored) return object;
@@ -225,8 +236,13 @@ export class GenericStore {
   }
 }
 
-function startsWith(bytes: Buffer, head: Buffer): boolean {
-  return bytes.length >= head.length && head.equals(bytes.subarray(0, head.length));
+/** The object as an item of a list of its kind. */
+export function asItem({ kind: _, apiVersion: _version, ...item }: KubernetesObject): object {
+  return item;
+}
+
+function startsWith(bytes: Uint8Array, head: Buffer): boolean {
+  return bytes.length >= head.length && Buffer.compare(head, bytes.subarray(0, head.length)) === 0;
 }
 
 /** What is converted at once: question and answer are read and written in turns of their own. */

@@ -100,7 +100,7 @@ async function tryUpdate(store: GenericStore, request: UpdateRequest, { key, cur
   const draft = made instanceof Promise ? await made : made;
   if (request.context.isLarge === true) await request.context.pause?.();
   const insists = checkRevision(store, request, { draft, old, strategy });
-  checkUid(store, key, { draft, old });
+  if (!request.retriesConflicts) checkUid(store, key, { draft, old });
   carryOver(store, draft, { old, request });
   const about = {
     operation: 'UPDATE',
@@ -176,7 +176,7 @@ function checkUid(
   throw conflict(store.groupResource, old.metadata.name ?? '', text);
 }
 
-/** System fields no updater sets. */
+/** System fields: what an updater left out, and what none sets. Others than before are refused by validation. */
 function carryOver(
   store: GenericStore,
   draft: KubernetesObject,
@@ -185,18 +185,13 @@ function carryOver(
   settleNamespace(store, draft, request.namespace);
   const { metadata } = draft;
   const from = old.metadata;
-  metadata.uid = from.uid!;
+  if ((metadata.uid ?? '') === '') metadata.uid = from.uid!;
   metadata.creationTimestamp = from.creationTimestamp!;
   if (from.generation === undefined) delete metadata.generation;
   else metadata.generation = from.generation;
-  if (from.deletionTimestamp === undefined) {
-    delete metadata.deletionTimestamp;
-    delete metadata.deletionGracePeriodSeconds;
-  } else {
-    metadata.deletionTimestamp = from.deletionTimestamp;
-    if (from.deletionGracePeriodSeconds === undefined) delete metadata.deletionGracePeriodSeconds;
-    else metadata.deletionGracePeriodSeconds = from.deletionGracePeriodSeconds;
-  }
+  if (from.deletionTimestamp !== undefined) metadata.deletionTimestamp = from.deletionTimestamp;
+  if (from.deletionGracePeriodSeconds !== undefined)
+    metadata.deletionGracePeriodSeconds ??= from.deletionGracePeriodSeconds;
   delete metadata.selfLink;
   draft.apiVersion = store.apiVersion;
   draft.kind = store.info.kind;

@@ -139,7 +139,7 @@ describe('metrics API', () => {
     [`${root}/nodes/z`, '', 'GET', /^nodes\.metrics\.k8s\.io "z" not found$/],
     [`${root}/pods`, 'labelSelector=%3D%3D', 'GET', /^found '=='/],
     [`${root}/pods`, 'fieldSelector=spec.x%3D1', 'GET', /field label not supported: spec\.x/],
-    [`${root}/nodes`, '', 'POST', /^create is not supported on resources of kind "nodes.metrics.k8s.io"$/],
+    [`${root}/nodes`, '', 'POST', /^the server does not allow this method on the requested resource$/],
     [`${root}/cows`, '', 'GET', /could not find the requested resource/],
     [`${root}/nodes/a/status`, '', 'GET', /could not find the requested resource/],
   ];

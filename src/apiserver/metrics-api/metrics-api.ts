@@ -51,11 +51,10 @@ export function createMetricsApi(deps: MetricsApiDeps): BuiltInApi {
 
 async function serve(deps: MetricsApiDeps, scope: RequestScope): Promise<ApiResponse> {
   const { resource, verb, namespace, name, subresource } = scope.info;
-  const groupResource = { group: GROUP, resource };
   if (resource !== 'nodes' && resource !== 'pods') throw noSuchPath();
   if (subresource !== '' || (resource === 'nodes' && namespace !== '')) throw noSuchPath();
   if (resource === 'pods' && namespace === '' && verb === 'get') throw noSuchPath();
-  if (verb !== 'get' && verb !== 'list') throw methodNotAllowed(groupResource, verb);
+  if (verb !== 'get' && verb !== 'list') throw methodNotAllowed();
   const selected = selection(scope);
   const usage = await deps.usage.read();
   const all = resource === 'nodes' ? nodeMetrics(deps.objects, usage) : podMetrics(deps.objects, usage, namespace);

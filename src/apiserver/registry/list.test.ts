@@ -271,6 +271,7 @@ test('tokens of service accounts', async () => {
       token: `for ${order.serviceAccount.metadata.name} on ${order.node?.name}`,
       expiresAtMs: 0,
       expirationSeconds: Math.min(Number(order.request.spec!.expirationSeconds), 3000),
+      audiences: ['api'],
     }),
   });
   objects.put(ServiceAccounts, { metadata: { name: 'sa', namespace: 'd' } } as ServiceAccount);

@@ -24,10 +24,18 @@ export interface ServiceAccountTokenOrder {
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
-/** Signs service-account tokens. Resolves to the compact token and its expiry (wall milliseconds). */
-export type IssueServiceAccountToken = (
-  order: ServiceAccountTokenOrder,
-) => Promise<{ token: string; expiresAtMs: number; expirationSeconds: number }>;
+/** A compact token. */
+export interface IssuedToken {
+  readonly token: string;
+  /** Wall time. */
+  readonly expiresAtMs: number;
+  readonly expirationSeconds: number;
+  /** Whom it is for. */
+  readonly audiences: readonly string[];
+}
+
+/** Signs tokens of service accounts. */
+export type IssueServiceAccountToken = (order: ServiceAccountTokenOrder) => Promise<IssuedToken>;
 
 /** Verifies a bearer token for TokenReview. Undefined: no authenticator knows it; throws with the reason it is refused. */
 export type AuthenticateToken = (

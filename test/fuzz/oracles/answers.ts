@@ -56,8 +56,9 @@ export function judgeAnswer(exchange: Exchange, answer: Answer): Problem | undef
   return undefined;
 }
 
-/** Refusals of HTTP itself, before there is a request: as net/http's, they have no body or a line of text. */
+/** Refusals of HTTP itself, before there is a request or where no API is: as net/http's, they have no body or a line of text. */
 function isHttpLayer(status: number, text: string): boolean {
+  if (status === 404 && text === '404 page not found\n') return true;
   return [400, 408, 413, 417, 431].includes(status) && !text.startsWith('{') && text.length < 100;
 }
 

@@ -88,16 +88,27 @@ function validateOneOf(
   }
 }
 
-function refuseInvalid(kind: string, field: Field): void {
-  if (field.errors.length > 0) throw invalid({ group: 'authorization.k8s.io', kind }, '', field.errors);
+/** Upstream's error names no kind. */
+function refuseInvalid(field: Field): void {
+  if (field.errors.length > 0) throw invalid({ group: 'authorization.k8s.io', kind: '' }, '', field.errors);
 }
 
-function validateSubject(spec: SubjectAccessReviewSpec, kind: string): void {
-  const field = Field.root().at('spec');
+function validateSubject(spec: SubjectAccessReviewSpec, field: Field): void {
   validateOneOf(spec, field);
   if ((spec.user ?? '') === '' && (spec.groups ?? []).length === 0)
     field.at('user').invalid('', 'at least one of user or group must be specified');
-  refuseInvalid(kind, field);
+}
+
+function validateLocal({ spec }: LocalSubjectAccessReview, namespace: string): void {
+  const field = Field.root().at('spec');
+  validateSubject(spec, field);
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  const given = resourceAttributes?.namespace ?? '';
+  if (resourceAttributes !== undefined && given !== namespace)
+    field.at('resourceAttributes').at('namespace').invalid(given, 'must match metadata.namespace');
+  if (nonResourceAttributes !== undefined)
+    field.at('nonResourceAttributes').invalid(nonResourceAttributes, 'disallowed on this kind of request');
+  refuseInvalid(field);
 }
 
 function subjectOf(spec: SubjectAccessReviewSpec): Principal {
@@ -114,7 +125,9 @@ function accessReviews(authorizer: Authorizer): ResourceDefinition[] {
     defineVirtual(SubjectAccessReviews, {
       async create(draft) {
         const review = draft as SubjectAccessReview;
-        validateSubject(review.spec, 'SubjectAccessReview');
+        const field = Field.root().at('spec');
+        validateSubject(review.spec, field);
+        refuseInvalid(field);
         const { resourceAttributes, nonResourceAttributes } = review.spec;
         return {
           ...review,
@@ -128,12 +141,8 @@ function accessReviews(authorizer: Authorizer): ResourceDefinition[] {
     defineVirtual(LocalSubjectAccessReviews, {
       async create(draft, _context, namespace) {
         const review = draft as LocalSubjectAccessReview;
-        validateSubject(review.spec, 'LocalSubjectAccessReview');
+        validateLocal(review, namespace);
         const { resourceAttributes } = review.spec;
-        if (resourceAttributes === undefined) throw badRequest('spec.resourceAttributes is required');
-        if (resourceAttributes.namespace !== namespace) {
-          throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
-        }
         return {
           ...review,
           status: await decide(authorizer, attributesOf(subjectOf(review.spec), resourceAttributes, undefined)),
@@ -145,7 +154,7 @@ function accessReviews(authorizer: Authorizer): ResourceDefinition[] {
         const review = draft as SelfSubjectAccessReview;
         const field = Field.root().at('spec');
         validateOneOf(review.spec, field);
-        refuseInvalid('SelfSubjectAccessReview', field);
+        refuseInvalid(field);
         const { resourceAttributes, nonResourceAttributes } = review.spec;
         return {
           ...review,
@@ -164,7 +173,7 @@ function tokenReviews(authenticate: AuthenticateToken): ResourceDefinition {
       if (token === '') throw badRequest('token is required for TokenReview in authentication');
       try {
         const answer = await authenticate(token, review.spec.audiences ?? []);
-        if (answer === undefined) return { ...review, status: { user: {} } };
+        if (answer === undefined) return { ...review, status: { user: {}, error: 'invalid bearer token' } };
         const audiences = answer.audiences === undefined ? {} : { audiences: [...answer.audiences] };
         return { ...review, status: { authenticated: true, user: answer.user, ...audiences } };
       } catch (error) {
@@ -184,7 +193,7 @@ function rulesReviews(rulesFor: RulesFor): ResourceDefinition {
       const review = draft as SelfSubjectRulesReview;
       const namespace = review.spec?.namespace ?? '';
       if (namespace === '') throw badRequest('no namespace on request');
-      return { ...review, status: await rulesFor(context.user, namespace) };
+      return { ...review, metadata: {}, spec: {}, status: await rulesFor(context.user, namespace) };
     },
   });
 }

@@ -3,7 +3,7 @@ import { Field } from '../../../../api/field-error.ts';
 import type { Binding, Pod, PodCondition } from '../../../../api/gen/core-v1.ts';
 import { Pods } from '../../../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../../../api/object.ts';
-import { conflict, invalid } from '../../../../api/status-error.ts';
+import { badRequest, conflict, invalid } from '../../../../api/status-error.ts';
 import { formatTime } from '../../../../api/time.ts';
 import type { Clock } from '../../../../platform/clock.ts';
 import type { ObjectStore } from '../../object-store.ts';
@@ -51,10 +51,8 @@ function scheduledConditions(pod: Pod, now: string): PodCondition[] {
   const scheduled: PodCondition = {
     type: 'PodScheduled',
     status: 'True',
-    observedGeneration: pod.metadata.generation,
     lastTransitionTime: old?.status === 'True' ? (old.lastTransitionTime ?? now) : now,
   };
-  if (pod.metadata.generation === undefined) delete scheduled.observedGeneration;
   return old === undefined
     ? [...(pod.status?.conditions ?? []), scheduled]
     : pod.status!.conditions!.map((condition) => (condition === old ? scheduled : condition));
@@ -74,6 +72,7 @@ function assigned(pod: Pod, binding: Binding, now: string): Pod {
 /** Assigns the pod to the binding's target. Throws NotFound, Conflict or Invalid. */
 export async function bindPod(deps: BindingDeps, order: BindingOrder): Promise<KubernetesObject> {
   const { namespace, name, binding } = order;
+  if ((binding.metadata?.name ?? '') !== name) throw badRequest('name in URL does not match name in Binding object');
   validateBinding(binding);
   const now = formatTime(deps.clock.nowMs());
   await deps.objects.guaranteedUpdate(Pods, namespace, name, (pod) => {

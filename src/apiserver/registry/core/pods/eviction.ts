@@ -139,7 +139,7 @@ export async function evictPod(deps: BindingDeps, request: NamedCreateRequest): 
     const now = formatTime(deps.clock.nowMs());
     const { resourceVersion } = (
       await deps.objects.guaranteedUpdate(Pods, namespace, name, (current) => {
-        checkPreconditions(PODS, current, options);
+        checkPreconditions(Pods, current, options);
         return markedForEviction(current, now);
       })
     ).metadata;

@@ -9,7 +9,12 @@ import { tokenSubresource } from './token.ts';
 async function ask(metadata: NonNullable<TokenRequest['metadata']>): Promise<TokenRequest> {
   const { objects } = setUp();
   objects.put(ServiceAccounts, { metadata: { name: 'bot', namespace: 'ns', uid: 'u-1' } });
-  const { create } = tokenSubresource(objects, async () => ({ token: 't', expiresAtMs: 0, expirationSeconds: 3600 }));
+  const { create } = tokenSubresource(objects, async () => ({
+    token: 't',
+    expiresAtMs: 0,
+    expirationSeconds: 3600,
+    audiences: ['api'],
+  }));
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata, spec: { audiences: [] } };
   return (await create({ namespace: 'ns', name: 'bot', body, dryRun: false, context })) as TokenRequest;
 }

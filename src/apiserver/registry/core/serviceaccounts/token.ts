@@ -38,7 +38,7 @@ function validate(request: TokenRequest): void {
   const seconds = request.spec!.expirationSeconds!;
   if (seconds < MIN_EXPIRATION_SECONDS) field.invalid(seconds, 'may not specify a duration less than 10 minutes');
   if (seconds > MAX_EXPIRATION_SECONDS) field.invalid(seconds, 'may not specify a duration larger than 2^32 seconds');
-  if (field.errors.length > 0) throw invalid(KIND, request.metadata?.name ?? '', field.errors);
+  if (field.errors.length > 0) throw invalid(KIND, '', field.errors);
 }
 
 type Bound = Pick<ServiceAccountTokenOrder, 'bound' | 'node'>;
@@ -90,12 +90,21 @@ export function tokenSubresource(objects: ObjectStore, issue: IssueServiceAccoun
         ...given.spec,
         expirationSeconds: given.spec?.expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS,
       };
-      const request: TokenRequest = { ...given, metadata: { ...given.metadata, name, namespace, uid }, spec };
+      const request: TokenRequest = {
+        kind: KIND.kind,
+        apiVersion: `${KIND.group}/v1`,
+        metadata: { ...given.metadata, name, namespace, uid },
+        spec,
+      };
       validate(request);
       const bound = boundObject(objects, account, request);
       // A dry run signs nothing: it would be a working credential.
       if (dryRun) return request;
-      const { token, expiresAtMs, expirationSeconds } = await issue({ serviceAccount: account, request, ...bound });
+      const { token, expiresAtMs, expirationSeconds, audiences } = await issue({
+        serviceAccount: account,
+        request,
+        ...bound,
+      });
       // Perhaps shorter than asked: whoever renews at a share of it must know.
       if (expirationSeconds < spec.expirationSeconds)
         context.addWarning(
@@ -103,7 +112,7 @@ export function tokenSubresource(objects: ObjectStore, issue: IssueServiceAccoun
         );
       return {
         ...request,
-        spec: { ...spec, expirationSeconds },
+        spec: { ...spec, audiences: [...audiences], expirationSeconds },
         status: { token, expirationTimestamp: formatTime(expiresAtMs) },
       };
     },

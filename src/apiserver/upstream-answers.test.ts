@@ -1,0 +1,143 @@
+/** Answers of a server of v1.36, and ours: what clients see beside the validation of objects, which has a table of its own. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startWithAll } from './all-resources-fixture.ts';
+import type { TestServer } from './server-fixture.ts';
+
+const maps = '/api/v1/namespaces/default/configmaps';
+const METHOD = 'the server does not allow this method on the requested resource';
+const NO_KIND = 'is registered for version';
+const merge = { 'content-type': 'application/merge-patch+json' };
+const json = { 'content-type': 'application/json-patch+json' };
+const strategic = { 'content-type': 'application/strategic-merge-patch+json' };
+const apply = { 'content-type': 'application/apply-patch+yaml' };
+const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'there' } };
+
+type Row = readonly [
+  request: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+  code: number,
+  text: string,
+];
+
+const rows: readonly Row[] = [
+  ['GET /nothing', undefined, {}, 404, '404 page not found\n'],
+  ['GET /apis/nobody', undefined, {}, 404, '404 page not found\n'],
+  ['GET /apis/nobody/v1/things', undefined, {}, 404, '404 page not found\n'],
+  ['GET /apis/apps/v9/deployments', undefined, {}, 404, 'the server could not find the requested resource'],
+  ['GET /api/v9', undefined, {}, 404, 'the server could not find the requested resource'],
+  [`HEAD ${maps}`, undefined, {}, 405, METHOD],
+  [`PUT ${maps}`, map, {}, 405, METHOD],
+  ['GET /api/v1/namespaces/default/pods/p/binding', undefined, {}, 405, METHOD],
+  ['POST /version', {}, {}, 405, METHOD],
+  [`GET ${maps}?timeoutSeconds=x`, undefined, {}, 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
+  [`GET ${maps}?continue=x`, undefined, {}, 400, 'illegal base64 data at input byte 0'],
+  [`GET ${maps}?resourceVersion=x`, undefined, {}, 400, 'invalid resource version: resourceVersion: Invalid value'],
+  [`GET ${maps}?resourceVersionMatch=a&resourceVersion=1`, undefined, {}, 422, 'values: "Exact", "NotOlderThan", ""'],
+  [`GET ${maps}`, undefined, { accept: 'text/html' }, 406, '406: Not Acceptable\n\nAvailable representations: '],
+  [`POST ${maps}?dryRun=x`, map, {}, 422, 'dryRun: Unsupported value: ["x"]: supported values: "All"'],
+  [`POST ${maps}`, '', {}, 400, 'json parse error: unexpected end of JSON input (<empty>)'],
+  [`POST ${maps}`, '[]', {}, 400, 'json: cannot unmarshal array into Go value of type struct {'],
+  [`POST ${maps}`, '[]', {}, 400, '(5b5d)'],
+  [`POST ${maps}`, 'null', {}, 422, 'metadata.name: Required value: name or generateName is required'],
+  [`POST ${maps}`, { ...map, apiVersion: 'v2' }, {}, 400, `no kind "ConfigMap" ${NO_KIND} "v2" in scheme`],
+  [`POST ${maps}`, { ...map, kind: 'Pod' }, {}, 400, 'converting (v1.Pod) to (core.ConfigMap): unknown conversion'],
+  [`POST ${maps}`, { ...map, data: { a: 1 } }, {}, 400, 'number into Go struct field ConfigMap.data of type string'],
+  [
+    `PUT ${maps}/there`,
+    { ...map, metadata: { name: 'there', namespace: 'x' } },
+    {},
+    400,
+    'namespace sent on the request',
+  ],
+  [
+    `PUT ${maps}/there`,
+    { ...map, metadata: { name: 'there', deletionTimestamp: '2026-01-01T00:00:00Z' } },
+    {},
+    422,
+    'metadata.deletionTimestamp: Invalid value: "2026-01-01T00:00:00Z": field is immutable',
+  ],
+  [`PATCH ${maps}/there`, {}, {}, 415, '415: Unsupported Media Type'],
+  [`PATCH ${maps}/there`, 'null', merge, 400, 'Invalid JSON Patch'],
+  [`PATCH ${maps}/there`, [], strategic, 400, 'json: cannot unmarshal array into Go value of type map'],
+  [`PATCH ${maps}/there`, { metadata: { name: 'x' } }, merge, 400, 'does not match the name on the URL (there)'],
+  [
+    `PATCH ${maps}/there`,
+    { metadata: { uid: 'x' } },
+    merge,
+    422,
+    'metadata.uid: Invalid value: "x": field is immutable',
+  ],
+  [`PATCH ${maps}/there`, { kind: 'Foo' }, merge, 422, `no kind "Foo" ${NO_KIND} "v1" in scheme`],
+  [`PATCH ${maps}/there`, { data: [1] }, strategic, 422, 'patch: Invalid value: "map[data:[1]]": '],
+  [`PATCH ${maps}/there?fieldManager=m`, '[]', apply, 400, 'error decoding YAML: error unmarshaling JSON: '],
+  [`PATCH ${maps}/there?fieldManager=m`, { ...map, kind: 'Foo' }, apply, 400, 'invalid object type: /v1, Kind=Foo'],
+  [
+    `DELETE ${maps}/there`,
+    { preconditions: { uid: 'x' } },
+    {},
+    409,
+    'on ConfigMap "there": the UID in the precondition',
+  ],
+  [`DELETE ${maps}/there`, { propagationPolicy: 'x' }, {}, 422, '"Foreground", "Background", "Orphan", "nil"'],
+  [
+    'POST /apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews',
+    { spec: { user: 'x', resourceAttributes: { verb: 'get' } } },
+    {},
+    422,
+    '.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "": must match',
+  ],
+];
+
+function answerTo({ send }: TestServer, request: string, body: unknown, headers: Record<string, string>) {
+  const [method = '', path = ''] = request.split(' ');
+  return send(method, path, body, { 'content-type': 'application/json', ...headers });
+}
+
+test('refusals outside of validation have code and text of upstream', async () => {
+  const server = await startWithAll();
+  await server.send('POST', maps, map);
+  for (const [request, body, headers, code, text] of rows) {
+    const answer = await answerTo(server, request, body, { ...headers });
+    const message = (answer.body as { message?: string } | undefined)?.message ?? answer.text;
+    assert.equal(answer.status, code, `${request} ${JSON.stringify(body)}: ${message}`);
+    assert.ok(message.includes(text), `${request} ${JSON.stringify(body)}: ${message}`);
+  }
+});
+
+const accepted: readonly (readonly [body: unknown, headers: Record<string, string>, data: object])[] = [
+  [[{ op: 'replace', path: '/data/new', value: '1' }], json, { a: '1', new: '1' }],
+  [[{ op: 'copy', from: '/data/none', path: '/data/new' }], json, { a: '1', new: '' }],
+  ['null', json, { a: '1' }],
+  ['null', strategic, { a: '1' }],
+  [{ apiVersion: 'v9', kind: 'Foo' }, strategic, { a: '1' }],
+];
+
+test('patches that upstream takes', async () => {
+  const server = await startWithAll();
+  await server.send('POST', maps, { ...map, data: { a: '1' } });
+  for (const [body, headers, data] of accepted) {
+    const answer = await answerTo(server, `PATCH ${maps}/there?dryRun=All`, body, headers);
+    assert.equal(answer.status, 200, answer.text);
+    const { kind, apiVersion, data: after } = answer.body as { kind: string; apiVersion: string; data: object };
+    assert.deepEqual([kind, apiVersion, after], ['ConfigMap', 'v1', data]);
+  }
+});
+
+test('items of lists have no kind of their own but where they are custom, and reviews have an owner', async () => {
+  const { send } = await startWithAll();
+  await send('POST', maps, map);
+  for (const query of ['', '?pretty=true']) {
+    const { items } = (await send('GET', maps + query)).body as { items: { kind?: string }[] };
+    assert.equal(items.length, 1);
+    assert.equal(items[0]!.kind, undefined);
+  }
+  const review = { spec: { user: 'x', resourceAttributes: { verb: 'get' } } };
+  const { body } = await send('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews?fieldManager=me', review);
+  const { managedFields } = (body as { metadata: { managedFields: { manager: string }[] } }).metadata;
+  assert.deepEqual(
+    managedFields.map(({ manager }) => manager),
+    ['me'],
+  );
+});
