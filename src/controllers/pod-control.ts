@@ -81,13 +81,16 @@ export interface SlowStartResult {
   readonly error?: unknown;
 }
 
+/** So many tasks of a slow start run at once. Upstream: MaxBatchSize of the StatefulSet controller. */
+const MAX_BATCH = 500;
+
 /**
- * Runs `task` `count` times in batches of 1, 2, 4 …, stopping after the first batch with a failure: when each fails (a
+ * Runs `task` `count` times in batches of 1, 2, 4 … up to 500, stopping after the first batch with a failure: when each fails (a
  * quota, say) little is wasted, and when all is well it is nearly as quick as all at once.
  */
 export async function slowStartBatch(count: number, task: (index: number) => Promise<void>): Promise<SlowStartResult> {
   let successes = 0;
-  for (let size = 1, started = 0; started < count; size *= 2) {
+  for (let size = 1, started = 0; started < count; size = Math.min(MAX_BATCH, size * 2)) {
     const batch = Math.min(size, count - started);
     const first = started;
     const results = await Promise.allSettled(Array.from({ length: batch }, (_, offset) => task(first + offset)));

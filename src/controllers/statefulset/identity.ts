@@ -103,7 +103,8 @@ function withClaims(set: Stored<StatefulSet>, ordinal: number, volumes: readonly
     name,
     persistentVolumeClaim: { claimName: claimName(set, name, ordinal) },
   }));
-  return [...claims, ...volumes.filter((volume) => !templates.includes(volume.name))];
+  const replaced = new Set(templates);
+  return [...claims, ...volumes.filter((volume) => !replaced.has(volume.name))];
 }
 
 /** The labels a pod lacks to be who it is; undefined when it lacks none. */

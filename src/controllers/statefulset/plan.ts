@@ -3,6 +3,9 @@
  *
  * Ordered sets take one step at a time, lowest ordinal first when growing, highest first when shrinking or updating, and
  * wait for every pod to be available; parallel ones do all of each stage at once.
+ *
+ * Differs: ordinals are never listed, as a client may ask for 2147483647 replicas. The plan goes over the pods there are and
+ * the gaps between them, and one sync of a parallel set creates at most 500 pods, as ReplicaSets and Jobs do.
  */
 import { scaledValue } from '../../api/int-or-string.ts';
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
@@ -36,6 +39,14 @@ export interface StatefulPlan {
   readonly remove: readonly Stored<Pod>[];
 }
 
+const MAX_CREATIONS_PER_SYNC = 500;
+
+/** A pod within the range, by its distance from the first ordinal. */
+interface Replica {
+  readonly index: number;
+  readonly pod: Stored<Pod>;
+}
+
 interface Draft {
   readonly create: { ordinal: number; revision: string }[];
   readonly recreate: Stored<Pod>[];
@@ -56,24 +67,24 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
   return { ...draft, condemned, remove: settled ? planUpdate(view, replicas) : going };
 }
 
-/** The pod of each wanted ordinal, in order. */
-function replicasOf({ set, pods }: StatefulView): (Stored<Pod> | undefined)[] {
-  const { start, count } = ordinalRange(set);
-  const byOrdinal = new Map(pods.map((pod) => [ordinalOf(pod), pod]));
-  return Array.from({ length: count }, (_, index) => byOrdinal.get(start + index));
+/** The pods that exist within the range, lowest ordinal first; of two with one ordinal the last. */
+function replicasOf({ set, pods }: StatefulView): Replica[] {
+  const { start } = ordinalRange(set);
+  const byIndex = new Map<number, Stored<Pod>>();
+  for (const pod of pods) if (inRange(set, ordinalOf(pod))) byIndex.set(ordinalOf(pod) - start, pod);
+  return [...byIndex].map(([index, pod]) => ({ index, pod })).sort((a, b) => a.index - b.index);
 }
 
 /** False when shrinking and updating must wait. */
-function planReplicas(view: StatefulView, replicas: readonly (Stored<Pod> | undefined)[], draft: Draft): boolean {
+function planReplicas(view: StatefulView, replicas: readonly Replica[], draft: Draft): boolean {
   const { set } = view;
   const ordered = !allowsBurst(set);
+  let next = 0;
   let blocked = false;
-  for (const [index, pod] of replicas.entries()) {
-    if (pod === undefined) {
-      const ordinal = ordinalRange(set).start + index;
-      draft.create.push({ ordinal, revision: revisionForNew(view, index) });
-      if (ordered) return false;
-    } else if (isPodTerminal(pod)) {
+  for (const { index, pod } of replicas) {
+    if (planMissing(view, { from: next, to: index }, draft) && ordered) return false;
+    next = index + 1;
+    if (isPodTerminal(pod)) {
       if (pod.metadata.deletionTimestamp === undefined) draft.recreate.push(pod);
       if (ordered) return false;
       blocked = true;
@@ -82,7 +93,21 @@ function planReplicas(view: StatefulView, replicas: readonly (Stored<Pod> | unde
       if (ordered && !isHealthy(set, pod, view.nowMs)) return false;
     }
   }
-  return !blocked;
+  const missing = planMissing(view, { from: next, to: ordinalRange(set).count }, draft);
+  return !blocked && !(missing && ordered);
+}
+
+/** Creates the first, or as many as a sync may, of the indexes from `from` to below `to`; false when there are none. */
+function planMissing(
+  view: StatefulView,
+  { from, to }: { readonly from: number; readonly to: number },
+  { create }: Draft,
+): boolean {
+  const { start } = ordinalRange(view.set);
+  const max = allowsBurst(view.set) ? MAX_CREATIONS_PER_SYNC : 1;
+  for (let index = from; index < to && create.length < max; index++)
+    create.push({ ordinal: start + index, revision: revisionForNew(view, index) });
+  return from < to;
 }
 
 /** New pods below the partition stay with the current revision. */
@@ -109,23 +134,25 @@ export function maxUnavailable({ spec }: Stored<StatefulSet>, replicas: number):
   return Math.max(1, scaledValue(spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, replicas, false));
 }
 
-function planUpdate(view: StatefulView, replicas: readonly (Stored<Pod> | undefined)[]): Stored<Pod>[] {
+function planUpdate(view: StatefulView, replicas: readonly Replica[]): Stored<Pod>[] {
   const { set, updateRevision, nowMs } = view;
   const strategy = set.spec?.updateStrategy;
   if (strategy?.type === 'OnDelete') return [];
   const partition = strategy?.rollingUpdate?.partition ?? 0;
-  const max = maxUnavailable(set, replicas.length);
-  const healthy = (pod: Stored<Pod> | undefined): boolean => isHealthy(set, pod, nowMs);
+  const { count } = ordinalRange(set);
+  const max = maxUnavailable(set, count);
+  const healthy = (pod: Stored<Pod>): boolean => isHealthy(set, pod, nowMs);
   const isOld = (pod: Stored<Pod>): boolean => revisionOf(pod) !== updateRevision;
+  const unhealthy = replicas.filter(({ pod }) => !healthy(pod));
+  const missing = count - replicas.length;
   // Old pods that do not work are replaced freely, but never more pods at once than may be unavailable.
-  let unavailable = replicas.filter((pod) => !healthy(pod)).length;
-  let replacing = replicas.filter(
-    (pod) => !healthy(pod) && (pod === undefined || !isOld(pod) || pod.metadata.deletionTimestamp !== undefined),
-  ).length;
+  let unavailable = missing + unhealthy.length;
+  let replacing =
+    missing + unhealthy.filter(({ pod }) => !isOld(pod) || pod.metadata.deletionTimestamp !== undefined).length;
   const remove: Stored<Pod>[] = [];
-  for (let index = replicas.length - 1; index >= partition && replacing < max; index--) {
-    const pod = replicas[index];
-    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || !isOld(pod)) continue;
+  for (const { index, pod } of replicas.toReversed()) {
+    if (index < partition || replacing >= max) break;
+    if (pod.metadata.deletionTimestamp !== undefined || !isOld(pod)) continue;
     if (healthy(pod) && unavailable >= max) continue;
     if (healthy(pod)) unavailable++;
     replacing++;
