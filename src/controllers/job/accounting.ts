@@ -26,7 +26,7 @@ export interface Accounting {
 interface Tally {
   readonly succeeded: Set<string>;
   readonly failed: Set<string>;
-  readonly indexes: Set<number>;
+  readonly newIndexes: number[];
   readonly policyActions: string[];
   noted: number;
 }
@@ -37,12 +37,12 @@ export function noteEnded(
   status: JobStatus,
   context: { readonly verdict: Verdict | undefined; readonly settled: ReadonlySet<string> },
 ): Accounting {
-  const { spec, job } = view;
+  const { job } = view;
   const delayed = context.verdict === undefined ? new Set(lastFailedByIndex(view).values()) : new Set<Stored<Pod>>();
   const tally: Tally = {
     succeeded: new Set(status.uncountedTerminatedPods?.succeeded),
     failed: new Set(status.uncountedTerminatedPods?.failed),
-    indexes: parseIndexes(status.completedIndexes, isIndexed(spec) ? (spec.completions ?? 0) : 0),
+    newIndexes: [],
     policyActions: [],
     noted: 0,
   };
@@ -70,7 +70,7 @@ function note(view: JobView, pod: Stored<Pod>, tally: Tally): void {
   const valid = !isIndexed(spec) || (index !== undefined && index < (spec.completions ?? 0));
   if (tally.succeeded.has(uid) || tally.failed.has(uid) || !valid) return;
   if (pod.status?.phase === 'Succeeded') {
-    if (isIndexed(spec)) tally.indexes.add(index as number);
+    if (isIndexed(spec)) tally.newIndexes.push(index as number);
     else tally.succeeded.add(uid);
     tally.noted++;
   } else {
@@ -88,11 +88,12 @@ function withTally({ spec, failedIndexes }: JobView, status: JobStatus, tally: T
     ...(tally.failed.size === 0 ? {} : { failed: [...tally.failed] }),
   };
   if (!isIndexed(spec)) return { ...status, uncountedTerminatedPods };
+  const indexes = parseIndexes(status.completedIndexes, spec.completions ?? 0).with(tally.newIndexes);
   return {
     ...status,
     uncountedTerminatedPods,
-    succeeded: tally.indexes.size,
-    completedIndexes: formatIndexes(tally.indexes),
+    succeeded: indexes.size,
+    completedIndexes: formatIndexes(indexes),
     ...(spec.backoffLimitPerIndex === undefined ? {} : { failedIndexes: formatIndexes(failedIndexes) }),
   };
 }

@@ -11,9 +11,14 @@ const MAX_MS = 10 * 60_000;
 
 /** Milliseconds to wait: doubled for each failure since the last success, counted from the last failure. */
 export function remainingBackoffMs(succeeded: readonly Pod[], failed: readonly Pod[], nowMs: number): number {
-  const lastSuccess = Math.max(-Infinity, ...succeeded.map(finishedAtMs));
+  const lastSuccess = latest(succeeded.map(finishedAtMs));
   const since = failed.map(finishedAtMs).filter((ms) => ms > lastSuccess);
-  return since.length === 0 ? 0 : Math.max(0, Math.max(...since) + delayMs(since.length) - nowMs);
+  return since.length === 0 ? 0 : Math.max(0, latest(since) + delayMs(since.length) - nowMs);
+}
+
+/** Of any number of moments; they are not spread into arguments, of which there may be some 120,000. */
+function latest(moments: readonly number[]): number {
+  return moments.reduce((last, ms) => Math.max(last, ms), -Infinity);
 }
 
 /** The delay of an index after so many failures of its own. */
@@ -28,7 +33,7 @@ function delayMs(failures: number): number {
 /** When the last container ended; for pods without such news, when they stopped being ready or were deleted. */
 export function finishedAtMs(pod: Pod): number {
   const ends = (pod.status?.containerStatuses ?? []).map((status) => parseTime(status.state?.terminated?.finishedAt));
-  if (ends.length > 0 && ends.every((ms) => !Number.isNaN(ms))) return Math.max(...ends);
+  if (ends.length > 0 && ends.every((ms) => !Number.isNaN(ms))) return latest(ends);
   const notReady = pod.status?.conditions?.find(
     (condition) => condition.type === 'Ready' && condition.status === 'False',
   );

@@ -1,7 +1,7 @@
 /** What becomes of jobs and their pods. Upstream: pkg/controller/job/metrics. */
 import type { Job, JobStatus } from '../../api/gen/batch-v1.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { countIndexes } from './indexes.ts';
+import { parseIndexes } from './indexes.ts';
 
 /** What is told. */
 export interface JobMetrics {
@@ -71,7 +71,7 @@ export function createJobMetrics(metrics: Metrics): JobMetrics {
         failed: 'failedIndexes',
       } as const)) {
         if (after[field] === before?.[field]) continue;
-        const size = (text: string | undefined): number => countIndexes(text, job.spec?.completions ?? 0);
+        const size = (text: string | undefined): number => parseIndexes(text, job.spec?.completions ?? 0).size;
         const count = size(after[field]) - size(before?.[field]);
         if (count > 0) indexes.inc({ status, backoffLimit }, count);
       }

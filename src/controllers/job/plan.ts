@@ -83,9 +83,7 @@ function planCreation(view: JobView, missing: number): JobPlan {
   if (!isIndexed(view.spec)) return { remove: [], create: Array.from({ length: missing }, () => ({})) };
   return {
     remove: [],
-    create: pendingIndexes(view)
-      .slice(0, missing)
-      .map((index) => ({ index })),
+    create: [...pendingIndexes(view).take(missing)].map((index) => ({ index })),
   };
 }
 
@@ -93,17 +91,17 @@ function planCreation(view: JobView, missing: number): JobPlan {
 function planPerIndex(view: JobView, missing: number): JobPlan {
   const last = lastFailedByIndex(view);
   const create: PodOrder[] = [];
-  const waits: number[] = [];
+  let retryMs = Infinity;
   for (const index of pendingIndexes(view)) {
     if (create.length >= missing) break;
     const failures = failuresAfter(view, last.get(index));
     const pod = last.get(index);
     const waitMs =
       pod === undefined ? 0 : remainingIndexBackoffMs(pod, failures.counted + failures.ignored, view.nowMs);
-    if (waitMs > 0) waits.push(waitMs);
+    if (waitMs > 0) retryMs = Math.min(retryMs, waitMs);
     else create.push({ index, failures });
   }
-  return { remove: [], create, ...(waits.length === 0 ? {} : { retryMs: Math.min(...waits) }) };
+  return { remove: [], create, ...(retryMs === Infinity ? {} : { retryMs }) };
 }
 
 function failuresAfter(view: JobView, pod: Stored<Pod> | undefined): { counted: number; ignored: number } {
@@ -113,13 +111,13 @@ function failuresAfter(view: JobView, pod: Stored<Pod> | undefined): { counted: 
   return { counted: indexFailures(pod) + (counts ? 1 : 0), ignored: ignored + (counts ? 0 : 1) };
 }
 
-function pendingIndexes(view: JobView): number[] {
+/** Indexes without a pod that have neither succeeded nor failed, lowest first; there may be 2147483647 of them. */
+function* pendingIndexes(view: JobView): Generator<number, void, undefined> {
   const waiting = replacesOnlyFailed(view.spec)
     ? view.pods.filter((pod) => pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== 'Failed')
     : [];
-  const taken = new Set([...view.active, ...waiting].map(completionIndex));
-  const all = Array.from({ length: view.spec.completions ?? 0 }, (_, index) => index);
-  return all.filter(
-    (index) => !taken.has(index) && !view.succeededIndexes.has(index) && !view.failedIndexes.has(index),
-  );
+  const taken = [...view.active, ...waiting].map(completionIndex).filter((index) => index !== undefined);
+  const passed = view.succeededIndexes.union(view.failedIndexes).with(taken);
+  for (const [first, last] of passed.gaps(view.spec.completions ?? 0))
+    for (let index = first; index <= last; index++) yield index;
 }

@@ -2,6 +2,7 @@
 import type { JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule } from '../../api/gen/batch-v1.ts';
 import type { ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
 import { keyOfObject } from '../../client/object-store.ts';
+import type { IndexSet } from './index-set.ts';
 import { parseIndexes } from './indexes.ts';
 
 /** What the policy makes of a failed pod. */
@@ -51,11 +52,11 @@ function containerMatching(wanted: PodFailurePolicyOnExitCodesRequirement, pod: 
 }
 
 /** The message of the first success rule that is met. */
-export function matchSuccessPolicy(spec: JobSpec, succeeded: ReadonlySet<number>): string | undefined {
+export function matchSuccessPolicy(spec: JobSpec, succeeded: IndexSet): string | undefined {
   for (const [index, rule] of (spec.successPolicy?.rules ?? []).entries()) {
     const wanted =
       rule.succeededIndexes === undefined ? undefined : parseIndexes(rule.succeededIndexes, spec.completions ?? 0);
-    const done = wanted === undefined ? succeeded.size : [...wanted].filter((i) => succeeded.has(i)).length;
+    const done = wanted === undefined ? succeeded.size : succeeded.sharedWith(wanted);
     if (done >= (rule.succeededCount ?? wanted?.size ?? Infinity)) return `Matched rules at index ${index}`;
   }
   return undefined;

@@ -3,6 +3,7 @@ import type { Job, JobSpec } from '../../api/gen/batch-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
+import { IndexSet } from './index-set.ts';
 import { completionIndex, parseIndexes } from './indexes.ts';
 import { matchFailurePolicy } from './policies.ts';
 
@@ -28,8 +29,8 @@ export interface JobView {
   readonly succeeded: number;
   readonly failed: number;
   /** Of indexed jobs; empty for others. */
-  readonly succeededIndexes: ReadonlySet<number>;
-  readonly failedIndexes: ReadonlySet<number>;
+  readonly succeededIndexes: IndexSet;
+  readonly failedIndexes: IndexSet;
   readonly nowMs: number;
 }
 
@@ -42,14 +43,12 @@ export function viewJob(
   const spec = job.spec as JobSpec;
   const status = job.status ?? {};
   const uncounted = status.uncountedTerminatedPods ?? {};
-  const isNew = (pod: Stored<Pod>, counted: readonly string[] | undefined): boolean =>
-    isTracked(pod) && !context.settled.has(pod.metadata.uid) && counted?.includes(pod.metadata.uid) !== true;
-  const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, uncounted.succeeded));
-  const newFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, uncounted.failed));
-  const completions = spec.completions ?? 0;
-  const succeededIndexes = isIndexed(spec) ? parseIndexes(status.completedIndexes, completions) : new Set<number>();
-  const failedIndexes = isIndexed(spec) ? parseIndexes(status.failedIndexes, completions) : new Set<number>();
-  if (isIndexed(spec)) addNewIndexes(job, { pods, succeededIndexes, failedIndexes });
+  const counted = { succeeded: new Set(uncounted.succeeded), failed: new Set(uncounted.failed) };
+  const isNew = (pod: Stored<Pod>, known: ReadonlySet<string>): boolean =>
+    isTracked(pod) && !context.settled.has(pod.metadata.uid) && !known.has(pod.metadata.uid);
+  const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, counted.succeeded));
+  const newFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, counted.failed));
+  const { succeededIndexes, failedIndexes } = isIndexed(spec) ? indexesOf(job, pods) : NO_INDEXES;
   const active = pods.filter(isPodActive);
   return {
     job,
@@ -73,21 +72,24 @@ export function viewJob(
   };
 }
 
-interface Indexes {
-  readonly pods: readonly Stored<Pod>[];
-  readonly succeededIndexes: Set<number>;
-  readonly failedIndexes: Set<number>;
-}
+type Indexes = Pick<JobView, 'succeededIndexes' | 'failedIndexes'>;
 
-function addNewIndexes(job: Stored<Job>, { pods, succeededIndexes, failedIndexes }: Indexes): void {
+const NO_INDEXES: Indexes = { succeededIndexes: IndexSet.EMPTY, failedIndexes: IndexSet.EMPTY };
+
+/** Those of the status and of the pods that ended since. */
+function indexesOf(job: Stored<Job>, pods: readonly Stored<Pod>[]): Indexes {
   const completions = job.spec?.completions ?? 0;
+  const succeeded: number[] = [];
+  const failed: number[] = [];
   for (const pod of pods) {
     const index = completionIndex(pod);
     if (index === undefined || index >= completions || !isTracked(pod)) continue;
-    if (pod.status?.phase === 'Succeeded') succeededIndexes.add(index);
-    else if (isFailed(job, pod) && failsIndex(job, pod)) failedIndexes.add(index);
+    if (pod.status?.phase === 'Succeeded') succeeded.push(index);
+    else if (isFailed(job, pod) && failsIndex(job, pod)) failed.push(index);
   }
-  for (const index of succeededIndexes) failedIndexes.delete(index);
+  const succeededIndexes = parseIndexes(job.status?.completedIndexes, completions).with(succeeded);
+  const failedIndexes = parseIndexes(job.status?.failedIndexes, completions).with(failed);
+  return { succeededIndexes, failedIndexes: failedIndexes.minus(succeededIndexes) };
 }
 
 /** Whether the end of the pod is still to be counted. */
