@@ -48,6 +48,7 @@ const banned: Record<string, string> = {
   'export const a = (b: number, c: number, d: number, e: number, f: number): number => b + c + d + e + f;':
     'max-params',
   'export function a(): void {\n  try {\n    a();\n  } catch {}\n}': 'no-empty',
+  'export const a = 1;\nexport const b = (): number => [2].reduce((a) => a);': 'no-shadow',
 };
 
 test('each banned thing is found in the product, and time and timers also in its tests', () => {

@@ -30,14 +30,14 @@ export interface OciImageSpec {
 
 /** The image of a spec; `sha256Hex` comes from the crypto port. */
 export function buildOciImage(spec: OciImageSpec, sha256Hex: (data: Uint8Array) => string): OciImage {
-  const blob = (mediaType: string, data: Uint8Array): OciBlob => ({
+  const createBlob = (mediaType: string, data: Uint8Array): OciBlob => ({
     mediaType,
     data,
     digest: `sha256:${sha256Hex(data)}`,
   });
   const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
-  const layer = blob('application/vnd.oci.image.layer.v1.tar', writeTar(spec.files));
-  const config = blob(
+  const layer = createBlob('application/vnd.oci.image.layer.v1.tar', writeTar(spec.files));
+  const config = createBlob(
     'application/vnd.oci.image.config.v1+json',
     json({
       architecture: spec.architecture,
@@ -53,7 +53,7 @@ export function buildOciImage(spec: OciImageSpec, sha256Hex: (data: Uint8Array) 
     }),
   );
   const descriptor = (blob: OciBlob) => ({ mediaType: blob.mediaType, digest: blob.digest, size: blob.data.length });
-  const manifest = blob(
+  const manifest = createBlob(
     'application/vnd.oci.image.manifest.v1+json',
     json({
       schemaVersion: 2,

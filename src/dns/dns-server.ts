@@ -49,7 +49,7 @@ export interface DnsServer {
 type Transport = 'udp' | 'tcp';
 
 /** An answer kept with its encoded responses: one per order of its records, made when first used, handed out in turn. */
-interface Kept {
+interface CachedAnswer {
   readonly version: number;
   readonly untilMs: number;
   readonly query: Query;
@@ -139,7 +139,7 @@ type Answering = (message: Buffer, transport: Transport) => Buffer | Promise<Buf
 
 function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metrics: DnsMetrics): Answering {
   const { clock, log, random } = platform;
-  const keep = (): WeighedLru<string, Kept> => new WeighedLru(KEPT_RESPONSES, KEPT_BYTES);
+  const keep = (): WeighedLru<string, CachedAnswer> => new WeighedLru(KEPT_RESPONSES, KEPT_BYTES);
   const kept = { udp: keep(), tcp: keep() };
 
   function fromKept(key: string, message: Buffer, transport: Transport): Buffer | undefined {
@@ -160,7 +160,7 @@ function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metr
     const { key, transport } = how;
     metrics.answered(transport, query.type, answer.rcode);
     const orders = Math.min(answer.answers.filter((r) => r.type === query.type).length, MAX_ORDERS) || 1;
-    const entry: Kept = {
+    const entry: CachedAnswer = {
       version: zoneVersion(),
       untilMs: answer.validUntilMs ?? Infinity,
       answer,
@@ -209,7 +209,7 @@ function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metr
 }
 
 /** The response whose turn it is. Clients take the first address: each order starts with another one. */
-function nextOrder(entry: Kept, transport: Transport): Buffer {
+function nextOrder(entry: CachedAnswer, transport: Transport): Buffer {
   const { query, answer, orders, next } = entry;
   entry.next = next + 1 === orders.length ? 0 : next + 1;
   const answers = orders.length === 1 ? answer.answers : rotated(answer.answers, query.type, next);

@@ -18,7 +18,7 @@ export interface ExchangeDeps {
 }
 
 /** A question on its way. */
-interface Asked {
+interface ExchangeRequest {
   readonly server: SocketAddress;
   readonly question: Question;
   readonly timeoutMs: number;
@@ -28,7 +28,7 @@ const RECURSION_DESIRED = 1 << 8;
 const UDP_SIZE = 1232;
 
 /** Asks a server. Rejects when it does not answer in time or cannot be reached. */
-export async function exchange(deps: ExchangeDeps, request: Asked): Promise<dnsPacket.Packet> {
+export async function exchange(deps: ExchangeDeps, request: ExchangeRequest): Promise<dnsPacket.Packet> {
   const answer = await overUdp(deps, request, true);
   if (answer.flag_tc) return await overTcp(deps, request);
   // Servers from before EDNS answer so.
@@ -60,7 +60,7 @@ function matching(message: Uint8Array, id: number, question: Question): dnsPacke
 
 async function overUdp(
   { datagrams, clock, random }: ExchangeDeps,
-  { server, question, timeoutMs }: Asked,
+  { server, question, timeoutMs }: ExchangeRequest,
   edns: boolean,
 ): Promise<dnsPacket.Packet> {
   const id = random.int(65_536);
@@ -89,7 +89,7 @@ async function overUdp(
 
 async function overTcp(
   { net, clock, random }: ExchangeDeps,
-  { server, question, timeoutMs }: Asked,
+  { server, question, timeoutMs }: ExchangeRequest,
 ): Promise<dnsPacket.Packet> {
   const id = random.int(65_536);
   const connection = await net.dial({ host: server.address, port: server.port, timeoutMs });

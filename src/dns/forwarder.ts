@@ -111,9 +111,9 @@ export function createForwarder(deps: ForwarderDeps, stubDomains: readonly StubD
       if (running !== undefined) return running;
       if (underWay.size >= MAX_UNDER_WAY) return FAILED;
       misses.inc();
-      const exchange = ask(question).finally(() => underWay.delete(key));
-      underWay.set(key, exchange);
-      return exchange;
+      const pending = ask(question).finally(() => underWay.delete(key));
+      underWay.set(key, pending);
+      return pending;
     },
   };
 }

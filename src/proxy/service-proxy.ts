@@ -169,8 +169,8 @@ function createApplier(
 ): RuleApplier {
   const { tables, onStaleFlows, ...rest } = applying;
   if (mode === 'nftables') return createNftablesApplier(deps, applying);
-  const wanted = ({ services, pods, nodePortRanges }: Table) => ({
-    nodePortRanges,
+  const wanted = ({ services, pods, nodePortRanges: ranges }: Table) => ({
+    nodePortRanges: ranges,
     ports: [...services.values()].flatMap(({ ports }) => ports),
     hostPorts: [...pods.values()].flat(),
   });

@@ -103,7 +103,7 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
   };
 }
 
-interface Served {
+interface RunningApiServer {
   readonly options: ApiServerOptions;
   readonly setup: ApiServerSetup;
   readonly listening: HttpServer;
@@ -114,7 +114,7 @@ interface Served {
 /** Takes up what is renewed in the files of the serving certificates, and of the clients' and front proxies' authorities. */
 function followFiles(
   platform: Platform,
-  { options, setup, listening, initial, controlPlane }: Served,
+  { options, setup, listening, initial, controlPlane }: RunningApiServer,
   signal: AbortSignal,
 ): void {
   const {

@@ -71,7 +71,7 @@ async function openControl(dir: string, lock: FileLock): Promise<ControlLock> {
   chmodSync(dir, 0o700);
   const address = socketAddress(dir);
   rmSync(address.path, { force: true });
-  let served: Served | undefined;
+  let served: ControlService | undefined;
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -116,12 +116,12 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
-interface Served {
+interface ControlService {
   readonly handlers: ControlHandlers;
   readonly log: Log;
 }
 
-function answer(socket: Socket, served: () => Served | undefined): void {
+function answer(socket: Socket, served: () => ControlService | undefined): void {
   socket.setEncoding('utf8');
   socket.on('error', () => socket.destroy());
   let text = '';

@@ -92,13 +92,17 @@ function linksOf({ platform }: NodeRoutesDeps, { instance }: NodeRoutesConfig): 
     .map(({ cidr }) => cidr);
 }
 
-interface Wanted {
+interface DesiredRoutes {
   readonly paths: readonly NodePath[];
   /** Empty until this node has its range. */
   readonly ownCidrs: readonly string[];
 }
 
-async function apply(deps: NodeRoutesDeps, config: NodeRoutesConfig, { paths, ownCidrs }: Wanted): Promise<void> {
+async function apply(
+  deps: NodeRoutesDeps,
+  config: NodeRoutesConfig,
+  { paths, ownCidrs }: DesiredRoutes,
+): Promise<void> {
   const { instance } = config;
   const tunnelled = ownCidrs.length === 0 ? [] : paths.filter(({ via }) => via === 'vxlan');
   const outerMtu = await mtuOf(deps, config.nodeIp);

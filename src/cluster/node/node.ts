@@ -79,7 +79,7 @@ export interface ClusterNode {
   stop(): Promise<void>;
 }
 
-interface Parts extends NodeDeps {
+interface NodeParts extends NodeDeps {
   readonly host: HostInfo;
   readonly informers: InformerFactory;
   readonly events: EventBroadcaster;
@@ -98,7 +98,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const events = createEventBroadcaster(eventSources(deps));
   const recorder = events.recorderFor('kubelet', config.nodeName);
   const verification = imageVerification(deps);
-  const node: Parts = {
+  const node: NodeParts = {
     ...deps,
     cri,
     ...verification,
@@ -137,7 +137,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
 }
 
 /** The node's CSINode is there before any driver is, as upstream's. A driver that comes first makes it, too. */
-async function initializeCsiNode({ platform, client, config }: Parts, kubelet: Kubelet, signal: AbortSignal) {
+async function initializeCsiNode({ platform, client, config }: NodeParts, kubelet: Kubelet, signal: AbortSignal) {
   const backoff = createBackoff({ initialMs: 100, maxMs: 60_000 });
   const csiNode = createCsiNodeObject(client, config.nodeName);
   await kubelet.registered;
@@ -153,7 +153,7 @@ async function initializeCsiNode({ platform, client, config }: Parts, kubelet: K
 }
 
 /** Who may use images that are there already, where that is asked. */
-function imageVerification({ platform, cri, config }: NodeDeps): Pick<Parts, 'verification'> {
+function imageVerification({ platform, cri, config }: NodeDeps): Pick<NodeParts, 'verification'> {
   const { verification } = config.images;
   if (verification === undefined) return {};
   const deps = { ...platform, log: platform.log.child('image-pulls'), images: cri.images };
@@ -172,7 +172,7 @@ function eventSources({
   return { clock, random, log, ...(config.hasApiServer ? { client: eventClient ?? client } : {}) };
 }
 
-function assembleKubelet(node: Parts): Pick<ClusterNode, 'kubelet' | 'podContainers' | 'stats'> {
+function assembleKubelet(node: NodeParts): Pick<ClusterNode, 'kubelet' | 'podContainers' | 'stats'> {
   const { platform, client, heartbeatClient, recorder, informers } = node;
   let core: KubeletCore | undefined;
   const podContainers = podContainerManager(node, () => core);
@@ -230,7 +230,7 @@ export function instanceNodeConfig(
 }
 
 function podContainerManager(
-  { platform, recorder, host, config }: Parts,
+  { platform, recorder, host, config }: NodeParts,
   core: () => KubeletCore | undefined,
 ): NodeCgroups {
   const { cgroups } = config;
@@ -276,7 +276,7 @@ function nodeAllocatable(
 
 /** What downward API fields tell of the node: as the Node object has it, which starts with what the host has. */
 function nodeFacts(
-  { informers, host, config }: Parts,
+  { informers, host, config }: NodeParts,
   core: KubeletCore,
 ): {
   readonly nodeName: string;
@@ -300,7 +300,7 @@ function nodeFacts(
   };
 }
 
-function volumeManager(node: Parts, core: KubeletCore): VolumeManager {
+function volumeManager(node: NodeParts, core: KubeletCore): VolumeManager {
   const { platform, client, objects, recorder, config } = node;
   const accounts = client.resource(ServiceAccounts);
   const facts = nodeFacts(node, core);
@@ -330,7 +330,7 @@ function volumeManager(node: Parts, core: KubeletCore): VolumeManager {
 }
 
 function containerRuntime(
-  node: Parts,
+  node: NodeParts,
   made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager },
 ): ContainerRuntime {
   const { platform, client, cri, objects, recorder, informers } = node;
@@ -359,7 +359,7 @@ function containerRuntime(
   );
 }
 
-function runtimeConfig(node: Parts, core: KubeletCore): Parameters<typeof createContainerRuntime>[1] {
+function runtimeConfig(node: NodeParts, core: KubeletCore): Parameters<typeof createContainerRuntime>[1] {
   const { platform, host, config } = node;
   const { cgroups } = config;
   return {
@@ -389,7 +389,7 @@ function runtimeConfig(node: Parts, core: KubeletCore): Parameters<typeof create
 }
 
 /** The runtime can make pod networks once the node's range is known and written. */
-function followPodCidr({ informers, network, config, platform }: Parts): void {
+function followPodCidr({ informers, network, config, platform }: NodeParts): void {
   if (network === undefined) return;
   const write = (podCidr: string | undefined): void => {
     if (podCidr === undefined) return;

@@ -53,7 +53,7 @@ export function forwardUrl(
   if (state.streamingAt === undefined || serveHttp === undefined)
     throw new CriError('Unimplemented', 'method PortForward not implemented');
   const token = state.newId().slice(0, 16);
-  const handlerOf = (port: number): HttpHandler | undefined => {
+  const handlerOfPort = (port: number): HttpHandler | undefined => {
     for (const container of state.containers.values()) {
       if (container.init.sandboxId !== podSandboxId || container.state !== 'CONTAINER_RUNNING') continue;
       const handler = httpOf(container, port, clock);
@@ -64,7 +64,7 @@ export function forwardUrl(
   state.pendingStreams.set(token, {
     ports,
     serve(port, socket) {
-      const handler = handlerOf(port);
+      const handler = handlerOfPort(port);
       return handler && serveHttp(handler, socket);
     },
   });

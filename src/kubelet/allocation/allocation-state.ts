@@ -8,7 +8,7 @@ import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ContainerResources } from './resources.ts';
 
-interface Kept {
+interface AllocationFile {
   /** By pod uid, then container name. */
   readonly allocated: Record<string, Record<string, ContainerResources>>;
   /** By pod uid, then container id. */
@@ -42,14 +42,14 @@ export interface AllocationState {
 export function createAllocationState(deps: { files: Files; log: Log }, path: string): AllocationState {
   const { files, log } = deps;
   const mutex = new KeyedMutex();
-  let kept: Kept = { allocated: {}, actuated: {}, allocatedPods: {}, actuatedPods: {}, unsettled: {} };
+  let kept: AllocationFile = { allocated: {}, actuated: {}, allocatedPods: {}, actuatedPods: {}, unsettled: {} };
   const save = (): Promise<void> =>
     mutex.run('save', () => files.writeFileAtomic(path, JSON.stringify(kept), { mode: 0o600 }));
   return {
     async load() {
       if (!(await files.exists(path))) return;
       try {
-        const read = JSON.parse(await files.readText(path)) as Partial<Kept>;
+        const read = JSON.parse(await files.readText(path)) as Partial<AllocationFile>;
         const { allocated = {}, actuated = {}, allocatedPods = {}, actuatedPods = {}, unsettled = {} } = read;
         kept = { allocated, actuated, allocatedPods, actuatedPods, unsettled };
       } catch (error) {

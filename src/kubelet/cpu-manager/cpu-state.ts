@@ -15,7 +15,7 @@ export interface CpuState {
   readonly assignments: CpuAssignments;
 }
 
-interface Kept {
+interface CpuStateFile {
   readonly policyName: string;
   readonly defaultCpuSet: string;
   readonly entries?: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -29,7 +29,7 @@ export async function writeCpuState(files: Files, path: string, state: CpuState)
       Object.fromEntries(Object.entries(containers).map(([name, cpus]) => [name, formatCpuSet(cpus)])),
     ]),
   );
-  const kept: Kept = { policyName: 'static', defaultCpuSet: formatCpuSet(state.defaultSet), entries };
+  const kept: CpuStateFile = { policyName: 'static', defaultCpuSet: formatCpuSet(state.defaultSet), entries };
   await files.writeFileAtomic(path, JSON.stringify({ ...kept, checksum: fnv32a(JSON.stringify(kept)) }), {
     mode: 0o600,
   });
@@ -40,7 +40,7 @@ export async function readCpuState(files: Files, path: string, policy: string): 
   if (!(await files.exists(path))) return undefined;
   const advice = `please drain this node and delete the CPU manager checkpoint file "${path}" before restarting Kubelet`;
   const fail = (what: string): Error => new Error(`could not restore state from checkpoint: ${what}, ${advice}`);
-  let read: Kept & { readonly checksum: number };
+  let read: CpuStateFile & { readonly checksum: number };
   try {
     read = JSON.parse(await files.readText(path)) as typeof read;
   } catch (error) {

@@ -24,7 +24,7 @@ interface KeptEntry {
   readonly AllocResp: string;
 }
 
-interface Kept {
+interface CheckpointFile {
   readonly Data: {
     readonly PodDeviceEntries: readonly KeptEntry[] | null;
     readonly RegisteredDevices: Readonly<Record<string, readonly string[]>> | null;
@@ -37,7 +37,7 @@ const NO_NODE = '-1';
 
 export async function writeDeviceCheckpoint(files: Files, path: string, checkpoint: DeviceCheckpoint): Promise<void> {
   const codec = createMessageCodec([devicePluginTable]);
-  const Data: Kept['Data'] = {
+  const Data: CheckpointFile['Data'] = {
     PodDeviceEntries: checkpoint.entries.map((entry) => ({
       PodUID: entry.podUid,
       ContainerName: entry.container,
@@ -59,7 +59,7 @@ function byNode({ ids, nodes }: PodDevicesEntry): Record<string, string[]> {
 /** Reads the checkpoint; undefined: there is none. Throws when it is damaged. */
 export async function readDeviceCheckpoint(files: Files, path: string): Promise<DeviceCheckpoint | undefined> {
   if (!(await files.exists(path))) return undefined;
-  const { Data, Checksum } = JSON.parse(await files.readText(path)) as Kept;
+  const { Data, Checksum } = JSON.parse(await files.readText(path)) as CheckpointFile;
   if (fnv32a(JSON.stringify(Data)) !== Checksum) throw new Error('checkpoint is corrupted');
   const codec = createMessageCodec([devicePluginTable]);
   return {

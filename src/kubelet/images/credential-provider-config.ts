@@ -42,7 +42,7 @@ const TOKEN_FIELDS = [
   'optionalServiceAccountAnnotationKeys',
 ];
 
-type Given = Readonly<Record<string, unknown>>;
+type ConfigFields = Readonly<Record<string, unknown>>;
 
 /** Reads and checks the configuration and that its programs are there. @throws Error with everything that is wrong */
 export async function readCredentialProviders(
@@ -85,7 +85,7 @@ export async function readCredentialProviders(
   return providers;
 }
 
-function providersOf(fields: Given, complain: (text: string) => void): CredentialProvider[] {
+function providersOf(fields: ConfigFields, complain: (text: string) => void): CredentialProvider[] {
   if (fields['kind'] !== 'CredentialProviderConfig' || !CONFIG_VERSIONS.includes(String(fields['apiVersion']))) {
     complain(`${String(fields['apiVersion'])}, kind ${String(fields['kind'])} is no CredentialProviderConfig`);
     return [];
@@ -104,11 +104,11 @@ interface Complaints {
   readonly complain: (text: string) => void;
 }
 
-function unknownFields(fields: Given, known: readonly string[], { path, complain }: Complaints): void {
+function unknownFields(fields: ConfigFields, known: readonly string[], { path, complain }: Complaints): void {
   for (const name of Object.keys(fields)) if (!known.includes(name)) complain(`unknown field "${path}${name}"`);
 }
 
-function providerOf(fields: Given, path: string, complain: (text: string) => void): CredentialProvider {
+function providerOf(fields: ConfigFields, path: string, complain: (text: string) => void): CredentialProvider {
   unknownFields(fields, PROVIDER_FIELDS, { path, complain });
   const name = textOf(fields['name']);
   if (name === '') complain(`${path}name: Required value: name is required`);
@@ -140,7 +140,7 @@ function providerOf(fields: Given, path: string, complain: (text: string) => voi
   };
 }
 
-function tokenAttributesOf(fields: Given, { path, complain }: Complaints): ProviderTokenAttributes {
+function tokenAttributesOf(fields: ConfigFields, { path, complain }: Complaints): ProviderTokenAttributes {
   unknownFields(fields, TOKEN_FIELDS, { path, complain });
   const audience = textOf(fields['serviceAccountTokenAudience']);
   if (audience === '') complain(`${path}serviceAccountTokenAudience: Required value`);
@@ -165,8 +165,8 @@ function tokenAttributesOf(fields: Given, { path, complain }: Complaints): Provi
   };
 }
 
-function objectOf(value: unknown): Given {
-  return typeof value === 'object' && value !== null ? (value as Given) : {};
+function objectOf(value: unknown): ConfigFields {
+  return typeof value === 'object' && value !== null ? (value as ConfigFields) : {};
 }
 
 function textOf(value: unknown): string {

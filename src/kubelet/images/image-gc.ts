@@ -42,7 +42,7 @@ export interface ImageGc {
   deleteUnusedImages(): Promise<number>;
 }
 
-interface Seen {
+interface ImageRecord {
   readonly firstDetectedMs: number;
   lastUsedMs: number;
 }
@@ -51,7 +51,7 @@ interface Seen {
 export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc {
   const { runtime, images, clock, log, recorder, nodeRef } = deps;
   const { highThresholdPercent = 85, lowThresholdPercent = 80, minAgeMs = 120_000, maxAgeMs = 0 } = config;
-  const seen = new Map<string, Seen>();
+  const seen = new Map<string, ImageRecord>();
 
   /** Unused images, the longest unused first; records what is in use now. */
   const detect = async (): Promise<Image[]> => {
@@ -72,7 +72,7 @@ export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc
       if (isUsed(image)) entry.lastUsedMs = nowMs;
       seen.set(image.id, entry);
     }
-    const entryOf = (image: Image): Seen => seen.get(image.id)!;
+    const entryOf = (image: Image): ImageRecord => seen.get(image.id)!;
     return all
       .filter((image) => !image.pinned && !isUsed(image))
       .sort(

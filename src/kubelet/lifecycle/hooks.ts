@@ -37,7 +37,7 @@ export interface HookRunner {
 const maxBodyBytes = 10 * 1024;
 const hookTimeoutMs = 30_000;
 
-/** The number of a port given by number or by name. Throws when the container has no such port. */
+/** Resolves a port's number or name. Throws when the container has no such port. */
 export function resolvePort(port: string | number, container: Container): number {
   const number = typeof port === 'number' ? port : Number(port);
   if (Number.isInteger(number)) {
@@ -109,7 +109,7 @@ export function createHookRunner(deps: HookDeps): HookRunner {
     }
   };
 
-  /** Hooks once asked by plain HTTP whatever their scheme said; a server that still speaks it is asked so, without credentials. */
+  /** Hooks once used plain HTTP whatever their scheme. A server that still does is called so, without credentials. */
   const withHttpFallback = async (call: HttpCall): Promise<HttpAnswer> => {
     try {
       return await deps.net.http(call);

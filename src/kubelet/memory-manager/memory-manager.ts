@@ -198,7 +198,7 @@ function allocatableOf(nodes: readonly HostNumaNode[], config: MemoryManagerConf
   for (const type of new Set([...Object.keys(reserved), ...Object.keys(expected)]))
     if ((reserved[type] ?? 0) !== (expected[type] ?? 0))
       throw new Error(
-        `the total amount "${text(reserved[type] ?? 0)}" of type "${type}" is not equal to the value "${text(expected[type] ?? 0)}" determined by Node Allocatable feature`,
+        `the total amount "${formatBytes(reserved[type] ?? 0)}" of type "${type}" is not equal to the value "${formatBytes(expected[type] ?? 0)}" determined by Node Allocatable feature`,
       );
   return new Map(
     nodes.map(({ node, memoryBytes, hugePages }) => {
@@ -206,7 +206,7 @@ function allocatableOf(nodes: readonly HostNumaNode[], config: MemoryManagerConf
       const kept = (type: string): number =>
         own.reduce((sum, { limits }) => sum + quantityValue(limits[type] ?? '0'), 0);
       const pages = hugePages.map(({ pageSizeBytes, count }): [string, number] => [
-        `hugepages-${text(pageSizeBytes)}`,
+        `hugepages-${formatBytes(pageSizeBytes)}`,
         pageSizeBytes * count,
       ]);
       // Huge pages are taken out of the memory.
@@ -217,6 +217,6 @@ function allocatableOf(nodes: readonly HostNumaNode[], config: MemoryManagerConf
   );
 }
 
-function text(bytes: number): string {
+function formatBytes(bytes: number): string {
   return quantityFromValue(bytes, 'BinarySI');
 }

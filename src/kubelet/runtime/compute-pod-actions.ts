@@ -36,7 +36,7 @@ export interface PodActions {
   /** Stop everything, sandbox included. */
   readonly killPod: boolean;
   readonly createSandbox: boolean;
-  /** The sandbox to use, or the one given up; absent when there is none. */
+  /** The sandbox to use or to replace; absent when there is none. */
   readonly sandboxId?: string;
   readonly attempt: number;
   readonly ephemeralContainersToStart: readonly Container[];
@@ -49,7 +49,7 @@ export interface PodActions {
   readonly resetContainers: boolean;
 }
 
-/** What a running container was given last; undefined where that is not known, and then nothing is changed. */
+/** Resources that a running container was last configured with; undefined: not known, and nothing is changed. */
 export type Actuated = (status: ContainerStatus) => ContainerResources | undefined;
 
 /** The changes under way, and what they are computed from. */
@@ -111,7 +111,7 @@ function noteResize(container: Container, status: ContainerStatus, draft: Draft)
   return { id: status.id, name: container.name, container, reason: '', message };
 }
 
-/** A kill because of what probes or the spec say; undefined when the running container is fine. */
+/** A kill for probe results or a changed spec; undefined when the container keeps running. */
 function killOfRunning(input: {
   container: Container;
   status: ContainerStatus;
@@ -132,7 +132,7 @@ function killOfRunning(input: {
   return undefined;
 }
 
-/** A kill before the restart: the runtime cannot tell whether the container runs. */
+/** A kill before the restart, as the runtime does not know whether the container runs. */
 function killOfUnknown(
   container: Container,
   status: ContainerStatus,
@@ -152,7 +152,7 @@ function startAfterSandbox(pod: Pod, podStatus: PodStatus): { create: boolean; i
     const status = findContainerStatusByName(podStatus, container.name);
     return status === undefined || status.state !== 'exited' || containerShouldRestart(container, pod, status.exitCode);
   });
-  // Nothing left to run: a new sandbox would serve nobody, unless initialization had not even finished.
+  // No container is left to run: a new sandbox is needed only if initialization has not finished.
   if (start.length === 0 && (initContainers.length === 0 || anyContainerCreated(pod, podStatus)))
     return { create: false, init: [], start: [] };
   return initContainers.length > 0
@@ -196,7 +196,7 @@ function advanceInit(index: number, status: ContainerStatus, draft: Draft): bool
   };
   if (status.state === 'running') {
     if (!isRestartableInitContainer(container)) {
-      // The API lets none be resized that would have to start anew for it.
+      // The API refuses resizes that would restart the container.
       noteResize(container, status, draft);
       return false;
     }
@@ -240,7 +240,7 @@ function computeInit(draft: Draft): boolean {
   const initContainers = pod.spec?.initContainers ?? [];
   if (initContainers.length === 0) return true;
   let initialized = anyContainerCreated(pod, podStatus);
-  // Completed init containers may have been removed, so the last one with a status tells how far the pod has come.
+  // Completed init containers may have been removed: the last one with a status shows how far initialization is.
   let passed = initialized;
   for (let index = initContainers.length - 1; index >= 0 && !draft.killPod; index--) {
     const container = initContainers[index]!;

@@ -63,7 +63,7 @@ export interface ContainerConfigInput {
   readonly podIps: readonly string[];
   /** The image as it is on the node. */
   readonly image: Image;
-  /** What the runtime is asked to run: the image's id. */
+  /** The image's id. */
   readonly imageRef: string;
   readonly volumes: ReadonlyMap<string, MountedVolume>;
   readonly imageVolumes: ReadonlyMap<string, string>;
@@ -107,7 +107,7 @@ async function mountsOf(
   return [...mounts, ...extra.filter((mount) => mount !== undefined)];
 }
 
-/** The configuration for CreateContainer. Rejects with ContainerConfigError when the pod cannot be run as it stands now. */
+/** The configuration for CreateContainer. Rejects with ContainerConfigError when the pod cannot run with its present references. */
 export async function containerConfig(
   input: ContainerConfigInput,
   deps: ContainerConfigDeps,

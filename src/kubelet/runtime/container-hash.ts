@@ -1,12 +1,12 @@
 /**
- * The hash that tells whether a running container was made from the present spec. As upstream only name and image count:
+ * The hash by which a container of an older spec is recognized. As upstream only name and image count:
  * everything else is immutable in a running pod or (resources) changed in place. Upstream: kubecontainer.HashContainer.
  */
 import type { Container } from '../../api/gen/core-v1.ts';
 import { fnv32a } from '../../base/fnv.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 
-/** Containers never change, and each is asked about at every sync of its pod. */
+/** Container specs are immutable, and each is hashed at every sync of its pod. */
 const known = new WeakMap<Container, string>();
 
 /** A hexadecimal hash of what a restart would change. Not comparable with upstream's, which hashes Go's own encoding. */

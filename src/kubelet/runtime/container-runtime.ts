@@ -67,12 +67,12 @@ export interface ContainerRuntimeDeps {
 
 /** Configuration of the manager. */
 export interface ContainerRuntimeConfig extends RuntimePaths {
-  /** Read anew at each use: its fields may be getters. */
+  /** Read at each use: its fields may be getters. */
   readonly node: NodeFacts;
   readonly resources: LinuxResourceConfig;
   readonly clusterDomain: string;
   readonly clusterDns: readonly string[];
-  /** The host's resolver configuration for pods; '' gives pods of policy Default none. Default /etc/resolv.conf. */
+  /** The host's resolver configuration for pods; '': pods of policy Default get none. Default /etc/resolv.conf. */
   readonly resolvConf?: string;
   readonly seccompDefault?: boolean;
   readonly crashLoopBackOff?: CrashBackOffConfig;
@@ -280,7 +280,7 @@ async function runtimeHandlerOf(pod: Pod, deps: ContainerRuntimeDeps): Promise<s
 /** Another program may have taken the runtime's place by then: as often as upstream asks for the node's status. */
 const VERSION_MS = 10_000;
 
-/** Reads the runtime's status. It is asked every few seconds and says the same: then the same object is the answer. */
+/** Reads the runtime's status. While it does not change, the same object is returned. */
 function createStatusReader(deps: ContainerRuntimeDeps, handlers: Handlers): () => Promise<ContainerRuntimeStatus> {
   const { runtime } = deps.cri;
   const { clock } = deps.platform;

@@ -2,7 +2,7 @@
  * A container's environment: envFrom, env with references, service variables. Upstream: kubelet_pods.go
  * (makeEnvironmentVariables).
  *
- * Order decides: services first, then envFrom, then env, each over the one before; `$(NAME)` sees what stands before it
+ * Order matters: services first, then envFrom, then env, each over the one before; `$(NAME)` sees the variables before it
  * and the services.
  */
 import { getOwn, setOwn } from '../../api/codec/own-property.ts';
@@ -57,7 +57,7 @@ function decodeSecret(value: string): string {
   return Buffer.from(value, 'base64').toString('utf8');
 }
 
-/** Since v1.34 any printable ASCII but `=` may stand in a variable's name. */
+/** Since v1.34 a variable's name may have any printable ASCII character but `=`. */
 function isVariableName(name: string): boolean {
   return name !== '' && /^[\x20-\x3c\x3e-\x7e]+$/.test(name);
 }

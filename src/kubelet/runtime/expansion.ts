@@ -3,7 +3,7 @@
  * stays as written. Upstream: third_party/forked/golang/expansion.
  */
 
-/** Replaces references; `lookup` gives undefined for unknown names. */
+/** Replaces references; `lookup` returns undefined for unknown names. */
 export function expand(text: string, lookup: (name: string) => string | undefined): string {
   if (!text.includes('$')) return text;
   let out = '';

@@ -12,7 +12,7 @@ import { containerFacts } from './labels.ts';
 import { parsePodLogDir } from './paths.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 
-/** What the kubelet's core tells of pods; its pod workers are one. */
+/** The state of pods; the pod workers provide it. */
 export interface PodContentState {
   /** The pod was deleted or evicted: everything of it may go. */
   shouldPodContentBeRemoved(uid: string): boolean;

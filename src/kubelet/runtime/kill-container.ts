@@ -11,7 +11,7 @@ import { containerFacts } from './labels.ts';
 import { containerTarget, type RuntimeContext } from './runtime-context.ts';
 import type { TerminationOrdering } from './termination-ordering.ts';
 
-/** A container always gets so long between TERM and KILL. */
+/** Upstream's least time between TERM and KILL. */
 const minimumGracePeriodSeconds = 2;
 
 /** What to kill and why. Without `pod` and `container` both are restored from the container's labels. */

@@ -70,7 +70,7 @@ async function stopSandbox(id: string, target: string, context: RuntimeContext):
   }
 }
 
-/** Ends the pod. Rejects only when aborted; what failed stands in the steps and the error. */
+/** Rejects only when aborted; failures are in the steps and the error. */
 export async function killPod(kill: KillPod, context: RuntimeContext): Promise<PodSyncResult> {
   const { runtimePod } = kill;
   const containers = await killContainers(kill, context);

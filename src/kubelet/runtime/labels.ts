@@ -1,6 +1,6 @@
 /**
  * Labels and annotations that tie sandboxes and containers to pods. They are the kubelet's memory across restarts: what is
- * needed to kill a container after its pod is gone from the API stands here. Upstream: kuberuntime/labels.go, kubelettypes.
+ * needed to kill a container after its pod is gone from the API is here. Upstream: kuberuntime/labels.go, kubelettypes.
  */
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { Container, Lifecycle, Pod } from '../../api/gen/core-v1.ts';
@@ -18,14 +18,14 @@ const messagePathAnnotation = 'io.kubernetes.container.terminationMessagePath';
 const messagePolicyAnnotation = 'io.kubernetes.container.terminationMessagePolicy';
 const preStopAnnotation = 'io.kubernetes.container.preStopHandler';
 const portsAnnotation = 'io.kubernetes.container.ports';
-/** Ours: upstream keeps what containers were given in a file of its own. */
+/** Not upstream's: upstream keeps the resources of containers in a file of its own. */
 const resourcesAnnotation = 'keelson.dev/container.resources';
 const podGraceAnnotation = 'io.kubernetes.pod.terminationGracePeriod';
 const podDeletionGraceAnnotation = 'io.kubernetes.pod.deletionGracePeriod';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** What a container's labels and annotations tell, with the zero values upstream assumes for what is missing. */
+/** A container's labels and annotations, decoded, with upstream's zero values for missing ones. */
 export interface ContainerFacts {
   readonly podName: string;
   readonly podNamespace: string;

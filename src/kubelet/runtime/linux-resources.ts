@@ -27,15 +27,15 @@ export interface LinuxResourceConfig {
   readonly cpuCfsQuotaPeriodUs?: number;
   /** Ends all processes of a container that ran out of memory, not one. Upstream's default: false on the node, true in v2. */
   readonly singleProcessOomKill?: boolean;
-  /** The kernel has memory.swap.max: containers then get no swap, or what the behaviour gives them. */
+  /** The kernel has memory.swap.max: containers get no swap, or that of the swap behaviour. */
   readonly swapController?: boolean;
-  /** LimitedSwap gives burstable pods swap in proportion to the memory they ask for. Default NoSwap. */
+  /** LimitedSwap: burstable pods get swap in proportion to their memory requests. Default NoSwap. */
   readonly swapBehavior?: 'NoSwap' | 'LimitedSwap';
   readonly swapCapacityBytes?: number;
   /** memory.high by this factor; memory.min and memory.low where tiered. Version 2 only. */
   readonly memoryQos?: { readonly throttlingFactor: number | undefined; readonly tieredReservation: boolean };
   readonly pageSizeBytes?: number;
-  /** Sizes of the node's huge pages: a container has as many of each as its limits say, or none. */
+  /** Sizes of the node's huge pages. Each has the container's limit, or 0. */
   readonly hugePageSizesBytes: readonly number[];
 }
 
@@ -72,7 +72,7 @@ function shareOfRest({ metadata, spec }: Pod): number {
   return Math.trunc((requested - memoryBytes) / (spec.containers.length + (spec.initContainers?.length ?? 0)));
 }
 
-/** A sidecar is not killed before the normal containers: it counts as if it asked for no less than the smallest of them. */
+/** A sidecar is not killed before the regular containers: it counts with at least the smallest of their requests. */
 function sidecarFloor(pod: Pod, container: Container): number {
   const sidecar = pod.spec?.initContainers?.some(
     (init) => init.name === container.name && isRestartableInitContainer(init),

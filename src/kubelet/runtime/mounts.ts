@@ -134,7 +134,7 @@ export function blockDevices(container: Container, volumes: ReadonlyMap<string, 
   });
 }
 
-/** Writes the pod's hosts file and gives its mount; undefined when the container mounts its own or the pod has no address yet. */
+/** Writes the pod's hosts file and returns its mount; undefined when the container mounts its own or the pod has no address yet. */
 export async function hostsFileMount(input: {
   pod: Pod;
   container: Container;
@@ -156,7 +156,7 @@ export async function hostsFileMount(input: {
   return { containerPath: '/etc/hosts', hostPath: path, readonly: false, selinuxRelabel: true };
 }
 
-/** Makes the file the container may write its termination message to, and its mount; undefined when it wants none. */
+/** Creates the file for the container's termination message and returns its mount; undefined when the path is empty. */
 export async function terminationMessageMount(input: {
   container: Container;
   directory: string;
@@ -169,7 +169,7 @@ export async function terminationMessageMount(input: {
   const hostPath = `${directory}/${input.unique}`;
   await files.makeDir(directory, { mode: 0o750 });
   await files.writeFile(hostPath, '', { mode: terminationFileMode });
-  // The mode given at creation is cut by the umask; the container's user may be anyone.
+  // The umask limits the mode at creation; the container may run as any user.
   await files.chmod(hostPath, terminationFileMode);
   return { containerPath: target, hostPath, selinuxRelabel: true };
 }

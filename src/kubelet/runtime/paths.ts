@@ -34,7 +34,7 @@ export function podLogDir(paths: RuntimePaths, pod: { namespace: string; name: s
   return `${paths.podLogsDir}/${pod.namespace}_${pod.name}_${pod.uid}`;
 }
 
-/** Namespace, name and uid of a log directory's name; undefined when it is none. */
+/** Namespace, name and uid of a log directory's name; undefined for other names. */
 export function parsePodLogDir(name: string): { namespace: string; name: string; uid: string } | undefined {
   const parts = name.split('_');
   const [namespace, pod, uid] = parts;

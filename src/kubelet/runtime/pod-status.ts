@@ -28,7 +28,7 @@ export interface PodStatusReader {
   getPodStatus(uid: string, name: string, namespace: string): Promise<PodStatus>;
   /** Pod uid of a container or sandbox seen in a listing; undefined when it was not. */
   podUidOf(id: string): string | undefined;
-  /** Runs the making of a container or sandbox; its id is the pod's as soon as it is told. */
+  /** Runs the creation of a container or sandbox; its id belongs to the pod as soon as it is known. */
   learning(podUid: string, create: () => Promise<string>): Promise<string>;
   /** Resolves when all that is being made now has been, or has failed; undefined: nothing is. */
   creations(): Promise<unknown> | undefined;

@@ -44,13 +44,13 @@ export function computeResize(
   return { containers, ...(podBefore && { podBefore }) };
 }
 
-/** How the pod as a whole must change; undefined when it has what it was given, or it is not known what it has. */
+/** The pod-level change; undefined when the cgroup has the allocated resources or its resources are not known. */
 function resizeOfPod({ metadata, spec }: Pod, { actuated }: RuntimeContext): ContainerResources | undefined {
   const before = actuated?.actuatedPod(metadata.uid ?? '');
   return before === undefined || changedResources(spec?.resources ?? {}, before).length === 0 ? undefined : before;
 }
 
-/** Resizes all; what failed stands in the steps. */
+/** Resizes all containers. Failures are in the steps. */
 export async function resizePod(pod: Pod, resize: PodResize, context: RuntimeContext): Promise<SyncStep[]> {
   const target = pod.metadata.name ?? '';
   const fail = (error: unknown): SyncStep[] => [

@@ -25,7 +25,7 @@ import type { PodStatusReader } from './pod-status.ts';
 import type { Subpaths } from './subpath.ts';
 import type { UserNamespaces } from './user-namespaces.ts';
 
-/** What containers have been given, as the allocation manager keeps it. */
+/** The resources that containers were last configured with, by the allocation manager. */
 export interface ActuatedResources {
   actuated(status: ContainerStatus): ContainerResources | undefined;
   /** The pod as a whole; undefined: not known. */
@@ -55,7 +55,7 @@ export interface RuntimeContext {
   readonly subpaths: Subpaths;
   readonly crashBackOff: CrashBackOff;
   readonly userNamespaces: UserNamespaces;
-  /** What running containers were given; absent: nothing is resized in place. */
+  /** Absent: no container is resized in place. */
   readonly actuated?: ActuatedResources;
   /** preStop hooks that run or have run, by container id, until the container has stopped. */
   readonly preStops: Map<string, Promise<void>>;

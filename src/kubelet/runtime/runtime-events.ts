@@ -47,7 +47,7 @@ export async function* runtimeEvents(
       if (podUid !== undefined && podUid !== '') yield { ...event, podUid };
     }
   } finally {
-    // A listing that fails ends the subscription, which would fill the channel for nobody.
+    // A listing that fails ends the subscription: nobody would read its channel.
     own.abort(new Error('nobody reads the events'));
     own.dispose();
   }

@@ -1,5 +1,5 @@
 /**
- * Security contexts as CRI wants them: the container's settings over the pod's. Upstream: kuberuntime/security_context.go,
+ * Security contexts for CRI: the container's settings over the pod's. Upstream: kuberuntime/security_context.go,
  * pkg/securitycontext.
  */
 import { type Int64 } from '../../api/int64.ts';
@@ -32,7 +32,7 @@ const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/';
 
 /** Node-wide settings. */
 export interface SecurityConfig {
-  /** Where Localhost seccomp profiles lie. */
+  /** Directory of Localhost seccomp profiles. */
   readonly seccompProfileRoot: string;
   /** Pods that name no profile get the runtime's. Upstream: --seccomp-default. */
   readonly seccompDefault?: boolean;
@@ -75,7 +75,7 @@ export function namespaceOptions(pod: Pod, targetId?: string): Init<NamespaceOpt
   };
 }
 
-function seccompProfile(
+function runtimeSeccompProfile(
   profile: { type: string; localhostProfile?: string } | undefined,
   config: SecurityConfig,
 ): Init<SecurityProfile> {
@@ -86,7 +86,7 @@ function seccompProfile(
   return { profileType: 'Localhost', localhostRef: `${config.seccompProfileRoot}/${profile.localhostProfile}` };
 }
 
-function appArmorProfile(
+function runtimeAppArmorProfile(
   pod: Pod,
   container: Container,
   effective: SecurityContext,
@@ -175,8 +175,8 @@ export function containerSecurityContext(
     noNewPrivs: effective.allowPrivilegeEscalation === false,
     maskedPaths: unmasked ? [] : defaultMaskedPaths,
     readonlyPaths: unmasked ? [] : defaultReadonlyPaths,
-    seccomp: seccompProfile(privileged ? { type: 'Unconfined' } : effective.seccompProfile, input.config),
-    apparmor: appArmorProfile(pod, container, effective),
+    seccomp: runtimeSeccompProfile(privileged ? { type: 'Unconfined' } : effective.seccompProfile, input.config),
+    apparmor: runtimeAppArmorProfile(pod, container, effective),
   };
 }
 

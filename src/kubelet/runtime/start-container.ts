@@ -105,7 +105,7 @@ async function removed(containerId: string, { cri, log }: RuntimeContext): Promi
     await cri.runtime.removeContainer({ containerId });
     return true;
   } catch (error) {
-    // A start that its caller did not live to see goes on for a moment: with a second container both would run.
+    // A start whose caller was killed goes on for a moment: with a second container both would run.
     if (/starting state/.test(runtimeErrorMessage(error))) throw error;
     log.warn('a container that never started cannot be removed', { containerId, err: error });
     return false;
@@ -167,7 +167,7 @@ async function postStart(start: StartContainer, context: RuntimeContext, contain
       container: container.name,
       err: error,
     });
-    // The hook's own message may hold secrets: it goes to the log and the pod's owner, not into events.
+    // The hook's message may have secrets: it goes to the log and the pod's status, not into events.
     context.recorder.event(containerTarget(pod, container), 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
     await killContainer(
       { pod, container, containerId, message: 'FailedPostStartHook', reason: 'FailedPostStartHook', signal },

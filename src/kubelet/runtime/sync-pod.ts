@@ -276,7 +276,7 @@ async function startContainers(pass: Pass, sandbox: Sandbox): Promise<void> {
   for (const container of actions.containersToStart) await startOne(pass, { sandbox, container, type: 'container' });
 }
 
-/** A container's rules asked for a restart of all: ends and removes them, and asks for another pass at once. */
+/** A restart rule requires all containers to restart: kills and removes them, and requests another sync at once. */
 async function resetContainers(pass: Pass): Promise<void> {
   const { pod, podStatus, signal, context } = pass;
   const killed = await killPod(
@@ -303,7 +303,7 @@ async function killFirst(pass: Pass): Promise<boolean> {
   return true;
 }
 
-/** Syncs the pod. Rejects only when aborted; what failed stands in the result. */
+/** Rejects only when aborted; failures are in the result. */
 export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<PodSyncResult> {
   const { pod, podStatus, signal } = sync;
   const { actuated } = context;

@@ -10,7 +10,7 @@ import { containerDir, type RuntimePaths } from './paths.ts';
 const maxFileBytes = 4096;
 const maxLogBytes = 2048;
 const maxLogLines = 80;
-/** containerd may tell of the end a moment before the last lines are in the log. */
+/** containerd may report the end of a container before its last lines are in the log. */
 const logRetriesMs = [0, 10, 40];
 
 /** Finds the message of a container that has exited. */

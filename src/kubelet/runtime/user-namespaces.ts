@@ -1,8 +1,8 @@
 /**
  * User namespaces of pods with `hostUsers: false`: each gets a range of the host's ids that no other pod has. Upstream:
- * pkg/kubelet/userns. Differs: ranges begin at 65536 always; /etc/subuid is not asked.
+ * pkg/kubelet/userns. Differs: ranges always begin at 65536; /etc/subuid is not read.
  *
- * A pod's range stands in the file `userns` of its directory, and goes with it.
+ * A pod's range is in the file `userns` of its directory and is removed with it.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
@@ -30,7 +30,7 @@ export interface UserNamespaces {
   forgetPod(uid: string): void;
 }
 
-interface Kept {
+interface UserNamespaceFile {
   readonly uidMappings: readonly IDMapping[];
   readonly gidMappings: readonly IDMapping[];
 }
@@ -48,7 +48,7 @@ export function createUserNamespaces(deps: UserNamespacesDeps): UserNamespaces {
     const pods = `${paths.rootDir}/pods`;
     for (const uid of (await files.exists(pods)) ? await files.readDir(pods) : []) {
       if (!(await files.exists(fileOf(uid)))) continue;
-      const { uidMappings } = JSON.parse(await files.readText(fileOf(uid))) as Kept;
+      const { uidMappings } = JSON.parse(await files.readText(fileOf(uid))) as UserNamespaceFile;
       if (uidMappings[0] !== undefined) ranges.set(uid, uidMappings[0].hostId);
     }
     loaded = true;
@@ -73,7 +73,7 @@ export function createUserNamespaces(deps: UserNamespacesDeps): UserNamespaces {
         const mapping = { hostId, containerId: 0, length: idsPerPod };
         if (known === undefined) {
           ranges.set(uid, hostId);
-          const kept: Kept = { uidMappings: [mapping], gidMappings: [mapping] };
+          const kept: UserNamespaceFile = { uidMappings: [mapping], gidMappings: [mapping] };
           await files.makeDir(podDir(paths, uid), { mode: 0o750 });
           await files.writeFileAtomic(fileOf(uid), JSON.stringify(kept), { mode: 0o644 });
         }

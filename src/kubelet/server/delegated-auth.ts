@@ -35,7 +35,7 @@ export interface DelegatedAuthConfig {
 
 const cacheSize = 1024;
 
-interface Kept<T> {
+interface Cached<T> {
   readonly value: T;
   readonly untilMs: number;
 }
@@ -43,8 +43,8 @@ interface Kept<T> {
 export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAuthConfig): KubeletAuth {
   const { clock, crypto } = deps.platform;
   const { tokenTtlMs = 120_000, allowedTtlMs = 300_000, deniedTtlMs = 30_000 } = config;
-  const tokens = new Lru<string, Kept<Principal | undefined>>(cacheSize);
-  const decisions = new Lru<string, Kept<boolean>>(cacheSize);
+  const tokens = new Lru<string, Cached<Principal | undefined>>(cacheSize);
+  const decisions = new Lru<string, Cached<boolean>>(cacheSize);
 
   async function principalOfToken(token: string): Promise<Principal | undefined> {
     const key = crypto.sha256Hex(token);

@@ -53,7 +53,7 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
   // Of its own: asking for the node alone must not shorten the time over which others see rates.
   const nodeRates = createUsageRates();
   const startTime = formatTime(clock.nowMs());
-  const pressures = new WeakMap<NodeSnapshot, Promise<NodePressures>>();
+  const pressuresBySnapshot = new WeakMap<NodeSnapshot, Promise<NodePressures>>();
   let last: { readonly atMs: number; readonly snapshot: Promise<NodeSnapshot> } | undefined;
 
   function snapshot(): Promise<NodeSnapshot> {
@@ -77,8 +77,9 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
 
   /** Read once per snapshot, when the first asks. */
   function pressuresOf(now: NodeSnapshot): Promise<NodePressures> {
-    let read = pressures.get(now);
-    if (read === undefined) pressures.set(now, (read = readPressures({ ...deps, failed: pressureFailed }, now)));
+    let read = pressuresBySnapshot.get(now);
+    if (read === undefined)
+      pressuresBySnapshot.set(now, (read = readPressures({ ...deps, failed: pressureFailed }, now)));
     return read;
   }
 

@@ -24,16 +24,16 @@ export interface InForce {
   readonly actuatedPod: ContainerResources | undefined;
 }
 
-type Told = Required<Pick<PodStatus, 'resources' | 'allocatedResources'>>;
+type PodLevelStatus = Required<Pick<PodStatus, 'resources' | 'allocatedResources'>>;
 
 /** Most pods never change: those that share their spec share this. */
-const remembered = new WeakMap<PodSpec, Told>();
+const statusesBySpec = new WeakMap<PodSpec, PodLevelStatus>();
 
 /** The status' part. `pod`: with what it has been allocated. */
-export function podResourcesStatus(pod: Pod, inForce: InForce): Partial<Told> {
-  const allocated = toldOf(pod);
+export function podResourcesStatus(pod: Pod, inForce: InForce): Partial<PodLevelStatus> {
+  const allocated = podLevelStatusOf(pod);
   if (allocated === undefined) return {};
-  const { resources } = toldOf(podInForce(pod, inForce)) ?? allocated;
+  const { resources } = podLevelStatusOf(podInForce(pod, inForce)) ?? allocated;
   const { allocatedResources } = allocated;
   return Object.keys(allocatedResources).length === 0 ? { resources } : { resources, allocatedResources };
 }
@@ -51,9 +51,9 @@ function podInForce(pod: Pod, { runtimeStatus, actuated, actuatedPod }: InForce)
   return withPodLevelResources(withContainers, none ? undefined : actuatedPod);
 }
 
-function toldOf({ metadata, spec }: Pod): Told | undefined {
+function podLevelStatusOf({ metadata, spec }: Pod): PodLevelStatus | undefined {
   if (spec === undefined) return undefined;
-  let computed = remembered.get(spec);
+  let computed = statusesBySpec.get(spec);
   if (computed === undefined) {
     // By the spec alone: resources in a status count only for clients of the API.
     const { requests } = podRequests({ metadata, spec });
@@ -68,7 +68,7 @@ function toldOf({ metadata, spec }: Pod): Told | undefined {
       ...(Object.keys(most).length === 0 ? {} : { limits: most }),
       ...(Object.keys(ownRequests).length === 0 ? {} : { requests: ownRequests }),
     };
-    remembered.set(spec, (computed = { resources, allocatedResources: ownRequests }));
+    statusesBySpec.set(spec, (computed = { resources, allocatedResources: ownRequests }));
   }
   return computed;
 }

@@ -17,7 +17,7 @@ export interface FlexAnswer {
 }
 
 export interface FlexDrivers {
-  /** Calls `vendor/driver`; undefined when it does not support the command. Rejects with what it says when it fails. */
+  /** Calls `vendor/driver`; undefined when it does not support the command. Rejects with its message when it fails. */
   call(driver: string, command: string, args: readonly string[]): Promise<FlexAnswer | undefined>;
   capabilities(driver: string): Promise<Required<NonNullable<FlexAnswer['capabilities']>>>;
 }

@@ -17,7 +17,7 @@ export function mayHang(type: string): boolean {
   return /^(nfs|nfs4|cifs|smb3|ceph|9p|afs|lustre|fuse(\..*)?|glusterfs)$/.test(type);
 }
 
-/** The mount a path lies on: the longest that is its prefix; of equal ones the last. */
+/** The mount of a path: the longest that is its prefix; of equal ones the last. */
 export function mountOf(mounts: readonly MountPoint[], path: string): MountPoint | undefined {
   let best: MountPoint | undefined;
   for (const mount of mounts) {

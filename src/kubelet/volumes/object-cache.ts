@@ -23,7 +23,7 @@ export interface ReferencedObjects {
   Secret: Secret;
 }
 
-/** Reads referenced objects and tells of their changes. */
+/** Reads referenced objects and reports their changes. */
 export interface ObjectCache {
   /** The newest known state. Rejects with upstream's NotFound (`configmap "x" not found`), or the server's error. */
   get<K extends ReferencedKind>(kind: K, namespace: string, name: string): Promise<ReferencedObjects[K]>;
@@ -161,7 +161,7 @@ class CachedObject {
   }
 
   #set(object: Referenced | undefined): void {
-    // What a direct read has told already, presence or absence, is no news.
+    // What a direct read has returned already, presence or absence, is no change.
     const same = this.#object?.metadata.resourceVersion === object?.metadata.resourceVersion;
     this.#synced = true;
     this.#object = object;

@@ -24,13 +24,13 @@ const backoffShape = { initialMs: 500, maxMs: 122_000 } as const;
 export interface ReadyVolume extends SetUpResult {
   /** Set up again when the pod or what it refers to changes. */
   readonly live: boolean;
-  /** Where its own content lies, when it has any; `large`: written by the pod. */
+  /** Directory of the volume's own content; `large`: the pod writes it. */
   readonly content?: { readonly path: string; readonly large: boolean };
 }
 
-/** How the work on a volume is followed and ended. */
+/** Observes and aborts the set-up of a volume. */
 export type SetUpProgress = Pick<SetUpRequest, 'signal' | 'attaching'> & {
-  /** Hears which plugin the volume is for. */
+  /** Called with the volume's plugin. */
   readonly resolved: (plugin: string) => void;
 };
 
@@ -39,7 +39,7 @@ export interface PodVolumesDeps {
   readonly clock: Clock;
   readonly log: Log;
   setUp(pod: Pod, volume: Volume, progress: SetUpProgress): Promise<ReadyVolume>;
-  /** Tells of a failure: events and log. */
+  /** Reports a failure in events and the log. */
   failed(pod: Pod, error: unknown): void;
 }
 
@@ -122,7 +122,7 @@ export class PodVolumes {
     );
   }
 
-  /** Names of the plugins of volumes that are wanted, and whether they are ready. */
+  /** Plugin name of each desired volume, and whether it is ready. */
   plugins(): readonly { readonly plugin: string; readonly ready: boolean }[] {
     return this.#entries.flatMap(({ plugin, ready }) =>
       plugin === undefined ? [] : [{ plugin, ready: ready !== undefined }],
@@ -134,7 +134,7 @@ export class PodVolumes {
     return this.#entries.every((entry) => entry.ready !== undefined && !entry.working);
   }
 
-  /** Volumes that are not ready; those that wait to be attached; those whose claim or kind stands in the way; what those say. */
+  /** Volumes that are not ready, that wait to be attached, and that cannot be processed, with the errors of the last. */
   problems(): {
     readonly unmounted: readonly string[];
     readonly unattached: readonly string[];

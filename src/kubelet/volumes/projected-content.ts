@@ -43,7 +43,7 @@ function normalized(path: string): string {
     .join('/');
 }
 
-/** Files of a config map. Throws upstream's error when a key that is asked for is not there. */
+/** Files of a config map. Throws upstream's error when a required key is missing. */
 export function configMapPayload(configMap: ConfigMap, selection: KeySelection): Payload {
   const contents = new Map<string, Uint8Array>();
   for (const [key, text] of Object.entries(configMap.data ?? {})) contents.set(key, Buffer.from(text));

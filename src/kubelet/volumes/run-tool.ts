@@ -22,7 +22,7 @@ export async function tryTool(exec: Exec, file: string, args: readonly string[])
   return result;
 }
 
-/** Runs to the end; resolves to what it printed. Rejects with what it said when it fails. Arguments may hold secrets: they are not told. */
+/** Resolves to the program's output; rejects with its errors when it fails. Arguments may have secrets and appear in no error. */
 export async function runTool(exec: Exec, file: string, args: readonly string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await tryTool(exec, file, args);
   if (exitCode !== 0) throw new Error(`${file} failed: exit status ${exitCode}: ${(stderr || stdout).trim()}`);

@@ -9,7 +9,7 @@ export interface SecretKey {
   readonly name: string;
 }
 
-/** The secret a volume names; one named without a namespace lies in the pod's. */
+/** The secret that a volume names; without a namespace it is one of the pod's namespace. */
 export function secretKeyOf(
   reference: { readonly name?: string; readonly namespace?: string } | undefined,
   podNamespace = '',

@@ -1,5 +1,5 @@
 /**
- * Tokens of service accounts, asked for once per use and kept until they should be renewed. Upstream:
+ * Tokens of service accounts, requested once per use and kept until they should be renewed. Upstream:
  * pkg/kubelet/token/token_manager.go.
  *
  * A token is renewed after 80 % of its life or 24 hours, whichever is first, and goes on being used when renewal fails as
@@ -28,7 +28,7 @@ export interface ServiceAccountToken {
 
 /** Asks for tokens and keeps them. */
 export interface ServiceAccountTokens {
-  /** A token fit for use. Rejects with the server's error when there is none that is still valid. */
+  /** A valid token. Rejects with the server's error when there is none. */
   get(namespace: string, serviceAccount: string, request: TokenRequest): Promise<ServiceAccountToken>;
   /** Forgets the tokens bound to a service account or pod with this uid. */
   forget(boundUid: string): void;
@@ -39,14 +39,14 @@ const maxJitterMs = 10_000;
 const renewShare = 0.8;
 const retryAfterMs = 10_000;
 
-interface Kept {
+interface CachedToken {
   readonly token: string;
   readonly boundUid: string;
   readonly expiresAtMs: number;
   readonly renewAtMs: number;
 }
 
-function shown({ token, expiresAtMs }: Kept): Pick<ServiceAccountToken, 'token' | 'expiresAtMs'> {
+function shown({ token, expiresAtMs }: CachedToken): Pick<ServiceAccountToken, 'token' | 'expiresAtMs'> {
   return { token, expiresAtMs };
 }
 
@@ -57,9 +57,9 @@ export function createServiceAccountTokens(deps: {
 }): ServiceAccountTokens {
   const { clock, log } = deps.platform;
   const random = deps.platform.random.fork('token-manager');
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, CachedToken>();
 
-  async function ask(namespace: string, serviceAccount: string, request: TokenRequest): Promise<Kept> {
+  async function ask(namespace: string, serviceAccount: string, request: TokenRequest): Promise<CachedToken> {
     const answer = await deps.requestToken(namespace, serviceAccount, request);
     const token = answer.status?.token;
     const expiresAtMs = parseTime(answer.status?.expirationTimestamp);

@@ -14,7 +14,7 @@ import type { SetUpRequest, SetUpResult, TearDownRequest, VolumePluginDeps } fro
 import { ToolMissingError } from './run-tool.ts';
 import { escapePluginName } from './volume-paths.ts';
 
-/** What must be known to give a device back; no secrets. */
+/** What is needed to detach a device; no secrets. */
 export type DeviceData = Readonly<Record<string, string>>;
 
 /** A device for one pod. */

@@ -1,7 +1,7 @@
 /**
- * Where a pod's volumes lie. Upstream: pkg/kubelet/kubelet_getters.go.
+ * Paths of pods' volumes. Upstream: pkg/kubelet/kubelet_getters.go.
  *
- * Differs: volumes kept in memory (secrets, projected, downward API) lie on one tmpfs of the node, below
+ * Differs: volumes kept in memory (secrets, projected, downward API) are on one tmpfs of the node, below
  * `<root>/memory-volumes`, and their upstream path is a link to it: a mount for each would cost a process and a line in
  * every mount table per volume.
  */

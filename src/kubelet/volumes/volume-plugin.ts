@@ -75,7 +75,7 @@ export interface SetUpResult {
   readonly readOnly: boolean;
   readonly selinuxRelabel: boolean;
   readonly block?: boolean;
-  /** Set up again after so long (tokens). */
+  /** Delay until the volume must be set up again, for tokens. */
   readonly refreshAfterMs?: number;
   /** Its use as someone else measures it; undefined while that is not known. Returns at once. */
   readonly usage?: () => VolumeUsage | undefined;
@@ -84,7 +84,7 @@ export interface SetUpResult {
 /** Volumes that programs of others bring about and take down. */
 export interface DriverVolumes {
   setUp(request: SetUpRequest): Promise<SetUpResult>;
-  /** Takes down the volume of one pod that lies in `dir`. Rejects when the driver fails; calling again goes on. */
+  /** Tears down the volume of one pod in `dir`. Rejects when the driver fails; may be called again. */
   tearDown(dir: string): Promise<void>;
 }
 
@@ -108,7 +108,7 @@ export interface VolumePluginDeps {
   readonly settings: VolumeSettings;
 }
 
-/** A volume of a pod to take down, known by where it lies. */
+/** A volume of a pod to tear down, identified by its directory. */
 export interface TearDownRequest {
   readonly dir: string;
   readonly podUid: string;

@@ -33,7 +33,7 @@ export class VolumeProcessingError extends Error {
   }
 }
 
-/** Names of volumes some container mounts or uses as a device. Volumes nobody uses are not made. */
+/** Names of volumes that a container mounts or uses as a device. Other volumes are not set up. */
 export function usedVolumeNames(pod: Pod): {
   readonly mounted: ReadonlySet<string>;
   readonly devices: ReadonlySet<string>;

@@ -1,5 +1,5 @@
 /**
- * Brings one volume of a pod about: finds what is behind it, chooses its place, lets the plugin work. Upstream:
+ * Sets up one volume of a pod: resolves its source, chooses its directory, calls its plugin. Upstream:
  * GenerateMountVolumeFunc in pkg/volume/util/operationexecutor.
  */
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
@@ -33,7 +33,7 @@ export interface VolumeSetUpDeps {
   readonly plugins: VolumePluginDeps;
   readonly paths: VolumePaths;
   readonly measured: Pick<Platform, 'clock' | 'metrics'>;
-  /** Sees to the node's tmpfs. */
+  /** Mounts the node's tmpfs if it is missing. */
   readonly ensureMemory: () => Promise<void>;
 }
 
@@ -77,7 +77,7 @@ async function setUp(
   return { ...result, live: plugin.live, ...content };
 }
 
-/** The path people and tools look for leads to where the volume is. */
+/** Links upstream's path of the volume to its place. */
 async function linkTo(files: Files, path: string, target: string): Promise<void> {
   try {
     if ((await files.readLink(path)) === target) return;

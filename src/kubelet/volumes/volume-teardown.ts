@@ -80,13 +80,13 @@ async function unmountBelow(
     of.some((root) => path === root || path.startsWith(`${root}/`));
   const isBelow = ({ path }: MountPoint): boolean => below(path, roots) && !below(path, except);
   const find = async (): Promise<readonly MountPoint[]> => (await platform.mounter.list()).filter(isBelow);
-  // Later mounts may lie on or below earlier ones.
+  // Later mounts may be on or below earlier ones.
   for (const mount of (await find()).toReversed()) await unmount(platform, mount);
   const left = await find();
   if (left.length > 0) throw new Error(`still mounted: ${left.map(({ path }) => path).join(', ')}`);
 }
 
-/** A server that is gone never lets go of its mount; taken out of the tree it harms nobody. */
+/** The mount of a server that is gone never unmounts: it is detached lazily. */
 async function unmount({ mounter }: TeardownPlatform, { path, type }: MountPoint): Promise<void> {
   try {
     await mounter.unmount(path);

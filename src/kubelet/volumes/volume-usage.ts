@@ -7,7 +7,7 @@
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** Use of one directory, and the file system it lies on. */
+/** Usage of one directory, and of its file system. */
 export interface VolumeUsage {
   readonly usedBytes: number;
   readonly capacityBytes: number;

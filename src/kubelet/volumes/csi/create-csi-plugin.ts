@@ -1,4 +1,4 @@
-/** Puts the CSI plugin together: drivers that register, the objects that tell of them, and the volumes. */
+/** Puts the CSI plugin together: registration of drivers, their objects in the API, and the volumes. */
 import type { Node } from '../../../api/gen/core-v1.ts';
 import type { Client } from '../../../client/client.ts';
 import type { KubeletEventRecorder } from '../../event-reasons.ts';
@@ -23,11 +23,11 @@ export interface CsiPluginDeps {
   readonly plugins: Pick<PluginManager, 'addHandler'>;
   readonly connectGrpc: GrpcConnector;
   readonly ownNode: () => Node | undefined;
-  /** `inUse` says something new. */
+  /** `inUse` has changed. */
   readonly nodeStatusChanged: () => void;
 }
 
-/** Makes the plugin and offers it to drivers. */
+/** Also registers the handler of CSI drivers. */
 export function createCsiPlugin(
   deps: CsiPluginDeps,
   config: { readonly kubeletRoot: string; readonly nodeName: string; readonly attachesItself: boolean },

@@ -9,9 +9,9 @@ import { background } from '../../../platform/unexpected.ts';
 export interface AllocatableRefreshDeps {
   readonly clock: Clock;
   readonly log: Log;
-  /** Seconds between two looks; undefined: the driver wants none. */
+  /** Seconds between two updates; undefined: the driver requires none. */
   readonly periodSeconds: (driver: string) => Promise<number | undefined>;
-  /** Asks the driver and tells the API. */
+  /** Reads the driver's limit and writes it to the API. */
   readonly refresh: (driver: string) => Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface AllocatableRefresh {
   unfollow(driver: string): void;
 }
 
-/** As often as the wish itself is looked at. */
+/** Period in which the driver's setting is read. */
 const lookPeriodMs = 60_000;
 
 export function createAllocatableRefresh(deps: AllocatableRefreshDeps): AllocatableRefresh {

@@ -53,7 +53,7 @@ export class AttachError extends Error {
   }
 }
 
-/** Takes back what `waitUntilAttached` asked for. */
+/** Deletes the attachment that `waitUntilAttached` created. */
 export async function removeAttachment(context: CsiContext, name: string): Promise<void> {
   await context.client.resource(VolumeAttachments).delete({ name }).catch(ignoreNotFound);
 }

@@ -46,7 +46,6 @@ export interface ExpandRequest {
   readonly secrets: StringMap;
 }
 
-/** What a driver says of its node. */
 export interface NodeInfo {
   readonly nodeId: string;
   /** 0: no limit. */
@@ -54,7 +53,7 @@ export interface NodeInfo {
   readonly accessibleTopology?: { readonly segments: StringMap };
 }
 
-/** Use of a volume as its driver tells it. */
+/** Usage of a volume by its driver. */
 export interface DriverUsage {
   readonly usage: readonly {
     readonly available: number;
@@ -75,7 +74,7 @@ export type NodeCapability =
 /** A driver's node service. */
 export interface CsiNodeClient {
   nodeGetInfo(): Promise<NodeInfo>;
-  /** Asked once and kept: a driver that changes registers anew. */
+  /** Read once: a driver that changes registers again. */
   hasCapability(capability: NodeCapability): Promise<boolean>;
   nodeStageVolume(request: StageRequest): Promise<void>;
   nodeUnstageVolume(request: { readonly volumeId: string; readonly stagingTargetPath: string }): Promise<void>;

@@ -38,7 +38,7 @@ interface Device {
 
 const retryShape = { initialMs: 500, maxMs: 122_000 } as const;
 
-/** Makes the keeper; `onInUseChange` is called whenever `inUse` says something new. */
+/** `onInUseChange` is called whenever `inUse` changes. */
 export function createCsiDevices(context: CsiContext, onInUseChange: () => void): CsiDevices {
   const { records, drivers, platform } = context;
   const log = platform.log.child('csi');

@@ -16,7 +16,7 @@ export interface CsiDriversDeps {
   /** Told of every call to a driver. */
   readonly observe: (driver: string) => ObserveCall;
   readonly log: Log;
-  /** Makes the node's objects tell of a driver. */
+  /** Adds a driver to the node's objects. */
   readonly installDriver: (driver: string, info: NodeInfo) => Promise<void>;
   readonly uninstallDriver: (driver: string) => Promise<void>;
   /** Told of drivers that are here, and no longer. */

@@ -24,7 +24,7 @@ export interface ExpandTarget {
   readonly volumePath: string;
 }
 
-/** Does nothing unless the volume is larger than its claim says, and the driver can. Rejects when the driver fails. */
+/** Does nothing unless the volume is larger than its claim's status and the driver can expand it. Rejects when the driver fails. */
 export async function expandIfGrown(context: CsiContext, target: ExpandTarget): Promise<void> {
   const { volume, request, client } = target;
   const { claim, persistentVolume } = request.spec;

@@ -17,10 +17,10 @@ const maxTries = 5;
 
 /** Installs and removes drivers. */
 export interface CsiNodeObject {
-  /** Rejects when the node's labels say otherwise than the driver, or the API does not take it. */
+  /** Rejects when the node's labels contradict the driver's topology, or the API refuses the change. */
   install(driver: string, info: NodeInfo): Promise<void>;
   uninstall(driver: string): Promise<void>;
-  /** Makes the CSINode where there is none yet, and has it say which volumes drivers take over from plugins of old. */
+  /** Creates the CSINode if there is none, and sets its annotation of migrated plugins. */
   initialize(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function createCsiNodeObject(client: Client, nodeName: string): CsiNodeOb
     return metadata === undefined ? node : nodes.patch(key, { type: 'merge', patch: { metadata } });
   }
 
-  /** `change` gives the drivers there should be. */
+  /** `change` returns the desired drivers. */
   async function changeDrivers(
     change: (drivers: readonly CSINodeDriver[]) => CSINodeDriver[],
     owner: Node | undefined,

@@ -20,7 +20,7 @@ export interface PodVolumeRecord {
   readonly volumeLifecycleMode: 'Persistent' | 'Ephemeral';
   readonly nodeName: string;
   readonly attachmentID: string;
-  /** The driver was asked to publish it. */
+  /** NodePublishVolume was called. */
   readonly publishing: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface DeviceRecord {
   readonly volumeHandle: string;
   /** Empty: it is not attached. */
   readonly attachmentID: string;
-  /** The driver was asked to stage it. */
+  /** NodeStageVolume was called. */
   readonly staging: boolean;
 }
 

@@ -29,7 +29,7 @@ export async function csiDriverObject(
 export interface PodPart {
   readonly volumeContext: Readonly<Record<string, string>>;
   readonly secrets: Readonly<Record<string, string>>;
-  /** Publish again after so long, where the driver wants that. */
+  /** Delay after which the volume is published again, if the driver requires it. */
   readonly refreshAfterMs: number | undefined;
 }
 

@@ -27,16 +27,16 @@ export interface CsiStats {
 
 const maxAgeMs = 50_000;
 
-interface Known {
+interface CachedStats {
   usage?: VolumeUsage;
   askedAtMs: number;
   asking: boolean;
 }
 
 export function createCsiStats({ clock, log }: Pick<Platform, 'clock' | 'log'>): CsiStats {
-  const known = new Map<string, Known>();
+  const known = new Map<string, CachedStats>();
 
-  async function ask(entry: Known, { client, volume, target }: MeasuredVolume): Promise<void> {
+  async function ask(entry: CachedStats, { client, volume, target }: MeasuredVolume): Promise<void> {
     entry.asking = true;
     entry.askedAtMs = clock.monotonicMs();
     try {

@@ -67,7 +67,7 @@ function inline(
   };
 }
 
-/** Refuses a driver that does not do what the volume wants. Upstream: supportsVolumeLifecycleMode. */
+/** Throws for a driver that does not support the volume's lifecycle mode. Upstream: supportsVolumeLifecycleMode. */
 export function checkLifecycleMode({ mode, driver }: CsiVolume, object: CSIDriver | undefined): void {
   const modes = object?.spec.volumeLifecycleModes ?? ['Persistent'];
   if (modes.includes(mode)) return;
@@ -114,7 +114,7 @@ export function podInfoContext(pod: Pod, volume: CsiVolume): Record<string, stri
   };
 }
 
-/** Whether the kubelet gives the volume's files to the pod's fsGroup. Upstream: supportsFSGroup. */
+/** Whether the kubelet sets the group of the volume's files to the pod's fsGroup. Upstream: supportsFSGroup. */
 export function appliesFsGroup(volume: CsiVolume, object: CSIDriver | undefined): boolean {
   if (volume.block) return false;
   const policy = object?.spec.fsGroupPolicy ?? 'ReadWriteOnceWithFSType';

@@ -37,12 +37,12 @@ export interface CsiVolumes extends DriverVolumes {
   start(signal: AbortSignal): Promise<void>;
 }
 
-/** How often claims of volumes that can grow are looked at. */
+/** Period in which claims are checked for volumes to expand. */
 const growthPeriodMs = 60_000;
 const returnGraceMs = 10_000;
 
 /** One volume on its way. */
-interface Work {
+interface VolumeMount {
   readonly request: SetUpRequest;
   readonly volume: CsiVolume;
   readonly object: CSIDriver | undefined;
@@ -100,7 +100,7 @@ export function createCsiVolumes(context: CsiContext, onInUseChange: () => void)
 }
 
 /** Everything a driver must be known for, before anything is touched. */
-async function prepare(context: CsiContext, request: SetUpRequest): Promise<Work> {
+async function prepare(context: CsiContext, request: SetUpRequest): Promise<VolumeMount> {
   const { pod, spec, dir } = request;
   const sha256Hex = (text: string): string => context.platform.crypto.sha256Hex(text);
   const volume = csiVolumeOf(pod, spec, sha256Hex);
@@ -148,7 +148,7 @@ function clientOf({ drivers }: CsiContext, { mode, driver }: CsiVolume): CsiNode
   }
 }
 
-function recordOf({ nodeName }: CsiContext, mount: Work, publishing: boolean): PodVolumeRecord {
+function recordOf({ nodeName }: CsiContext, mount: VolumeMount, publishing: boolean): PodVolumeRecord {
   const { volume, request, attachmentId } = mount;
   return {
     specVolID: request.spec.persistentVolume?.metadata.name ?? request.spec.name,
@@ -165,7 +165,7 @@ function recordOf({ nodeName }: CsiContext, mount: Work, publishing: boolean): P
 async function bringToNode(
   context: CsiContext,
   devices: CsiDevices,
-  mount: Work,
+  mount: VolumeMount,
 ): Promise<Readonly<Record<string, string>>> {
   const { records } = context;
   const { volume, request, attachmentId } = mount;
@@ -194,7 +194,7 @@ async function bringToNode(
   return publishContext;
 }
 
-async function attached(context: CsiContext, mount: Work): Promise<Readonly<Record<string, string>>> {
+async function attached(context: CsiContext, mount: VolumeMount): Promise<Readonly<Record<string, string>>> {
   const { volume, request, attachmentId } = mount;
   request.attaching(true);
   try {
@@ -210,7 +210,7 @@ async function attached(context: CsiContext, mount: Work): Promise<Readonly<Reco
   }
 }
 
-/** A volume that stands in the pod is told whole. */
+/** The attributes of an inline volume are complete in the pod. */
 function attachmentSource({ spec: { persistentVolume, claim } }: SetUpRequest): VolumeAttachmentSource {
   if (claim === undefined) return { inlineVolumeSpec: persistentVolume?.spec ?? {} };
   return { persistentVolumeName: persistentVolume?.metadata.name ?? '' };
@@ -219,7 +219,7 @@ function attachmentSource({ spec: { persistentVolume, claim } }: SetUpRequest): 
 /** Resolves to when it is to be done again, if ever. */
 async function publish(
   context: CsiContext,
-  mount: Work,
+  mount: VolumeMount,
   publishContext: Readonly<Record<string, string>>,
 ): Promise<number | undefined> {
   const { volume, object, request, client } = mount;
@@ -240,7 +240,10 @@ async function publish(
 }
 
 /** The pod's group gets the files, where the driver leaves that to the kubelet. */
-async function own({ platform }: CsiContext, { volume, object, request, target, capability }: Work): Promise<void> {
+async function own(
+  { platform }: CsiContext,
+  { volume, object, request, target, capability }: VolumeMount,
+): Promise<void> {
   const { fsGroup, policy } = fsGroupOf(request.pod);
   if (fsGroup === undefined || capability.mount?.volumeMountGroup !== '' || !appliesFsGroup(volume, object)) return;
   const mount = mountOf(await platform.mounter.list(), target);
@@ -262,7 +265,7 @@ async function unpublish(context: CsiContext, dir: string, record: PodVolumeReco
     await client.nodeUnpublishVolume({ volumeId: record.volumeHandle, targetPath: target });
   }
   if (await platform.mounter.isMountPoint(target)) {
-    // Without a record nobody but us can have mounted it, in a life whose records were lost.
+    // Without a record it was mounted by an earlier run of this kubelet whose records were lost.
     if (record !== undefined) throw new Error(`${target} is still mounted after NodeUnpublishVolume`);
     await platform.mounter.unmount(target);
   }

@@ -82,7 +82,7 @@ async function attachable({ spec }: SetUpRequest, deps: VolumePluginDeps, option
   };
 }
 
-/** What drivers are told, secrets in base64 as in the API. */
+/** Options for the driver, secrets in base64 as in the API. */
 async function optionsOf({ pod, spec }: SetUpRequest, deps: VolumePluginDeps): Promise<Record<string, string>> {
   const { fsType = '', readOnly = false, options = {}, secretRef } = spec.source.flexVolume!;
   const { name: podName = '', namespace = '', uid = '' } = pod.metadata;

@@ -25,7 +25,7 @@ export const gitRepoPlugin: VolumePlugin = {
     const result = { hostPath: dir, readOnly: false, selinuxRelabel: true };
     const mark = readyMark(dir);
     if ((await files.exists(mark)) && (await files.exists(dir))) return result;
-    // What an earlier attempt left would stand in the way.
+    // Remove what an earlier attempt has left.
     await files.remove(dir);
     await files.makeDir(dir);
     await files.chmod(dir, 0o777);

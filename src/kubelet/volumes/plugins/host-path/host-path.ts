@@ -19,7 +19,7 @@ export const hostPathPlugin: VolumePlugin = {
   },
 };
 
-/** What a type wants to find, in upstream's words. */
+/** What must be at the path, by type, in upstream's words. */
 const expectations: Readonly<Record<string, { readonly kind: string; readonly text: string }>> = {
   DirectoryOrCreate: { kind: 'directory', text: 'a directory' },
   Directory: { kind: 'directory', text: 'a directory' },

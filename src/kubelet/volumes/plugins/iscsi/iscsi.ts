@@ -13,7 +13,7 @@ import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 const name = 'kubernetes.io/iscsi';
 const deviceWaitMs = 10_000;
 const devicePollMs = 500;
-/** iscsiadm: the session is there already; there is none. */
+/** Exit codes of iscsiadm: the session exists already; there is none. */
 const sessionExists = 15;
 const noSession = 21;
 

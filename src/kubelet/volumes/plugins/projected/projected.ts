@@ -78,7 +78,7 @@ async function collect(source: VolumeProjection, context: Context): Promise<Coll
   throw new Error(`projected volume source ${Object.keys(source).join(', ') || '(none)'} is not supported yet`);
 }
 
-/** Trust changes slowly: looked at again once a minute. */
+/** Period in which trust bundles are read again. */
 async function collectTrust(
   projection: ClusterTrustBundleProjection,
   { deps, defaultMode }: Context,
