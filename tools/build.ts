@@ -120,7 +120,7 @@ function contentsHash(root: string): string {
 
 async function bundle(root: string, dist: string): Promise<string[]> {
   const present = Object.entries(entries).filter(([, source]) => existsSync(join(root, source)));
-  const build = await rolldown({
+  const bundled = await rolldown({
     cwd: root,
     input: Object.fromEntries(present.map(([name, source]) => [name, join(root, source)])),
     platform: 'node',
@@ -132,7 +132,7 @@ async function bundle(root: string, dist: string): Promise<string[]> {
     },
   });
   try {
-    const { output } = await build.write({
+    const { output } = await bundled.write({
       dir: dist,
       format: 'esm',
       entryFileNames: '[name].js',
@@ -145,7 +145,7 @@ async function bundle(root: string, dist: string): Promise<string[]> {
       writeCachedEntry(dist, TESTING, { library: library.fileName, exports: library.exports });
     return [TESTING, ...output.map(({ fileName }) => fileName)];
   } finally {
-    await build.close();
+    await bundled.close();
   }
 }
 

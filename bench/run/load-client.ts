@@ -100,7 +100,7 @@ async function api(): Promise<Record<string, number>> {
   );
   const removed = await rate(16, Math.max(0, count - 2000), (i) => send({ method: 'DELETE', path: object(i) }));
   const rest = Math.min(count, 2000);
-  const list = await rate(4, 400, () => send({ method: 'GET', path: collection }));
+  const listed = await rate(4, 400, () => send({ method: 'GET', path: collection }));
   await inParallel(
     { count: rest, width: 16 },
     async (i) => void (await send({ method: 'DELETE', path: object(count - rest + i) })),
@@ -112,7 +112,7 @@ async function api(): Promise<Record<string, number>> {
     patch: patch.perSecond,
     ...(removed.count === 0 ? {} : { delete: removed.perSecond }),
     listObjects: rest,
-    list: list.perSecond,
+    list: listed.perSecond,
   };
 }
 

@@ -57,8 +57,15 @@ export function failureCode(code: number): number {
 /** The command line of this process below a supervisor. */
 export function supervisedCommand(args: readonly string[], adopted?: number): readonly string[] {
   const program = realpathSync(process.argv[1] ?? '');
-  const adopt = adopted === undefined ? [] : ['--adopt', String(adopted)];
-  return [join(dirname(program), 'supervise'), ...adopt, process.execPath, ...process.execArgv, program, ...args];
+  const adoptArguments = adopted === undefined ? [] : ['--adopt', String(adopted)];
+  return [
+    join(dirname(program), 'supervise'),
+    ...adoptArguments,
+    process.execPath,
+    ...process.execArgv,
+    program,
+    ...args,
+  ];
 }
 
 const CHECK_PERIOD_MS = 1000;

@@ -107,8 +107,8 @@ async function createToken(
   const { publicKeyHash } = readCertificate(platform, caPem);
   const text = formatJoinToken(publicKeyHash, token);
   const server = raw.printJoinCommand === true ? await publishedServer(client) : '';
-  const join = raw.server === true ? 'server --join' : 'agent --server';
-  process.stdout.write(server === '' ? `${text}\n` : `keelson ${join} ${server} --token ${text}\n`);
+  const command = raw.server === true ? 'server --join' : 'agent --server';
+  process.stdout.write(server === '' ? `${text}\n` : `keelson ${command} ${server} --token ${text}\n`);
 }
 
 /** Address of the API server for other machines, from the cluster's own objects. */

@@ -72,12 +72,11 @@ export function revisionName(owner: string, hash: string): string {
 export async function renumber(
   client: Client,
   revision: Stored<ControllerRevision>,
-  work: { readonly number: Int64; readonly signal: AbortSignal },
+  number: Int64,
+  signal: AbortSignal,
 ): Promise<Stored<ControllerRevision>> {
-  if (revision.revision === work.number) return revision;
-  return await client
-    .resource(ControllerRevisions)
-    .update({ ...revision, revision: work.number }, { signal: work.signal });
+  if (revision.revision === number) return revision;
+  return await client.resource(ControllerRevisions).update({ ...revision, revision: number }, { signal });
 }
 
 /** Deletes the oldest revisions beyond `limit` that are not live. */

@@ -193,8 +193,8 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
 
     it('lists images and their users', async () => {
       const { images } = await call(under.cri.images.listImages({}));
-      const name = under.running.image!.image!;
-      const found = images.find((image) => image.repoTags.includes(name));
+      const imageName = under.running.image!.image!;
+      const found = images.find((image) => image.repoTags.includes(imageName));
       assert.ok(found !== undefined && found.size > 0);
       const { image } = await call(under.cri.images.imageStatus({ image: { image: found.id } }));
       assert.equal(image!.id, found.id);

@@ -49,9 +49,9 @@ export function createFrameReader(maxBytes = Infinity): FrameReader {
       wanted = HEADER_BYTES;
       while (rest.length >= wanted) {
         if (rest[0] !== 0) throw new GrpcError('Internal', 'a compressed message, which was not asked for');
-        const bytes = rest.readUInt32BE(1);
-        if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
-        wanted = HEADER_BYTES + bytes;
+        const messageLength = rest.readUInt32BE(1);
+        if (messageLength > maxBytes) throw tooLarge(messageLength, maxBytes);
+        wanted = HEADER_BYTES + messageLength;
         if (rest.length < wanted) break;
         messages.push(rest.subarray(HEADER_BYTES, wanted));
         rest = rest.subarray(wanted);

@@ -114,7 +114,7 @@ class PodScheduler implements Scheduler {
     const pod = this.#pods.get({ namespace, name });
     if (pod === undefined) return undefined;
     const explainDeps = {
-      profileOf: (name: string) => this.#profiles.get(name),
+      profileOf: (schedulerName: string) => this.#profiles.get(schedulerName),
       cache: this.#cache,
       queue: this.#queue,
       decisions: this.#decisions,

@@ -227,7 +227,7 @@ function endpoints(cluster: Cluster): string[] {
       )
       .flatMap((slice) => slice.endpoints ?? [])
       .filter(({ conditions }) => conditions?.ready !== false)
-      .flatMap(({ addresses }) => addresses);
+      .flatMap(({ addresses: endpointAddresses }) => endpointAddresses);
     const [is, should] = [given.toSorted().join(), wanted.toSorted().join()];
     return is === should ? [] : [`${nameOf(service)} has the endpoints ${is || 'none'}, ready are ${should || 'none'}`];
   });
@@ -334,19 +334,19 @@ function devicesReady(cluster: Cluster): string[] {
   const had = Map.groupBy(cluster.peek(ResourceClaims).flatMap(devicesHad), ({ podUid }) => podUid);
   const running = cluster.peek(Pods).filter((pod) => !isPodTerminal(pod));
   const podsByNode = Map.groupBy(running, ({ spec }) => spec?.nodeName);
-  return equipped.flatMap(({ name, drivers: { ready } }) => {
+  return equipped.flatMap(({ name, drivers: { ready: readyDrivers } }) => {
     const pods = (podsByNode.get(name) ?? []).map((pod) => {
       return { pod, keys: (had.get(pod.metadata.uid!) ?? []).map(({ key }) => key) };
     });
     const owned = new Set(pods.flatMap(({ keys }) => keys));
-    const stray = [...ready].filter((key) => !owned.has(key));
+    const stray = [...readyDrivers].filter((key) => !owned.has(key));
     return [
       ...stray.map((key) => `${name} keeps the devices of driver/claim ${key} ready, which no pod there has`),
       ...pods
         .filter(({ pod }) => isPodReady(pod))
         .flatMap(({ pod, keys }) =>
           keys
-            .filter((key) => !ready.has(key))
+            .filter((key) => !readyDrivers.has(key))
             .map((key) => `${nameOf(pod)} runs without the devices of driver/claim ${key}`),
         ),
     ];

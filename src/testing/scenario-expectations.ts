@@ -109,9 +109,9 @@ interface PodsExpectation {
 function checkPods(cluster: Cluster, expected: PodsExpectation): void {
   const matcher = parseLabelSelector(expected.selector);
   const pods = cluster.peek(Pods).filter(({ metadata }) => matcher.matches(metadata.labels));
-  const text = (): string => pods.map(podText).join('; ') || 'none';
+  const podTexts = (): string => pods.map(podText).join('; ') || 'none';
   const demand = (holds: boolean, what: string): void => {
-    if (!holds) throw new Error(`pods ${expected.selector}: ${what} expected, there are: ${text()}`);
+    if (!holds) throw new Error(`pods ${expected.selector}: ${what} expected, there are: ${podTexts()}`);
   };
   const { count, ready, phase, node, notOn, restarts, maxRestarts } = expected;
   // What all pods are to be holds of none, and would test nothing.

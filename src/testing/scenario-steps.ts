@@ -127,8 +127,8 @@ export const steps: Readonly<Record<string, StepWord>> = {
   crashAfterWrites: word<{ part: Component; writes: number; down?: Duration }>(
     fields({ part: component, writes: number, down: span }, ['part', 'writes']),
     // A part that is down after an earlier crash comes back first.
-    (cluster, { part, writes, down = 0 }) =>
-      cluster.eventually(() => cluster.faults.crashAfterWrites(part, writes, spanMs(down))),
+    (cluster, { part: crashed, writes, down = 0 }) =>
+      cluster.eventually(() => cluster.faults.crashAfterWrites(crashed, writes, spanMs(down))),
   ),
   crashContainer: word(fields({ pod: reference, container: text, code: number }, ['pod']), crashContainer),
   addNode: word<Partial<SimNodeSpec>>(fields(nodeFields, ['name']), (cluster, value) => cluster.nodes.add(value)),
@@ -261,23 +261,23 @@ async function restart(cluster: Cluster, target: string): Promise<void> {
 
 async function crashContainer(
   cluster: Cluster,
-  { pod: reference, container, code = 1 }: { pod: string; container?: string; code?: number },
+  { pod: podReference, container, code = 1 }: { pod: string; container?: string; code?: number },
 ): Promise<void> {
-  const pod = await cluster.waitFor<Pod>(reference, 'exists', { within: 0 });
+  const pod = await cluster.waitFor<Pod>(podReference, 'exists', { within: 0 });
   const statuses = pod.status?.containerStatuses ?? [];
   const status = container === undefined ? statuses[0] : statuses.find(({ name }) => name === container);
   const id = status?.containerID?.replace(/^.*:\/\//, '');
-  if (id === undefined || pod.spec?.nodeName === undefined) throw new Error(`${reference} runs no such container`);
+  if (id === undefined || pod.spec?.nodeName === undefined) throw new Error(`${podReference} runs no such container`);
   await cluster.nodes.runtime(pod.spec.nodeName).crash(id, code);
 }
 
 async function tryDrain(
   cluster: Cluster,
-  { node, every = '5s', within = '10m' }: { node: string; every?: Duration; within?: Duration },
+  { node: nodeName, every = '5s', within = '10m' }: { node: string; every?: Duration; within?: Duration },
 ): Promise<void> {
   const endMs = cluster.nowMs + spanMs(within);
   for (;;) {
-    const refused = await cluster.nodes.drain(node).then(
+    const refused = await cluster.nodes.drain(nodeName).then(
       () => undefined,
       (error: unknown) => error,
     );
@@ -302,8 +302,11 @@ function nameIn(target: string): string {
   return target.slice(target.indexOf('/') + 1);
 }
 
-function failRuntime(cluster: Cluster, { node, call, error }: { node: string; call: string; error?: string }): void {
-  const runtime = cluster.nodes.runtime(node);
+function failRuntime(
+  cluster: Cluster,
+  { node: nodeName, call, error }: { node: string; call: string; error?: string },
+): void {
+  const runtime = cluster.nodes.runtime(nodeName);
   if (!(call in runtime.runtime) && !(call in runtime.images)) throw new Error(`the runtime has no call ${call}`);
   runtime.failCalls(call as 'runPodSandbox', new CriError('Unknown', error ?? `${call} fails`));
 }

@@ -58,8 +58,8 @@ export class ScenarioError extends Error {
   /** Index of the step, from 0. */
   readonly step: number;
   constructor(scenario: Scenario, of: { seed: number; step: number; cause: unknown }) {
-    const text = JSON.stringify(scenario.steps[of.step] ?? 'start').slice(0, 200);
-    super(`${scenario.name} (seed ${of.seed}), step ${of.step + 1} ${text}: ${(of.cause as Error).message}`, {
+    const stepText = JSON.stringify(scenario.steps[of.step] ?? 'start').slice(0, 200);
+    super(`${scenario.name} (seed ${of.seed}), step ${of.step + 1} ${stepText}: ${(of.cause as Error).message}`, {
       cause: of.cause,
     });
     this.name = 'ScenarioError';

@@ -72,7 +72,7 @@ export function cause(given: Omit<Cause, 'because'> & { readonly because?: reado
 
 /** The causes at the ends of the chains, most important first. */
 export function firstCauses(causes: readonly Cause[]): readonly Cause[] {
-  return causes.flatMap((cause) => (cause.because.length === 0 ? [cause] : firstCauses(cause.because)));
+  return causes.flatMap((each) => (each.because.length === 0 ? [each] : firstCauses(each.because)));
 }
 
 /** `kind/name`, or `kind/namespace/name`. */

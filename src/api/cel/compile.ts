@@ -135,10 +135,10 @@ function returnTypeText(types: readonly string[]): string {
  * Runs an evaluation again until every authorization check it meets has an answer. `evaluate` must be pure: it may run
  * several times.
  */
-export async function evaluateWithDecisions<T>(decisions: Decisions, evaluate: () => T | Promise<T>): Promise<T> {
+export async function evaluateWithDecisions<T>(decisions: Decisions, evaluateOnce: () => T | Promise<T>): Promise<T> {
   // Each turn answers at least one check and expressions have finitely many, but their arguments may depend on answers.
   for (let turn = 0; turn < 100; turn++) {
-    const outcome = await attempt(evaluate);
+    const outcome = await attempt(evaluateOnce);
     if (!decisions.isPending) {
       if ('error' in outcome) throw outcome.error;
       return outcome.value;
@@ -149,10 +149,10 @@ export async function evaluateWithDecisions<T>(decisions: Decisions, evaluate: (
 }
 
 async function attempt<T>(
-  evaluate: () => T | Promise<T>,
+  evaluateOnce: () => T | Promise<T>,
 ): Promise<{ readonly value: T } | { readonly error: unknown }> {
   try {
-    return { value: await evaluate() };
+    return { value: await evaluateOnce() };
   } catch (error) {
     return { error };
   }

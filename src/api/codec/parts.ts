@@ -22,14 +22,14 @@ export class PartBudget {
   #widths: Map<object, number> | undefined;
 
   /** Throws 413. */
-  take(count: number): void {
-    this.#left -= count;
+  take(amount: number): void {
+    this.#left -= amount;
     if (this.#left < 0) throw requestEntityTooLarge(`limit is ${maxParts} fields, entries and items in one object`);
   }
 
   /** Takes all items or entries of one list or map. Throws 413. */
-  takeAll(count: number): void {
-    this.take(count <= wideFrom ? count : wideFrom + (count - wideFrom) * wideWeight);
+  takeAll(amount: number): void {
+    this.take(amount <= wideFrom ? amount : wideFrom + (amount - wideFrom) * wideWeight);
   }
 
   /** Takes the next item or entry of this list or map. Throws 413. */

@@ -118,16 +118,16 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     return yield* mergeV2(own, foreignV2);
   };
   const v2TextSteps = function* (): Steps<DocumentText> {
-    const document = yield* v2Steps();
+    const v2Document = yield* v2Steps();
     yield;
-    const text = yield* textSteps(document);
+    const text = yield* textSteps(v2Document);
     yield;
     return { text, hash: yield* fingerprintSteps(text) };
   };
   const v2ProtobufSteps = function* (): Steps<Uint8Array> {
-    const document = yield* v2Steps();
+    const v2Document = yield* v2Steps();
     yield;
-    return yield* encodeV2(document);
+    return yield* encodeV2(v2Document);
   };
   return {
     v3,

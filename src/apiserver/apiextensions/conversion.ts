@@ -57,9 +57,9 @@ export function webhookConversion(
       // Objects may be stored in several versions: each call is for one.
       const byVersion = Map.groupBy(objects, ({ apiVersion }) => apiVersion ?? '');
       const converted = new Map<KubernetesObject, KubernetesObject>();
-      for (const group of byVersion.values()) {
-        const results = await convert(group, version);
-        for (const [index, object] of group.entries()) converted.set(object, results[index]!);
+      for (const versionGroup of byVersion.values()) {
+        const results = await convert(versionGroup, version);
+        for (const [index, object] of versionGroup.entries()) converted.set(object, results[index]!);
       }
       return objects.map((object) => converted.get(object)!);
     },

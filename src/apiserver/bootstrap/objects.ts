@@ -234,6 +234,11 @@ export function mandatoryPriorityLevel(name = ''): PriorityLevelConfiguration['s
   return mandatorySpec(bootstrapPriorityLevels, name);
 }
 
-function mandatorySpec<T extends FlowSchema | PriorityLevelConfiguration>(all: () => T[], name: string): T['spec'] {
-  return MANDATORY_FLOW_OBJECTS.has(name) ? all().find(({ metadata }) => metadata.name === name)?.spec : undefined;
+function mandatorySpec<T extends FlowSchema | PriorityLevelConfiguration>(
+  mandatoryObjects: () => T[],
+  name: string,
+): T['spec'] {
+  return MANDATORY_FLOW_OBJECTS.has(name)
+    ? mandatoryObjects().find(({ metadata }) => metadata.name === name)?.spec
+    : undefined;
 }

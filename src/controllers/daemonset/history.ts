@@ -53,7 +53,7 @@ export async function constructHistory(input: HistoryInput): Promise<DaemonHisto
   const newest = matching.at(-1);
   if (newest === undefined) return { current: await createRevision(input, data, number), old };
   for (const duplicate of matching.slice(0, -1)) await foldInto(input, newest, duplicate);
-  const current = newest.revision < number ? await renumber(client, newest, { number, signal }) : newest;
+  const current = newest.revision < number ? await renumber(client, newest, number, signal) : newest;
   return { current, old };
 }
 

@@ -32,17 +32,17 @@ export interface SetsContext {
 /** Splits the sets, brings the new one's annotations up to date, and creates it when `create` is set and it is missing. */
 export async function resolveSets(
   context: SetsContext,
-  of: {
+  input: {
     readonly deployment: Stored<Deployment>;
     readonly sets: readonly Stored<ReplicaSet>[];
     readonly create: boolean;
   },
 ): Promise<Rollout> {
-  const split = splitSets(of.deployment, of.sets);
+  const split = splitSets(input.deployment, input.sets);
   const revision = maxRevision(split.oldSets) + 1n;
-  if (split.newSet !== undefined) return await refresh(context, { ...split, deployment: of.deployment }, revision);
-  if (!of.create) return { ...split, deployment: of.deployment };
-  return await createNewSet(context, { ...split, deployment: of.deployment }, revision);
+  if (split.newSet !== undefined) return await refresh(context, { ...split, deployment: input.deployment }, revision);
+  if (!input.create) return { ...split, deployment: input.deployment };
+  return await createNewSet(context, { ...split, deployment: input.deployment }, revision);
 }
 
 async function refresh(context: SetsContext, rollout: Rollout, revision: bigint): Promise<Rollout> {

@@ -107,7 +107,7 @@ export function rolloutStatus(deployment: Deployment, sets: SetsOfDeployment, no
 }
 
 function withProgress(
-  of: {
+  input: {
     readonly deployment: Deployment;
     readonly sets: SetsOfDeployment;
     readonly status: DeploymentStatus;
@@ -115,7 +115,7 @@ function withProgress(
   },
   conditions: DeploymentCondition[],
 ): DeploymentCondition[] {
-  const { deployment, sets, status, nowMs } = of;
+  const { deployment, sets, status, nowMs } = input;
   const subject =
     sets.newSet === undefined
       ? `Deployment "${deployment.metadata.name}"`

@@ -28,18 +28,18 @@ export function addressTypesOf(service: Service): AddressType[] {
 export function desiredGroups(
   service: Service,
   pods: readonly Pod[],
-  of: { readonly type: AddressType; readonly nodeOf: (name: string) => Node | undefined },
+  addressing: { readonly type: AddressType; readonly nodeOf: (name: string) => Node | undefined },
 ): Map<string, PortGroup> {
   const groups = new Map<string, PortGroup>();
   for (const pod of pods) {
-    if (!canBeEndpoint(pod, true) || isLost(service, pod, of.nodeOf)) continue;
-    const addresses = podIpsOfFamily(pod, of.type === 'IPv4' ? 4 : 6);
+    if (!canBeEndpoint(pod, true) || isLost(service, pod, addressing.nodeOf)) continue;
+    const addresses = podIpsOfFamily(pod, addressing.type === 'IPv4' ? 4 : 6);
     if (addresses.length === 0) continue;
     const ports = portsOf(service, pod);
     const key = portsKey(ports);
     let group = groups.get(key);
     if (group === undefined) groups.set(key, (group = { ports, endpoints: [] }));
-    group.endpoints.push(endpointOf(service, pod, { addresses, node: of.nodeOf(pod.spec?.nodeName ?? '') }));
+    group.endpoints.push(endpointOf(service, pod, { addresses, node: addressing.nodeOf(pod.spec?.nodeName ?? '') }));
   }
   return groups;
 }
@@ -76,17 +76,17 @@ function portsOf(service: Service, pod: Pod): EndpointPort[] {
 function endpointOf(
   service: Service,
   pod: Pod,
-  of: { readonly addresses: string[]; readonly node: Node | undefined },
+  placement: { readonly addresses: string[]; readonly node: Node | undefined },
 ): Endpoint {
   const serving = isPodReady(pod);
   const terminating = pod.metadata.deletionTimestamp !== undefined;
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating);
   const nodeName = pod.spec?.nodeName;
-  const zone = of.node === undefined ? undefined : zoneOf(of.node);
+  const zone = placement.node === undefined ? undefined : zoneOf(placement.node);
   const hostname = endpointHostname(pod, service);
   const hints = ready ? hintsOf(service, { zone, nodeName }) : undefined;
   return {
-    addresses: of.addresses,
+    addresses: placement.addresses,
     conditions: { ready, serving, terminating },
     ...(hostname === undefined ? {} : { hostname }),
     targetRef: podTargetRef(pod),

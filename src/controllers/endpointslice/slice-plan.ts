@@ -100,10 +100,10 @@ interface Filled {
 function planGroup(
   input: SlicePlanInput,
   plan: SlicePlan,
-  of: { readonly group: PortGroup; readonly slices: readonly EndpointSlice[] },
+  current: { readonly group: PortGroup; readonly slices: readonly EndpointSlice[] },
 ): void {
-  const wanted = new Map(of.group.endpoints.map((endpoint) => [identity(endpoint), endpoint]));
-  const filled: Filled[] = of.slices.map((slice) => keepWanted(input, slice, wanted));
+  const wanted = new Map(current.group.endpoints.map((endpoint) => [identity(endpoint), endpoint]));
+  const filled: Filled[] = current.slices.map((slice) => keepWanted(input, slice, wanted));
   const left = [...wanted.values()];
   // Those to be written anyway take as much as they can, the fullest first; what is still left is kept together.
   const byFill = filled.toSorted((a, b) => b.endpoints.length - a.endpoints.length);
@@ -115,7 +115,7 @@ function planGroup(
   for (const group of groups) {
     const fits = byFill.find((f) => !f.changed && f.endpoints.length + group.length <= MAX_ENDPOINTS_PER_SLICE);
     if (group.length === MAX_ENDPOINTS_PER_SLICE || fits === undefined) {
-      plan.create.push(newSlice(input, { ports: of.group.ports, endpoints: group }));
+      plan.create.push(newSlice(input, { ports: current.group.ports, endpoints: group }));
       continue;
     }
     fits.endpoints.push(...group);
@@ -123,7 +123,7 @@ function planGroup(
   }
   for (const { slice, endpoints, changed } of filled) {
     if (endpoints.length === 0) plan.remove.push(slice);
-    else if (changed) plan.update.push(withContent(input, slice, { ports: of.group.ports, endpoints }));
+    else if (changed) plan.update.push(withContent(input, slice, { ports: current.group.ports, endpoints }));
   }
 }
 

@@ -32,7 +32,7 @@ export interface JobWriter {
   /** Deletes; `uncounted` takes the finalizer off first, so that the deletion is not counted as a failure. */
   remove(
     job: Stored<Job>,
-    work: { readonly pods: readonly Stored<Pod>[]; readonly uncounted: boolean },
+    batch: { readonly pods: readonly Stored<Pod>[]; readonly uncounted: boolean },
     signal: AbortSignal,
   ): Promise<BatchResult>;
   /** Takes the finalizer off; a pod that is gone counts as done. */

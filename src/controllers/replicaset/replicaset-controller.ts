@@ -92,12 +92,7 @@ class ReplicaController {
     return related.flatMap((other) => this.#pods.byIndex(PODS_BY_CONTROLLER, other.metadata.uid)).filter(isPodActive);
   }
 
-  async #createPods(
-    owner: Stored<ReplicaOwner>,
-    key: string,
-    work: { readonly count: number; readonly signal: AbortSignal },
-  ): Promise<unknown> {
-    const { count, signal } = work;
+  async #createPods(owner: Stored<ReplicaOwner>, key: string, count: number, signal: AbortSignal): Promise<unknown> {
     const pod = podFromTemplate(owner.spec?.template ?? {}, owner, this.#flavour.info);
     this.#expectations.expectCreations(key, count);
     const result = await slowStartBatch(count, async () => {
@@ -115,9 +110,9 @@ class ReplicaController {
   async #deletePods(
     owner: ReplicaOwner,
     key: string,
-    work: { readonly victims: readonly Stored<Pod>[]; readonly signal: AbortSignal },
+    victims: readonly Stored<Pod>[],
+    signal: AbortSignal,
   ): Promise<unknown> {
-    const { victims, signal } = work;
     this.#expectations.expectDeletions(
       key,
       victims.map((pod) => pod.metadata.uid),
@@ -138,10 +133,10 @@ class ReplicaController {
 
   async #manageReplicas(owner: Stored<ReplicaOwner>, plan: ReplicaPlan, signal: AbortSignal): Promise<unknown> {
     const key = keyOfObject(owner);
-    if (plan.action === 'create') return await this.#createPods(owner, key, { count: plan.count, signal });
+    if (plan.action === 'create') return await this.#createPods(owner, key, plan.count, signal);
     if (plan.action !== 'delete') return undefined;
     for (const ratio of plan.ageRatios) this.#ageRatios.observe(ratio);
-    return await this.#deletePods(owner, key, { victims: plan.pods, signal });
+    return await this.#deletePods(owner, key, plan.pods, signal);
   }
 
   async #writeStatus(

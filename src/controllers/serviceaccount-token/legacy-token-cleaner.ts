@@ -62,8 +62,8 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
 
   function isAutomatic(secret: Stored<Secret>): boolean {
     const key = accountKeyOf(secret);
-    const account = key === undefined ? undefined : accounts.get(parseKey(key));
-    return (account?.secrets ?? []).some((reference) => reference.name === secret.metadata.name);
+    const owner = key === undefined ? undefined : accounts.get(parseKey(key));
+    return (owner?.secrets ?? []).some((reference) => reference.name === secret.metadata.name);
   }
 
   async function judge(secret: Stored<Secret>, signal: AbortSignal): Promise<void> {

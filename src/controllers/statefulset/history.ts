@@ -56,7 +56,7 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
   let update: Stored<ControllerRevision>;
   if (equal === undefined) ({ revision: update, collisionCount } = await createRevision(input, wanted, collisionCount));
   else if (equal === revisions.at(-1)) update = equal;
-  else update = await renumber(client, equal, { number: wanted.revision, signal });
+  else update = await renumber(client, equal, wanted.revision, signal);
   const current = revisions.find((revision) => revision.metadata.name === set.status?.currentRevision) ?? update;
   return { current, update, collisionCount };
 }

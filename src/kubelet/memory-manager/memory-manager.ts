@@ -57,8 +57,8 @@ export function createMemoryManager(
 
   async function save(): Promise<void> {
     const kept = { policyName: 'Static', entries };
-    const text = JSON.stringify({ ...kept, checksum: fnv32a(JSON.stringify(kept)) });
-    await files.writeFileAtomic(path, text, { mode: 0o600 });
+    const checkpoint = JSON.stringify({ ...kept, checksum: fnv32a(JSON.stringify(kept)) });
+    await files.writeFileAtomic(path, checkpoint, { mode: 0o600 });
   }
 
   async function restore(): Promise<void> {

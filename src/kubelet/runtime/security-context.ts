@@ -40,15 +40,22 @@ export interface SecurityConfig {
 
 /** The container's security settings over the pod's. */
 export function effectiveSecurityContext(pod: Pod, container: Container): SecurityContext {
-  const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot, seccompProfile, appArmorProfile, windowsOptions } =
-    pod.spec?.securityContext ?? {};
+  const {
+    seLinuxOptions,
+    runAsUser,
+    runAsGroup,
+    runAsNonRoot,
+    seccompProfile: podSeccompProfile,
+    appArmorProfile: podAppArmorProfile,
+    windowsOptions,
+  } = pod.spec?.securityContext ?? {};
   const fromPod = {
     seLinuxOptions,
     runAsUser,
     runAsGroup,
     runAsNonRoot,
-    seccompProfile,
-    appArmorProfile,
+    seccompProfile: podSeccompProfile,
+    appArmorProfile: podAppArmorProfile,
     windowsOptions,
   };
   const own = Object.fromEntries(

@@ -114,8 +114,8 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
     },
     async cadvisorMetrics() {
       const now = await snapshot();
-      const [pressures, counters] = await Promise.all([pressuresOf(now), readCounters(deps, now)]);
-      return cadvisorMetrics(now, { pressures, counters });
+      const [currentPressures, counters] = await Promise.all([pressuresOf(now), readCounters(deps, now)]);
+      return cadvisorMetrics(now, { pressures: currentPressures, counters });
     },
     async resourceMetrics() {
       try {

@@ -38,10 +38,10 @@ function ofRun<A extends unknown[]>(id: number, handle: (...args: A) => void): (
     try {
       handle(...args);
     } catch (error) {
-      const run = running.get(id);
+      const found = running.get(id);
       if (!running.delete(id)) return;
       fail(id, error);
-      if (run?.pid !== undefined) tryKillGroup(run.pid);
+      if (found?.pid !== undefined) tryKillGroup(found.pid);
     }
   };
 }

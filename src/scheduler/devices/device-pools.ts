@@ -24,8 +24,8 @@ export interface NodeDevices {
 }
 
 /** `driver/pool/name` of a device. */
-export function deviceKey(of: { readonly driver: string; readonly pool: string; readonly device: string }): string {
-  return `${of.driver}/${of.pool}/${of.device}`;
+export function deviceKey(device: { readonly driver: string; readonly pool: string; readonly device: string }): string {
+  return `${device.driver}/${device.pool}/${device.device}`;
 }
 
 /** What a device takes from what its pool shares: key → amount. */

@@ -37,26 +37,26 @@ export function pluginTimerOf(state: CycleState): PluginTimer | undefined {
 /** Makes one call, measured where the cycle is. */
 export function timedCall<T>(
   state: CycleState,
-  of: { readonly plugin: string; readonly point: string; readonly statusOf?: (result: T) => Status | undefined },
+  measured: { readonly plugin: string; readonly point: string; readonly statusOf?: (result: T) => Status | undefined },
   call: () => T,
 ): T {
   const timer = pluginTimerOf(state);
   if (timer === undefined) return call();
   const startedMs = timer.started();
   const result = call();
-  timer.ended({ plugin: of.plugin, point: of.point, startedMs, status: of.statusOf?.(result) });
+  timer.ended({ plugin: measured.plugin, point: measured.point, startedMs, status: measured.statusOf?.(result) });
   return result;
 }
 
 /** {@link timedCall} for calls that wait. */
 export async function timedWait(
   state: CycleState,
-  of: { readonly plugin: string; readonly point: string },
+  measured: { readonly plugin: string; readonly point: string },
   call: () => Promise<Status | undefined> | undefined,
 ): Promise<Status | undefined> {
   const timer = pluginTimerOf(state);
   const startedMs = timer?.started() ?? 0;
   const status = await call();
-  timer?.ended({ ...of, startedMs, status });
+  timer?.ended({ ...measured, startedMs, status });
   return status;
 }

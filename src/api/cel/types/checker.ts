@@ -298,12 +298,12 @@ class Checker {
     if (found === undefined) return this.#undeclared(at, typeName);
     const type = this.#constructed(at, found);
     for (const { at: place, name, value, optional } of fields) {
-      const found = this.#unwrapped(value, optional);
+      const unwrapped = this.#unwrapped(value, optional);
       const wanted = type.kind === 'struct' ? this.#structField(place, type, name) : ERROR_TYPE;
-      if (this.#assign(wanted, found)) continue;
+      if (this.#assign(wanted, unwrapped)) continue;
       this.#report(
         place,
-        () => `expected type of field '${name}' is '${typeText(wanted)}' but provided type is '${typeText(found)}'`,
+        () => `expected type of field '${name}' is '${typeText(wanted)}' but provided type is '${typeText(unwrapped)}'`,
       );
     }
     return type;

@@ -69,13 +69,13 @@ function balance(fractions: readonly number[]): number {
 /** How much of each resource is used with the pod and without it. What the node has not, or the pod asks no scalar of, does not count. */
 function fractionsOf(
   names: readonly string[],
-  of: { readonly pod: Stored<Pod>; readonly info: NodeInfo; readonly devices: DeviceCounts | undefined },
+  candidate: { readonly pod: Stored<Pod>; readonly info: NodeInfo; readonly devices: DeviceCounts | undefined },
 ): [withPod: number, without: number][] {
-  const counting = { ...EXACTLY, devices: of.devices };
+  const counting = { ...EXACTLY, devices: candidate.devices };
   return names.flatMap((name): [number, number][] => {
-    const asked = askedOf(of.pod, name, counting);
+    const asked = askedOf(candidate.pod, name, counting);
     if (asked === 0 && isScalar(name)) return [];
-    const { capacity, used } = roomOf(of.info, name, counting);
+    const { capacity, used } = roomOf(candidate.info, name, counting);
     return capacity === 0 ? [] : [[Math.min(1, (used + asked) / capacity), Math.min(1, used / capacity)]];
   });
 }

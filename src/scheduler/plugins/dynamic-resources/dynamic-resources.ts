@@ -191,8 +191,8 @@ export function createDynamicResources(
     },
     preBindPreFlight(state, { status }, nodeName) {
       const cycle = claimsIn(state);
-      const isIdle = cycle === undefined || (cycle.claims.length === 0 && !cycle.found.get(nodeName)?.extended);
-      return isIdle && status?.extendedResourceClaimStatus === undefined
+      const hasNoClaims = cycle === undefined || (cycle.claims.length === 0 && !cycle.found.get(nodeName)?.extended);
+      return hasNoClaims && status?.extendedResourceClaimStatus === undefined
         ? { code: 'skip', reasons: [], plugin: NAME }
         : undefined;
     },
@@ -234,7 +234,7 @@ function wantedOn(cycle: Pick<CycleClaims, 'wanted'> | undefined, want: Extended
 /** Writes the claim of the pod's extended resources, if the node has devices for them; what was decided on goes over to it. */
 async function makeExtendedClaim(
   deps: DynamicResourcesDeps,
-  of: {
+  binding: {
     readonly cycle: CycleClaims;
     readonly pod: Stored<Pod>;
     readonly nodeName: string;
@@ -242,8 +242,8 @@ async function makeExtendedClaim(
   },
   signal: AbortSignal,
 ): Promise<ResourceClaim | undefined> {
-  const { cycle, pod, inFlight } = of;
-  const want = cycle.found.get(of.nodeName)?.extended;
+  const { cycle, pod, inFlight } = binding;
+  const want = cycle.found.get(binding.nodeName)?.extended;
   if (want === undefined) return undefined;
   const claim = await writeExtendedClaim(deps, { pod, want }, signal);
   const before = want.wanted.claim.metadata.uid ?? '';
@@ -300,7 +300,7 @@ function withShareIds(result: AllocationResult, random: Random): AllocationResul
 /** Until the drivers say that the devices are ready. Those that fail are given back, and the pod is tried again. */
 async function waitForDevices(
   deps: DynamicResourcesDeps & DynamicResourcesArgs,
-  of: {
+  binding: {
     readonly awaited: readonly AwaitedClaim[];
     readonly pod: Stored<Pod>;
     readonly taken: ReadonlyMap<string, Decision>;
@@ -308,7 +308,7 @@ async function waitForDevices(
   },
   signal: AbortSignal,
 ): Promise<Status | undefined> {
-  const { awaited, pod, taken, inFlight } = of;
+  const { awaited, pod, taken, inFlight } = binding;
   if (awaited.length === 0) return undefined;
   const startedMs = deps.clock.monotonicMs();
   const problem = await untilDevicesReady(deps, { pod, awaited }, signal);
@@ -372,14 +372,18 @@ function refuse(
  */
 async function reserveFor(
   { client, clock }: DynamicResourcesDeps,
-  of: { readonly claim: ResourceClaim; readonly pod: Stored<Pod>; readonly allocation: AllocationResult | undefined },
+  reservation: {
+    readonly claim: ResourceClaim;
+    readonly pod: Stored<Pod>;
+    readonly allocation: AllocationResult | undefined;
+  },
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
-  const { claim, pod } = of;
+  const { claim, pod } = reservation;
   const before = new Set<string>();
   const { name = '', namespace = '', uid, finalizers = [] } = claim.metadata;
   const reservedFor = claim.status?.reservedFor ?? [];
-  const allocation = claim.status?.allocation === undefined ? of.allocation : undefined;
+  const allocation = claim.status?.allocation === undefined ? reservation.allocation : undefined;
   if (allocation === undefined && reservedFor.some((consumer) => consumer.uid === pod.metadata.uid)) return before;
   const resource = client.resource(ResourceClaims);
   let { resourceVersion } = claim.metadata;

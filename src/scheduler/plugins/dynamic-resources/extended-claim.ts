@@ -133,14 +133,14 @@ export async function writeExtendedClaim(
 /** Tells the kubelet in the pod's status which devices of the claim are for which container. */
 export async function writeMappings(
   client: Client,
-  of: { readonly pod: Stored<Pod>; readonly want: ExtendedWant; readonly claim: ResourceClaim },
+  mapping: { readonly pod: Stored<Pod>; readonly want: ExtendedWant; readonly claim: ResourceClaim },
   signal: AbortSignal,
 ): Promise<void> {
   const extendedResourceClaimStatus = {
-    requestMappings: [...of.want.mappings],
-    resourceClaimName: of.claim.metadata.name ?? '',
+    requestMappings: [...mapping.want.mappings],
+    resourceClaimName: mapping.claim.metadata.name ?? '',
   };
-  await patchStatus(client, { pod: of.pod, status: { extendedResourceClaimStatus } }, signal);
+  await patchStatus(client, { pod: mapping.pod, status: { extendedResourceClaimStatus } }, signal);
 }
 
 /** Takes away what an attempt that failed has told the kubelet, which would wait for a claim that is gone. */

@@ -35,7 +35,7 @@ export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin 
       const present = volumesAt(deps, node);
       const coming = [...(state.get(NAME) as Volumes)].filter(([volume]) => !present.has(volume));
       const counts = new Map<string, number>();
-      for (const driver of [...present.values(), ...coming.map(([, driver]) => driver)])
+      for (const driver of [...present.values(), ...coming.map(([, comingDriver]) => comingDriver)])
         counts.set(driver, (counts.get(driver) ?? 0) + 1);
       return coming.some(([, driver]) => (counts.get(driver) ?? 0) > (limits.get(driver) ?? Infinity))
         ? TOO_MANY

@@ -49,14 +49,14 @@ export function constraintsOf(pod: Stored<Pod>, whenUnsatisfiable: string, count
 /** Constraints of a pod that has none: spread its siblings, over hosts and zones unless others are given. */
 export function defaultConstraints(
   pod: Stored<Pod>,
-  given: {
+  options: {
     counts: NodeCounts;
     siblings: SiblingSelector;
     defaults: readonly TopologySpreadConstraint[] | undefined;
     kind: 'DoNotSchedule' | 'ScheduleAnyway';
   },
 ): SpreadConstraint[] {
-  const { counts, siblings, defaults = DEFAULTS, kind } = given;
+  const { counts, siblings, defaults = DEFAULTS, kind } = options;
   const wanted = defaults.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === kind);
   const selector = wanted.length === 0 ? undefined : siblings(pod);
   return selector === undefined ? [] : wanted.map((c) => prepare(pod, c, { counts, selector }));
