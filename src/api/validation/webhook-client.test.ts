@@ -48,6 +48,7 @@ const urls: readonly [url: string, ...problems: readonly string[]][] = [
   ['https://h:99999/%41b'],
   ['https://ü.example/%C3%BC'],
   ['https://[fe80::1%25en0]:443/'],
+  ['https://a]/'],
 ];
 
 /** What Go's url.Parse does not parse. */
@@ -63,10 +64,9 @@ const unparsed: readonly [url: string, why: string][] = [
   ['https://h/#%zz', 'invalid URL escape "%zz"'],
   ['https://[::1/', "missing ']' in host"],
   ['https://[::1]x/', 'invalid port "x" after host'],
-  ['https://[hook]/', 'invalid host'],
-  ['https://[1.2.3.4]/', 'invalid host'],
-  ['https://a[::1]/', 'invalid port "::1]" after host'],
-  ['https://a]/', 'invalid IP-literal'],
+  ['https://[hook]/', 'invalid host: ParseAddr("hook"): unable to parse IP'],
+  ['https://[1.2.3.4]/', 'invalid IP-literal'],
+  ['https://a[::1]/', 'invalid IP-literal'],
   ['https://::1/', 'invalid port "::1" after host'],
   ['https://u^@h/', 'net/url: invalid userinfo'],
   ['1h:80/hook', 'first path segment in URL cannot contain colon'],

@@ -1,4 +1,5 @@
 /** Named formats. Upstream: apiserver/pkg/cel/library/format.go. */
+import { parseGoRequestUri } from '../../../base/go-url.ts';
 import { EQUALS, Optional, TO_JSON, TYPE_NAME } from '../runtime/values.ts';
 import {
   isDns1035Label,
@@ -62,7 +63,10 @@ const FORMATS: Readonly<Record<string, (text: string) => string[]>> = {
   dns1035LabelPrefix: (text) => isDns1035Label(maskTrailingDash(text)),
   qualifiedName: isQualifiedName,
   labelValue: isLabelValue,
-  uri: (text) => must(URL.canParse(text) || text.startsWith('/'), 'invalid URI for request'),
+  uri: (text) => {
+    const url = parseGoRequestUri(text);
+    return typeof url === 'string' ? [url] : [];
+  },
   uuid: (text) => must(UUID.test(text), 'does not match the UUID format'),
   byte: (text) => must(BASE64.test(text), 'invalid base64'),
   date: (text) => must(isDate(text), 'invalid date'),

@@ -1,6 +1,8 @@
 /** IP addresses and ranges. Upstream: apiserver/pkg/cel/library/ip.go and cidr.go. */
 import type { Cidr, IpAddress } from '../../../base/cidr.ts';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../../base/cidr.ts';
+import { addressProblem, prefixProblem } from '../../../base/go-address.ts';
+import { quote } from '../../../base/go-quote.ts';
 import { chargeWork, textWork } from '../meter.ts';
 import { SIZE } from '../runtime/size-of.ts';
 import { opaqueType } from '../types/type.ts';
@@ -106,12 +108,13 @@ const RANGE_WORK = 20;
 /** The address, or why the text is none. */
 function readIp(text: string): Ip | string {
   textWork(text, ADDRESS_WORK);
-  if (text.includes('%')) return `IP address "${text}" with zone value is not allowed`;
+  const problem = addressProblem(text);
+  if (problem !== undefined) return `IP Address ${quote(text)} parse error during conversion from string: ${problem}`;
   const address = parseIp(text);
-  if (address === undefined)
-    return `IP Address "${text}" parse error during conversion from string: ParseAddr("${text}"): unable to parse IP`;
+  // What Go parses and this does not has a zone.
+  if (address === undefined) return `IP address ${quote(text)} with zone value is not allowed`;
   if (address.family === 6 && address.value >> 32n === 0xffffn)
-    return `IPv4-mapped IPv6 address "${text}" is not allowed`;
+    return `IPv4-mapped IPv6 address ${quote(text)} is not allowed`;
   return new Ip(address);
 }
 
@@ -121,23 +124,14 @@ function ipOf(text: string): Ip {
   return ip;
 }
 
-/** What Go says of a prefix. */
-function prefixProblem(text: string): string {
-  const slash = text.lastIndexOf('/');
-  if (slash < 0) return "no '/'";
-  const bits = text.slice(slash + 1);
-  if (!/^(?:0|[1-9]\d{0,2})$/.test(bits)) return `bad bits after slash: ${JSON.stringify(bits)}`;
-  return 'prefix length out of range';
-}
-
 function readCidr(text: string): Range | string {
   textWork(text, ADDRESS_WORK);
-  const range = parseCidr(text);
-  const address = parseIp(text.split('/', 1)[0] ?? '');
-  if (range === undefined || address === undefined)
-    return `network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): ${prefixProblem(text)}`;
+  const problem = prefixProblem(text);
+  if (problem !== undefined) return `network address parse error during conversion from string: ${problem}`;
+  const range = parseCidr(text)!;
+  const address = parseIp(text.split('/', 1)[0]!)!;
   if (address.family === 6 && address.value >> 32n === 0xffffn)
-    return `IPv4-mapped IPv6 address "${text}" is not allowed`;
+    return `IPv4-mapped IPv6 address ${quote(text)} is not allowed`;
   return new Range(range, address);
 }
 
