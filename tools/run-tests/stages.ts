@@ -122,6 +122,7 @@ export const stages: readonly Stage[] = [
       // a returned value), the rule no-void of the first command refuses it.
       ['node_modules/oxlint/bin/oxlint', '--type-aware', '-c', '.oxlintrc.promises.json', '--format=unix', '.'],
       ['tools/function-length.ts'],
+      ['tools/type-noise.ts'],
       ['tools/empty-comments.ts'],
       ['tools/documents.ts'],
       ['node_modules/oxfmt/bin/oxfmt', '--check'],
