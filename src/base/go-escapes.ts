@@ -1,8 +1,11 @@
 /** Escapes of URLs, in the rules and words of Go's `net/url`. */
 import { quote } from './go-quote.ts';
 
+const PLAIN_NAME = /^[\w.~!$&'()*+,;=:[\]<>"-]*$/;
+
 /** A character or escape at a time: the first that is wrong is named. In a host what is not ASCII alone is escaped. */
 export function nameProblem(name: string, isZone: boolean): string | undefined {
+  if (PLAIN_NAME.test(name)) return undefined;
   for (const { 0: part, index } of name.matchAll(/%(?:[\da-f]{2})?|[^%]/gisu)) {
     if (part === '%') return wrongEscape(name.slice(index));
     if (part.startsWith('%')) {

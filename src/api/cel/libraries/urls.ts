@@ -43,7 +43,10 @@ export function defineUrls(declarations: Declarations): void {
     [`${NAME}.getHost(): string`]: (url: Url) => url.parts.host,
     [`${NAME}.getHostname(): string`]: (url: Url) => hostParts(url)[0],
     [`${NAME}.getPort(): string`]: (url: Url) => hostParts(url)[1],
-    [`${NAME}.getEscapedPath(): string`]: (url: Url) => escapedGoPath(url.parts.path),
+    [`${NAME}.getEscapedPath(): string`]: (url: Url) => {
+      chargeWork(url.parts.path.length * URL_WORK);
+      return escapedGoPath(url.parts.path);
+    },
     [`${NAME}.getQuery(): map<string, list<string>>`]: (url: Url) => queryOf(url.parts.query),
   });
 }
