@@ -52,10 +52,10 @@ export interface KubeletConfiguration {
   readonly maxContainerCount: number;
   readonly minimumGcAgeMs: number;
   readonly containerGcPeriodMs: number;
-  /** At most so many pods per CPU; 0: only `maxPods` counts. */
+  /** Most pods per CPU; 0: only `maxPods` counts. */
   readonly podsPerCore: number;
   readonly resolvConf: string;
-  /** Where containers' logs lie. */
+  /** Directory of containers' logs. */
   readonly podLogsDir: string;
   readonly seccompDefault: boolean;
   readonly crashLoopBackOff: { readonly initialMs: number; readonly maxMs: number };
@@ -106,7 +106,7 @@ export interface KubeletConfiguration {
     }[];
   };
   readonly topologyManager: TopologyManagerConfig;
-  /** Containers' statuses tell how their devices are. Upstream's gate ResourceHealthStatus. */
+  /** Containers' statuses have the health of their devices. Upstream's gate ResourceHealthStatus. */
   readonly resourceHealthStatus: boolean;
   /** Features the node declares, sorted; undefined: it declares none and takes any pod. Upstream: gate NodeDeclaredFeatures. */
   readonly declaredFeatures: readonly string[] | undefined;
@@ -115,7 +115,7 @@ export interface KubeletConfiguration {
   readonly volumes: {
     /** Volumes may be cloned by git. Upstream's gate GitRepoVolumeDriver. */
     readonly gitRepo: boolean;
-    /** Where flexVolume drivers lie. */
+    /** Directory of flexVolume drivers. */
     readonly pluginDir: string;
     /** No controller attaches volumes to this node. */
     readonly attachesItself: boolean;
@@ -261,7 +261,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   hasApiServer: true,
 };
 
-/** The configuration with defaults for what is not given. */
+/** The configuration with defaults for missing settings. */
 export function kubeletConfiguration(
   settings: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory'> & Partial<KubeletConfiguration>,
 ): KubeletConfiguration {

@@ -1,4 +1,4 @@
-/** What a kubelet is made from, what its parts may see of its core, and what it offers once made. */
+/** What a kubelet is made from, the view of its core for volumes and runtime, and what it offers. */
 import type { Container, Node, Pod } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
 import type { KubeletEventRecorder } from './event-reasons.ts';
@@ -22,7 +22,7 @@ import type { KubeletHost } from './server/host.ts';
 import type { NodeStats, Summary } from './stats/summary-types.ts';
 import type { VolumeManager } from './volumes/volume-manager-contract.ts';
 
-/** What volumes and the runtime manager may see of the core. Usable from construction on. */
+/** The core for volumes and the runtime manager. Usable from construction on. */
 export interface KubeletCore {
   readonly probeResults: ProbeResults;
   /** The pods that should run here. */
@@ -30,7 +30,7 @@ export interface KubeletCore {
   readonly podState: PodStateProvider;
   readonly directories: PodDirectories;
   readonly podStarts: PodStarts;
-  /** What pods and containers have been given, where resizes changed it. */
+  /** Allocated resources of pods and containers, also those of in-place resizes. */
   readonly allocations: AllocationManager;
   readonly nodeIps: () => readonly string[];
   /**
@@ -47,9 +47,9 @@ export interface KubeletCore {
   readonly containerDevices: (pod: Pod, container: Container) => Promise<ContainerDevices | undefined>;
   /** Whether a container of the pod has processors alone: then no quota throttles the pod. */
   readonly withoutCpuQuota: (pod: Pod) => boolean;
-  /** Has the node's status told anew, when something in it may have changed. */
+  /** Updates the node's status: something in it may have changed. */
   readonly nodeStatusChanged: () => void;
-  /** Every pod source has been heard: pods not known now do not belong here. */
+  /** Every pod source has sent its pods: unknown pods are orphans. */
   readonly sourcesReady: () => boolean;
 }
 
@@ -68,21 +68,21 @@ export interface KubeletDeps {
   readonly serveSocket?: SocketServer;
   readonly volumes: (core: KubeletCore) => VolumeManager;
   readonly runtime: (core: KubeletCore, volumes: VolumeManager) => ContainerRuntime;
-  /** What the eviction manager judges by and may remove; without it nothing is evicted. */
+  /** Statistics and image removal for the eviction manager; without them no pod is evicted. */
   readonly resources?: {
     readonly nodeStats: () => Promise<NodeStats>;
     readonly summary: () => Promise<Summary>;
-    /** Resolves to the bytes freed. */
+    /** Resolves to the freed bytes. */
     readonly removeUnusedImages: () => Promise<number>;
   };
-  /** Who tells that the machine shuts down, and how long pods then get by priority. */
+  /** Reports the machine's shutdown, and the pods' grace periods by priority. */
   readonly shutdown?: { readonly source: ShutdownSource; readonly groups: readonly ShutdownGroup[] };
   /** Defaults and validates a pod read from a file or URL, as the API server would; throws what is wrong. */
   readonly preparePod: PreparePod;
 }
 
 export interface Kubelet {
-  /** Begins; resolves once the main loop runs. What is slow (registration, first relist) goes on behind. Informers must be started by the caller. */
+  /** Resolves once the main loop runs; registration goes on after that. Informers must be started by the caller. */
   start(signal: AbortSignal): Promise<void>;
   /** Ends everything; resolves when no sync runs any more. Containers keep running. */
   stop(): Promise<void>;

@@ -1,8 +1,8 @@
-/** What events about resizes tell. Pure. Upstream: pkg/kubelet/events/resize.go. Differs: a pod's own resources are told too. */
+/** Messages of events about resizes. Pure. Upstream: pkg/kubelet/events/resize.go. Differs: with pod-level resources. */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { resourcesToKeep } from './resources.ts';
 
-/** The message: what is asked for, of which generation, and what is wrong, if anything. */
+/** The requested resources, the generation, and the error if there is one. */
 export function resizeMessage(what: string, { metadata, spec }: Pod, error?: string): string {
   const summary = {
     ...(spec?.resources && { resources: resourcesToKeep(spec.resources) }),

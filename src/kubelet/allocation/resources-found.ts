@@ -1,4 +1,4 @@
-/** What a pod was given as its running containers tell it, for pods of which nothing is kept. Pure. */
+/** A pod's allocation by its running containers, for pods without a recorded one. Pure. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import {
   ownResources,
@@ -10,10 +10,10 @@ import {
   type Resizable,
 } from './resources.ts';
 
-/** What a running container of this name was given; undefined: none runs, or it is not known. */
+/** Resources of the running container of this name; undefined: none runs, or they are not known. */
 export type GivenTo = (name: string) => ContainerResources | undefined;
 
-/** The pod with what its containers were given, and with what they tell of the pod's own resources. */
+/** The pod with its containers' actual resources and the pod-level resources that follow from them. */
 export function withFoundResources(pod: Pod, actualResources: GivenTo): Pod {
   const found: Record<string, ContainerResources> = {};
   for (const container of resizableContainers(pod)) {
@@ -38,7 +38,7 @@ function ownOf(pod: Pod, actualResources: GivenTo): ContainerResources | undefin
   return own;
 }
 
-/** A request that is the limit goes with it. */
+/** A request that equals the limit changes with it. */
 function withLimit({ requests, limits }: ContainerResources, name: Resizable, limit: string): ContainerResources {
   const bound = requests?.[name] !== undefined && requests[name] === limits?.[name];
   return {

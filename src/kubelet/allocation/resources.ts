@@ -75,7 +75,7 @@ export function withPodLevelResources(pod: Pod, current: ContainerResources | un
   return { ...pod, spec: current === undefined ? spec : { ...spec, resources: resourcesInForce(own ?? {}, current) } };
 }
 
-/** CPU and memory are the given ones; other resources cannot change and stay. */
+/** CPU and memory of the allocation; other resources cannot be resized and stay. */
 export function resourcesInForce<T extends ContainerResources>(
   allocated: T,
   current: ContainerResources,

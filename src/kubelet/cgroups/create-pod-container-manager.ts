@@ -56,7 +56,7 @@ export interface PodContainerManagerConfig extends PodResourceOptions {
   readonly enforceNodeAllocatable: readonly string[];
   /** So much of the memory requests of guaranteed and burstable pods is kept from the classes below. Default 0. */
   readonly qosReservedMemoryPercent?: number;
-  /** Cgroups of the system's and of Kubernetes' own processes, held to their reservations where the list says so. */
+  /** Cgroups of system and Kubernetes processes, limited to their reservations if enforceNodeAllocatable has them. */
   readonly reserved?: Readonly<Record<'system' | 'kube', ReservedCgroup>>;
 }
 
@@ -132,7 +132,7 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     await this.#updateQos();
   }
 
-  /** The kernel would end what the pod runs to keep such a limit. One that grows or stays is none of its concern. */
+  /** A limit below the present usage would have the kernel kill the pod's processes. Other limits are not refused. */
   async memoryRefusal(pod: Pod): Promise<string | undefined> {
     const [name, { memoryMaxBytes: wanted }] = [this.cgroupName(pod), this.#limitsOf(pod)];
     if (typeof wanted !== 'number') return undefined;
@@ -199,7 +199,7 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     await this.#reserveMemory();
   }
 
-  /** Keeps the lower classes from memory the better ones asked for. Upstream: setMemoryReserve and its retry. */
+  /** Limits lower QoS classes to memory that higher ones have not requested. Upstream: setMemoryReserve and its retry. */
   async #reserveMemory(): Promise<void> {
     const percent = this.#config.qosReservedMemoryPercent ?? 0;
     if (percent === 0) return;
@@ -288,7 +288,7 @@ function podUid(pod: Pod): string {
   return pod.metadata.uid ?? '';
 }
 
-/** Containers lie directly below the root; there is nothing to make, limit or remove per pod. */
+/** Containers are directly below the root: no cgroup is created, limited or removed per pod. */
 function withoutPodCgroups(
   { cgroups }: PodContainerManagerDeps,
   { cgroupRoot }: PodContainerManagerConfig,

@@ -6,7 +6,7 @@ export interface PodContainerManager {
   /** Creates kubepods and the QoS cgroups with the node's allocatable limits. */
   start(signal: AbortSignal): Promise<void>;
   ensurePodCgroup(pod: Pod): Promise<void>;
-  /** Applies changed limits (in-place resize); rejects where `memoryRefusal` has something to say. */
+  /** Applies changed limits of an in-place resize; rejects with the reason of `memoryRefusal`. */
   updatePodCgroup(pod: Pod): Promise<void>;
   /** Why the pod's memory limit cannot be lowered to this: the pod uses more. Undefined when it can, or is not lowered. */
   memoryRefusal(pod: Pod): Promise<string | undefined>;

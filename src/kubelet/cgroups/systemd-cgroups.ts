@@ -13,7 +13,7 @@ export interface SystemdCgroupsDeps {
   /** The same machine's, from its root. */
   readonly cgroups: Cgroups;
   readonly clock: Clock;
-  /** A connection to the system's bus; made anew after it has broken. */
+  /** A connection to the system bus; reopened after it has broken. */
   readonly bus: () => Promise<Pick<DbusConnection, 'call'>>;
 }
 
@@ -75,7 +75,7 @@ async function manage(
   return (await bus()).call({ ...MANAGER, member, signature, body });
 }
 
-/** Until the next start of the machine, as what the kubelet says. */
+/** Until the next boot, as the kubelet's own settings. */
 async function setProperties(deps: SystemdCgroupsDeps, unit: string, properties: readonly Property[]): Promise<void> {
   await manage(deps, 'SetUnitProperties', 'sba(sv)', [unit, true, properties]);
 }

@@ -85,7 +85,7 @@ function complaintsAboutFields(values: GivenConfiguration, table: FieldTable, pr
   });
 }
 
-/** The fields given in a parsed file. @throws KubeletConfigurationError with every complaint */
+/** The fields of a parsed file. @throws KubeletConfigurationError with every complaint */
 export function decodeConfiguration({ value, duplicates }: ParsedJson, file: string): GivenConfiguration {
   const fail = (text: string): never => {
     throw new KubeletConfigurationError(`failed to load kubelet config file, path: ${file}, error: ${text}`);

@@ -81,7 +81,6 @@ export function gateEnabled(gates: Readonly<Record<string, boolean>>, name: Feat
   return gates[name] ?? FEATURE_GATES[name].default;
 }
 
-/** What is wrong with the gates given. */
 export function complaintsAboutGates(gates: Readonly<Record<string, boolean>>): string[] {
   return Object.entries(gates).flatMap(([name, value]) => {
     const known: Gate | undefined = Object.hasOwn(FEATURE_GATES, name) ? FEATURE_GATES[name as FeatureGate] : undefined;

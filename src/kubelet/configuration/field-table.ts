@@ -5,7 +5,7 @@
  */
 import { parseDurationMs } from '../../api/duration.ts';
 
-/** The type of a field as it stands in the file. */
+/** The type of a field in the file. */
 export type FieldType =
   | 'bool'
   | 'int'
@@ -26,7 +26,7 @@ export type FieldState = 'honoured' | 'in part' | 'refused' | 'no effect';
 
 export interface FieldRow {
   readonly type: FieldType;
-  /** Upstream's default, or Keelson's where the note says so. Absent: the type's zero value. */
+  /** Upstream's default, or Keelson's if the note has it. Absent: the type's zero value. */
   readonly default?: unknown;
   /** The flag that sets it, without dashes. */
   readonly flag?: string;
@@ -61,7 +61,7 @@ type ValueOf<T> = T extends 'bool'
                   ? readonly ValuesOf<F>[]
                   : never;
 
-/** What a decoded object with all defaults looks like. */
+/** A decoded object with all defaults. */
 export type ValuesOf<T extends FieldTable> = { readonly [K in keyof T]: ValueOf<T[K]['type']> };
 
 function zeroOf(type: FieldType): unknown {
@@ -91,7 +91,7 @@ function isUnset({ type, emptyIsValue }: FieldRow, value: unknown): boolean {
   return type === 'string' && value === '' && emptyIsValue !== true;
 }
 
-/** The values with defaults for those not given, in nested objects too. A given empty map or list stays. */
+/** The values with defaults for missing ones, also in nested objects. An empty map or list stays. */
 export function withDefaults<T extends FieldTable>(table: T, provided: Readonly<Record<string, unknown>>): ValuesOf<T> {
   const values = Object.entries(table).map(([name, row]) => {
     const value = provided[name];

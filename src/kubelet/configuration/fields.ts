@@ -13,10 +13,10 @@ export const FIELDS = { ...SERVER_FIELDS, ...NODE_FIELDS, ...RESOURCE_FIELDS } a
 /** The configuration with every field present. */
 export type KubeletConfigurationV1Beta1 = ValuesOf<typeof FIELDS>;
 
-/** What was given, by field. */
+/** The set fields alone. */
 export type GivenConfiguration = Readonly<Record<string, unknown>>;
 
-/** The configuration with defaults for what is not given. */
+/** The configuration with defaults for missing fields. */
 export function completeConfiguration(configuration: GivenConfiguration): KubeletConfigurationV1Beta1 {
   return withDefaults(FIELDS, configuration);
 }

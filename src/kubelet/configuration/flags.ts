@@ -51,7 +51,7 @@ function pairs(flag: string, text: string, separator: string): [string, string][
   });
 }
 
-/** What is wrong is what flags say: a value that cannot be read, or one that makes a sound configuration a wrong one. */
+/** A flag's value cannot be parsed, or makes a valid configuration invalid. */
 export class KubeletFlagError extends KubeletConfigurationError {}
 
 function invalid(flag: string, text: string, why: string): KubeletFlagError {
@@ -92,7 +92,7 @@ function headersOf(flag: string, texts: readonly string[]): Record<string, strin
   return headers;
 }
 
-/** The field's value for the texts given, the last one where there is room for one only. */
+/** The field's value for the texts of a flag; of a single value the last text. */
 function valueOf({ flag, row }: ConfigurationFlag, texts: readonly string[]): unknown {
   const text = texts.at(-1) ?? '';
   switch (row.type) {
@@ -127,7 +127,7 @@ function valueOf({ flag, row }: ConfigurationFlag, texts: readonly string[]): un
   }
 }
 
-/** The configuration with what the flags say. @throws KubeletFlagError for a value that cannot be read */
+/** The configuration with the flags' values. @throws KubeletFlagError for a value that cannot be parsed */
 export function applyFlags(
   configuration: GivenConfiguration,
   flags: Readonly<Record<string, readonly string[]>>,

@@ -19,7 +19,7 @@ export interface ConfigurationSources {
   readonly file?: string;
   /** Files below that end in `.conf` are merged over it. */
   readonly dropInDir?: string;
-  /** Texts given per flag, without dashes. */
+  /** Texts by flag, names without dashes. */
   readonly flags?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -45,14 +45,14 @@ export async function loadConfiguration(
   throw new Fault(`failed to validate kubelet configuration, error: ${aggregateText(texts)}, path: ${file ?? ''}`);
 }
 
-/** Who says how often the status is computed, and not how often it is sent, means both, as upstream. */
+/** nodeStatusUpdateFrequency without nodeStatusReportFrequency sets both, as upstream. */
 function withReportFrequency(configuration: GivenConfiguration): GivenConfiguration {
   const isSet = (name: string): boolean => (parseDurationMs((configuration[name] ?? '0s') as string) ?? 0) !== 0;
   if (!isSet('nodeStatusUpdateFrequency') || isSet('nodeStatusReportFrequency')) return configuration;
   return { ...configuration, nodeStatusReportFrequency: configuration['nodeStatusUpdateFrequency'] };
 }
 
-/** By default a given evictionHard replaces all hard thresholds: what it does not name is off. */
+/** By default evictionHard replaces all hard thresholds: those it does not name are off. */
 function withEvictionDefaults(configuration: GivenConfiguration): GivenConfiguration {
   if (configuration['mergeDefaultEvictionSettings'] !== true || configuration['evictionHard'] === undefined)
     return configuration;

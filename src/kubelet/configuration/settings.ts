@@ -9,7 +9,7 @@ import { shutdownGroups, type ShutdownGroup } from '../node-shutdown/node-shutdo
 import { gateEnabled } from './feature-gates.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
 
-/** What flags alone say of a node. */
+/** Settings of a node that are only flags. */
 export interface NodeIdentity {
   readonly nodeName: string;
   readonly rootDirectory: string;

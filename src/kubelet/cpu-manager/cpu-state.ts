@@ -10,7 +10,7 @@ import { formatCpuSet, parseCpuSet, type CpuSet } from './cpu-set.ts';
 export type CpuAssignments = Readonly<Record<string, Readonly<Record<string, CpuSet>>>>;
 
 export interface CpuState {
-  /** Processors nobody has alone. */
+  /** The shared processors. */
   readonly defaultSet: CpuSet;
   readonly assignments: CpuAssignments;
 }
@@ -35,7 +35,7 @@ export async function writeCpuState(files: Files, path: string, state: CpuState)
   });
 }
 
-/** Reads it; undefined: there is none. Throws when it is damaged or of another policy: containers run by it. */
+/** Undefined: there is none. Throws when it is damaged or of another policy, as containers may run by it. */
 export async function readCpuState(files: Files, path: string, policy: string): Promise<CpuState | undefined> {
   if (!(await files.exists(path))) return undefined;
   const advice = `please drain this node and delete the CPU manager checkpoint file "${path}" before restarting Kubelet`;

@@ -2,7 +2,6 @@
 import type { DeviceInventory } from './device-inventory.ts';
 import { sortByAffinity } from './device-hints.ts';
 
-/** What is wanted. */
 export interface DeviceChoice {
   readonly resource: string;
   readonly count: number;
@@ -13,7 +12,7 @@ export interface DeviceChoice {
   readonly affinity: number | undefined;
 }
 
-/** The ids; the plugin is asked for its preference where it has any. Throws when there are too few. */
+/** Ids by the plugin's preference, if it has one. Throws when there are too few. */
 export async function chooseDevices(choice: DeviceChoice, inventory: DeviceInventory): Promise<readonly string[]> {
   const { resource, count, affinity } = choice;
   const chosen = new Set<string>();

@@ -4,7 +4,7 @@ import type { PluginDevice } from './device-plugin-api.ts';
 import type { Devices } from './device-hints.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** A plugin that stays away so long takes its resource with it. */
+/** Absence of a plugin after which its resource is removed. */
 const endpointStopGracePeriodMs = 5 * 60_000;
 
 /** Extended resources in the node's status. */
@@ -26,7 +26,7 @@ export interface DeviceInventory {
   endpoint(resource: string): Endpoint | undefined;
   devices(resource: string): Devices;
   healthy(resource: string): ReadonlySet<string>;
-  /** What the node has. Resources whose plugin stays away are told as 0 once they have gone. */
+  /** The node's devices. Resources whose plugin stayed away are reported as 0. */
   capacity(): DeviceCapacity;
 }
 

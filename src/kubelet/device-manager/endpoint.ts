@@ -1,4 +1,4 @@
-/** A registered device plugin: its calls, and what it tells of its devices. Upstream: pkg/kubelet/cm/devicemanager/endpoint.go. */
+/** A registered device plugin: its calls and the stream of its devices. Upstream: pkg/kubelet/cm/devicemanager/endpoint.go. */
 import type { GrpcCaller } from '../../grpc/grpc-caller.ts';
 import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import {

@@ -15,7 +15,7 @@ import { connectEndpoint, type Endpoint } from './endpoint.ts';
 import { background, isProgramError } from '../../platform/unexpected.ts';
 
 const VERSION = 'v1beta1';
-/** A plugin that tells of its devices without end is heard so often, after so many messages at once. */
+/** Limit of a plugin's device messages: a burst, then a rate. */
 const LIST_GAP_MS = 100;
 const LIST_BURST = 10;
 const CHECKPOINT = 'kubelet_internal_checkpoint';
@@ -35,7 +35,7 @@ export interface DeviceRegistrationDeps {
 export interface DeviceRegistration {
   /** For the plugin manager. */
   readonly pluginHandler: PluginHandler;
-  /** Removes sockets of an earlier run, by which plugins learn to register anew, and serves. */
+  /** Removes sockets of an earlier run, upon which plugins register again, and serves. */
   start(signal: AbortSignal): Promise<void>;
 }
 
@@ -115,7 +115,7 @@ export function createDeviceRegistration(deps: DeviceRegistrationDeps, directory
   };
 }
 
-/** Waits where messages come faster than they are heard; meanwhile flow control holds up who sends them. */
+/** Waits where messages come faster than the limit; flow control slows the plugin down meanwhile. */
 function pacer(clock: Clock, signal: AbortSignal): () => Promise<void> {
   let spare = LIST_BURST;
   let lastMs = clock.monotonicMs();

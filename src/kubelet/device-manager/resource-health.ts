@@ -6,7 +6,7 @@ import type { PodDevices } from './pod-devices.ts';
 /** By pod uid and container name; undefined: it has no devices. */
 export type ResourceHealthOf = (podUid: string, container: string) => ResourceStatus[] | undefined;
 
-/** Healthy, Unhealthy, or Unknown where no plugin tells of the device. */
+/** Healthy, Unhealthy, or Unknown where no plugin reports the device. */
 export function healthOfDevices(
   podDevices: Pick<PodDevices, 'ofContainer'>,
   inventory: Pick<DeviceInventory, 'endpoint' | 'devices'>,

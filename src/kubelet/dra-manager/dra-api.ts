@@ -29,7 +29,7 @@ export function draTable(version: DraVersion): ProtobufTable {
   return { package: `k8s.io.kubelet.pkg.apis.dra.${version}`, enums: {}, messages: MESSAGES, services: SERVICES };
 }
 
-/** A claim as a driver is told of it. */
+/** A claim in calls to drivers. */
 export interface DraClaim {
   readonly namespace: string;
   readonly uid: string;

@@ -53,7 +53,7 @@ export interface DraManager {
 /** A container's part of one claim. */
 export interface ClaimResources {
   readonly claim: DraClaim;
-  /** Drivers have been asked for it, in this life of the kubelet or an earlier one. */
+  /** Drivers were called for it, by this kubelet or an earlier run. */
   readonly known: boolean;
   readonly devices: readonly (DraDevice & { readonly driverName: string })[];
 }
@@ -81,7 +81,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
 
   async function prepareClaim(pod: Pod, claim: ResourceClaim): Promise<void> {
     const info = started(claim, infos.get(claim.metadata.uid ?? ''), podUid(pod));
-    // Before any driver is asked: what it does must be given back even if the kubelet dies now.
+    // Before any driver is called: its work must be undone even if the kubelet is killed now.
     await infos.set(info);
     if (info.prepared) return;
     const ready: Record<string, readonly DraDevice[]> = {};
@@ -212,7 +212,7 @@ function claimNames(pod: Pod): string[] {
   return extended === undefined ? own : [...own, extended.resourceClaimName];
 }
 
-/** The parts of claims that are for the container: those it names, and those that stand for its extended resources. */
+/** The claim requests of the container: those it names, and those of its extended resources. */
 function partsOf(pod: Pod, { name, resources }: Container): { name: string; request: string | undefined }[] {
   const named = (resources?.claims ?? []).flatMap(({ name: wanted, request }) => {
     const podClaim = pod.spec?.resourceClaims?.find((each) => each.name === wanted);

@@ -12,7 +12,7 @@ export type DiskLayout = 'single' | 'images' | 'split';
 
 const CONTAINERFS = 'containerfs.';
 
-/** Two disks may be equally large: the device tells them apart, and figures only where there is none. */
+/** Compares devices where known, as two disks may be equally large, and sizes otherwise. */
 function same(a: FsStats | undefined, b: FsStats | undefined): boolean {
   if (a === undefined || b === undefined) return true;
   if (a[DEVICE] !== undefined && b[DEVICE] !== undefined) return a[DEVICE] === b[DEVICE];
@@ -26,7 +26,7 @@ export function diskLayoutOf({ fs, runtime }: NodeStats): DiskLayout {
   return same(imageFs, containerFs) ? 'images' : 'split';
 }
 
-/** The signals of writable layers have the thresholds of the file system they lie on, whatever is configured for them. */
+/** The signals of writable layers get the thresholds of their file system, whatever is configured for them. */
 export function withContainerFs(thresholds: readonly Threshold[], layout: DiskLayout): Threshold[] {
   const follows = layout === 'images' ? 'imagefs.' : 'nodefs.';
   const others = thresholds.filter((threshold) => !isContainerFs(threshold));
@@ -58,7 +58,7 @@ export function removalsFor(signal: Signal, layout: DiskLayout): Removals {
   return { containers: !images, images };
 }
 
-/** The parts of a pod's disk use that lie on the file system of the signal. */
+/** The parts of a pod's disk usage that are on the file system of the signal. */
 export function diskPartsOf(signal: Signal, layout: DiskLayout): DiskParts {
   if (layout === 'single') return { layers: true, logsAndVolumes: true };
   if (layout === 'images') {

@@ -1,4 +1,4 @@
-/** What evicted pods are told, upstream's words. Pure. */
+/** Messages of evicted pods, in upstream's words. Pure. */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { quantityFromValue, quantityValue } from '../../api/quantity.ts';
 import type { PodStats } from '../stats/summary-types.ts';
@@ -35,7 +35,7 @@ function wholePod({ metadata, spec }: Pod, stats: PodStats | undefined, resource
   return `Pod ${metadata.name ?? ''} was using ${usage}, request is ${request}, has larger consumption of ${resource}. `;
 }
 
-/** Why a pod goes when the node runs low. */
+/** The message of a pod that is evicted because the node runs low. */
 export function lowNodeMessage(
   { signal, value }: Threshold,
   observations: Observations,

@@ -5,7 +5,7 @@ import type { ContainerStats, FsStats, PodStats } from '../stats/summary-types.t
 /** Statistics of a pod; undefined when it has none. */
 export type StatsOf = (pod: Pod) => PodStats | undefined;
 
-/** Which parts of a pod's disk use lie on the file system that runs low. */
+/** Which parts of a pod's disk usage are on the file system that runs low. */
 export interface DiskParts {
   readonly layers: boolean;
   readonly logsAndVolumes: boolean;

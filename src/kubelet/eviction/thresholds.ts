@@ -101,7 +101,7 @@ export function thresholdsOf({ evictionHard, eviction, cgroups }: Settings): Thr
   return [...all, ...allocatable];
 }
 
-/** What the node's statistics tell of each signal; a signal without figures is not observed and meets no threshold. */
+/** The observation of each signal by the node's statistics. A signal without statistics meets no threshold. */
 export function observe(node: NodeStats, allocatableMemoryBytes: number): Observations {
   const found = new Map<Signal, Observation>();
   const note = (signal: Signal, available: number | undefined, capacity: number | undefined): void => {

@@ -7,7 +7,7 @@ import { parseYaml } from '../../api/codec/yaml.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { Files } from '../../platform/files.ts';
 
-/** A service account's token a program wants with each request. */
+/** The service account token that a program gets with each request. */
 export interface ProviderTokenAttributes {
   readonly serviceAccountTokenAudience: string;
   /** By what credentials are kept: by the token itself, or by the account. */

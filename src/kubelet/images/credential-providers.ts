@@ -15,12 +15,11 @@ import type { CredentialProvider, ProviderTokenAttributes } from './credential-p
 import type { ImageReference } from './image-reference.ts';
 import { identityOf, keyMatches, type DockerConfig, type PullSource, type SourcedConfig } from './pull-credentials.ts';
 
-/** What the programs are asked with. */
 export interface CredentialProvidersDeps {
   readonly clock: Clock;
   readonly exec: Pick<Exec, 'run'>;
   readonly log: Log;
-  /** Absent without an API server: programs that want tokens are asked without, or not at all if they require one. */
+  /** Absent without an API server: programs are called without tokens, or not at all if they require one. */
   readonly accounts?: {
     get(namespace: string, name: string): Promise<ServiceAccount>;
     /** Kept by the account while it is valid. */
@@ -59,7 +58,7 @@ interface Account {
 
 const NOBODY: Account = { token: '', annotations: {}, cacheKey: '' };
 
-/** Makes them; nothing runs before it is asked. */
+/** No program runs before the first request. */
 export function createCredentialProviders(
   deps: CredentialProvidersDeps,
   { providers, binDir }: { readonly providers: readonly CredentialProvider[]; readonly binDir: string },
@@ -135,7 +134,7 @@ function createAsker(deps: CredentialProvidersDeps, provider: CredentialProvider
   };
 }
 
-/** The pod's service account with a token for the program; undefined: the program is not to be asked. */
+/** The pod's service account with a token for the program; undefined: the program is not called. */
 async function accountOf(
   { accounts }: CredentialProvidersDeps,
   wanted: ProviderTokenAttributes | undefined,

@@ -30,7 +30,7 @@ export interface ImageGcConfig {
   readonly lowThresholdPercent?: number;
   /** Images younger than this stay. Default 2 min. */
   readonly minAgeMs?: number;
-  /** Images not used for so long go whatever the disk's use; 0: never. */
+  /** Unused time after which images are removed whatever the disk's usage; 0: never. */
   readonly maxAgeMs?: number;
 }
 

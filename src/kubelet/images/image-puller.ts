@@ -22,13 +22,13 @@ export interface PullResult {
   readonly imageRef: string;
   readonly pullMs: number;
   readonly waitedMs: number;
-  /** Which of the credentials given it was; undefined: none were given. */
+  /** Index of the used credential; undefined: none was used. */
   readonly credential: number | undefined;
 }
 
 /** Pulls images. */
 export interface ImagePuller {
-  /** Rejects with the runtime's error of the last credentials tried. A pull goes on while anyone waits for it. */
+  /** Rejects with the runtime's error for the last credential. A pull goes on while a caller waits for it. */
   pull(request: PullRequest): Promise<PullResult>;
 }
 

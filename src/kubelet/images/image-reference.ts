@@ -2,13 +2,13 @@
 
 /** A parsed image name. */
 export interface ImageReference {
-  /** Registry host with port, `docker.io` when none was given. */
+  /** Registry host with port; `docker.io` by default. */
   readonly registry: string;
   /** Path in the registry, with `library/` before Docker's own. */
   readonly path: string;
   readonly tag?: string;
   readonly digest?: string;
-  /** The name to pull: as given, with `:latest` when it has neither tag nor digest. */
+  /** The name to pull, with `:latest` when it has neither tag nor digest. */
   readonly pullName: string;
 }
 

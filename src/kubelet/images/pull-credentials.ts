@@ -47,7 +47,6 @@ export interface SourcedCredential {
   readonly source?: PullSource;
 }
 
-/** What tells an object from all others. */
 export function identityOf({ namespace = '', name = '', uid = '' }: ObjectMeta): ObjectIdentity {
   return { namespace, name, uid };
 }

@@ -38,7 +38,7 @@ export interface PulledRecord {
 export interface PullRecords {
   /** Reads the files. Rejects when the folders cannot be read; the next call tries again. */
   load(): Promise<void>;
-  /** `unreadable`: there is a record, nobody knows what it says. */
+  /** `unreadable`: the record cannot be decoded. */
   pulled(imageRef: string): PulledRecord | 'unreadable' | undefined;
   allPulled(): readonly PulledRecord[];
   writePulled(imageRef: string, credentialMapping: PulledRecord['credentialMapping']): Promise<void>;

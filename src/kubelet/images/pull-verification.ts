@@ -30,7 +30,7 @@ export interface PullVerificationConfig {
   readonly policy: VerificationPolicy;
   /** Names without tag, or prefixes that end in `/*`; for the policy that is named after it. */
   readonly allowlist: readonly string[];
-  /** Where the records lie. */
+  /** Directory of the records. */
   readonly directory: string;
 }
 
@@ -56,12 +56,12 @@ export interface PullVerification {
   retain(imageIds: readonly string[], sinceMs: number): Promise<void>;
 }
 
-/** Beyond so many secrets of one image, what is only looked at is not noted. */
+/** Most secrets of one image that verification without a pull records. */
 const NOTED_SECRETS = 100;
 
 const nameOf = ({ registry, path }: ImageReference): string => `${registry}/${path}`;
 
-/** Why a pattern is none; undefined: it is one. */
+/** Why a pattern is invalid; undefined: it is valid. */
 export function allowlistComplaint(pattern: string): string | undefined {
   if (pattern !== pattern.trim()) return `leading/trailing spaces are not allowed: ${pattern}`;
   const wildcard = pattern.endsWith('/*');
@@ -91,7 +91,7 @@ export function createPullVerification(deps: PullVerificationDeps, config: PullV
   const records = createPullRecords(deps, config.directory);
   let ready: Promise<void> | undefined;
 
-  /** Pulls that an earlier process did not see end: what they left was pulled, nobody knows as who. */
+  /** Pulls that an earlier process did not finish: their images were pulled with unknown credentials. */
   async function settle(): Promise<void> {
     await records.load();
     const left = new Map(records.pulling().map((image) => [fullNameOf(image), image]));

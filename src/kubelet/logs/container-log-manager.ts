@@ -30,7 +30,7 @@ export interface LogManagerConfig {
   readonly maxSizeBytes?: number;
   /** Files per container, the current one included. Default 5, at least 2. */
   readonly maxFiles?: number;
-  /** How often logs are looked at. Default 10 s. */
+  /** Period in which logs are checked. Default 10 s. */
   readonly periodMs?: number;
   /** Logs that are rotated at the same time. Default 1. */
   readonly maxWorkers?: number;
@@ -40,7 +40,7 @@ export interface LogManagerConfig {
 export interface ContainerLogManager {
   /** Looks at all logs periodically until aborted. */
   start(signal: AbortSignal): void;
-  /** One look at all running containers. Failures are logged and tried again next time. */
+  /** Checks all running containers once. Failures are logged and tried again next time. */
   rotateLogs(): Promise<void>;
 }
 
@@ -114,7 +114,7 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
     const excess = rotated.length - (maxFiles - 2);
     const cut = Math.max(0, excess);
     for (const old of rotated.slice(0, cut)) await files.remove(`${directory}/${old}`);
-    // The file rotated next may still be read by whoever follows the log; those before it are only kept.
+    // The newest rotated file may still be read by clients that follow the log; older ones are compressed.
     for (const older of rotated.slice(cut)) if (!older.endsWith('.gz')) await compress(`${directory}/${older}`);
   };
 
@@ -130,7 +130,7 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
     }
   };
 
-  /** Where containers log: asked once each, for it never changes and a call to the runtime costs far more than the look. */
+  /** Log paths by container: read once from the runtime, as they never change. */
   const logPaths = new Map<string, string>();
 
   const logPathOf = async (id: string): Promise<string> => {

@@ -7,7 +7,7 @@ export interface LogEntry {
   /** As written: RFC 3339 with nanoseconds. */
   readonly timestamp: string;
   readonly stream: 'stdout' | 'stderr';
-  /** The line goes on in the next entry of its stream: there is no newline after the content. */
+  /** The line continues in the next entry of its stream: no newline follows the content. */
   readonly partial: boolean;
   readonly content: Uint8Array;
 }

@@ -17,7 +17,7 @@ export interface ReadLogOptions {
   readonly follow?: boolean;
   /** Only the last lines; undefined: all. */
   readonly tailLines?: number;
-  /** Ends after so many bytes. */
+  /** Most bytes of the log. */
   readonly limitBytes?: number;
   /** Only entries at or after this wall-clock time. */
   readonly sinceMs?: number;
@@ -30,7 +30,7 @@ export interface ReadLogOptions {
 export interface ReadLogDeps {
   readonly files: Files;
   readonly clock: Clock;
-  /** Whether the container still runs; asked only while following. */
+  /** Whether the container still runs; called only while following. */
   isRunning(): Promise<boolean>;
 }
 
@@ -38,10 +38,10 @@ const newline = 0x0a;
 const blockBytes = 64 * 1024;
 /** A line longer than this is not the runtime's: it is dropped, not gathered for ever. */
 const maxLineBytes = 1024 * 1024;
-/** Followed files are looked at so often even when no change was told. */
+/** Period in which followed files are read even without a notification. */
 const pollMs = 1000;
 
-/** Turns entries into what the client sees; knows the limit and where a partial line stands. */
+/** Writes entries for the client, within the byte limit, and tracks partial lines. */
 class EntryWriter {
   readonly #sink: ByteSink;
   readonly #options: ReadLogOptions;
@@ -92,7 +92,7 @@ class LineReader {
   #rest: Uint8Array = new Uint8Array();
   #skipping = false;
 
-  /** Up to `end` when that is given: what is written while the log is read is not part of it. */
+  /** Up to `end` unless undefined: what is written during the read is not part of it. */
   constructor(handle: FileHandle, offset: number, end = Number.POSITIVE_INFINITY) {
     this.handle = handle;
     this.#offset = offset;
@@ -124,7 +124,7 @@ class LineReader {
     return lines;
   }
 
-  /** What stands after the last newline: the last line of a log that was cut off. */
+  /** The text after the last newline: the last line of a truncated log. */
   takeRest(): Uint8Array | undefined {
     const rest = this.#rest;
     this.#rest = new Uint8Array();
@@ -181,7 +181,7 @@ async function follow(input: {
     await drain(reader, writer);
     if (await wasReplaced(deps.files, path, reader)) {
       const next = new LineReader(await deps.files.open(path, 'r'), 0);
-      // What was written between the last look and the rotation.
+      // What was written between the last read and the rotation.
       await drain(reader, writer);
       await reader.handle.close();
       reader = next;

@@ -13,7 +13,7 @@ export interface MemoryBlock {
   readonly amounts: Readonly<Record<string, number>>;
 }
 
-/** The machine: what can be given away by node, and what has been. */
+/** Allocatable and allocated memory by NUMA node. */
 export interface MemoryMap {
   readonly allocatable: ReadonlyMap<number, Bytes>;
   readonly blocks: readonly MemoryBlock[];
@@ -25,7 +25,7 @@ export function freeOn({ allocatable, blocks }: MemoryMap, node: number, type: s
   return Math.max(0, (allocatable.get(node)?.[type] ?? 0) - used);
 }
 
-/** Nodes whose memory is given away together must not be given away apart. */
+/** Nodes that are allocated as a group must not be allocated alone. */
 function violatesGroups({ blocks }: MemoryMap, mask: number): boolean {
   return blocks.some(({ numaAffinity }) => {
     const used = numaAffinity.reduce((sum, node) => sum | (1 << node), 0);

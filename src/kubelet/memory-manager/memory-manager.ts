@@ -33,7 +33,6 @@ export interface MemoryManager extends HintProvider {
   /** NUMA nodes the container is bound to; undefined: none. */
   nodesOf(podUid: string, container: string): readonly number[] | undefined;
   blocksOf(podUid: string, container: string): readonly MemoryBlock[];
-  /** What can be given away. */
   allocatable(): readonly MemoryBlock[];
 }
 

@@ -32,11 +32,11 @@ const SIZES: readonly (readonly [number, string])[] = [
 
 /** Follows pods from the first sight to their start. */
 export interface PodStarts {
-  /** The kubelet is told to run the pod. */
+  /** The kubelet got the pod from a source. */
   seen(pod: Pod): void;
   /** The kubelet generated a status. */
   reported(pod: Pod, status: PodStatus): void;
-  /** The API server told of a version of the pod. */
+  /** The API server sent a version of the pod. */
   watched(pod: Pod): void;
   /** An image was pulled for the pod; it ends now. */
   pulled(uid: string, tookMs: number, sizeBytes: number): void;

@@ -16,7 +16,7 @@ export interface DnsConfigurerDeps {
   readonly clusterDns: readonly string[];
   /** `cluster.local`; '' when there is no cluster domain. */
   readonly clusterDomain: string;
-  /** The host's resolv.conf; '' when pods are to have none. Read anew for each pod: hosts change networks. */
+  /** The host's resolv.conf, '' for none. Read for each pod, as hosts change networks. */
   readHostResolvConf(): Promise<string>;
   readonly recorder: KubeletEventRecorder;
 }
@@ -74,7 +74,7 @@ function withPodConfig(base: DnsConfig, pod: Pod): DnsConfig {
   };
 }
 
-/** Cuts a configuration to what resolvers take; the second value is what to tell the pod's owner. */
+/** Cuts a configuration to the limits of resolvers; the second value is the message of the pod's event. */
 export function applyLimits(config: DnsConfig): { config: DnsConfig; warnings: readonly string[] } {
   const warnings: string[] = [];
   const servers = config.servers.slice(0, maxServers);

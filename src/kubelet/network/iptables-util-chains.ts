@@ -16,7 +16,7 @@ const CANARY = 'KUBE-KUBELET-CANARY';
 const HINT = 'KUBE-IPTABLES-HINT';
 const FIREWALL = 'KUBE-FIREWALL';
 const CANARY_TABLES = ['mangle', 'nat', 'filter'];
-/** Wait for whoever holds the lock of iptables: seconds, then how often to look, in microseconds. */
+/** How long to wait for the lock of iptables, in seconds, and how often to try, in microseconds. */
 const WAIT = ['-w', '5', '-W', '100000'];
 const FOREIGN_LOOPBACK = [
   ...['-m', 'comment', '--comment', 'block incoming localnet connections'],
@@ -30,7 +30,7 @@ export interface IptablesUtilChainsDeps {
   readonly log: Log;
 }
 
-/** Makes the chains now and looks after them until the signal. Never fails: the log says what went wrong. */
+/** Creates the chains now and restores them until the signal. Never rejects; failures are logged. */
 export function startIptablesUtilChains(deps: IptablesUtilChainsDeps, signal: AbortSignal): void {
   const log = deps.log.child('iptables');
   for (const program of ['iptables', 'ip6tables'] as const) {

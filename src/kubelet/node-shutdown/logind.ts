@@ -168,7 +168,7 @@ async function takeLock(input: { deps: LogindDeps; bus: DbusConnection; pid: num
     .then(
       ({ exitCode, stderr }) => {
         failure = new Error(`systemd-inhibit ended with ${exitCode}: ${stderr.trim()}`);
-        // Without the lock nothing is held back: begin anew.
+        // Without the lock no shutdown is delayed: take it again.
         bus.close();
       },
       (error: Error) => {

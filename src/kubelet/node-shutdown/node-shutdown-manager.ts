@@ -16,7 +16,7 @@ import type { BasePlatform } from '../../platform/platform.ts';
 import type { AdmissionResult } from '../admission/predicate.ts';
 import { podFields } from '../types/pod-update.ts';
 
-/** Pods of at least this priority, and below the next group's, get so long. */
+/** The grace period of pods of at least this priority and below the next group's. */
 export interface ShutdownGroup {
   readonly priority: number;
   readonly gracePeriodSeconds: number;

@@ -6,7 +6,7 @@ import type { ContainerRuntime, ContainerRuntimeStatus, NodeImage } from '../con
 import type { DeviceCapacity } from '../device-manager/device-inventory.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 
-/** Pressures told by the eviction manager, when there is one. */
+/** Pressures by the eviction manager. */
 export interface NodePressure {
   readonly memory: boolean;
   readonly disk: boolean;
@@ -51,7 +51,7 @@ async function orUndefined<T>(promise: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Collects a snapshot. What cannot be read is absent; the setters then leave it out and Ready says why. */
+/** Collects a snapshot. What cannot be read is absent; the setters leave it out, and the Ready condition has the reason. */
 export async function collectNodeFacts(deps: NodeFactsDeps, config: KubeletConfiguration): Promise<NodeFacts> {
   const { platform } = deps;
   const [host, rootFs, runtime, images] = await Promise.all([

@@ -13,7 +13,7 @@ export interface RuntimeState {
   networkErrors(): readonly string[];
 }
 
-/** Makes a state in which nothing is known to be up. `thresholdMs`: after so long without a sign the runtime counts as down. */
+/** At first nothing is known to be up. `thresholdMs`: time without a successful check after which the runtime counts as down. */
 export function createRuntimeState(clock: Clock, thresholdMs = 30_000): RuntimeState {
   let lastRuntimeSyncMs: number | undefined;
   let runtimeProblem: string | undefined;

@@ -81,7 +81,7 @@ interface Machine {
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
-/** What a node's machine came to last: asked for every ten seconds, it changes with the machine alone. */
+/** The last resources of a machine: computed every ten seconds, they change only with the machine. */
 const machines = new WeakMap<NodeFacts['config'], Machine>();
 
 function machineOf(facts: NodeFacts): Machine {

@@ -16,7 +16,7 @@ const DMESG_TIMEOUT_MS = 5_000;
 export interface SystemOom {
   readonly pid: number;
   readonly process: string;
-  /** The log line's own stamp: the same kill is told once. */
+  /** The log line's own time stamp: each kill is reported once. */
   readonly stamp: string;
 }
 

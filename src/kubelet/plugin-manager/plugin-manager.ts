@@ -23,11 +23,11 @@ export interface Plugin {
   readonly supportedVersions: readonly string[];
 }
 
-/** Takes plugins of one type. Whatever a call rejects with is told to the plugin and tried again later. */
+/** Handles plugins of one type. A rejection is reported to the plugin, and the call is tried again later. */
 export interface PluginHandler {
   validatePlugin(plugin: Plugin): Promise<void>;
   registerPlugin(plugin: Plugin, signal: AbortSignal): Promise<void>;
-  /** Its socket went or was made anew. */
+  /** Its socket was removed or recreated. */
   deregisterPlugin(plugin: Plugin, signal: AbortSignal): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface PluginHandler {
 export type PluginType = 'CSIPlugin' | 'DRAPlugin' | 'DevicePlugin';
 
 export interface PluginManager {
-  /** Says who takes plugins of a type. Before the start. */
+  /** Sets the handler of a type. Before the start. */
   addHandler(type: PluginType, handler: PluginHandler): void;
   start(signal: AbortSignal): void;
 }
@@ -50,7 +50,7 @@ const backoffShape = { initialMs: 500, maxMs: 122_000 } as const;
 interface Entry {
   readonly socketPath: string;
   readonly backoff: Backoff;
-  /** Of the socket that is there; undefined: there is none. */
+  /** Stamp of the present socket; undefined: there is none. */
   wanted: string | undefined;
   registered?: { readonly stamp: string; readonly plugin: Plugin; readonly handler: PluginHandler };
   working: boolean;
@@ -141,7 +141,7 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
       await handler
         .registerPlugin(plugin, signal)
         .catch((error: unknown) => failed(`plugin registration failed with err: ${errorMessage(error)}`, error));
-      // Known from here on: should the notice fail, the plugin goes the way of all registered ones.
+      // Registered from here on: if the notification fails, the plugin is deregistered as any other.
       entry.registered = { stamp, plugin, handler };
       await tell();
       log.info('Plugin registered', { type: info.type, plugin: info.name, path: socketPath });

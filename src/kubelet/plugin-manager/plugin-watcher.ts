@@ -15,7 +15,7 @@ export interface PluginWatcherDeps {
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
-  /** The sockets there are now, each with a text that changes when the socket is made anew. */
+  /** The present sockets, each with a stamp that changes when the socket is recreated. */
   readonly onSockets: (sockets: ReadonlyMap<string, string>) => void;
 }
 
@@ -29,7 +29,7 @@ interface Scan {
   readonly sockets: Map<string, string>;
 }
 
-/** Makes the directory and tells of its sockets until the signal aborts. */
+/** Creates the directory and reports its sockets until the signal aborts. */
 export function startPluginWatcher(deps: PluginWatcherDeps, directory: string, signal: AbortSignal): void {
   const { files, clock, log } = deps;
   const watches = new Map<string, FileWatch>();

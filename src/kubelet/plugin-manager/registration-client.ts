@@ -20,7 +20,6 @@ export const registrationTable = {
   },
 } as const satisfies ProtobufTable;
 
-/** What a plugin says of itself. */
 interface PluginInfo {
   /** `CSIPlugin`, `DRAPlugin`, `DevicePlugin`. */
   readonly type: string;
@@ -31,7 +30,7 @@ interface PluginInfo {
 }
 
 const service = 'pluginregistration.Registration';
-/** As upstream's: a plugin that does not answer this small question in time is asked again later. */
+/** Upstream's deadline. A plugin that does not answer GetInfo in time is called again later. */
 const infoTimeoutMs = 1000;
 const notifyTimeoutMs = 10_000;
 
@@ -41,7 +40,7 @@ export async function getPluginInfo(caller: GrpcCaller, signal: AbortSignal): Pr
   return (await caller.unary(method, {}, { signal, timeoutMs: infoTimeoutMs })) as PluginInfo;
 }
 
-/** Tells the plugin whether it is registered now; `error` says why not. */
+/** Notifies the plugin whether it is registered; `error`: why not. */
 export async function notifyRegistrationStatus(
   caller: GrpcCaller,
   error: string | undefined,

@@ -14,7 +14,7 @@ export interface ContainerStreamDeps {
   readonly host: KubeletHost;
   readonly runtime: Pick<ContainerRuntime, 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'execSync'>;
   readonly net: Net;
-  /** Streams that are silent for so long are closed. Absent: they stay. */
+  /** Idle time after which streams are closed. Absent: never. */
   readonly idle?: IdleLimit;
 }
 

@@ -49,7 +49,7 @@ export function createNodeLogs({ platform, root, queries }: NodeLogsDeps): NodeL
   };
 }
 
-/** What Go's os.Stat says of what is not there. */
+/** The message of Go's os.Stat for a missing file. */
 function goMessage(path: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return `stat ${path}: no such file or directory`;

@@ -25,7 +25,7 @@ export interface DelegatedAuthConfig {
   readonly anonymous: boolean;
   /** Ask the API server about tokens. */
   readonly tokenWebhook: boolean;
-  /** `AlwaysAllow` asks nobody. */
+  /** `AlwaysAllow` sends no SubjectAccessReview. */
   readonly authorizationMode: 'Webhook' | 'AlwaysAllow';
   /** How long answers are kept: about tokens (default two minutes), allowed (five) and denied requests (half a minute). */
   readonly tokenTtlMs?: number;

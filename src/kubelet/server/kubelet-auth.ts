@@ -4,7 +4,7 @@ import type { HttpRequest } from '../../platform/http.ts';
 
 /** Authentication and authorization of the kubelet's own server. */
 export interface KubeletAuth {
-  /** Undefined: nobody (401). Rejects when it cannot be told now (500). */
+  /** Undefined: not authenticated (401). Rejects when the API server does not answer (500). */
   authenticate(
     request: Pick<HttpRequest, 'headers' | 'peerCertificate' | 'refusedCertificate'>,
   ): Promise<Principal | undefined>;

@@ -35,9 +35,9 @@ export interface KubeletServerDeps {
   readonly checkpointDirectory?: string;
   /** Where directories of local-path volumes are; absent: none are removed. */
   readonly localPathRoot?: string;
-  /** False: what looks into containers is not served. Upstream's enableDebuggingHandlers. */
+  /** False: exec, attach, logs and port-forward are not served. Upstream's enableDebuggingHandlers. */
   readonly debuggingHandlers?: boolean;
-  /** Exec, attach and port-forward end when nothing has passed for so long. Absent: never. */
+  /** Idle time after which exec, attach and port-forward end. Absent: never. */
   readonly streamIdleTimeoutMs?: number;
   /** The folder of the node's own logs; absent: they are not served. Upstream's enableSystemLogHandler. */
   readonly systemLogDirectory?: string;
@@ -199,7 +199,7 @@ async function serveKubeletStatusz(
   return textResponse(status, body, { 'content-type': contentType });
 }
 
-/** What the runtime runs, whether it was asked to or not. */
+/** The pods of the runtime, desired or not. */
 async function serveRunningPods({ runtime }: KubeletServerDeps): Promise<HttpResponse> {
   const pods = await runtime.getPods(false);
   const images = new Map<string, string>();

@@ -15,7 +15,6 @@ const MAX_SERVICE_LENGTH = 256;
 const MAX_SERVICES = 4;
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** What is asked for. */
 export interface NodeLogQuery {
   readonly services: readonly string[];
   readonly files: readonly string[];
@@ -30,7 +29,7 @@ export interface NodeLogOptions {
   readonly pattern?: string;
 }
 
-/** What is wrong with a file that is asked for; undefined: nothing. */
+/** What is wrong with a requested file; undefined: nothing. */
 export type FileComplaint = (file: string) => Promise<string | undefined>;
 
 /**
@@ -55,7 +54,7 @@ function refuse(status: number, errors: FieldErrors): void {
 function parseQuery(parameters: URLSearchParams, errors: FieldErrors): NodeLogQuery {
   const field = (name: string): Field => Field.named(name, errors);
   const queries = parameters.getAll('query');
-  // A slash tells a file from a service.
+  // A name with a slash is a file, others are services.
   const files = queries.filter((query) => /[/\\]/.test(query));
   const services = queries.filter((query) => !files.includes(query) && query.trim() !== '');
   if (queries.length > 0 && files.length + services.length === 0)

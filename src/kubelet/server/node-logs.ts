@@ -70,7 +70,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
-/** As much as there was when it was asked for: a file that grows does not go on for ever. */
+/** The file up to its size at the time of the request, even if it grows. */
 async function fileAnswer(
   files: Pick<Files, 'open'>,
   { path, sizeBytes, onlyHead }: { path: string; sizeBytes: number; onlyHead: boolean },

@@ -20,19 +20,19 @@ export interface ServiceLogsDeps {
   readonly root: string;
 }
 
-/** Answers with the logs of the services asked for, one after the other. */
+/** Answers with the logs of the requested services, one after the other. */
 export type ServiceLogs = (
   request: Pick<HttpRequest, 'method' | 'signal'>,
   asked: NodeLogQuery,
 ) => Promise<HttpResponse>;
 
 const TIMEOUT_MS = 30_000;
-/** As much as is kept of what a program says. */
+/** Most bytes of a program's error output in a message. */
 const MAX_BYTES = 16 * 1024 * 1024;
 /** A journal takes seconds of a processor to search. */
 const MAX_AT_A_TIME = 4;
 
-/** Makes it; all that is asked of it counts together. */
+/** All requests share one limit. */
 export function createServiceLogs(deps: ServiceLogsDeps): ServiceLogs {
   let running = 0;
   return async (request, query) => {

@@ -27,7 +27,7 @@ const VOLUME_METRICS: readonly (readonly [name: string, help: string, read: (use
     ['inodes_used', 'Number of used inodes in the volume', (use) => use.inodesUsed],
   ];
 
-/** The text. A claim that several pods use is told once. */
+/** A claim that several pods use appears once. */
 export function kubeletMetrics(host: KubeletHost, volumes: readonly MeasuredVolume[]): string {
   const statuses = host.pods().flatMap(({ metadata }) => host.podStatus(metadata.uid ?? '') ?? []);
   const states = Map.groupBy(

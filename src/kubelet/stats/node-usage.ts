@@ -47,7 +47,7 @@ export async function readNodeUsage(platform: Pick<Platform, 'files' | 'host'>):
   };
 }
 
-/** All but idle and waiting; time given to guests is in user time already. */
+/** All but idle and waiting. User time includes guest time. */
 export function busyNanoseconds(stat: string): number | undefined {
   const line = /^cpu +(.*)$/m.exec(stat)?.[1];
   if (line === undefined) return undefined;

@@ -162,7 +162,7 @@ function volumeStats(pod: Pod, uses: NonNullable<PodReadings['volumes']>, time: 
   });
 }
 
-/** Layers, logs, the kubelet's own files, and volumes that lie on the node's disk: what the pod's ephemeral-storage limit holds down. */
+/** Layers, logs, the kubelet's files, and volumes on the node's disk: what the pod's ephemeral-storage limit counts. */
 function ephemeralStorage(readings: PodReadings, containers: readonly ContainerStats[], disk: FileSystemStat): FsStats {
   let usedBytes = readings.ownFileBytes ?? 0;
   let inodesUsed = 0;

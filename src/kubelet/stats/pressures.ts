@@ -34,7 +34,7 @@ export interface PressureDeps {
 export async function readPressures(deps: PressureDeps, { pods }: NodeSnapshot): Promise<NodePressures> {
   const { platform, podCgroups } = deps;
   const node = await collectPressures(async (resource) => readProc(deps, `/proc/pressure/${resource}`));
-  // A kernel that tells nothing of the machine tells nothing of its cgroups: no file is looked for.
+  // A kernel without pressures of the machine has none of cgroups: their files are not read.
   const hasValues = Object.keys(node).length > 0;
   const ofCgroup = async (name: string | undefined, containerId?: string): Promise<Pressures> => {
     if (!hasValues || name === undefined) return {};

@@ -25,7 +25,7 @@ function nodeUsage({ node, nowMs }: NodeSnapshot): MetricFamily[] {
   ];
 }
 
-/** Renders a snapshot; undefined: it could not be taken, which the error metric tells. */
+/** Renders a snapshot; undefined: it could not be taken, which the error metric counts. */
 export function resourceMetrics(snapshot: NodeSnapshot | undefined): string {
   const families: MetricFamily[] = [
     {

@@ -1,8 +1,8 @@
-/** Pressure stall information as CRI has it (v1.34 and later; older runtimes tell none). */
+/** Pressure stall information of CRI (v1.34 and later; older runtimes report none). */
 import type { PsiStats as CriPsi } from '../../cri/gen/cri-types.ts';
 import type { Pressure, PressureLine, Pressures } from '../../platform/pressure.ts';
 
-/** What the runtime tells; undefined when it tells nothing. */
+/** Undefined when the runtime reports none. */
 export function criPressures(reported: { readonly [R in keyof Pressures]?: CriPsi | undefined }):
   | Pressures
   | undefined {

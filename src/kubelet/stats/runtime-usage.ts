@@ -14,7 +14,7 @@ import { criPressures } from './runtime-pressures.ts';
 import { spaceOf, type DeviceSpace } from './space.ts';
 import type { FsStats, InterfaceStats } from './summary-types.ts';
 
-/** One container. Absent: the runtime does not tell. */
+/** Absent: the runtime does not report it. */
 export interface ContainerUsage {
   readonly id: string;
   readonly name: string;
@@ -49,7 +49,7 @@ export interface RuntimeFileSystems {
 export interface RuntimeUsage {
   /** By pod uid. */
   pods(): Promise<ReadonlyMap<string, PodUsage>>;
-  /** Where images and containers' own layers lie; what the runtime does not tell is absent. `spaceAt`: of the file system there. */
+  /** File systems of images and writable layers; absent where the runtime reports none. `spaceAt` reads a file system's space. */
   fileSystems(spaceAt: (path: string) => Promise<DeviceSpace>): Promise<RuntimeFileSystems>;
 }
 
@@ -100,7 +100,7 @@ export function createRuntimeUsage({
         };
       };
       const [imageFs, ownFs] = await Promise.all([stats(imageFilesystems[0]), stats(containerFilesystems[0])]);
-      // Runtimes that do not tell the two apart keep them together.
+      // A runtime that reports only one keeps both there.
       const containerFs = ownFs ?? imageFs;
       return { ...(imageFs && { imageFs }), ...(containerFs && { containerFs }) };
     },
@@ -173,7 +173,7 @@ function containerUsage({ attributes, cpu, memory, io, swap, writableLayer }: Cr
     ...valueField('workingSetBytes', memory?.workingSetBytes),
     ...valueField('usageBytes', memory?.usageBytes),
     ...valueField('rssBytes', memory?.rssBytes),
-    // containerd says 0 for a container without a limit.
+    // containerd reports 0 for a container without a limit.
     ...(Number(memory?.availableBytes?.value ?? 0) > 0 ? valueField('availableBytes', memory?.availableBytes) : {}),
     ...valueField('pageFaults', memory?.pageFaults),
     ...valueField('majorPageFaults', memory?.majorPageFaults),

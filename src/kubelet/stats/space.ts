@@ -1,8 +1,8 @@
-/** Space of file systems, as statistics tell it. */
+/** Space of file systems for statistics. */
 import type { FileSystemStat, Files } from '../../platform/files.ts';
 import { DEVICE, type FsStats } from './summary-types.ts';
 
-/** Space of a file system, with its device where one device stands for one file system. */
+/** Space of a file system, with its device where a device has one file system only. */
 export interface DeviceSpace extends FileSystemStat {
   readonly device?: number;
 }
@@ -38,7 +38,7 @@ export function createSpaceReader(
   };
 }
 
-/** Each subvolume of a btrfs has a device of its own, and none tells how many inodes there can be. */
+/** Each subvolume of a btrfs has a device of its own, and none reports a limit of inodes. */
 function withDevice(space: FileSystemStat, device: number): DeviceSpace {
   return space.totalInodes === 0 ? space : { ...space, device };
 }

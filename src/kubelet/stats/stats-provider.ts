@@ -7,7 +7,7 @@ export interface StatsProvider {
   summary(options?: { readonly onlyCpuAndMemory?: boolean; readonly withoutPressure?: boolean }): Promise<Summary>;
   /** Of the node's part of the summary what may run low, for eviction: reads no pod, no CPU time and no interface. */
   node(): Promise<NodeStats>;
-  /** What `/metrics` says besides counters, in Prometheus text. */
+  /** The part of `/metrics` besides counters, in Prometheus text. */
   kubeletMetrics(): Promise<string>;
   /** `/metrics/cadvisor` in Prometheus text. */
   cadvisorMetrics(): Promise<string>;

@@ -13,7 +13,7 @@ export interface MemoryStats {
   readonly time: string;
   readonly availableBytes?: number;
   readonly usageBytes?: number;
-  /** In use and not to be given back under pressure. */
+  /** In use and not reclaimable under pressure. */
   readonly workingSetBytes?: number;
   readonly rssBytes?: number;
   readonly pageFaults?: number;
@@ -26,7 +26,7 @@ export interface IoStats {
   readonly psi?: Pressure;
 }
 
-/** The device a file system lies on: for comparing, no part of the document, so JSON does not show it. */
+/** The device of a file system, for comparison. It is no part of the document and not in its JSON. */
 export const DEVICE = Symbol('device');
 
 export interface FsStats {

@@ -18,7 +18,7 @@ export type TopologyHints = Readonly<Record<string, readonly TopologyHint[] | un
 /** No wish and no promise. */
 export const ANY_NODE: TopologyHint = { affinity: undefined, preferred: true };
 
-/** A manager of resources that lie near some NUMA node. */
+/** A manager of resources that belong to NUMA nodes. */
 export interface HintProvider {
   topologyHints(pod: Pod, container: Container): TopologyHints;
   /** The same for a pod as a whole. */

@@ -16,10 +16,10 @@ import {
 } from './hints.ts';
 import { closestBy, hintLists, mergeHints, type BetterMask } from './merge-hints.ts';
 
-/** How strictly resources have to lie together. */
+/** How strictly resources must share NUMA nodes. */
 export type TopologyPolicy = 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
 
-/** Whether each container is looked at, or the pod as a whole. */
+/** Whether each container is aligned by itself or the pod as a whole. */
 export type TopologyScope = 'container' | 'pod';
 
 export interface TopologyManagerDeps {
@@ -29,7 +29,7 @@ export interface TopologyManagerDeps {
 }
 
 export interface TopologyManager {
-  /** Gives the pod's containers what they ask for. Rejects with an AllocationError that says why it cannot. */
+  /** Allocates what the pod's containers request. Rejects with an AllocationError. */
   admit(pod: Pod): Promise<void>;
 }
 
@@ -38,11 +38,11 @@ export interface TopologyManagerConfig {
   readonly scope: TopologyScope;
   /** Of sets of as many nodes the one whose nodes are nearest to each other. Upstream: prefer-closest-numa-nodes. */
   readonly preferClosestNumaNodes: boolean;
-  /** On machines of more nodes there are too many sets to look at. Upstream: max-allowable-numa-nodes. */
+  /** Machines with more nodes have too many sets of nodes to try. Upstream: max-allowable-numa-nodes. */
   readonly maxAllowableNumaNodes: number;
 }
 
-/** @throws Error on a machine with more NUMA nodes than the policy may look at */
+/** @throws Error on a machine with more NUMA nodes than the policy allows */
 export function checkNumaNodes(
   count: number,
   { policy, maxAllowableNumaNodes: most }: Pick<TopologyManagerConfig, 'policy' | 'maxAllowableNumaNodes'>,
