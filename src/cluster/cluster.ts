@@ -105,7 +105,7 @@ class RunningCluster implements Cluster {
     const { instance, kubeletPort } = this.#config;
     const read = await this.#server.readFiles();
     await makeInstanceDirectories(this.#platform.files, instance);
-    // containerd takes as long to start as the control plane, and the network's programs wait for nobody: all at once.
+    // containerd takes as long to start as the control plane, and the network needs neither: all start at once.
     await this.#node?.prepare(signal);
     if (this.#node === undefined) await kubeletPort.release();
     const { controlPlane, pki } = await this.#server.start(read, signal);

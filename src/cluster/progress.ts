@@ -1,9 +1,9 @@
-/** Steps of a start-up with their durations, for whoever follows: the terminal, `--detach`, the log. */
+/** Steps of a start-up with their durations, for the terminal, `--detach` and the log. */
 import type { Platform } from '../platform/platform.ts';
 import { callEach } from '../platform/unexpected.ts';
 import type { ProgressLine } from './instance/control-protocol.ts';
 
-/** Records steps and tells followers, also late ones, all of them. */
+/** Records steps; followers get all of them, also late followers. */
 export interface Progress {
   phase<T>(name: string, work: () => T | Promise<T>): Promise<T>;
   finish(outcome: 'ready' | 'failed', error?: string): void;

@@ -71,7 +71,7 @@ export async function takeDown(platform: Platform, options: TakeDownOptions): Pr
   return problems;
 }
 
-/** A directory named by mistake is not deleted. Names others use too tell nothing beside one that is not ours. */
+/** A directory named by mistake is not deleted: beside unknown files, common names do not identify an instance. */
 async function isDataDir(files: Files, dataDir: string): Promise<boolean> {
   const names = await files.readDir(dataDir);
   if (names.some((name) => STARTED.includes(name))) return true;

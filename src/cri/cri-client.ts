@@ -63,7 +63,7 @@ function deadlineMs(method: string, request: object, baseMs: number): number | u
   return ms === 0 ? undefined : ms;
 }
 
-/** Makes a client. No I/O until the first call; a broken connection is made anew by the next call. */
+/** No I/O until the first call. The next call replaces a broken connection. */
 export function createCriClient({ clock, connectGrpc }: CriClientDeps, config: CriClientConfig): CriClient {
   const socketPath = socketPathOf(config.endpoint);
   const baseMs = config.requestTimeoutMs ?? defaultTimeoutMs;

@@ -6,12 +6,12 @@
  */
 import type { CriImageService, CriRuntimeService } from './gen/cri-types.ts';
 
-/** A change of a container or sandbox as the runtime's event stream told it; only a wake-up. */
+/** A change of a container or sandbox in the runtime's event stream; it only causes a read of the state. */
 export interface CriEvent {
   /** Id of the container, or of the sandbox when it is the sandbox's own process. */
   readonly containerId: string;
   readonly type: 'created' | 'started' | 'stopped' | 'deleted';
-  /** Present when type is `stopped` and the stream told it. */
+  /** Present when type is `stopped` and the event has it. */
   readonly exitCode?: number;
 }
 

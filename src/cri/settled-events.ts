@@ -19,7 +19,7 @@ export interface SettledEventsDeps {
 /** Waits between questions; after the last the event passes all the same, for the periodic relist to correct. */
 const waitsMs = {
   container: [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 500],
-  // CRI says so once the shim has gone, and thirty pods that end at once would ask hundreds of times.
+  // CRI reports it once the shim has gone, and thirty pods that end at once would cause hundreds of calls.
   sandbox: [0, 20, 100, 300, 600],
 };
 
@@ -96,7 +96,7 @@ export function createSettledEvents({
     try {
       yield* channel;
     } finally {
-      // A reader that leaves ends the subscription, which would fill the channel for nobody.
+      // A reader that leaves ends the subscription: nobody would read its channel.
       own.abort(new Error('nobody reads the events'));
       own.dispose();
     }

@@ -219,7 +219,7 @@ function nextOrder(entry: CachedAnswer, transport: Transport): Buffer {
   ));
 }
 
-/** Rotates the records of the asked type; aliases stay in front of them. */
+/** Rotates the records of the queried type; aliases stay in front of them. */
 function rotated(records: readonly ResourceRecord[], type: string, by: number): readonly ResourceRecord[] {
   const turning = records.filter((r) => r.type === type);
   return [...records.filter((r) => r.type !== type), ...turning.slice(by), ...turning.slice(0, by)];

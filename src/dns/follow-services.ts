@@ -17,7 +17,7 @@ export interface ServiceFollower {
   ready(signal?: AbortSignal): Promise<void>;
 }
 
-/** Adds handlers to the informers; these are started by whoever owns the factory. */
+/** Adds handlers to the informers, which the owner of the factory starts. */
 export function followServices(informers: InformerFactory, zone: MutableZone): ServiceFollower {
   const services = informers.informer(Services, { projection: { name: 'dns', apply: projectService } });
   const slices = informers.informer(EndpointSlices, { projection: { name: 'dns', apply: projectSlice } });

@@ -6,7 +6,7 @@ import type { Log } from '../platform/log.ts';
 import { canonicalIp } from './reverse-names.ts';
 
 const DNS_PORT = 53;
-/** The file is looked at again after so long, when somebody asks. */
+/** Age after which the file is read again by the next query. */
 const RECHECK_MS = 5_000;
 
 /** The addresses of the `nameserver` lines, in order. Scoped IPv6 addresses are left out. Pure. */

@@ -47,13 +47,13 @@ export interface ResolverDeps {
 /** Answers a question; at once where the answer is in memory. Never rejects. */
 export type Resolver = (question: Question) => Answer | Promise<Answer>;
 
-/** Seconds that cluster records may be kept, as CoreDNS's default configuration says. */
+/** TTL of cluster records, of CoreDNS's default configuration. */
 const TTL_SECONDS = 30;
 /** The same for names that do not exist: a client waiting for a service must not miss it for long. */
 const NEGATIVE_TTL_SECONDS = 5;
 const MAX_ALIASES = 8;
 
-/** The answer when nobody can tell. */
+/** The answer when no server could resolve the name. */
 export const FAILED: Answer = {
   rcode: 'SERVFAIL',
   authoritative: false,

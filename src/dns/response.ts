@@ -25,7 +25,7 @@ export interface ResponseParts {
   readonly edns: Edns | undefined;
 }
 
-/** The largest datagram we say we take. */
+/** The advertised size of datagrams. */
 const OUR_UDP_SIZE = 1232;
 const HEADER_LENGTH = 12;
 const OPT_LENGTH = 11;

@@ -9,7 +9,7 @@ export interface StreamConnection {
   answer(message: Buffer): Buffer | Promise<Buffer> | undefined;
 }
 
-/** A client that is silent for so long is gone. */
+/** Idle time after which a connection is closed. */
 const IDLE_MS = 10_000;
 /** One question with its options is far smaller. */
 const MAX_QUERY = 4096;

@@ -5,7 +5,7 @@ import type { StubDomain } from './forwarder.ts';
 
 const DNS_PORT = 53;
 
-/** Reads one. Throws an Error that says what is wrong. */
+/** @throws Error that names what is wrong */
 export function parseStubDomain(text: string): StubDomain {
   const [domain = '', list = '', ...more] = text
     .toLowerCase()

@@ -254,7 +254,7 @@ function srvName(port: string, protocol: string, service: string): string {
   return `_${port}._${protocol}.${service}`.toLowerCase();
 }
 
-/** `10-42-0-7.default.pod.cluster.local`: the address is in the name, and nobody asks whether the pod exists. */
+/** `10-42-0-7.default.pod.cluster.local`: the address is in the name; the pod need not exist. */
 function podRecords(name: string, domain: string): DnsRecord[] | undefined {
   const suffix = `.pod.${domain}`;
   if (!name.endsWith(suffix)) return undefined;

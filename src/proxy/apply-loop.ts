@@ -14,7 +14,7 @@ import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
 export interface Extent {
   /** Nothing: all is written. */
   readonly whole: boolean;
-  /** Writing all has failed as well: nftables makes its tables anew then. The other modes write all in the same way again. */
+  /** A full write has failed as well: nftables then recreates its tables. The other modes repeat the full write. */
   readonly fromScratch: boolean;
 }
 
@@ -56,7 +56,7 @@ export function createApplyLoop(
     } catch (error) {
       if (signal.aborted) return 0;
       const delayMs = backoff.nextMs();
-      // Rules that somebody tore apart, or those of another layout, are made anew at the second try.
+      // Rules that others changed, or of another layout, are recreated at the second attempt.
       fromScratch = whole || !healthy;
       [whole, healthy] = [true, false];
       metrics.failed();

@@ -69,7 +69,7 @@ export interface FlowCleaner {
   flush(): void;
 }
 
-/** Makes a cleaner. Without the program it says so once. */
+/** Logs once that the program is missing. */
 export function createFlowCleaner(
   { exec, log }: { readonly exec: Exec; readonly log: Log },
   commandPrefix: readonly string[] = [],

@@ -59,7 +59,7 @@ export interface PortSlots {
 /** No slots yet. */
 export const NO_SLOTS: PortSlots = { cluster: [], local: [] };
 
-/** A verdict for traffic that nobody takes. */
+/** The verdict for traffic without endpoints. */
 const REFUSE = 'goto refuse';
 const DROP = 'drop';
 
@@ -203,12 +203,12 @@ function firewallElements(port: ServicePortView, into: Element[]): void {
   }
 }
 
-/** The elements that say in which ranges addresses of this host serve node ports. */
+/** The elements of address ranges in which this host serves node ports. */
 export function nodePortAddressElements(ranges: readonly string[]): readonly Element[] {
   return ranges.map((range) => element('nodeport-addresses', range, ''));
 }
 
-/** Whether a pod wants a host port of a loopback address of this family. */
+/** Whether a pod has a host port of a loopback address of this family. */
 export function wantsLoopbackHostPort(pod: Pod, family: 4 | 6): boolean {
   return pod.spec?.hostNetwork !== true && hostPortsOf(pod).some(({ ip }) => isLoopback(ip, family));
 }

@@ -11,7 +11,7 @@ export interface Endpoint {
   readonly port: number;
   /** On this node. */
   readonly local: boolean;
-  /** Not one that terminates and still serves, for want of others. */
+  /** False: it terminates and serves only because no other endpoint does. */
   readonly ready: boolean;
 }
 

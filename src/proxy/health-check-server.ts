@@ -27,7 +27,7 @@ interface Entry {
   health: ServiceHealth;
   /** By address. */
   readonly servers: Map<string, HttpServer>;
-  /** Addresses whose failure has been told. */
+  /** Addresses whose failure has been logged. */
   readonly failed: Set<string>;
 }
 

@@ -138,7 +138,7 @@ export function readKubeProxyConfiguration(text: string): KubeProxyConfiguration
   };
 }
 
-/** Every value with its path; empty objects and lists say nothing. */
+/** Every value with its path; empty objects and lists have none. */
 function leaves(value: object, prefix: string): (readonly [path: string, value: unknown])[] {
   return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
     const path = prefix === '' ? key : `${prefix}.${key}`;

@@ -18,7 +18,7 @@ import { assignAddresses, ingressOf, type Assignment } from './load-balancer-add
 /** What it needs. The recorder's component is upstream's `service-controller`. */
 export interface LoadBalancerDeps {
   readonly client: Client;
-  /** Services, EndpointSlices, Nodes. Started by whoever owns the factory. */
+  /** Services, EndpointSlices, Nodes. The owner of the factory starts them. */
   readonly informers: InformerFactory;
   readonly platform: Pick<BasePlatform, 'clock' | 'log' | 'metrics'>;
   readonly recorder: EventRecorder;
@@ -35,7 +35,7 @@ export interface LoadBalancerController {
 const NAME = 'service-lb-controller';
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 const BY_SERVICE = 'service';
-/** All services are looked at together: they compete for ports. */
+/** All services are handled together, as they compete for ports. */
 const ALL = 'all';
 
 /** Makes the controller; constructing adds its handlers to the informers. Run one in a cluster. */

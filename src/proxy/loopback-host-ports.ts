@@ -12,7 +12,7 @@ import { wantsLoopbackHostPort, wantsOwnPort } from './desired-rules.ts';
 export interface LoopbackHostPorts {
   /** Looks at a pod that is new or has changed; warns once of one whose port cannot be served. */
   look(key: string, pod: Pod): void;
-  /** Resolves when packets find their way, or the log says why not: then it is tried again with the next call. */
+  /** Resolves when packets are routed. A failure is logged, and the next call tries again. */
   routed(): Promise<void>;
 }
 

@@ -168,7 +168,7 @@ function fixedRules({ family, clusterCidr, serviceCidr, mark, nodePortsRestricte
       'nat-postrouting',
       `ct status dnat ${ip} saddr . ${ip} daddr @hairpin masquerade fully-random`,
       `ct status dnat ct original ${ip} daddr ${serviceCidr} ct original ${ip} saddr != ${clusterCidr} masquerade fully-random`,
-      // No pod can answer a loopback address. What stays on that device is none of ours.
+      // No pod can answer a loopback address. Traffic that stays on that device is not the proxy's.
       ...(family === 4 ? [`ct status dnat ip saddr ${loopback} oifname != "lo" masquerade fully-random`] : []),
       `ct status dnat meta mark and 0xffff0000 == 0x${mark.toString(16)} masquerade fully-random`,
     ),

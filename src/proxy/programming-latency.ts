@@ -11,7 +11,7 @@ const TRIGGER_TIME_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-tim
 
 /** Follows changes into the kernel. */
 export interface ProgrammingLatencies {
-  /** `before`: the version this one replaces; a change that nothing new triggered is not told again. */
+  /** `before`: the replaced version; a change without a new trigger time is not measured again. */
   changed(slice: EndpointSlice, before?: EndpointSlice): void;
   /** What changed until now is in the next transaction. */
   taken(): void;
@@ -19,7 +19,7 @@ export interface ProgrammingLatencies {
   applied(): void;
 }
 
-/** Makes the follower. What was triggered before it was made happened while no proxy ran: it is not told. */
+/** Changes that were triggered before this call happened while no proxy ran and are not measured. */
 export function createProgrammingLatencies(
   clock: Clock,
   metrics: Pick<ProxyMetrics, 'programmed'>,

@@ -3,14 +3,14 @@ import type { Metrics } from '../platform/metrics.ts';
 
 /** What the proxy counts. */
 export interface ProxyMetrics {
-  /** A transaction of so many seconds ended at this time. */
+  /** Records a transaction's duration and the time of its end. */
   synced(seconds: number, atSeconds: number): void;
   failed(): void;
   serviceChanged(): void;
   endpointsChanged(): void;
   /** Rules wait to be written, from this time on. */
   queued(atSeconds: number): void;
-  /** What triggered a change of endpoints so many seconds ago is in the kernel now. */
+  /** Records the time from the trigger of a change of endpoints until it is in the kernel. */
   programmed(seconds: number): void;
 }
 

@@ -1,4 +1,4 @@
-/** What every mode of the proxy has in common: something that keeps the kernel's rules as they are wanted. */
+/** The contract of every proxy mode: it keeps the kernel's rules in the desired state. */
 import type { Clock } from '../platform/clock.ts';
 import type { Exec } from '../platform/exec.ts';
 import type { Log } from '../platform/log.ts';
@@ -11,7 +11,6 @@ export interface ApplierDeps {
   readonly metrics: Metrics;
 }
 
-/** Keeps the rules as wanted. */
 export interface RuleApplier {
   /** There may be changes. */
   kick(): void;

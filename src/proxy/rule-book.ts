@@ -63,7 +63,7 @@ export class RuleBook {
     return { chains: chainsOf(adds).filter((c) => !this.#programmedChains.has(c.name)), deletes, adds };
   }
 
-  /** Everything that is wanted, for a rewrite of the whole table. Call `rewritten` once it is in the kernel. */
+  /** The complete desired state, for a rewrite of the whole table. Call `rewritten` once it is in the kernel. */
   takeAll(): Changes & { readonly staleChains: readonly string[] } {
     const adds: Element[] = [];
     for (const { claims } of this.#entries.values()) if (claims[0] !== undefined) adds.push(claims[0].element);
@@ -79,7 +79,7 @@ export class RuleBook {
     for (const chain of changes.chains) this.#programmedChains.add(chain.name);
   }
 
-  /** Notes that the table holds exactly what is wanted. */
+  /** Records that the table holds exactly the desired state. */
   rewritten(all: Changes): void {
     for (const id of this.#entries.keys()) this.#settle(id);
     this.#touched = new Set();

@@ -31,7 +31,7 @@ export interface ServicePortView extends PolicyEndpoints {
   readonly externalLocal: boolean;
 }
 
-/** Labels that keep a service from us, whatever their value: it is another proxy's, or nobody's, with its address or without. */
+/** Labels by which a service is left to another proxy or to none, whatever their value. */
 const EXCLUDING_LABELS = ['service.kubernetes.io/service-proxy-name', 'service.kubernetes.io/headless'];
 const DEFAULT_AFFINITY_SECONDS = 10_800;
 const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };

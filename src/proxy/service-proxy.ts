@@ -41,7 +41,7 @@ import { createFlowCleaner, staleFlows, type FlowFilter } from './conntrack.ts';
 import { createSyncProgress, type SyncState } from './sync-progress.ts';
 
 export interface ServiceProxyDeps {
-  /** Services, EndpointSlices and Nodes of the cluster, Pods of this node. Started by whoever owns the factory. */
+  /** Services, EndpointSlices and Nodes of the cluster, Pods of this node. The owner of the factory starts them. */
   readonly informers: InformerFactory;
   readonly platform: Pick<
     Platform,
@@ -314,7 +314,7 @@ function updateNodePortRanges(
   node: Node | undefined,
 ): void {
   for (const table of tables) {
-    // A node that was deleted comes back when its kubelet registers it anew: meanwhile everything stays.
+    // A deleted node comes back when its kubelet registers it again: until then everything stays.
     if (node === undefined && table.nodePortRanges !== undefined) continue;
     const ranges = nodePortRanges(nodePortAddresses, { family: table.config.family, node });
     table.nodePortRanges = ranges;

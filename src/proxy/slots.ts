@@ -6,7 +6,7 @@
 /** What one number stands for. */
 export interface Slot {
   readonly endpoint: string;
-  /** Lent: its endpoint went and another one stands in, until a new endpoint takes the slot for its own. */
+  /** Lent: its endpoint is gone and another one fills the slot until a new endpoint takes it. */
   readonly spare: boolean;
 }
 

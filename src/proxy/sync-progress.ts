@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 
 /** The state at the moment. */
 export interface SyncState {
-  /** How long the oldest change that is not in the kernel has waited; 0 when there is none. */
+  /** Age of the oldest change that is not in the kernel; 0 without one. */
   readonly waitingMs: number;
   /** Wall-clock time at which the rules were last written; absent before. */
   readonly lastSyncedMs?: number;

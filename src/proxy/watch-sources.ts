@@ -20,9 +20,8 @@ export interface Sources {
   readonly pods: Informer<Pod>;
 }
 
-/** Who hears of changes. */
 export interface Watching {
-  /** Keys of what must be computed anew. */
+  /** Keys of what must be computed again. */
   readonly dirty: { readonly services: Set<string>; readonly pods: Set<string> };
   readonly config: { readonly nodeName: string };
   readonly metrics: ProxyMetrics;

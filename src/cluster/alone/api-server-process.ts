@@ -67,7 +67,7 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
         setup,
         pki: {
           ca: { certPem: clientCaPem ?? '' },
-          // As upstream: kubelets mostly have certificates nobody signed.
+          // As upstream: kubelets mostly have self-signed certificates.
           kubeletTrust: kubeletCaPem === undefined ? { insecureSkipVerify: true } : { caPem: kubeletCaPem },
           ...(await frontProxy(platform, options)),
           kubeletClient: await kubeletClient(platform, options, tls),

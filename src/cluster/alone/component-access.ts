@@ -30,7 +30,7 @@ export interface ComponentAccess {
 
 const cacheSize = 256;
 
-/** Asks who it is and whether they may, as upstream: who may not is told so, by name. */
+/** Authenticates and authorizes as upstream: a refusal names the user. */
 export function guarded(handler: HttpHandler, platform: AccessPlatform, access: ComponentAccess): HttpHandler {
   const { authentication, authorization } = access;
   const { tokenTtlMs } = access;

@@ -14,7 +14,7 @@ import { followServingFiles, servedIdentity } from './serving-files.ts';
 
 export interface ComponentServerDeps {
   readonly platform: Pick<Platform, 'listenHttp' | 'files' | 'crypto' | 'random' | 'clock' | 'log' | 'host'>;
-  /** `kube-scheduler`: names the certificate that is made where none is given. */
+  /** `kube-scheduler`: names the certificate that is created if none is configured. */
   readonly name: string;
   readonly handler: HttpHandler;
 }
@@ -80,7 +80,7 @@ export async function openComponentServer(
 }
 
 interface ClientAuthority {
-  /** Absent: client certificates are not asked for. */
+  /** Absent: client certificates are not requested. */
   readonly pem?: string | undefined;
   /** Where it is not a file's: what it is now, undefined when it is not told. */
   readonly readAgain?: () => Promise<string | undefined>;
@@ -118,7 +118,7 @@ async function clientAuthority(
   return { pem: (await createAuthority(making, 'nobody', YEAR_MS)).certPem, readAgain };
 }
 
-/** The one of the files, or one of our own, kept where a folder is given. */
+/** The certificate of the files, or a self-signed one, kept in the folder if there is one. */
 async function certificate(
   { platform, name }: ComponentServerDeps,
   { tlsCertFile, tlsKeyFile, certDir }: TlsServingOptions,

@@ -109,7 +109,7 @@ function withTimeout(deps: RestClientDeps, timeoutMs: number): RestClientDeps {
   return Object.create(deps, { timeoutMs: { value: timeoutMs } }) as RestClientDeps;
 }
 
-/** The certificate in hand goes before what the file says. */
+/** The present certificate takes precedence over the file's. */
 function withCertificate(deps: RestClientDeps, manager: CertificateManager): RestClientDeps {
   let last: { readonly pair: KeyPairPem; readonly tls: TlsOptions } | undefined;
   const tls = (): TlsOptions | undefined => {

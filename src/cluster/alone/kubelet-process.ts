@@ -21,7 +21,7 @@ import { createClusterNode, type ClusterNode } from '../node/node.ts';
 import { nodeShutdown } from '../node/node-shutdown.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** What flags alone say. */
+/** Settings that are only flags. */
 export interface KubeletProcessOptions {
   readonly identity: Omit<NodeIdentity, 'nodeName'>;
   /** Absent: standalone. */
@@ -30,7 +30,7 @@ export interface KubeletProcessOptions {
   readonly certDir: string;
   readonly hostnameOverride?: string;
   readonly pid: number;
-  /** Programs that know credentials of registries: their configuration, and where they lie. */
+  /** Configuration and directory of the credential provider programs. */
   readonly credentialProviders?: { readonly config: string; readonly binDir: string };
   /** Where the configuration came from, when the node may name another. */
   readonly dynamic?: DynamicConfiguration;

@@ -1,4 +1,4 @@
-/** What a service proxy that runs alone tells of itself: health for load balancers, metrics. Upstream: proxy/healthcheck, cmd/kube-proxy. */
+/** Health and metrics endpoints of a service proxy that runs alone. Upstream: proxy/healthcheck, cmd/kube-proxy. */
 import { formatMicroTime } from '../../api/time.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpHandler, HttpResponse, HttpServer } from '../../platform/http.ts';
@@ -15,10 +15,10 @@ export interface ProxyHealthOptions {
   readonly mode: string;
 }
 
-/** Twice upstream's default of a sync period: changes that wait for so long are stuck. */
+/** Age at which a pending change counts as stuck: twice upstream's default sync period. */
 const STUCK_MS = 60_000;
 
-/** Opens them. Rejects for ports that are taken only where that is wanted. */
+/** Rejects for a taken port only if configured so. */
 export async function serveProxyHealth(
   platform: Pick<Platform, 'listenHttp' | 'clock' | 'log' | 'metrics'>,
   proxy: Pick<ServiceProxy, 'syncState' | 'nodeEligible'>,

@@ -12,7 +12,7 @@ import type { Clock } from '../../platform/clock.ts';
 
 const NAMESPACE = 'kube-system';
 const LIFE_SECONDS = 3600;
-/** Asked for again when so much of its life is over. */
+/** Fraction of its life after which a token is renewed. */
 const RENEW_AT = 0.8;
 
 /** Makes a client for an account. `base` is the manager's own connection; `client` asks for tokens with it. */
@@ -26,7 +26,7 @@ export function createAccountClients(
     createRestClient({ ...connection, tls, userAgent, tokenSource: createAccountTokens(client, base.clock, account) });
 }
 
-/** Tokens of one account, renewed in time. The account is made when there is none. */
+/** Tokens of one account, renewed in time. A missing account is created. */
 export function createAccountTokens(client: Client, clock: Clock, account: string): TokenSource {
   let held: { readonly token: string; readonly renewAtMs: number } | undefined;
   let asking: Promise<string> | undefined;

@@ -1,4 +1,4 @@
-/** What the API server's certificate says, which no other server's may. */
+/** The names of the API server's certificate, which no other server's may have. */
 import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
 import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
 import type { ControllersConfig } from '../../controllers/controller.ts';

@@ -42,7 +42,7 @@ export interface ApiServerSetup {
   readonly anonymous: boolean;
   /** Absent: all. */
   readonly anonymousPaths?: readonly string[];
-  /** Kinds of tokens asked before service accounts' and after bootstrap tokens. */
+  /** Authenticators between those of bootstrap tokens and of service accounts. */
   readonly tokens: { readonly first: readonly TokenAuthenticator[]; readonly last: readonly TokenAuthenticator[] };
   readonly requestHeader?: RequestHeaderConfig;
   /** Authorities of client certificates beside the cluster's own. */
@@ -51,7 +51,7 @@ export interface ApiServerSetup {
   readonly useProxyAuthority?: (pem: string) => void;
   /** In order: built in ones by name, webhooks as they are. */
   readonly authorizers: AuthorizerList;
-  /** The same where a file says it, which may change; asked for each request, and another list when it has changed. */
+  /** The same from a file; read for each request, another list after a change. */
   readonly authorizersNow?: () => AuthorizerList | Promise<AuthorizerList>;
   readonly auditor?: Auditor;
 }

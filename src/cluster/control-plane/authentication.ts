@@ -38,7 +38,7 @@ export function authenticatorsOf(
   ];
 }
 
-/** Authorizers in the order they are asked. */
+/** Authorizers in their order. */
 export function authorizersOf(
   { nodes, rbac }: { readonly nodes: Authorizer; readonly rbac: Authorizer },
   setup: ApiServerSetup | undefined,

@@ -33,11 +33,11 @@ export interface ControlPlaneDeps {
   readonly runsBeside?: (part: LedPart) => boolean;
   /** Serves what makes a machine another server of this cluster. */
   readonly serverJoin?: NonResourceRoute;
-  /** Takes the place of the token service it is given: simulation makes its results arrive in a repeatable order. */
+  /** Wraps the token service: simulation orders its results repeatably. */
   readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
 }
 
-/** Certificates and keys the control plane itself uses; those it serves with are given to `serve`. */
+/** Certificates and keys of the control plane itself; `serve` gets those of its server. */
 export interface ControlPlanePki
   extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'>, Partial<Pick<ClusterPki, 'frontProxy' | 'apiServer'>> {
   /** With its key the control plane signs certificate requests; without, it leaves them. */

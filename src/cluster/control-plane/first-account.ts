@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 const POLL_MS = 20;
-/** Where the controllers run on another machine, or not at all, nobody waits for them for ever. */
+/** Longest wait for the controllers, which may run on another machine or not at all. */
 const PATIENCE_MS = 20_000;
 
 /** Resolves when the namespace `default` takes pods, or after twenty seconds; rejects when the signal aborts before. */

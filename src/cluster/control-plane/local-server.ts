@@ -37,7 +37,7 @@ export interface LocalServerConfig {
 /** Its share of `keelson status`. */
 type ServerStatus = Required<Pick<ClusterStatus, 'nodes' | 'podsByPhase' | 'store'>>;
 
-/** What the files that options name say. Only `readFiles` makes it: a start without them is none. */
+/** The content of the files that options name. Only `readFiles` creates it. */
 interface ServerFiles {
   readonly apiServer: ApiServerSetup | undefined;
   readonly scheduler: SchedulerSetup | undefined;
@@ -78,7 +78,7 @@ interface Certificates {
   readonly made: Promise<void>;
 }
 
-/** Both results, or a rejection once neither works any longer: whoever cleans up then finds all there is. */
+/** Both results, or a rejection once both have ended, so that a clean-up finds everything. */
 async function bothOrNeither<A, B>(work: readonly [Promise<A>, Promise<B>]): Promise<[A, B]> {
   await Promise.allSettled(work);
   return await Promise.all(work);

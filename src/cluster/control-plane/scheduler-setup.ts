@@ -11,7 +11,6 @@ import { readPolicy } from '../../scheduler/policy/read-policy.ts';
 import { createExtender, type Extender } from '../../scheduler/extenders/extender.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** What the built-in scheduler is told. */
 export interface SchedulerSetup {
   readonly config: SchedulerConfig;
   readonly extenders: readonly Extender[];

@@ -10,7 +10,7 @@ import type { Platform } from '../../platform/platform.ts';
 
 /** Kept from `start` to `stop`. */
 export interface ServerIdentity {
-  /** Resolves when what is kept under the lease stands; early when it is stopped before. `signal` stops it too. */
+  /** Resolves when the lease is written, or when it is stopped before. `signal` stops it too. */
   start(signal: AbortSignal): Promise<void>;
   stop(): void;
 }

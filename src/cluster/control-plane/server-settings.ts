@@ -1,19 +1,19 @@
-/** What whoever runs the API server alone may decide about it beyond what every cluster has; absent: as in a whole cluster. */
+/** Settings of an API server that runs alone; absent ones are as in a whole cluster. */
 import type { HttpOptions } from '../../apiserver/command-line/http-options.ts';
 import type { LimitOptions } from '../../apiserver/options/limit-options.ts';
 import type { NodePortOptions } from '../../apiserver/options/node-port-options.ts';
 import type { TokenConfig, TokenKey } from '../../apiserver/authn/service-account-tokens.ts';
 
 export interface ServerSettings extends Partial<LimitOptions> {
-  /** False: what machines that join look for is somebody else's to publish. */
+  /** False: cluster-info for joining machines is not published. */
   readonly servesJoin?: boolean;
-  /** False: no default storage class, as nobody may be there who provisions. */
+  /** False: no default storage class, as there may be no provisioner. */
   readonly localPathClass?: boolean;
   /** False: no lease names the server. */
   readonly identityLease?: boolean;
   /** Of requests whatever they ask for, and of the end. */
   readonly http?: HttpOptions;
-  /** The host in URLs told to others; default: the address. */
+  /** The host in published URLs; default: the address. */
   readonly externalHost?: string;
   /** 0: never. */
   readonly compactionPeriodMs?: number;
@@ -30,7 +30,7 @@ export interface ServerSettings extends Partial<LimitOptions> {
     readonly jwksUri?: string;
     readonly lifetimes?: Pick<TokenConfig, 'maxExpirationSeconds' | 'extendsExpiration' | 'lookup'>;
   };
-  /** False: tokens of machines that join are nobody's. */
+  /** False: bootstrap tokens do not authenticate. */
   readonly bootstrapTokens?: boolean;
   /** Default true. */
   readonly rejectForwardingRedirects?: boolean;

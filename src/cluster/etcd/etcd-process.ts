@@ -16,7 +16,7 @@ export interface EtcdProcessConfig {
 }
 
 export interface EtcdProcess {
-  /** Starts or adopts it, and looks after it until the signal. Resolves when it runs, not when it serves. */
+  /** Starts or adopts it and supervises it until the signal. Resolves when it runs, not when it serves. */
   start(signal: AbortSignal): Promise<void>;
   /** Whether the process is there. */
   running(): boolean;
@@ -26,7 +26,7 @@ type Deps = Pick<Platform, 'clock' | 'exec' | 'files' | 'host' | 'log'>;
 type Looking = Pick<Platform, 'files'>;
 
 const CHECK_PERIOD_MS = 500;
-/** Having run so long, its next end begins the pauses anew. */
+/** Running time after which the back-off starts again. */
 const STABLE_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
 
@@ -78,7 +78,7 @@ export function createEtcdProcess(deps: Deps, config: EtcdProcessConfig): EtcdPr
   };
 }
 
-/** Ends the etcd of this folder, if it runs; resolves when its data is nobody's. Rejects when it cannot be killed. */
+/** Ends the etcd of this folder, if it runs; resolves when no process uses its data. Rejects when it cannot be killed. */
 export async function endEtcd(deps: Pick<Deps, 'clock' | 'exec' | 'files'>, dir: string): Promise<void> {
   const { clock, exec } = deps;
   const pid = (await findEtcd(deps, dir))?.pid;
@@ -94,7 +94,7 @@ export async function endEtcd(deps: Pick<Deps, 'clock' | 'exec' | 'files'>, dir:
   }
 }
 
-/** The process with this data: looked for among all, so that none is ever forgotten. */
+/** The process with this data, found among all processes. */
 async function findEtcd(
   { files }: Looking,
   dir: string,

@@ -28,7 +28,7 @@ export interface OwnEtcdConfig {
 
 /** The member. */
 export interface OwnEtcd {
-  /** Resolves when the member runs and votes; from then on it is looked after. Rejects with `PreflightError`. */
+  /** Resolves when the member runs and votes; from then on it is supervised. Rejects with `PreflightError`. */
   start(signal: AbortSignal): Promise<{ readonly endpoints: readonly string[]; readonly tls: GrpcTls }>;
   /** Tells whenever the members are others; returns what ends that. */
   followEndpoints(listener: (endpoints: readonly string[]) => void): () => void;
@@ -38,7 +38,7 @@ export interface OwnEtcd {
 const RETRY_MS = 300;
 /** etcd changes members only when those that stay have been connected for five seconds. kubeadm's patience. */
 const HEALTHY_PATIENCE_MS = 120_000;
-/** So many lists in a row without it, and a member was removed: one of the others may not have heard of it yet. */
+/** Consecutive member lists without this member after which it counts as removed: another member's list may be old. */
 const LISTS_WITHOUT = 3;
 const LOOK_PERIOD_MS = 5_000;
 /** One question to the members: joining asks again anyway. */

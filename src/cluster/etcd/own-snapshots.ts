@@ -104,7 +104,7 @@ async function restoreTo({ exec, files }: Deps, target: string, args: readonly s
   throw new PreflightError(`one of these programs is needed and missing: ${TOOLS.join(', ')} (Debian: etcd-client)`);
 }
 
-/** Moves it away, under a name nobody has. */
+/** Renames it to an unused name. */
 async function setAside({ files }: Pick<Deps, 'files'>, path: string): Promise<string | undefined> {
   if (!(await files.exists(path))) return undefined;
   let number = 1;

@@ -4,7 +4,7 @@
 export interface ControlHandlers {
   /** The whole status at once. */
   status(): Promise<object>;
-  /** Progress lines until the instance is ready or failed; the last one says which. */
+  /** Progress lines; the last one is whether the instance is ready or has failed. */
   progress(send: (line: ProgressLine) => void): () => void;
   /** Begins an orderly stop. */
   stop(): void;

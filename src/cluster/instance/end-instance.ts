@@ -16,7 +16,7 @@ export async function endInstance(
   const answer = (await requestControl(dataDir, 'stop')) as { pid?: number; stopping?: boolean } | undefined;
   const pid = answer?.pid ?? supervisor ?? olderInstancePid(dataDir);
   if (pid === undefined) return false;
-  // Between two runs, and in one that has not come far, the supervisor is told; it hands the signal on.
+  // Between two runs, and early in one, the signal goes to the supervisor, which passes it on.
   if (answer?.stopping !== true) exec.kill(supervisor ?? pid, 'SIGTERM');
   const deadlineMs = clock.monotonicMs() + STOP_TIMEOUT_MS;
   const isLeft = async (): Promise<boolean> =>

@@ -51,7 +51,7 @@ export function servingNames(
   };
 }
 
-/** Who issues service-account tokens, and whom they are for, unless settings say otherwise. */
+/** Default issuer and audience of service-account tokens. */
 export function defaultIssuer({ clusterDomain }: Pick<Instance, 'clusterDomain'>): string {
   return `https://kubernetes.default.svc.${clusterDomain}`;
 }

@@ -121,7 +121,7 @@ const SERVICE_RANGES = [
   '10.55.0.0/16',
 ];
 
-/** Takes what the user asked for, or the first pair of ranges nobody routes. Throws `PreflightError` when the choice collides. Pure. */
+/** The user's ranges, or the first pair that is not routed. Throws `PreflightError` for ranges that collide. Pure. */
 export function chooseRanges(
   asked: { readonly clusterCidr?: string; readonly serviceCidr?: string },
   routes: readonly { readonly cidr: string; readonly device: string }[],

@@ -95,7 +95,7 @@ async function settleRanges(
 /** What a data directory has of its own; an open directory with other things in it is not taken for one. */
 const OWN_ENTRIES = ['instance.json', 'state.db', 'pki', 'admin.kubeconfig', 'logs', 'etcd', 'keelson.lock'];
 
-/** Takes the rights of others off a directory that was there before: keys, tokens and the store lie in it. */
+/** Removes other users' rights from an existing directory: it has keys, tokens and the store. */
 async function closeToOthers(files: Files, dataDir: string): Promise<void> {
   const { mode } = await files.stat(dataDir);
   if ((mode & 0o077) === 0) return;
@@ -127,12 +127,12 @@ export function ownDevices({ crypto }: Platform, dataDir: string): string[] {
   return [`kl${hash}`, `ks${hash}`, `kv${hash}`];
 }
 
-/** The kubelet's port may differ between instances of a machine: the Node object tells it. Throws `PreflightError`. */
+/** The kubelet's port may differ between instances of a machine: the Node object has it. Throws `PreflightError`. */
 export function holdKubeletPort(wanted = KUBELET_PORT): Promise<PortReservation> {
   return holdPort('the kubelet', wanted);
 }
 
-/** Holds the first free port from the wanted one on. Throws `PreflightError`. */
+/** Opens the first free port from the preferred one on. Throws `PreflightError`. */
 export async function holdPort(what: string, wanted: number): Promise<PortReservation> {
   for (let port = wanted; port < wanted + 200; port++) {
     const held = await reservePort(port);

@@ -17,7 +17,7 @@ export interface Ranges {
   readonly serviceCidr: string;
 }
 
-/** A range that somebody has; `device` says who. */
+/** A range in use, and the device that has it. */
 export interface TakenRange {
   readonly cidr: string;
   readonly device: string;

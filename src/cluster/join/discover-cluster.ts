@@ -69,7 +69,7 @@ async function publishedAuthority(deps: Deps, server: string, tls: TlsOptions): 
   return Buffer.from(authorityOf(info.data?.['kubeconfig'] ?? ''), 'base64').toString('utf8');
 }
 
-/** '' where there is none, or something that is no certificate. */
+/** '' without a certificate. */
 function pinnedCertificates(deps: Deps, pem: string, hashes: readonly string[]): string {
   try {
     const isPinned = (block: string): boolean => hashes.includes(readCertificate(deps, block).publicKeyHash);
@@ -87,7 +87,7 @@ function authorityOf(text: string): string {
   return clusters?.[0]?.cluster?.['certificate-authority-data'] ?? '';
 }
 
-/** Whether another try may end otherwise: nobody answered, or a server that is starting. */
+/** Whether a retry may succeed: no server answered, or one that is starting. */
 function mayPass(error: unknown): boolean {
   if (error instanceof StatusError) return error.code >= 500 || error.code === 429 || error.code === 404;
   return typeof (error as { code?: unknown }).code === 'string';

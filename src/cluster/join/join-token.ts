@@ -21,7 +21,7 @@ export function formatJoinToken(caHash: string, bootstrapToken: string): string 
   return `K10${caHash}::${bootstrapToken}`;
 }
 
-/** Reads a token and hashes given apart (`sha256:<hex>`). Throws an Error that says what is wrong; it never shows the token. */
+/** Reads a token and separate hashes (`sha256:<hex>`). Throws an Error that names what is wrong but never shows the token. */
 export function parseJoinToken(text: string, hashes: readonly string[] = []): JoinToken {
   const pins = hashes.map((hash) => {
     const pin = HASH.exec(hash)?.[1];

@@ -17,7 +17,7 @@ export function neighbourRules(instance: Names): string {
   const hasIpv6 = rangesOf(clusterCidr).some((range) => rangeFamily(range) === 6);
   const rules = hasIpv6
     ? [
-        // Pods look for each other by these, from addresses of either kind.
+        // Pods find each other by these messages, from addresses of either kind.
         `${between} icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept`,
         `${between} icmpv6 type { nd-router-solicit, nd-router-advert, nd-redirect } drop`,
         `${between} ip6 saddr fe80::/10 drop`,

@@ -145,7 +145,7 @@ async function ensureTunnel(
   ]);
   const entries = paths.map(({ mac, nodeIp: outer }) => `fdb replace ${mac} dev ${device} dst ${outer} self permanent`);
   await batch(deps, 'bridge', entries);
-  // A node that is gone leaves no way behind: its entries would send packets to whoever has its address next.
+  // The routes of a node that is gone are removed: they would lead to the next machine with its address.
   const listed = await platform.exec.run('ip', ['-json', 'neigh', 'show', 'dev', device, 'nud', 'permanent']);
   const known = JSON.parse(listed.stdout === '' ? '[]' : listed.stdout) as { dst: string; lladdr?: string }[];
   const gone = known.filter(({ dst }) => !paths.some(({ gateway }) => gateway === dst));

@@ -126,7 +126,7 @@ async function enableForwarding({ files }: Deps, instance: Instance): Promise<vo
   await set('/proc/sys/net/bridge/bridge-nf-call-ip6tables', '1');
   if (!hasIpv6(instance)) return;
   if (!(await files.exists(IPV6_DEVICES))) throw new Error('this kernel has no IPv6: the ranges must be of IPv4 alone');
-  // A machine that forwards does not listen to routers unless it is told to: it would lose its own way out.
+  // A machine that forwards ignores router advertisements unless accept_ra is 2: it would lose its default route.
   for (const device of await files.readDir(IPV6_DEVICES)) {
     const path = `${IPV6_DEVICES}/${device}/accept_ra`;
     if ((await files.readText(path).catch(() => '')).trim() === '1') await files.writeFile(path, '2');

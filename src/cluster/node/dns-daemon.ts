@@ -9,7 +9,7 @@ import type { Instance } from '../instance/instance.ts';
 import { dnsAddress } from '../network/pod-network.ts';
 import type { NodeConnection } from './node-connection.ts';
 
-/** What it is told besides where the API is. */
+/** Its settings besides the address of the API. */
 interface DnsSettings {
   /** Each `domain=address[:port],…`. */
   readonly stubDomains?: readonly string[];

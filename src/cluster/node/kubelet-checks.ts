@@ -1,4 +1,4 @@
-/** What a kubelet looks at before it starts, and what it does to its own process. Upstream: run in cmd/kubelet/app/server.go. */
+/** Checks before a kubelet starts, and settings of its own process. Upstream: run in cmd/kubelet/app/server.go. */
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { PreflightError } from '../preflight-error.ts';
@@ -54,7 +54,7 @@ export async function placeProcess(
   if (config.systemCgroups !== '') await moveSystemProcesses({ files, cgroups, log }, config.systemCgroups);
 }
 
-/** Processes beget others while they are moved: looked for again so often at most. */
+/** Most passes of moving processes, as they start others meanwhile. */
 const MOVE_ROUNDS = 10;
 
 /**

@@ -19,11 +19,11 @@ export interface KubeletServerDeps {
   /** Default: all addresses. */
   readonly address?: string;
   readonly tls: NonNullable<ListenOptions['tls']>;
-  /** Who may; default: the API server is asked. */
+  /** Default: delegated to the API server. */
   readonly access?: Partial<DelegatedAuthConfig>;
   /** False: no exec, attach, logs, port-forward. Default true. */
   readonly debuggingHandlers?: boolean;
-  /** Streams that are silent for so long are closed. Default: four hours. */
+  /** Idle time after which streams are closed. Default: four hours. */
   readonly streamIdleTimeoutMs?: number;
   /** False: the node's own logs are not served. Default true. */
   readonly systemLogs?: boolean;
@@ -56,7 +56,7 @@ export function openKubeletServer(deps: KubeletServerDeps, node: ClusterNode): P
   return platform.listenHttp({ host: address, port, tls }, kubeletHandler(deps, { node, auth, removes: true }));
 }
 
-/** Opens the read-only server: plain HTTP, nobody is asked who they are, nothing can be changed. */
+/** Opens the read-only server: plain HTTP without authentication; nothing can be changed. */
 export function openReadOnlyServer(
   deps: Omit<KubeletServerDeps, 'tls' | 'client'>,
   node: ClusterNode,

@@ -13,9 +13,9 @@ export interface NodeCertificateConfig {
   readonly nodeName: string;
   /** Folder of its file. */
   readonly dir: string;
-  /** Addresses a serving certificate is for; asked whenever it is made or checked. */
+  /** Addresses of a serving certificate; read whenever one is requested or checked. */
   readonly nodeIps?: () => readonly string[];
-  /** One that was given by hand: used while there is no file. */
+  /** A configured certificate, used while there is no file. */
   readonly given?: KeyPairPem;
 }
 
@@ -24,7 +24,7 @@ const SIGNERS = {
   'kubelet-server': { signerName: 'kubernetes.io/kubelet-serving', usage: 'server auth' },
 } as const;
 
-/** Makes the manager; `client` is asked for whenever a request is sent. */
+/** `client` is called whenever a request is sent. */
 export function createNodeCertificate(
   platform: Platform,
   { kind, nodeName, dir, nodeIps, given }: NodeCertificateConfig,

@@ -31,7 +31,6 @@ export interface NodeUpkeep {
   removeUnusedImages(): Promise<number>;
 }
 
-/** Makes it; nothing is looked at before the start. */
 export function createNodeUpkeep(deps: NodeUpkeepDeps): NodeUpkeep {
   const { platform, cri, recorder, verification, config } = deps;
   const { clock, files, compression } = platform;

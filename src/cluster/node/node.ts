@@ -54,7 +54,7 @@ export interface NodeDeps {
   readonly config: KubeletConfiguration;
   /** False: the CSINode is made by the first driver. Default true. */
   readonly csiNodeFirst?: boolean;
-  /** Who tells that the machine shuts down, and how long pods then get. */
+  /** Reports the machine's shutdown, and the pods' grace periods. */
   readonly shutdown?: NonNullable<KubeletDeps['shutdown']>;
   /** Calls plugins behind their sockets, and health services of pods. The machine's own when absent. */
   readonly connectGrpc?: NonNullable<KubeletDeps['connectGrpc']>;
@@ -152,7 +152,7 @@ async function initializeCsiNode({ platform, client, config }: NodeParts, kubele
   }
 }
 
-/** Who may use images that are there already, where that is asked. */
+/** Verifies pods' access to present images, if configured. */
 function imageVerification({ platform, cri, config }: NodeDeps): Pick<NodeParts, 'verification'> {
   const { verification } = config.images;
   if (verification === undefined) return {};
@@ -274,7 +274,7 @@ function nodeAllocatable(
   };
 }
 
-/** What downward API fields tell of the node: as the Node object has it, which starts with what the host has. */
+/** The node in downward API fields: by the Node object, before registration by the host. */
 function nodeFacts(
   { informers, host, config }: NodeParts,
   core: KubeletCore,

@@ -5,7 +5,7 @@ import type { Store } from '../../storage/store.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** Upstream looks at the file so often. */
+/** Upstream's period of reading the file. */
 const RELOAD_MS = 60_000;
 
 /** The file, and whether it is read again when it has changed. */

@@ -15,7 +15,7 @@ export interface StoreOpening {
   readonly encryption?: EncryptionChoice;
 }
 
-/** Opens it, with encryption in front where it is wanted; each kind is loaded only when it is used. */
+/** With encryption in front if configured. Each kind of store is loaded only when it is used. */
 export async function openStore(platform: Platform, { choice, file, encryption }: StoreOpening): Promise<Store> {
   const store = await openPlain(platform, { choice, file });
   return encryption === undefined ? store : encrypted(platform, store, encryption);

@@ -18,7 +18,7 @@ import { PreflightError } from '../preflight-error.ts';
 import { etcdConfig } from './open-store.ts';
 import type { EtcdStoreChoice } from './store-options.ts';
 
-/** What a snapshot holds; undefined where only etcd's own tools can tell. */
+/** The content of a snapshot; undefined where only etcd's tools can read it. */
 export interface SnapshotReport {
   readonly revision: number;
   readonly keyCount: number;
@@ -181,7 +181,7 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-/** Moves a store and its log away, under a name nobody has. */
+/** Renames a store and its log to unused names. */
 async function setAside(path: string): Promise<string | undefined> {
   if (!(await exists(path))) return undefined;
   let number = 1;

@@ -32,7 +32,7 @@ export interface ContainerdSupervisorConfig {
   readonly logFile: string;
   /** How long it may take to answer. Default 30 s. */
   readonly readyTimeoutMs?: number;
-  /** How often its process is looked after. Default 1 s. */
+  /** Period in which its process is checked. Default 1 s. */
   readonly checkPeriodMs?: number;
 }
 
@@ -197,7 +197,7 @@ class Supervisor implements ContainerdSupervisor {
     );
   }
 
-  /** Puts an image back that somebody removed; whoever asked for the sandbox asks again. */
+  /** Restores an image that was removed; the caller creates the sandbox again. */
   async #restoreSandboxImage(error: unknown, signal = new AbortController().signal): Promise<void> {
     if (!(error instanceof Error) || !error.message.includes('failed to get sandbox image')) return;
     const { log } = this.#platform;

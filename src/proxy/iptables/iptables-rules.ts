@@ -17,13 +17,13 @@ export interface IptablesConfig {
   readonly sha256: (text: string) => Uint8Array;
 }
 
-/** Everything that is wanted. */
+/** The complete desired state. */
 export interface IptablesState {
   readonly ports: readonly ServicePortView[];
   readonly hostPorts: readonly HostPortView[];
   /** Ranges of this host's addresses that serve node ports; absent: all addresses. */
   readonly nodePortRanges?: readonly string[] | undefined;
-  /** Chains of ours in the kernel's nat table: those no longer wanted are deleted. */
+  /** The proxy's chains in the kernel's nat table: those no longer desired are deleted. */
   readonly presentChains: readonly string[];
 }
 

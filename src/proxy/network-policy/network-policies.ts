@@ -24,7 +24,6 @@ import {
 } from './policy-script.ts';
 
 export interface NetworkPoliciesDeps {
-  /** Started here with what is asked for later. */
   readonly informers: InformerFactory;
   readonly platform: Pick<Platform, 'exec' | 'clock' | 'log' | 'crypto'>;
 }
@@ -60,7 +59,7 @@ export async function runNetworkPolicies(
     if (signal.aborted || !follower.synced()) continue;
     const state = follower.state();
     const table = follower.table();
-    // Nothing there and nothing wanted: no program runs for it.
+    // No table and no policy: no program is run.
     if (state.empty && programmed?.empty === true) continue;
     const whole = rewrite || programmed === undefined || programmed.empty !== state.empty || follower.tableChanged();
     rewrite = false;
@@ -97,7 +96,7 @@ async function nft({ platform }: { readonly platform: Pick<Platform, 'exec'> }, 
   if (exitCode !== 0) throw new Error(`nft: ${stderr.trim().slice(0, 1000)}`);
 }
 
-/** Keeps the book in step with the cluster, and says when to look. */
+/** Updates the book by the cluster's objects, and reports when it has changed. */
 class Follower {
   readonly #deps: NetworkPoliciesDeps;
   readonly #config: NetworkPoliciesConfig;
@@ -154,7 +153,7 @@ class Follower {
     return { family: this.#family, name: this.#config.table, ...(podCidr === undefined ? {} : { podCidr }) };
   }
 
-  /** Whether the frame of the table differs from the one asked for last. */
+  /** Whether the frame of the table differs from the last applied one. */
   tableChanged(): boolean {
     const changed = this.#usedCidr !== this.#podCidr();
     this.#usedCidr = this.#podCidr();

@@ -15,9 +15,9 @@ interface Isolation {
   readonly egress: readonly PolicyChain[];
 }
 
-/** Everything that is wanted. */
+/** The complete desired state. */
 export interface PolicyState {
-  /** Nothing is wanted at all: no policy exists. */
+  /** No policy exists. */
   readonly empty: boolean;
   readonly sets: ReadonlyMap<string, { readonly named: boolean; readonly elements: ReadonlySet<string> }>;
   readonly chains: ReadonlyMap<string, readonly string[]>;
@@ -29,7 +29,7 @@ export interface PolicyState {
 
 type LabelsOf = (namespace: string) => Readonly<Record<string, string>> | undefined;
 
-/** The wanted state, kept up to date object by object. */
+/** The desired state, updated object by object. */
 export class PolicyBook {
   readonly #labelsOf: LabelsOf;
   readonly #sha256Hex: (text: string) => string;

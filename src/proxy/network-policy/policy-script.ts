@@ -28,7 +28,7 @@ export function policyRemovalScript(config: PolicyTableConfig): string {
   return `add table ${tableName(config)}\ndelete table ${tableName(config)}\n`;
 }
 
-/** The whole table anew; just its removal when nothing is wanted. */
+/** Replaces the whole table, or removes it when there is no policy. */
 export function policyRewriteScript(config: PolicyTableConfig, state: PolicyState): string {
   const removal = policyRemovalScript(config);
   if (state.empty) return removal;

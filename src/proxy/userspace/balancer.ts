@@ -11,7 +11,7 @@ export interface Target {
 
 /** Who has what. */
 export interface Balancer {
-  /** The endpoints from now on. New connections of clients of those that are gone choose anew. */
+  /** Sets the endpoints. New connections of clients of removed ones choose again. */
   setTargets(targets: readonly Target[], affinitySeconds: number): void;
   /** The next one; undefined when there is none. `again`: the client's own did not answer. */
   next(client: string, nowMs: number, again?: boolean): Target | undefined;

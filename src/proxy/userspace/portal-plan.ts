@@ -9,7 +9,7 @@ import type { Endpoint } from '../endpoints.ts';
 import type { ServicePortView } from '../service-map.ts';
 import type { Target } from './balancer.ts';
 
-/** Everything that is wanted in one family. */
+/** The desired state of one family. */
 export interface UserspaceWanted {
   readonly ports: readonly ServicePortView[];
   readonly hostPorts: readonly HostPortView[];
@@ -17,7 +17,6 @@ export interface UserspaceWanted {
   readonly nodePortRanges?: readonly string[] | undefined;
 }
 
-/** One portal that is wanted. */
 export interface PlannedPortal {
   readonly protocol: 'tcp' | 'udp';
   readonly targets: readonly Target[];
@@ -36,7 +35,7 @@ export type Verdict = 'drop' | 'goto refuse';
 export interface Fronts {
   /** Names of portals. */
   readonly portals: Map<string, string>;
-  /** The same, for traffic from beyond pods and this node: looked at first. */
+  /** The same, for traffic from beyond pods and this node. It is matched first. */
   readonly outside: Map<string, string>;
   readonly unserved: Map<string, Verdict>;
   /** Dropped when it comes from beyond pods and this node. */
@@ -60,7 +59,7 @@ export interface PortalPlan {
   readonly unsupported: readonly string[];
 }
 
-/** Makes the plan. Where two want the same address and port the first one has it. */
+/** Of two portals with the same address and port the first one gets it. */
 export function planPortals({ ports, hostPorts, nodePortRanges }: UserspaceWanted): PortalPlan {
   const plan = {
     portals: new Map<string, PlannedPortal>(),

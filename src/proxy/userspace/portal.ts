@@ -15,7 +15,7 @@ import { createBalancer, type Balancer } from './balancer.ts';
 export interface Portal {
   readonly port: number;
   readonly balancer: Balancer;
-  /** Clients of UDP whose endpoint is at none of these addresses choose anew. */
+  /** Clients of UDP whose endpoint is at none of these addresses choose again. */
   keep(serving: readonly string[]): void;
   /** Ends it with its connections. */
   close(): Promise<void>;
@@ -101,7 +101,7 @@ async function openDatagrams({ datagrams, clock, log }: PortalDeps, address: str
       },
     );
   });
-  /** Never rejects; that a socket could not be opened was logged where it was asked for. */
+  /** Never rejects; a socket that could not be opened was logged by its opener. */
   const drop = async (key: string, client: UdpClient): Promise<void> => {
     clients.delete(key);
     const socket = await client.socket.catch(() => undefined);
