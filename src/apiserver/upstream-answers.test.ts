@@ -141,3 +141,23 @@ test('items of lists have no kind of their own but where they are custom, and re
     ['me'],
   );
 });
+
+test('a pod that is deleted at once is shown as marked without grace', async () => {
+  const { send } = await startWithAll();
+  const pods = '/api/v1/namespaces/default/pods';
+  const pod = { metadata: { name: 'p' }, spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] } };
+  const markOf = (answer: { body: unknown }): unknown[] => {
+    const { metadata } = answer.body as { metadata: Record<string, unknown> };
+    return [
+      metadata['deletionTimestamp'] !== undefined,
+      metadata['deletionGracePeriodSeconds'],
+      metadata['generation'],
+    ];
+  };
+  await send('POST', pods, pod);
+  assert.deepEqual(markOf(await send('DELETE', `${pods}/p?gracePeriodSeconds=0`)), [true, 0, 2]);
+  await send('POST', pods, pod);
+  assert.deepEqual(markOf(await send('DELETE', `${pods}/p`)), [true, 30, 2]);
+  assert.deepEqual(markOf(await send('DELETE', `${pods}/p?gracePeriodSeconds=0`)), [true, 0, 2]);
+  assert.equal((await send('GET', `${pods}/p`)).status, 404);
+});

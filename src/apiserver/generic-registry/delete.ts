@@ -61,7 +61,7 @@ async function tryDelete(
     const outcome = await putObject(store, { key, object: plan.object, expect: current.revision, created: false });
     return 'lost' in outcome ? outcome : { object: outcome.object, removed: false };
   }
-  const outcome = await removeObject(store, { key, current, object: old, request });
+  const outcome = await removeObject(store, { key, current, object: plan.object ?? old, request });
   return 'lost' in outcome ? outcome : { object: outcome.object, removed: true };
 }
 

@@ -16,7 +16,8 @@ export type DeletionPlan =
   /** The object is marked (or marked anew) and stays. */
   | { readonly kind: 'mark'; readonly object: KubernetesObject }
   /** The object goes now. */
-  | { readonly kind: 'remove' };
+  /** `object`: as the answer shows it, where the kind is deleted with grace; upstream marks such an object before it goes. */
+  | { readonly kind: 'remove'; readonly object?: KubernetesObject };
 
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
@@ -85,7 +86,10 @@ export function planDeletion(
   const grace = already ? 0 : (strategy.gracefulDeletionSeconds?.(draft, asked) ?? 0);
   const finalizers = finalizersAfter(store, draft.metadata.finalizers ?? [], options);
   const blocked = finalizers.length > 0 || strategy.blocksDeletion?.(object) === true;
-  if (grace === 0 && !blocked) return { kind: 'remove' };
+  if (grace === 0 && !blocked) {
+    if (already || strategy.gracefulDeletionSeconds === undefined) return { kind: 'remove' };
+    return { kind: 'remove', object: mark(draft, { deleteAt: formatTime(nowMs), graceSeconds: 0, finalizers }) };
+  }
   const unchanged = finalizers.length === before.length && finalizers.every((finalizer) => before.includes(finalizer));
   if (already && unchanged) return { kind: 'pending' };
   const deleteAt = already ? metadata.deletionTimestamp! : formatTime(nowMs + secondsToMs(grace));
@@ -98,14 +102,8 @@ function shorten(object: KubernetesObject, asked: Int64 | undefined): DeletionPl
   const grace = metadata.deletionGracePeriodSeconds!;
   if (asked === undefined || asked >= grace) return { kind: 'pending' };
   const finalizers = metadata.finalizers ?? [];
-  if (asked === 0 && finalizers.length === 0) return { kind: 'remove' };
   const startMs = parseTime(metadata.deletionTimestamp) - secondsToMs(grace);
-  return {
-    kind: 'mark',
-    object: mark(draftOf(object), {
-      deleteAt: formatTime(startMs + secondsToMs(asked)),
-      graceSeconds: asked,
-      finalizers,
-    }),
-  };
+  const deleteAt = formatTime(startMs + secondsToMs(asked));
+  const marked = mark(draftOf(object), { deleteAt, graceSeconds: asked, finalizers });
+  return { kind: asked === 0 && finalizers.length === 0 ? 'remove' : 'mark', object: marked };
 }
