@@ -69,6 +69,7 @@ export interface RawServerOptions extends RawStoreOptions, RawKubeletSettings, R
   readonly clusterDomain: string;
   readonly nodeName?: string;
   readonly nodeIp?: string;
+  readonly bindAddress?: string;
   readonly advertiseAddress?: string;
   readonly tlsSan?: string;
   readonly cni?: 'keelson' | 'none';
@@ -144,9 +145,12 @@ export function parseStore({ store, etcdCafile, etcdCertfile, etcdKeyfile }: Raw
   return { kind: 'etcd', endpoints, ...files };
 }
 
-function addresses(raw: RawServerOptions): Pick<ClusterOptions, 'advertiseAddress' | 'nodeIp' | 'tlsNames'> {
-  const { advertiseAddress, nodeIp, tlsSan } = raw;
+function addresses(
+  raw: RawServerOptions,
+): Pick<ClusterOptions, 'bindAddress' | 'advertiseAddress' | 'nodeIp' | 'tlsNames'> {
+  const { bindAddress, advertiseAddress, nodeIp, tlsSan } = raw;
   for (const [flag, address] of [
+    ['--bind-address', bindAddress],
     ['--advertise-address', advertiseAddress],
     ['--node-ip', nodeIp],
   ] as const)
@@ -155,6 +159,7 @@ function addresses(raw: RawServerOptions): Pick<ClusterOptions, 'advertiseAddres
   const dnsNames = sans.filter((name) => parseIp(name) === undefined).map((name) => dnsName('--tls-san', name));
   const ipAddresses = sans.filter((name) => parseIp(name) !== undefined);
   return {
+    ...(bindAddress === undefined ? {} : { bindAddress }),
     ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
     ...(nodeIp === undefined ? {} : { nodeIp }),
     ...(sans.length === 0 ? {} : { tlsNames: { dnsNames, ipAddresses } }),

@@ -46,6 +46,10 @@ export function withServerOptions(command: Command): Command {
     .addOption(proxyModeOption())
     .addOption(nodePortAddressesOption())
     .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')
+    .option(
+      '--bind-address <address>',
+      'address on which the API server listens (default: all of IPv4; of simulated clusters 127.0.0.1)',
+    )
     .option('--advertise-address <address>', 'address under which pods and other machines reach the API server')
     .option('--tls-san <names>', 'more names and addresses for the API server certificate, separated by commas')
     .option('--node-name <name>', 'name of this node (default: the host name)')

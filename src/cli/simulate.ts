@@ -7,6 +7,7 @@ import { errorMessage, hasErrorCode } from '../base/errors.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
+import { localAddress } from '../cluster/instance/server-addresses.ts';
 import { makeDataDir } from '../cluster/instance/prepare-instance.ts';
 import { backupStore, openStore } from '../cluster/store/open-store.ts';
 import { processMemory } from '../cluster/process-memory.ts';
@@ -54,10 +55,13 @@ class SimulatedCluster implements RunnableCluster {
 
   async start(): Promise<void> {
     const { files } = this.#platform;
-    const { dataDir, store, httpsPort, nodes, encryptionConfigFile, imagesFile, runtimeConfig } = this.#options;
+    const { dataDir, store, httpsPort, nodes, encryptionConfigFile, imagesFile, runtimeConfig, bindAddress } =
+      this.#options;
     await makeDataDir({ files }, dataDir);
     const images = imagesFile === undefined ? [] : await this.#readImages(imagesFile);
-    const pki = await this.#progress.phase('certificates', () => makePki(this.#platform, `${dataDir}/pki`, []));
+    const pki = await this.#progress.phase('certificates', () =>
+      makePki(this.#platform, `${dataDir}/pki`, [localAddress({ bindAddress })]),
+    );
     const cluster = await this.#progress.phase('API server and controllers', () =>
       Cluster.start({
         clock: 'real',
@@ -75,11 +79,15 @@ class SimulatedCluster implements RunnableCluster {
       }),
     );
     this.#cluster = cluster;
-    const listening = await cluster.listen({ port: httpsPort }).catch((error: unknown) => {
-      throw hasErrorCode(error, 'EADDRINUSE')
-        ? new PreflightError(`port ${httpsPort} is taken; choose another with --https-port`)
-        : error;
-    });
+    const listening = await cluster
+      .listen({ ...(bindAddress !== undefined && { host: bindAddress }), port: httpsPort })
+      .catch((error: unknown) => {
+        if (hasErrorCode(error, 'EADDRNOTAVAIL'))
+          throw new PreflightError(`--bind-address: ${bindAddress} is not an address of this machine`);
+        throw hasErrorCode(error, 'EADDRINUSE')
+          ? new PreflightError(`port ${httpsPort} is taken; choose another with --https-port`)
+          : error;
+      });
     await files.writeFileAtomic(this.#kubeconfig, listening.kubeconfig, { mode: 0o600 });
     this.#listening = listening;
     await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () =>

@@ -26,7 +26,9 @@ export interface ClusterOptions {
   readonly runtimeConfig: string;
   /** What the API server admits, believes, allows and records. Default: as upstream. */
   readonly apiServer?: ApiServerOptions;
-  /** Address under which pods and other machines reach the API server. Default: the node's. */
+  /** Where the API server listens. Default: on all IPv4 addresses. */
+  readonly bindAddress?: string;
+  /** Address under which pods and other machines reach the API server. Default: where it listens, or the node's. */
   readonly advertiseAddress?: string;
   /** Address of this machine's node. Default: the first of a real device. */
   readonly nodeIp?: string;

@@ -9,7 +9,8 @@ import type { ClusterOptions } from './cluster-options.ts';
 import type { ClusterStatus } from './cluster-status.ts';
 import { processMemory } from './process-memory.ts';
 import { whenPodsAreTaken } from './control-plane/first-account.ts';
-import { hostAddress, nodeAddresses } from './instance/host-address.ts';
+import { nodeAddresses } from './instance/host-address.ts';
+import { advertisedAddress, localServerUrl } from './instance/server-addresses.ts';
 import { makeInstanceDirectories } from './instance/instance-directories.ts';
 import type { Instance } from './instance/instance.ts';
 import { createLocalNode, type LocalNode } from './node/local-node.ts';
@@ -67,8 +68,7 @@ class RunningCluster implements Cluster {
     this.#platform = platform;
     this.#config = config;
     this.#startedMs = platform.clock.monotonicMs();
-    const ownAddress = hostAddress(platform.net.interfaces());
-    const advertiseAddress = options.advertiseAddress ?? options.nodeIp ?? ownAddress;
+    const advertiseAddress = advertisedAddress(options, platform.net.interfaces());
     this.#server = createLocalServer(platform, {
       instance,
       options,
@@ -102,14 +102,15 @@ class RunningCluster implements Cluster {
   }
 
   async #startParts(signal: AbortSignal): Promise<void> {
-    const { instance, kubeletPort } = this.#config;
+    const { instance, options, kubeletPort } = this.#config;
     const read = await this.#server.readFiles();
     await makeInstanceDirectories(this.#platform.files, instance);
     // containerd takes as long to start as the control plane, and the network needs neither: all start at once.
     await this.#node?.prepare(signal);
     if (this.#node === undefined) await kubeletPort.release();
     const { controlPlane, pki } = await this.#server.start(read, signal);
-    await this.#node?.join(createLocalConnection(this.#platform, { controlPlane, pki, instance }), signal);
+    const server = localServerUrl(options, instance.httpsPort);
+    await this.#node?.join(createLocalConnection(this.#platform, { controlPlane, pki, instance, server }), signal);
     await whenPodsAreTaken({ objects: controlPlane.server.objects, clock: this.#platform.clock }, signal);
   }
 
@@ -146,7 +147,7 @@ class RunningCluster implements Cluster {
       kubernetesVersion: KUBERNETES_VERSION,
       uptimeSeconds: (this.#platform.clock.monotonicMs() - this.#startedMs) / 1000,
       ...processMemory(),
-      server: `https://127.0.0.1:${instance.httpsPort}`,
+      server: localServerUrl(options, instance.httpsPort),
       kubeconfig: instance.adminKubeconfig,
       containerdSocket: options.containerRuntimeEndpoint ?? `unix://${instance.containerd.socket}`,
       clusterCidr: instance.clusterCidr,

@@ -4,6 +4,7 @@ import type { ClusterOptions } from './cluster-options.ts';
 import { prepareOwnEtcd } from './etcd/prepare-etcd.ts';
 import { readInstanceFile, type InstanceFile } from './instance/instance-file.ts';
 import { makeDataDir, prepareInstance, type PreparedInstance } from './instance/prepare-instance.ts';
+import { checkBindAddress } from './instance/server-addresses.ts';
 import { PreflightError } from './preflight-error.ts';
 
 /** The settled choices. */
@@ -19,6 +20,7 @@ export async function prepareServer(platform: Platform, options: ClusterOptions)
   const kept = await readInstanceFile(platform.files, dataDir);
   if (kept?.servers !== undefined)
     throw new PreflightError(`${dataDir} is of a machine that joined a cluster; start it with keelson agent`);
+  checkBindAddress(options, platform.net.interfaces());
   const etcd = await prepareOwnEtcd(platform, options, kept);
   const prepared = await prepareInstance(platform, asJoined(options, etcd?.joined ?? kept), kept);
   return { ...prepared, ownEtcd: etcd !== undefined };

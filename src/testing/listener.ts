@@ -86,7 +86,7 @@ export async function openListener(deps: ListenerDeps, { host = '127.0.0.1', por
     { host, port, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } },
     handler,
   );
-  const name = host === '0.0.0.0' ? '127.0.0.1' : host;
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const url = `https://${name.includes(':') ? `[${name}]` : name}:${server.port}`;
   return {
     url,

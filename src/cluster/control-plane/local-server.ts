@@ -16,6 +16,7 @@ import type { ControlPlane } from './control-plane.ts';
 import type { OwnEtcd } from '../etcd/own-etcd.ts';
 import { defaultIssuer, servingNames } from '../instance/host-address.ts';
 import type { Instance } from '../instance/instance.ts';
+import { listenAddress, localAddress, localServerUrl } from '../instance/server-addresses.ts';
 import { kubeconfigYaml } from '../kubeconfig.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
 import { backupStore, openOwnEtcdStore, openStore } from '../store/open-store.ts';
@@ -158,7 +159,7 @@ class Server implements LocalServer {
     await progress.phase('API server', async () => {
       await controlPlane.start(signal);
       const tls = { ...pki.apiServer, clientCaPem: pki.ca.certPem };
-      await controlPlane.serve({ host: '0.0.0.0', port: instance.httpsPort, tls });
+      await controlPlane.serve({ host: listenAddress(options), port: instance.httpsPort, tls });
     });
     await this.#writeAdminKubeconfig(pki);
     signal.throwIfAborted();
@@ -260,6 +261,7 @@ class Server implements LocalServer {
     const names = servingNames(instance, [
       advertiseAddress,
       '127.0.0.1',
+      localAddress(options),
       kubernetesServiceAddress(instance.serviceCidr),
       ...ipAddresses,
     ]);
@@ -271,8 +273,8 @@ class Server implements LocalServer {
   }
 
   #writeAdminKubeconfig({ ca, admin }: ClusterPki): Promise<void> {
-    const { instance } = this.#config;
-    const server = `https://127.0.0.1:${instance.httpsPort}`;
+    const { instance, options } = this.#config;
+    const server = localServerUrl(options, instance.httpsPort);
     return this.#platform.files.writeFileAtomic(
       instance.adminKubeconfig,
       kubeconfigYaml({ server, caPem: ca.certPem, ...admin, user: 'admin', cluster: 'keelson' }),

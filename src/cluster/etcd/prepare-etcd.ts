@@ -4,7 +4,7 @@
  */
 import type { Platform } from '../../platform/platform.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
-import { hostAddress } from '../instance/host-address.ts';
+import { advertisedAddress } from '../instance/server-addresses.ts';
 import type { InstanceFile } from '../instance/instance-file.ts';
 import type { JoinedServer } from '../join/server-material.ts';
 import { requireProgram } from '../instance/preflight.ts';
@@ -38,7 +38,7 @@ export async function prepareOwnEtcd(
     throw new PreflightError(
       `the cluster in ${dataDir} keeps its state elsewhere; --cluster-init and --join are for a new --data-dir`,
     );
-  const address = options.advertiseAddress ?? options.nodeIp ?? hostAddress(platform.net.interfaces());
+  const address = advertisedAddress(options, platform.net.interfaces());
   const host = address.includes(':') ? `[${address}]` : address;
   const own = {
     name: options.nodeName,

@@ -36,7 +36,6 @@ const PROCESS = 'the kubelet is part of a process that does more';
 
 /** Fields the instance owns, each with why a value of the user's cannot hold. */
 const OWNED_FIELDS: Partial<Record<keyof KubeletConfigurationV1Beta1, string>> = {
-  address: 'the kubelet’s server listens on all addresses',
   authentication: SERVING,
   authorization: SERVING,
   cgroupRoot: 'each instance has a cgroup of its own',

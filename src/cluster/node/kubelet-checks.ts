@@ -1,6 +1,7 @@
 /** Checks before a kubelet starts, and settings of its own process. Upstream: run in cmd/kubelet/app/server.go. */
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { isAnyAddress } from '../instance/server-addresses.ts';
 import { PreflightError } from '../preflight-error.ts';
 
 /** The kernel's values that `protectKernelDefaults` asks for. */
@@ -24,6 +25,14 @@ export async function checkMachine(platform: Platform, config: KubeletConfigurat
       'running with swap on is not supported, please disable swap or set --fail-swap-on flag to false',
     );
   if (config.protectKernelDefaults) await checkKernel(platform);
+}
+
+/** Refuses an address at which the API server does not look for the kubelet. @throws PreflightError */
+export function checkKubeletAddress(address: string, nodeIps: readonly string[]): void {
+  if (isAnyAddress(address) || nodeIps.includes(address)) return;
+  throw new PreflightError(
+    `the kubelet's address ${address} is none of its node's (${nodeIps.join(', ')}): the API server would not reach it`,
+  );
 }
 
 async function checkKernel({ files }: Platform): Promise<void> {

@@ -146,8 +146,9 @@ class Machine implements LocalNode {
     const endpoint = containerRuntimeEndpoint === undefined ? {} : { containerRuntimeEndpoint };
     const of = { instance, port: kubeletPort.port, ...endpoint };
     const document = await loadInstanceDocument(this.#platform.files, of, kubelet);
-    const { checkMachine } = await import('./kubelet-checks.ts');
+    const { checkKubeletAddress, checkMachine } = await import('./kubelet-checks.ts');
     await checkMachine(this.#platform, document);
+    checkKubeletAddress(document.address, this.#config.nodeIps);
     return document;
   }
 

@@ -38,10 +38,15 @@ export function nodePrincipal(nodeName: string): Principal {
 /** The connection inside one process. */
 export function createLocalConnection(
   platform: Platform,
-  input: { readonly controlPlane: ControlPlane; readonly pki: ClusterPki; readonly instance: Instance },
+  input: {
+    readonly controlPlane: ControlPlane;
+    readonly pki: ClusterPki;
+    readonly instance: Instance;
+    /** Its URL for programs of this machine. */
+    readonly server: string;
+  },
 ): NodeConnection {
-  const { controlPlane, pki, instance } = input;
-  const server = `https://127.0.0.1:${instance.httpsPort}`;
+  const { controlPlane, pki, instance, server } = input;
   return {
     kubelet: controlPlane.clientFor(nodePrincipal(instance.nodeName), 'kubelet'),
     proxy: controlPlane.clientFor(PROXY, 'kube-proxy'),

@@ -69,7 +69,8 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
       const { connection, kubeletPort: port } = deps;
       const pair = await connection.servingCertificate(signal);
       const tls = { ...pair, clientCaPem: connection.caPem };
-      const settings = deps.kubeletDocument === undefined ? {} : handlerSettings(deps.kubeletDocument);
+      const document = deps.kubeletDocument;
+      const settings = document === undefined ? {} : { ...handlerSettings(document), address: document.address };
       const opened = await openKubeletServer(
         { platform, client: connection.kubelet, config: node.config, tls, port, ...settings },
         node,

@@ -10,7 +10,7 @@ values of the wrong type are errors that name the field. \`--config-dir\` merges
 file; flags win over both.
 
 \`keelson up\`, \`server\` and \`agent\` take the same file by \`--kubelet-config FILE\` and the same flags by
-\`--kubelet-arg NAME=VALUE\`, as often as needed. Fields that belong to the instance (its port, addresses, certificates,
+\`--kubelet-arg NAME=VALUE\`, as often as needed. Fields that belong to the instance (its port, certificates,
 runtime, log directory) are refused with the reason.
 
 This page is made from the tables in \`src/kubelet/configuration\`; a test keeps it current.

@@ -1,0 +1,55 @@
+/**
+ * Where a server's API server listens (`--bind-address`), under which address others reach it (`--advertise-address`), and by
+ * which this machine does. Upstream: SecureServingOptions and apimachinery's ResolveBindAddress.
+ */
+import { parseIp } from '../../base/cidr.ts';
+import type { Net } from '../../platform/net.ts';
+import type { ClusterOptions } from '../cluster-options.ts';
+import { PreflightError } from '../preflight-error.ts';
+import { hostAddress } from './host-address.ts';
+
+type Asked = Pick<ClusterOptions, 'bindAddress' | 'advertiseAddress' | 'nodeIp' | 'disableAgent'>;
+type Interfaces = ReturnType<Net['interfaces']>;
+
+const ANY_ADDRESSES = ['0.0.0.0', '::'];
+const LOOPBACK = '127.0.0.1';
+
+/** Whether it stands for all addresses of the machine. */
+export const isAnyAddress = (address: string): boolean => ANY_ADDRESSES.includes(address);
+
+const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
+
+/** Where to listen: all IPv4 addresses unless one was chosen. */
+export const listenAddress = ({ bindAddress = '0.0.0.0' }: Pick<Asked, 'bindAddress'>): string => bindAddress;
+
+/** By which address programs of this machine reach the server. */
+export function localAddress({ bindAddress }: Pick<Asked, 'bindAddress'>): string {
+  return bindAddress === undefined || isAnyAddress(bindAddress) ? LOOPBACK : bindAddress;
+}
+
+/** The server's URL for programs of this machine. */
+export function localServerUrl(asked: Pick<Asked, 'bindAddress'>, port: number): string {
+  const host = localAddress(asked);
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** By which address pods and other machines reach the server: the one said, the one it listens on, or the node's. */
+export function advertisedAddress(asked: Asked, interfaces: Interfaces): string {
+  const { advertiseAddress, bindAddress, nodeIp } = asked;
+  const bound = bindAddress === undefined || isAnyAddress(bindAddress) || isLoopback(bindAddress);
+  return advertiseAddress ?? (bound ? undefined : bindAddress) ?? nodeIp ?? hostAddress(interfaces);
+}
+
+/** Refuses an address that is not this machine's, and loopback where pods need the server. @throws PreflightError */
+export function checkBindAddress({ bindAddress, disableAgent }: Asked, interfaces: Interfaces): void {
+  if (bindAddress === undefined || isAnyAddress(bindAddress)) return;
+  if (isLoopback(bindAddress)) {
+    if (disableAgent === true) return;
+    throw new PreflightError(
+      `--bind-address: pods do not reach the API server at ${bindAddress}; name another address of this machine`,
+    );
+  }
+  const wanted = parseIp(bindAddress)?.value;
+  if (!interfaces.some(({ address }) => parseIp(address)?.value === wanted))
+    throw new PreflightError(`--bind-address: ${bindAddress} is not an address of this machine`);
+}
