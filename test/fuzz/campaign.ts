@@ -4,19 +4,15 @@ import { exchangeAt } from './generators/list.ts';
 import { judgeAnswer, type Problem } from './oracles/answers.ts';
 import { stacksIn } from './oracles/log.ts';
 import { memoryKept } from './oracles/memory.ts';
-import { checkServes, checkWrites, residentMib, startTime, unexpectedErrors } from './oracles/process.ts';
-import { readBack } from './oracles/read-back.ts';
-import { differences, sampleOf } from './oracles/restart.ts';
-import { tidy } from './targets/tidy.ts';
-import type { Target } from './targets/keelson-up.ts';
-import { OwnClient } from './targets/own-client.ts';
-import { prepare, untilReady } from './targets/prepare.ts';
+import { residentMib } from './oracles/process.ts';
+import type { Target } from './targets/target.ts';
 import { Transports } from './transports/transports.ts';
 
 export interface CampaignOptions {
   readonly seed: string;
   readonly exchanges: number;
-  readonly only: readonly string[];
+  /** Families; absent: all of the API server. */
+  readonly only?: readonly string[];
   readonly report: (line: string) => void;
   /** Called once for each kind of problem, at once. */
   readonly onFinding?: (finding: Finding) => void;
@@ -36,7 +32,6 @@ const WINDOW = 200;
 export class Campaign {
   readonly #options: CampaignOptions;
   #target: Target;
-  #client: OwnClient;
   readonly #findings = new Map<string, Finding>();
   readonly #recent: Exchange[] = [];
   readonly #counts = new Map<string, number>();
@@ -45,7 +40,6 @@ export class Campaign {
   constructor(target: Target, options: CampaignOptions) {
     this.#target = target;
     this.#options = options;
-    this.#client = new OwnClient(target.access);
   }
 
   /** How many exchanges ended in each way. */
@@ -59,62 +53,57 @@ export class Campaign {
   }
 
   async run(): Promise<readonly Finding[]> {
-    await prepare(this.#client);
-    const began = await startTime(this.#client);
+    const { checks } = this.#target;
+    await checks.prepare();
+    const began = await checks.startTime();
     const startedMib = residentMib(this.#target.pid);
     try {
-      const count = await this.#blocks();
-      if ((await startTime(this.#client)) !== began) throw new Error('another process answers');
-      for (const problem of await unexpectedErrors(this.#client)) this.#find(problem, []);
-      for (const problem of (await readBack(this.#client)).problems) this.#find(problem, []);
+      await this.#blocks();
+      if ((await checks.startTime()) !== began) throw new Error('another process answers');
+      for (const problem of await checks.problems()) this.#find(problem, []);
       const kept = await memoryKept(this.#target.pid, { startedMib, report: this.#options.report });
       if (kept !== undefined) this.#find(kept, []);
-      await this.#restart(count);
+      await this.#restart();
     } catch (error) {
       this.#find(this.#fatal(error), this.#recent);
     }
     for (const problem of stacksIn(this.#target.log())) this.#find(problem, []);
-    this.#client.close();
+    this.#target.checks.close();
     return [...this.#findings.values()];
   }
 
-  /** How often the well-behaved client wrote. */
-  async #blocks(): Promise<number> {
+  async #blocks(): Promise<void> {
     const { exchanges, report } = this.#options;
-    let count = 0;
     while (this.#next < exchanges) {
       const startedMs = performance.now();
       const before = this.#next;
-      await this.#block(Math.min(this.#next + BLOCK, exchanges), count);
-      await tidy(this.#client);
-      await checkWrites(this.#client, ++count);
-      await checkServes(this.#client, count);
+      await this.#block(Math.min(this.#next + BLOCK, exchanges));
+      await this.#target.checks.works();
       const rate = Math.round(((this.#next - before) * 1000) / (performance.now() - startedMs));
       report(
         `${this.#next} exchanges, ${rate}/s, ${residentMib(this.#target.pid)} MiB, ${this.#findings.size} findings`,
       );
     }
-    return count;
   }
 
-  /** What was stored is there again in the next process. */
-  async #restart(count: number): Promise<void> {
-    const before = await sampleOf(this.#client);
-    this.#client.close();
+  /** What was there is there again in the next process. */
+  async #restart(): Promise<void> {
+    const before = await this.#target.checks.sample();
+    this.#target.checks.close();
     for (const problem of stacksIn(this.#target.log())) this.#find(problem, []);
     this.#target = await this.#target.restart();
-    this.#client = new OwnClient(this.#target.access);
-    await untilReady(this.#client);
-    await checkServes(this.#client, count);
-    for (const problem of (await readBack(this.#client)).problems)
+    const { checks } = this.#target;
+    await checks.ready();
+    await checks.serves();
+    for (const problem of await checks.problems())
       this.#find({ ...problem, signature: `after a restart: ${problem.signature}` }, []);
-    for (const problem of differences(before, await sampleOf(this.#client))) this.#find(problem, []);
+    for (const problem of checks.differences(before, await checks.sample())) this.#find(problem, []);
     this.#options.report(`restarted: ${before.size} objects compared`);
   }
 
-  async #block(end: number, count: number): Promise<void> {
+  async #block(end: number): Promise<void> {
     const lifetime = new AbortController();
-    const watch = this.#keepAsking(lifetime.signal, count);
+    const watch = this.#keepAsking(lifetime.signal);
     const workers = Array.from({ length: WORKERS }, () => this.#work(end));
     try {
       await Promise.race([watch, Promise.all(workers)]);
@@ -125,7 +114,7 @@ export class Campaign {
   }
 
   async #work(end: number): Promise<void> {
-    const transports = new Transports(this.#target.access);
+    const transports = new Transports(this.#target);
     while (this.#next < end && this.#target.ended() === undefined) {
       const number = this.#next++;
       const exchange = exchangeAt(this.#options.seed, number, this.#options.only);
@@ -133,7 +122,7 @@ export class Campaign {
       if (this.#recent.length > 2 * WINDOW) this.#recent.splice(0, WINDOW);
       const answer = await transports.send(exchange);
       this.#count(answer);
-      const problem = judgeAnswer(exchange, answer);
+      const problem = judgeAnswer(exchange, answer, this.#target.peers !== undefined);
       if (problem !== undefined)
         this.#find({ ...problem, detail: `#${number} ${nameOf(exchange)}: ${problem.detail}` }, [exchange]);
     }
@@ -141,13 +130,11 @@ export class Campaign {
   }
 
   /** The well-behaved client beside the hostile ones. */
-  async #keepAsking(signal: AbortSignal, count: number): Promise<void> {
-    const client = new OwnClient(this.#target.access);
+  async #keepAsking(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await checkServes(client, count);
+      await this.#target.checks.serves();
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    client.close();
   }
 
   #fatal(error: unknown): Problem {

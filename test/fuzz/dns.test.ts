@@ -7,7 +7,8 @@ import { dnsExchange } from './generators/dns.ts';
 import { stacksIn } from './oracles/log.ts';
 import { residentMib } from './oracles/process.ts';
 import { type DnsTarget, startDnsServer } from './targets/dns-server.ts';
-import { startKeelsonUp, type Target } from './targets/keelson-up.ts';
+import { startKeelsonUp } from './targets/keelson-up.ts';
+import type { Target } from './targets/target.ts';
 import { DnsClient } from './transports/dns.ts';
 
 const SEED = process.env['KEELSON_FUZZ_SEED'] ?? '20260101';

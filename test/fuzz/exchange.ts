@@ -8,6 +8,8 @@ export type Bytes = string | readonly (string | readonly [text: string, times: n
 export interface HttpExchange {
   readonly kind: 'http';
   readonly over: 'h1' | 'h2';
+  /** One of the target's doors; absent: its first. */
+  readonly to?: string;
   readonly method: string;
   readonly path: Bytes;
   readonly headers: readonly (readonly [name: string, value: Bytes])[];
@@ -18,6 +20,7 @@ export interface HttpExchange {
 export interface RawExchange {
   readonly kind: 'raw';
   readonly protocol: 'http/1.1' | 'h2';
+  readonly to?: string;
   /** Written one after the other; the next waits for some answer, or a moment. */
   readonly parts: readonly Bytes[];
 }
@@ -29,7 +32,43 @@ export interface DnsExchange {
   readonly bytes: Bytes;
 }
 
-export type Exchange = HttpExchange | RawExchange | DnsExchange;
+/** One gRPC call whose HTTP/2 is sound; headers, framing of messages and messages are not. */
+export interface GrpcExchange {
+  readonly kind: 'grpc';
+  readonly to: string;
+  readonly path: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly parts: readonly Bytes[];
+}
+
+/** What a peer that the target calls does with a call. */
+export interface PeerAnswer {
+  /** `answer`: data and trailers; `cut`: data and no trailers; `page`: HTTP that is no gRPC. */
+  readonly how: 'answer' | 'cut' | 'reset' | 'close' | 'hang' | 'page';
+  readonly data: Bytes;
+  readonly trailers: readonly (readonly [name: string, value: string])[];
+}
+
+/** As long as the name that takes its place: lengths before it stay right. */
+export const SOCKET_NAME = 'plugin-xxxxxxxx.sock';
+
+/** A plugin that comes, answers as it likes and goes. */
+export interface PluginExchange {
+  readonly kind: 'plugin';
+  /** It registers by a call with this message, in which SOCKET_NAME stands for its socket's; absent: by being there. */
+  readonly registration?: Bytes;
+  /** By `package.Service/Method`. */
+  readonly answers: Readonly<Record<string, PeerAnswer>>;
+}
+
+/** Well-known peers of the target answer their next calls like this; then a client makes the target call them. */
+export interface PeersExchange {
+  readonly kind: 'peers';
+  readonly answers: readonly (readonly [method: string, answer: PeerAnswer])[];
+  readonly requests: readonly HttpExchange[];
+}
+
+export type Exchange = HttpExchange | RawExchange | DnsExchange | GrpcExchange | PluginExchange | PeersExchange;
 
 /** What came back. `closed`: the peer ended the connection without a whole answer; `cut`: we ended it, as planned. */
 export interface Answer {

@@ -7,9 +7,11 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Campaign } from './campaign.ts';
 import type { Exchange } from './exchange.ts';
-import { familyNames } from './generators/list.ts';
+import { kubeletFamilyNames, serverFamilyNames } from './generators/list.ts';
 import { shrink } from './shrink/shrink.ts';
 import { startKeelsonUp } from './targets/keelson-up.ts';
+import { startKubelet } from './targets/kubelet.ts';
+import type { Target } from './targets/target.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,8 +21,21 @@ const { values } = parseArgs({
   },
 });
 const only = values.only.split(',').filter((name) => name !== '');
-const unknown = only.find((name) => !familyNames.includes(name));
-if (unknown !== undefined) throw new Error(`no family ${unknown}; there are ${familyNames.join(', ')}`);
+const all = [...serverFamilyNames, ...kubeletFamilyNames];
+const unknown = only.find((name) => !all.includes(name));
+if (unknown !== undefined) throw new Error(`no family ${unknown}; there are ${all.join(', ')}`);
+
+/** One of ten exchanges is the kubelet's, where both are fuzzed. */
+const KUBELET_SHARE = 0.1;
+const targets = [
+  { start: startKeelsonUp, families: serverFamilyNames, share: 1 - KUBELET_SHARE },
+  { start: startKubelet, families: kubeletFamilyNames, share: KUBELET_SHARE },
+]
+  .map((target) => ({
+    ...target,
+    families: target.families.filter((name) => only.length === 0 || only.includes(name)),
+  }))
+  .filter(({ families }) => families.length > 0);
 
 console.log(`seed ${values.seed}`);
 const report = (line: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
@@ -30,30 +45,34 @@ const keep = (title: string, exchanges: readonly Exchange[], name = String(kept+
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, `${name}.json`), `${JSON.stringify({ title, exchanges }, undefined, 1)}\n`);
 };
-const campaign = new Campaign(await startKeelsonUp(), {
-  seed: values.seed,
-  exchanges: Number(values.exchanges),
-  only,
-  report,
-  onFinding({ signature, detail, exchanges }) {
-    report(`found: ${signature}\n  ${detail}`);
-    keep(signature, exchanges);
-  },
-});
-const findings = await campaign.run();
-await campaign.target.stop();
 
-for (const [at, finding] of findings.entries()) {
-  console.log(`\n${finding.times} x ${finding.signature}\n  ${finding.detail}`);
-  const small = await shrink(finding);
-  if (small === undefined) console.log('  it does not come again by itself: all exchanges before it are kept');
-  else keep(finding.signature, small, `${at}`);
+async function fuzz(start: () => Promise<Target>, families: readonly string[], exchanges: number): Promise<number> {
+  const first = kept;
+  const campaign = new Campaign(await start(), {
+    seed: values.seed,
+    exchanges,
+    only: families,
+    report,
+    onFinding({ signature, detail, exchanges: suspects }) {
+      report(`found: ${signature}\n  ${detail}`);
+      keep(signature, suspects);
+    },
+  });
+  const findings = await campaign.run();
+  await campaign.target.stop();
+  for (const [at, finding] of findings.entries()) {
+    console.log(`\n${finding.times} x ${finding.signature}\n  ${finding.detail}`);
+    const small = await shrink(finding, start);
+    if (small === undefined) console.log('  it does not come again by itself: all exchanges before it are kept');
+    else keep(finding.signature, small, String(first + at));
+  }
+  const counts = [...campaign.counts].toSorted().map(([what, count]) => `${what}: ${count}`);
+  console.log(counts.join(', '));
+  return findings.length;
 }
-console.log(
-  [...campaign.counts]
-    .toSorted()
-    .map(([what, count]) => `${what}: ${count}`)
-    .join(', '),
-);
-if (findings.length > 0) console.log(`${findings.length} findings; their exchanges are in ${folder}`);
-process.exitCode = findings.length > 0 ? 1 : 0;
+
+let found = 0;
+for (const { start, families, share } of targets)
+  found += await fuzz(start, families, Math.ceil(Number(values.exchanges) * (targets.length === 1 ? 1 : share)));
+if (found > 0) console.log(`${found} findings; their exchanges are in ${folder}`);
+process.exitCode = found > 0 ? 1 : 0;

@@ -2,25 +2,21 @@
 import type { Exchange } from './exchange.ts';
 import { judgeAnswer, type Problem } from './oracles/answers.ts';
 import { stacksIn } from './oracles/log.ts';
-import { checkServes } from './oracles/process.ts';
-import type { Target } from './targets/keelson-up.ts';
-import { OwnClient } from './targets/own-client.ts';
-import { prepare } from './targets/prepare.ts';
+import type { Target } from './targets/target.ts';
 import { Transports } from './transports/transports.ts';
 
 /** The problems they cause on a server that may have met others before. */
 export async function replay(target: Target, exchanges: readonly Exchange[]): Promise<readonly Problem[]> {
-  const client = new OwnClient(target.access);
-  const transports = new Transports(target.access);
+  const transports = new Transports(target);
   const problems: Problem[] = [];
   const logged = target.log().length;
   try {
-    await prepare(client);
+    await target.checks.prepare();
     for (const exchange of exchanges) {
-      const problem = judgeAnswer(exchange, await transports.send(exchange));
+      const problem = judgeAnswer(exchange, await transports.send(exchange), target.peers !== undefined);
       if (problem !== undefined) problems.push(problem);
     }
-    await checkServes(client, 0);
+    await target.checks.serves();
   } catch (error) {
     const ended = target.ended();
     problems.push(
@@ -30,7 +26,6 @@ export async function replay(target: Target, exchanges: readonly Exchange[]): Pr
     );
   } finally {
     transports.close();
-    client.close();
   }
   return [...problems, ...stacksIn(target.log().slice(logged))];
 }

@@ -47,6 +47,8 @@ export function containerState(state: CriContainer['state']): ContainerState {
       return 'exited';
     case 'CONTAINER_UNKNOWN':
       return 'unknown';
+    default: // A number beyond CRI's enum, which the codec hands on as its text.
+      return 'unknown';
   }
 }
 

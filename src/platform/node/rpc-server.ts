@@ -88,7 +88,8 @@ function callOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): RpcCal
       if (stream.destroyed) return;
       stream.end();
       // A caller that still sends would wait for ever for room. To reset its stream may overtake the trailers.
-      stream.resume();
+      // Whoever read the body has stopped by the next turn only.
+      setImmediate(() => stream.resume());
     },
   };
 }

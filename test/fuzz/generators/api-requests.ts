@@ -32,8 +32,9 @@ const hostileSegments = [
   ...hostileStrings,
 ];
 
-function segment(random: Random, usual: string): string {
-  if (!chance(random, 0.02)) return usual;
+/** Now and then something else in a path's place. */
+export function segment(random: Random, usual: string, probability = 0.02): string {
+  if (!chance(random, probability)) return usual;
   try {
     return encodeURIComponent(pick(random, hostileSegments));
   } catch {

@@ -41,16 +41,8 @@ const good = (path: string, method = 'GET'): Buffer =>
     literal(':path', path),
   ]);
 
-function headerBlock(random: Random): Buffer {
-  const path = pick(random, [
-    '/version',
-    '/api/v1/namespaces/fuzz/configmaps',
-    '/api/v1/pods?watch=1&timeoutSeconds=1',
-    '\0',
-    '',
-    'a',
-    '*',
-  ]);
+function headerBlock(random: Random, [get, post]: readonly [string, string]): Buffer {
+  const path = pick(random, [get, post, '/api/v1/pods?watch=1&timeoutSeconds=1', '\0', '', 'a', '*']);
   const block = good(path, pick(random, ['GET', 'POST', 'CONNECT', 'x y', '']));
   const extra = pick(random, [
     Buffer.alloc(0),
@@ -74,30 +66,30 @@ function headerBlock(random: Random): Buffer {
   return chance(random, 0.5) ? Buffer.concat([block, extra]) : Buffer.concat([extra, block]);
 }
 
-function frames(random: Random): Buffer[] {
+function frames(random: Random, [get, post]: readonly [string, string]): Buffer[] {
   const stream = pick(random, [1, 3, 5, 7, 0, 2, 0x7fffffff, 0xffffffff]);
   const flood = (one: Buffer, times: number): Buffer[] => Array.from({ length: times }, () => one);
   const times = pick(random, [3, 60, 1500]);
   return weighted<() => Buffer[]>(random, [
-    [6, () => [frame(types.headers, pick(random, [4, 5, 0, 0x2d, 255]), stream, headerBlock(random))]],
+    [6, () => [frame(types.headers, pick(random, [4, 5, 0, 0x2d, 255]), stream, headerBlock(random, [get, post]))]],
     [
       2,
       () => [
-        frame(types.headers, 4, stream, good('/api/v1/namespaces/fuzz/configmaps', 'POST')),
+        frame(types.headers, 4, stream, good(post, 'POST')),
         frame(types.data, pick(random, [0, 1, 9]), stream, Buffer.from('{"a":1}')),
       ],
     ],
     [
       2,
       () => [
-        frame(types.headers, 0, 1, good('/version')),
+        frame(types.headers, 0, 1, good(get)),
         ...flood(frame(types.continuation, 0, 1, literal('x-a', 'b')), times),
       ],
     ],
     [
       2,
       () =>
-        flood(frame(types.headers, 5, 1, good('/version')), 1).concat(
+        flood(frame(types.headers, 5, 1, good(get)), 1).concat(
           flood(frame(types.reset, 0, 1, Buffer.from([0, 0, 0, 8])), times),
         ),
     ],
@@ -105,7 +97,7 @@ function frames(random: Random): Buffer[] {
       2,
       () =>
         Array.from({ length: times }, (_, at) => [
-          frame(types.headers, 5, 2 * at + 1, good('/version')),
+          frame(types.headers, 5, 2 * at + 1, good(get)),
           frame(types.reset, 0, 2 * at + 1, Buffer.from([0, 0, 0, 8])),
         ]).flat(),
     ],
@@ -132,20 +124,23 @@ function frames(random: Random): Buffer[] {
       ],
     ],
     [1, () => [frame(types.goAway, 0, 0, Buffer.alloc(pick(random, [8, 3, 5000])))]],
-    [1, () => [frame(types.push, 4, 1, Buffer.concat([Buffer.from([0, 0, 0, 2]), good('/version')]))]],
+    [1, () => [frame(types.push, 4, 1, Buffer.concat([Buffer.from([0, 0, 0, 2]), good(get)]))]],
     [
       1,
       () =>
         flood(frame(types.data, 0, stream, Buffer.alloc(pick(random, [0, 1, 16_384, 20_000]))), Math.min(times, 40)),
     ],
     [1, () => [frame(random.int(256), random.int(256), stream, Buffer.from(random.bytes(random.int(40))))]],
-    [1, () => [frame(types.headers, 4, 1, good('/version'), 0xffffff)]],
+    [1, () => [frame(types.headers, 4, 1, good(get), 0xffffff)]],
   ])();
 }
 
-export function h2Exchange(random: Random): RawExchange {
+/** Paths that can be read and written. */
+const apiPaths = ['/version', '/api/v1/namespaces/fuzz/configmaps'] as const;
+
+export function h2Exchange(random: Random, paths: readonly [string, string] = apiPaths): RawExchange {
   const settings = frame(types.settings, 0, 0, Buffer.alloc(0));
-  const own = Array.from({ length: 1 + random.int(4) }, () => textOf(Buffer.concat(frames(random))));
+  const own = Array.from({ length: 1 + random.int(4) }, () => textOf(Buffer.concat(frames(random, paths))));
   const start = `${chance(random, 0.97) ? PREFACE : 'PRI * HTTP/3.0\r\n\r\n'}${chance(random, 0.95) ? textOf(settings) : ''}`;
   const parts = [start + own[0]!, ...own.slice(1)];
   const last = parts.length - 1;

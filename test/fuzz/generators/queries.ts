@@ -2,7 +2,10 @@
 import { chance, pick, type Random, several } from '../draw.ts';
 import { hostileStrings } from '../values/hostile.ts';
 
-const common: Readonly<Record<string, readonly string[]>> = {
+/** Values of each parameter. */
+export type ParameterTable = Readonly<Record<string, readonly string[]>>;
+
+const common: ParameterTable = {
   pretty: ['true', '1', 'x'],
   fieldManager: ['m', 'a'.repeat(129), 'é', '\u0001'],
   fieldValidation: ['Strict', 'Warn', 'Ignore', 'x'],
@@ -78,7 +81,6 @@ const common: Readonly<Record<string, readonly string[]>> = {
   exact: ['true'],
   export: ['true'],
 };
-const knownNames = Object.keys(common);
 
 const percentEncoded = (text: string): string => {
   try {
@@ -88,16 +90,16 @@ const percentEncoded = (text: string): string => {
   }
 };
 
-function parameter(random: Random): string {
-  const name = chance(random, 0.93) ? pick(random, knownNames) : pick(random, hostileStrings);
-  const values = Object.hasOwn(common, name) ? common[name] : undefined;
+function parameter(random: Random, table: ParameterTable): string {
+  const name = chance(random, 0.93) ? pick(random, Object.keys(table)) : pick(random, hostileStrings);
+  const values = Object.hasOwn(table, name) ? table[name] : undefined;
   const value = values !== undefined && chance(random, 0.85) ? pick(random, values) : pick(random, hostileStrings);
   return chance(random, 0.04) ? percentEncoded(name) : `${percentEncoded(name)}=${percentEncoded(value)}`;
 }
 
 /** A query with its question mark, or nothing; `own`: parameters this request is about. */
-export function queryOf(random: Random, own: readonly string[] = []): string {
-  const rest = chance(random, 0.5) ? [] : Array.from({ length: 1 + random.int(3) }, () => parameter(random));
+export function queryOf(random: Random, own: readonly string[] = [], table = common): string {
+  const rest = chance(random, 0.5) ? [] : Array.from({ length: 1 + random.int(3) }, () => parameter(random, table));
   const raw = chance(random, 0.02)
     ? several(random, 2, ['&&', '%', '=', 'a=%zz', '&=&', ';', '?', '%00', 'a[]=b', '+'])
     : [];

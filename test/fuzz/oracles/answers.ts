@@ -4,6 +4,7 @@ import { decodeProtobuf, isProtobuf } from '../../../src/api/codec/protobuf.ts';
 import { parseYaml } from '../../../src/api/codec/yaml.ts';
 import { type Answer, bytesOf, type Exchange, type RawExchange } from '../exchange.ts';
 import { isAllowed, isAllowedForHead } from './allowed-statuses.ts';
+import { judgeGrpc, judgeKubelet } from './kubelet-answers.ts';
 
 export interface Problem {
   /** The same for the same kind of problem. */
@@ -34,10 +35,12 @@ const problem = (signature: string, detail: string): Problem => ({ signature, de
 /** Names, numbers and quoted values differ from one exchange to the next. */
 const general = (text: string): string => text.replaceAll(/"[^"]*"|\d+|fuzz\S*/g, '…').slice(0, 90);
 
-export function judgeAnswer(exchange: Exchange, answer: Answer): Problem | undefined {
+export function judgeAnswer(exchange: Exchange, answer: Answer, isKubelet = false): Problem | undefined {
   if (answer.outcome === 'late') return problem('late', `no answer within the deadline: ${answer.status ?? 'no head'}`);
+  if (exchange.kind === 'grpc') return judgeGrpc(exchange, answer);
   const { status, body } = answer;
   if (status === undefined) return undefined;
+  if (isKubelet) return judgeKubelet(exchange, answer);
   if (exchange.kind === 'raw') return status >= 500 ? judgeRaw(exchange, answer) : undefined;
   if (exchange.kind !== 'http' || answer.outcome !== 'answered' || status < 400) return undefined;
   const path = bytesOf(exchange.path).toString('latin1');

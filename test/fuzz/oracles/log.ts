@@ -5,7 +5,8 @@ import type { Problem } from './answers.ts';
 export function stacksIn(log: string): Problem[] {
   const found = new Map<string, Problem>();
   for (const line of log.split('\n')) {
-    const at = /\\n\s+at .*?\\n|^\s+at /.exec(line);
+    // A frame ends with a place in a file; names of plugins may hold lines that begin like one.
+    const at = /(?:\\n|^)\s+at [^\\]*?(?::\d+:\d+|<anonymous>)\)?(?:\\n|"|$)/.exec(line);
     if (at === null) continue;
     const signature = `stack in the log: ${at[0]
       .replaceAll(/[:\d]+/g, '')

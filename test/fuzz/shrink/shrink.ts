@@ -2,7 +2,7 @@
 import type { Exchange } from '../exchange.ts';
 import type { Finding } from '../campaign.ts';
 import { replay } from '../replay.ts';
-import { startKeelsonUp, type Target } from '../targets/keelson-up.ts';
+import type { Target } from '../targets/target.ts';
 import { deltaDebug } from './delta-debug.ts';
 import { smallerExchange } from './smaller.ts';
 
@@ -10,7 +10,7 @@ import { smallerExchange } from './smaller.ts';
 const DEADLINE_MS = 120_000;
 
 /** Exchanges with which the finding comes again; undefined when it does not. */
-export async function shrink(finding: Finding): Promise<readonly Exchange[] | undefined> {
+export async function shrink(finding: Finding, start: () => Promise<Target>): Promise<readonly Exchange[] | undefined> {
   const deadlineMs = performance.now() + DEADLINE_MS;
   let target: Target | undefined;
   const fails = async (exchanges: readonly Exchange[]): Promise<boolean> => {
@@ -20,7 +20,7 @@ export async function shrink(finding: Finding): Promise<readonly Exchange[] | un
       await target.stop();
       target = undefined;
     }
-    target ??= await startKeelsonUp();
+    target ??= await start();
     return (await replay(target, exchanges)).some(({ signature }) => signature === finding.signature);
   };
   try {

@@ -43,6 +43,22 @@ export async function smallerExchange(exchange: Exchange, fails: Fails): Promise
       const parts = await deltaDebug(exchange.parts, (some) => fails({ ...exchange, parts: some }));
       return { ...exchange, parts: parts.map((part) => folded(textOf(part))) };
     }
+    case 'grpc': {
+      const parts = await deltaDebug(exchange.parts, (some) => fails({ ...exchange, parts: some }));
+      const headers = await deltaDebug(exchange.headers, (some) => fails({ ...exchange, parts, headers: some }));
+      return { ...exchange, headers, parts: parts.map((part) => folded(textOf(part))) };
+    }
+    case 'plugin': {
+      const answers = await deltaDebug(Object.entries(exchange.answers), (some) =>
+        fails({ ...exchange, answers: Object.fromEntries(some) }),
+      );
+      return { ...exchange, answers: Object.fromEntries(answers) };
+    }
+    case 'peers': {
+      const answers = await deltaDebug(exchange.answers, (some) => fails({ ...exchange, answers: some }));
+      const requests = await deltaDebug(exchange.requests, (some) => fails({ ...exchange, answers, requests: some }));
+      return { ...exchange, answers, requests };
+    }
     case 'dns':
       return { ...exchange, bytes: await shorter(exchange.bytes, (bytes) => fails({ ...exchange, bytes })) };
   }

@@ -1,13 +1,14 @@
 // `keelson up --simulate --nodes 1` as a process of its own, from the bundle, with the objects that exchanges meet.
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseYaml } from '../../../src/api/codec/yaml.ts';
 import { freePort } from '../../../src/platform/node/free-port-fixture.ts';
-import { keelsonProgram } from '../../integration/fixtures/programs.ts';
-import type { Access } from '../transports/access.ts';
+import type { TcpAccess } from '../transports/access.ts';
+import { apiServerChecks, type Written } from './api-server-checks.ts';
+import { startProgram } from './program.ts';
+import type { Target } from './target.ts';
 
 const IMAGES = `
 "i:1":
@@ -16,18 +17,9 @@ const IMAGES = `
   http: { status: 200, body: hello }
 `;
 
-export interface Target {
-  readonly access: Access;
-  readonly pid: number;
-  /** Its data directory is `data` in it. */
-  readonly folder: string;
-  /** What it wrote so far. */
-  log(): string;
-  /** How it ended; undefined while it runs. */
-  ended(): string | undefined;
-  /** Stops it and starts it again on the same data. */
-  restart(): Promise<Target>;
-  stop(): Promise<void>;
+/** The target with its administrator's access. */
+export interface KeelsonUp extends Target {
+  readonly access: TcpAccess;
 }
 
 interface Kubeconfig {
@@ -35,7 +27,7 @@ interface Kubeconfig {
   readonly users: readonly [{ readonly user: Record<string, string> }];
 }
 
-async function readAccess(file: string, port: number): Promise<Access> {
+async function readAccess(file: string, port: number): Promise<TcpAccess> {
   const { clusters, users } = parseYaml(await readFile(file, 'utf8')).value as unknown as Kubeconfig;
   const decoded = (text: string | undefined): string => Buffer.from(text ?? '', 'base64').toString();
   const [{ cluster }, { user }] = [clusters[0], users[0]];
@@ -51,63 +43,44 @@ async function readAccess(file: string, port: number): Promise<Access> {
 }
 
 /** Starts it in a new folder; resolves when its administrator's credentials are there. */
-export async function startKeelsonUp(): Promise<Target> {
+export async function startKeelsonUp(): Promise<KeelsonUp> {
   const folder = await mkdtemp(join(tmpdir(), 'keelson-fuzz-'));
   await writeFile(join(folder, 'images.yaml'), IMAGES);
-  return run(folder);
+  return run(folder, { count: 0 });
 }
 
-async function run(folder: string): Promise<Target> {
+async function run(folder: string, written: Written): Promise<KeelsonUp> {
   const port = await freePort();
   const dataDir = join(folder, 'data');
-  const args = [
+  const program = startProgram([
     ...['up', '--simulate', '--nodes=1', `--data-dir=${dataDir}`, `--https-port=${port}`, '--log-level=warn'],
     ...[`--images=${folder}/images.yaml`, '--runtime-config=api/all=true'],
-  ];
-  const child = spawn(process.execPath, [keelsonProgram, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let log = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (log = (log + chunk.toString()).slice(-4_000_000)));
-  const ended = endOf(child);
-  const stop = (): Promise<void> => stopped(child);
+  ]);
   try {
     const access = await firstAccess(join(dataDir, 'admin.kubeconfig'), port, () => {
-      if (ended() !== undefined) throw new Error(`keelson up ended with ${ended()}: ${log}`);
+      if (program.ended() !== undefined) throw new Error(`keelson up ended with ${program.ended()}: ${program.log()}`);
     });
     return {
+      ...program,
       access,
-      pid: child.pid!,
       folder,
-      log: () => log,
-      ended,
+      checks: apiServerChecks(access, written),
       async restart() {
-        await stop();
-        return run(folder);
+        await program.stop();
+        return run(folder, written);
       },
       async stop() {
-        await stop();
+        await program.stop();
         await rm(folder, { recursive: true, force: true });
       },
     };
   } catch (error) {
-    await stop();
+    await program.stop();
     throw error;
   }
 }
 
-function endOf(child: ChildProcess): () => string | undefined {
-  return () =>
-    child.exitCode === null && child.signalCode === null
-      ? undefined
-      : `${child.signalCode ?? `exit code ${child.exitCode}`}`;
-}
-
-async function stopped(child: ChildProcess): Promise<void> {
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  if (child.exitCode === null && child.signalCode === null && child.kill('SIGTERM')) await gone;
-}
-
-async function firstAccess(file: string, port: number, check: () => void): Promise<Access> {
+async function firstAccess(file: string, port: number, check: () => void): Promise<TcpAccess> {
   for (;;) {
     check();
     try {

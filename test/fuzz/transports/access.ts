@@ -1,16 +1,28 @@
 // Where a target listens, with whose credentials, and how long its answers may take.
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { bytesOf, type HttpExchange } from '../exchange.ts';
 
-export interface Access {
+export interface TcpAccess {
   readonly host: string;
   readonly port: number;
-  readonly tls: {
+  /** Absent: plain HTTP. */
+  readonly tls?: {
     readonly ca?: string;
-    readonly cert: string;
-    readonly key: string;
+    readonly cert?: string;
+    readonly key?: string;
     readonly rejectUnauthorized?: boolean;
   };
+  /** Headers that every request carries: a token. */
+  readonly headers?: readonly (readonly [name: string, value: string])[];
 }
+
+/** A unix socket without TLS. */
+export interface SocketAccess {
+  readonly socketPath: string;
+}
+
+export type Access = TcpAccess | SocketAccess;
 
 /** Answers that come later have failed; the machine may be busy with other things. */
 export const LATE_MS = 30_000;
@@ -20,7 +32,16 @@ export const OPEN_MS = 40;
 
 /** Whether the answer may have no end: a watch, a stream, a proxied request. */
 export function isOpenEnded(exchange: HttpExchange): boolean {
-  return /watch|follow|exec|attach|portforward|proxy|ontainerLogs|\/run/.test(
+  return /watch|follow|exec|attach|portforward|portForward|proxy|ontainerLogs|\/run/.test(
     bytesOf(exchange.path).toString('latin1'),
   );
+}
+
+/** A connection to it; `opened` is the event after which bytes can be sent. */
+export function open(access: Access, protocol: string): { readonly socket: Socket; readonly opened: string } {
+  if ('socketPath' in access) return { socket: connectPlain(access.socketPath), opened: 'connect' };
+  const { host, port, tls } = access;
+  if (tls === undefined) return { socket: connectPlain(port, host), opened: 'connect' };
+  const socket = connectTls({ host, port, ...tls, ALPNProtocols: [protocol], servername: '' });
+  return { socket, opened: 'secureConnect' };
 }

@@ -1,7 +1,7 @@
 // Requests over one HTTP/1.1 connection, written byte by byte by us: no library refuses what it holds for wrong.
-import { connect, type TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import { type Answer, bytesOf, type HttpExchange } from '../exchange.ts';
-import { type Access, isOpenEnded, LATE_MS, OPEN_MS } from './access.ts';
+import { type Access, isOpenEnded, LATE_MS, open, OPEN_MS } from './access.ts';
 import { type Response, ResponseReader } from './response-reader.ts';
 
 /** How a connection ended before the response was whole. */
@@ -9,7 +9,7 @@ class Ended extends Error {}
 
 export class H1Client {
   readonly #access: Access;
-  #socket: TLSSocket | undefined;
+  #socket: Socket | undefined;
 
   constructor(access: Access) {
     this.#access = access;
@@ -36,10 +36,9 @@ export class H1Client {
     this.#socket = undefined;
   }
 
-  #connection(): TLSSocket {
+  #connection(): Socket {
     if (this.#socket !== undefined && !this.#socket.destroyed && this.#socket.writable) return this.#socket;
-    const { host, port, tls } = this.#access;
-    this.#socket = connect({ host, port, ...tls, ALPNProtocols: ['http/1.1'], servername: '' });
+    this.#socket = open(this.#access, 'http/1.1').socket;
     return this.#socket;
   }
 
@@ -60,14 +59,16 @@ export class H1Client {
         reject(error as Error);
       }
     });
-    socket.write(requestBytes(exchange));
+    socket.write(requestBytes(exchange, 'headers' in this.#access ? this.#access.headers : []));
     return promise.finally(() => clearTimeout(timer));
   }
 }
 
-export function requestBytes(exchange: HttpExchange): Buffer {
+function requestBytes(exchange: HttpExchange, own: HttpExchange['headers'] = []): Buffer {
   const body = exchange.body === undefined ? undefined : bytesOf(exchange.body);
-  const lines = exchange.headers.map(([name, value]) => `${name}: ${bytesOf(value).toString('latin1')}\r\n`).join('');
+  const lines = [...own, ...exchange.headers]
+    .map(([name, value]) => `${name}: ${bytesOf(value).toString('latin1')}\r\n`)
+    .join('');
   const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
   const head = `${exchange.method} ${bytesOf(exchange.path).toString('latin1')} HTTP/1.1\r\nHost: a\r\n${lines}${length}\r\n`;
   return Buffer.concat([Buffer.from(head, 'latin1'), body ?? Buffer.alloc(0)]);

@@ -1,7 +1,7 @@
 // Requests over HTTP/2 by Node's client, many at a time on one connection.
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import { type Answer, bytesOf, type HttpExchange } from '../exchange.ts';
-import { type Access, isOpenEnded, LATE_MS, OPEN_MS } from './access.ts';
+import { type Access, isOpenEnded, LATE_MS, open, OPEN_MS } from './access.ts';
 
 /** What HTTP/2 has no place for. */
 const connectionHeaders = new Set([
@@ -30,7 +30,9 @@ export class H2Client {
       resolve({ ...answer, durationMs: performance.now() - startedMs });
     let stream;
     try {
-      stream = this.#connection().request(headersOf(exchange), { endStream: exchange.body === undefined });
+      stream = this.#connection().request(headersOf(exchange, this.#access), {
+        endStream: exchange.body === undefined,
+      });
     } catch {
       end({ outcome: 'closed' }); // Node's client refuses to write this.
       return promise;
@@ -51,6 +53,13 @@ export class H2Client {
     });
     stream.on('data', (chunk: Buffer) => body.push(chunk));
     stream.on('error', () => undefined); // `close` follows.
+    // Node's client never closes a stream that the server resets, without an error, while a body is being written.
+    stream.on('end', () => {
+      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR || head === undefined) return;
+      clearTimeout(timer);
+      end({ outcome: 'answered', ...head, body: Buffer.concat(body) });
+      stream.close(constants.NGHTTP2_CANCEL);
+    });
     stream.on('close', () => {
       clearTimeout(timer);
       const isWhole = stream.rstCode === constants.NGHTTP2_NO_ERROR && head !== undefined;
@@ -70,13 +79,11 @@ export class H2Client {
     const session = this.#session;
     if (session !== undefined && !session.closed && !session.destroyed && this.#used++ < 500) return session;
     session?.close();
-    const { host, port, tls } = this.#access;
     // Node's client refuses every stream of a session that holds more than 10 MB, its own large bodies included.
     const maxSessionMemory = 1000;
-    const next = connect(`https://${host}:${port}`, {
-      ...tls,
-      servername: '',
-      ALPNProtocols: ['h2'],
+    const isSecure = 'host' in this.#access && this.#access.tls !== undefined;
+    const next = connect(isSecure ? 'https://a' : 'http://a', {
+      createConnection: () => open(this.#access, 'h2').socket,
       maxSessionMemory,
       // As Go's client: an answer does not wait for a turn of both sides per 64 KB.
       settings: { initialWindowSize: 4 * 1024 * 1024 },
@@ -89,11 +96,12 @@ export class H2Client {
   }
 }
 
-function headersOf(exchange: HttpExchange): Record<string, string | string[]> {
+function headersOf(exchange: HttpExchange, access: Access): Record<string, string | string[]> {
   const headers = Object.create(null) as Record<string, string | string[]>;
   headers[':method'] = exchange.method;
   headers[':path'] = bytesOf(exchange.path).toString('latin1');
-  for (const [name, value] of exchange.headers) {
+  const own = 'headers' in access ? (access.headers ?? []) : [];
+  for (const [name, value] of [...own, ...exchange.headers]) {
     const key = name.toLowerCase();
     if (connectionHeaders.has(key)) continue;
     const text = bytesOf(value).toString('latin1');

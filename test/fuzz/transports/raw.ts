@@ -1,16 +1,14 @@
 // Bytes on a connection of their own. What comes back is read for statuses alone.
-import { connect } from 'node:tls';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, bytesOf, type RawExchange } from '../exchange.ts';
-import type { Access } from './access.ts';
+import { type Access, open } from './access.ts';
 
 /** How long something to read is waited for between parts, and after the last one. */
 const BETWEEN_MS = 15;
 
 export async function sendRaw(access: Access, exchange: RawExchange): Promise<Answer> {
   const startedMs = performance.now();
-  const { host, port, tls } = access;
-  const socket = connect({ host, port, ...tls, ALPNProtocols: [exchange.protocol], servername: '' });
+  const { socket, opened } = open(access, exchange.protocol);
   const chunks: Buffer[] = [];
   let isClosed = false;
   let heard = Promise.withResolvers<void>();
@@ -28,7 +26,7 @@ export async function sendRaw(access: Access, exchange: RawExchange): Promise<An
     hear();
   });
   const connected = Promise.withResolvers<void>();
-  socket.once('secureConnect', connected.resolve).once('close', connected.resolve);
+  socket.once(opened, connected.resolve).once('close', connected.resolve);
   await connected.promise;
   for (const part of exchange.parts) {
     if (isClosed) break;
