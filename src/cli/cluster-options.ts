@@ -159,7 +159,7 @@ function addresses(
   const dnsNames = sans.filter((name) => parseIp(name) === undefined).map((name) => dnsName('--tls-san', name));
   const ipAddresses = sans.filter((name) => parseIp(name) !== undefined);
   return {
-    ...(bindAddress === undefined ? {} : { bindAddress }),
+    bindAddress,
     ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
     ...(nodeIp === undefined ? {} : { nodeIp }),
     ...(sans.length === 0 ? {} : { tlsNames: { dnsNames, ipAddresses } }),

@@ -23,6 +23,7 @@ test('options of the command line become cluster options', () => {
       clusterCidr: '10.1.0.0/16',
       containerRuntimeEndpoint: 'unix:///run/c.sock',
       runtimeConfig: 'a/v1=true',
+      bindAddress: '10.0.0.5',
       nodeportAddresses: ['10.0.0.0/8', 'fd00::/8'],
     }),
     {
@@ -34,6 +35,7 @@ test('options of the command line become cluster options', () => {
       nodeName: 'n',
       containerRuntimeEndpoint: 'unix:///run/c.sock',
       runtimeConfig: 'a/v1=true',
+      bindAddress: '10.0.0.5',
       nodePortAddresses: ['10.0.0.0/8', 'fd00::/8'],
     },
   );

@@ -80,7 +80,7 @@ class SimulatedCluster implements RunnableCluster {
     );
     this.#cluster = cluster;
     const listening = await cluster
-      .listen({ ...(bindAddress !== undefined && { host: bindAddress }), port: httpsPort })
+      .listen({ host: bindAddress ?? '127.0.0.1', port: httpsPort })
       .catch((error: unknown) => {
         if (hasErrorCode(error, 'EADDRNOTAVAIL'))
           throw new PreflightError(`--bind-address: ${bindAddress} is not an address of this machine`);

@@ -27,7 +27,7 @@ export interface ClusterOptions {
   /** What the API server admits, believes, allows and records. Default: as upstream. */
   readonly apiServer?: ApiServerOptions;
   /** Where the API server listens. Default: on all IPv4 addresses. */
-  readonly bindAddress?: string;
+  readonly bindAddress?: string | undefined;
   /** Address under which pods and other machines reach the API server. Default: where it listens, or the node's. */
   readonly advertiseAddress?: string;
   /** Address of this machine's node. Default: the first of a real device. */
