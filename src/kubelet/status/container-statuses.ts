@@ -71,7 +71,7 @@ function statusOfMissing(
     lastState: previous?.lastState ?? {},
     ready: false,
     restartCount: previous?.restartCount ?? 0,
-    started: false,
+    ...notStarted(input),
   };
   if (previous?.state?.running === undefined || status.lastState?.terminated !== undefined) return status;
   // The container ran and the runtime no longer has it: its status must not be that of one that never started.
@@ -125,6 +125,11 @@ function stateOf(
   }
 }
 
+/** The prober changes it to true. It has no probes for ephemeral containers, whose statuses do not have the field. */
+function notStarted({ kind }: ContainerStatusesInput): Pick<ContainerStatus, 'started'> {
+  return kind === 'ephemeral' ? {} : { started: false };
+}
+
 function convert(
   seen: RuntimeContainerStatus,
   previous: ContainerStatus | undefined,
@@ -139,7 +144,7 @@ function convert(
     name: seen.name,
     ready: false,
     restartCount: seen.restartCount,
-    started: false,
+    ...notStarted(input),
     state: stateOf(seen, previous, containerID),
   };
   if (previous?.volumeMounts !== undefined) status.volumeMounts = previous.volumeMounts;

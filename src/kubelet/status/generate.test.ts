@@ -223,7 +223,9 @@ describe('pod status', () => {
       spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] },
       runtimeStatus: runtimeStatus(container({}), container({ id: 'e1', name: 'debug' })),
     });
-    assert.equal(status.ephemeralContainerStatuses?.[0]?.containerID, 'containerd://e1');
+    const [debug] = status.ephemeralContainerStatuses ?? [];
+    assert.equal(debug?.containerID, 'containerd://e1');
+    assert.equal('started' in debug, false);
     assert.equal(status.phase, 'Running');
   });
 });

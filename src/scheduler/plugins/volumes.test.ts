@@ -101,3 +101,14 @@ const volumeCases: readonly [string, Partial<SchedulerPluginDeps>, (readonly [St
 ];
 for (const [name, deps, running, wanted] of volumeCases)
   test(`volumes: ${name}`, () => assert.equal(outcome({ nodes: zones, pod: using('p'), running, deps }), wanted));
+
+test('volumes: the claim of an ephemeral volume is waited for, alone and beside a named claim', () => {
+  const ephemeral = { name: 'e', ephemeral: { volumeClaimTemplate: { spec: {} } } };
+  const named = { name: 'v', persistentVolumeClaim: { claimName: 'c' } };
+  const waits = none('waiting for ephemeral volume controller to create the persistentvolumeclaim "p-e"');
+  const found = (_namespace: string, name: string): PersistentVolumeClaim | undefined =>
+    name === 'c' ? bound() : undefined;
+  const deps = { claim: found, volume: () => volume('b') };
+  assert.equal(outcome({ nodes: zones, pod: testPod('p', { spec: { volumes: [ephemeral] } }) }), waits);
+  assert.equal(outcome({ nodes: zones, pod: testPod('p', { spec: { volumes: [ephemeral, named] } }), deps }), waits);
+});

@@ -1,10 +1,10 @@
 /** VolumeRestrictions: a ReadWriteOncePod claim serves one pod at a time, and disks are not shared by pods of one node where they must not be. Upstream: plugins/volumerestrictions (disks: disk-conflict.ts). */
-import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
-import { claimsOf, isOwnClaim, type FindClaim } from '../../framework/pod-claims.ts';
+import { claimsOf, type FindClaim, type PodClaim } from '../../framework/pod-claims.ts';
 import { disksConflict, hasExclusiveDisk } from './disk-conflict.ts';
 
 const NAME = 'VolumeRestrictions';
@@ -30,7 +30,7 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
     name: NAME,
     preFilter(state, pod, snapshot) {
       const names = new Set<string>();
-      for (const { name } of claimsOf(pod)) {
+      for (const { name } of namedClaimsOf(pod)) {
         const claim = findClaim(pod.metadata.namespace, name);
         if (claim === undefined) return unresolvable(NAME, `persistentvolumeclaim "${name}" not found`);
         if (claim.spec?.accessModes?.includes('ReadWriteOncePod') === true) names.add(name);
@@ -55,7 +55,10 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
     cloneState: (value) => value,
     events: [
       { event: 'assigned-pod/delete', hint: (pod, gone) => mayConflict(pod, gone as Stored<Pod>) },
-      { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
+      {
+        event: 'persistent-volume-claim/add',
+        hint: (pod, _old, now) => isNamedBy(pod, now as Stored<PersistentVolumeClaim>),
+      },
       { event: 'node/add' },
     ],
   };
@@ -63,10 +66,19 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
 
 /** Whether what the other used may be what the pod waits for. */
 function mayConflict(pod: Stored<Pod>, other: Stored<Pod>): boolean {
-  const names = new Set(claimsOf(pod).map(({ name }) => name));
+  const names = new Set(namedClaimsOf(pod).map(({ name }) => name));
   return uses(other, pod.metadata.namespace, names) || disksConflict(pod, other);
 }
 
 function uses(other: Stored<Pod>, namespace: string | undefined, names: ReadonlySet<string>): boolean {
-  return other.metadata.namespace === namespace && claimsOf(other).some((claim) => names.has(claim.name));
+  return other.metadata.namespace === namespace && namedClaimsOf(other).some((claim) => names.has(claim.name));
+}
+
+/** Claims that the pod names. Those of ephemeral volumes are its own, and VolumeBinding waits until they exist. */
+function namedClaimsOf(pod: Stored<Pod>): PodClaim[] {
+  return claimsOf(pod).filter(({ isEphemeral }) => !isEphemeral);
+}
+
+function isNamedBy(pod: Stored<Pod>, { metadata }: Stored<PersistentVolumeClaim>): boolean {
+  return uses(pod, metadata.namespace, new Set([metadata.name]));
 }
