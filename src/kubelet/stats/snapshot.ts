@@ -11,6 +11,7 @@ import type { PodUsage, RuntimeUsage } from './runtime-usage.ts';
 /** A pod of the node with what it uses. */
 export interface PodReading {
   readonly pod: Pod;
+  /** Of running containers alone: a rate that an ended one does not have would make the whole pod's readings incomplete. */
   readonly usage: PodUsage;
   readonly cgroup?: CgroupStats;
   /** By container id. */
@@ -41,7 +42,10 @@ export async function takeNodeSnapshot(deps: Omit<SnapshotDeps, 'host' | 'runtim
   return { nowMs: platform.clock.nowMs(), node, pods: [], ...(allPods === undefined ? {} : { allPods }) };
 }
 
-/** Reads. Rejects when the runtime or the host cannot be read; cgroups that went meanwhile are left out. */
+/**
+ * Reads. Rejects when the runtime or the host cannot be read; cgroups that went meanwhile and pods without a running container
+ * are left out. Upstream: removeTerminatedContainers in stats/cri_stats_provider.go.
+ */
 export async function takeSnapshot(deps: SnapshotDeps): Promise<NodeSnapshot> {
   const { platform, host, podCgroups } = deps;
   const [node, usages] = await Promise.all([readNodeUsage(platform), deps.runtime.pods()]);
@@ -50,11 +54,14 @@ export async function takeSnapshot(deps: SnapshotDeps): Promise<NodeSnapshot> {
     const uid = pod.metadata.uid ?? '';
     const usage = usages.get(uid);
     if (usage === undefined) continue;
+    const containers = (host.podStatus(uid)?.containers ?? []).filter(({ state }) => state === 'running');
+    const running = new Set(containers.map(({ id }) => id));
+    const used = usage.containers.filter(({ id }) => running.has(id));
+    if (used.length === 0) continue;
     const cgroup = await statsOf(platform.cgroups, podCgroups.cgroupName(pod));
-    const containers = host.podStatus(uid)?.containers ?? [];
     pods.push({
       pod,
-      usage,
+      usage: { ...usage, containers: used },
       ...(cgroup === undefined ? {} : { cgroup }),
       startedAtMs: new Map(containers.map(({ id, startedAtMs }) => [id, startedAtMs])),
       images: new Map(containers.map(({ id, image }) => [id, image])),

@@ -49,7 +49,9 @@ async function createFixture(
           memory: { timestampMs, workingSetBytes: { value: 1000 }, usageBytes: { value: 2000 } },
           writableLayer: { timestampMs, usedBytes: { value: 300 }, inodesUsed: { value: 3 } },
         });
-        return { stats: [of(1, state.cpuNs), of(0, 1)] };
+        const labels = { 'io.kubernetes.pod.uid': 'u1', 'io.kubernetes.container.name': 'setup' };
+        const ended = { attributes: { id: 'init', metadata: { name: 'setup', attempt: 0 }, labels, annotations: {} } };
+        return { stats: [of(1, state.cpuNs), of(0, 1), ended] };
       },
       async listPodSandboxStats() {
         state.podStatsAsked++;
@@ -99,6 +101,7 @@ async function createFixture(
   });
   const status = {
     containers: [
+      { id: 'init', image: 'img', state: 'exited', startedAtMs: 1_767_225_500_000 },
       { id: 'c1', image: 'img', state: 'running', startedAtMs: 1_767_225_600_000 },
     ] as unknown as ContainerStatus[],
     sandboxes: [{ ready: true }],
@@ -140,7 +143,7 @@ async function createFixture(
     }
   };
   setCgroup(6e9);
-  return { platform, provider, state, setCgroup };
+  return { platform, provider, state, setCgroup, status };
 }
 
 test('the summary: newest run, rates from the second reading on, ephemeral storage', async () => {
@@ -177,6 +180,19 @@ test('the summary: newest run, rates from the second reading on, ephemeral stora
   assert.ok(node.fs!.capacityBytes! > 0 && node.memory!.workingSetBytes! > 0);
 });
 
+test('ended containers, as of initialization, have no readings, and pods of ended containers alone are left out', async () => {
+  const { provider, platform, status } = await createFixture({ podStats: true });
+  const names = async (): Promise<readonly string[]> =>
+    (await provider.summary()).pods.flatMap(({ containers }) => containers.map(({ name }) => name));
+  assert.deepEqual(await names(), ['app']);
+  const metrics = await provider.resourceMetrics();
+  assert.match(metrics, /container_start_time_seconds\{container="app"/);
+  assert.doesNotMatch(metrics, /container="setup"/);
+  for (const container of status.containers) Object.assign(container, { state: 'exited' });
+  await platform.clock.advance(10_000);
+  assert.deepEqual((await provider.summary()).pods, []);
+});
+
 test('askers within a second share a reading; volumes are measured once a minute; what the runtime lacks is asked once', async () => {
   const { platform, provider, state } = await createFixture();
   await Promise.all([provider.summary(), provider.cadvisorMetrics(), provider.resourceMetrics()]);
@@ -211,6 +227,7 @@ test('the kubelet’s own metrics: what runs, and the space of claimed volumes',
   const claim = '{namespace="default",persistentvolumeclaim="claim"}';
   assert.deepEqual(lines, [
     'kubelet_node_name{node="node-1"} 1',
+    'kubelet_running_containers{container_state="exited"} 1',
     'kubelet_running_containers{container_state="running"} 1',
     'kubelet_running_pods 1',
     `kubelet_volume_stats_available_bytes${claim} 0`,
