@@ -113,6 +113,7 @@ async function runProxy(of: Running): Promise<void> {
   const { kubeconfig, nodeName, mode, clusterCidr, nodePortAddresses = [], cleanup } = of;
   const { createServiceProxy } = await import('../proxy/service-proxy.ts');
   const { createInformerFactory } = await import('../client/informer-factory.ts');
+  const { createEventBroadcaster } = await import('../client/event-broadcaster.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const platform = createNodePlatform({ log: of.log });
   logContained(platform.log);
@@ -125,8 +126,10 @@ async function runProxy(of: Running): Promise<void> {
     const serviceCidr = of.serviceCidr ?? (cleanup === true ? clusterCidr : await serviceCidrOf(client));
     const fixed = { nodeName, nftTable: TABLE, masqueradeMark: MASQUERADE_MARK };
     const informers = createInformerFactory({ ...platform, client });
+    const { clock, random, log } = platform;
+    const events = createEventBroadcaster({ clock, random, log, client });
     const proxy = createServiceProxy(
-      { informers, platform },
+      { informers, platform, recorder: events.recorderFor('kube-proxy', nodeName) },
       { ...fixed, clusterCidr, serviceCidr, mode, nodePortAddresses },
     );
     if (cleanup === true) return await proxy.remove();
@@ -140,6 +143,7 @@ async function runProxy(of: Running): Promise<void> {
       mode,
     });
     informers.start(life.signal);
+    events.start(life.signal);
     await proxy.start(life.signal); // Rules stay, as upstream's.
     await health.close();
   } finally {

@@ -9,6 +9,7 @@
 import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
 import type { Node, Pod, Service } from '../api/gen/core-v1.ts';
 import { parseCidr } from '../base/cidr.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
 import type { Platform } from '../platform/platform.ts';
 import {
@@ -52,6 +53,8 @@ export interface ServiceProxyDeps {
    * addresses, which holds from before the first call. Absent: host ports of loopback addresses are not served.
    */
   readonly routeLoopback?: () => Promise<void>;
+  /** Of events about services that are too large. Absent: the log alone has it. */
+  readonly recorder?: EventRecorder;
 }
 
 /** How rules come into the kernel. */

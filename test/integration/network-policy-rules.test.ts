@@ -26,6 +26,24 @@ type Family = 4 | 6;
 
 const app = (name: string) => ({ podSelector: { matchLabels: { app: name } } });
 
+/** All but web, in two blocks that touch, and thousands that are elsewhere. */
+const manyBlocks = (family: Family) => [
+  { ipBlock: { cidr: EVERYTHING[family], except: exceptions(family) } },
+  ...Array.from({ length: 4_000 }, (_, i) => ({
+    ipBlock: { cidr: family === 4 ? `10.${50 + (i >> 8)}.${i & 255}.8/30` : `fd00:50:${i.toString(16)}::/64` },
+  })),
+];
+const exceptions = (family: Family): string[] => [
+  `${PREFIXES[family]}2/${family === 4 ? 32 : 128}`,
+  ...Array.from({ length: 1_000 }, (_, i) =>
+    family === 4 ? `10.9${i >> 8}.${i & 255}.16/29` : `fd00:90:${i.toString(16)}::/64`,
+  ),
+];
+const manyPorts = [
+  { port: 8000, endPort: 8080 },
+  ...Array.from({ length: 2_000 }, (_, i) => ({ port: 10_001 + 2 * i, protocol: i % 2 === 0 ? 'TCP' : 'UDP' })),
+];
+
 interface Case {
   readonly name: string;
   /** Policies of all three pods' namespace. */
@@ -196,6 +214,15 @@ const cases: readonly Case[] = [
       },
     ],
     open: but(...toDb),
+  },
+  {
+    name: 'thousands of blocks, exceptions and ranges of ports: those that hold nobody, and then the others',
+    policies: (family) => [
+      { ...app('db'), ingress: [{ from: manyBlocks(family), ports: manyPorts }] },
+      { ...app('cron'), ingress: [{ from: manyBlocks(family).slice(1), ports: manyPorts }] },
+      { ...app('web'), ingress: [{ from: manyBlocks(family), ports: manyPorts.slice(1) }] },
+    ],
+    open: ['cron db'],
   },
   {
     name: 'several policies add up; both sides must agree',

@@ -4,12 +4,14 @@
  */
 import { dnsAddress } from '../network/pod-network.ts';
 import { rangesOf } from '../../base/cidr.ts';
+import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import type { HttpServer } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { removeNetworkPolicies, runNetworkPolicies } from '../../proxy/network-policy/network-policies.ts';
 import { createServiceProxy, type ProxyMode } from '../../proxy/service-proxy.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { InformerFactory } from '../../client/informer.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
 import { createDnsDaemon, type DnsDaemon } from './dns-daemon.ts';
@@ -48,17 +50,21 @@ export interface NodeServices {
 /** Starts the proxy and, once it has its address, DNS. */
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
   const { platform, instance, network } = deps;
-  const informers = createInformerFactory({ ...platform, client: deps.connection.proxy });
+  const sources = { clock: platform.clock, random: platform.random, log: platform.log, client: deps.connection.proxy };
+  const informers = createInformerFactory(sources);
+  const events = createEventBroadcaster(sources);
+  events.start(signal);
+  const recorder = events.recorderFor('kube-proxy', instance.nodeName);
   // With the user's plugin, pods are attached as it likes.
   const loopback = instance.cni === 'none' ? {} : { routeLoopback: () => network.routeLoopback() };
   const { proxyMode, nodePortAddresses } = deps;
   // A port of 0: nothing listens.
   const ownTcpPorts = [instance.httpsPort, deps.kubeletPort].filter((port) => port > 0);
   const config = { ...proxyConfig(instance, proxyMode), nodePortAddresses, ownTcpPorts };
-  const proxy = createServiceProxy({ informers, platform, ...loopback }, config);
+  const proxy = createServiceProxy({ informers, platform, recorder, ...loopback }, config);
   const running = Promise.all([
     leaveOtherMode(deps).then(() => proxy.start(signal)),
-    ...podNetworkLoops(deps, informers, signal),
+    ...podNetworkLoops(deps, { informers, recorder }, signal),
   ]);
   informers.start(signal);
   const dns = clusterDns(deps);
@@ -116,7 +122,7 @@ function clusterDns({
 /** What keeps the pod network; between nodes the user's CNI plugin does where there is one. */
 function podNetworkLoops(
   { platform, instance, nodeIp, network, connection }: NodeServicesDeps,
-  informers: InformerFactory,
+  { informers, recorder }: { readonly informers: InformerFactory; readonly recorder: EventRecorder },
   signal: AbortSignal,
 ): Promise<void>[] {
   if (instance.cni === 'none') return [network.keep(signal)];
@@ -126,7 +132,7 @@ function podNetworkLoops(
   return [
     network.keep(signal),
     runNodeRoutes({ informers, platform, setMtu }, { instance, nodeIp, vni }, signal),
-    ...policyConfigs(instance).map((config) => runNetworkPolicies({ informers, platform }, config, signal)),
+    ...policyConfigs(instance).map((config) => runNetworkPolicies({ informers, platform, recorder }, config, signal)),
     runPodBandwidth({ informers, platform }, instance, signal),
   ];
 }

@@ -10,9 +10,11 @@ import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { createBackoff } from '../../base/backoff.ts';
 import { parseCidr } from '../../base/cidr.ts';
 import type { Informer, InformerFactory, InformerHandler } from '../../client/informer.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { logFailedRound } from '../../platform/unexpected.ts';
+import { createExcessReport, type ReportExcess } from '../excess-report.ts';
 import { PolicyBook, type PolicyState } from './policy-book.ts';
 import { podView, policyPodProjection } from './policy-pods.ts';
 import { readPolicy } from './policy-rules.ts';
@@ -26,6 +28,8 @@ import {
 export interface NetworkPoliciesDeps {
   readonly informers: InformerFactory;
   readonly platform: Pick<Platform, 'exec' | 'clock' | 'log' | 'crypto'>;
+  /** Of events about policies that are too large. Absent: the log alone has it. */
+  readonly recorder?: EventRecorder;
 }
 
 /** Names and ranges of the instance. */
@@ -104,6 +108,7 @@ class Follower {
   readonly #family: 4 | 6;
   readonly #policies: ReturnType<typeof policiesOf>;
   readonly #nodes: ReturnType<typeof nodesOf>;
+  readonly #reportExcess: ReportExcess;
   readonly #waits: Informer<never>[] = [];
   readonly #book: PolicyBook;
   #labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined = () => undefined;
@@ -119,12 +124,16 @@ class Follower {
     const { crypto } = deps.platform;
     const sha256Hex = (text: string): string => crypto.sha256Hex(text);
     this.#book = new PolicyBook((namespace) => this.#labelsOf(namespace), sha256Hex);
+    const { recorder, platform } = deps;
+    this.#reportExcess = createExcessReport({ log: platform.log.child('proxy'), recorder }, 'NetworkPolicyTooLarge');
     this.#policies = policiesOf(deps.informers);
     this.#nodes = nodesOf(deps.informers, config.nodeName);
     this.#follow(this.#policies, (key, policy) => {
       // Only now anybody's pods matter: a cluster without policies keeps no copy of them on its nodes.
       if (policy !== undefined) this.#followPods();
-      this.#book.setPolicy(key, policy && readPolicy(policy, { family: this.#family, sha256Hex }));
+      const view = policy && readPolicy(policy, { family: this.#family, sha256Hex });
+      this.#reportExcess(key, policy, view?.excess && `all its traffic is refused: ${view.excess}`);
+      this.#book.setPolicy(key, view);
     });
     this.#follow(this.#nodes, () => undefined);
   }

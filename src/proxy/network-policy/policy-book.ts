@@ -85,7 +85,7 @@ export class PolicyBook {
     const sets = new Map(
       [...this.#sets].map(([name, { set, elements }]) => [
         name,
-        { named: set.portName !== undefined, elements: new Set([...elements.values()].flat()) },
+        { named: set.portIds !== undefined, elements: new Set([...elements.values()].flat()) },
       ]),
     );
     const here = [...this.#pods.values()].filter((pod) => pod.here);

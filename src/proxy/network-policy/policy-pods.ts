@@ -7,7 +7,8 @@ import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import type { Stored } from '../../api/object.ts';
 import { parseIp } from '../../base/cidr.ts';
-import type { PodSelection, PodSet } from './policy-rules.ts';
+import { MAX_NAMED_PORTS } from './policy-budget.ts';
+import { portId, type PodSelection, type PodSet } from './policy-rules.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -73,7 +74,8 @@ export function podView(pod: Pod, { family, nodeName }: { family: 4 | 6; nodeNam
     labels: pod.metadata.labels ?? {},
     address,
     here: pod.spec?.nodeName === nodeName,
-    ports,
+    // Each counts once for each policy that names it: of more ports than that, the others are reached by number alone.
+    ports: ports.slice(0, MAX_NAMED_PORTS),
   };
 }
 
@@ -98,8 +100,9 @@ export function elementsOf(
   labelsOf: (namespace: string) => Labels | undefined,
 ): readonly string[] {
   if (!set.selections.some((selection) => selects(selection, pod, labelsOf))) return [];
-  if (set.portName === undefined) return [pod.address];
+  const { portIds } = set;
+  if (portIds === undefined) return [pod.address];
   return pod.ports
-    .filter(({ name }) => name === set.portName)
+    .filter((port) => portIds.has(portId(port)))
     .map(({ protocol, port }) => `${pod.address} . ${protocol} . ${port}`);
 }

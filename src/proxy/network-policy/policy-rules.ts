@@ -6,7 +6,8 @@
  */
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../api/gen/networking-v1.ts';
 import type { LabelSelector } from '../../api/gen/meta-v1.ts';
-import { parseCidr } from '../../base/cidr.ts';
+import { isWide, policyExcess } from './policy-budget.ts';
+import { blockAddresses, oneOf, portMatches } from './policy-matches.ts';
 
 /** Which pods, anywhere in the cluster. */
 export interface PodSelection {
@@ -21,8 +22,8 @@ export interface PodSet {
   readonly name: string;
   /** A pod that one of them selects is in. */
   readonly selections: readonly PodSelection[];
-  /** With it the elements are address, protocol and number of this port. */
-  readonly portName?: string;
+  /** With them the elements are address, protocol and number of these ports, as `portId` writes them. */
+  readonly portIds?: ReadonlySet<string>;
 }
 
 /** The rules of one direction of a policy. */
@@ -34,6 +35,8 @@ export interface PolicyChain {
 
 /** A policy, understood. */
 export interface PolicyView {
+  /** Why it isolates its pods and lets nothing in or out: what it says is more than a policy may. */
+  readonly excess?: string;
   readonly selection: PodSelection;
   readonly ingress?: PolicyChain;
   readonly egress?: PolicyChain;
@@ -50,13 +53,16 @@ export function readPolicy(policy: NetworkPolicy, context: PolicyContext): Polic
   const { spec } = policy;
   const namespace = policy.metadata.namespace ?? '';
   const types = spec?.policyTypes ?? ['Ingress', ...(spec?.egress === undefined ? [] : ['Egress'])];
-  const selection = { namespace, podSelector: spec?.podSelector ?? {} };
+  const excess = policyExcess(policy);
+  // Which pods a wide selector takes is too much to ask of each: all of the namespace are shut off.
+  const selection = { namespace, podSelector: isWide(spec?.podSelector) ? {} : (spec?.podSelector ?? {}) };
   const chain = (direction: Direction, rules: readonly Rule[]): PolicyChain =>
-    chainOf(rules, { ...context, direction, namespace, selection });
+    chainOf(excess === undefined ? rules : [], { ...context, direction, namespace, selection });
   const ingress = (spec?.ingress ?? []).map(({ from, ports }) => ({ peers: from ?? [], ports: ports ?? [] }));
   const egress = (spec?.egress ?? []).map(({ to, ports }) => ({ peers: to ?? [], ports: ports ?? [] }));
   return {
     selection,
+    ...(excess === undefined ? {} : { excess }),
     ...(types.includes('Ingress') ? { ingress: chain('ingress', ingress) } : {}),
     ...(types.includes('Egress') ? { egress: chain('egress', egress) } : {}),
   };
@@ -75,42 +81,56 @@ interface Reading extends PolicyContext {
 
 function chainOf(rules: readonly Rule[], reading: Reading): PolicyChain {
   const sets = new Map<string, PodSet>();
-  const lines = rules.flatMap((rule) => ruleLines(rule, reading, sets));
+  const lines = [...new Set(rules.flatMap((rule) => ruleLines(rule, reading, sets)))];
   const name = `${reading.direction}-${reading.sha256Hex(lines.join('\n')).slice(0, 16)}`;
   return { name, rules: lines, sets: [...sets.values()] };
 }
 
-/** One line per way in: every kind of peer with every kind of port. */
+/** The name of a port of a protocol, as sets of named ports know it. */
+export function portId({ name, protocol }: { readonly name: string; readonly protocol: string }): string {
+  return `${protocol.toLowerCase()} ${name}`;
+}
+
+/** At most one line for each of: everybody, pods, blocks; with each of: all ports, numbers of a protocol, names. */
 function ruleLines({ peers, ports }: Rule, reading: Reading, sets: Map<string, PodSet>): string[] {
-  const selections = peers.flatMap((peer) => selectionOf(peer, reading.namespace) ?? []);
-  const blocks = peers.flatMap((peer) => blockMatch(peer, reading) ?? []);
-  const add = (wanted: Omit<PodSet, 'name'>): string => {
-    const name = `pods-${reading.sha256Hex(JSON.stringify(wanted)).slice(0, 16)}`;
-    sets.set(name, { name, ...wanted });
+  const ip = reading.family === 4 ? 'ip' : 'ip6';
+  const side = `${ip} ${reading.direction === 'ingress' ? 'saddr' : 'daddr'}`;
+  const selections = selectionsOf(peers, reading.namespace);
+  const blocks = blockAddresses(peers, reading.family);
+  const anybody = peers.length === 0;
+  const add = (selected: readonly PodSelection[], portIds?: ReadonlySet<string>): string => {
+    const content = JSON.stringify([selected, ...(portIds ?? [])]);
+    const name = `pods-${reading.sha256Hex(content).slice(0, 16)}`;
+    sets.set(name, { name, selections: selected, ...(portIds === undefined ? {} : { portIds }) });
     return name;
   };
-  const side = `${reading.family === 4 ? 'ip' : 'ip6'} ${reading.direction === 'ingress' ? 'saddr' : 'daddr'}`;
-  const target = `${reading.family === 4 ? 'ip' : 'ip6'} daddr . meta l4proto . th dport`;
-  const anybody = peers.length === 0 ? [''] : [];
   const from = [
-    ...anybody,
-    ...(selections.length === 0 ? [] : [`${side} @${add({ selections })} `]),
-    ...blocks.map((block) => `${block} `),
+    ...(anybody ? [''] : []),
+    ...(selections.length === 0 ? [] : [`${side} @${add(selections)} `]),
+    ...(blocks.length === 0 ? [] : [`${side} ${oneOf(blocks)} `]),
   ];
-  const numbered = ports.length === 0 ? [''] : portMatches(ports);
-  const lines = from.flatMap((peer) => numbered.map((port) => `${peer}${port === '' ? '' : `${port} `}accept`));
-  for (const { portName, protocol } of namedPorts(ports)) {
-    // The name is the receiving pod's: of the selected one, or of each peer.
-    const everyone: PodSelection = { namespaceSelector: {}, podSelector: {} };
-    const receivers =
-      reading.direction === 'ingress'
-        ? [reading.selection]
-        : [...selections, ...(blocks.length + anybody.length > 0 ? [everyone] : [])];
-    if (receivers.length === 0) continue;
-    const set = add({ selections: receivers, portName });
-    for (const peer of from) lines.push(`${peer}meta l4proto ${protocol} ${target} @${set} accept`);
+  const to = ports.length === 0 ? [''] : portMatches(ports).map((match) => `${match} `);
+  // The name is the receiving pod's: of the selected one, or of each peer.
+  const everyone: PodSelection = { namespaceSelector: {}, podSelector: {} };
+  const receivers =
+    reading.direction === 'ingress'
+      ? [reading.selection]
+      : [...selections, ...(blocks.length > 0 || anybody ? [everyone] : [])];
+  const named = new Set(
+    ports.flatMap(({ port, protocol = 'TCP' }) => (typeof port === 'string' ? [portId({ name: port, protocol })] : [])),
+  );
+  if (named.size > 0 && from.length > 0) to.push(`${ip} daddr . meta l4proto . th dport @${add(receivers, named)} `);
+  return from.flatMap((peer) => to.map((port) => `${peer}${port}accept`));
+}
+
+/** Each selection of pods once. */
+function selectionsOf(peers: readonly NetworkPolicyPeer[], namespace: string): PodSelection[] {
+  const found = new Map<string, PodSelection>();
+  for (const peer of peers) {
+    const selection = selectionOf(peer, namespace);
+    if (selection !== undefined) found.set(JSON.stringify(selection), selection);
   }
-  return lines;
+  return [...found.values()];
 }
 
 function selectionOf(peer: NetworkPolicyPeer, namespace: string): PodSelection | undefined {
@@ -119,37 +139,4 @@ function selectionOf(peer: NetworkPolicyPeer, namespace: string): PodSelection |
   return peer.namespaceSelector === undefined
     ? { namespace, podSelector }
     : { namespaceSelector: peer.namespaceSelector, podSelector };
-}
-
-/** Undefined for blocks of the other family, and for other peers. */
-function blockMatch({ ipBlock }: NetworkPolicyPeer, { family, direction }: Reading): string | undefined {
-  if (ipBlock === undefined || parseCidr(ipBlock.cidr)?.family !== family) return undefined;
-  const side = `${family === 4 ? 'ip' : 'ip6'} ${direction === 'ingress' ? 'saddr' : 'daddr'}`;
-  const except = (ipBlock.except ?? []).filter((cidr) => parseCidr(cidr)?.family === family);
-  return [`${side} ${ipBlock.cidr}`, ...except.map((cidr) => `${side} != ${cidr}`)].join(' ');
-}
-
-/** Ports by number, one match per protocol. */
-function portMatches(ports: readonly NetworkPolicyPort[]): string[] {
-  const byProtocol = new Map<string, string[]>();
-  const whole = new Set<string>();
-  for (const { port, endPort, protocol = 'TCP' } of ports) {
-    const name = protocol.toLowerCase();
-    if (port === undefined) whole.add(name);
-    else if (typeof port === 'number')
-      byProtocol.set(name, [...(byProtocol.get(name) ?? []), endPort === undefined ? `${port}` : `${port}-${endPort}`]);
-  }
-  return [
-    ...[...whole].map((name) => `meta l4proto ${name}`),
-    // One range per line: nft refuses literal sets whose ranges overlap.
-    ...[...byProtocol]
-      .filter(([name]) => !whole.has(name))
-      .flatMap(([name, texts]) => [...new Set(texts)].map((text) => `${name} dport ${text}`)),
-  ];
-}
-
-function namedPorts(ports: readonly NetworkPolicyPort[]): { readonly portName: string; readonly protocol: string }[] {
-  return ports.flatMap(({ port, protocol = 'TCP' }) =>
-    typeof port === 'string' ? [{ portName: port, protocol: protocol.toLowerCase() }] : [],
-  );
 }

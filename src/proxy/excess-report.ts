@@ -1,0 +1,29 @@
+/** Says of objects that ask for more than is programmed for one: in the log and by an event, once while it is so. */
+import type { KubernetesObject } from '../api/object.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
+import type { Log } from '../platform/log.ts';
+
+/** Where it is said. */
+export interface ExcessReportDeps {
+  readonly log: Log;
+  /** Absent: in the log alone. */
+  readonly recorder?: EventRecorder | undefined;
+}
+
+/** Notes an object as it is now, by its key; undefined: it is gone. */
+export type ReportExcess = (key: string, object: KubernetesObject | undefined, excess: string | undefined) => void;
+
+/** Makes a report for one kind. The reason is the event's. */
+export function createExcessReport({ log, recorder }: ExcessReportDeps, reason: string): ReportExcess {
+  const reported = new Map<string, string>();
+  return (key, object, excess) => {
+    if (object === undefined || excess === undefined) {
+      reported.delete(key);
+      return;
+    }
+    if (reported.get(key) === excess) return;
+    reported.set(key, excess);
+    log.warn('an object asks for more than is programmed for one', { reason, key, why: excess });
+    recorder?.event(object, 'Warning', reason, excess);
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * Blocks of addresses and numbers of ports as matches of nftables. What many of them hold together is one set of disjoint
+ * intervals in one match: peers and ports never multiply into rules. Pure.
+ */
+import type { NetworkPolicyPeer, NetworkPolicyPort } from '../../api/gen/networking-v1.ts';
+import { cidrSize, formatCidr, formatIp, parseCidr, type Cidr } from '../../base/cidr.ts';
+import { joinIntervals, withoutIntervals, type Interval } from '../../base/intervals.ts';
+
+/** The addresses of a family that the blocks hold, without their exceptions, as nftables writes them. */
+export function blockAddresses(peers: readonly NetworkPolicyPeer[], family: 4 | 6): string[] {
+  const held = peers.flatMap(({ ipBlock }) => {
+    const range = ipBlock && rangeOf(ipBlock.cidr, family);
+    if (range === undefined) return [];
+    return withoutIntervals(
+      range,
+      (ipBlock?.except ?? []).flatMap((cidr) => rangeOf(cidr, family) ?? []),
+    );
+  });
+  return joinIntervals(held).map((interval) => addressText(interval, family));
+}
+
+function rangeOf(text: string, family: 4 | 6): Interval | undefined {
+  const cidr = parseCidr(text);
+  return cidr?.family === family ? { first: cidr.base, last: cidr.base + cidrSize(cidr) - 1n } : undefined;
+}
+
+function addressText({ first, last }: Interval, family: 4 | 6): string {
+  const size = last - first + 1n;
+  if (size === 1n) return formatIp({ family, value: first });
+  const isBlock = (size & (size - 1n)) === 0n && first % size === 0n;
+  if (!isBlock) return [first, last].map((value) => formatIp({ family, value })).join('-');
+  const prefixLength = (family === 4 ? 32 : 128) - (size.toString(2).length - 1);
+  return formatCidr({ family, base: first, prefixLength } satisfies Cidr);
+}
+
+/** Ports by number, one match per protocol; names are left out. */
+export function portMatches(ports: readonly NetworkPolicyPort[]): string[] {
+  const numbered = new Map<string, Interval[]>();
+  const whole = new Set<string>();
+  for (const { port, endPort, protocol = 'TCP' } of ports) {
+    const name = protocol.toLowerCase();
+    if (port === undefined) whole.add(name);
+    else if (typeof port === 'number') {
+      const intervals = numbered.get(name) ?? [];
+      numbered.set(name, intervals);
+      intervals.push({ first: BigInt(port), last: BigInt(endPort ?? port) });
+    }
+  }
+  return [
+    ...[...whole].map((name) => `meta l4proto ${name}`),
+    ...[...numbered]
+      .filter(([name]) => !whole.has(name))
+      .map(([name, intervals]) => `${name} dport ${oneOf(joinIntervals(intervals).map(portText))}`),
+  ];
+}
+
+function portText({ first, last }: Interval): string {
+  return first === last ? `${first}` : `${first}-${last}`;
+}
+
+/** What is compared with one of several texts. */
+export function oneOf(texts: readonly string[]): string {
+  return texts.length === 1 ? texts[0]! : `{ ${texts.join(', ')} }`;
+}
