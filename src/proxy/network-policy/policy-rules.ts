@@ -23,7 +23,7 @@ export interface PodSet {
   /** A pod that one of them selects is in. */
   readonly selections: readonly PodSelection[];
   /** With them the elements are address, protocol and number of these ports, as `portId` writes them. */
-  readonly portIds?: ReadonlySet<string>;
+  readonly portIds: ReadonlySet<string> | undefined;
 }
 
 /** The rules of one direction of a policy. */
@@ -36,7 +36,7 @@ export interface PolicyChain {
 /** A policy, understood. */
 export interface PolicyView {
   /** Why it isolates its pods and lets nothing in or out: what it says is more than a policy may. */
-  readonly excess?: string;
+  readonly excess: string | undefined;
   readonly selection: PodSelection;
   readonly ingress?: PolicyChain;
   readonly egress?: PolicyChain;
@@ -62,7 +62,7 @@ export function readPolicy(policy: NetworkPolicy, context: PolicyContext): Polic
   const egress = (spec?.egress ?? []).map(({ to, ports }) => ({ peers: to ?? [], ports: ports ?? [] }));
   return {
     selection,
-    ...(excess === undefined ? {} : { excess }),
+    excess,
     ...(types.includes('Ingress') ? { ingress: chain('ingress', ingress) } : {}),
     ...(types.includes('Egress') ? { egress: chain('egress', egress) } : {}),
   };
@@ -101,7 +101,7 @@ function ruleLines({ peers, ports }: Rule, reading: Reading, sets: Map<string, P
   const add = (selected: readonly PodSelection[], portIds?: ReadonlySet<string>): string => {
     const content = JSON.stringify([selected, ...(portIds ?? [])]);
     const name = `pods-${reading.sha256Hex(content).slice(0, 16)}`;
-    sets.set(name, { name, selections: selected, ...(portIds === undefined ? {} : { portIds }) });
+    sets.set(name, { name, selections: selected, portIds });
     return name;
   };
   const from = [
