@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { undeclaredFields } from '../api/managed-fields/declared-fields.ts';
+import { typeSchema } from '../api/schema/schema.ts';
+import type { StructSchema } from '../api/schema/type-schema.ts';
 import { startWithAll } from './all-resources-fixture.ts';
 
 const undeclared = 'field not declared in schema';
@@ -37,4 +40,13 @@ describe('server-side apply refuses fields that the kind does not have, whatever
         const text = `failed to create typed patch object (default/p; /v1, Kind=Pod): ${problem}`;
         assert.equal(body.message, text);
       });
+});
+
+describe('fields that are not declared', () => {
+  it('a hundred of many are named', () => {
+    const fields = Object.fromEntries(Array.from({ length: 25_000 }, (_, at) => [`k${at}`, 1]));
+    const schema = typeSchema('core.v1.Pod') as StructSchema;
+    for (const config of [pod(fields), pod({}, { tolerations: Array.from({ length: 25_000 }, () => ({ foo: 1 })) })])
+      assert.equal(undeclaredFields(schema, config)!.split('\n').length, 101);
+  });
 });

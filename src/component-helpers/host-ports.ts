@@ -30,6 +30,26 @@ export function hostPortsOf(pod: Pod): readonly HostPort[] {
   return found ?? NONE;
 }
 
+/** Fewer pairs are compared one by one. */
+const FEW_PAIRS = 64;
+
+/** Whether one of some host ports cannot be held beside one of others, in linear time. */
+export function anyHostPortsCollide(wanted: readonly HostPort[], used: readonly HostPort[]): boolean {
+  if (wanted.length * used.length <= FEW_PAIRS)
+    return wanted.some((port) => used.some((other) => hostPortsCollide(port, other)));
+  const wantedIps = new Map<string, Set<string>>();
+  for (const { protocol, port, ip } of wanted) {
+    const key = `${port}/${protocol}`;
+    const ips = wantedIps.get(key);
+    if (ips === undefined) wantedIps.set(key, new Set([ip]));
+    else ips.add(ip);
+  }
+  return used.some(({ protocol, port, ip }) => {
+    const ips = wantedIps.get(`${port}/${protocol}`);
+    return ips !== undefined && (ip === ANY || ips.has(ANY) || ips.has(ip));
+  });
+}
+
 /** Whether two host ports cannot be held at once. */
 export function hostPortsCollide(a: HostPort, b: HostPort): boolean {
   return a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || a.ip === ANY || b.ip === ANY);

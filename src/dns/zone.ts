@@ -123,7 +123,7 @@ function createRecordIndex(domain: string): RecordIndex {
   const byName = new Map<string, DnsRecord[]>();
   /** Names that exist because something exists below them, with how many. */
   const parents = new Map<string, number>();
-  const byAddress = new Map<string, string[]>();
+  const byAddress = new Map<string, Set<string>>();
   const countParents = (name: string, by: 1 | -1): void => {
     for (const parent of parentsOf(name, domain)) {
       const count = (parents.get(parent) ?? 0) + by;
@@ -152,18 +152,19 @@ function createRecordIndex(domain: string): RecordIndex {
     replace(before, after) {
       removeAll(before.records);
       for (const [address, name] of before.addresses) {
-        const left = (byAddress.get(address) ?? []).filter((n) => n !== name);
-        if (left.length === 0) byAddress.delete(address);
-        else byAddress.set(address, left);
+        const names = byAddress.get(address);
+        names?.delete(name);
+        if (names?.size === 0) byAddress.delete(address);
       }
       after.records.forEach(add);
       for (const [address, name] of after.addresses) {
-        const names = byAddress.get(address) ?? [];
-        if (!names.includes(name)) byAddress.set(address, [...names, name]);
+        const names = byAddress.get(address);
+        if (names === undefined) byAddress.set(address, new Set([name]));
+        else names.add(name);
       }
     },
     lookup: (name) => byName.get(name) ?? (parents.has(name) ? [] : undefined),
-    reverse: (address) => byAddress.get(address) ?? [],
+    reverse: (address) => [...(byAddress.get(address) ?? [])],
   };
 }
 

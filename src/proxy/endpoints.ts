@@ -2,7 +2,8 @@
  * The endpoints of one service port that may take traffic: ready ones, those near enough where the endpoints carry hints,
  * and, when none is ready, those that terminate but still serve. Pure. Upstream: pkg/proxy/topology.go.
  */
-import type { Endpoint as SliceEndpoint, EndpointSlice } from '../api/gen/discovery-v1.ts';
+import { firstBy } from '../base/first-by.ts';
+import type { Endpoint as SliceEndpoint, EndpointPort, EndpointSlice } from '../api/gen/discovery-v1.ts';
 import type { ServicePort } from '../api/gen/core-v1.ts';
 
 /** A place that traffic can go to. */
@@ -57,6 +58,19 @@ export function endpointsOfPort(
   };
 }
 
+/** Ports by name and protocol: all ports of a service are looked up in its slices. */
+const slicePorts = new WeakMap<EndpointSlice, ReadonlyMap<string, EndpointPort>>();
+
+function portsOf(slice: EndpointSlice): ReadonlyMap<string, EndpointPort> {
+  let ports = slicePorts.get(slice);
+  if (ports === undefined) slicePorts.set(slice, (ports = firstBy(slice.ports ?? [], portKey)));
+  return ports;
+}
+
+function portKey({ name = '', protocol = 'TCP' }: Pick<ServicePort, 'name' | 'protocol'>): string {
+  return `${protocol}/${name}`;
+}
+
 function candidatesOf(
   port: Pick<ServicePort, 'name' | 'protocol'>,
   slices: readonly EndpointSlice[],
@@ -65,9 +79,7 @@ function candidatesOf(
   const found = new Map<string, Candidate>();
   for (const slice of slices) {
     if (slice.addressType !== ADDRESS_TYPES[view.family]) continue;
-    const target = (slice.ports ?? []).find(
-      (p) => (p.name ?? '') === (port.name ?? '') && (p.protocol ?? 'TCP') === (port.protocol ?? 'TCP'),
-    );
+    const target = portsOf(slice).get(portKey(port));
     if (target?.port === undefined) continue;
     for (const endpoint of slice.endpoints ?? []) {
       const address = endpoint.addresses[0];

@@ -62,11 +62,12 @@ export function servicePorts(
   if (clusterIp === undefined || canonicalIp(clusterIp) === view.node.ownDns) return [];
   const isExternal = spec.type === 'NodePort' || spec.type === 'LoadBalancer';
   const loadBalancerIps = spec.type === 'LoadBalancer' ? ofFamily(ingressAddresses(service)) : [];
+  const balanced = new Set(loadBalancerIps);
   const shared = {
     clusterIp,
     externalIps: ofFamily(spec.externalIPs ?? [])
       .map(canonicalIp)
-      .filter((ip) => !loadBalancerIps.includes(ip)),
+      .filter((ip) => !balanced.has(ip)),
     loadBalancerIps: loadBalancerIps.map(canonicalIp),
     sourceRanges: disjointRanges(spec.loadBalancerSourceRanges ?? [], view.family),
     affinitySeconds:
@@ -106,10 +107,19 @@ function canonicalIp(text: string): string {
 export function disjointRanges(texts: readonly string[], family: 4 | 6): string[] {
   const ranges = texts.map((text) => parseCidr(text.trim())).filter((c): c is Cidr => c?.family === family);
   if (ranges.some((c) => c.prefixLength === 0)) return [];
-  const wide = ranges.toSorted((a, b) => a.prefixLength - b.prefixLength);
-  const kept: Cidr[] = [];
-  for (const range of wide) if (!kept.some((k) => contains(k, range))) kept.push(range);
-  return kept.map(formatCidr);
+  // Two ranges are apart or one is inside the other, so by their beginnings each follows the widest that may hold it.
+  const kept = new Set<Cidr>();
+  let last: Cidr | undefined;
+  for (const range of ranges.toSorted((x, y) => compareBases(x, y) || x.prefixLength - y.prefixLength)) {
+    if (last !== undefined && contains(last, range)) continue;
+    kept.add((last = range));
+  }
+  const wide = ranges.filter((range) => kept.has(range)).toSorted((x, y) => x.prefixLength - y.prefixLength);
+  return wide.map(formatCidr);
+}
+
+function compareBases(a: Cidr, b: Cidr): number {
+  return a.base < b.base ? -1 : a.base > b.base ? 1 : 0;
 }
 
 function contains(outer: Cidr, inner: Cidr): boolean {

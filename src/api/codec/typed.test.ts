@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { schemaOf } from '../schema/schema.ts';
+import { schemaOf, typeSchema } from '../schema/schema.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { parseJson } from './json.ts';
 import { decodeTyped, type DecodeOptions } from './typed.ts';
@@ -168,4 +168,12 @@ test('a union of a CRD schema holds one of its forms', () => {
     properties: { a: {} },
     allOf: [{}],
   });
+});
+
+test('long lists share their items with a known object in linear time', () => {
+  const schema = typeSchema('core.v1.PodSpec') as StructSchema;
+  const tolerations = Array.from({ length: 100_000 }, (_, at) => ({ key: `k${at}` }));
+  const reversed = tolerations.toReversed();
+  const { object } = decodeTyped(schema, { containers: [], tolerations: reversed }, { known: { tolerations } });
+  assert.equal((object['tolerations'] as unknown[])[0], tolerations.at(-1));
 });

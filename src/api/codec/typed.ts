@@ -264,9 +264,10 @@ export function zeroElement(type: TypeSchema): unknown {
 function decodeList(type: ListSchema, value: unknown, context: Context): unknown[] {
   if (!Array.isArray(value)) mismatch(jsonKind(value), type, context);
   const { known } = context;
+  const isKnown = Array.isArray(known) ? membership(known) : undefined;
   // Not pushed one by one: that leaves room for a dozen more, in lists that are kept as long as the object.
   const out = value.map((item, index) => {
-    context.known = Array.isArray(known) && typeof item === 'object' && known.includes(item) ? item : undefined;
+    context.known = isKnown !== undefined && typeof item === 'object' && isKnown(item, index) ? item : undefined;
     context.path.push(index);
     const decoded =
       item === null || item === undefined ? nullElement(type.items, context) : decodeValue(type.items, item, context);
@@ -275,6 +276,18 @@ function decodeList(type: ListSchema, value: unknown, context: Context): unknown
   });
   context.known = known;
   return out;
+}
+
+/** Shorter lists are searched item by item. */
+const SHORT_LIST = 32;
+
+/** Whether a list has an item, most likely at an index. */
+function membership(list: readonly unknown[]): (item: unknown, index: number) => boolean {
+  let items: Set<unknown> | undefined;
+  return (item, index) => {
+    if (list[index] === item) return true;
+    return list.length <= SHORT_LIST ? list.includes(item) : (items ??= new Set(list)).has(item);
+  };
 }
 
 function nullElement(type: TypeSchema, context: Context): unknown {

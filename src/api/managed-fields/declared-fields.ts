@@ -25,23 +25,26 @@ interface Context {
 }
 
 function visit(type: TypeSchema, value: unknown, context: Context): void {
-  if (context.found.length >= maxUndeclared || value === null || typeof value !== 'object') return;
+  if (value === null || typeof value !== 'object') return;
   if (type.kind === 'list' && Array.isArray(value)) {
     for (const [index, item] of value.entries())
       if (isObject(item)) step(elementOf(type, item, index), context, () => visit(type.items, item, context));
   } else if (type.kind === 'map' && isObject(value)) {
     for (const key of Object.keys(value)) step(`f:${key}`, context, () => visit(type.values, value[key], context));
   } else if (type.kind === 'struct' && isObject(value)) {
-    for (const key of Object.keys(value))
+    for (const key of Object.keys(value)) {
+      if (context.found.length >= maxUndeclared) return;
       step(`f:${key}`, context, () => {
         const field = type.fields.get(key);
         if (field !== undefined) visit(field.type, value[key], context);
         else if (!type.preserveUnknown) context.found.push(formatFieldPath(context.path));
       });
+    }
   }
 }
 
-function step(element: string, { path }: Context, body: () => void): void {
+function step(element: string, { path, found }: Context, body: () => void): void {
+  if (found.length >= maxUndeclared) return;
   path.push(element);
   body();
   path.pop();

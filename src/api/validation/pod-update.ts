@@ -1,4 +1,5 @@
 /** Whole pods, and what may change of them. Upstream: apis/core/validation ValidatePodUpdate and its siblings. */
+import { firstByName } from '../../base/first-by.ts';
 import { type Int64 } from '../int64.ts';
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
@@ -141,10 +142,6 @@ export function validatePodUpdate(pod: Pod, old: Pod, field: Field): void {
     text: `pod updates may not change fields other than ${UPDATABLE}`,
   });
   if (field.errors.length === 0) validateWhole(pod, field);
-}
-
-function firstByName<T extends { readonly name: string }>(items: readonly T[] = []): ReadonlyMap<string, T> {
-  return new Map(items.toReversed().map((item) => [item.name, item]));
 }
 
 type Addresses = readonly { readonly ip?: string }[] | undefined;

@@ -1,4 +1,5 @@
 /** Claims of devices, their templates and statuses, and classes. Upstream: apis/resource/validation. */
+import { stableStringify } from '../../base/stable-json.ts';
 import { quote } from '../../base/go-quote.ts';
 import type { Field } from '../field-error.ts';
 import type {
@@ -206,8 +207,8 @@ export function validateResourceClaimStatusUpdate(claim: ResourceClaim, old: Res
   });
   if (reservedFor.length > 0 && allocation === undefined)
     status.at('reservedFor').forbidden('may not be specified when `allocated` is not set');
-  const before = old.status?.reservedFor ?? [];
-  const isNew = (consumer: object): boolean => !before.some((one) => deepEqual(one, consumer));
+  const before = new Set((old.status?.reservedFor ?? []).map(stableStringify));
+  const isNew = (consumer: object): boolean => !before.has(stableStringify(consumer));
   if (claim.metadata.deletionTimestamp !== undefined && allocation !== undefined && reservedFor.some(isNew))
     status
       .at('reservedFor')

@@ -140,7 +140,8 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
       const found = config.lookup === false ? undefined : living;
       return { principal: await legacyPrincipal(claims, token, found), audiences: legacyAudiences(audiences) };
     }
-    const granted = [...[claims.aud ?? []].flat()].filter((a) => audiences.includes(a));
+    const asked = new Set(audiences);
+    const granted = [claims.aud ?? []].flat().filter((audience) => asked.has(audience));
     if (granted.length === 0)
       throw unauthorized(
         `token audiences ${quoted([claims.aud ?? []].flat())} is invalid for the target audiences ${quoted(audiences)}`,

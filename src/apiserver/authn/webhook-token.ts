@@ -51,7 +51,8 @@ export function createWebhookTokenAuthenticator(
 
 /** A webhook that knows no audiences names none: its tokens are the API server's. */
 function isForUs(wanted: readonly string[], found: readonly string[] = []): boolean {
-  return found.length === 0 || wanted.some((audience) => found.includes(audience));
+  const known = new Set(found);
+  return known.size === 0 || wanted.some((audience) => known.has(audience));
 }
 
 async function ask(

@@ -90,7 +90,8 @@ export function planDeletion(
     if (already || strategy.gracefulDeletionSeconds === undefined) return { kind: 'remove' };
     return { kind: 'remove', object: mark(draft, { deleteAt: formatTime(nowMs), graceSeconds: 0, finalizers }) };
   }
-  const unchanged = finalizers.length === before.length && finalizers.every((finalizer) => before.includes(finalizer));
+  const held = new Set(before);
+  const unchanged = finalizers.length === before.length && finalizers.every((finalizer) => held.has(finalizer));
   if (already && unchanged) return { kind: 'pending' };
   const deleteAt = already ? metadata.deletionTimestamp! : formatTime(nowMs + secondsToMs(grace));
   return { kind: 'mark', object: mark(draft, { deleteAt, graceSeconds: grace, finalizers }) };

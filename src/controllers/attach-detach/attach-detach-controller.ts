@@ -114,13 +114,13 @@ class AttachDetachController {
     const wanted = wantedVolumes(this.#pods.byIndex('node', node), this.#lookup);
     const own = this.#attachments.byIndex('node', node);
     const going = own.filter((attachment) => !wanted.has(volumeKeyOf(attachment)));
-    const staying = own.filter((attachment) => !going.includes(attachment));
+    const staying = own.filter((attachment) => wanted.has(volumeKeyOf(attachment)));
     for (const attachment of staying) this.#unwantedSinceMs.delete(attachment.metadata.name);
-    const leaving = going.filter((attachment) => this.#mayDetach(node, attachment));
-    if (leaving.length < going.length) this.#loop.queue.addAfter(node, RETRY_MS);
+    const leaving = new Set(going.filter((attachment) => this.#mayDetach(node, attachment)));
+    if (leaving.size < going.length) this.#loop.queue.addAfter(node, RETRY_MS);
     await this.#tellNode(
       node,
-      own.filter((attachment) => !leaving.includes(attachment)),
+      own.filter((attachment) => !leaving.has(attachment)),
       signal,
     );
     for (const attachment of leaving) await this.#detach(attachment, signal);

@@ -35,10 +35,8 @@ export function servingProblem(
   const addresses = addressesOf(own);
   const foreign = request.ipAddresses.find((ip) => !addresses.has(ip));
   if (foreign !== undefined) return `${foreign} is not among the node's addresses`;
-  const others = nodes.filter((node) => node !== own);
-  const shared = request.ipAddresses.find(
-    (ip) => serverAddresses.has(ip) || others.some((node) => addressesOf(node).has(ip)),
-  );
+  const others = new Set(nodes.filter((node) => node !== own).flatMap((node) => [...addressesOf(node)]));
+  const shared = request.ipAddresses.find((ip) => serverAddresses.has(ip) || others.has(ip));
   return shared === undefined ? undefined : `${shared} belongs to another machine too`;
 }
 

@@ -5,6 +5,7 @@
  * Watches: ClusterRoles. Writes alone: the rules of aggregating roles. Differs on purpose: updates instead of applying, so
  * that rules that are no longer selected go by themselves.
  */
+import { stableStringify } from '../../base/stable-json.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { ClusterRoles } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
@@ -17,16 +18,19 @@ const WORKERS = 5;
 
 /** The rules an aggregating role should have: those of the selected roles by name, each once. Pure. */
 export function aggregateRules(role: ClusterRole, all: readonly Stored<ClusterRole>[]): PolicyRule[] {
-  const rules: PolicyRule[] = [];
+  const rules = new Map<string, PolicyRule>();
   const byName = [...all].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const matcher = compileLabelSelector(selector);
     for (const source of byName) {
       if (source.metadata.name === role.metadata.name || !matcher.matches(source.metadata.labels)) continue;
-      for (const rule of source.rules ?? []) if (!rules.some((other) => deepEqual(other, rule))) rules.push(rule);
+      for (const rule of source.rules ?? []) {
+        const text = stableStringify(rule);
+        if (!rules.has(text)) rules.set(text, rule);
+      }
     }
   }
-  return rules;
+  return [...rules.values()];
 }
 
 export function createClusterRoleAggregationController(deps: ControllerDeps): Controller {

@@ -8,6 +8,7 @@ import { CronJobs, Jobs } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { CronJob, CronJobStatus, Job } from '../../api/gen/batch-v1.ts';
+import type { ObjectReference } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { ResourceClient } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -144,10 +145,11 @@ class CronJobController {
   ): Promise<CronJobStatus> {
     const { recorder, jobControl } = this.#deps;
     const status: CronJobStatus = { ...cronJob.status };
-    let active = status.active ?? [];
+    const before = status.active ?? [];
+    const activeUids = new Set(before.map(({ uid }) => uid));
     for (const job of owned) {
       const { name, uid } = job.metadata;
-      const isActive = active.some((reference) => reference.uid === uid);
+      const isActive = activeUids.has(uid);
       const ended = finishedAs(job);
       if (!isActive && ended === undefined && !(await this.#isInStoredStatus(cronJob, uid, signal)))
         recorder.event(
@@ -157,18 +159,19 @@ class CronJobController {
           `Saw a job that the controller did not create or forgot: ${name}`,
         );
       if (isActive && ended !== undefined) {
-        active = active.filter((reference) => reference.uid !== uid);
+        activeUids.delete(uid);
         recorder.event(cronJob, 'Normal', 'SawCompletedJob', `Saw completed job: ${name}, condition: ${ended}`);
       }
       const completed = job.status?.completionTime;
       if (ended === 'Complete' && completed !== undefined && completed > (status.lastSuccessfulTime ?? ''))
         status.lastSuccessfulTime = completed;
     }
-    for (const reference of active) {
-      if (owned.some((job) => job.metadata.uid === reference.uid)) continue;
-      if (await jobControl.exists(cronJob, reference.name ?? '', signal)) continue;
-      recorder.event(cronJob, 'Normal', 'MissingJob', `Active job went missing: ${reference.name}`);
-      active = active.filter((other) => other !== reference);
+    const ownedUids = new Set(owned.map(({ metadata }) => metadata.uid));
+    const active: ObjectReference[] = [];
+    for (const reference of before.filter(({ uid }) => activeUids.has(uid))) {
+      if (ownedUids.has(reference.uid ?? '') || (await jobControl.exists(cronJob, reference.name ?? '', signal)))
+        active.push(reference);
+      else recorder.event(cronJob, 'Normal', 'MissingJob', `Active job went missing: ${reference.name}`);
     }
     return { ...status, active };
   }

@@ -48,7 +48,8 @@ export async function constructHistory(input: HistoryInput): Promise<DaemonHisto
   const matching = sortRevisions(
     revisions.filter((revision) => equalRevisions(revision, { metadata: {}, revision: 0, data })),
   );
-  const old = revisions.filter((revision) => !matching.includes(revision));
+  const equal = new Set(matching);
+  const old = revisions.filter((revision) => !equal.has(revision));
   const number = nextRevisionNumber(old);
   const newest = matching.at(-1);
   if (newest === undefined) return { current: await createRevision(input, data, number), old };

@@ -1,4 +1,5 @@
 /** What is told of mirroring alone, beside what both writers of slices tell. Upstream: endpointslicemirroring/metrics. */
+import { firstBy } from '../../base/first-by.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -35,8 +36,9 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
 /** Endpoints whose address was there before, with something else said of it. */
 function changedEndpoints(existing: readonly EndpointSlice[], update: readonly EndpointSlice[]): number {
   let count = 0;
+  const byUid = firstBy(existing, ({ metadata }) => metadata.uid);
   for (const slice of update) {
-    const old = existing.find(({ metadata }) => metadata.uid === slice.metadata.uid);
+    const old = byUid.get(slice.metadata.uid);
     const before = new Map((old?.endpoints ?? []).map((each) => [each.addresses.join(), each]));
     for (const endpoint of slice.endpoints ?? []) {
       const known = before.get(endpoint.addresses.join());

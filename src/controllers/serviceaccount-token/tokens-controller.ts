@@ -133,7 +133,7 @@ class TokensController implements Controller {
   /** Resolves to whether there was one. */
   async #dropLostReferences(account: Stored<ServiceAccount>, signal: AbortSignal): Promise<boolean> {
     const { namespace, name } = account.metadata;
-    const lost: string[] = [];
+    const lost = new Set<string>();
     for (const { name: secretName = '' } of account.secrets ?? []) {
       if (!this.#lostSecrets.has(`${namespace}/${secretName}`)) continue;
       const live = await this.#client
@@ -141,16 +141,16 @@ class TokensController implements Controller {
         .get({ namespace, name: secretName }, { signal })
         .catch(ignoreNotFound);
       this.#lostSecrets.delete(`${namespace}/${secretName}`);
-      if (live === undefined) lost.push(secretName);
+      if (live === undefined) lost.add(secretName);
     }
-    if (lost.length === 0) return false;
+    if (lost.size === 0) return false;
     const change = async (): Promise<void> => {
       const live = await this.#client
         .resource(ServiceAccounts)
         .get({ namespace, name }, { signal })
         .catch(ignoreNotFound);
       if (live === undefined || live.metadata.uid !== account.metadata.uid) return;
-      const kept = (live.secrets ?? []).filter((reference) => !lost.includes(reference.name ?? ''));
+      const kept = (live.secrets ?? []).filter((reference) => !lost.has(reference.name ?? ''));
       if (kept.length === (live.secrets ?? []).length) return;
       await this.#client.resource(ServiceAccounts).update({ ...live, secrets: kept }, { signal });
     };

@@ -6,7 +6,7 @@
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { quantityValue } from '../../api/quantity.ts';
 import { findUntoleratedTaint } from '../../api/taints-tolerations.ts';
-import { hostPortsCollide, hostPortsOf } from '../../component-helpers/host-ports.ts';
+import { anyHostPortsCollide, hostPortsOf } from '../../component-helpers/host-ports.ts';
 import { featuresToSchedule } from '../../component-helpers/node-declared-features.ts';
 import { nodeSelectorMatches } from '../../component-helpers/node-affinity.ts';
 import {
@@ -142,7 +142,7 @@ function checkPorts({ pod, others }: AdmissionInput): AdmissionResult {
   const wanted = hostPortsOf(pod);
   if (wanted.length === 0) return ADMIT;
   const taken = others.active().flatMap(hostPortsOf);
-  if (!wanted.some((port) => taken.some((other) => hostPortsCollide(port, other)))) return ADMIT;
+  if (!anyHostPortsCollide(wanted, taken)) return ADMIT;
   return reject('NodePorts', "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports");
 }
 

@@ -2,6 +2,7 @@
  * Decides on changed resources of running pods: a change that fits is allocated and then carried out, one that does not
  * fit now is deferred, one that can never fit here is infeasible. Upstream: pkg/kubelet/allocation/allocation_manager.go.
  */
+import { firstByName } from '../../base/first-by.ts';
 import type { Node, Pod, PodCondition } from '../../api/gen/core-v1.ts';
 import { addAmounts, amountsOf, emptyAmounts, podRequests } from '../../component-helpers/pod-resources.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
@@ -272,8 +273,9 @@ class PodAllocationManager implements AllocationManager {
   #isUnfinished(pod: Pod, seen: RuntimePodStatus): boolean {
     const podLevel = this.actuatedPod(podUid(pod));
     if (podLevel !== undefined && changedResources(pod.spec?.resources ?? {}, podLevel).length > 0) return true;
+    const statuses = firstByName(seen.containers);
     return resizableContainers(pod).some((container) => {
-      const status = seen.containers.find((candidate) => candidate.name === container.name);
+      const status = statuses.get(container.name);
       const actuated = status?.state === 'running' ? this.actuated(status) : undefined;
       return actuated !== undefined && changedResources(resourcesInPod(pod, container), actuated).length > 0;
     });

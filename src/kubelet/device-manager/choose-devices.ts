@@ -39,7 +39,8 @@ export async function chooseDevices(choice: DeviceChoice, inventory: DeviceInven
       mustInclude: [...chosen],
       size: count,
     });
-    return preferred.filter((id) => from.includes(id));
+    const offered = new Set(from);
+    return preferred.filter((id) => offered.has(id));
   };
   if (needed < aligned.length) {
     if (take(await prefer(aligned)) || take(aligned)) return [...chosen];

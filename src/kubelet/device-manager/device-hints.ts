@@ -54,6 +54,6 @@ export function sortByAffinity(
   const withoutAffinity = ids.filter((id) => deviceNodes(devices.get(id)) === 0);
   const withNodes = ids.filter((id) => deviceNodes(devices.get(id)) !== 0);
   if (affinity === undefined) return { aligned: [], unaligned: [], withoutAffinity: ids };
-  const aligned = withNodes.filter((id) => (deviceNodes(devices.get(id)) & affinity) !== 0);
-  return { aligned, unaligned: withNodes.filter((id) => !aligned.includes(id)), withoutAffinity };
+  const isAligned = (id: string): boolean => (deviceNodes(devices.get(id)) & affinity) !== 0;
+  return { aligned: withNodes.filter(isAligned), unaligned: withNodes.filter((id) => !isAligned(id)), withoutAffinity };
 }

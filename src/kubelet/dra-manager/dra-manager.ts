@@ -2,6 +2,7 @@
  * Has the devices of pods' resource claims made ready by their drivers before containers are made, and given back when no
  * pod here uses them any more. Upstream: pkg/kubelet/cm/dra. Not here: health of such devices, share of one device.
  */
+import { firstByName } from '../../base/first-by.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
@@ -202,11 +203,12 @@ function started({ metadata, status }: ResourceClaim, known: ClaimInfo | undefin
 /** Names of the claims that exist for the pod. Throws while one is still to be made. */
 function claimNames(pod: Pod): string[] {
   const extended = pod.status?.extendedResourceClaimStatus;
+  const known = new Set(pod.status?.resourceClaimStatuses?.map(({ name }) => name));
   const own = (pod.spec?.resourceClaims ?? []).flatMap((podClaim) => {
     const name = claimNameOf(pod, podClaim);
     if (name !== undefined) return [name];
     // The template's claim was not needed.
-    if (pod.status?.resourceClaimStatuses?.some((status) => status.name === podClaim.name) === true) return [];
+    if (known.has(podClaim.name)) return [];
     throw new Error(`ResourceClaim not created yet for pod claim ${podClaim.name}`);
   });
   return extended === undefined ? own : [...own, extended.resourceClaimName];
@@ -214,8 +216,9 @@ function claimNames(pod: Pod): string[] {
 
 /** The claim requests of the container: those it names, and those of its extended resources. */
 function partsOf(pod: Pod, { name, resources }: Container): { name: string; request: string | undefined }[] {
+  const podClaims = firstByName(resources?.claims === undefined ? [] : pod.spec?.resourceClaims);
   const named = (resources?.claims ?? []).flatMap(({ name: wanted, request }) => {
-    const podClaim = pod.spec?.resourceClaims?.find((each) => each.name === wanted);
+    const podClaim = podClaims.get(wanted);
     const claim = podClaim === undefined ? undefined : claimNameOf(pod, podClaim);
     return claim === undefined ? [] : [{ name: claim, request }];
   });

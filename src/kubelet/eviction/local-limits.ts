@@ -1,4 +1,5 @@
 /** Pods past their limits of ephemeral storage. Pure. Upstream: localStorageEviction in eviction_manager.go. */
+import { firstByName } from '../../base/first-by.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { addQuantities, compareQuantities, quantityValue } from '../../api/quantity.ts';
 import type { PodStats } from '../stats/summary-types.ts';
@@ -26,10 +27,11 @@ export function brokenStorageLimit(pod: Pod, stats: PodStats): string | undefine
 }
 
 function emptyDirLimit(pod: Pod, stats: PodStats): string | undefined {
+  const volumes = firstByName(stats.volume);
   for (const { name, emptyDir } of pod.spec?.volumes ?? []) {
     const limit = emptyDir?.sizeLimit;
     if (limit === undefined || quantityValue(limit) === 0) continue;
-    const use = stats.volume?.find((volume) => volume.name === name)?.usedBytes;
+    const use = volumes.get(name)?.usedBytes;
     if (use !== undefined && use > quantityValue(limit)) return limitMessages.emptyDir(name, limit);
   }
   return undefined;
@@ -57,9 +59,10 @@ function podLimit(pod: Pod, stats: PodStats): string | undefined {
 }
 
 function containerLimit(pod: Pod, stats: PodStats): string | undefined {
+  const containers = firstByName(stats.containers);
   for (const { name, resources } of pod.spec?.containers ?? []) {
     const limit = resources?.limits?.[RESOURCE];
-    const own = stats.containers.find((container) => container.name === name);
+    const own = containers.get(name);
     if (limit !== undefined && own !== undefined && containerDiskUsage(own) > quantityValue(limit))
       return limitMessages.container(name, limit);
   }

@@ -5,6 +5,7 @@
  * A new pod costs RunPodSandbox, PodSandboxStatus (for its addresses; not in the host's network), CreateContainer and
  * StartContainer, no more. One pod is synced by one caller at a time.
  */
+import { firstByName } from '../../base/first-by.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { PodSandboxConfig } from '../../cri/gen/cri-types.ts';
@@ -66,10 +67,12 @@ async function removeContainer(id: string, context: RuntimeContext): Promise<voi
 
 /** Removes init containers of earlier runs, so that statuses of a new run are not taken for theirs. `keepNewest` keeps one per name. */
 async function pruneInitContainers(pass: Pass, keepNewest: boolean): Promise<void> {
+  const endedByName = Map.groupBy(
+    pass.podStatus.containers.filter(({ state }) => state === 'exited' || state === 'unknown'),
+    ({ name }) => name,
+  );
   for (const container of pass.pod.spec?.initContainers ?? []) {
-    const ended = pass.podStatus.containers.filter(
-      (status) => status.name === container.name && (status.state === 'exited' || status.state === 'unknown'),
-    );
+    const ended = endedByName.get(container.name) ?? [];
     for (const status of keepNewest ? ended.slice(1) : ended) await removeContainer(status.id, pass.context);
   }
 }
@@ -257,10 +260,9 @@ async function startOne(
 /** Steps 5 to 7: ephemeral, init and normal containers, one after the other. */
 async function startContainers(pass: Pass, sandbox: Sandbox): Promise<void> {
   const { actions } = pass;
+  const ephemeral = firstByName(pass.pod.spec?.ephemeralContainers);
   for (const container of actions.ephemeralContainersToStart) {
-    const targetName = pass.pod.spec?.ephemeralContainers?.find(
-      (candidate) => candidate.name === container.name,
-    )?.targetContainerName;
+    const targetName = ephemeral.get(container.name)?.targetContainerName;
     await startOne(pass, {
       sandbox,
       container,

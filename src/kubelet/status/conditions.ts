@@ -1,4 +1,5 @@
 /** Conditions of a pod from its containers' statuses. Pure; transition times are the status manager's. Upstream: pkg/kubelet/status/generate.go. */
+import { firstBy, firstByName } from '../../base/first-by.ts';
 import type { Container, ContainerStatus, Pod, PodCondition } from '../../api/gen/core-v1.ts';
 import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
@@ -35,8 +36,9 @@ function sortOut(
 ): { unknown: string[]; bad: string[] } {
   const unknown: string[] = [];
   const bad: string[] = [];
+  const byName = firstByName(statuses);
   for (const container of containers) {
-    const status = statuses.find((candidate) => candidate.name === container.name);
+    const status = byName.get(container.name);
     if (status === undefined) unknown.push(container.name);
     else if (!good(container, status)) bad.push(container.name);
   }
@@ -75,8 +77,9 @@ export function podReadyCondition(input: ConditionInput, conditions: readonly Po
   const base = readyAs('Ready', input);
   if (base.status !== 'True') return base;
   const messages: string[] = [];
+  const byType = firstBy(conditions, ({ type }) => type);
   for (const gate of input.pod.spec?.readinessGates ?? []) {
-    const found = conditions.find((candidate) => candidate.type === gate.conditionType);
+    const found = byType.get(gate.conditionType);
     if (found === undefined)
       messages.push(`corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`);
     else if (found.status !== 'True')

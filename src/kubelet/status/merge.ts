@@ -2,6 +2,7 @@
  * Rules between an old and a new pod status. Pure. Upstream: mergePodStatus, updateLastTransitionTime, normalizeStatus,
  * checkContainerStateTransition in pkg/kubelet/status/status_manager.go.
  */
+import { firstBy, firstByName } from '../../base/first-by.ts';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../container/restart-policy.ts';
@@ -10,9 +11,10 @@ import { containersReadyCondition, podReadyCondition } from './conditions.ts';
 
 /** The new status with each condition's transition time: kept while its status stays, else `now`. */
 export function withTransitionTimes(status: PodStatus, old: PodStatus, now: string): PodStatus {
+  const known = firstBy(old.conditions ?? [], ({ type }) => type);
   const conditions = (status.conditions ?? []).map((condition): PodCondition => {
     if (!isKubeletCondition(condition.type) && condition.type !== 'DisruptionTarget') return condition;
-    const before = old.conditions?.find((candidate) => candidate.type === condition.type);
+    const before = known.get(condition.type);
     const kept = before !== undefined && before.status === condition.status ? before.lastTransitionTime : undefined;
     return { ...condition, lastTransitionTime: kept ?? now };
   });
@@ -132,9 +134,10 @@ function illegalTransition(
   now: readonly ContainerStatus[],
   mayRestart: (name: string, exitCode: number) => boolean,
 ): string | undefined {
+  const byName = firstByName(now);
   for (const before of old) {
     const ended = before.state?.terminated;
-    const after = now.find((candidate) => candidate.name === before.name);
+    const after = byName.get(before.name);
     if (ended === undefined || after === undefined || after.state?.terminated !== undefined) continue;
     if (!mayRestart(before.name, ended.exitCode))
       return `terminated container ${before.name} attempted illegal transition to non-terminated state`;
@@ -145,9 +148,9 @@ function illegalTransition(
 /** Why the new status must not replace the old one: a container that may not restart cannot come back to life. */
 export function checkContainerStateTransition(pod: Pod, old: PodStatus, status: PodStatus): string | undefined {
   if ((pod.spec?.restartPolicy ?? 'Always') === 'Always') return undefined;
-  const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+  const containers = firstByName([...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]);
   const mayRestart = (name: string, exitCode: number): boolean => {
-    const container = containers.find((candidate) => candidate.name === name);
+    const container = containers.get(name);
     return container === undefined || containerShouldRestart(container, pod, exitCode);
   };
   const sidecars = new Set((pod.spec?.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name));

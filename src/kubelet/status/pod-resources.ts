@@ -4,6 +4,7 @@
  *
  * Differs: what is in force is what was written to the cgroups, not what is read back of them, which is rounded.
  */
+import { firstByName } from '../../base/first-by.ts';
 import type { Pod, PodSpec, PodStatus } from '../../api/gen/core-v1.ts';
 import { quantityFromMilliValue, quantityFromValue } from '../../api/quantity.ts';
 import { podRequests, type ResourceAmounts } from '../../component-helpers/pod-resources.ts';
@@ -40,8 +41,9 @@ export function podResourcesStatus(pod: Pod, inForce: InForce): Partial<PodLevel
 
 function podInForce(pod: Pod, { runtimeStatus, actuated, actuatedPod }: InForce): Pod {
   const actual: Record<string, ContainerResources> = {};
+  const statuses = firstByName(runtimeStatus.containers);
   for (const container of resizableContainers(pod)) {
-    const status = runtimeStatus.containers.find(({ name }) => name === container.name);
+    const status = statuses.get(container.name);
     const has = status?.state === 'running' ? actuated(status) : undefined;
     if (has !== undefined) actual[container.name] = ownResources(container, has);
   }

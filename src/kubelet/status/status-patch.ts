@@ -2,6 +2,7 @@
  * The strategic merge patch from one pod status to another: only what changed, with the uid as a guard, so that other
  * writers' fields and conditions are never overwritten. Pure. Upstream: pkg/util/pod PatchPodStatus.
  */
+import { firstBy } from '../../base/first-by.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 
@@ -13,13 +14,15 @@ type MergeKeys = Readonly<Record<string, string>>;
 
 function diffKeyed(before: readonly Fields[], after: readonly Fields[], key: string): Fields[] {
   const changes: Fields[] = [];
+  const byKey = firstBy(before, (item) => item[key]);
   for (const item of after) {
-    const old = before.find((candidate) => candidate[key] === item[key]);
+    const old = byKey.get(item[key]);
     if (old === undefined) changes.push(item);
     else if (!deepEqual(old, item)) changes.push({ ...strategicDiff(old, item, {}), [key]: item[key] });
   }
+  const kept = new Set(after.map((item) => item[key]));
   for (const item of before) {
-    if (!after.some((candidate) => candidate[key] === item[key])) changes.push({ $patch: 'delete', [key]: item[key] });
+    if (!kept.has(item[key])) changes.push({ $patch: 'delete', [key]: item[key] });
   }
   return changes;
 }

@@ -178,23 +178,27 @@ export class PodVolumes {
 
   #addWanted(pod: Pod): void {
     const { mounted, devices } = usedVolumeNames(pod);
+    const known = new Set(this.#entries.map(({ volume }) => volume.name));
+    const added: Entry[] = [];
     for (const volume of pod.spec?.volumes ?? []) {
       // The runtime mounts images itself.
       if (volume.image !== undefined) continue;
       if (!mounted.has(volume.name) && !devices.has(volume.name)) continue;
-      if (this.#entries.some((entry) => entry.volume.name === volume.name)) continue;
+      if (known.has(volume.name)) continue;
+      known.add(volume.name);
       const references = volumeReferences(pod.metadata.namespace ?? '', volume).map(referenceKey);
-      const entry: Entry = {
+      added.push({
         volume,
         references,
         backoff: createBackoff(backoffShape),
         working: false,
         again: false,
         attaching: false,
-      };
-      this.#entries = this.#entries.concat(entry);
-      this.#work(entry);
+      });
     }
+    if (added.length === 0) return;
+    this.#entries = this.#entries.concat(added);
+    for (const entry of added) this.#work(entry);
   }
 
   #work(entry: Entry): void {

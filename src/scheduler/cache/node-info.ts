@@ -43,7 +43,7 @@ export class NodeInfo {
   nonZeroMilliCpu = 0;
   nonZeroMemoryBytes = 0;
   /** Empty for most nodes. */
-  readonly usedPorts: HostPort[] = [];
+  usedPorts: readonly HostPort[] = [];
   /** Pods with any (anti-)affinity to pods; mostly empty. */
   readonly podsWithAffinity = new Map<string, Stored<Pod>>();
   readonly podsWithRequiredAntiAffinity = new Map<string, Stored<Pod>>();
@@ -91,7 +91,7 @@ export class NodeInfo {
     }
     this.#count(pod, 1);
     const ports = hostPortsOf(pod);
-    if (ports.length > 0) this.usedPorts.push(...ports);
+    if (ports.length > 0) this.usedPorts = [...this.usedPorts, ...ports];
   }
 
   /** A copy that may be changed, for suppositions. What nobody changes is shared. */
@@ -103,7 +103,7 @@ export class NodeInfo {
     addAmounts(copy.requested, this.requested);
     copy.nonZeroMilliCpu = this.nonZeroMilliCpu;
     copy.nonZeroMemoryBytes = this.nonZeroMemoryBytes;
-    copy.usedPorts.push(...this.usedPorts);
+    copy.usedPorts = this.usedPorts;
     return copy;
   }
 
@@ -128,8 +128,7 @@ export class NodeInfo {
     this.podsWithAffinity.delete(uid);
     this.podsWithRequiredAntiAffinity.delete(uid);
     this.#count(pod, -1);
-    if (hostPortsOf(pod).length > 0)
-      this.usedPorts.splice(0, this.usedPorts.length, ...[...this.pods.values()].flatMap((p) => hostPortsOf(p)));
+    if (hostPortsOf(pod).length > 0) this.usedPorts = [...this.pods.values()].flatMap((p) => hostPortsOf(p));
     return true;
   }
 

@@ -1,7 +1,7 @@
 /** NodePorts: the host ports a pod wants are free. Upstream: plugins/nodeports. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
-import { hostPortsCollide, hostPortsOf } from '../../../component-helpers/host-ports.ts';
+import { anyHostPortsCollide, hostPortsOf } from '../../../component-helpers/host-ports.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unschedulable } from '../../framework/status.ts';
 
@@ -14,8 +14,9 @@ export function createNodePorts(): SchedulerPlugin {
     preFilter: (_state, pod) =>
       hostPortsOf(pod).length === 0 ? { code: 'skip', reasons: [], plugin: NAME } : undefined,
     filter(_state, pod, info) {
-      const collides = hostPortsOf(pod).some((wanted) => info.usedPorts.some((used) => hostPortsCollide(wanted, used)));
-      return collides ? unschedulable(NAME, "node(s) didn't have free ports for the requested pod ports") : undefined;
+      return anyHostPortsCollide(hostPortsOf(pod), info.usedPorts)
+        ? unschedulable(NAME, "node(s) didn't have free ports for the requested pod ports")
+        : undefined;
     },
     events: [
       { event: 'assigned-pod/delete', hint: (pod, gone) => collide(pod, gone as Stored<Pod>) },
@@ -26,5 +27,5 @@ export function createNodePorts(): SchedulerPlugin {
 
 /** Whether the pods cannot share a node. */
 function collide(pod: Stored<Pod>, other: Stored<Pod>): boolean {
-  return hostPortsOf(pod).some((wanted) => hostPortsOf(other).some((used) => hostPortsCollide(wanted, used)));
+  return anyHostPortsCollide(hostPortsOf(pod), hostPortsOf(other));
 }

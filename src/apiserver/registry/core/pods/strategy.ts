@@ -1,4 +1,5 @@
 /** How pods come into being, change and go. Upstream: registry/core/pod/strategy.go. */
+import { firstByName } from '../../../../base/first-by.ts';
 import { addInt64, type Int64 } from '../../../../api/int64.ts';
 import { isPodPhaseTerminal } from '../../../../api/pod-phase.ts';
 import { deepEqual } from '../../../../base/equal.ts';
@@ -116,13 +117,15 @@ export const podEphemeralContainersStrategy = subresourceStrategy((draft, old) =
 }, validatePodEphemeralContainersUpdate);
 
 function withResources(old: Pod, draft: Pod): PodSpec {
-  const resize = (kind: 'containers' | 'initContainers') =>
-    old.spec?.[kind]?.map((container) => {
-      const changed = draft.spec?.[kind]?.find((other) => other.name === container.name);
+  const resize = (kind: 'containers' | 'initContainers') => {
+    const changes = firstByName(draft.spec?.[kind]);
+    return old.spec?.[kind]?.map((container) => {
+      const changed = changes.get(container.name);
       return changed === undefined
         ? container
         : { ...container, resources: changed.resources, resizePolicy: changed.resizePolicy };
     });
+  };
   const initContainers = resize('initContainers');
   const spec: PodSpec = {
     ...old.spec!,

@@ -254,11 +254,12 @@ export class ServiceAllocator {
       own.set(wanted, [...(own.get(wanted) ?? []), port]);
     }
     if (!needsNodePort(draft)) return;
+    const samePort = Map.groupBy(ports, ({ port }) => port);
     for (const port of ports) {
       if ((port.nodePort ?? 0) !== 0) continue;
-      const shared = ports.find(
-        (other) => other.port === port.port && other.protocol !== port.protocol && (other.nodePort ?? 0) !== 0,
-      );
+      const shared = samePort
+        .get(port.port)!
+        .find((other) => other.protocol !== port.protocol && (other.nodePort ?? 0) !== 0);
       const free =
         shared !== undefined && !(own.get(shared.nodePort!) ?? []).some((other) => other.protocol === port.protocol);
       port.nodePort = free ? shared.nodePort! : this.#takeNext(taken, 'a nodePort');

@@ -2,6 +2,7 @@
  * How services come into being and change: families, carried-over addresses, what a change of type drops. Upstream:
  * registry/core/service/strategy.go and storage.go (normalizeClusterIPs, patchAllocatedValues, dropTypeDependentFields).
  */
+import { firstBy } from '../../../../base/first-by.ts';
 import { deepEqual } from '../../../../base/equal.ts';
 import { setServiceDefaults } from '../../../../api/defaults/core.ts';
 import type { Service } from '../../../../api/gen/core-v1.ts';
@@ -70,12 +71,10 @@ function patchAllocatedValues(draft: Service, old: Service): void {
 
 function keepNodePorts(draft: Service, old: Service): void {
   const used = new Set((draft.spec?.ports ?? []).map((port) => `${port.protocol}/${port.nodePort ?? 0}`));
+  const before = firstBy(old.spec?.ports ?? [], ({ port, protocol }) => `${protocol}/${port}`);
   for (const port of draft.spec?.ports ?? []) {
     if ((port.nodePort ?? 0) !== 0) continue;
-    const before = (old.spec?.ports ?? []).find(
-      (other) => other.port === port.port && other.protocol === port.protocol,
-    );
-    const nodePort = before?.nodePort ?? 0;
+    const nodePort = before.get(`${port.protocol}/${port.port}`)?.nodePort ?? 0;
     if (nodePort !== 0 && !used.has(`${port.protocol}/${nodePort}`)) port.nodePort = nodePort;
   }
 }

@@ -1,0 +1,16 @@
+/** Lists as maps: what is looked up in a client's list for each item of another one must not take the product of both. */
+
+/** The first item of each key. */
+export function firstBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, T> {
+  const first = new Map<K, T>();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (!first.has(key)) first.set(key, item);
+  }
+  return first;
+}
+
+/** The first item of each name. */
+export function firstByName<T extends { readonly name: string }>(items: readonly T[] = []): ReadonlyMap<string, T> {
+  return firstBy(items, ({ name }) => name);
+}
