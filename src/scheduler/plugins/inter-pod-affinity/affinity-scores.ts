@@ -16,20 +16,24 @@ export interface WeightedValues {
   readonly values: ReadonlyMap<string, number>;
 }
 
+/** More lists than these are added up before each node is held against each of them. */
+export const MANY_TERMS = 16;
+
 /** What running pods want of newcomers. */
 export function createWishIndex(termsOf: TermReader, args: InterPodAffinityArgs): TermIndex<WeightedTerm> {
-  return new TermIndex(function* (node): Iterable<IndexedTerm<WeightedTerm>> {
-    for (const [uid, other] of node.podsWithAffinity) {
+  return new TermIndex({
+    podsOn: (node) => node.podsWithAffinity,
+    *termsOf(other, uid): Iterable<IndexedTerm<WeightedTerm>> {
       const terms = termsOf(other);
       for (const term of terms.affinity) yield indexed(uid, { term, weight: args.hardPodAffinityWeight });
       for (const preferred of terms.preferred) yield indexed(uid, preferred);
-    }
+    },
   });
 }
 
 function indexed(uid: string, weighted: WeightedTerm): IndexedTerm<WeightedTerm> {
-  const { topologyKey, key } = weighted.term;
-  return { id: `${topologyKey}|${weighted.weight}|${key ?? `pod ${uid}`}`, topologyKey, term: weighted };
+  const { topologyKey, key, selector } = weighted.term;
+  return { id: `${topologyKey}|${weighted.weight}|${key ?? `pod ${uid}`}`, topologyKey, selector, term: weighted };
 }
 
 /** All that counts for the pod; empty when nobody prefers anything. */
@@ -51,9 +55,20 @@ export function affinityScores(
       scores.push({ topologyKey: term.topologyKey, weight, values });
   }
   if (using.args.ignorePreferredTermsOfExistingPods && preferred.length === 0) return scores;
-  for (const { topologyKey, term: wish, values } of using.wishes.entries(snapshot))
+  for (const { topologyKey, term: wish, values } of using.wishes.candidates(snapshot, pod.metadata.labels))
     if (wish.weight !== 0 && wish.term.matches(pod)) scores.push({ topologyKey, weight: wish.weight, values });
-  return scores;
+  return scores.length > MANY_TERMS ? sumOfValues(scores) : scores;
+}
+
+/** The same with one list per topology key. */
+export function sumOfValues(lists: readonly WeightedValues[]): WeightedValues[] {
+  const merged = new Map<string, Map<string, number>>();
+  for (const { topologyKey, weight, values } of lists) {
+    const sums = merged.get(topologyKey) ?? new Map<string, number>();
+    for (const [value, count] of values) sums.set(value, (sums.get(value) ?? 0) + weight * count);
+    merged.set(topologyKey, sums);
+  }
+  return [...merged].map(([topologyKey, values]) => ({ topologyKey, weight: 1, values }));
 }
 
 /** The raw score of a node. */

@@ -18,6 +18,8 @@ export interface AffinityTerm {
   readonly topologyKey: string;
   /** Equal for terms that match alike. Undefined: the answer depends on namespaces and may not be remembered. */
   readonly key: string | undefined;
+  /** Whoever matches the term matches it. */
+  readonly selector: LabelMatcher;
   matches(other: Stored<Pod>): boolean;
 }
 
@@ -82,6 +84,7 @@ function readTerm(pod: Stored<Pod>, term: PodAffinityTerm, namespaceLabels: Name
   const remembers = namespaces === undefined || namespaces.isEverything;
   return {
     topologyKey: term.topologyKey,
+    selector,
     key: remembers
       ? `${namespaces === undefined ? [...named].sort().join(',') : '*'}|${selector.isNothing ? '!' : selector.toString()}`
       : undefined,

@@ -21,7 +21,14 @@ import {
   type PodTerms,
   type TermReader,
 } from './affinity-terms.ts';
-import { affinityScore, affinityScores, createWishIndex, type WeightedValues } from './affinity-scores.ts';
+import {
+  affinityScore,
+  affinityScores,
+  createWishIndex,
+  MANY_TERMS,
+  sumOfValues,
+  type WeightedValues,
+} from './affinity-scores.ts';
 
 const NAME = 'InterPodAffinity';
 const SCORES = `${NAME}/scores`;
@@ -82,12 +89,12 @@ export function createInterPodAffinity(
     preFilter(state, pod, snapshot) {
       const terms = termsOf(pod);
       const existingAnti: TopologyCounts = [];
-      for (const { topologyKey, term, values } of prohibitions.entries(snapshot))
+      for (const { topologyKey, term, values } of prohibitions.candidates(snapshot, pod.metadata.labels))
         if (term.matches(pod)) existingAnti.push({ topologyKey, values });
       if (existingAnti.length === 0 && terms.affinity.length === 0 && terms.antiAffinity.length === 0) return SKIP;
       state.set(NAME, {
         terms,
-        existingAnti,
+        existingAnti: existingAnti.length > MANY_TERMS ? mergeCounts(existingAnti) : existingAnti,
         affinity: terms.affinity.map(({ topologyKey }) =>
           countMatching(terms.affinity, topologyKey, { snapshot, counts, tallies }),
         ),
@@ -213,10 +220,14 @@ function countAt({ topologyKey, values }: ValueCounts, { node }: NodeInfo): numb
 
 /** Anti-affinity terms of running pods. */
 function createProhibitionIndex(termsOf: TermReader): TermIndex<AffinityTerm> {
-  return new TermIndex(function* (node): Iterable<IndexedTerm<AffinityTerm>> {
-    for (const [uid, other] of node.podsWithRequiredAntiAffinity)
-      for (const term of termsOf(other).antiAffinity)
-        yield { id: `${term.topologyKey}|${term.key ?? `pod ${uid}`}`, topologyKey: term.topologyKey, term };
+  return new TermIndex({
+    podsOn: (node) => node.podsWithRequiredAntiAffinity,
+    *termsOf(other, uid): Iterable<IndexedTerm<AffinityTerm>> {
+      for (const term of termsOf(other).antiAffinity) {
+        const { topologyKey, selector, key } = term;
+        yield { id: `${topologyKey}|${key ?? `pod ${uid}`}`, topologyKey, selector, term };
+      }
+    },
   });
 }
 
@@ -274,13 +285,7 @@ function copyCounts(counts: TopologyCounts): TopologyCounts {
 
 /** A copy with one list per topology key: what one term raises another may lower. */
 function mergeCounts(counts: TopologyCounts): TopologyCounts {
-  const merged = new Map<string, Map<string, number>>();
-  for (const { topologyKey, values } of counts) {
-    const sums = merged.get(topologyKey) ?? new Map<string, number>();
-    for (const [value, count] of values) sums.set(value, (sums.get(value) ?? 0) + count);
-    merged.set(topologyKey, sums);
-  }
-  return [...merged].map(([topologyKey, values]) => ({ topologyKey, values }));
+  return sumOfValues(counts.map(({ topologyKey, values }) => ({ topologyKey, weight: 1, values })));
 }
 
 /** Spreads the scores over 0 to 100. */
