@@ -1,6 +1,7 @@
 /** Logs which addresses of services the proxy does not serve because they are reserved, each once while it is so. */
 import type { Service } from '../api/gen/core-v1.ts';
 import type { Log } from '../platform/log.ts';
+import { externalExcess } from './external-budget.ts';
 import type { IsReserved } from './reserved-addresses.ts';
 import { ingressAddresses } from './service-map.ts';
 
@@ -29,7 +30,7 @@ function leftOutAddresses(service: Service, isReserved: IsReserved, ownDns: stri
   if (ownDns !== undefined && spec?.clusterIP === ownDns) return [ownDns];
   const balanced = spec?.type === 'LoadBalancer' ? ingressAddresses(service) : [];
   const claimed = [...(spec?.externalIPs ?? []), ...balanced];
-  if (claimed.length === 0) return [];
+  if (claimed.length === 0 || externalExcess(service) !== undefined) return [];
   return (spec?.ports ?? []).flatMap(({ port, protocol = 'TCP' }) =>
     claimed
       .filter((ip) => isReserved({ ip, protocol: protocol.toLowerCase(), port }))

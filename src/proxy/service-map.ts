@@ -7,6 +7,7 @@ import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { formatCidr, formatIp, parseCidr, parseIp, type Cidr } from '../base/cidr.ts';
 import { endpointsOfPort, type NodeView, type PolicyEndpoints } from './endpoints.ts';
 import type { IsReserved } from './reserved-addresses.ts';
+import { externalExcess } from './external-budget.ts';
 
 /** Names as nftables writes them. */
 export type Protocol = 'tcp' | 'udp' | 'sctp';
@@ -61,11 +62,12 @@ export function servicePorts(
   const [clusterIp] = ofFamily(spec.clusterIPs ?? [spec.clusterIP ?? '']);
   if (clusterIp === undefined || canonicalIp(clusterIp) === view.node.ownDns) return [];
   const isExternal = spec.type === 'NodePort' || spec.type === 'LoadBalancer';
-  const loadBalancerIps = spec.type === 'LoadBalancer' ? ofFamily(ingressAddresses(service)) : [];
+  const isServedOutside = externalExcess(service) === undefined;
+  const loadBalancerIps = spec.type === 'LoadBalancer' && isServedOutside ? ofFamily(ingressAddresses(service)) : [];
   const balanced = new Set(loadBalancerIps);
   const shared = {
     clusterIp,
-    externalIps: ofFamily(spec.externalIPs ?? [])
+    externalIps: ofFamily(isServedOutside ? (spec.externalIPs ?? []) : [])
       .map(canonicalIp)
       .filter((ip) => !balanced.has(ip)),
     loadBalancerIps: loadBalancerIps.map(canonicalIp),

@@ -24,6 +24,8 @@ import {
 } from './desired-rules.ts';
 import type { NodeView } from './endpoints.ts';
 import { createHealthCheckServer } from './health-check-server.ts';
+import { createExcessReport } from './excess-report.ts';
+import { externalExcess } from './external-budget.ts';
 import { createLeftOutReport } from './left-out-addresses.ts';
 import { createLoopbackHostPorts, type LoopbackHostPorts } from './loopback-host-ports.ts';
 import type { TableConfig } from './nft-script.ts';
@@ -227,6 +229,7 @@ function createFollower(
   };
   const tables = tablesOf(config, deps.routeLoopback !== undefined);
   const dirty = { services: new Set<string>(), pods: new Set<string>() };
+  const reportExcess = createExcessReport({ log: deps.platform.log.child('proxy') }, 'ServiceTooLarge');
   const reportLeftOut = createLeftOutReport(deps.platform.log.child('proxy'), config.ownDns);
   let listener = (): void => undefined;
   watchSources(sources, {
@@ -263,7 +266,11 @@ function createFollower(
       const stale = [...dirty.services].flatMap((key) =>
         updateService({ key, node, isReserved, tables, sources, incremental: config.mode === 'nftables' }, onHealth),
       );
-      for (const key of dirty.services) reportLeftOut(key, sources.services.get(keyOf(key)), isReserved);
+      for (const key of dirty.services) {
+        const service = sources.services.get(keyOf(key));
+        reportLeftOut(key, service, isReserved);
+        reportExcess(key, service, service && externalExcess(service));
+      }
       for (const key of dirty.pods) {
         const pod = sources.pods.get(keyOf(key));
         if (pod !== undefined) loopback.look(key, pod);
