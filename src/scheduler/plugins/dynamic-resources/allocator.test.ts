@@ -121,3 +121,39 @@ describe('allocating shares', () => {
     );
   });
 });
+
+test('a search over alternatives that all want every device of a kind is given up after so many steps', () => {
+  const names = Array.from({ length: 12 }, (_, at) => `d${at}`);
+  const slice = {
+    metadata: { name: 's' },
+    spec: {
+      driver,
+      pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
+      nodeName: 'a',
+      devices: names.map((name) => ({ name, allowMultipleAllocations: true })),
+    },
+  };
+  const alternatives = Array.from({ length: 8 }, (_, at) => ({
+    name: `a${at}`,
+    deviceClassName: 'any',
+    allocationMode: 'All',
+  }));
+  const requests = [
+    ...Array.from({ length: 10 }, (_, at) => ({ name: `r${at}`, firstAvailable: alternatives })),
+    { name: 'last', exactly: { deviceClassName: 'any', allocationMode: 'ExactCount', count: 1000 } },
+  ];
+  const claim: ResourceClaim = { metadata: { name: 'c', namespace: 'default' }, spec: { devices: { requests } } };
+  let asked = 0;
+  const wanted = wantedClaim(claim, (name) => ({ metadata: { name }, spec: {} }));
+  for (const alternative of wanted.requests.flat()) {
+    const { selects } = alternative;
+    Object.assign(alternative, {
+      selects: (...of: Parameters<typeof selects>) => {
+        asked++;
+        return selects(...of);
+      },
+    });
+  }
+  assert.equal(allocateClaims({ node, pools: allDevices([slice]), inUse: new Set(), claims: [wanted] }), undefined);
+  assert.ok(asked <= 81 * names.length, `${asked} selections`);
+});

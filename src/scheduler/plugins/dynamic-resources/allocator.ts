@@ -51,6 +51,7 @@ interface Search extends Omit<AllocationInput, 'shares'> {
   readonly shares: Map<string, Amounts>;
   readonly initialShares: Shares;
   readonly wishes: readonly { readonly claim: WantedClaim; readonly alternatives: readonly RequestAlternative[] }[];
+  readonly verdicts: Map<RequestAlternative, Map<PoolDevice, boolean>>;
   steps: number;
 }
 
@@ -69,6 +70,7 @@ export function allocateClaims(input: AllocationInput): readonly AllocationResul
     given: [],
     taken: new Set(),
     wishes: input.claims.flatMap((claim) => claim.requests.map((alternatives) => ({ claim, alternatives }))),
+    verdicts: new Map(),
     steps: 0,
   };
   if (!meet(search, 0)) return undefined;
@@ -81,6 +83,7 @@ function meet(search: Search, at: number): boolean {
   if (wish === undefined) return true;
   const { claim } = wish;
   for (const alternative of wish.alternatives) {
+    if (++search.steps > MAX_STEPS) return false;
     const next = (): boolean => meet(search, at + 1);
     if (alternative.wish.allocationMode === 'All') {
       if (takeAll(search, { claim, alternative }, next)) return true;
@@ -99,7 +102,7 @@ function takeSome(
   for (let at = of.from; at < search.reachable.length; at++) {
     if (++search.steps > MAX_STEPS) return false;
     const given = { claim: of.claim, alternative: of.alternative, found: search.reachable[at]! };
-    if (!isWanted(given) || !take(search, given)) continue;
+    if (!isWantedHere(search, given) || !take(search, given)) continue;
     const from = isShared(given) ? at : at + 1;
     if (takeSome(search, { ...of, left: of.left - 1, from }, next)) return true;
     putBack(search);
@@ -108,12 +111,22 @@ function takeSome(
 }
 
 function takeAll(search: Search, of: Pick<Given, 'claim' | 'alternative'>, next: () => boolean): boolean {
-  const all = search.reachable.map((found) => ({ ...of, found })).filter(isWanted);
+  const all = search.reachable.map((found) => ({ ...of, found })).filter((given) => isWantedHere(search, given));
   let count = 0;
   while (count < all.length && take(search, all[count]!)) count++;
   if (all.length > 0 && count === all.length && next()) return true;
   for (; count > 0; count--) putBack(search);
   return false;
+}
+
+/** The same, asked of each device once a search: a selector is an expression of the claim's author. */
+function isWantedHere({ verdicts }: Search, given: Given): boolean {
+  const { alternative, found } = given;
+  let known = verdicts.get(alternative);
+  if (known === undefined) verdicts.set(alternative, (known = new Map()));
+  let verdict = known.get(found);
+  if (verdict === undefined) known.set(found, (verdict = isWanted(given)));
+  return verdict;
 }
 
 /** Whether the device is of the kind the request asks for. */
