@@ -75,8 +75,11 @@ export interface Files {
   readDir(path: string): Promise<string[]>;
   /** Creates a directory and its parents; no error when it is there. */
   makeDir(path: string, options?: { mode?: number }): Promise<void>;
-  /** Removes a file or, recursively, a directory; no error when it is not there. */
-  remove(path: string): Promise<void>;
+  /**
+   * Removes a file or, recursively, a directory; no error when it is not there. `mayChange`: programs that are not trusted may
+   * swap parts of it meanwhile; nothing outside of it is removed, nor another file system below it.
+   */
+  remove(path: string, options?: { readonly mayChange?: boolean }): Promise<void>;
   /** Removes an empty directory; fails with ENOTEMPTY otherwise. */
   removeDir(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;

@@ -13,6 +13,9 @@ export interface LocalVolumesDeps {
   readonly root: string;
 }
 
+/** A container of a pod that was deleted by force may still run, and its volume be deleted. */
+const containersMayChangeIt = { mayChange: true };
+
 /** Answers 200 once nothing of the volume is left. */
 export async function serveLocalVolumes(
   { files, root }: LocalVolumesDeps,
@@ -24,6 +27,7 @@ export async function serveLocalVolumes(
   // As volumes are named: no underscore, so that the prefix is that of one volume, and no slash.
   if (parts.length !== 1 || !/^[a-z0-9][-a-z0-9.]*$/.test(name)) return textResponse(400, 'invalid volume name\n');
   const children = (await files.exists(root)) ? await files.readDir(root) : [];
-  for (const child of children) if (child.startsWith(localPathPrefix(name))) await files.remove(`${root}/${child}`);
+  for (const child of children)
+    if (child.startsWith(localPathPrefix(name))) await files.remove(`${root}/${child}`, containersMayChangeIt);
   return textResponse(200, 'ok');
 }

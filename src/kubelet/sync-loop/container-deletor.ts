@@ -3,9 +3,13 @@
  * and cleanUpContainersInPod. The newest dead container of each name stays, for its logs and last state.
  */
 import type { Log } from '../../platform/log.ts';
+import { background } from '../../platform/unexpected.ts';
 import type { PodCache } from '../container/pod-cache.ts';
 import type { ContainerRuntime, PodStatus } from '../container/runtime.ts';
 import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
+
+/** Deletions at a time. */
+const maxDeletions = 5;
 
 export interface ContainerDeletorDeps {
   readonly log: Log;
@@ -19,17 +23,50 @@ export function createContainerDeletor(
   { log, runtime, podCache, podWorkers }: ContainerDeletorDeps,
   keep: number,
 ): (podUid: string, exitedContainerId: string) => void {
+  const queue = new DeletionQueue(log, runtime);
   return (podUid, exitedContainerId) => {
     const status = podCache.peek(podUid);
     if (status === undefined) return;
     const ids = podWorkers.shouldPodContentBeRemoved(podUid)
       ? containersToDelete(status, '', 0)
       : containersToDelete(status, exitedContainerId, keep);
-    for (const id of ids)
-      runtime
-        .deleteContainer(id)
-        .catch((error: unknown) => log.warn('Failed to delete container', { containerID: id, err: error }));
+    for (const id of ids) queue.add(id);
   };
+}
+
+/** Each container is asked for once, and few at a time: a pod of many containers ends them all in one moment. */
+class DeletionQueue {
+  readonly #log: Log;
+  readonly #runtime: ContainerDeletorDeps['runtime'];
+  /** Waiting and under way. */
+  readonly #ids = new Set<string>();
+  readonly #waiting: string[] = [];
+  #underWay = 0;
+
+  constructor(log: Log, runtime: ContainerDeletorDeps['runtime']) {
+    this.#log = log;
+    this.#runtime = runtime;
+  }
+
+  add(id: string): void {
+    if (this.#ids.has(id)) return;
+    this.#ids.add(id);
+    this.#waiting.push(id);
+    if (this.#underWay < maxDeletions) background(this.#log, 'containers could not be deleted', this.#work());
+  }
+
+  async #work(): Promise<void> {
+    this.#underWay++;
+    for (let id = this.#waiting.shift(); id !== undefined; id = this.#waiting.shift()) {
+      try {
+        await this.#runtime.deleteContainer(id);
+      } catch (error) {
+        this.#log.warn('Failed to delete container', { containerID: id, err: error });
+      }
+      this.#ids.delete(id);
+    }
+    this.#underWay--;
+  }
 }
 
 /** Ids of dead containers of the same name as `exitedId` (all names when empty) beyond the `keep` newest. */

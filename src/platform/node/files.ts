@@ -68,8 +68,15 @@ function filesOf(log: Log | undefined): Files {
   };
 }
 
-/** A container may nest directories beyond the longest path there is: `rm` goes from each into the next. */
-async function remove(path: string): Promise<void> {
+/**
+ * A container may nest directories beyond the longest path there is: `rm` goes from each into the next. It holds each by
+ * its descriptor too, so that one that is swapped for a link meanwhile leads nowhere else; Node's own goes by paths.
+ */
+async function remove(path: string, options: { readonly mayChange?: boolean } = {}): Promise<void> {
+  if (options.mayChange === true) {
+    await promisify(execFile)('rm', ['-rf', '--one-file-system', '--', path]);
+    return;
+  }
   try {
     await fs.rm(path, { recursive: true, force: true });
   } catch (error) {
