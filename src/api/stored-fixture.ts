@@ -1,4 +1,4 @@
-/** Stored objects for tests. */
+/** Objects as the store gives them back: what a test leaves out of name, uid and resourceVersion is filled in. */
 import type { KubernetesObject, Stored } from './object.ts';
 
 /** The object with what the server would have added to its metadata. The namespace is the test's to choose. */

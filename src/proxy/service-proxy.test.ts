@@ -4,6 +4,7 @@ import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
 import type { Node, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { formatTime } from '../api/time.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import { createFakeApi } from '../client/fake-api-fixture.ts';
@@ -54,7 +55,11 @@ async function setUp(
   } as const;
   const routed: number[] = [];
   const routeLoopback = async (): Promise<void> => void routed.push(scripts.length);
-  const proxy = createServiceProxy({ informers, platform, routeLoopback }, config);
+  const events: string[] = [];
+  const recorder: EventRecorder = {
+    event: (target, type, reason) => void events.push(`${type} ${reason} ${(target as Service).metadata.name}`),
+  };
+  const proxy = createServiceProxy({ informers, platform, recorder, routeLoopback }, config);
   const stop = new AbortController();
   informers.start(stop.signal);
   const running = proxy.start(stop.signal);
@@ -63,7 +68,7 @@ async function setUp(
     stop.abort();
     await clock.drive(running);
   };
-  return { platform, clock, api, proxy, scripts, routed, end };
+  return { platform, clock, api, proxy, scripts, routed, events, end };
 }
 
 describe('the service proxy', () => {
@@ -98,6 +103,22 @@ describe('the service proxy', () => {
     await change(['192.0.2.2']);
     await change(['10.43.0.10']);
     assert.equal(texts().length, 2);
+    await end();
+  });
+
+  it('says once, by an event, that the external addresses of a service are too many to be served', async () => {
+    const { api, clock, proxy, scripts, events, end } = await setUp();
+    await proxy.synced();
+    const many = <T>(make: (index: number) => T): T[] => Array.from({ length: 400 }, (_, index) => make(index));
+    const externalIPs = many((index) => `198.18.${index >> 8}.${index & 255}`);
+    const ports = many((index) => ({ name: `p${index}`, port: index + 1 }));
+    for (const affinity of ['None', 'ClientIP']) {
+      api.seed(Services, service('wide', '10.43.0.6', { ports, externalIPs, sessionAffinity: affinity }));
+      await clock.advance(1000);
+    }
+    assert.deepEqual(events, ['Warning ServiceTooLarge wide']);
+    assert.ok(!scripts.join('').includes('198.18.'));
+    assert.ok(scripts.join('').includes('10.43.0.6 . tcp . 1 '));
     await end();
   });
 

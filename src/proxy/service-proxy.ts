@@ -229,7 +229,10 @@ function createFollower(
   };
   const tables = tablesOf(config, deps.routeLoopback !== undefined);
   const dirty = { services: new Set<string>(), pods: new Set<string>() };
-  const reportExcess = createExcessReport({ log: deps.platform.log.child('proxy') }, 'ServiceTooLarge');
+  const reportExcess = createExcessReport(
+    { log: deps.platform.log.child('proxy'), recorder: deps.recorder },
+    'ServiceTooLarge',
+  );
   const reportLeftOut = createLeftOutReport(deps.platform.log.child('proxy'), config.ownDns);
   let listener = (): void => undefined;
   watchSources(sources, {
