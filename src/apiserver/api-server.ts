@@ -33,6 +33,7 @@ import type { ResourceKey } from './generic-registry/resource-registry.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { type NonResourceRoute, RouteTable } from './non-resource-routes.ts';
+import { type ObjectView, ObjectViews } from './object-views.ts';
 import type { ObjectStore } from './registry/object-store.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';
 import { LoopWatchdog } from './loop-watchdog.ts';
@@ -57,6 +58,8 @@ export interface ApiServerDeps {
   readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns' | 'rejectsRedirects'>;
   /** Further paths: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
+  /** What can be read about objects beside them. */
+  readonly views?: readonly ObjectView[];
   /** The way to conversion webhooks; absent: what they would convert cannot be had. */
   readonly postConversionReview?: PostConversionReview;
   /** Further health checks. */
@@ -171,6 +174,7 @@ class GenericApiServer implements ApiServer {
       log,
       registry: storage.registry,
       routes: this.#routes(metrics),
+      views: new ObjectViews(deps.views ?? []),
       aggregated: (scope) => this.#aggregator?.serve(scope),
       authenticators: deps.authenticators,
       authorizers: deps.authorizers,

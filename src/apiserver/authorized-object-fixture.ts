@@ -9,6 +9,7 @@ import type { AuthorizationAttributes, Authorizer } from './authz/contract.ts';
 import type { GenericStore } from './generic-registry/generic-store.ts';
 import { ServiceAllocator } from './registry/core/services/service-allocator.ts';
 import { createResourceDefinitions } from './registry/list.ts';
+import { writeObject } from './endpoints/write-object.ts';
 import type { ResourceDefinition, Strategy } from './registry/resource-definition.ts';
 import type { KubeletConnector } from './registry/services.ts';
 import { createServerStorage } from './server-storage.ts';
@@ -136,6 +137,10 @@ export async function startNotedServer(parts: Pick<ApiServerDeps, 'aggregation'>
       storage,
       authorizers: [notes.authorizer],
       definitions: definitions.map((one) => lenient(one, notes)),
+      // The object itself, read as every view must read it.
+      views: [
+        { name: 'seen', serve: (scope, of) => writeObject(of, scope, { status: 200, cell: of.cell(scope.info) }) },
+      ],
     },
     { runtimeConfig: 'api/all=true' },
   );

@@ -43,7 +43,7 @@ function* spellings({ info }: GenericStore): Generator<Spelling> {
   const root = info.group === '' ? `/api/${info.version}` : `/apis/${apiVersionOf(info)}`;
   const subresources = [...info.subresources.map(({ name }) => name), 'constructor', '__proto__'];
   const names = info.resource === 'namespaces' ? ['x', 'a'] : ['x'];
-  for (const start of [`${root}/`, `${root}/watch/`]) {
+  for (const start of [`${root}/`, `${root}/watch/`, `/keelson/v1/seen${root}/`, `/keelson/v1/seen${root}/watch/`]) {
     for (const scope of [
       '',
       'namespaces/a/',

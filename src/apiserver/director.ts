@@ -1,15 +1,17 @@
 /** Chooses who answers a request that may be answered: an aggregated API, a resource or a route. Upstream: server.director. */
 import { isReason, methodNotAllowed, noSuchPath } from '../api/status-error.ts';
-import { dispatch, type DispatchDeps } from './dispatch.ts';
+import { checkScope, dispatch, type DispatchDeps } from './dispatch.ts';
 import type { Answer, Handler } from './filters/filter.ts';
 import type { ResourceRegistry } from './generic-registry/resource-registry.ts';
 import type { RouteTable } from './non-resource-routes.ts';
+import type { ObjectViews } from './object-views.ts';
 import type { RequestScope } from './request-scope.ts';
 import { textResponse } from './responses.ts';
 
 export interface DirectorDeps extends DispatchDeps {
   readonly registry: ResourceRegistry;
   readonly routes: RouteTable;
+  readonly views: ObjectViews;
   /** Answers what neither the registry nor the routes do: other servers' APIs. Undefined: not theirs either. */
   readonly aggregated: (scope: RequestScope) => Answer | undefined;
 }
@@ -30,6 +32,7 @@ export function createDirector(deps: DirectorDeps): Director {
   return {
     handle(scope) {
       const { info } = scope;
+      if (info.view !== undefined) return serveView(deps, info.view, scope);
       const aggregated = deps.aggregated(scope);
       if (aggregated !== undefined) return aggregated;
       if (info.isResourceRequest) {
@@ -40,12 +43,22 @@ export function createDirector(deps: DirectorDeps): Director {
     },
     served({ info }) {
       if (!info.isResourceRequest) return routes.find(info.path)?.path;
+      if (info.view !== undefined) return deps.views.has(info.view) ? info.view : undefined;
       const store = registry.find(info.apiGroup, info.apiVersion, info.resource);
       const { subresource } = info;
       const isThere = subresource === '' || store?.info.subresources.some(({ name }) => name === subresource) === true;
       return store !== undefined && isThere ? subresource : undefined;
     },
   };
+}
+
+/** Throws 404 where no such object can be. */
+function serveView({ registry, views }: DirectorDeps, view: string, scope: RequestScope): Answer {
+  const { apiGroup, apiVersion, resource } = scope.info;
+  const store = registry.find(apiGroup, apiVersion, resource);
+  if (store === undefined || store.definition.storagePrefix === '') throw noSuchPath();
+  checkScope(store, scope);
+  return views.serve(view, scope, store);
 }
 
 /** Whether the path belongs to built-in APIs, whose answers are all objects. */

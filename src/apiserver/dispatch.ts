@@ -26,7 +26,7 @@ export interface DispatchDeps {
 const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** Throws where no such path exists for the resource: as much as its scope, this is what its authorization relied on. */
-function checkScope(store: GenericStore, { info, request }: RequestScope): void {
+export function checkScope(store: GenericStore, { info, request }: RequestScope): void {
   const { namespace, name, verb, viaWatchPath, subresource } = info;
   if (viaWatchPath === true) {
     if (subresource !== '' || (store.info.namespaced && namespace === '' && name !== '')) throw noSuchPath();

@@ -38,6 +38,8 @@ export interface RequestInfo {
   readonly rest: string;
   /** The deprecated `watch/` prefix made it a watch. Its selectors are not authorized, as upstream. */
   readonly viaWatchPath?: boolean;
+  /** What is asked for of the object, other than the object itself. Keelson's own: `object-views.ts`. */
+  readonly view?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }

@@ -1,7 +1,8 @@
 /**
  * Reads verb, resource and name out of method, path and query. Upstream: request.RequestInfoFactory.
  *
- * Paths are `/api/v1/…` and `/apis/<group>/<version>/…`; the deprecated `watch/` prefix still means the verb watch.
+ * Paths are `/api/v1/…` and `/apis/<group>/<version>/…`; the deprecated `watch/` prefix still means the verb watch. The same
+ * paths of single objects behind `/keelson/v1/VIEW` ask for a view of the object (`object-views.ts`).
  *
  * What is authorized and what is done are both taken from here alone: no handler reads names, namespaces or selectors out of
  * the path or the query again.
@@ -117,8 +118,20 @@ function lacksName(parts: readonly string[], at: number): boolean {
 /** Parses a request line. Throws 400 for a path that is not valid percent encoding. */
 export function parseRequestInfo(line: RequestLine): RequestInfo {
   const parts = partsOf(line.path);
+  if (parts[0] === 'api' || parts[0] === 'apis') return parseApiPath(parts, line);
+  return parseViewPath(parts, line) ?? nonResource(line);
+}
+
+/** `/keelson/v1/VIEW/` before the path of an object: a read of that object, and authorized as one. */
+function parseViewPath(parts: readonly string[], line: RequestLine): RequestInfo | undefined {
+  if (parts[0] !== 'keelson' || parts[1] !== 'v1' || (parts[3] !== 'api' && parts[3] !== 'apis')) return undefined;
+  const info = parseApiPath(parts.slice(3), line);
+  const isObject = info.isResourceRequest && info.name !== '' && info.subresource === '' && info.viaWatchPath !== true;
+  return isObject && info.verb === 'get' ? { ...info, view: parts[2]! } : undefined;
+}
+
+function parseApiPath(parts: readonly string[], line: RequestLine): RequestInfo {
   const legacy = parts[0] === 'api';
-  if (!legacy && parts[0] !== 'apis') return nonResource(line);
   const prefix = legacy ? 2 : 3;
   if (parts.length <= prefix) return nonResource(line);
   const viaWatchPath = parts[prefix] === 'watch';
