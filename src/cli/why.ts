@@ -1,9 +1,10 @@
 /** `keelson why KIND/NAME`: why an object is as it is, with the causes and what would cure them. */
 import { Command, Option } from 'commander';
-import type { Explanation } from '../why/explanation.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
-import type { WhyQuestion } from './why/ask.ts';
+import { answerText } from './why/answer.ts';
+import type { Answer, WhyQuestion } from './why/ask.ts';
+import { canCommand } from './why/can.ts';
 
 interface RawWhyOptions extends Omit<WhyQuestion, 'targets'> {
   readonly output: string;
@@ -23,6 +24,7 @@ export function whyCommand(): Command {
     .option('--nodes <count>', "how many nodes of a pod's scheduling decision to show as well", '0')
     .option('--kubeconfig <file>', 'how to reach the API (default: KUBECONFIG, or that of the cluster on --data-dir)')
     .addOption(dataDirOption())
+    .addCommand(canCommand())
     .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text'))
     .action(async (targets: string[], raw: RawWhyOptions) => {
       const { ask } = await import('./why/ask.ts');
@@ -41,16 +43,13 @@ export function whyCommand(): Command {
     });
 }
 
-async function textOf(
-  answers: readonly { readonly explanation: Explanation; readonly decision: string }[],
-  output: string,
-): Promise<string> {
-  const { explanationText } = await import('../why/text.ts');
-  const explanations = answers.map(({ explanation }) => explanation);
-  if (output === 'json')
-    return `${JSON.stringify(explanations.length === 1 ? explanations[0] : explanations, undefined, 2)}\n`;
-  if (answers.length === 0) return 'nothing is in trouble\n';
-  return answers.map(({ explanation, decision }) => `${explanationText(explanation)}${decision}`).join('\n');
+async function textOf(answers: readonly Answer[], output: string): Promise<string> {
+  if (answers.length === 0 && output !== 'json') return 'nothing is in trouble\n';
+  return answerText(
+    answers.map(({ explanation }) => explanation),
+    output,
+    answers.map(({ decision }) => decision),
+  );
 }
 
 async function pause(): Promise<true> {

@@ -8,6 +8,7 @@ import type { Event, Pod } from '../api/gen/core-v1.ts';
 import type { Principal } from '../api/transport.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Client } from '../client/client.ts';
+import { discoverResources } from '../client/discovery.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import { image as describeImage, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -29,6 +30,7 @@ import { resolveReference, type ObjectReference, type ResolvedReference } from '
 import { SimWorld } from './sim-world.ts';
 import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
 import { createUserClient } from './user-client.ts';
+import type { AccessWords } from '../why/access/access-request.ts';
 import type { Explanation } from '../why/explanation.ts';
 import { TestWebhooks, type WebhookFunction } from './webhooks.ts';
 import { eventually, waitForObject, type Expectation, type WaitOptions } from './wait.ts';
@@ -167,6 +169,16 @@ export class Cluster implements AsyncDisposable {
     const object = await this.client.resource(info).get(info.namespaced ? { namespace, name } : { name });
     const { explainObject } = await import('../why/explain.ts');
     return explainObject(info, object, { client: this.client, nowMs: this.nowMs });
+  }
+
+  /** Explains why a user may do something, or may not: the rule and its binding, or what would have to be granted. */
+  async whyCan(words: AccessWords): Promise<Explanation> {
+    const [{ accessRequestOf }, { explainRequest }] = await Promise.all([
+      import('../why/access/access-request.ts'),
+      import('../why/explain.ts'),
+    ]);
+    const { resources } = await discoverResources(this.client);
+    return explainRequest(accessRequestOf(words, resources), { client: this.client, nowMs: this.nowMs });
   }
 
   /** Calls `check` until it does not throw. */

@@ -9,7 +9,7 @@ import type { Cluster } from './cluster.ts';
 import { formatEvent } from './describe.ts';
 import type { Duration } from './duration.ts';
 import type { PodInvariants } from './pod-invariants.ts';
-import { expectWhy, type WhyExpectation } from './scenario-why.ts';
+import { expectWhy, type WhyExpectation, whyShape } from './scenario-why.ts';
 import { fields, meant, number, span, text } from './scenario-shape.ts';
 
 /** What steps work on. */
@@ -56,9 +56,7 @@ export const expectShape = meant(
     atLeast: number,
     atMost: number,
     pods: podsShape,
-    why: meant(fields({ of: text, state: text, cause: text, at: text, cure: text }, ['of']), (why) =>
-      Object.keys(why).length === 1 ? 'says nothing of the answer, such as cause: SecretMissing' : undefined,
-    ),
+    why: whyShape,
     event: meant(fields({ reason: text, about: text, atLeast: number, atMost: number }, ['reason']), (event) =>
       event['atLeast'] === 0 && event['atMost'] === undefined ? 'atLeast: 0 holds always' : undefined,
     ),

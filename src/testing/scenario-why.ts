@@ -1,11 +1,15 @@
 /** What scenarios expect of the answer to "why is this object as it is". */
+import type { AccessWords } from '../why/access/access-request.ts';
 import { firstCauses, objectText } from '../why/explanation.ts';
 import { explanationText } from '../why/text.ts';
 import type { Cluster } from './cluster.ts';
+import { fields, listOf, meant, text } from './scenario-shape.ts';
 
 export interface WhyExpectation {
   /** The object that is asked about. */
-  readonly of: string;
+  readonly of?: string;
+  /** The right that is asked about. */
+  readonly can?: AccessWords;
   readonly state?: string;
   /** Code of the first cause; `none` for an object without causes. */
   readonly cause?: string;
@@ -15,12 +19,28 @@ export interface WhyExpectation {
   readonly cure?: string;
 }
 
+const canShape = fields(
+  { user: text, verb: text, resource: text, namespace: text, groups: listOf(text), subresource: text },
+  ['user', 'verb', 'resource'],
+);
+
+/** What `expect: { why: ... }` may be given. */
+export const whyShape = meant(
+  fields({ of: text, can: canShape, state: text, cause: text, at: text, cure: text }),
+  (why) => {
+    if ((why['of'] === undefined) === (why['can'] === undefined)) return 'asks of an object or of a right: of or can';
+    return Object.keys(why).length === 1 ? 'says nothing of the answer, such as cause: SecretMissing' : undefined;
+  },
+);
+
 /** Asks now. */
-export async function expectWhy(cluster: Cluster, { of, state, cause, at, cure }: WhyExpectation): Promise<void> {
-  const explanation = await cluster.why(of);
+export async function expectWhy(cluster: Cluster, expectation: WhyExpectation): Promise<void> {
+  const { of = '', can, state, cause, at, cure } = expectation;
+  const explanation = await (can === undefined ? cluster.why(of) : cluster.whyCan(can));
+  const asked = can === undefined ? of : `can ${can.user} ${can.verb} ${can.resource}`;
   const first = firstCauses(explanation.causes)[0];
   const demand = (holds: boolean, what: string): void => {
-    if (!holds) throw new Error(`why ${of}: ${what} expected; the answer is:\n${explanationText(explanation)}`);
+    if (!holds) throw new Error(`why ${asked}: ${what} expected; the answer is:\n${explanationText(explanation)}`);
   };
   if (state !== undefined) demand(explanation.state === state, `state ${state}`);
   if (cause !== undefined) demand((first?.code ?? 'none') === cause, `first cause ${cause}`);

@@ -38,6 +38,7 @@ export interface EvidenceOptions {
 /** Longer chains than any real one; a cycle ends sooner. */
 const maxDepth = 8;
 const maxListed = 500;
+const maxPages = 40;
 const nothingKnown: Diagnosis = { state: 'Unknown', summary: '', causes: [] };
 
 export class Evidence {
@@ -94,6 +95,34 @@ export class Evidence {
     });
   }
 
+  /** Every object there is; undefined where the caller may not list them, or where there are more than can be looked through. */
+  listAll<T extends KubernetesObject>(
+    info: ResourceInfo<T>,
+    options: Pick<ListOptions, 'namespace'> = {},
+  ): Promise<readonly T[] | undefined> {
+    const what = `all ${groupResourceOf(info)}${options.namespace === undefined ? '' : ` in ${options.namespace}`}`;
+    return this.#once(what, async () => {
+      try {
+        return await this.#pages(info, options);
+      } catch (error) {
+        this.#unreadable(what, error);
+        return undefined;
+      }
+    });
+  }
+
+  /** The server's answer to a review, which is never stored; undefined where the caller may not ask. */
+  create<T extends KubernetesObject>(what: string, info: ResourceInfo<T>, review: T): Promise<T | undefined> {
+    return this.#once(what, async () => {
+      try {
+        return await this.client.resource(info).create(review, this.#options());
+      } catch (error) {
+        this.#unreadable(what, error);
+        return undefined;
+      }
+    });
+  }
+
   /** Events about an object, the newest first. */
   async events({ metadata }: KubernetesObject): Promise<readonly Event[]> {
     const { uid = '', namespace = 'default' } = metadata;
@@ -142,6 +171,18 @@ export class Evidence {
   /** What is wrong with an object that a cause leads to. */
   async causesOf<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<readonly Cause[]> {
     return (await this.explain(info, object)).causes;
+  }
+
+  async #pages<T extends KubernetesObject>(info: ResourceInfo<T>, options: ListOptions): Promise<readonly T[]> {
+    const all: T[] = [];
+    for (let token = '', pages = 0; pages < maxPages; pages++) {
+      const page = { ...options, limit: maxListed, ...(token !== '' && { continue: token }), ...this.#options() };
+      const { items, metadata } = await this.client.resource(info).list(page);
+      all.push(...items);
+      token = metadata.continue ?? '';
+      if (token === '') return all;
+    }
+    throw new Error(`there are more than ${all.length}`);
   }
 
   #options(): { signal?: AbortSignal } {

@@ -2,9 +2,11 @@
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Client } from '../client/client.ts';
+import { nameOfUser, type AccessRequest } from './access/access-request.ts';
+import { explainAccess } from './access/explain-access.ts';
 import { conditionCauses } from './conditions.ts';
 import { Evidence } from './evidence.ts';
-import type { Diagnosis, Explanation } from './explanation.ts';
+import type { Diagnosis, Explanation, ObjectName } from './explanation.ts';
 import { finalizerCauses } from './finalizers.ts';
 import { explainerOf } from './list.ts';
 import { nameOfObject } from './object-name.ts';
@@ -23,15 +25,17 @@ export async function explainObject(
   options: ExplainOptions,
 ): Promise<Explanation> {
   const evidence = new Evidence({ ...options, explain: diagnose });
-  const diagnosis = await evidence.explain(info, object);
-  return {
-    apiVersion: 'keelson/v1',
-    kind: 'Explanation',
-    object: nameOfObject(info, object),
-    ...diagnosis,
-    lookedAt: evidence.lookedAt,
-    notReadable: evidence.notReadable,
-  };
+  return explanationOf(nameOfObject(info, object), await evidence.explain(info, object), evidence);
+}
+
+/** Explains why a user may do something, or may not. Rejects only when the signal aborts. */
+export async function explainRequest(request: AccessRequest, options: ExplainOptions): Promise<Explanation> {
+  const evidence = new Evidence({ ...options, explain: diagnose });
+  return explanationOf(nameOfUser(request.user.name), await explainAccess(request, evidence), evidence);
+}
+
+function explanationOf(object: ObjectName, diagnosis: Diagnosis, { lookedAt, notReadable }: Evidence): Explanation {
+  return { apiVersion: 'keelson/v1', kind: 'Explanation', object, ...diagnosis, lookedAt, notReadable };
 }
 
 async function diagnose(

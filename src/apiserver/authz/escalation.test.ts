@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../api/object.ts';
 import { escalationProblem, type GrantAttempt } from './escalation.ts';
 import { createRbacAuthorizer } from './rbac-authorizer.ts';
 import { uncovered } from './rule-cover.ts';
-import { compactRules, ruleText } from './rule-text.ts';
+import { compactRules, ruleText } from '../../component-helpers/rbac/rule-text.ts';
 import { createTestObjects } from './objects-fixture.ts';
 
 const rule = (apiGroups: string, resources: string, verbs: string, resourceNames?: string[]): PolicyRule => ({

@@ -13,7 +13,7 @@ import type { Principal } from '../../api/transport.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { Authorizer } from './contract.ts';
 import { uncovered } from './rule-cover.ts';
-import { compactRules, quotedList, ruleText } from './rule-text.ts';
+import { compactRules, quotedList, ruleText } from '../../component-helpers/rbac/rule-text.ts';
 
 /** Who is asked what a user may do and holds. */
 export interface EscalationDeps {

@@ -1,6 +1,6 @@
 /** Which of the rules somebody holds have a value, looked up by the value. Pure. */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
-import { coversUrl } from './rule-matching.ts';
+import { coversUrl } from '../../component-helpers/rbac/rule-matching.ts';
 
 /** Rules that have something in common: one object for each set of rules. */
 export interface HolderClass {

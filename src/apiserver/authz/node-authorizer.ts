@@ -19,7 +19,7 @@ import { claimNamesOf } from '../../component-helpers/resource-claims.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
 import { claimNames, configMapNames, secretNames, volumeSecrets } from '../../component-helpers/pod-references.ts';
-import { ruleAllows } from './rule-matching.ts';
+import { ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
 
 const ALLOW: AuthorizationDecision = { decision: 'allow', reason: '' };
 const NO_OPINION: AuthorizationDecision = { decision: 'noOpinion', reason: '' };

@@ -5,9 +5,10 @@
 import type { ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from '../../api/gen/rbac-v1.ts';
 import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../api/gen/resources.ts';
 import type { Principal } from '../../api/transport.ts';
+import { ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
+import { principalKeys, subjectKey } from '../../component-helpers/rbac/subjects.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
-import { ruleAllows } from './rule-matching.ts';
 
 type Binding = ClusterRoleBinding | RoleBinding;
 
@@ -108,16 +109,6 @@ function describe({ binding, subject }: Grant): string {
 
 function namespaceOf(binding: Binding): string {
   return binding.metadata.namespace ?? '';
-}
-
-function subjectKey(subject: Subject, bindingNamespace: string): string {
-  if (subject.kind !== 'ServiceAccount') return `${subject.kind}:${subject.name}`;
-  const namespace = subject.namespace === undefined || subject.namespace === '' ? bindingNamespace : subject.namespace;
-  return `User:system:serviceaccount:${namespace}:${subject.name}`;
-}
-
-function principalKeys(user: Principal): string[] {
-  return [`User:${user.name}`, ...user.groups.map((g) => `Group:${g}`)];
 }
 
 function bindingKey(binding: Binding): string {

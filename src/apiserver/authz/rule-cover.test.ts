@@ -97,3 +97,9 @@ test('random rules: the missing rights and their order are those of a comparison
     assert.deepEqual(uncovered(held, wanted), oneByOne(held, wanted), JSON.stringify({ held, wanted }));
   }
 });
+
+test('a path pattern of many stars is compared in an instant', () => {
+  const pattern = `/${'*'.repeat(2_000_000)}x*`;
+  const rule: PolicyRule = { nonResourceURLs: [pattern], verbs: ['get'] };
+  assert.equal(uncovered([rule], [{ nonResourceURLs: ['/x'], verbs: ['get'] }]).length, 1);
+});

@@ -1,28 +1,22 @@
 /** Asks a cluster over its API, with the rights of the kubeconfig: any cluster, of Keelson or not. */
-import { resolve } from 'node:path';
 import { Pods } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { StatusError } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
-import { loadKubeconfig } from '../../client/kubeconfig.ts';
-import { createRestClient } from '../../client/rest-client.ts';
 import { podWhyText, type PodWhy } from '../../component-helpers/pod-why.ts';
-import { createNodePlatform } from '../../platform/node/node-platform.ts';
 import { explainObject } from '../../why/explain.ts';
 import type { Explanation } from '../../why/explanation.ts';
 import { findResource } from '../../why/find-resource.ts';
 import { UserError } from '../usage-error.ts';
+import { connect, type ConnectOptions } from './connect.ts';
 import { parseTargets, type Target } from './targets.ts';
 
-export interface WhyQuestion {
+export interface WhyQuestion extends ConnectOptions {
   readonly targets: readonly string[];
-  readonly dataDir: string;
-  readonly namespace?: string;
   readonly allNamespaces?: true;
   readonly selector?: string;
-  readonly kubeconfig?: string;
   /** How many nodes of a pod's scheduling decision are shown; a whole number. */
   readonly nodes: string;
 }
@@ -43,22 +37,8 @@ export interface Asking {
 export async function ask(question: WhyQuestion): Promise<Asking> {
   const all = question.allNamespaces === true || question.selector !== undefined;
   const targets = parseTargets(question.targets, all);
-  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
-  try {
-    const path = resolve(question.kubeconfig ?? (process.env['KUBECONFIG'] || `${question.dataDir}/admin.kubeconfig`));
-    if (!(await platform.files.exists(path))) throw new UserError(`no cluster: ${path} is not there`);
-    const found = await loadKubeconfig({ ...platform, userAgent: 'keelson-why' }, path);
-    const client = createRestClient(found);
-    const namespace = question.namespace ?? found.namespace ?? 'default';
-    const nowMs = (): number => platform.clock.nowMs();
-    return {
-      close: () => platform.close(),
-      explain: () => explainTargets(targets, { question, client, namespace, nowMs }),
-    };
-  } catch (error) {
-    platform.close();
-    throw error;
-  }
+  const { client, namespace, nowMs, close } = await connect(question);
+  return { close, explain: () => explainTargets(targets, { question, client, namespace, nowMs }) };
 }
 
 interface Asked {

@@ -11,7 +11,7 @@ import type { AllocatedDeviceStatus, AllocationResult, ResourceClaim } from '../
 import { type FieldCause, invalid } from '../../../api/status-error.ts';
 import { deviceId, dropStatusOfReturnedDevices } from '../../../api/validation/resource-claim.ts';
 import { deepEqual } from '../../../base/equal.ts';
-import { associatedNodeOf } from '../../authn/user-names.ts';
+import { associatedNodeOf } from '../../../component-helpers/user-names.ts';
 import type { Authorizer } from '../../authz/contract.ts';
 import { forbiddenError } from '../../filters/authorization.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';

@@ -6,7 +6,7 @@
  */
 import { isDomainPrefixedPath } from '../../../api/names.ts';
 import type { Principal } from '../../../api/transport.ts';
-import { associatedNodeOf, nodeOf, serviceAccountOf } from '../../authn/user-names.ts';
+import { associatedNodeOf, nodeOf, serviceAccountOf } from '../../../component-helpers/user-names.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../authz/contract.ts';
 import { decide, forbiddenError } from '../authorization.ts';
 import type { WantedUser } from './wanted-user.ts';

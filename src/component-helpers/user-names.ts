@@ -2,8 +2,8 @@
  * What the names of users say of service accounts and nodes, and the node a service account's token is bound to. Upstream:
  * authentication/serviceaccount (SplitUsername, NodeNameKey) and the node names that authorizers and impersonation know.
  */
-import { isDns1123Label, isDns1123Subdomain } from '../../api/names.ts';
-import type { Principal } from '../../api/transport.ts';
+import { isDns1123Label, isDns1123Subdomain } from '../api/names.ts';
+import type { Principal } from '../api/transport.ts';
 
 const ACCOUNT = 'system:serviceaccount:';
 const NODE = 'system:node:';
@@ -24,6 +24,15 @@ export function nodeOf(userName: string): string | undefined {
   if (!userName.startsWith(NODE)) return undefined;
   const name = userName.slice(NODE.length);
   return isDns1123Subdomain(name).length === 0 ? name : undefined;
+}
+
+/** The groups that authentication gives every user of this name. */
+export function impliedGroups(userName: string): readonly string[] {
+  const account = serviceAccountOf(userName);
+  if (account !== undefined)
+    return ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`, 'system:authenticated'];
+  if (userName === 'system:anonymous') return ['system:unauthenticated'];
+  return nodeOf(userName) === undefined ? ['system:authenticated'] : ['system:nodes', 'system:authenticated'];
 }
 
 /** The node a service account speaks from, as its token proves; undefined: this is no such user. */

@@ -1,10 +1,20 @@
 /** Whether an RBAC rule covers a request. Pure. Upstream: pkg/registry/rbac/validation/rule.go and apis/rbac helpers. */
 import { trimEndOf } from '../../base/trim-end.ts';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
-import type { AuthorizationAttributes } from './contract.ts';
+
+/** What somebody wants to do: to a resource, or at a path. */
+export interface AccessQuestion {
+  readonly verb: string;
+  readonly isResourceRequest: boolean;
+  readonly apiGroup: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  readonly path: string;
+}
 
 /** Whether `rule` allows what is asked for. */
-export function ruleAllows(rule: PolicyRule, asked: AuthorizationAttributes): boolean {
+export function ruleAllows(rule: PolicyRule, asked: AccessQuestion): boolean {
   if (!asked.isResourceRequest) {
     return (
       has(rule.verbs, asked.verb) && (rule.nonResourceURLs ?? []).some((pattern) => coversUrl(pattern, asked.path))

@@ -1,0 +1,17 @@
+/** Whom the subjects of RBAC bindings mean. Pure. Upstream: pkg/registry/rbac/validation/rule.go (appliesToUser). */
+import type { Subject } from '../../api/gen/rbac-v1.ts';
+import type { Principal } from '../../api/transport.ts';
+
+/**
+ * The user or group a subject means; equal to one of `principalKeys` of whom it means.
+ * @param bindingNamespace the namespace of a service account that names none; '' for cluster role bindings
+ */
+export function subjectKey(subject: Subject, bindingNamespace: string): string {
+  if (subject.kind !== 'ServiceAccount') return `${subject.kind}:${subject.name}`;
+  const namespace = subject.namespace === undefined || subject.namespace === '' ? bindingNamespace : subject.namespace;
+  return `User:system:serviceaccount:${namespace}:${subject.name}`;
+}
+
+export function principalKeys(user: Principal): string[] {
+  return [`User:${user.name}`, ...user.groups.map((group) => `Group:${group}`)];
+}

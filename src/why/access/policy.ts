@@ -1,0 +1,96 @@
+/** What RBAC grants a user in a namespace, read from its objects. Pure but for the reading. */
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding } from '../../api/gen/rbac-v1.ts';
+import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import type { Principal } from '../../api/transport.ts';
+import { principalKeys, subjectKey } from '../../component-helpers/rbac/subjects.ts';
+import type { Evidence } from '../evidence.ts';
+import type { ObjectName } from '../explanation.ts';
+import { nameOf, nameOfObject } from '../object-name.ts';
+
+export type AnyRole = ClusterRole | Role;
+export type AnyBinding = ClusterRoleBinding | RoleBinding;
+
+/** A binding of a role to the user, or to a group of theirs. */
+export interface Grant {
+  readonly binding: AnyBinding;
+  /** `user ann`, `group dev`. */
+  readonly subject: string;
+  /** Undefined when the role does not exist. */
+  readonly role?: AnyRole;
+}
+
+/** Roles and bindings that count in a namespace. */
+export interface Policy {
+  readonly grants: readonly Grant[];
+  /** Roles that could be bound. */
+  readonly roles: readonly AnyRole[];
+  /** All of it could be read; otherwise there may be more grants. */
+  readonly isComplete: boolean;
+}
+
+/** Reads roles and bindings. Namespace '' : those of the whole cluster alone. */
+export async function readPolicy(user: Principal, namespace: string, evidence: Evidence): Promise<Policy> {
+  const inNamespace = <T extends KubernetesObject>(info: ResourceInfo<T>): Promise<readonly T[] | undefined> =>
+    namespace === '' ? Promise.resolve([]) : evidence.listAll(info, { namespace });
+  const [clusterBindings, bindings, clusterRoles, roles] = await Promise.all([
+    evidence.listAll(ClusterRoleBindings),
+    inNamespace(RoleBindings),
+    evidence.listAll(ClusterRoles),
+    inNamespace(Roles),
+  ]);
+  const known = [...(clusterRoles ?? []), ...(roles ?? [])];
+  return {
+    grants: grantsOf(user, [...(clusterBindings ?? []), ...(bindings ?? [])], known),
+    roles: known,
+    isComplete: [clusterBindings, bindings, clusterRoles, roles].every((list) => list !== undefined),
+  };
+}
+
+/** The bindings that mean the user, with their roles. */
+export function grantsOf(
+  user: Principal,
+  bindings: readonly AnyBinding[],
+  roles: readonly AnyRole[],
+): readonly Grant[] {
+  const keys = new Set(principalKeys(user));
+  const byName = new Map(roles.map((role) => [roleKey(namespaceOf(role), role.metadata.name), role]));
+  return bindings.flatMap((binding) => {
+    const namespace = namespaceOf(binding);
+    const subject = binding.subjects?.find((one) => keys.has(subjectKey(one, namespace)));
+    if (subject === undefined) return [];
+    const { kind, name } = binding.roleRef;
+    const role = byName.get(roleKey(kind === 'Role' ? namespace : '', name));
+    const text = `${subject.kind === 'ServiceAccount' ? 'service account' : subject.kind.toLowerCase()} ${subject.name}`;
+    return [{ binding, subject: text, ...(role !== undefined && { role }) }];
+  });
+}
+
+function namespaceOf({ metadata }: KubernetesObject): string {
+  return metadata.namespace ?? '';
+}
+
+function roleKey(namespace: string, name = ''): string {
+  return `${namespace}/${name}`;
+}
+
+/** Rules of a grant; none where its role does not exist. */
+export function rulesOf({ role }: Grant): readonly PolicyRule[] {
+  return role?.rules ?? [];
+}
+
+export function nameOfRole(role: AnyRole): ObjectName {
+  return nameOfObject(namespaceOf(role) === '' ? ClusterRoles : Roles, role);
+}
+
+export function nameOfBinding(binding: AnyBinding): ObjectName {
+  return nameOfObject(namespaceOf(binding) === '' ? ClusterRoleBindings : RoleBindings, binding);
+}
+
+/** The name of the role a binding means, whether it is there or not. */
+export function nameOfBoundRole({ roleRef, metadata }: AnyBinding): ObjectName {
+  return roleRef.kind === 'Role'
+    ? nameOf(Roles, { ...(metadata.namespace !== undefined && { namespace: metadata.namespace }), name: roleRef.name })
+    : nameOf(ClusterRoles, { name: roleRef.name });
+}
