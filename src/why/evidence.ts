@@ -4,7 +4,7 @@
  */
 import { Events } from '../api/gen/resources.ts';
 import type { Event } from '../api/gen/core-v1.ts';
-import type { KubernetesObject } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 import { groupResourceOf, type ResourceInfo } from '../api/resource-info.ts';
 import { StatusError } from '../api/status-error.ts';
 import { parseTime } from '../api/time.ts';
@@ -99,7 +99,7 @@ export class Evidence {
   listAll<T extends KubernetesObject>(
     info: ResourceInfo<T>,
     options: Pick<ListOptions, 'namespace'> = {},
-  ): Promise<readonly T[] | undefined> {
+  ): Promise<readonly Stored<T>[] | undefined> {
     const what = `all ${groupResourceOf(info)}${options.namespace === undefined ? '' : ` in ${options.namespace}`}`;
     return this.#once(what, async () => {
       try {
@@ -173,14 +173,14 @@ export class Evidence {
     return (await this.explain(info, object)).causes;
   }
 
-  async #pages<T extends KubernetesObject>(info: ResourceInfo<T>, options: ListOptions): Promise<readonly T[]> {
-    const all: T[] = [];
-    for (let token = '', pages = 0; pages < maxPages; pages++) {
-      const page = { ...options, limit: maxListed, ...(token !== '' && { continue: token }), ...this.#options() };
+  async #pages<T extends KubernetesObject>(info: ResourceInfo<T>, options: ListOptions): Promise<readonly Stored<T>[]> {
+    const all: Stored<T>[] = [];
+    let page: ListOptions = { ...options, limit: maxListed, ...this.#options() };
+    for (let pages = 0; pages < maxPages; pages++) {
       const { items, metadata } = await this.client.resource(info).list(page);
       all.push(...items);
-      token = metadata.continue ?? '';
-      if (token === '') return all;
+      if (metadata.continue === undefined || metadata.continue === '') return all;
+      page = { ...page, continue: metadata.continue };
     }
     throw new Error(`there are more than ${all.length}`);
   }

@@ -6,7 +6,7 @@ import type { ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from '../..
 import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../api/gen/resources.ts';
 import type { Principal } from '../../api/transport.ts';
 import { ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
-import { principalKeys, subjectKey } from '../../component-helpers/rbac/subjects.ts';
+import { namespaceOf, principalKeys, subjectKey } from '../../component-helpers/rbac/subjects.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
 
@@ -105,10 +105,6 @@ function describe({ binding, subject }: Grant): string {
   const about = namespace === '' ? name : `${name}/${namespace}`;
   const who = subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace ?? namespace}` : subject.name;
   return `${kind} ${JSON.stringify(about)} of ${binding.roleRef.kind} ${JSON.stringify(binding.roleRef.name)} to ${subject.kind} ${JSON.stringify(who)}`;
-}
-
-function namespaceOf(binding: Binding): string {
-  return binding.metadata.namespace ?? '';
 }
 
 function bindingKey(binding: Binding): string {

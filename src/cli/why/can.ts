@@ -27,8 +27,8 @@ export function canCommand(): Command {
     )
     .option('--subresource <name>', 'sub-resource, such as log')
     .configureHelp({ showGlobalOptions: true })
-    .action(async (user: string, verb: string, resource: string, _raw: unknown, command: Command) => {
-      const raw = command.optsWithGlobals<RawCanOptions>();
+    .action(async function (this: Command, user: string, verb: string, resource: string) {
+      const raw = this.optsWithGlobals<RawCanOptions>();
       if (raw.watch === true || raw.selector !== undefined)
         throw new UserError('why can: --watch and --selector are of objects, not of rights', 2);
       await explainRight({ user, verb, resource }, raw);

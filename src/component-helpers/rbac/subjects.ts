@@ -1,5 +1,6 @@
 /** Whom the subjects of RBAC bindings mean. Pure. Upstream: pkg/registry/rbac/validation/rule.go (appliesToUser). */
 import type { Subject } from '../../api/gen/rbac-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
 import type { Principal } from '../../api/transport.ts';
 
 /**
@@ -14,4 +15,9 @@ export function subjectKey(subject: Subject, bindingNamespace: string): string {
 
 export function principalKeys(user: Principal): string[] {
   return [`User:${user.name}`, ...user.groups.map((group) => `Group:${group}`)];
+}
+
+/** The namespace of a role or binding; '' for those of the whole cluster. */
+export function namespaceOf({ metadata }: KubernetesObject): string {
+  return metadata.namespace ?? '';
 }

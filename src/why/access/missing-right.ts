@@ -5,7 +5,7 @@ import { ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
 import { ruleText } from '../../component-helpers/rbac/rule-text.ts';
 import { serviceAccountOf } from '../../component-helpers/user-names.ts';
 import type { Evidence } from '../evidence.ts';
-import { cause, objectText, type Cause } from '../explanation.ts';
+import { cause, objectText, type Cause, type Cure } from '../explanation.ts';
 import { inNamespace, nameOf } from '../object-name.ts';
 import { actionText, nameOfUser, resourceText, type AccessRequest } from './access-request.ts';
 import { cureOf } from './nearest-roles.ts';
@@ -27,8 +27,7 @@ export async function missingRightCause(asked: {
     ...policy.grants.flatMap((grant) => nearMissCauses(request, grant)),
     ...(await elsewhereCauses(request, evidence)),
   ];
-  const cure = cureOf(request, policy.roles);
-  return cause({
+  const missing = cause({
     code: 'NoRuleAllows',
     object: nameOfUser(request.user.name),
     message: `no RBAC rule bound to user ${request.user.name} or to their groups allows it`,
@@ -37,9 +36,14 @@ export async function missingRightCause(asked: {
       ...(isNode ? ['of a node the Node authorizer decides too: it allows what the pods of the node need'] : []),
       ...facts,
     ],
-    ...(isNode ? {} : { cure }),
-    because: because.slice(0, maxCauses).map((one) => (one.cure === undefined && !isNode ? { ...one, cure } : one)),
+    because: because.slice(0, maxCauses),
   });
+  return isNode ? missing : withCure(missing, cureOf(request, policy.roles));
+}
+
+/** The cure stands at the cause, and at those behind it that have none of their own. */
+function withCure(missing: Cause, cure: Cure): Cause {
+  return { ...missing, cure, because: missing.because.map((one) => ({ cure, ...one })) };
 }
 
 /** A service account that is not there, so that nobody can be it. */

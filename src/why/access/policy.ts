@@ -1,16 +1,16 @@
 /** What RBAC grants a user in a namespace, read from its objects. Pure but for the reading. */
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding } from '../../api/gen/rbac-v1.ts';
 import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../api/gen/resources.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Principal } from '../../api/transport.ts';
-import { principalKeys, subjectKey } from '../../component-helpers/rbac/subjects.ts';
+import { namespaceOf, principalKeys, subjectKey } from '../../component-helpers/rbac/subjects.ts';
 import type { Evidence } from '../evidence.ts';
 import type { ObjectName } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
 
-export type AnyRole = ClusterRole | Role;
-export type AnyBinding = ClusterRoleBinding | RoleBinding;
+export type AnyRole = Stored<ClusterRole> | Stored<Role>;
+export type AnyBinding = Stored<ClusterRoleBinding> | Stored<RoleBinding>;
 
 /** A binding of a role to the user, or to a group of theirs. */
 export interface Grant {
@@ -18,7 +18,7 @@ export interface Grant {
   /** `user ann`, `group dev`. */
   readonly subject: string;
   /** Undefined when the role does not exist. */
-  readonly role?: AnyRole;
+  readonly role: AnyRole | undefined;
 }
 
 /** Roles and bindings that count in a namespace. */
@@ -32,7 +32,7 @@ export interface Policy {
 
 /** Reads roles and bindings. Namespace '' : those of the whole cluster alone. */
 export async function readPolicy(user: Principal, namespace: string, evidence: Evidence): Promise<Policy> {
-  const inNamespace = <T extends KubernetesObject>(info: ResourceInfo<T>): Promise<readonly T[] | undefined> =>
+  const inNamespace = <T extends KubernetesObject>(info: ResourceInfo<T>): Promise<readonly Stored<T>[] | undefined> =>
     namespace === '' ? Promise.resolve([]) : evidence.listAll(info, { namespace });
   const [clusterBindings, bindings, clusterRoles, roles] = await Promise.all([
     evidence.listAll(ClusterRoleBindings),
@@ -63,15 +63,11 @@ export function grantsOf(
     const { kind, name } = binding.roleRef;
     const role = byName.get(roleKey(kind === 'Role' ? namespace : '', name));
     const text = `${subject.kind === 'ServiceAccount' ? 'service account' : subject.kind.toLowerCase()} ${subject.name}`;
-    return [{ binding, subject: text, ...(role !== undefined && { role }) }];
+    return [{ binding, subject: text, role }];
   });
 }
 
-function namespaceOf({ metadata }: KubernetesObject): string {
-  return metadata.namespace ?? '';
-}
-
-function roleKey(namespace: string, name = ''): string {
+function roleKey(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
@@ -90,7 +86,6 @@ export function nameOfBinding(binding: AnyBinding): ObjectName {
 
 /** The name of the role a binding means, whether it is there or not. */
 export function nameOfBoundRole({ roleRef, metadata }: AnyBinding): ObjectName {
-  return roleRef.kind === 'Role'
-    ? nameOf(Roles, { ...(metadata.namespace !== undefined && { namespace: metadata.namespace }), name: roleRef.name })
-    : nameOf(ClusterRoles, { name: roleRef.name });
+  const { name } = roleRef;
+  return roleRef.kind === 'Role' ? nameOf(Roles, { ...metadata, name }) : nameOf(ClusterRoles, { name });
 }
