@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { chmod, rm } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { errorMessage } from '../base/errors.ts';
-import type { ClusterStatus } from '../cluster/cluster-status.ts';
+import type { ClusterStatus, InstanceStatus } from '../cluster/cluster-status.ts';
 import { acquireControlLock, InstanceRunningError, type ControlLock } from '../cluster/instance/control-socket.ts';
 import { instanceHash } from '../cluster/instance/instance.ts';
 import { createProgress, type Progress } from '../cluster/progress.ts';
@@ -28,7 +28,7 @@ export interface RunnableCluster {
   stop(): Promise<void>;
   /** Rejects when a part fails for good after the start. */
   readonly failed: Promise<never>;
-  status(): Promise<ClusterStatus>;
+  status(): Promise<InstanceStatus>;
   /** Copies the store to this file while work goes on; rejects where there is nothing to copy. Absent: no store. */
   backup?(file: string): Promise<void>;
   /** Verbs and paths of requests being served, for crash reports. */
@@ -83,7 +83,12 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
   const supervised = await superviseInstance({ log, clock, exec, underWay, end: stopped.trigger }, run.dataDir);
   const restarts = supervised.last && { restarts: supervised.last };
   const handlers = {
-    status: async () => ({ ...(running.cluster ? await running.cluster.status() : STARTING), ...restarts }),
+    status: async () => ({
+      ...(running.cluster ? await running.cluster.status() : STARTING),
+      errors: platform.lastErrors(),
+      ...(await diskOf(platform, run.dataDir)),
+      ...restarts,
+    }),
     progress: progress.follow,
     stop: stopped.trigger,
     snapshot: () => snapshot(run.dataDir, running.cluster),
@@ -117,6 +122,15 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
 }
 
 const STARTING = { phase: 'starting', pid: process.pid };
+
+async function diskOf({ files }: NodePlatform, dataDir: string): Promise<Pick<ClusterStatus, 'disk'>> {
+  try {
+    const { totalBytes, availableBytes } = await files.statFileSystem(dataDir);
+    return { disk: { totalBytes, availableBytes } };
+  } catch {
+    return {}; // A directory that cannot be looked at stands in the log by what fails on it.
+  }
+}
 
 /** Makes one copy at a time: all use the same file in the data directory, which only its owner can read. */
 async function snapshot(dataDir: string, cluster: RunnableCluster | undefined): Promise<void> {

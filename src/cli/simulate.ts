@@ -6,7 +6,7 @@ import { Nodes, Pods } from '../api/gen/resources.ts';
 import { errorMessage, hasErrorCode } from '../base/errors.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
-import type { ClusterStatus } from '../cluster/cluster-status.ts';
+import type { InstanceStatus } from '../cluster/cluster-status.ts';
 import { localAddress } from '../cluster/instance/server-addresses.ts';
 import { makeDataDir } from '../cluster/instance/prepare-instance.ts';
 import { backupStore, openStore } from '../cluster/store/open-store.ts';
@@ -115,7 +115,7 @@ class SimulatedCluster implements RunnableCluster {
     await backupStore(this.#store, file);
   }
 
-  async status(): Promise<ClusterStatus> {
+  async status(): Promise<InstanceStatus> {
     const cluster = this.#cluster;
     const pods = Map.groupBy(cluster?.peek(Pods) ?? [], ({ status }) => status?.phase ?? 'Pending');
     return {

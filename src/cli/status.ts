@@ -1,9 +1,12 @@
 /** `keelson status`: one screen about a running cluster, or JSON. */
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { errorMessage } from '../base/errors.ts';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { requestControl } from '../cluster/instance/control-client.ts';
 import { supervisorOf } from '../cluster/instance/supervisor-record.ts';
+import { firstCauses, objectText } from '../why/explanation.ts';
+import type { Trouble, Troubles } from '../why/trouble.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
@@ -19,14 +22,45 @@ export function statusCommand(): Command {
         throw new UserError(`keelson on ${dataDir} ended abnormally and will be started again; see ${dataDir}/crashes`);
       if (status === undefined)
         throw new UserError(`no cluster runs on ${dataDir} (keelson up --data-dir ${dataDir} starts it)`);
-      process.stdout.write(raw.output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : statusScreen(status));
+      const trouble = await troublesOf(status);
+      const whole: WholeStatus = { ...status, trouble };
+      process.stdout.write(raw.output === 'json' ? `${JSON.stringify(whole, undefined, 2)}\n` : statusScreen(whole));
     });
 }
 
+/** What the status and its objects together say. */
+export interface WholeStatus extends ClusterStatus {
+  /** Absent while the API does not answer, and on machines that have no control plane. */
+  readonly trouble?: Troubles | undefined;
+}
+
+/** Longer than any healthy server takes; a sick one must not keep its status from being seen. */
+const troubleTimeoutMs = 10_000;
+
+async function troublesOf(status: ClusterStatus): Promise<Troubles | undefined> {
+  if (status.kubeconfig === undefined || status.phase !== 'running') return undefined;
+  const { openKubeClient } = await import('./kube-client.ts');
+  const { findTroubles } = await import('../why/trouble.ts');
+  const { client, nowMs, close } = await openKubeClient(
+    { dataDir: '', kubeconfig: status.kubeconfig },
+    'keelson-status',
+  );
+  try {
+    return await findTroubles({ client, nowMs: nowMs(), signal: AbortSignal.timeout(troubleTimeoutMs) });
+  } catch (error) {
+    return { found: [], notShown: 0, notReadable: [`the objects of the cluster: ${errorMessage(error)}`] };
+  } finally {
+    close();
+  }
+}
+
+/** A name and what stands behind it. */
+type Line = readonly [string, string];
+
 /** Formats the status screen. Pure. */
-export function statusScreen(status: ClusterStatus): string {
+export function statusScreen(status: WholeStatus): string {
   if (status.phase === 'starting') return `keelson is starting (pid ${status.pid})\n`;
-  const lines: (readonly [string, string])[] = [
+  const lines: Line[] = [
     [
       'keelson',
       `${status.version}, Kubernetes API ${status.kubernetesVersion}, pid ${status.pid}, up ${Math.round(status.uptimeSeconds)} s, ${mib(status.memoryBytes)}`,
@@ -46,27 +80,63 @@ export function statusScreen(status: ClusterStatus): string {
     ['ranges', `pods ${status.clusterCidr}, services ${status.serviceCidr}, domain ${status.clusterDomain}`],
     ['containerd', status.containerdSocket],
     ...storeLine(status),
+    ...diskLine(status),
+    ...errorLines(status),
+    ...troubleLines(status),
   ];
   return lines.map(([name, value]) => `${name.padEnd(11)} ${value}\n`).join('');
 }
 
-function restartsLine({ restarts }: ClusterStatus): (readonly [string, string])[] {
+function restartsLine({ restarts }: ClusterStatus): Line[] {
   if (restarts === undefined) return [];
   const { count, lastTime, lastEnd, report } = restarts;
   return [['restarts', `${count}, the last ${lastTime} after ${lastEnd} (${report})`]];
 }
 
-function podsLine({ podsByPhase }: ClusterStatus): (readonly [string, string])[] {
+function podsLine({ podsByPhase }: ClusterStatus): Line[] {
   if (podsByPhase === undefined) return [];
   const phases = Object.entries(podsByPhase).map(([phase, count]) => `${count} ${phase}`);
   return [['pods', phases.join(', ') || 'none']];
 }
 
-function storeLine({ store }: ClusterStatus): (readonly [string, string])[] {
+function storeLine({ store }: ClusterStatus): Line[] {
   if (store === undefined) return [];
   const { kind, revision, keyCount, sizeBytes, problem } = store;
   const failing = problem === undefined ? '' : `; the last write failed: ${problem}`;
   return [['store', `${kind}, revision ${revision}, ${keyCount} keys, ${mib(sizeBytes)}${failing}`]];
+}
+
+function diskLine({ disk }: ClusterStatus): Line[] {
+  if (disk === undefined) return [];
+  const share = Math.round((disk.availableBytes / disk.totalBytes) * 100);
+  return [['disk', `${gib(disk.availableBytes)} of ${gib(disk.totalBytes)} free (${share} %)`]];
+}
+
+function errorLines({ errors = [] }: ClusterStatus): Line[] {
+  return errors.map(({ component, count, lastTime, message }) => {
+    const times = count === 1 ? `once, at ${lastTime}` : `${count} times, the last at ${lastTime}`;
+    return ['error', `${component || 'keelson'}, ${times}: ${message}`];
+  });
+}
+
+function troubleLines({ trouble }: WholeStatus): Line[] {
+  if (trouble === undefined) return [];
+  const { found, notShown, notReadable } = trouble;
+  const lines = found.map((each): Line => ['trouble', troubleText(each)]);
+  if (notShown > 0) lines.push(['', `and ${notShown} more objects: keelson why pods -A, and so on by kind`]);
+  for (const what of notReadable) lines.push(['not read', what]);
+  return lines.length === 0 ? [['trouble', 'none']] : lines;
+}
+
+function troubleText({ object, more, summary, causes }: Trouble): string {
+  const others = more === 0 ? '' : ` (and ${more} more of its owner)`;
+  const [first] = firstCauses(causes);
+  const cause = first === undefined ? 'not known why' : `${first.message} [${first.code}, ${objectText(first.object)}]`;
+  return `${objectText(object)}${others} ${summary}: ${cause}`;
+}
+
+function gib(bytes: number): string {
+  return `${(bytes / 1_073_741_824).toFixed(1)} GiB`;
 }
 
 function mib(bytes: number): string {

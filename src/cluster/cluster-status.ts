@@ -1,6 +1,20 @@
 /** What `keelson status` shows. */
 import type { StoreStatus } from '../storage/store.ts';
 
+/** What a component logged as errors, since the process started. */
+export interface ErrorStatus {
+  readonly component: string;
+  readonly count: number;
+  readonly lastTime: string;
+  readonly message: string;
+}
+
+/** The file system of the data directory. */
+export interface DiskStatus {
+  readonly totalBytes: number;
+  readonly availableBytes: number;
+}
+
 /** One part of the cluster. */
 export interface ComponentStatus {
   readonly name: string;
@@ -19,7 +33,17 @@ export interface RestartStatus {
 }
 
 /** The whole picture of one instance. */
-export interface ClusterStatus {
+export interface ClusterStatus extends InstanceStatus {
+  /** The latest first. */
+  readonly errors: readonly ErrorStatus[];
+  /** Absent where it cannot be read. */
+  readonly disk?: DiskStatus;
+  /** Absent: never. */
+  readonly restarts?: RestartStatus;
+}
+
+/** What an instance says of itself, without its process. */
+export interface InstanceStatus {
   readonly phase: 'starting' | 'running';
   /** Nodes are simulated; nothing of the cluster is on this machine but its process and data directory. */
   readonly simulated?: true;
@@ -39,8 +63,6 @@ export interface ClusterStatus {
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   readonly components: readonly ComponentStatus[];
-  /** Absent: never. */
-  readonly restarts?: RestartStatus;
   readonly nodes?: readonly {
     readonly name: string;
     readonly ready: boolean;

@@ -6,7 +6,7 @@
 import type { Platform } from '../platform/platform.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
 import type { ClusterOptions } from './cluster-options.ts';
-import type { ClusterStatus } from './cluster-status.ts';
+import type { InstanceStatus } from './cluster-status.ts';
 import { processMemory } from './process-memory.ts';
 import { whenPodsAreTaken } from './control-plane/first-account.ts';
 import { nodeAddresses } from './instance/host-address.ts';
@@ -37,7 +37,7 @@ export interface Cluster {
   stop(): Promise<void>;
   /** Rejects when a part fails for good after the start. */
   readonly failed: Promise<never>;
-  status(): Promise<ClusterStatus>;
+  status(): Promise<InstanceStatus>;
   /** Copies the store to this file while work goes on. */
   backup(file: string): Promise<void>;
   /** Records a warning event of this machine's node, where it has one. */
@@ -137,7 +137,7 @@ class RunningCluster implements Cluster {
     this.#server.releaseMemory();
   }
 
-  async status(): Promise<ClusterStatus> {
+  async status(): Promise<InstanceStatus> {
     const { instance, options } = this.#config;
     const ready = this.#server.ready();
     return {

@@ -38,7 +38,7 @@ function explanationOf(object: ObjectName, diagnosis: Diagnosis, { lookedAt, not
   return { apiVersion: 'keelson/v1', kind: 'Explanation', object, ...diagnosis, lookedAt, notReadable };
 }
 
-async function diagnose(
+export async function diagnose(
   info: ResourceInfo<KubernetesObject>,
   object: KubernetesObject,
   evidence: Evidence,

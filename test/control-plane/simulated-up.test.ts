@@ -5,6 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
 import { keelsonProgram } from '../integration/fixtures/programs.ts';
@@ -79,6 +81,24 @@ describe('keelson up --simulate', () => {
       assert.equal(code, 0, `${command}: ${stderr}`);
       assert.match(stdout, answer, command);
     }
+  });
+
+  test('status names what is in trouble, and an assistant reads it over stdin and stdout', async () => {
+    const status = async (): Promise<string> => (await keelson(['status', `--data-dir=${folder}/data`])).stdout;
+    assert.match(await status(), /^disk {8}.* free .*^trouble {5}none$/ms);
+    await kubectl('run', 'lost', '--image=web:1', '--overrides={"spec":{"nodeSelector":{"disk":"ssd"}}}');
+    const trouble = /^trouble {5}pod\/default\/lost has no node yet: .* \[Unschedulable\.NodeAffinity/m;
+    await until('the pod that fits no node is named', async () => trouble.test(await status()));
+    const args = [keelsonProgram, 'mcp', `--kubeconfig=${folder}/data/admin.kubeconfig`];
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(new StdioClientTransport({ command: process.execPath, args }));
+    try {
+      const { content } = await client.callTool({ name: 'trouble', arguments: {} });
+      assert.match(JSON.stringify(content), /pod\/default\/lost .*Unschedulable/);
+    } finally {
+      await client.close();
+    }
+    await kubectl('delete', 'pod', 'lost');
   });
 
   test('logs, exec, top: what the image says', async () => {

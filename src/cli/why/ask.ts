@@ -9,11 +9,11 @@ import { podWhyText, type PodWhy } from '../../component-helpers/pod-why.ts';
 import { explainObject } from '../../why/explain.ts';
 import type { Explanation } from '../../why/explanation.ts';
 import { findResource } from '../../why/find-resource.ts';
+import { type ClusterChoice, openKubeClient } from '../kube-client.ts';
 import { UserError } from '../usage-error.ts';
-import { connect, type ConnectOptions } from './connect.ts';
 import { parseTargets, type Target } from './targets.ts';
 
-export interface WhyQuestion extends ConnectOptions {
+export interface WhyQuestion extends ClusterChoice {
   readonly targets: readonly string[];
   readonly allNamespaces?: true;
   readonly selector?: string;
@@ -37,7 +37,7 @@ export interface Asking {
 export async function ask(question: WhyQuestion): Promise<Asking> {
   const all = question.allNamespaces === true || question.selector !== undefined;
   const targets = parseTargets(question.targets, all);
-  const { client, namespace, nowMs, close } = await connect(question);
+  const { client, namespace, nowMs, close } = await openKubeClient(question, 'keelson-why');
   return { close, explain: () => explainTargets(targets, { question, client, namespace, nowMs }) };
 }
 

@@ -1,10 +1,10 @@
 /** `keelson why can`: why a user may do something, or may not. */
 import { Command } from 'commander';
+import type { ClusterChoice } from '../kube-client.ts';
 import { UserError } from '../usage-error.ts';
 import { answerText } from './answer.ts';
-import type { ConnectOptions } from './connect.ts';
 
-interface RawCanOptions extends ConnectOptions {
+interface RawCanOptions extends ClusterChoice {
   readonly group: readonly string[];
   readonly subresource?: string;
   readonly allNamespaces?: true;
@@ -39,13 +39,13 @@ async function explainRight(
   { user, verb, resource }: { readonly user: string; readonly verb: string; readonly resource: string },
   raw: RawCanOptions,
 ): Promise<void> {
-  const [{ connect }, { discoverResources }, { accessRequestOf }, { explainRequest }] = await Promise.all([
-    import('./connect.ts'),
+  const [{ openKubeClient }, { discoverResources }, { accessRequestOf }, { explainRequest }] = await Promise.all([
+    import('../kube-client.ts'),
     import('../../client/discovery.ts'),
     import('../../why/access/access-request.ts'),
     import('../../why/explain.ts'),
   ]);
-  const { client, namespace, nowMs, close } = await connect(raw);
+  const { client, namespace, nowMs, close } = await openKubeClient(raw, 'keelson-why');
   try {
     const { resources } = await discoverResources(client);
     const { group: groups, subresource = '', allNamespaces } = raw;

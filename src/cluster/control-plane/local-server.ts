@@ -10,7 +10,7 @@ import { ensureClusterPki, type ClusterPki } from '../../component-helpers/pki/c
 import type { Platform } from '../../platform/platform.ts';
 import type { Store } from '../../storage/store.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
-import type { ClusterStatus, ComponentStatus } from '../cluster-status.ts';
+import type { ComponentStatus, InstanceStatus } from '../cluster-status.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { OwnEtcd } from '../etcd/own-etcd.ts';
@@ -36,7 +36,7 @@ export interface LocalServerConfig {
 }
 
 /** Its share of `keelson status`. */
-type ServerStatus = Required<Pick<ClusterStatus, 'nodes' | 'podsByPhase' | 'store'>>;
+type ServerStatus = Required<Pick<InstanceStatus, 'nodes' | 'podsByPhase' | 'store'>>;
 
 /** The content of the files that options name. Only `readFiles` creates it. */
 interface ServerFiles {

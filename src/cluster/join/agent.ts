@@ -4,7 +4,7 @@
  */
 import { KUBERNETES_VERSION, VERSION } from '../../base/version.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { ClusterStatus } from '../cluster-status.ts';
+import type { InstanceStatus } from '../cluster-status.ts';
 import { processMemory } from '../process-memory.ts';
 import { nodeAddresses } from '../instance/host-address.ts';
 import { makeInstanceDirectories } from '../instance/instance-directories.ts';
@@ -28,7 +28,7 @@ export interface Agent {
   stop(): Promise<void>;
   /** Never settles: an agent has no part that fails for good after its start. */
   readonly failed: Promise<never>;
-  status(): Promise<ClusterStatus>;
+  status(): Promise<InstanceStatus>;
   /** Records a warning event of the node. */
   announce(reason: 'KeelsonRestarted', message: string): void;
 }

@@ -20,6 +20,8 @@ export interface NodeLogOptions {
   readonly fd?: number;
   /** Called for each `unexpected` with the logger's component. */
   readonly onUnexpected?: (component: string) => void;
+  /** Called for each line of the level error, those that are left out for their number included. */
+  readonly onError?: (component: string, message: string, error: unknown) => void;
 }
 
 const ranks = { debug: 0, info: 1, warn: 2, error: 3 } as const;
@@ -30,7 +32,7 @@ export function createNodeLog(options: NodeLogOptions = {}): Log {
   const fd = options.fd ?? 2;
   const level = options.level ?? 'info';
   const format = options.format ?? (isatty(fd) ? 'text' : 'json');
-  const { onUnexpected = () => undefined } = options;
+  const { onUnexpected = () => undefined, onError = () => undefined } = options;
   const limits = createLineLimits(() => performance.now());
   const logFile = process.env[LOG_FILE_VARIABLE];
   const rotation = fd !== 2 || logFile === undefined ? undefined : createRotation(fd, logFile);
@@ -38,8 +40,8 @@ export function createNodeLog(options: NodeLogOptions = {}): Log {
     writeAll(fd, line);
     rotation?.(line.length);
   };
-  if (format === 'json') return jsonLog(level, { write, limits, onUnexpected });
-  return textLog({ level, write, limits, color: isatty(fd), component: '', fields: {}, onUnexpected });
+  if (format === 'json') return jsonLog(level, { write, limits, onUnexpected, onError });
+  return textLog({ level, write, limits, color: isatty(fd), component: '', fields: {}, onUnexpected, onError });
 }
 
 /**
@@ -63,9 +65,10 @@ interface LogOutput {
   readonly write: (line: string) => void;
   readonly limits: LineLimits;
   readonly onUnexpected: (component: string) => void;
+  readonly onError: (component: string, message: string, error: unknown) => void;
 }
 
-function jsonLog(level: Level, { write, limits, onUnexpected }: LogOutput): Log {
+function jsonLog(level: Level, { write, limits, onUnexpected, onError }: LogOutput): Log {
   const destination = { write };
   const root = pino(
     {
@@ -79,6 +82,7 @@ function jsonLog(level: Level, { write, limits, onUnexpected }: LogOutput): Log 
   );
   const wrap = (logger: pino.Logger, path: string): Log => {
     const admitted = (name: Level, message: string, fields: LogFields | undefined): void => {
+      if (name === 'error') onError(path, message, fields?.['err']);
       const suppressed = name === 'debug' ? 0 : limits.admit(path, message);
       if (suppressed === undefined) return;
       if (suppressed > 0) logger[name]({ ...fields, suppressed }, message);
@@ -130,9 +134,13 @@ function textLog(state: TextLogState): Log {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
-    error: at('error'),
+    error(message, fields) {
+      state.onError(state.component, message, fields?.['err']);
+      at('error')(message, fields);
+    },
     unexpected(message, error, fields) {
       state.onUnexpected(state.component);
+      state.onError(state.component, message, error);
       const stack = error instanceof Error ? `\n${error.stack}` : '';
       at('error')(`${message}${stack}`, { ...fields, ...(stack === '' && { err: error }) });
     },

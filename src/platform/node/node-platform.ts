@@ -13,6 +13,7 @@ import { createNodeExec, type NodeExec } from './exec.ts';
 import { createNodeFiles } from './files.ts';
 import { createNodeHost } from './host.ts';
 import { createListenHttp } from './http-server.ts';
+import { type LastError, LastErrors } from './last-errors.ts';
 import { createNodeLog, type NodeLogOptions } from './log.ts';
 import { createNodeMetrics } from './metrics.ts';
 import { createNodeMounter } from './mounter.ts';
@@ -37,6 +38,8 @@ export interface NodePlatformOptions {
 export interface NodePlatform extends Platform {
   readonly exec: NodeExec;
   readonly net: NodeNet;
+  /** What the components of this process logged as errors, the latest first. */
+  lastErrors(): readonly LastError[];
   /** Ends the spawner and kept connections. */
   close(): void;
 }
@@ -46,7 +49,12 @@ export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatf
   keepTickShape();
   const metrics = createNodeMetrics();
   const unexpected = metrics.counter(unexpectedErrorsSpec);
-  const log = createNodeLog({ onUnexpected: (component) => unexpected.inc({ component }), ...options.log });
+  const errors = new LastErrors(() => Date.now());
+  const log = createNodeLog({
+    onUnexpected: (component) => unexpected.inc({ component }),
+    onError: (component, message, error) => errors.add(component, message, error),
+    ...options.log,
+  });
   const exec = createNodeExec(log.child('exec'));
   if (options.startSpawner !== false) exec.start();
   const net = createNodeNet();
@@ -78,6 +86,7 @@ export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatf
       mountRoot: '/sys/fs/cgroup',
     }),
     serviceManager: createServiceManager({ exec, env: process.env, pid: managedPid(process.env, process) }),
+    lastErrors: () => errors.list(),
     close() {
       exec.close();
       net.close();

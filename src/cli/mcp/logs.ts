@@ -1,0 +1,73 @@
+/** Tools that read what happened: events and logs. */
+import { z } from 'zod';
+import { Events, Pods } from '../../api/gen/resources.ts';
+import type { Event } from '../../api/gen/core-v1.ts';
+import { objectPath } from '../../client/request-path.ts';
+import { timeOfEvent } from '../../why/evidence.ts';
+import { keyOf, kindField, namespaceField, resourceOf, tool } from './tool.ts';
+
+const maxEvents = 200;
+const maxLines = 2000;
+const defaultLines = 200;
+
+export const eventsTool = tool({
+  name: 'events',
+  title: 'Events',
+  description:
+    'Lists events, the newest last: of one object when kind and name are given, else of a namespace or of all.',
+  input: z.object({
+    kind: kindField.optional(),
+    name: z.string().optional(),
+    namespace: namespaceField,
+    allNamespaces: z.boolean().optional(),
+    warningsOnly: z.boolean().optional(),
+  }),
+  async run({ kind, name, namespace, allNamespaces, warningsOnly }, context) {
+    const fields: string[] = [];
+    const info = kind === undefined ? undefined : await resourceOf(kind, context);
+    if (info !== undefined) fields.push(`involvedObject.kind=${info.kind}`);
+    if (name !== undefined) fields.push(`involvedObject.name=${name}`);
+    if (warningsOnly === true) fields.push('type=Warning');
+    // Events of cluster-scoped objects are in the namespace default.
+    const place = info?.namespaced === false ? 'default' : (namespace ?? context.namespace);
+    const { items } = await context.client.resource(Events).list({
+      namespace: allNamespaces === true ? '' : place,
+      fieldSelector: fields.join(','),
+      signal: context.signal,
+    });
+    const newest = items.toSorted((a, b) => timeOfEvent(a) - timeOfEvent(b)).slice(-maxEvents);
+    return newest.length === 0 ? 'no events' : newest.map(eventLine).join('\n');
+  },
+});
+
+function eventLine(event: Event): string {
+  const { involvedObject: of, type = '', reason = '', message = '', count, series } = event;
+  const times = series?.count ?? count ?? 1;
+  const place = of.namespace === undefined ? '' : `${of.namespace}/`;
+  const object = `${(of.kind ?? '').toLowerCase()}/${place}${of.name ?? ''}`;
+  return `${new Date(timeOfEvent(event)).toISOString()} ${type} ${reason} ${object} (x${times}): ${message.trim()}`;
+}
+
+export const logsTool = tool({
+  name: 'logs',
+  title: 'Logs of a container',
+  description: `Reads the last lines a container wrote (${defaultLines} unless asked otherwise, ${maxLines} at most), or those of its previous run.`,
+  input: z.object({
+    pod: z.string().min(1),
+    namespace: namespaceField,
+    container: z.string().optional().describe('needed when the pod has several'),
+    previous: z.boolean().optional().describe('of the run before this one'),
+    lines: z.number().int().min(1).max(maxLines).optional(),
+    sinceSeconds: z.number().int().min(1).optional(),
+  }),
+  async run({ pod, namespace, container, previous, lines, sinceSeconds }, context) {
+    const query = new URLSearchParams({ tailLines: String(lines ?? defaultLines), timestamps: 'true' });
+    if (container !== undefined) query.set('container', container);
+    if (previous === true) query.set('previous', 'true');
+    if (sinceSeconds !== undefined) query.set('sinceSeconds', String(sinceSeconds));
+    const path = objectPath(Pods, keyOf(Pods, { name: pod, namespace }, context), 'log');
+    const { body } = await context.client.raw({ path: `${path}?${query}`, signal: context.signal });
+    const text = Buffer.from(body).toString('utf8');
+    return text === '' ? 'it has written nothing' : text;
+  },
+});

@@ -1,0 +1,169 @@
+/** What of a cluster is in trouble: nodes, claims, workloads and pods, each with its first cause. */
+import {
+  APIServices,
+  DaemonSets,
+  Deployments,
+  Jobs,
+  Namespaces,
+  Nodes,
+  PersistentVolumeClaims,
+  Pods,
+  StatefulSets,
+} from '../api/gen/resources.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import { errorMessage } from '../base/errors.ts';
+import { controllerOf } from '../component-helpers/owner-references.ts';
+import { isPodReady } from '../component-helpers/pods.ts';
+import { Evidence } from './evidence.ts';
+import { diagnose, type ExplainOptions } from './explain.ts';
+import { firstCauses, objectText, type Diagnosis, type ObjectName } from './explanation.ts';
+import { nameOfObject } from './object-name.ts';
+
+/** An object that is not as it should be. */
+export interface Trouble extends Diagnosis {
+  readonly object: ObjectName;
+  /** Objects of the same owner with the same cause, beside this one. */
+  readonly more: number;
+}
+
+/** The answer for a cluster. */
+export interface Troubles {
+  /** Nodes first, pods before what owns them. */
+  readonly found: readonly Trouble[];
+  /** Objects in trouble beside those, or not looked at for their number. */
+  readonly notShown: number;
+  readonly notReadable: readonly string[];
+}
+
+/** How to look. */
+export type TroubleOptions = ExplainOptions & { readonly signal: AbortSignal };
+
+interface Kind {
+  readonly info: ResourceInfo<KubernetesObject>;
+  /** Whether an object is plainly well, before anything else is read about it. */
+  readonly isWell: (object: KubernetesObject) => boolean;
+}
+
+function kind<T extends KubernetesObject>(info: ResourceInfo<T>, isWell: (object: T) => boolean): Kind {
+  return {
+    info: info as ResourceInfo<KubernetesObject>,
+    isWell: isWell as (object: never) => boolean as Kind['isWell'],
+  };
+}
+
+/** What is looked at, in the order of the answer. */
+const kinds: readonly Kind[] = [
+  kind(Nodes, () => false),
+  kind(APIServices, ({ status }) => status?.conditions?.some(isTrue('Available')) === true),
+  kind(Namespaces, ({ metadata }) => metadata.deletionTimestamp === undefined),
+  kind(PersistentVolumeClaims, ({ metadata, status }) => status?.phase === 'Bound' && !metadata.deletionTimestamp),
+  kind(Pods, (pod) => pod.metadata.deletionTimestamp === undefined && (isPodReady(pod) || ended(pod.status?.phase))),
+  kind(Deployments, ({ spec, status }) => (status?.availableReplicas ?? 0) >= (spec?.replicas ?? 1)),
+  kind(StatefulSets, ({ spec, status }) => (status?.readyReplicas ?? 0) >= (spec?.replicas ?? 1)),
+  kind(
+    DaemonSets,
+    ({ status }) => (status?.numberUnavailable ?? 0) === 0 && status?.desiredNumberScheduled !== undefined,
+  ),
+  kind(Jobs, ({ status }) => status?.conditions?.some(isTrue('Failed')) !== true && (status?.failed ?? 0) === 0),
+];
+
+function isTrue(type: string): (condition: { type: string; status: string }) => boolean {
+  return (condition) => condition.type === type && condition.status === 'True';
+}
+
+function ended(phase: string | undefined): boolean {
+  return phase === 'Succeeded';
+}
+
+/** Objects of one kind that are read. */
+const maxRead = 5000;
+const pageSize = 500;
+/** Objects that are explained: each explanation reads more. */
+const maxExplained = 100;
+
+/**
+ * Looks through a cluster with the rights of the client. Rejects only when the signal aborts.
+ * @param shown how many objects the answer has at most
+ */
+export async function findTroubles(options: TroubleOptions, shown = 20): Promise<Troubles> {
+  const search = new Search(options);
+  for (const each of kinds) await search.look(each);
+  return search.answer(shown);
+}
+
+class Search {
+  readonly #options: TroubleOptions;
+  readonly #evidence: Evidence;
+  readonly #found = new Map<string, Trouble>();
+  /** First causes that are in the answer already: a workload adds nothing to what its pods say. */
+  readonly #causes = new Set<string>();
+  readonly #notReadable: string[] = [];
+  #explained = 0;
+  #notLookedAt = 0;
+
+  constructor(options: TroubleOptions) {
+    this.#options = options;
+    this.#evidence = new Evidence({ ...options, explain: diagnose });
+  }
+
+  async look({ info, isWell }: Kind): Promise<void> {
+    const objects = await this.#suspects(info, isWell);
+    for (const object of objects) {
+      if (++this.#explained > maxExplained) this.#notLookedAt++;
+      else this.#add(info, object, await this.#evidence.explain(info, object));
+    }
+  }
+
+  async #suspects(info: ResourceInfo<KubernetesObject>, isWell: (object: KubernetesObject) => boolean) {
+    const found: KubernetesObject[] = [];
+    try {
+      for await (const page of pagesOf(this.#options, info))
+        for (const object of page) if (!isWell(object)) found.push(object);
+    } catch (error) {
+      if (this.#options.signal.aborted) throw error;
+      this.#notReadable.push(`${info.resource}: ${errorMessage(error)}`);
+    }
+    return found;
+  }
+
+  #add(info: ResourceInfo<KubernetesObject>, object: KubernetesObject, diagnosis: Diagnosis): void {
+    if (diagnosis.state !== 'Trouble' && diagnosis.state !== 'Unknown') return;
+    const first = firstCauses(diagnosis.causes);
+    const texts = first.map(({ code, object: at }) => `${code} ${objectText(at)}`);
+    if (info.resource !== 'pods' && texts.length > 0 && texts.every((text) => this.#causes.has(text))) return;
+    for (const text of texts) this.#causes.add(text);
+    const name = nameOfObject(info, object);
+    const owner = controllerOf(object)?.uid;
+    const codes = first.map(({ code }) => code).join(' ');
+    const key = owner === undefined ? objectText(name) : `${owner} ${codes}`;
+    const known = this.#found.get(key);
+    this.#found.set(
+      key,
+      known === undefined ? { ...diagnosis, object: name, more: 0 } : { ...known, more: known.more + 1 },
+    );
+  }
+
+  answer(shown: number): Troubles {
+    const found = [...this.#found.values()];
+    const rest = found.slice(shown).reduce((sum, { more }) => sum + more + 1, 0);
+    return {
+      found: found.slice(0, shown),
+      notShown: rest + this.#notLookedAt,
+      notReadable: [...this.#notReadable, ...this.#evidence.notReadable],
+    };
+  }
+}
+
+async function* pagesOf(
+  { client, signal }: TroubleOptions,
+  info: ResourceInfo<KubernetesObject>,
+): AsyncGenerator<readonly KubernetesObject[]> {
+  let next = '';
+  for (let read = 0; read < maxRead; read += pageSize) {
+    const list = await client.resource(info).list({ limit: pageSize, continue: next, signal });
+    yield list.items;
+    next = list.metadata.continue ?? '';
+    if (next === '') return;
+  }
+}
