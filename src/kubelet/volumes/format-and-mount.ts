@@ -5,6 +5,7 @@
  */
 import type { Platform } from '../../platform/platform.ts';
 import { runTool, tryTool } from './run-tool.ts';
+import { toolArgument } from './tool-arguments.ts';
 
 /** What to mount where. */
 export interface FormatAndMountRequest {
@@ -28,8 +29,9 @@ export async function formatAndMount(
   request: FormatAndMountRequest,
 ): Promise<void> {
   const { exec, mounter } = platform;
-  const { device, target, readOnly } = request;
-  const fsType = request.fsType === '' ? 'ext4' : request.fsType;
+  const { target, readOnly } = request;
+  const device = toolArgument('device', request.device, 'absolutePath');
+  const fsType = request.fsType === '' ? 'ext4' : toolArgument('fsType', request.fsType, 'fileSystem');
   const existing = await contentOf(platform, device);
   if (existing === '') {
     if (readOnly)

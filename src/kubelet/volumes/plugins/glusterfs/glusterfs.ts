@@ -4,6 +4,7 @@
  * Nothing here looks into the mounted directory, which may hang for ever when the servers go.
  */
 import { Endpoints as EndpointsResource } from '../../../../api/gen/resources.ts';
+import { toolArgument } from '../../tool-arguments.ts';
 import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 
 export const glusterfsPlugin: VolumePlugin = {
@@ -15,6 +16,8 @@ export const glusterfsPlugin: VolumePlugin = {
   async setUp({ pod, spec, dir }, deps) {
     const { files, mounter } = deps.platform;
     const source = spec.source.glusterfs!;
+    // mount.glusterfs is a shell script that splits what it is given at spaces.
+    for (const part of source.path.replace(/^\//, '').split('/')) toolArgument('path', part, 'name');
     const readOnly = spec.readOnly || (source.readOnly ?? false);
     const result = { hostPath: dir, readOnly, selinuxRelabel: false };
     if (await mounter.isMountPoint(dir)) return result;

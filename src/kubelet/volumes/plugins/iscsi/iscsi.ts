@@ -8,11 +8,15 @@ import { multipathDevice, removeMultipath } from '../../multipath.ts';
 import { runTool, tryTool } from '../../run-tool.ts';
 import { secretKeyOf, secretValues } from '../../secret-values.ts';
 import { setUpShared, tearDownShared, type DeviceData } from '../../shared-devices.ts';
+import { toolArgument } from '../../tool-arguments.ts';
 import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 
 const name = 'kubernetes.io/iscsi';
 const deviceWaitMs = 10_000;
 const devicePollMs = 500;
+/** The settings a secret may have. Others of the node's record would change more than who logs in. */
+const CREDENTIALS = ['username', 'password', 'username_in', 'password_in'];
+
 /** Exit codes of iscsiadm: the session exists already; there is none. */
 const sessionExists = 15;
 const noSession = 21;
@@ -32,6 +36,7 @@ export const iscsiPlugin: VolumePlugin = {
   live: false,
   async setUp(request, deps) {
     const source = request.spec.source.iscsi!;
+    checkSource(source);
     const { iqn, lun, fsType = '', iscsiInterface = 'default', initiatorName } = source;
     const portals = [source.targetPortal, ...(source.portals ?? [])].map(withPort);
     const iface = initiatorName === undefined ? iscsiInterface : `${portals[0]}:${request.spec.name}`;
@@ -49,6 +54,15 @@ export const iscsiPlugin: VolumePlugin = {
   tearDown: (request, deps) =>
     tearDownShared(request, deps, { plugin: name, detach: (data, others) => detach(deps, data, others) }),
 };
+
+/** iscsiadm makes files named after targets, portals and interfaces; the device's path has them too. */
+function checkSource(source: Target['source']): void {
+  const { targetPortal, portals = [], iqn, iscsiInterface, initiatorName } = source;
+  for (const portal of [targetPortal, ...portals]) toolArgument('portal', portal, 'host');
+  toolArgument('iqn', iqn, 'name');
+  if (iscsiInterface !== undefined) toolArgument('iscsiInterface', iscsiInterface, 'name');
+  if (initiatorName !== undefined) toolArgument('initiatorName', initiatorName, 'name');
+}
 
 function withPort(portal: string): string {
   return /:\d+$/.test(portal) ? portal : `${portal}:3260`;
@@ -86,17 +100,21 @@ async function logIn(deps: VolumePluginDeps, target: Target, portal: string): Pr
   const node = ['-m', 'node', '-p', portal, '-T', source.iqn, '-I', iface];
   await runTool(exec, 'iscsiadm', [...discovery, '-o', 'new']);
   if (source.chapAuthDiscovery === true)
-    await update(deps, discovery, { 'discovery.sendtargets.auth.authmethod': 'CHAP', ...keys(secrets, 'discovery.') });
+    await update(deps, discovery, {
+      'discovery.sendtargets.auth.authmethod': 'CHAP',
+      ...credentials(secrets, 'discovery.sendtargets.auth'),
+    });
   await runTool(exec, 'iscsiadm', [...discovery, '--discover']);
   await runTool(exec, 'iscsiadm', [...node, '-o', 'new']);
   if (source.chapAuthSession === true)
-    await update(deps, node, { 'node.session.auth.authmethod': 'CHAP', ...keys(secrets, 'node.') });
+    await update(deps, node, { 'node.session.auth.authmethod': 'CHAP', ...credentials(secrets, 'node.session.auth') });
   const { exitCode, stderr } = await tryTool(exec, 'iscsiadm', [...node, '--login']);
   if (exitCode !== 0 && exitCode !== sessionExists) throw new Error(`failed to log in: ${stderr.trim()}`);
 }
 
-function keys(secrets: Readonly<Record<string, string>>, prefix: string): Record<string, string> {
-  return Object.fromEntries(Object.entries(secrets).filter(([key]) => key.startsWith(prefix)));
+function credentials(secrets: Readonly<Record<string, string>>, prefix: string): Record<string, string> {
+  const names = CREDENTIALS.map((credential) => `${prefix}.${credential}`);
+  return Object.fromEntries(Object.entries(secrets).filter(([key]) => names.includes(key)));
 }
 
 async function update(

@@ -4,6 +4,7 @@
  * The mount program runs with a deadline in a process of its own; nothing here looks into the mounted directory, which may
  * hang for ever when the server goes.
  */
+import { toolArgument } from '../../tool-arguments.ts';
 import type { VolumePlugin } from '../../volume-plugin.ts';
 
 export const nfsPlugin: VolumePlugin = {
@@ -15,6 +16,8 @@ export const nfsPlugin: VolumePlugin = {
   async setUp({ spec, dir }, deps) {
     const { files, mounter } = deps.platform;
     const { server, path, readOnly: sourceReadOnly = false } = spec.source.nfs!;
+    toolArgument('server', server, 'host');
+    toolArgument('path', path, 'text');
     const readOnly = spec.readOnly || sourceReadOnly;
     const result = { hostPath: dir, readOnly, selinuxRelabel: false };
     if (await mounter.isMountPoint(dir)) return result;

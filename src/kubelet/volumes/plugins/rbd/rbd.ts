@@ -2,9 +2,10 @@
  * An image of a Ceph cluster, mapped by the node's rbd program. Upstream had pkg/volume/rbd until v1.30.
  */
 import type { RBDPersistentVolumeSource, RBDVolumeSource } from '../../../../api/gen/core-v1.ts';
-import { runTool } from '../../run-tool.ts';
+import { runTool, tryTool } from '../../run-tool.ts';
 import { secretKeyOf, secretValues } from '../../secret-values.ts';
 import { setUpShared, tearDownShared } from '../../shared-devices.ts';
+import { toolArgument } from '../../tool-arguments.ts';
 import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 
 const name = 'kubernetes.io/rbd';
@@ -22,6 +23,7 @@ export const rbdPlugin: VolumePlugin = {
   live: false,
   async setUp(request, deps) {
     const source = request.spec.source.rbd!;
+    checkSource(source);
     const { pool = 'rbd', image, fsType = '' } = source;
     const secrets = await secretValues(deps.client, secretKeyOf(source.secretRef, request.pod.metadata.namespace));
     return setUpShared(request, deps, {
@@ -51,23 +53,34 @@ async function mapped({ platform }: VolumePluginDeps, { pool, image }: Image): P
   return entries.find((entry) => entry['pool'] === pool && entry['name'] === image)?.['device'];
 }
 
+/** What rbd could take for an option, for several, or for a file of the node. */
+function checkSource({ pool, image, user, keyring, monitors }: RBDVolumeSource | RBDPersistentVolumeSource): void {
+  toolArgument('image', image, 'text');
+  if (pool !== undefined) toolArgument('pool', pool, 'text');
+  if (user !== undefined) toolArgument('user', user, 'name');
+  if (keyring !== undefined) toolArgument('keyring', keyring, 'absolutePath');
+  for (const monitor of monitors) toolArgument('monitor', monitor, 'monitor');
+}
+
 async function map(
   { platform }: VolumePluginDeps,
   source: RBDVolumeSource | RBDPersistentVolumeSource,
   key: string | undefined,
 ): Promise<string> {
+  const { exec, log } = platform;
   const { pool = 'rbd', image, user = 'admin', keyring = '/etc/ceph/keyring', monitors } = source;
-  const credentials = key === undefined ? ['-k', keyring] : [`--key=${key}`];
-  return runTool(platform.exec, 'rbd', [
+  const options = [`--pool=${pool}`, `--id=${user}`, '-m', monitors.join(',')];
+  const readOnly = source.readOnly === true ? ['--read-only'] : [];
+  if (key !== undefined) return runTool(exec, 'rbd', ['map', image, ...options, `--key=${key}`, ...readOnly]);
+  const { exitCode, stdout, stderr } = await tryTool(exec, 'rbd', [
     'map',
     image,
-    '--pool',
-    pool,
-    '--id',
-    user,
-    '-m',
-    monitors.join(','),
-    ...credentials,
-    ...(source.readOnly === true ? ['--read-only'] : []),
+    ...options,
+    `--keyring=${keyring}`,
+    ...readOnly,
   ]);
+  if (exitCode === 0) return stdout.trim();
+  // The pod names the file, and rbd quotes lines that are no keyring: they must not stand in an event.
+  log.warn('rbd map failed', { image, pool, exitCode, stderr: stderr.trim() });
+  throw new Error(`rbd failed: exit status ${exitCode}; its output is in the kubelet's log`);
 }
