@@ -107,14 +107,20 @@ export function podInitializedCondition(input: ConditionInput): PodCondition {
     : condition(pod, 'Initialized', 'False', 'ContainersNotInitialized', message);
 }
 
-/** PodReadyToStartContainers: the sandbox and its network are up. */
+/** PodReadyToStartContainers: the sandbox and its network are up. Reason and message as upstream has them after v1.36. */
 export function podReadyToStartContainersCondition(pod: Pod, runtimeStatus: RuntimePodStatus): PodCondition {
-  const newest = runtimeStatus.sandboxes[0];
-  const ready =
-    newest !== undefined &&
-    newest.ready &&
-    (isHostNetworkPod(pod) || newest.ips.length > 0 || runtimeStatus.ips.length > 0);
-  return condition(pod, 'PodReadyToStartContainers', ready ? 'True' : 'False');
+  const problem = sandboxProblem(pod, runtimeStatus);
+  return problem === undefined
+    ? condition(pod, 'PodReadyToStartContainers', 'True')
+    : condition(pod, 'PodReadyToStartContainers', 'False', 'PodSandboxNotReady', problem);
+}
+
+function sandboxProblem(pod: Pod, { sandboxes, ips }: RuntimePodStatus): string | undefined {
+  const [newest] = sandboxes;
+  if (newest === undefined) return 'the pod has no sandbox yet';
+  if (!newest.ready) return 'the latest sandbox of the pod is not ready';
+  const hasAddress = isHostNetworkPod(pod) || newest.ips.length > 0 || ips.length > 0;
+  return hasAddress ? undefined : 'the sandbox of the pod has no address yet';
 }
 
 /** PodScheduled: a pod here has a node. */

@@ -96,7 +96,7 @@ describe('pod status', () => {
         observedGeneration,
       ]),
       [
-        ['PodReadyToStartContainers', 'False', undefined, undefined, 3],
+        ['PodReadyToStartContainers', 'False', 'PodSandboxNotReady', 'the pod has no sandbox yet', 3],
         ['Initialized', 'True', undefined, undefined, 3],
         ['Ready', 'False', 'ContainersNotReady', 'containers with unready status: [app]', 3],
         ['ContainersReady', 'False', 'ContainersNotReady', 'containers with unready status: [app]', 3],
