@@ -2,7 +2,7 @@
 import { parseIp } from '../base/cidr.ts';
 import { compileLabelMap } from '../api/label-selector.ts';
 import { parseTime } from '../api/time.ts';
-import type { ObjectReference, Pod, Service, ServicePort } from '../api/gen/core-v1.ts';
+import type { ObjectReference, Pod, Service } from '../api/gen/core-v1.ts';
 import type { Informer } from '../client/informer.ts';
 import { keyOfObject } from '../client/object-store.ts';
 import { isPodReady, isPodTerminal, podCondition } from '../component-helpers/pods.ts';
@@ -38,21 +38,6 @@ function podIps(pod: Pod): string[] {
 /** The pod's addresses of one family. */
 export function podIpsOfFamily(pod: Pod, family: 4 | 6): string[] {
   return podIps(pod).filter((ip) => parseIp(ip)?.family === family);
-}
-
-/** The number a Service's port has on this pod; undefined when the pod has no port of that name. */
-export function findTargetPort(pod: Pod, port: ServicePort): number | undefined {
-  const target = port.targetPort ?? port.port;
-  if (typeof target === 'number') return target === 0 ? port.port : target;
-  if (target === '') return port.port;
-  const sidecars = (pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
-  for (const container of [...(pod.spec?.containers ?? []), ...sidecars]) {
-    for (const candidate of container.ports ?? []) {
-      if (candidate.name === target && (candidate.protocol ?? 'TCP') === (port.protocol ?? 'TCP'))
-        return candidate.containerPort;
-    }
-  }
-  return undefined;
 }
 
 /** The name a pod asks for under this Service's DNS name. */

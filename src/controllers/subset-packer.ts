@@ -13,21 +13,16 @@ export interface Slot {
 
 /** Puts ports with the very same addresses into one subset. */
 export class SubsetPacker {
-  readonly #slots = new Map<string, Slot>();
-
-  /** An address is there for a port (undefined: for none). Said both to be ready and not, it is not. */
-  add(port: EndpointPort | undefined, address: EndpointAddress, ready: boolean): void {
-    const key = JSON.stringify(port ?? null);
-    this.addTo(this.#slots.get(key) ?? this.slot(key, port === undefined ? [] : [port]), address, ready);
-  }
+  readonly #slots: Slot[] = [];
 
   /** A slot for ports of which no other slot has one; no ports: for addresses without. */
-  slot(key: string, ports: readonly EndpointPort[]): Slot {
+  slot(ports: readonly EndpointPort[]): Slot {
     const slot = { ports, members: new Map<string, Member>() };
-    this.#slots.set(key, slot);
+    this.#slots.push(slot);
     return slot;
   }
 
+  /** An address is there for a slot's ports. Said both to be ready and not, it is not. */
   addTo(slot: Slot, address: EndpointAddress, ready: boolean): void {
     const member = JSON.stringify([address.ip, address.targetRef?.uid]);
     if (slot.members.get(member)?.ready !== false) slot.members.set(member, { address, ready });
@@ -35,7 +30,7 @@ export class SubsetPacker {
 
   /** In canonical order. */
   subsets(): EndpointSubset[] {
-    const slots = [...this.#slots.values()];
+    const slots = this.#slots;
     if (slots.length === 1) return [subsetOf(slots)];
     const groups = Map.groupBy(slots, ({ members }) =>
       JSON.stringify([...members].map(([key, { ready }]) => `${key}${ready}`).sort()),

@@ -4,8 +4,9 @@ import { stableStringify } from '../../base/stable-json.ts';
 import { parseIp } from '../../base/cidr.ts';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service } from '../../api/gen/core-v1.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
-import { SubsetPacker } from '../subset-packer.ts';
-import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
+import { SubsetPacker, type Slot } from '../subset-packer.ts';
+import { canBeEndpoint, endpointHostname, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
+import { TargetPorts, type TargetPort } from '../target-ports.ts';
 
 /** More addresses than this are cut off, ready ones last. */
 export const MAX_ADDRESSES = 1000;
@@ -42,6 +43,14 @@ function canonicalText(subsets: readonly EndpointSubset[]): string {
 /** The subsets of a Service's pods, in canonical order, and whether addresses had to be left out. */
 export function subsetsOf(service: Service, pods: readonly Pod[]): { subsets: EndpointSubset[]; truncated: boolean } {
   const packer = new SubsetPacker();
+  const targets = new TargetPorts(service);
+  const slots = new Map<string, Slot>();
+  const slotOf = (key: string, ports: () => readonly TargetPort[]): Slot => {
+    let slot = slots.get(key);
+    if (slot === undefined) slots.set(key, (slot = packer.slot(ports().map(endpointPort))));
+    return slot;
+  };
+  const hasFixed = targets.fixed.length > 0 || isPortless(service);
   const includeUnready = service.spec?.publishNotReadyAddresses === true;
   const family =
     service.spec?.ipFamilies?.[0] === 'IPv6' || parseIp(service.spec?.clusterIP ?? '')?.family === 6 ? 6 : 4;
@@ -49,7 +58,19 @@ export function subsetsOf(service: Service, pods: readonly Pod[]): { subsets: En
     const [ip] = podIpsOfFamily(pod, family);
     if (ip === undefined || !canBeEndpoint(pod, includeUnready)) continue;
     const address = addressOf(service, pod, ip);
-    for (const port of portsOf(service, pod)) packer.add(port, address, includeUnready || isPodReady(pod));
+    const ready = includeUnready || isPodReady(pod);
+    if (hasFixed)
+      packer.addTo(
+        slotOf('', () => targets.fixed),
+        address,
+        ready,
+      );
+    for (const { key, ports, number } of targets.named(pod))
+      packer.addTo(
+        slotOf(key, () => ports.map((port) => ({ port, number }))),
+        address,
+        ready,
+      );
   }
   return truncate(packer.subsets());
 }
@@ -65,23 +86,18 @@ function addressOf(service: Service, pod: Pod, ip: string): EndpointAddress {
   };
 }
 
-/** A headless Service without ports still lists its addresses: `undefined` stands for no port. */
-function portsOf(service: Service, pod: Pod): (EndpointPort | undefined)[] {
-  const wanted = service.spec?.ports ?? [];
-  if (wanted.length === 0) return service.spec?.clusterIP === 'None' ? [undefined] : [];
-  const ports: EndpointPort[] = [];
-  for (const port of wanted) {
-    const number = findTargetPort(pod, port);
-    if (number === undefined) continue;
-    const { name, appProtocol } = port;
-    ports.push({
-      ...(name === undefined ? {} : { name }),
-      port: number,
-      protocol: port.protocol ?? 'TCP',
-      ...(appProtocol === undefined ? {} : { appProtocol }),
-    });
-  }
-  return ports;
+/** A headless Service without ports still lists its addresses. */
+function isPortless({ spec }: Service): boolean {
+  return (spec?.ports ?? []).length === 0 && spec?.clusterIP === 'None';
+}
+
+function endpointPort({ port: { name, protocol = 'TCP', appProtocol }, number }: TargetPort): EndpointPort {
+  return {
+    ...(name === undefined ? {} : { name }),
+    port: number,
+    protocol,
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  };
 }
 
 function truncate(subsets: EndpointSubset[]): { subsets: EndpointSubset[]; truncated: boolean } {

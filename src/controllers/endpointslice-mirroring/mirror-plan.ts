@@ -70,11 +70,8 @@ function packed({ subsets = [] }: Endpoints): { readonly subsets: EndpointSubset
   const packer = new SubsetPacker();
   let skipped = 0;
   let left = MAX_PAIRS;
-  for (const [key, group] of Map.groupBy(places.values(), (place) => [...place.in].join())) {
-    const slot = packer.slot(
-      key,
-      group.map(({ port }) => port).filter((port) => port !== undefined),
-    );
+  for (const group of Map.groupBy(places.values(), (place) => [...place.in].join()).values()) {
+    const slot = packer.slot(group.map(({ port }) => port).filter((port) => port !== undefined));
     for (const index of group[0]!.in) {
       const { addresses = [], notReadyAddresses = [] } = subsets[index]!;
       if (addresses.length + notReadyAddresses.length > left) {

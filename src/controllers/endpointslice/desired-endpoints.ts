@@ -4,7 +4,8 @@ import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
 import { zoneOf } from '../../component-helpers/nodes.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
 import { wantsTopologyHints } from './topology-hints.ts';
-import { canBeEndpoint, endpointHostname, findTargetPort, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
+import { canBeEndpoint, endpointHostname, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
+import { TargetPorts, type TargetPort } from '../target-ports.ts';
 
 /** Address type of slices. */
 export type AddressType = 'IPv4' | 'IPv6';
@@ -31,14 +32,20 @@ export function desiredGroups(
   addressing: { readonly type: AddressType; readonly nodeOf: (name: string) => Node | undefined },
 ): Map<string, PortGroup> {
   const groups = new Map<string, PortGroup>();
+  const targets = new TargetPorts(service);
+  /** Groups by the ports that pods have by name. */
+  const known = new Map<string, PortGroup>();
   for (const pod of pods) {
     if (!canBeEndpoint(pod, true) || isLost(service, pod, addressing.nodeOf)) continue;
     const addresses = podIpsOfFamily(pod, addressing.type === 'IPv4' ? 4 : 6);
     if (addresses.length === 0) continue;
-    const ports = portsOf(service, pod);
-    const key = portsKey(ports);
-    let group = groups.get(key);
-    if (group === undefined) groups.set(key, (group = { ports, endpoints: [] }));
+    const named = targets.named(pod);
+    const names = named
+      .map((target) => target.key)
+      .sort()
+      .join();
+    let group = known.get(names);
+    if (group === undefined) known.set(names, (group = groupOf(groups, targets.inOrder(named))));
     group.endpoints.push(endpointOf(service, pod, { addresses, node: addressing.nodeOf(pod.spec?.nodeName ?? '') }));
   }
   return groups;
@@ -57,20 +64,17 @@ export function portsKey(ports: readonly EndpointPort[]): string {
     .join();
 }
 
-function portsOf(service: Service, pod: Pod): EndpointPort[] {
-  const ports: EndpointPort[] = [];
-  for (const port of service.spec?.ports ?? []) {
-    const number = findTargetPort(pod, port);
-    if (number === undefined) continue;
-    const { appProtocol } = port;
-    ports.push({
-      name: port.name ?? '',
-      port: number,
-      protocol: port.protocol ?? 'TCP',
-      ...(appProtocol === undefined ? {} : { appProtocol }),
-    });
-  }
-  return ports;
+function groupOf(groups: Map<string, PortGroup>, targets: readonly TargetPort[]): PortGroup {
+  const ports = targets.map(({ port: { name = '', protocol = 'TCP', appProtocol }, number }): EndpointPort => ({
+    name,
+    port: number,
+    protocol,
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  }));
+  const key = portsKey(ports);
+  let group = groups.get(key);
+  if (group === undefined) groups.set(key, (group = { ports, endpoints: [] }));
+  return group;
 }
 
 function endpointOf(

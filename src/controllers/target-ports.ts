@@ -1,0 +1,75 @@
+/**
+ * The numbers that a Service's ports have on its pods. Upstream: pkg/api/v1/pod FindPort.
+ *
+ * A Service may have thousands of ports, each of its pods thousands of ports of containers: each list is walked once.
+ */
+import type { Pod, Service, ServicePort } from '../api/gen/core-v1.ts';
+
+/** A Service's port and its number on a pod. */
+export interface TargetPort {
+  readonly port: ServicePort;
+  readonly number: number;
+}
+
+/** Ports of a Service that name one port of a pod, which has it by this number. */
+export interface NamedTarget {
+  /** Equal for equal ports and number. */
+  readonly key: string;
+  readonly ports: readonly ServicePort[];
+  readonly number: number;
+}
+
+/** The ports of one Service, indexed. */
+export class TargetPorts {
+  /** Those whose number is the same on every pod. */
+  readonly fixed: readonly TargetPort[];
+  readonly #ports: readonly ServicePort[];
+  readonly #byName: ReadonlyMap<string, readonly ServicePort[]>;
+
+  constructor(service: Service) {
+    this.#ports = service.spec?.ports ?? [];
+    this.fixed = this.#ports.flatMap((port) => {
+      const number = fixedNumber(port);
+      return number === undefined ? [] : [{ port, number }];
+    });
+    const named = this.#ports.filter((port) => fixedNumber(port) === undefined);
+    this.#byName = Map.groupBy(named, ({ targetPort, protocol }) => nameKey(String(targetPort), protocol));
+  }
+
+  /** What the pod has of the ports that are given by name. The first container that has a name counts. */
+  named(pod: Pod): NamedTarget[] {
+    if (this.#byName.size === 0) return [];
+    const found = new Map<string, NamedTarget>();
+    const sidecars = (pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+    for (const container of [...(pod.spec?.containers ?? []), ...sidecars]) {
+      for (const { name, protocol, containerPort } of container.ports ?? []) {
+        if (name === undefined) continue;
+        const key = nameKey(name, protocol);
+        const ports = this.#byName.get(key);
+        if (ports !== undefined && !found.has(key))
+          found.set(key, { key: `${key} ${containerPort}`, ports, number: containerPort });
+      }
+    }
+    return [...found.values()];
+  }
+
+  /** Those of `named` and the fixed ones, in the Service's order. */
+  inOrder(named: readonly NamedTarget[]): TargetPort[] {
+    const numbers = new Map(this.fixed.map(({ port, number }) => [port, number]));
+    for (const { ports, number } of named) for (const port of ports) numbers.set(port, number);
+    return this.#ports.flatMap((port) => {
+      const number = numbers.get(port);
+      return number === undefined ? [] : [{ port, number }];
+    });
+  }
+}
+
+/** Undefined: the pod's port of that name. */
+function fixedNumber({ port, targetPort = port }: ServicePort): number | undefined {
+  if (typeof targetPort === 'number') return targetPort === 0 ? port : targetPort;
+  return targetPort === '' ? port : undefined;
+}
+
+function nameKey(name: string, protocol = 'TCP'): string {
+  return `${protocol}/${name}`;
+}
