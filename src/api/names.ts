@@ -3,6 +3,7 @@
  * Upstream: apimachinery/pkg/util/validation, pkg/api/validation/path.
  */
 import { parseCidr, parseIp } from '../base/cidr.ts';
+import { appendAll } from '../base/lists.ts';
 
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`;
@@ -133,7 +134,11 @@ export function isQualifiedName(text: string): string[] {
   const complaints: string[] = [];
   if (parts.length === 2) {
     if (parts[0] === '') complaints.push(`prefix part ${EMPTY_TEXT}`);
-    else complaints.push(...isLongName(parts[0]!).map((complaint) => `prefix part ${complaint}`));
+    else
+      appendAll(
+        complaints,
+        isLongName(parts[0]!).map((complaint) => `prefix part ${complaint}`),
+      );
   }
   const name = parts[parts.length - 1]!;
   if (name === '') complaints.push(`name part ${EMPTY_TEXT}`);

@@ -29,9 +29,61 @@ export function toleratesTaint(toleration: Toleration, taint: Taint): boolean {
   }
 }
 
+/** Shorter lists are looked through. */
+const INDEXED_FROM = 16;
+
+/** Tolerations by the key of the taints they bear: neither list is short because the other is. */
+class TolerationIndex {
+  readonly #byKey = new Map<string, Toleration[]>();
+  /** Without a key, one for each effect and time: others add nothing. */
+  readonly #ofAnyKey = new Map<string, Toleration>();
+
+  constructor(tolerations: readonly Toleration[]) {
+    for (const toleration of tolerations) {
+      const { key = '', effect = '', operator = '', value = '' } = toleration;
+      if (key === '') this.#addOfAnyKey(`${effect} ${operator} ${value}`, toleration);
+      else {
+        const others = this.#byKey.get(key);
+        if (others === undefined) this.#byKey.set(key, [toleration]);
+        else others.push(toleration);
+      }
+    }
+  }
+
+  bearing(taint: Taint): Toleration[] {
+    const candidates = [...(this.#byKey.get(taint.key) ?? []), ...this.#ofAnyKey.values()];
+    return candidates.filter((toleration) => toleratesTaint(toleration, taint));
+  }
+
+  #addOfAnyKey(what: string, toleration: Toleration): void {
+    const known = this.#ofAnyKey.get(what);
+    if (known === undefined || isShorter(toleration.tolerationSeconds, known.tolerationSeconds))
+      this.#ofAnyKey.set(what, toleration);
+  }
+}
+
+function isShorter(seconds: Toleration['tolerationSeconds'], than: Toleration['tolerationSeconds']): boolean {
+  return seconds !== undefined && (than === undefined || seconds < than);
+}
+
+const indexes = new WeakMap<readonly Toleration[], TolerationIndex>();
+
+function indexOf(tolerations: readonly Toleration[]): TolerationIndex {
+  let index = indexes.get(tolerations);
+  if (index === undefined) indexes.set(tolerations, (index = new TolerationIndex(tolerations)));
+  return index;
+}
+
+/** The tolerations that bear the taint; of those without a key, the one with the least time among equals. */
+export function tolerationsBearing(tolerations: readonly Toleration[], taint: Taint): Toleration[] {
+  if (tolerations.length < INDEXED_FROM) return tolerations.filter((toleration) => toleratesTaint(toleration, taint));
+  return indexOf(tolerations).bearing(taint);
+}
+
 /** Whether any of the tolerations bears the taint. */
 export function tolerationsTolerateTaint(tolerations: readonly Toleration[], taint: Taint): boolean {
-  return tolerations.some((toleration) => toleratesTaint(toleration, taint));
+  if (tolerations.length < INDEXED_FROM) return tolerations.some((toleration) => toleratesTaint(toleration, taint));
+  return indexOf(tolerations).bearing(taint).length > 0;
 }
 
 /** The first taint among those `concerns` selects that nothing bears. */

@@ -5,6 +5,7 @@ import type { Client } from '../client/client.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
+import { largest } from '../base/lists.ts';
 
 interface RawOptions {
   readonly dataDir: string;
@@ -128,7 +129,7 @@ function durationMs(text: string): number {
 }
 
 function columns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const widths = (rows[0] ?? []).map((_, column) => largest(rows.map((row) => (row[column] ?? '').length)));
   return rows
     .map((row) => `${row.map((cell, column) => cell.padEnd((widths[column] ?? 0) + 3)).join('')}`.trimEnd())
     .map((line) => `${line}\n`)

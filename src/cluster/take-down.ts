@@ -16,6 +16,7 @@ import { readEtcdFile } from './etcd/etcd-file.ts';
 import { deriveInstance, type Instance } from './instance/instance.ts';
 import { createPodNetwork } from './network/pod-network.ts';
 import { removeNodeServices } from './node/node-services.ts';
+import { appendAll } from '../base/lists.ts';
 
 /** What is to be taken down. */
 export interface TakeDownOptions {
@@ -55,7 +56,7 @@ export async function takeDown(platform: Platform, options: TakeDownOptions): Pr
   const problems: string[] = [];
   const step = async (what: string, work: () => Promise<readonly string[] | void>): Promise<void> => {
     try {
-      problems.push(...((await work()) ?? []));
+      appendAll(problems, (await work()) ?? []);
     } catch (error) {
       problems.push(`${what}: ${errorMessage(error)}`);
     }

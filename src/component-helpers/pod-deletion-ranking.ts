@@ -9,6 +9,7 @@ import { parseTime } from '../api/time.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
 import { isPodReady, podCondition } from './pods.ts';
+import { largest } from '../base/lists.ts';
 
 /** Annotation that makes a pod dearer to delete; an integer. */
 export const POD_DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
@@ -67,5 +68,8 @@ function deletionCost(pod: Pod): number {
 }
 
 function restarts(pod: Pod): number {
-  return Math.max(0, ...(pod.status?.containerStatuses ?? []).map((status) => status.restartCount));
+  return largest(
+    (pod.status?.containerStatuses ?? []).map((status) => status.restartCount),
+    0,
+  );
 }

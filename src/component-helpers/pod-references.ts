@@ -4,8 +4,26 @@
  */
 import type { PersistentVolume, Pod, PodSpec, SecretReference } from '../api/gen/core-v1.ts';
 
+type NamesOf = (pod: Pod) => ReadonlySet<string>;
+
+/** Shorter sets are made anew: to remember those of every pod would take more room than it saves time. */
+const REMEMBERED_FROM = 16;
+
+/** The same for the same pod: a node asks for each object of a list of thousands, and each is looked up among all. */
+function remembered(namesOf: NamesOf): NamesOf {
+  const known = new WeakMap<Pod, ReadonlySet<string>>();
+  return (pod) => {
+    let names = known.get(pod);
+    if (names === undefined) {
+      names = namesOf(pod);
+      if (names.size >= REMEMBERED_FROM) known.set(pod, names);
+    }
+    return names;
+  };
+}
+
 /** Names of the secrets a pod refers to. */
-export function secretNames(pod: Pod): ReadonlySet<string> {
+export const secretNames = remembered((pod: Pod): ReadonlySet<string> => {
   const names = new Set<string>();
   const add = (name: string | undefined): void => {
     if (name !== undefined && name !== '') names.add(name);
@@ -32,10 +50,10 @@ export function secretNames(pod: Pod): ReadonlySet<string> {
     for (const from of container.envFrom ?? []) add(from.secretRef?.name);
   }
   return names;
-}
+});
 
 /** Names of the config maps a pod refers to. */
-export function configMapNames(pod: Pod): ReadonlySet<string> {
+export const configMapNames = remembered((pod: Pod): ReadonlySet<string> => {
   const names = new Set<string>();
   const add = (name: string | undefined): void => {
     if (name !== undefined && name !== '') names.add(name);
@@ -49,17 +67,17 @@ export function configMapNames(pod: Pod): ReadonlySet<string> {
     for (const from of container.envFrom ?? []) add(from.configMapRef?.name);
   }
   return names;
-}
+});
 
 /** Names of the claims a pod uses, those of its generic ephemeral volumes among them. */
-export function claimNames(pod: Pod): ReadonlySet<string> {
+export const claimNames = remembered((pod: Pod): ReadonlySet<string> => {
   const names = new Set<string>();
   for (const volume of pod.spec?.volumes ?? []) {
     if (volume.persistentVolumeClaim !== undefined) names.add(volume.persistentVolumeClaim.claimName);
     if (volume.ephemeral !== undefined) names.add(`${pod.metadata.name}-${volume.name}`);
   }
   return names;
-}
+});
 
 /** The secrets a node needs to mount a volume, as `namespace/name`; the claim's namespace where none is named. Upstream: VisitPVSecretNames. */
 export function volumeSecrets(volume: PersistentVolume): ReadonlySet<string> {

@@ -2,6 +2,7 @@
  * The answer to "why is this pod where it is, or nowhere": what the scheduler tells, the API server hands out and the command
  * line shows. The text form is here too, so that tests' failures and the command say the same. No counterpart upstream.
  */
+import { appendAll } from '../base/lists.ts';
 
 /** What one plugin said about one node. */
 export interface PluginVerdict {
@@ -76,9 +77,9 @@ export function podWhyText(why: PodWhy, nodes: number = 5): string {
   ];
   lines.push(`  ${why.message}`);
   if (queue !== undefined) lines.push(`  ${queueText(queue)}`);
-  if (why.now !== undefined) lines.push(...decisionLines('now', why.now, nodes));
+  if (why.now !== undefined) appendAll(lines, decisionLines('now', why.now, nodes));
   if (why.lastDecision !== undefined && why.now === undefined)
-    lines.push(...decisionLines('decision', why.lastDecision, nodes));
+    appendAll(lines, decisionLines('decision', why.lastDecision, nodes));
   else if (why.lastDecision !== undefined && why.lastDecision.message !== why.message)
     lines.push(`  last decision, ${why.lastDecision.time}: ${why.lastDecision.message}`);
   return `${lines.join('\n')}\n`;

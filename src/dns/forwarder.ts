@@ -12,6 +12,7 @@ import { weightOf } from './answer-weight.ts';
 import { exchange, type ExchangeDeps } from './exchange.ts';
 import type { Upstreams } from './resolv-conf.ts';
 import { FAILED, type Answer, type Forwarder, type Question, type ResourceRecord } from './resolver.ts';
+import { smallest } from '../base/lists.ts';
 
 export interface ForwarderDeps extends ExchangeDeps {
   readonly log: Log;
@@ -152,7 +153,11 @@ function answerOf(packet: Packet): Answer {
 
 /** How long an answer may be kept; 0 for a negative one without SOA (RFC 2308). */
 function cacheSeconds({ rcode, answers, authorities }: Answer): number {
-  if (rcode === 'NOERROR' && answers.length > 0) return Math.min(MAX_POSITIVE_SECONDS, ...answers.map((r) => r.ttl));
+  if (rcode === 'NOERROR' && answers.length > 0)
+    return smallest(
+      answers.map((r) => r.ttl),
+      MAX_POSITIVE_SECONDS,
+    );
   const soa = authorities.find((r) => r.type === 'SOA');
   return soa === undefined
     ? 0

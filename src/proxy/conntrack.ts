@@ -8,6 +8,7 @@ import type { Exec } from '../platform/exec.ts';
 import type { Log } from '../platform/log.ts';
 import type { ServicePortView } from './service-map.ts';
 import { background } from '../platform/unexpected.ts';
+import { appendAll } from '../base/lists.ts';
 
 /** Flows to delete, as arguments of `conntrack -D -p udp`. */
 export type FlowFilter = readonly string[];
@@ -22,7 +23,7 @@ export function staleFlows(before: readonly ServicePortView[], after: readonly S
     // What terminates but serves keeps the flows it has, as does what hints took away.
     const left = new Set([...endpointAddresses(now.get(key)), ...(now.get(key)?.serving ?? [])]);
     for (const address of new Set([...endpointAddresses(port), ...port.serving]))
-      if (!left.has(address)) filters.push(...flowsTo(port, address));
+      if (!left.has(address)) appendAll(filters, flowsTo(port, address));
   }
   for (const [key, port] of now) {
     // Datagrams that came before there was an endpoint may be tracked as meant for this host itself.

@@ -181,14 +181,14 @@ function pushChains(config: TableConfig, chains: readonly Chain[], into: string[
   const table = tableName(config);
   const sticky =
     config.family === 6 ? chains.filter((c) => c.rules.some((rule) => rule.includes(`@${affinityMapOf(c.name)}`))) : [];
-  into.push(
-    `table ${table} {`,
-    ...sticky.map((c) => affinityMap(affinityMapOf(c.name), 6)),
-    ...chains.map((c) => `chain ${c.name} {\n}`),
-    '}',
-  );
+  into.push(`table ${table} {`);
+  for (const { name } of sticky) into.push(affinityMap(affinityMapOf(name), 6));
+  for (const { name } of chains) into.push(`chain ${name} {\n}`);
+  into.push('}');
   for (const chain of chains) into.push(`flush chain ${table} ${chain.name}`);
-  into.push(`table ${table} {`, ...chains.map((c) => `chain ${c.name} {\n ${c.rules.join('\n ')}\n}`), '}');
+  into.push(`table ${table} {`);
+  for (const { name, rules } of chains) into.push(`chain ${name} {\n ${rules.join('\n ')}\n}`);
+  into.push('}');
 }
 
 function pushElements(

@@ -6,6 +6,7 @@ import { parseTime } from '../api/time.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ProxyMetrics } from './proxy-metrics.ts';
+import { appendAll } from '../base/lists.ts';
 
 const TRIGGER_TIME_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-time';
 
@@ -35,7 +36,7 @@ export function createProgrammingLatencies(
       if (triggeredMs > sinceMs) waiting.push(triggeredMs);
     },
     taken() {
-      inTransaction.push(...waiting);
+      appendAll(inTransaction, waiting);
       waiting = [];
     },
     applied() {

@@ -42,6 +42,7 @@ import { isProxied, servicePorts, type ServicePortView } from './service-map.ts'
 import { BY_SERVICE, watchSources, ZONE_LABEL, type Sources, type Watching } from './watch-sources.ts';
 import { createFlowCleaner, staleFlows, type FlowFilter } from './conntrack.ts';
 import { createSyncProgress, type SyncState } from './sync-progress.ts';
+import { appendAll } from '../base/lists.ts';
 
 export interface ServiceProxyDeps {
   /** Services, EndpointSlices and Nodes of the cluster, Pods of this node. The owner of the factory starts them. */
@@ -380,7 +381,7 @@ function updateService(
     for (const port of incremental ? ports : []) {
       const id = `${port.name} ${port.protocol}`;
       const result = servicePortElements(port, before?.slots.get(id) ?? NO_SLOTS, table.config);
-      elements.push(...result.elements);
+      appendAll(elements, result.elements);
       slots.set(id, result.slots);
     }
     if (incremental) table.book.replace(`service ${key}`, elements);

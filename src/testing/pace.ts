@@ -5,6 +5,7 @@
  */
 import type { CancelTimer, Clock } from '../platform/clock.ts';
 import type { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import { smallest } from '../base/lists.ts';
 
 /** Waiting. */
 export interface Pace {
@@ -60,7 +61,7 @@ export function createVirtualPace(clock: VirtualClock): Pace {
         // Those answered go on at this instant, and may wait for more, before time moves.
         while (answer()) await clock.settle();
         if (waiters.size === 0) break;
-        const deadlineMs = Math.min(...[...waiters].map((waiter) => waiter.deadlineMs));
+        const deadlineMs = smallest([...waiters].map((waiter) => waiter.deadlineMs));
         const targetMs = Math.min(deadlineMs, clock.nextDueMs ?? Infinity);
         if (targetMs === Infinity)
           throw new Error('nothing is left to happen: the awaited condition cannot come about');

@@ -12,6 +12,7 @@ import { formatPath } from './json-parser.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 import { pruneUnknown } from './prune.ts';
 import { decodeScalar, goScalarNames, jsonKind } from './scalars.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** What to do about unknown and duplicate fields: refuse, warn, or drop silently. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
@@ -172,7 +173,8 @@ function decodeCustom(schema: StructSchema, value: unknown, context: Context): J
       ? {}
       : decodeStruct(typeSchema('meta.v1.ObjectMeta') as StructSchema, metadata, context);
   context.path.pop();
-  context.strict?.push(...unknown.slice(0, Math.max(0, maxStrictErrors - context.strict.length)));
+  if (context.strict !== undefined)
+    appendAll(context.strict, unknown.slice(0, Math.max(0, maxStrictErrors - context.strict.length)));
   return out;
 }
 

@@ -16,6 +16,7 @@ import type { FieldCause } from '../status-error.ts';
 import { correlatedItem } from './correlate.ts';
 import { hasFormat } from './formats.ts';
 import { patternOf } from './patterns.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** A value under validation. */
 interface Place {
@@ -301,7 +302,7 @@ function* checkCombinations(schema: JSONSchemaProps, place: Place, of: Findings)
     const found = yield* branches(anyOf, place, of);
     if (!found.some((faults) => faults.length === 0)) {
       combine(errors, place, 'must validate at least one schema (anyOf)');
-      errors.push(...fewest(found));
+      appendAll(errors, fewest(found));
     }
   }
   if (oneOf.length > 0) {
@@ -310,7 +311,7 @@ function* checkCombinations(schema: JSONSchemaProps, place: Place, of: Findings)
     if (valid !== 1) {
       const how = valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`;
       combine(errors, place, `must validate one and only one schema (oneOf). ${how}`);
-      if (valid === 0) errors.push(...fewest(found));
+      if (valid === 0) appendAll(errors, fewest(found));
     }
   }
   if (allOf.length > 0) {

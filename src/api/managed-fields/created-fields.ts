@@ -6,6 +6,7 @@
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import type { FieldSet } from './field-set.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** Shapes remembered for each schema: the last ones used, the latest at the end. */
 const KNOWN_SHAPES = 32;
@@ -27,7 +28,7 @@ export function createdFields(schema: StructSchema, object: JsonObject, compute:
   const at = shapes.findLastIndex(({ shape }) => fits(shape, object));
   const found = shapes[at];
   if (found !== undefined) {
-    if (at < shapes.length - 1) shapes.push(...shapes.splice(at, 1));
+    if (at < shapes.length - 1) appendAll(shapes, shapes.splice(at, 1));
     return found.fields;
   }
   const shape = shapeOf(object);

@@ -6,6 +6,7 @@ import type { ListSchema, TypeSchema } from '../schema/type-schema.ts';
 import { isMember, type FieldSet } from './field-set.ts';
 import { childType, granularList, granularObject } from './field-shape.ts';
 import { itemElement, itemsByElement } from './path-element.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /**
  * The live value with everything the applied one says. A null takes nothing from a map or a list whose entries have owners
@@ -48,7 +49,8 @@ function mergeItems(list: ListSchema, live: readonly unknown[], applied: readonl
   const out: unknown[] = [];
   const take = (element: string): void => {
     const [mine, ...repeated] = left.get(element) ?? [];
-    out.push(mergeApplied(list.items, mine, right.get(element)?.[0]), ...repeated);
+    out.push(mergeApplied(list.items, mine, right.get(element)?.[0]));
+    appendAll(out, repeated);
     if (shared[nextShared] === element) nextShared++;
   };
   let [l, r] = [0, 0];
@@ -60,7 +62,7 @@ function mergeItems(list: ListSchema, live: readonly unknown[], applied: readonl
       r++;
     } else if (mine !== undefined && right.has(mine) && (theirs === undefined || shared[nextShared] !== mine)) l++;
     else if (mine !== undefined && !right.has(mine)) {
-      out.push(...(left.get(mine) ?? []));
+      appendAll(out, left.get(mine) ?? []);
       l++;
     } else {
       if (theirs !== undefined) take(theirs);

@@ -9,6 +9,7 @@ import { describeField, describeType } from './descriptions.ts';
 import { everywhere, kindInEveryGroup } from './kinds-everywhere.ts';
 import { serverDefinition } from './server-definitions.ts';
 import { unions } from './unions.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** Which OpenAPI version a schema is for. */
 export type OpenApiVersion = 2 | 3;
@@ -63,7 +64,7 @@ export function definitionsFor(types: Iterable<string>, version: OpenApiVersion)
     if (found.has(type)) continue;
     const referred: string[] = [];
     found.set(type, definition(type, { version, refer: (name) => referred.push(name) }));
-    waiting.push(...referred);
+    appendAll(waiting, referred);
   }
   const named = [...found].map(([type, schema]) => [definitionName(type), schema] as const);
   return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -16,6 +16,7 @@ import {
   writeParameters,
 } from './parameters.ts';
 import { watchPaths } from './watch-operations.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** Type names of a resource's objects and lists, and of a sub-resource's body. */
 export interface ResourceTypes {
@@ -101,7 +102,7 @@ export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathF
   }
   for (const sub of info.subresources) {
     const path = `${scoped}/${info.resource}/{name}/${sub.name}`;
-    if (isConnect(sub.name)) out.push(...connectPaths(info, sub, { path, parameters: [name, ...namespace] }));
+    if (isConnect(sub.name)) appendAll(out, connectPaths(info, sub, { path, parameters: [name, ...namespace] }));
     else
       push(
         path,
@@ -110,7 +111,7 @@ export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathF
       );
   }
   // Upstream publishes the deprecated paths for its own resources alone.
-  if (types.custom !== true) out.push(...watchPaths(info));
+  if (types.custom !== true) appendAll(out, watchPaths(info));
   return out;
 }
 

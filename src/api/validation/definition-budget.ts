@@ -4,6 +4,7 @@
 import type { Field } from '../field-error.ts';
 import type { CustomResourceDefinition, JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { programSize } from '../re2-size.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** Rules in all versions together. Large definitions of known projects have some hundreds. */
 export const maxRules = 2000;
@@ -50,7 +51,7 @@ function partsOf(schema: JSONSchemaProps): JSONSchemaProps[] {
   const { properties = {}, items, additionalProperties, not, allOf = [], anyOf = [], oneOf = [] } = schema;
   const parts = [...Object.values(properties), ...allOf, ...anyOf, ...oneOf];
   for (const part of [items, additionalProperties, not])
-    if (Array.isArray(part)) parts.push(...part);
+    if (Array.isArray(part)) appendAll(parts, part);
     else if (typeof part === 'object') parts.push(part);
   return parts;
 }

@@ -14,6 +14,7 @@ import { validationSteps } from '../../api/json-schema/validate.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { FieldCause } from '../../api/status-error.ts';
 import type { JudgeCustom } from './custom-strategy.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** Errors that leave nothing for rules to judge. */
 const blocking = new Set([
@@ -34,8 +35,8 @@ export function createJudge(version: CustomResourceDefinitionVersion): JudgeCust
   let compiled: RuleSchema | undefined;
   return function* (object, old) {
     const errors = yield* validationSteps(schema, object, old === undefined ? undefined : { value: old });
-    if (scale !== undefined) errors.push(...validateScale(scale, object));
-    errors.push(...validateObjectRules(schema, object, old));
+    if (scale !== undefined) appendAll(errors, validateScale(scale, object));
+    appendAll(errors, validateObjectRules(schema, object, old));
     const rules = (compiled ??= yield* compileRuleSteps(schema));
     if (!rules.hasRules) return errors;
     if (errors.some(({ reason }) => blocking.has(reason)))

@@ -9,6 +9,7 @@ import { ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
 import { namespaceOf, principalKeys, subjectKey } from '../../component-helpers/rbac/subjects.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
+import { appendAll } from '../../base/lists.ts';
 
 type Binding = ClusterRoleBinding | RoleBinding;
 
@@ -70,7 +71,7 @@ export function createRbacAuthorizer(objects: ObjectStore): RbacAuthorizer {
     rulesFor(user, namespace) {
       const all: PolicyRule[] = [];
       visit(user, namespace, (_grant, rules) => {
-        all.push(...(rules ?? []));
+        appendAll(all, rules ?? []);
         return false;
       });
       return all;

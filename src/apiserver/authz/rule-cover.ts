@@ -5,6 +5,7 @@
  */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { HeldRules, type HolderClass } from './held-rules.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** So many missing parts are found at most: the texts of refusals name no more. */
 const MOST_PARTS = 1000;
@@ -86,7 +87,7 @@ function missingOf(holders: HeldRules, axes: readonly Axis[], most: number): (re
   const combine = (depth: number, held: HolderClass, chosen: readonly (readonly number[])[]): void => {
     if (found.length >= most) return;
     if (depth === axes.length) {
-      if (held.rules.size === 0) found.push(...product(chosen, most - found.length));
+      if (held.rules.size === 0) appendAll(found, product(chosen, most - found.length));
       return;
     }
     if (holders.both(held, whole[depth]!).rules.size > 0) return;

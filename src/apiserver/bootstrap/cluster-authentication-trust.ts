@@ -16,6 +16,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { RequestHeaderOptions } from '../options/authentication-options.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { background } from '../../platform/unexpected.ts';
+import { smallest } from '../../base/lists.ts';
 
 const NAMESPACE = 'kube-system';
 const NAME = 'extension-apiserver-authentication';
@@ -87,7 +88,7 @@ export function createClientAuthoritiesKeeper(
     const { data = {} } = await objects.ensure(ConfigMaps, wanted);
     readEnds(data, ends);
     if (combined(data, ours, isOver) === data) {
-      settled = { ours, data, untilMs: Math.min(...ends.values()) };
+      settled = { ours, data, untilMs: smallest(ends.values()) };
       return;
     }
     await objects.guaranteedUpdate(ConfigMaps, NAMESPACE, NAME, (now) => {

@@ -7,6 +7,7 @@ import { badRequest, type FieldCause, invalid } from '../../api/status-error.ts'
 import type { FieldValidation } from '../../api/codec/typed.ts';
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
+import { appendAll } from '../../base/lists.ts';
 
 const metaGroup = 'meta.k8s.io';
 
@@ -130,6 +131,6 @@ export function checkDeleteOptions(options: DeleteOptions): void {
   if (policy !== undefined && !['Background', 'Foreground', 'Orphan'].includes(policy)) {
     errors.push(unsupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan', 'nil']));
   }
-  errors.push(...wrongDryRun(dryRun));
+  appendAll(errors, wrongDryRun(dryRun));
   if (errors.length > 0) throw invalid({ group: metaGroup, kind: 'DeleteOptions' }, '', errors);
 }

@@ -9,6 +9,7 @@ import type { NonResourceRoute } from '../non-resource-routes.ts';
 import { isTrue } from '../request-info.ts';
 import { textResponse } from '../responses.ts';
 import type { FlowController, Waiting } from './flow-controller.ts';
+import { largest } from '../../base/lists.ts';
 
 const root = '/debug/api_priority_and_fairness';
 
@@ -75,7 +76,7 @@ function detailsOf({ scope: { user, info } }: Waiting): Row {
 
 /** Columns of equal width, commas between. */
 function table(rows: readonly Row[]): ApiResponse {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => String(row[column]).length)));
+  const widths = rows[0]!.map((_, column) => largest(rows.map((row) => String(row[column]).length)));
   const lines = rows.map((row) =>
     row
       .map((cell, column) =>

@@ -14,6 +14,7 @@ import { callEach } from '../../platform/unexpected.ts';
 import { scanStore } from '../../storage/scan-store.ts';
 import { prefixEnd, type Store, StoreError, type StoreEvent, type StoreWatch } from '../../storage/store.ts';
 import { WatchCache } from './watch-cache.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** Root of all keys. */
 export const REGISTRY_PREFIX = '/registry/';
@@ -188,7 +189,7 @@ export class CacheHub {
   #apply(cache: WatchCache | undefined, events: readonly StoreEvent[], nowMs: number): void {
     if (cache === undefined) return;
     const pending = this.#loading.get(cache.prefix);
-    if (pending !== undefined) pending.push(...events);
+    if (pending !== undefined) appendAll(pending, events);
     else if (cache.loaded) cache.apply(events, nowMs);
   }
 

@@ -14,6 +14,7 @@ import { handlerSettings, openKubeletServer } from '../node/kubelet-server.ts';
 import { createNodeCertificate } from '../node/node-certificate.ts';
 import type { ClusterNode } from '../node/node.ts';
 import { clientAuthority, followServingFiles, servedIdentity, type ServedIdentity } from './serving-files.ts';
+import { appendAll } from '../../base/lists.ts';
 
 export interface KubeletServersDeps {
   readonly platform: Platform;
@@ -40,7 +41,7 @@ export async function startKubeletServers(
   const { platform, node } = deps;
   const servers: HttpServer[] = [];
   if (config.enableServer) servers.push(await openMainServer(deps, config, signal));
-  servers.push(...(await openPlainServers({ platform, node }, config)));
+  appendAll(servers, await openPlainServers({ platform, node }, config));
   return {
     stop: async () => {
       await Promise.all(servers.map((server) => server.close(CLOSE_GRACE_MS)));

@@ -11,6 +11,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { logFailedRound } from '../../platform/unexpected.ts';
 import type { Instance } from '../instance/instance.ts';
 import { nodePaths, tunnelEnd, type NodePath } from './node-paths.ts';
+import { appendAll } from '../../base/lists.ts';
 
 export interface NodeRoutesDeps {
   readonly informers: InformerFactory;
@@ -181,7 +182,7 @@ async function ownRoutes({ platform }: Pick<NodeRoutesDeps, 'platform'>, instanc
       const address = parseIp(dst.split('/')[0] ?? '');
       return cluster !== undefined && address !== undefined && cidrContains(cluster, address);
     });
-    found.push(...ours);
+    appendAll(found, ours);
   }
   return found;
 }

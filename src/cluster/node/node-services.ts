@@ -23,6 +23,7 @@ import { openPlainServers } from './kubelet-plain-servers.ts';
 import { handlerSettings, openKubeletServer } from './kubelet-server.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { ClusterNode } from './node.ts';
+import { appendAll } from '../../base/lists.ts';
 
 export interface NodeServicesDeps {
   readonly platform: Platform;
@@ -83,7 +84,7 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
       );
       servers.push(opened);
       if (deps.kubeletDocument !== undefined)
-        servers.push(...(await openPlainServers({ platform, node }, deps.kubeletDocument)));
+        appendAll(servers, await openPlainServers({ platform, node }, deps.kubeletDocument));
       connection.onServingCertificate(({ certPem, keyPem }) => opened.setCertificate({ certPem, keyPem }));
     },
     status: () => [

@@ -20,6 +20,7 @@ import type { VolumeAttachment, CSIDriver } from '../../api/gen/storage-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
+import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
 import {
   attachmentName,
@@ -28,6 +29,9 @@ import {
   newAttachment,
   uniqueVolumeName,
   volumeKeyOf,
+  referencesOf,
+  referenceTo,
+  wantedByReference,
   wantedVolumes,
   type WantedVolume,
   type VolumeLookup,
@@ -40,6 +44,7 @@ import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { Counter } from '../../platform/metrics.ts';
 
+const PODS_BY_VOLUME = 'pods by the references of their volumes';
 const ACCOUNT = 'attachdetach-controller';
 const NAME = 'persistentvolume-attach-detach-controller';
 /** How long a volume that nobody wants may stay in use on a sick node before it is taken away. */
@@ -193,11 +198,11 @@ class AttachDetachController {
     }
   }
 
-  #reportMultiAttach({ key, volume, pods: waiting }: WantedVolume, node: string): void {
+  #reportMultiAttach({ key, inline, volume, pods: waiting }: WantedVolume, node: string): void {
     const name = JSON.stringify(volume.metadata.name ?? '');
-    const users = this.#pods
-      .byIndex('node', node)
-      .filter((pod) => wantedVolumes([pod], this.#lookup).has(key))
+    // The claim is the volume's: that of the pods that wait is.
+    const users = this.#usersOf(inline ? key : referenceTo(volume), node)
+      .filter((pod) => !isPodTerminal(pod))
       .map((pod) => pod.metadata.name);
     const why =
       users.length === 0
@@ -220,10 +225,19 @@ class AttachDetachController {
       );
   }
 
+  /** By an index: a pod may have thousands of volumes, each of which asks. */
+  #usersOf(reference: string, node: string): Stored<Pod>[] {
+    return this.#pods.byIndex(PODS_BY_VOLUME, reference).filter(({ spec }) => spec?.nodeName === node);
+  }
+
   #reportAttached(attachment: VolumeAttachment): void {
-    for (const pod of this.#pods.byIndex('node', attachment.spec.nodeName)) {
-      const wanted = wantedVolumes([pod], this.#lookup).get(volumeKeyOf(attachment));
-      if (wanted === undefined) continue;
+    const { source, nodeName } = attachment.spec;
+    const key = volumeKeyOf(attachment);
+    const volume = source.persistentVolumeName === undefined ? undefined : this.#lookup.volume(key);
+    const reference = volume === undefined ? key : referenceTo(volume);
+    for (const pod of this.#usersOf(reference, nodeName)) {
+      const wanted = wantedByReference(pod, reference, this.#lookup);
+      if (wanted?.key !== key) continue;
       const message = `AttachVolume.Attach succeeded for volume ${JSON.stringify(wanted.volume.metadata.name)} `;
       this.#recorder.event(pod, 'Normal', 'SuccessfulAttachVolume', message);
     }
@@ -256,6 +270,7 @@ class AttachDetachController {
 
   #addHandlers(): void {
     this.#pods.addIndex('node', (pod) => [pod.spec?.nodeName ?? '']);
+    this.#pods.addIndex(PODS_BY_VOLUME, referencesOf);
     this.#attachments.addIndex('node', (attachment) => [attachment.spec.nodeName]);
     this.#attachments.addIndex('volume', (attachment) => [volumeKeyOf(attachment)]);
     this.#pods.addHandler({

@@ -69,6 +69,41 @@ export function wantedVolumes(pods: readonly Stored<Pod>[], lookup: VolumeLookup
   return wanted;
 }
 
+/** What a pod's volumes refer to, claims and inline volumes; other pods' volumes are found by it. */
+export function referencesOf(pod: Stored<Pod>): string[] {
+  return (pod.spec?.volumes ?? []).flatMap((described) => referenceOf(pod, described) ?? []);
+}
+
+function referenceOf(pod: Stored<Pod>, described: Volume): string | undefined {
+  const { namespace } = pod.metadata;
+  const claimName = claimNameOf(pod, described);
+  if (claimName !== undefined) return claimReference(namespace, claimName);
+  const csi = migratedInlineVolume(described, namespace)?.spec?.csi;
+  return csi === undefined ? undefined : inlineKey(csi.driver, csi.volumeHandle);
+}
+
+/** No name of a driver or claim has a slash, and inline volumes begin with a word and a blank. */
+function claimReference(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}
+
+/** What pods that want a persistent volume refer to. */
+export function referenceTo({ spec }: PersistentVolume): string {
+  const { namespace = '', name = '' } = spec?.claimRef ?? {};
+  return claimReference(namespace, name);
+}
+
+/** The volume with this reference, where the pod needs it attached. */
+export function wantedByReference(
+  pod: Stored<Pod>,
+  reference: string,
+  lookup: VolumeLookup,
+): Omit<WantedVolume, 'pods'> | undefined {
+  const described = (pod.spec?.volumes ?? []).find((volume) => referenceOf(pod, volume) === reference);
+  const found = described === undefined || isPodTerminal(pod) ? undefined : wantedVolume(pod, described, lookup);
+  return found === undefined || lookup.driver(found.driver)?.spec.attachRequired === false ? undefined : found;
+}
+
 /** What the pod means by a volume, whether it needs to be attached or not; undefined where that is no CSI driver's, or not bound. */
 export function wantedVolume(
   pod: Stored<Pod>,

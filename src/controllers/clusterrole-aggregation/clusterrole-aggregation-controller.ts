@@ -19,11 +19,15 @@ const WORKERS = 5;
 /** The rules an aggregating role should have: those of the selected roles by name, each once. Pure. */
 export function aggregateRules(role: ClusterRole, all: readonly Stored<ClusterRole>[]): PolicyRule[] {
   const rules = new Map<string, PolicyRule>();
-  const byName = [...all].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  // Those that no selector before has chosen: what is chosen again adds nothing.
+  let left = all.filter(({ metadata }) => metadata.name !== role.metadata.name);
+  left.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const matcher = compileLabelSelector(selector);
-    for (const source of byName) {
-      if (source.metadata.name === role.metadata.name || !matcher.matches(source.metadata.labels)) continue;
+    const chosen = left.filter(({ metadata }) => matcher.matches(metadata.labels));
+    if (chosen.length === 0) continue;
+    left = left.filter(({ metadata }) => !matcher.matches(metadata.labels));
+    for (const source of chosen) {
       for (const rule of source.rules ?? []) {
         const text = stableStringify(rule);
         if (!rules.has(text)) rules.set(text, rule);

@@ -5,6 +5,7 @@ import { isPodReady } from '../../component-helpers/pods.ts';
 import { REVISION_HASH_LABEL } from '../controller-history.ts';
 import { allowsSurge } from './daemon-sets.ts';
 import { isAvailable, type NodeView } from './node-view.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** A daemon pod that ended. */
 export interface EndedPod {
@@ -44,7 +45,10 @@ function planNode(view: NodeView, plan: Draft): void {
   const { nodeName, pods, run } = view;
   // Of a node that is gone, those bound to it are the pod garbage collector's.
   if (!view.isKnown) {
-    plan.remove.push(...pods.filter((pod) => (pod.spec?.nodeName ?? '') === ''));
+    appendAll(
+      plan.remove,
+      pods.filter((pod) => (pod.spec?.nodeName ?? '') === ''),
+    );
     return;
   }
   if (pods.length === 0) {
@@ -53,7 +57,7 @@ function planNode(view: NodeView, plan: Draft): void {
   }
   const alive = pods.filter((pod) => pod.metadata.deletionTimestamp === undefined);
   if (!view.stay) {
-    plan.remove.push(...alive);
+    appendAll(plan.remove, alive);
     return;
   }
   const running: Stored<Pod>[] = [];
@@ -63,11 +67,11 @@ function planNode(view: NodeView, plan: Draft): void {
     else running.push(pod);
   }
   if (!allowsSurge(view.set)) {
-    plan.remove.push(...running.slice(1));
+    appendAll(plan.remove, running.slice(1));
     return;
   }
   if (running.length === 0 && run) plan.create.push(nodeName);
-  if (running.length > 1) plan.remove.push(...surplusWhileSurging(view, running));
+  if (running.length > 1) appendAll(plan.remove, surplusWhileSurging(view, running));
 }
 
 /** Two pods stay only while the old one is ready and the new one not yet available. */

@@ -7,6 +7,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { allowsSurge, isUpdated, rollingLimits } from './daemon-sets.ts';
 import { isAvailable, type NodeView } from './node-view.ts';
+import { appendAll } from '../../base/lists.ts';
 
 export interface RollingStep {
   readonly create: readonly string[];
@@ -44,8 +45,8 @@ export function planRollingUpdate(set: DaemonSet, view: RolloutView): RollingSte
   const create: string[] = [];
   const remove: Stored<Pod>[] = [];
   const take = (step: RollingStep): void => {
-    create.push(...step.create);
-    remove.push(...step.remove);
+    appendAll(create, step.create);
+    appendAll(remove, step.remove);
   };
   const takeFirst = (steps: Iterable<RollingStep>, count: number): void => {
     let left = count;

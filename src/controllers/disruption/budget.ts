@@ -6,6 +6,7 @@ import type { Condition } from '../../api/gen/meta-v1.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/gen/policy-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
+import { smallest } from '../../base/lists.ts';
 
 /** An evicted pod that has not begun to terminate after so long counts as there again. */
 const DELETION_TIMEOUT_MS = 2 * 60_000;
@@ -37,7 +38,7 @@ export function disruptedPods(budget: PodDisruptionBudget, pods: readonly Stored
       waits.push(waitMs);
     }
   }
-  return { pods: kept, undeleted, ...(waits.length === 0 ? {} : { recheckMs: Math.min(...waits) }) };
+  return { pods: kept, undeleted, ...(waits.length === 0 ? {} : { recheckMs: smallest(waits) }) };
 }
 
 /** Ready pods that are neither going nor about to go. */

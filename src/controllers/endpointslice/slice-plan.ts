@@ -13,6 +13,7 @@ import type { Stored } from '../../api/object.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import { HEADLESS_LABEL, isServiceIpSet, TRIGGER_TIME_ANNOTATION } from '../service-endpoints.ts';
 import { portsKey, type AddressType, type PortGroup } from './desired-endpoints.ts';
+import { appendAll } from '../../base/lists.ts';
 
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
@@ -56,10 +57,10 @@ export function planSlices(input: SlicePlanInput): SlicePlan {
   const byPorts = Map.groupBy(own!, (slice) => portsKey(slice.ports ?? []));
   for (const [key, group] of input.groups) planGroup(input, plan, { group, slices: byPorts.get(key) ?? [] });
   const obsolete = [...byPorts].filter(([key]) => !input.groups.has(key)).flatMap(([, slices]) => slices);
-  if (input.groups.size > 0) plan.remove.push(...obsolete);
+  if (input.groups.size > 0) appendAll(plan.remove, obsolete);
   else planPlaceholder(input, plan, obsolete);
   const recycled = recycle(plan);
-  recycled.remove.push(...strange!);
+  appendAll(recycled.remove, strange!);
   return recycled;
 }
 
@@ -87,7 +88,10 @@ function planPlaceholder(input: SlicePlanInput, plan: SlicePlan, slices: readonl
   else {
     const next = withContent(input, keep, { ports: [], endpoints: [] });
     if (next !== keep) plan.update.push(next);
-    plan.remove.push(...slices.filter((slice) => slice !== keep));
+    appendAll(
+      plan.remove,
+      slices.filter((slice) => slice !== keep),
+    );
   }
 }
 
@@ -108,7 +112,7 @@ function planGroup(
   // Those to be written anyway take as much as they can, the fullest first; what is still left is kept together.
   const byFill = filled.toSorted((a, b) => b.endpoints.length - a.endpoints.length);
   for (const { endpoints } of byFill.filter(({ changed, endpoints: held }) => changed && held.length > 0))
-    endpoints.push(...left.splice(0, MAX_ENDPOINTS_PER_SLICE - endpoints.length));
+    appendAll(endpoints, left.splice(0, MAX_ENDPOINTS_PER_SLICE - endpoints.length));
   const groups = Array.from({ length: Math.ceil(left.length / MAX_ENDPOINTS_PER_SLICE) }, () =>
     left.splice(0, MAX_ENDPOINTS_PER_SLICE),
   );
@@ -118,7 +122,7 @@ function planGroup(
       plan.create.push(newSlice(input, { ports: current.group.ports, endpoints: group }));
       continue;
     }
-    fits.endpoints.push(...group);
+    appendAll(fits.endpoints, group);
     fits.changed = true;
   }
   for (const { slice, endpoints, changed } of filled) {

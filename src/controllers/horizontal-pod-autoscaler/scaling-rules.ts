@@ -5,6 +5,7 @@
  */
 import type { HorizontalPodAutoscalerSpec, HPAScalingRules } from '../../api/gen/autoscaling-v2.ts';
 import type { ConditionText } from './autoscaler-status.ts';
+import { largest, smallest } from '../../base/lists.ts';
 
 /** Recent recommendations and changes of size of one autoscaler. */
 export interface ScalingHistory {
@@ -71,9 +72,10 @@ export function normalizeDesiredReplicas(
 ): ScalingDecision {
   const { current, desired, nowMs } = proposal;
   const recent = keepRecent(history, proposal, stabilizationMs);
-  const stabilized = Math.max(
+  const inWindow = recent.filter(({ atMs }) => atMs > nowMs - stabilizationMs);
+  const stabilized = largest(
+    inWindow.map(({ replicas }) => replicas),
     desired,
-    ...recent.filter(({ atMs }) => atMs > nowMs - stabilizationMs).map((r) => r.replicas),
   );
   const stabilization =
     stabilized === desired ? {} : { stabilized: { reason: 'ScaleDownStabilized', message: LATER_HIGHEST } };
@@ -97,8 +99,8 @@ export function normalizeDesiredReplicasWithBehaviors(
   const recent = keepRecent(history, proposal, Math.max(upMs, downMs));
   const within = (windowMs: number): number[] =>
     recent.filter(({ atMs }) => atMs > proposal.nowMs - windowMs).map(({ replicas }) => replicas);
-  const lowest = Math.min(proposal.desired, ...within(upMs));
-  const highest = Math.max(proposal.desired, ...within(downMs));
+  const lowest = smallest(within(upMs), proposal.desired);
+  const highest = largest(within(downMs), proposal.desired);
   const replicas = Math.min(Math.max(proposal.current, lowest), highest);
   const growing = proposal.desired >= proposal.current;
   const stabilized = growing
@@ -150,7 +152,7 @@ function scaleUpLimit(current: number, { ups, downs }: ScalingHistory, { rules, 
     const start = current - changeSince(ups, since) + changeSince(downs, since);
     return type === 'Pods' ? start + value : Math.ceil(start * (1 + value / 100));
   });
-  return rules.selectPolicy === 'Min' ? Math.min(...limits) : Math.max(...limits, 0);
+  return rules.selectPolicy === 'Min' ? smallest(limits) : largest(limits, 0);
 }
 
 function scaleDownLimit(current: number, { ups, downs }: ScalingHistory, { rules, nowMs }: Rate): number {
@@ -160,7 +162,7 @@ function scaleDownLimit(current: number, { ups, downs }: ScalingHistory, { rules
     const start = current - changeSince(ups, since) + changeSince(downs, since);
     return type === 'Pods' ? start - value : Math.floor(start * (1 - value / 100));
   });
-  return rules.selectPolicy === 'Min' ? Math.max(...limits) : Math.min(...limits);
+  return rules.selectPolicy === 'Min' ? largest(limits) : smallest(limits);
 }
 
 function changeSince(events: readonly ScaleEvent[], sinceMs: number): number {
@@ -173,7 +175,7 @@ function forgetOldEvents(
   { scaleUp, scaleDown }: { readonly scaleUp: HPAScalingRules; readonly scaleDown: HPAScalingRules },
 ): void {
   const periods = [scaleUp, scaleDown].flatMap((rules) => (rules.policies ?? []).map((p) => p.periodSeconds));
-  const oldestMs = nowMs - Math.max(0, ...periods) * 1000;
+  const oldestMs = nowMs - largest(periods, 0) * 1000;
   history.ups = history.ups.filter(({ atMs }) => atMs > oldestMs);
   history.downs = history.downs.filter(({ atMs }) => atMs > oldestMs);
 }

@@ -4,6 +4,7 @@ import { parseTime } from '../../api/time.ts';
 import type { Stored } from '../../api/object.ts';
 import { rankPodsForDeletion } from '../../component-helpers/pod-deletion-ranking.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
+import { smallest } from '../../base/lists.ts';
 
 /** At most so many creations or deletions in one round. */
 export const BURST_REPLICAS = 500;
@@ -48,6 +49,6 @@ function ageRatios(victims: readonly Pod[], pods: readonly Pod[], nowMs: number)
       .filter(isPodReady)
       .map(({ metadata }) => Math.max(1, nowMs - parseTime(metadata.creationTimestamp)))
       .filter((ms) => !Number.isNaN(ms));
-  const youngestMs = Math.min(...readyMs(pods));
+  const youngestMs = smallest(readyMs(pods));
   return readyMs(victims).map((ms) => ms / youngestMs);
 }

@@ -11,17 +11,29 @@ import type { Stored } from '../../api/object.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import { claimName, inRange, ordinalOf } from './identity.ts';
 
-/** The claims of an ordinal, as they are to be created. */
-export function claimsFor(set: Stored<StatefulSet>, ordinal: number): PersistentVolumeClaim[] {
-  return (set.spec?.volumeClaimTemplates ?? []).map((template) => ({
+/** The claim that a template makes for an ordinal, as it is to be created. */
+export function claimFrom(
+  set: Stored<StatefulSet>,
+  template: PersistentVolumeClaim,
+  ordinal: number,
+): PersistentVolumeClaim {
+  return {
     ...template,
     metadata: {
       ...template.metadata,
-      name: claimName(set, template.metadata.name ?? '', ordinal),
-      namespace: set.metadata.namespace,
+      ...claimKey(set, template, ordinal),
       labels: { ...template.metadata.labels, ...set.spec?.selector.matchLabels },
     },
-  }));
+  };
+}
+
+/** What that claim is called. */
+export function claimKey(
+  set: Stored<StatefulSet>,
+  template: PersistentVolumeClaim,
+  ordinal: number,
+): { readonly namespace: string; readonly name: string } {
+  return { namespace: set.metadata.namespace, name: claimName(set, template.metadata.name ?? '', ordinal) };
 }
 
 /** Whether a claim belongs to an earlier pod of the same name and will go with it: nothing can be made on it. */

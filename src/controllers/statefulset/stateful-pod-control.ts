@@ -11,7 +11,7 @@ import { errorMessage } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
-import { claimOwners, claimsFor, isStale } from './claims.ts';
+import { claimFrom, claimKey, claimOwners, isStale } from './claims.ts';
 import { missingIdentity, ordinalOf } from './identity.ts';
 
 /** Acts on the pods of one sync. */
@@ -62,19 +62,23 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
   }
 
   async function createClaims(set: Stored<StatefulSet>, pod: Pod): Promise<void> {
-    for (const claim of claimsFor(set, ordinalOf(pod))) {
-      const { namespace = '', name = '' } = claim.metadata;
-      const existing = claims.get({ namespace, name });
+    const ordinal = ordinalOf(pod);
+    for (const template of templatesOf(set)) {
+      const key = claimKey(set, template, ordinal);
+      const { name } = key;
+      const existing = claims.get(key);
       if (existing?.metadata.deletionTimestamp !== undefined) throw new Error(`pvc ${name} is being deleted`);
       if (existing !== undefined) continue;
+      const claim = claimFrom(set, template, ordinal);
       const what = { verb: 'create', text: `Claim ${name} Pod ${pod.metadata.name}`, done: 'success' } as const;
       await recorded(set, what, () => claimClient.create(claim, { signal })).catch(ignoreExisting);
     }
   }
 
   async function retainClaims(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void> {
-    for (const { metadata } of claimsFor(set, ordinalOf(pod))) {
-      const claim = claims.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
+    const ordinal = ordinalOf(pod);
+    for (const template of templatesOf(set)) {
+      const claim = claims.get(claimKey(set, template, ordinal));
       const ownerReferences = claim === undefined ? undefined : claimOwners(set, pod, claim);
       if (claim === undefined || ownerReferences === undefined) continue;
       await claimClient.update({ ...claim, metadata: { ...claim.metadata, ownerReferences } }, { signal });
@@ -84,12 +88,12 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
   return {
     retainClaims,
     async create(set, pod) {
-      const names = claimsFor(set, ordinalOf(pod)).map(({ metadata }) => ({
-        namespace: metadata.namespace ?? '',
-        name: metadata.name ?? '',
-      }));
-      const found = names.map((name) => claims.get(name)).filter((claim) => claim !== undefined);
-      if (found.some((claim) => isStale(claim, undefined, pod.metadata.name ?? ''))) return false;
+      const ordinal = ordinalOf(pod);
+      const isBlocked = templatesOf(set).some((template) => {
+        const claim = claims.get(claimKey(set, template, ordinal));
+        return claim !== undefined && isStale(claim, undefined, pod.metadata.name ?? '');
+      });
+      if (isBlocked) return false;
       await createClaims(set, pod);
       const created = await recorded(
         set,
@@ -118,6 +122,10 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
       );
     },
   };
+}
+
+function templatesOf({ spec }: StatefulSet): readonly PersistentVolumeClaim[] {
+  return spec?.volumeClaimTemplates ?? [];
 }
 
 function ignoreExisting(error: unknown): void {

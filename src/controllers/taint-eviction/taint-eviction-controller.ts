@@ -7,12 +7,13 @@
 import { deepEqual } from '../../base/equal.ts';
 import { minInt64, secondsToMs } from '../../api/int64.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
-import { toleratesTaint } from '../../api/taints-tolerations.ts';
+import { tolerationsBearing } from '../../api/taints-tolerations.ts';
 import type { Node, Pod, Taint, Toleration } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { createEvictionMetrics, evictPod } from '../pod-eviction.ts';
+import { appendAll } from '../../base/lists.ts';
 
 const ACCOUNT = 'node-controller';
 const NAME = 'taint-eviction-controller';
@@ -28,9 +29,9 @@ const WORDS = {
 export function toleratedMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
   const used: Toleration[] = [];
   for (const taint of taints) {
-    const bearing = tolerations.filter((toleration) => toleratesTaint(toleration, taint));
+    const bearing = tolerationsBearing(tolerations, taint);
     if (bearing.length === 0) return 0;
-    used.push(...bearing);
+    appendAll(used, bearing);
   }
   const limits = used.map((toleration) => toleration.tolerationSeconds).filter((seconds) => seconds !== undefined);
   return limits.length === 0 ? Number.POSITIVE_INFINITY : Math.max(0, secondsToMs(limits.reduce(minInt64)));

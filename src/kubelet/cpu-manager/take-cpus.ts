@@ -4,6 +4,7 @@
  */
 import type { HostCpu } from '../../platform/host.ts';
 import { cpuSet, common, without, type CpuSet } from './cpu-set.ts';
+import { appendAll } from '../../base/lists.ts';
 
 type Group = readonly HostCpu[];
 
@@ -42,7 +43,10 @@ export function takeCpus(machine: readonly HostCpu[], available: CpuSet, count: 
   const takeWhole = (all: Group[]): void => {
     for (const group of all.filter(isFree).sort(byScarcity)) {
       if (group.length > count - taken.length) continue;
-      taken.push(...group.map(({ cpu }) => cpu));
+      appendAll(
+        taken,
+        group.map(({ cpu }) => cpu),
+      );
       free = without(free, taken);
     }
   };
@@ -85,10 +89,10 @@ export function takeCpusDistributed(
         node.map(({ cpu }) => cpu),
       ),
     );
-    for (const room of rooms) taken.push(...takeCpus(machine, room, share));
+    for (const room of rooms) appendAll(taken, takeCpus(machine, room, share));
     while (taken.length < count) {
       const room = rooms.map((each) => without(each, taken)).sort((a, b) => b.length - a.length)[0]!;
-      taken.push(...takeCpus(machine, room, Math.min(groupSize, count - taken.length, room.length)));
+      appendAll(taken, takeCpus(machine, room, Math.min(groupSize, count - taken.length, room.length)));
     }
     return cpuSet(taken);
   }

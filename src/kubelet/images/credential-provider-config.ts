@@ -6,6 +6,7 @@
 import { parseYaml } from '../../api/codec/yaml.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { Files } from '../../platform/files.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** The service account token that a program gets with each request. */
 export interface ProviderTokenAttributes {
@@ -68,7 +69,7 @@ export async function readCredentialProviders(
     };
     duplicates.forEach(complain);
     const fields = objectOf(value);
-    providers.push(...providersOf(fields, complain));
+    appendAll(providers, providersOf(fields, complain));
   }
   const all = providers.map(({ name }) => name);
   for (const name of new Set(all.filter((each, at) => all.indexOf(each) !== at)))

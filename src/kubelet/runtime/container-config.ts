@@ -4,8 +4,8 @@ import type { ContainerConfig, Image, Mount, UserNamespace } from '../../cri/gen
 import type { Init } from '../../cri/call-options.ts';
 import type { Files } from '../../platform/files.ts';
 import type { MountedVolume } from '../volumes/volume-manager-contract.ts';
-import { ContainerConfigError, makeEnvironment, type EnvironmentSources } from './environment.ts';
-import { expand } from './expansion.ts';
+import { ContainerConfigError, expandValue, makeEnvironment, type EnvironmentSources } from './environment.ts';
+import { MAX_EXPANDED_LENGTH } from './expansion.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
 import { containerResources, type LinuxResourceConfig } from './linux-resources.ts';
 import { blockDevices, hostsFileMount, terminationMessageMount, volumeMounts } from './mounts.ts';
@@ -128,8 +128,8 @@ export async function containerConfig(
   return {
     metadata: { name: container.name, attempt: input.restartCount },
     image: { image: input.imageRef, userSpecifiedImage: container.image ?? '' },
-    command: (container.command ?? []).map((text) => expand(text, lookup)),
-    args: (container.args ?? []).map((text) => expand(text, lookup)),
+    command: expandAll(container.command, lookup),
+    args: expandAll(container.args, lookup),
     workingDir: container.workingDir ?? '',
     envs: Object.entries(environment).map(([key, value]) => ({ key, value })),
     labels: containerLabels(container, pod),
@@ -170,6 +170,19 @@ export async function containerConfig(
       ),
     },
   };
+}
+
+function expandAll(given: readonly string[] = [], lookup: (name: string) => string | undefined): string[] {
+  let length = 0;
+  return given.map((text) => {
+    const expanded = expandValue(text, lookup);
+    length += expanded.length;
+    if (length > MAX_EXPANDED_LENGTH)
+      throw new ContainerConfigError(
+        `the command has more than ${MAX_EXPANDED_LENGTH} characters, the most a message to the container runtime holds`,
+      );
+    return expanded;
+  });
 }
 
 /** Files of mounts have the ids in the pod that they have on the host. */

@@ -10,7 +10,7 @@ import type { ConfigMap, Container, EnvFromSource, EnvVar, Pod, Secret, Service 
 import { isReason } from '../../api/status-error.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
-import { expand } from './expansion.ts';
+import { expand, ExpansionError, MAX_EXPANDED_LENGTH } from './expansion.ts';
 import { podFieldValue, resourceFieldValue, type NodeFacts } from './field-refs.ts';
 import { serviceEnvironment } from './service-env.ts';
 
@@ -34,7 +34,21 @@ export class ContainerConfigError extends Error {
   }
 }
 
-type Environment = Record<string, string>;
+/** Variables, and how many characters they have. */
+interface Environment {
+  readonly variables: Record<string, string>;
+  length: number;
+}
+
+/** @throws ContainerConfigError beyond what the runtime takes: maps that are repeated with a prefix each multiply */
+function setVariable(environment: Environment, name: string, value: string): void {
+  environment.length += name.length + value.length;
+  if (environment.length > MAX_EXPANDED_LENGTH)
+    throw new ContainerConfigError(
+      `the environment has more than ${MAX_EXPANDED_LENGTH} characters, the most a message to the container runtime holds`,
+    );
+  setOwn(environment.variables, name, value);
+}
 
 interface Context {
   readonly pod: Pod;
@@ -69,7 +83,7 @@ async function addSource(into: Environment, source: EnvFromSource, context: Cont
     const invalid: string[] = [];
     for (const [key, value] of entries) {
       const name = `${source.prefix ?? ''}${key}`;
-      if (isVariableName(name)) setOwn(into, name, value);
+      if (isVariableName(name)) setVariable(into, name, value);
       else invalid.push(name);
     }
     if (invalid.length === 0) return;
@@ -162,23 +176,34 @@ async function referredValue(variable: EnvVar, context: Context): Promise<string
   throw new ContainerConfigError(`environment variable ${variable.name}: valueFrom names no source`);
 }
 
+/** Replaces references. @throws ContainerConfigError when they make more than the runtime takes */
+export function expandValue(text: string, lookup: (name: string) => string | undefined): string {
+  try {
+    return expand(text, lookup);
+  } catch (error) {
+    if (error instanceof ExpansionError) throw new ContainerConfigError(error.message, { cause: error });
+    throw error;
+  }
+}
+
 /** The whole environment. Rejects with ContainerConfigError when something required is not there. */
-export async function makeEnvironment(context: Context): Promise<Environment> {
+export async function makeEnvironment(context: Context): Promise<Record<string, string>> {
   const { pod, container, sources } = context;
   const services = serviceEnvironment({
     services: sources.services(),
     namespace: pod.metadata.namespace ?? '',
     enableServiceLinks: pod.spec?.enableServiceLinks ?? true,
   });
-  const result: Environment = {};
+  const result: Environment = { variables: {}, length: 0 };
+  const lookup = (name: string): string | undefined =>
+    getOwn(Object.hasOwn(result.variables, name) ? result.variables : services, name);
   for (const source of container.envFrom ?? []) await addSource(result, source, context);
   for (const variable of container.env ?? []) {
     const value =
       variable.valueFrom === undefined
-        ? expand(variable.value ?? '', (name) => getOwn(Object.hasOwn(result, name) ? result : services, name))
+        ? expandValue(variable.value ?? '', lookup)
         : await referredValue(variable, context);
-    if (value === undefined) continue;
-    setOwn(result, variable.name, value);
+    if (value !== undefined) setVariable(result, variable.name, value);
   }
-  return { ...services, ...result };
+  return { ...services, ...result.variables };
 }

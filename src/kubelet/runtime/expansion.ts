@@ -3,7 +3,20 @@
  * stays as written. Upstream: third_party/forked/golang/expansion.
  */
 
-/** Replaces references; `lookup` returns undefined for unknown names. */
+/** No message to a container runtime holds more; upstream's client has the same limit. */
+export const MAX_EXPANDED_LENGTH = 16 * 1024 * 1024;
+
+/** References of references double a text with each variable: it has become longer than any container can have. */
+export class ExpansionError extends Error {
+  constructor() {
+    super(
+      `references make more than ${MAX_EXPANDED_LENGTH} characters, the most a message to the container runtime holds`,
+    );
+    this.name = 'ExpansionError';
+  }
+}
+
+/** Replaces references; `lookup` returns undefined for unknown names. @throws ExpansionError */
 export function expand(text: string, lookup: (name: string) => string | undefined): string {
   if (!text.includes('$')) return text;
   let out = '';
@@ -28,6 +41,7 @@ export function expand(text: string, lookup: (name: string) => string | undefine
       } else {
         const name = text.slice(at + 2, end);
         out += lookup(name) ?? `$(${name})`;
+        if (out.length > MAX_EXPANDED_LENGTH) throw new ExpansionError();
         at = end;
       }
     }

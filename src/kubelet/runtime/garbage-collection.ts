@@ -11,6 +11,7 @@ import { killContainer } from './kill-container.ts';
 import { containerFacts } from './labels.ts';
 import { parsePodLogDir } from './paths.ts';
 import type { RuntimeContext } from './runtime-context.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** The state of pods; the pod workers provide it. */
 export interface PodContentState {
@@ -100,12 +101,12 @@ export function containersToRemove(input: {
   let groups = groupByContainer(dead);
   const gone = (uid: string): boolean => isGone(uid, options, pods);
   if (options.allSourcesReady) {
-    for (const group of groups) if (gone(group[0]!.podUid)) remove.push(...group);
+    for (const group of groups) if (gone(group[0]!.podUid)) appendAll(remove, group);
     groups = groups.filter((group) => !gone(group[0]!.podUid));
   }
   const keepPerContainer = (limit: number): void => {
     groups = groups.map((group) => {
-      remove.push(...group.slice(limit));
+      appendAll(remove, group.slice(limit));
       return group.slice(0, limit);
     });
   };
@@ -114,7 +115,7 @@ export function containersToRemove(input: {
   if (policy.maxContainers >= 0 && left() > policy.maxContainers) {
     keepPerContainer(Math.max(1, Math.floor(policy.maxContainers / groups.length)));
     const oldestFirst = groups.flat().sort((a, b) => a.container.createdAtMs - b.container.createdAtMs);
-    remove.push(...oldestFirst.slice(0, Math.max(0, left() - policy.maxContainers)));
+    appendAll(remove, oldestFirst.slice(0, Math.max(0, left() - policy.maxContainers)));
   }
   return remove;
 }

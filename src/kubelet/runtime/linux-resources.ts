@@ -10,6 +10,7 @@ import { podRequests } from '../../component-helpers/pod-resources.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 import { isCriticalPod } from '../types/pod-update.ts';
+import { smallest } from '../../base/lists.ts';
 
 const minShares = 2;
 const maxShares = 262_144;
@@ -81,7 +82,7 @@ function sidecarFloor(pod: Pod, container: Container): number {
   const requests = (pod.spec?.containers ?? []).map((other) =>
     quantityValue(other.resources?.requests?.['memory'] ?? '0'),
   );
-  return Math.min(...requests);
+  return smallest(requests);
 }
 
 /** `2Mi` → `2MB`, as cgroup files spell page sizes. */

@@ -23,8 +23,17 @@ function portVariables(service: Service): Record<string, string> {
   return variables;
 }
 
+/** By service as it was read: every container of its namespace has them. */
+const known = new WeakMap<Service, Readonly<Record<string, string>>>();
+
 /** Variables of one service with a cluster address: FOO_SERVICE_HOST, FOO_SERVICE_PORT, FOO_PORT_80_TCP … */
-export function serviceVariables(service: Service): Record<string, string> {
+export function serviceVariables(service: Service): Readonly<Record<string, string>> {
+  let variables = known.get(service);
+  if (variables === undefined) known.set(service, (variables = makeVariables(service)));
+  return variables;
+}
+
+function makeVariables(service: Service): Record<string, string> {
   const prefix = `${variableName(service.metadata.name ?? '')}_SERVICE`;
   const ports = service.spec?.ports ?? [];
   const variables: Record<string, string> = { [`${prefix}_HOST`]: service.spec?.clusterIP ?? '' };
@@ -50,5 +59,7 @@ export function serviceEnvironment(input: {
     if (namespace === input.namespace && (input.enableServiceLinks || master)) seen.set(name, service);
     else if (master && !seen.has(name)) seen.set(name, service);
   }
-  return Object.assign({}, ...[...seen.values()].map(serviceVariables)) as Record<string, string>;
+  const variables: Record<string, string> = {};
+  for (const service of seen.values()) Object.assign(variables, serviceVariables(service));
+  return variables;
 }

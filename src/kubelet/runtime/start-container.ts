@@ -13,6 +13,7 @@ import { containerConfig } from './container-config.ts';
 import { killContainer } from './kill-container.ts';
 import { podLogDir, podLogIdentity } from './paths.ts';
 import { containerTarget, runtimeErrorMessage, type RuntimeContext } from './runtime-context.ts';
+import { largest } from '../../base/lists.ts';
 
 /** Where and what to start. */
 export interface StartContainer {
@@ -85,7 +86,7 @@ async function restartCountOf(start: StartContainer, context: RuntimeContext): P
   const counts = (await context.files.readDir(directory))
     .map((name) => /^(\d+)\.log/.exec(name)?.[1])
     .filter((text) => text !== undefined);
-  return counts.length === 0 ? 0 : Math.max(...counts.map(Number)) + 1;
+  return counts.length === 0 ? 0 : largest(counts.map(Number)) + 1;
 }
 
 /**

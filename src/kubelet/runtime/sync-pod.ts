@@ -26,6 +26,7 @@ import { containerTarget, runtimeErrorMessage, podTarget, type RuntimeContext } 
 import { computeResize, resizePod } from './resize-containers.ts';
 import { sandboxConfig } from './sandbox-config.ts';
 import { startContainer, StartContainerError } from './start-container.ts';
+import { appendAll } from '../../base/lists.ts';
 
 export interface SyncPod {
   readonly pod: Pod;
@@ -285,7 +286,7 @@ async function resetContainers(pass: Pass): Promise<void> {
     { pod, runtimePod: { ...convertPodStatusToRunningPod(podStatus), sandboxes: [] }, signal },
     context,
   );
-  pass.steps.push(...killed.steps);
+  appendAll(pass.steps, killed.steps);
   if (killed.error !== undefined) return;
   for (const status of podStatus.containers) await removeContainer(status.id, context);
   retryWithin(pass, 0);
@@ -298,7 +299,7 @@ async function killFirst(pass: Pass): Promise<boolean> {
   const runtimePod = convertPodStatusToRunningPod(podStatus);
   if (runtimePod.containers.length > 0 || runtimePod.sandboxes.length > 0) {
     const killed = await killPod({ pod, runtimePod, signal }, context);
-    pass.steps.push(...killed.steps);
+    appendAll(pass.steps, killed.steps);
     if (killed.error !== undefined) return false;
   }
   if (actions.createSandbox) await pruneInitContainers(pass, false);
@@ -330,7 +331,7 @@ export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<P
   }
   if (!(await killFirst(pass))) return finish(pass);
   const resize = computeResize(pod, actions.containersToResize, context);
-  if (resize !== undefined) pass.steps.push(...(await resizePod(pod, resize, context)));
+  if (resize !== undefined) appendAll(pass.steps, await resizePod(pod, resize, context));
   const starts =
     actions.ephemeralContainersToStart.length + actions.initContainersToStart.length + actions.containersToStart.length;
   if (!actions.createSandbox && (actions.killPod || starts === 0)) return finish(pass);

@@ -71,16 +71,35 @@ class DeletionQueue {
 
 /** Ids of dead containers of the same name as `exitedId` (all names when empty) beyond the `keep` newest. */
 function containersToDelete(status: PodStatus, exitedId: string, keep: number): readonly string[] {
-  const name = status.containers.find((container) => container.id === exitedId)?.name;
-  if (exitedId !== '' && name === undefined) return [];
-  const ids: string[] = [];
-  const counts = new Map<string, number>();
-  const newestFirst = [...status.containers].sort((a, b) => b.createdAtMs - a.createdAtMs);
-  for (const container of newestFirst) {
-    if (container.state !== 'exited' || (name !== undefined && container.name !== name)) continue;
-    const newerCount = counts.get(container.name) ?? 0;
-    counts.set(container.name, newerCount + 1);
-    if (newerCount >= keep) ids.push(container.id);
+  const { byId, byName } = exitedOf(status);
+  if (exitedId === '') return [...byName.values()].flatMap((ids) => ids.slice(keep));
+  const name = byId.get(exitedId);
+  return name === undefined ? [] : (byName.get(name)?.slice(keep) ?? []);
+}
+
+interface ExitedContainers {
+  /** Names of all containers. */
+  readonly byId: ReadonlyMap<string, string>;
+  /** Ids of dead containers, newest first. */
+  readonly byName: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Of each status as it was read: all containers of a pod may end in one moment, and each asks. */
+const known = new WeakMap<PodStatus, ExitedContainers>();
+
+function exitedOf(status: PodStatus): ExitedContainers {
+  let exited = known.get(status);
+  if (exited === undefined) known.set(status, (exited = readExited(status)));
+  return exited;
+}
+
+function readExited({ containers }: PodStatus): ExitedContainers {
+  const byName = new Map<string, string[]>();
+  for (const { id, name, state } of containers.toSorted((a, b) => b.createdAtMs - a.createdAtMs)) {
+    if (state !== 'exited') continue;
+    const ids = byName.get(name);
+    if (ids === undefined) byName.set(name, [id]);
+    else ids.push(id);
   }
-  return ids;
+  return { byId: new Map(containers.map(({ id, name }) => [id, name])), byName };
 }

@@ -1,5 +1,6 @@
 /** The best hint all resources of a container can agree on. Pure. Upstream: pkg/kubelet/cm/topologymanager/policy.go. */
 import { isNarrower, maskCount, nodesOf, type TopologyHint, type TopologyHints } from './hints.ts';
+import { smallest } from '../../base/lists.ts';
 
 type Hint = TopologyHint;
 
@@ -69,12 +70,12 @@ function mergeOne(hints: readonly Hint[], all: number): { affinity: number; pref
 
 /** How many nodes the resource that needs most of them needs at least. */
 function largestOfSmallest(lists: readonly (readonly Hint[])[]): number {
-  let largest = 0;
+  let most = 0;
   for (const list of lists) {
     const counts = list.flatMap(({ affinity }) => (affinity === undefined ? [] : maskCount(affinity)));
-    if (counts.length > 0) largest = Math.max(largest, Math.min(...counts));
+    if (counts.length > 0) most = Math.max(most, smallest(counts));
   }
-  return largest;
+  return most;
 }
 
 /** Whether the candidate is to be taken in place of the best so far. Among those not preferred, the nearer to `wide` nodes. */

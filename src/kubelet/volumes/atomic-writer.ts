@@ -8,6 +8,7 @@
 import { formatTime } from '../../api/time.ts';
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** One file of the set. */
 export interface ProjectedFile {
@@ -139,7 +140,7 @@ async function filesBelow(files: Files, dir: string, prefix: string): Promise<st
   }
   for (const name of names) {
     const { kind } = await files.lstat(`${dir}/${name}`);
-    if (kind === 'directory') found.push(...(await filesBelow(files, `${dir}/${name}`, `${prefix}${name}/`)));
+    if (kind === 'directory') appendAll(found, await filesBelow(files, `${dir}/${name}`, `${prefix}${name}/`));
     else found.push(`${prefix}${name}`);
   }
   return found;

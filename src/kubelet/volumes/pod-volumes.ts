@@ -134,6 +134,11 @@ export class PodVolumes {
     return this.#entries.every((entry) => entry.ready !== undefined && !entry.working);
   }
 
+  /** Whether a volume cannot be processed: no waiting helps. */
+  get isRefused(): boolean {
+    return this.#entries.some(({ ready, error }) => ready === undefined && error instanceof VolumeProcessingError);
+  }
+
   /** Volumes that are not ready, that wait to be attached, and that cannot be processed, with the errors of the last. */
   problems(): {
     readonly unmounted: readonly string[];

@@ -13,7 +13,7 @@ export async function waitForPodVolumes(clock: Clock, volumes: PodVolumes, signa
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const check = (): void => {
     if (volumes.settled) resolve();
-    else if (volumes.problems().texts.length > 0) reject(missingVolumes(volumes, ''));
+    else if (volumes.isRefused) reject(missingVolumes(volumes, ''));
   };
   const off = volumes.onChange(check);
   const cancel = clock.setTimer(timeoutMs, () => reject(missingVolumes(volumes, 'context deadline exceeded')));

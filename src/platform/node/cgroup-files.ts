@@ -3,6 +3,7 @@ import { hasErrorCode } from '../../base/errors.ts';
 import type { Clock } from '../clock.ts';
 import type { Files } from '../files.ts';
 import { collectPressures, type Pressures } from '../pressure.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** What the cgroup adapters need. */
 export interface CgroupDeps {
@@ -89,7 +90,7 @@ export async function childDirectories(files: Files, path: string): Promise<stri
 export async function pidsBelow(files: Files, path: string): Promise<number[]> {
   const text = await readCgroupFile(files, `${path}/cgroup.procs`);
   const pids = text === '' ? [] : text.split('\n').map(Number);
-  for (const child of await childDirectories(files, path)) pids.push(...(await pidsBelow(files, `${path}/${child}`)));
+  for (const child of await childDirectories(files, path)) appendAll(pids, await pidsBelow(files, `${path}/${child}`));
   return pids;
 }
 

@@ -8,6 +8,7 @@ import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import { isHeaderValue } from '../../base/header-text.ts';
 import { certificateBlocks } from '../certificate-blocks.ts';
 import type { PeerCertificate } from '../http.ts';
+import { smallest } from '../../base/lists.ts';
 
 /** Kubernetes' own attribute; Node names those it does not know by their number. */
 const UID = '1.3.6.1.4.1.57683.2';
@@ -77,7 +78,7 @@ function peerOf(certificate: DetailedPeerCertificate, finding: Finding): PeerCer
     ...(uids === undefined ? {} : { uids: [uids].flat() }),
     fingerprint256: plainHex(leaf.fingerprint256),
     ...(authority && { authorityFingerprint256: plainHex(authority.fingerprint256) }),
-    expiresAtMs: Math.min(...[leaf, authority ?? leaf].map(({ validTo }) => Date.parse(validTo))),
+    expiresAtMs: smallest([leaf, authority ?? leaf].map(({ validTo }) => Date.parse(validTo))),
   };
 }
 

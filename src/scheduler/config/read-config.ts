@@ -8,6 +8,7 @@ import { readExtenders } from './read-extenders.ts';
 import { Fields, SchedulerConfigError } from './fields.ts';
 import { readPlugins } from './merge-plugins.ts';
 import { argReaders } from './plugin-args.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** How several schedulers agree on one. */
 export interface LeaderElectionSettings {
@@ -118,7 +119,10 @@ function readLeaderElection(fields: Fields): LeaderElectionSettings {
   const lock = fields.text('resourceLock', 'leases');
   if (lock !== 'leases') fields.invalid('resourceLock', lock, 'resourceLock value must be "leases"');
   fields.finish();
-  fields.problems.push(...checkLeaderElection(settings).map((problem) => `${fields.path}.${problem}`));
+  appendAll(
+    fields.problems,
+    checkLeaderElection(settings).map((problem) => `${fields.path}.${problem}`),
+  );
   return settings;
 }
 

@@ -10,6 +10,7 @@ import type { Pod, ReplicationController, Service } from '../../api/gen/core-v1.
 import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { SiblingSelector } from './plugin-deps.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** Where services and owners are looked up. */
 export interface SiblingDeps {
@@ -24,10 +25,10 @@ export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
     const namespace = pod.metadata.namespace;
     const requirements: LabelRequirement[] = [];
     for (const service of selectingServices(deps.services, pod))
-      requirements.push(...requirementsFromMap(service.spec?.selector ?? {}));
+      appendAll(requirements, requirementsFromMap(service.spec?.selector ?? {}));
     const owner = pod.metadata.ownerReferences?.find((reference) => reference.controller === true);
     if (owner !== undefined)
-      requirements.push(...ownerRequirements(deps, { kind: owner.kind, namespace, name: owner.name }));
+      appendAll(requirements, ownerRequirements(deps, { kind: owner.kind, namespace, name: owner.name }));
     const unique = new Map(requirements.map((requirement) => [JSON.stringify(requirement), requirement]));
     return unique.size === 0 ? undefined : compileRequirements([...unique.values()]);
   };

@@ -11,6 +11,7 @@ import type { ExtensionPoint } from '../framework/extension-points.ts';
 import type { NodeLabelArgs } from '../plugins/node-label/node-label.ts';
 import type { ServiceAffinityArgs } from '../plugins/service-affinity/service-affinity.ts';
 import { algorithmProviders, predicates, priorities } from './early-names.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** Collects plugins by point. */
 interface Building {
@@ -102,12 +103,12 @@ function readPredicate(building: Building, entry: Fields): void {
   if (argument.has('labelsPresence')) {
     const presence = argument.object('labelsPresence');
     const labels = presence.texts('labels');
-    building.nodeLabel[presence.bool('presence', false) ? 'presentLabels' : 'absentLabels'].push(...labels);
+    appendAll(building.nodeLabel[presence.bool('presence', false) ? 'presentLabels' : 'absentLabels'], labels);
     presence.finish();
     enable(building, 'NodeLabel', ['filter']);
   } else if (argument.has('serviceAffinity')) {
     const affinity = argument.object('serviceAffinity');
-    building.serviceAffinity.affinityLabels.push(...affinity.texts('labels'));
+    appendAll(building.serviceAffinity.affinityLabels, affinity.texts('labels'));
     affinity.finish();
     enable(building, 'ServiceAffinity', ['preFilter', 'filter']);
   } else if (name === 'CheckNodeLabelPresence') argument.required('labelsPresence');

@@ -6,6 +6,7 @@ import { Heap } from '../../base/heap.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
+import { smallest } from '../../base/lists.ts';
 
 export interface BackoffEntry {
   readonly pod: Stored<Pod>;
@@ -81,7 +82,7 @@ export class BackoffPods<E extends BackoffEntry> {
     this.#cancelTimer();
     const next = [this.#rejected.peek(), this.#failed.peek()].flatMap((entry) => entry?.backoffEndsMs ?? []);
     if (next.length === 0) return;
-    const delayMs = Math.max(0, Math.min(...next) - this.#deps.clock.monotonicMs());
+    const delayMs = Math.max(0, smallest(next) - this.#deps.clock.monotonicMs());
     this.#cancelTimer = this.#deps.clock.setTimer(delayMs, () => this.#flushCompleted());
   }
 

@@ -9,6 +9,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { finalizerCauses } from '../finalizers.ts';
 import { nameOfObject, nameOf } from '../object-name.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** Objects that are named; the others mostly wait for the same. */
 const maxObjects = 10;
@@ -39,7 +40,7 @@ async function failureCauses(namespace: Namespace, evidence: Evidence): Promise<
   const because: Cause[] = [];
   for (const service of await evidence.list(APIServices))
     if (conditionOf(service, 'Available')?.status === 'False')
-      because.push(...(await evidence.causesOf(APIServices, service)));
+      appendAll(because, await evidence.causesOf(APIServices, service));
   return found.map((condition) => ({ ...conditionCause(Namespaces, namespace, condition), because }));
 }
 

@@ -6,6 +6,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
 import { unreadyPodCauses } from '../workloads/owned-pods.ts';
+import { appendAll } from '../../base/lists.ts';
 
 export async function explainService(service: Service, evidence: Evidence): Promise<Diagnosis> {
   const { type = 'ClusterIP', externalName, selector } = service.spec ?? {};
@@ -18,7 +19,7 @@ export async function explainService(service: Service, evidence: Evidence): Prom
   const causes: Cause[] = [...balancerCauses(service)];
   if (selector === undefined || Object.keys(selector).length === 0) {
     if (ready.length === 0) causes.push(noSelectorCause(service));
-  } else causes.push(...(await podCauses(service, selector, ready.length, evidence)));
+  } else appendAll(causes, await podCauses(service, selector, ready.length, evidence));
   return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
 }
 

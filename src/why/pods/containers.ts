@@ -7,6 +7,7 @@ import { nameOfObject } from '../object-name.ts';
 import { imageCauses, isImageReason } from './images.ts';
 import { environmentMentions, mentionCauses } from './references.ts';
 import { terminationCause } from './termination.ts';
+import { appendAll } from '../../base/lists.ts';
 
 export async function containerCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const { spec, status } = pod;
@@ -15,7 +16,7 @@ export async function containerCauses(pod: Pod, evidence: Evidence): Promise<rea
     ...pairs(spec?.initContainers, status?.initContainerStatuses),
     ...pairs(spec?.containers, status?.containerStatuses),
   ];
-  for (const { container, status: one } of all) causes.push(...(await causesOf(pod, container, one, evidence)));
+  for (const { container, status: one } of all) appendAll(causes, await causesOf(pod, container, one, evidence));
   return causes;
 }
 

@@ -12,6 +12,7 @@ import { resizeCauses } from './resize.ts';
 import { sandboxCauses } from './sandbox.ts';
 import { schedulingCauses } from './scheduling.ts';
 import { volumeCauses } from './volumes.ts';
+import { appendAll } from '../../base/lists.ts';
 
 type Check = (pod: Pod, evidence: Evidence) => Promise<readonly Cause[]>;
 
@@ -33,7 +34,7 @@ export async function explainPod(pod: Pod, evidence: Evidence): Promise<Diagnosi
   if (phase === 'Failed') return { state: 'Trouble', summary: 'has failed', causes: await endCauses(pod, evidence) };
   const causes: Cause[] = [];
   const checks = (pod.spec?.nodeName ?? '') === '' ? [schedulingCauses] : checksOnNode;
-  for (const check of checks) causes.push(...(await check(pod, evidence)));
+  for (const check of checks) appendAll(causes, await check(pod, evidence));
   return { ...stateOf(pod, causes), causes };
 }
 

@@ -6,6 +6,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 import { latestEventCause } from './pod-events.ts';
+import { appendAll } from '../../base/lists.ts';
 
 export async function readinessCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const causes: Cause[] = [];
@@ -13,7 +14,7 @@ export async function readinessCauses(pod: Pod, evidence: Evidence): Promise<rea
     const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
     const status = statuses.find(({ name }) => name === container.name);
     if (status?.state?.running !== undefined && !status.ready)
-      causes.push(...(await probeCauses(pod, container, status, evidence)));
+      appendAll(causes, await probeCauses(pod, container, status, evidence));
   }
   return [...causes, ...gateCauses(pod)];
 }

@@ -7,6 +7,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
 import { pluginCures } from './plugin-cures.ts';
+import { appendAll } from '../../base/lists.ts';
 
 /** Nodes whose verdict is told word for word. */
 const maxNodes = 3;
@@ -53,7 +54,7 @@ async function claimCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause
         }),
       );
     else if (claim !== undefined && claim.status?.phase !== 'Bound')
-      causes.push(...(await evidence.causesOf(PersistentVolumeClaims, claim)));
+      appendAll(causes, await evidence.causesOf(PersistentVolumeClaims, claim));
   }
   return causes;
 }

@@ -8,11 +8,12 @@ import { nameOf, nameOfObject } from '../object-name.ts';
 import { latestEventCause } from './pod-events.ts';
 import { hasStarted } from './progress.ts';
 import { mentionCauses, usedVolumes, volumeMentions } from './references.ts';
+import { appendAll } from '../../base/lists.ts';
 
 export async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   if (hasStarted(pod)) return [];
   const causes = [...(await mentionCauses(pod, volumeMentions(pod), evidence))];
-  for (const claimName of claimNames(pod)) causes.push(...(await claimCauses(pod, claimName, evidence)));
+  for (const claimName of claimNames(pod)) appendAll(causes, await claimCauses(pod, claimName, evidence));
   if (causes.length > 0) return causes;
   return latestEventCause(pod, evidence, {
     reasons: ['FailedMount', 'FailedAttachVolume', 'FailedMapVolume'],

@@ -4,6 +4,7 @@
  */
 import type { SizeEstimator } from '../cost/operand.ts';
 import type { JSONSchemaProps } from '../../gen/apiextensions-v1.ts';
+import { largest } from '../../../base/lists.ts';
 
 /** Bytes of a request, upstream's estimate for limits that are not given. */
 const MAX_REQUEST_BYTES = 3 * 1024 * 1024;
@@ -61,7 +62,10 @@ export function textSize(props: JSONSchemaProps): Size {
 
 function enumSize(values: readonly unknown[]): number {
   if (values.length === 0) return MAX_REQUEST_BYTES - 2;
-  return Math.max(0, ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)));
+  return largest(
+    values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)),
+    0,
+  );
 }
 
 /** Largest number of items of a list. */

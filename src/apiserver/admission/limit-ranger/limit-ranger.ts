@@ -48,8 +48,11 @@ export function createLimitRanger(objects: () => ObjectStore): AdmissionPlugin {
 
 function fillPod(pod: Pod, items: readonly LimitRangeItem[]): void {
   const ofContainers = items.filter((item) => item.type === 'Container');
-  const requests: Quantities = Object.assign({}, ...ofContainers.map((item) => item.defaultRequest));
-  const limits: Quantities = Object.assign({}, ...ofContainers.map((item) => item.default));
+  const [requests, limits]: [Quantities, Quantities] = [{}, {}];
+  for (const item of ofContainers) {
+    Object.assign(requests, item.defaultRequest);
+    Object.assign(limits, item.default);
+  }
   const notes = [
     ...(pod.spec?.containers ?? []).flatMap((container) => fillContainer(container, 'container', { requests, limits })),
     ...(pod.spec?.initContainers ?? []).flatMap((container) =>

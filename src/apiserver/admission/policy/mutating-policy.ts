@@ -23,6 +23,7 @@ import { applyConfiguration, applyJsonPatch, MutationError } from './apply-mutat
 import { type CompiledMutatingPolicy, type CompiledMutation, compileMutatingPolicy } from './compile-mutating.ts';
 import { followPolicies, type PolicyHook } from './follow-policies.ts';
 import { type Invocation, type PolicyDeps, PolicyRequest } from './policy-request.ts';
+import { appendAll } from '../../../base/lists.ts';
 
 const NAME = 'MutatingAdmissionPolicy';
 
@@ -83,7 +84,10 @@ class Mutations {
           message: `failed to configure ${binding === undefined ? 'policy' : 'binding'}: ${message}`,
         }),
       );
-      due.push(...invocations.map((invocation) => ({ hook, invocation })));
+      appendAll(
+        due,
+        invocations.map((invocation) => ({ hook, invocation })),
+      );
     }
     for (const { hook, invocation } of due) await this.#invoke(hook, invocation);
     this.#memory.after = object === undefined ? undefined : structuredClone(object);

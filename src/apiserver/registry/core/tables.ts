@@ -35,6 +35,7 @@ import {
   wide,
 } from '../printing.ts';
 import type { Printer } from '../resource-definition.ts';
+import { appendAll } from '../../../base/lists.ts';
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
 
@@ -140,7 +141,11 @@ function formatEndpoints(endpoints: Endpoints): string {
     for (const address of subset.addresses ?? []) {
       const host = address.ip.includes(':') ? `[${address.ip}]` : address.ip;
       if (ports.length === 0) all.push(address.ip);
-      else all.push(...ports.map((port) => `${host}:${port.port}`));
+      else
+        appendAll(
+          all,
+          ports.map((port) => `${host}:${port.port}`),
+        );
     }
   }
   if (all.length === 0) return '<none>';

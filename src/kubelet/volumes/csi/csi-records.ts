@@ -8,6 +8,7 @@
 import { hasErrorCode } from '../../../base/errors.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { escapePluginName } from '../volume-paths.ts';
+import { appendAll } from '../../../base/lists.ts';
 
 /** The plugin's name in paths and unique volume names. */
 export const CSI_PLUGIN = 'kubernetes.io/csi';
@@ -102,7 +103,7 @@ export function createCsiRecords(platform: Pick<Platform, 'files' | 'crypto'>, k
     async podVolumes() {
       const dirs: string[] = [];
       for (const pod of await below(podsDir))
-        dirs.push(...(await below(`${pod}/volumes/${escapePluginName(CSI_PLUGIN)}`)));
+        appendAll(dirs, await below(`${pod}/volumes/${escapePluginName(CSI_PLUGIN)}`));
       return readAll(dirs);
     },
     readDevice: (driver, handle) => read(deviceDir(driver, handle)),
@@ -115,7 +116,7 @@ export function createCsiRecords(platform: Pick<Platform, 'files' | 'crypto'>, k
     },
     async devices() {
       const dirs: string[] = [];
-      for (const driver of await below(devicesRoot)) dirs.push(...(await below(driver)));
+      for (const driver of await below(devicesRoot)) appendAll(dirs, await below(driver));
       return readAll(dirs);
     },
   };

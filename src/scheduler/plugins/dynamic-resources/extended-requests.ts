@@ -7,6 +7,7 @@ import type { Container, ContainerExtendedResourceRequest, Pod } from '../../../
 import type { DeviceRequest } from '../../../api/gen/resource-v1.ts';
 import { quantityValue } from '../../../api/quantity.ts';
 import type { Stored } from '../../../api/object.ts';
+import { appendAll } from '../../../base/lists.ts';
 
 /** Requests of one claim, and which of them are whose. */
 export interface ExtendedRequests {
@@ -58,13 +59,13 @@ function partsOf(
     for (const later of lasting.slice(at)) {
       if (later === undefined || met >= wanted) continue;
       met += later.count;
-      usesOfInit.push(...useOf(container, later));
+      appendAll(usesOfInit, useOf(container, later));
     }
     const own = partOf(place, resource, met);
     if (own === undefined) continue;
     sharing.add(own.name);
     if (shared === undefined || own.count > shared.count) shared = own;
-    usesOfInit.push(...useOf(container, own));
+    appendAll(usesOfInit, useOf(container, own));
   }
   const parts = [shared, ...lasting].filter((part) => part !== undefined);
   // The largest of what init containers need beyond serves them all.

@@ -7,7 +7,7 @@ import type { NodeInfo } from '../../cache/node-info.ts';
 import { extendedClasses } from '../../framework/extended-classes.ts';
 import { defaultArgs, type FitArgs } from '../../config/plugin-args.ts';
 import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
-import { unresolvable, unschedulable, type Status } from '../../framework/status.ts';
+import type { Status } from '../../framework/status.ts';
 import { countDevices, mayBeDevices, type DeviceCounts, type DeviceLookups } from '../../devices/device-counts.ts';
 import { createResourceScorer } from './resource-scores.ts';
 
@@ -112,7 +112,7 @@ function createVerdicts(): { of(lacks: readonly { reason: string; never: boolean
       let status = known.get(key);
       if (status === undefined) {
         const reasons = lacks.map(({ reason }) => reason);
-        status = never ? unresolvable(NAME, ...reasons) : unschedulable(NAME, ...reasons);
+        status = { code: never ? 'unresolvable' : 'unschedulable', reasons, plugin: NAME };
         if (known.size < MAX_VERDICTS) known.set(key, status);
       }
       return status;

@@ -1,8 +1,8 @@
 /** Spread constraints made ready: selector with `matchLabelKeys`, inclusion policies, defaults. Upstream: podtopologyspread/common.go. */
 import { stringifyJson } from '../../../api/codec/json.ts';
 import { compileLabelSelector, compileRequirements, type LabelMatcher } from '../../../api/label-selector.ts';
-import type { Pod, TopologySpreadConstraint } from '../../../api/gen/core-v1.ts';
-import { toleratesTaint } from '../../../api/taints-tolerations.ts';
+import type { Pod, Taint, TopologySpreadConstraint } from '../../../api/gen/core-v1.ts';
+import { findUntoleratedTaint } from '../../../api/taints-tolerations.ts';
 import type { Stored } from '../../../api/object.ts';
 import { nodeSelectorMatches } from '../../../component-helpers/node-affinity.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
@@ -81,20 +81,34 @@ function prepare(
     minDomains: constraint.minDomains ?? 1,
     selfMatches: selector.matches(pod.metadata.labels),
     matches,
-    key: `${constraint.topologyKey}|${question}|${honorAffinity ? stringifyJson([pod.spec?.nodeSelector, pod.spec?.affinity?.nodeAffinity]) : ''}|${honorTaints ? stringifyJson(pod.spec?.tolerations) : '-'}`,
+    key: `${constraint.topologyKey}|${question}|${honorAffinity ? affinityText(pod) : ''}|${honorTaints ? tolerationText(pod) : '-'}`,
     count: counts.of(question, matches),
     includes: (node) =>
       (!honorAffinity || nodeSelectorMatches(pod, node.node)) && (!honorTaints || toleratesNode(pod, node)),
   };
 }
 
+/** Texts by what they are of: each constraint of the pod has them in its key. */
+const texts = new WeakMap<object, string>();
+
+function textOf(owner: object | undefined, value: unknown): string {
+  if (owner === undefined) return '';
+  let text = texts.get(owner);
+  if (text === undefined) texts.set(owner, (text = stringifyJson(value)));
+  return text;
+}
+
+function affinityText({ spec }: Pod): string {
+  return textOf(spec, [spec?.nodeSelector, spec?.affinity?.nodeAffinity]);
+}
+
+function tolerationText({ spec }: Pod): string {
+  return textOf(spec?.tolerations, spec?.tolerations);
+}
+
 function toleratesNode(pod: Stored<Pod>, node: Pick<NodeInfo, 'node'>): boolean {
-  const tolerations = pod.spec?.tolerations ?? [];
-  return (node.node.spec?.taints ?? []).every(
-    (t) =>
-      (t.effect !== 'NoSchedule' && t.effect !== 'NoExecute') ||
-      tolerations.some((toleration) => toleratesTaint(toleration, t)),
-  );
+  const keepsOut = ({ effect }: Taint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
+  return findUntoleratedTaint(node.node.spec?.taints ?? [], pod.spec?.tolerations ?? [], keepsOut) === undefined;
 }
 
 function withLabelKeys(selector: LabelMatcher, pod: Stored<Pod>, keys: readonly string[] | undefined): LabelMatcher {

@@ -9,6 +9,7 @@ import type { NodeInfo } from '../../cache/node-info.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { SiblingSelector } from '../../framework/plugin-deps.ts';
 import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
+import { largest } from '../../../base/lists.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 /** Zones count twice as much as nodes. */
@@ -67,7 +68,7 @@ function countNodes(nodes: readonly NodeInfo[], count: (node: NodeInfo) => numbe
     const zone = node.node.metadata.labels?.[ZONE];
     if (withZones && zone !== undefined) zones.set(zone, (zones.get(zone) ?? 0) + here);
   }
-  return { count, most, zones, mostInZone: Math.max(0, ...zones.values()) };
+  return { count, most, zones, mostInZone: largest(zones.values(), 0) };
 }
 
 function scoreOf({ count, most, zones, mostInZone }: Kept, node: NodeInfo): number {

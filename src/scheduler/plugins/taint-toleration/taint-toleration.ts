@@ -1,6 +1,6 @@
 /** TaintToleration: untolerated NoSchedule and NoExecute taints filter, PreferNoSchedule ones score. Upstream: plugins/tainttoleration. */
-import type { Node, Pod, Taint, Toleration } from '../../../api/gen/core-v1.ts';
-import { toleratesTaint } from '../../../api/taints-tolerations.ts';
+import type { Node, Pod, Taint } from '../../../api/gen/core-v1.ts';
+import { findUntoleratedTaint, tolerationsTolerateTaint } from '../../../api/taints-tolerations.ts';
 import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { normalizeToHundred } from '../../framework/profile.ts';
@@ -36,10 +36,8 @@ export function createTaintToleration(): SchedulerPlugin {
     score(_state, pod, info) {
       const { taints } = info.node.spec ?? {};
       if (taints === undefined || taints.length === 0) return 0;
-      const tolerations = (pod.spec?.tolerations ?? []).filter(
-        (t) => (t.effect ?? '') === '' || t.effect === 'PreferNoSchedule',
-      );
-      return taints.filter((t) => t.effect === 'PreferNoSchedule' && !tolerated(tolerations, t)).length;
+      const tolerations = pod.spec?.tolerations ?? [];
+      return taints.filter((t) => t.effect === 'PreferNoSchedule' && !tolerationsTolerateTaint(tolerations, t)).length;
     },
     normalize: (_state, _pod, scores) => normalizeToHundred(scores, true),
     events: [
@@ -57,9 +55,5 @@ function untolerated(pod: Stored<Pod>, node: Stored<Node>): Taint | undefined {
   const taints = node.spec?.taints;
   if (taints === undefined || taints.length === 0) return undefined;
   const tolerations = pod.spec?.tolerations ?? [];
-  return taints.find((t) => (t.effect === 'NoSchedule' || t.effect === 'NoExecute') && !tolerated(tolerations, t));
-}
-
-function tolerated(tolerations: readonly Toleration[], taint: Taint): boolean {
-  return tolerations.some((t) => toleratesTaint(t, taint));
+  return findUntoleratedTaint(taints, tolerations, ({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute');
 }

@@ -3,6 +3,7 @@ import type { Pod } from '../../../../api/gen/core-v1.ts';
 import { quantityFromValue, quantityValue } from '../../../../api/quantity.ts';
 import { fsGroupOf, setVolumeOwnership } from '../../volume-ownership.ts';
 import type { SetUpRequest, VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
+import { smallest } from '../../../../base/lists.ts';
 
 const directoryMode = 0o777;
 const hugePages = 'HugePages';
@@ -55,7 +56,7 @@ function tmpfsOptions(request: SetUpRequest, deps: VolumePluginDeps): string[] {
   const podLimit = podMemoryLimit(request.pod);
   if (podLimit !== undefined) limits.push(podLimit);
   const sizes = limits.filter((limit) => limit > 0);
-  return sizes.length === 0 ? [] : [`size=${Math.min(...sizes)}`];
+  return sizes.length === 0 ? [] : [`size=${smallest(sizes)}`];
 }
 
 /** Undefined as soon as one container has none. */

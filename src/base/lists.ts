@@ -1,0 +1,23 @@
+/**
+ * Lists of any length: a call that spreads more than about 120,000 items (`push(...items)`, `Math.max(...items)`) throws a RangeError.
+ * `tools/call-spreads.ts` refuses such calls in the product.
+ */
+
+/** Adds the items at the end of the list. */
+export function appendAll<T>(list: T[], items: Iterable<T>): void {
+  for (const item of items) list.push(item);
+}
+
+/** The largest of the values and `least`. */
+export function largest(values: Iterable<number>, least = -Infinity): number {
+  let found = least;
+  for (const value of values) found = Math.max(found, value);
+  return found;
+}
+
+/** The smallest of the values and `most`. */
+export function smallest(values: Iterable<number>, most = Infinity): number {
+  let found = most;
+  for (const value of values) found = Math.min(found, value);
+  return found;
+}

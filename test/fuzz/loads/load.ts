@@ -1,0 +1,18 @@
+// A load: valid objects whose lists or numbers are as large as the API server takes.
+import type { JsonObject } from '../../../src/api/codec/own-property.ts';
+import type { Cluster } from '../../../src/testing/cluster.ts';
+
+export interface Load {
+  readonly name: string;
+  readonly nodes?: number;
+  objects(): Iterable<JsonObject>;
+  /** What happens after the cluster has worked on the objects. */
+  afterwards?(cluster: Cluster): Promise<void>;
+}
+
+/** So many values. */
+export const times = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
+
+const address = (at: number): string => `10.${(at >> 16) & 255}.${(at >> 8) & 255}.${at & 255}`;
+export { address };
