@@ -13,6 +13,7 @@ import type { Client, ListOptions, ObjectKey } from '../client/client.ts';
 import type { Cause, Diagnosis } from './explanation.ts';
 import { objectText } from './explanation.ts';
 import { nameOfObject } from './object-name.ts';
+import { appendAll } from '../base/lists.ts';
 
 /** An object that was asked for. Neither there nor `missing`: the caller may not read it. */
 export interface Lookup<T> {
@@ -178,7 +179,7 @@ export class Evidence {
     let page: ListOptions = { ...options, limit: maxListed, ...this.#options() };
     for (let pages = 0; pages < maxPages; pages++) {
       const { items, metadata } = await this.client.resource(info).list(page);
-      all.push(...items);
+      appendAll(all, items);
       if (metadata.continue === undefined || metadata.continue === '') return all;
       page = { ...page, continue: metadata.continue };
     }
