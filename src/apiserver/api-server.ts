@@ -35,6 +35,7 @@ import { buildHandlerChain } from './handler-chain.ts';
 import { type NonResourceRoute, RouteTable } from './non-resource-routes.ts';
 import { type ObjectView, ObjectViews } from './object-views.ts';
 import type { ObjectStore } from './registry/object-store.ts';
+import { PodRequests } from './tracing/pod-requests.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';
 import { LoopWatchdog } from './loop-watchdog.ts';
 import { RequestMetrics } from './request-metrics.ts';
@@ -58,6 +59,8 @@ export interface ApiServerDeps {
   readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns' | 'rejectsRedirects'>;
   /** Further paths: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
+  /** Remembers the requests that made and bound pods. Absent: nobody asks for them. */
+  readonly podRequests?: PodRequests;
   /** What can be read about objects beside them. */
   readonly views?: readonly ObjectView[];
   /** The way to conversion webhooks; absent: what they would convert cannot be had. */
@@ -179,6 +182,7 @@ class GenericApiServer implements ApiServer {
       authenticators: deps.authenticators,
       authorizers: deps.authorizers,
       admission,
+      podRequests: deps.podRequests ?? new PodRequests(clock),
       watches: this.#watches,
       crypto: platform.crypto,
       inFlight,

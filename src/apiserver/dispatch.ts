@@ -52,6 +52,7 @@ export function dispatch(
   scope: RequestScope,
   deps: DispatchDeps,
 ): ApiResponse | Promise<ApiResponse> {
+  scope.trace?.mark('filters');
   checkScope(store, scope);
   if (!methods.has(scope.request.method)) throw methodNotAllowed();
   const deprecation = scope.request.wantsObjects ? undefined : deprecationOf(store.definition);

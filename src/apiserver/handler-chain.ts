@@ -14,6 +14,7 @@ import { withImpersonation } from './filters/impersonation/with-impersonation.ts
 import { createOutcome, type OutcomeDeps } from './filters/outcome.ts';
 import { withPriorityAndFairness, type FairnessFilterDeps } from './filters/priority-and-fairness.ts';
 import { withRequestDeadline } from './filters/request-deadline.ts';
+import { withRequestTrace, type RequestTraceFilterDeps } from './filters/request-trace.ts';
 import { withTimeout, type TimeoutFilterDeps } from './filters/timeout.ts';
 import { noParams, parseRequestInfo } from './request-info.ts';
 import { RequestScope } from './request-scope.ts';
@@ -25,6 +26,7 @@ export interface HandlerChainDeps
     AuthorizationFilterDeps,
     DirectorDeps,
     FairnessFilterDeps,
+    RequestTraceFilterDeps,
     TimeoutFilterDeps,
     Omit<OutcomeDeps, 'served'> {
   readonly clock: Clock;
@@ -35,6 +37,7 @@ export interface HandlerChainDeps
 function filtersOf(deps: HandlerChainDeps): readonly Filter[] {
   return [
     withAuthentication(deps),
+    withRequestTrace(deps),
     withAudit(deps),
     withImpersonation(deps),
     withRequestDeadline(deps),

@@ -3,6 +3,7 @@
  * authorizer.Attributes.
  */
 import type { Principal } from '../api/transport.ts';
+import type { RequestTrace } from './tracing/request-trace.ts';
 
 /** Verbs of the API as authorization and admission name them. */
 export type ApiVerb =
@@ -59,6 +60,8 @@ export interface RequestContext {
   addAuditAnnotation(key: string, value: string): void;
   /** The request's body, or the object it changes, is so long that each step of the work on it takes milliseconds. */
   isLarge?: boolean;
+  /** Takes down the parts of the work, where somebody wants to know. */
+  readonly trace?: RequestTrace | undefined;
   /** Lets other work run, between two steps of the work on a large object. */
   pause?(): Promise<void> | undefined;
 }

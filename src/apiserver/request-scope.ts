@@ -1,6 +1,7 @@
 /** One request as the handlers see it: the contract's context with the query, the body and the warnings. */
 import type { ApiHeaders, ApiRequest, Principal } from '../api/transport.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
+import type { RequestTrace } from './tracing/request-trace.ts';
 
 /** Takes down what becomes of a request. */
 export interface RequestRecorder {
@@ -39,6 +40,8 @@ export class RequestScope implements RequestContext {
 
   /** Hears of the request's body, when the request is recorded. */
   audited: RequestRecorder | undefined;
+
+  trace: RequestTrace | undefined;
 
   /** Names the flow schema and priority level in the answer; set where requests are classified. */
   flowHeaders: ApiHeaders | undefined;

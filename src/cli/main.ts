@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   status: async () => (await import('./status.ts')).statusCommand,
   why: async () => (await import('./why.ts')).whyCommand,
   mcp: async () => (await import('./mcp.ts')).mcpCommand,
+  trace: async () => (await import('./trace.ts')).traceCommand,
   kubelet: async () => (await import('./kubelet.ts')).kubeletCommand,
   scheduler: async () => (await import('./scheduler.ts')).schedulerCommand,
   'controller-manager': async () => (await import('./controller-manager.ts')).controllerManagerCommand,

@@ -1,6 +1,7 @@
 /** From the chosen node to the bound pod: Reserve, Permit, PreBind, Bind, PostBind, with everything taken back on failure. Upstream: schedule_one.go (bindingCycle). */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
+import type { StepScope } from '../component-helpers/pod-trace/step-scope.ts';
 import type { Extender } from './extenders/extender.ts';
 import type { CycleState, SchedulerPlugin } from './framework/plugin.ts';
 import { timedCall, timedWait } from './framework/plugin-timer.ts';
@@ -16,6 +17,7 @@ export interface BindingInput {
   readonly nodeName: string;
   readonly signal: AbortSignal;
   readonly waitingPods: WaitingPods;
+  readonly steps: StepScope;
   /** The extender that binds such pods. */
   readonly binder?: Extender;
   /** Says in the pod's status which node it is for, where binding takes long. Never fails. */
@@ -99,17 +101,20 @@ function askPreBind({ profile, state, pod, nodeName }: BindingInput): Status | S
 
 /** Permit, PreBind, Bind and PostBind. */
 export async function bind(input: BindingInput): Promise<Status | undefined> {
-  const { profile, state, pod, nodeName, signal, waitingPods } = input;
+  const { profile, state, pod, nodeName, signal, waitingPods, steps } = input;
   const waits = askPermit(input);
   if (!(waits instanceof Map)) return waits;
   const busy = askPreBind(input);
   if (!Array.isArray(busy)) return busy;
-  const permitted = waits.size === 0 ? undefined : waitingPods.wait(pod.metadata.uid, waits, signal);
-  if (waits.size > 0 || busy.length > 0) await input.nominate();
+  const permitted =
+    waits.size === 0 ? undefined : steps.step('permit', () => waitingPods.wait(pod.metadata.uid, waits, signal));
+  if (waits.size > 0 || busy.length > 0) await steps.step('nominate', () => input.nominate());
   const status =
     (await permitted) ??
-    (await timedLong(profile, 'PreBind', () => runPreBind(input, busy))) ??
-    (await timedLong(profile, 'Bind', () => runBind(input)));
+    (await timedLong(profile, 'PreBind', () =>
+      busy.length === 0 ? Promise.resolve(undefined) : steps.step('pre-bind', () => runPreBind(input, busy)),
+    )) ??
+    (await timedLong(profile, 'Bind', () => steps.step('bind', () => runBind(input))));
   if (status !== undefined) return status;
   timed(profile, 'PostBind', () => {
     for (const after of profile.points.postBind)

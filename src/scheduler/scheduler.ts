@@ -38,6 +38,7 @@ import { exposeSchedulerSizes } from './scheduler-sizes.ts';
 import { reportNomination } from './report-unschedulable.ts';
 import { createDecisionLog } from './why/decision-log.ts';
 import { explainPod } from './why/explain-pod.ts';
+import { SchedulingSteps } from './why/scheduling-steps.ts';
 import { background } from '../platform/unexpected.ts';
 import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
@@ -69,6 +70,8 @@ export interface Scheduler {
   };
   /** Why a pod is where it is. Looks at all nodes: not for hot paths. */
   readonly why: ExplainPod;
+  /** The steps of a pod's scheduling, while they are remembered. */
+  readonly steps: Pick<SchedulingSteps, 'stepsOf'>;
 }
 
 interface RunningCycle extends Cycle {
@@ -110,6 +113,7 @@ class PodScheduler implements Scheduler {
   readonly #pods: Informer<Pod>;
   #running = false;
 
+  readonly steps: SchedulingSteps;
   readonly why: ExplainPod = (namespace, name) => {
     const pod = this.#pods.get({ namespace, name });
     if (pod === undefined) return undefined;
@@ -134,6 +138,7 @@ class PodScheduler implements Scheduler {
     this.#log = platform.log.child('scheduler');
     this.#random = platform.random.fork('scheduler');
     this.#clock = this.#platform.clock;
+    this.steps = new SchedulingSteps(this.#clock);
     this.#objects = followClusterObjects({
       client: this.#client,
       informers: this.#informers,
@@ -176,6 +181,7 @@ class PodScheduler implements Scheduler {
       nominations: this.#nominations,
       decisions: this.#decisions,
       metrics: this.#metrics,
+      steps: this.steps,
       profileOf: (pod) => this.#profileOf(pod),
       cachedPod: (pod) => this.#cachedPod(pod),
     });
@@ -254,9 +260,7 @@ class PodScheduler implements Scheduler {
     this.#cache.assume(pod, nodeName);
     // The pod is assumed on the node now and no longer only nominated.
     this.#nominations.delete(pod.metadata.uid);
-    const binder = this.#extenders.find(
-      ({ config: { bindVerb }, isInterested }) => bindVerb !== '' && isInterested(pod),
-    );
+    const binder = this.#extenders.find(({ config, isInterested }) => config.bindVerb !== '' && isInterested(pod));
     let isNominated = false;
     const input: BindingInput = {
       profile,
@@ -265,6 +269,7 @@ class PodScheduler implements Scheduler {
       nodeName,
       signal,
       waitingPods: this.#waitingPods,
+      steps: this.steps.chosen(cycle, nodeName),
       ...(binder === undefined ? {} : { binder }),
       nominate: async () => {
         try {
@@ -298,13 +303,12 @@ class PodScheduler implements Scheduler {
   }
 
   #handleBindingSuccess(cycle: Cycle, nodeName: string): void {
-    const { queued } = cycle;
-    const { pod } = queued;
+    const { attempts, queuedAtMs, pod } = cycle.queued;
     this.#queue.done(pod.metadata.uid);
     this.#nominations.delete(pod.metadata.uid);
     this.#decisions.leaves(pod.metadata.uid);
     this.#failures.recordAttempt(cycle, 'scheduled');
-    this.#metrics.scheduled(queued.attempts, (this.#clock.monotonicMs() - queued.queuedAtMs) / 1000);
+    this.#metrics.scheduled(attempts, (this.#clock.monotonicMs() - queuedAtMs) / 1000);
     const note = `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${nodeName}`;
     this.#profileOf(pod).recorder.eventf({
       regarding: pod,
@@ -333,6 +337,7 @@ class PodScheduler implements Scheduler {
     this.#queue.notify('assigned-pod/delete', { ...queued.pod, spec }, undefined);
     if (isReason(status.cause, 'NotFound')) return this.#queue.done(uid);
     const isError = status.code === 'error';
+    this.steps.bindingFailed(uid, status.reasons.join(', '));
     this.#failures.recordAttempt(cycle, isError ? 'error' : 'unschedulable');
     const { metadata } = queued.pod;
     const message = status.reasons.join(', ');

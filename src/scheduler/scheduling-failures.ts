@@ -18,6 +18,7 @@ import type { SchedulingQueue } from './queue/scheduling-queue.ts';
 import { reportUnschedulable, type UnschedulableReport } from './report-unschedulable.ts';
 import type { AttemptResult, SchedulerMetrics } from './scheduler-metrics.ts';
 import type { DecisionLog } from './why/decision-log.ts';
+import type { SchedulingSteps } from './why/scheduling-steps.ts';
 
 /** A pod that fits no node, with the result of preemption. */
 export interface Rejection {
@@ -47,6 +48,7 @@ export interface SchedulingFailuresDeps {
   readonly nominations: Nominator;
   readonly decisions: DecisionLog;
   readonly metrics: SchedulerMetrics;
+  readonly steps: Pick<SchedulingSteps, 'rejected'>;
   profileOf(pod: Stored<Pod>): NamedProfile;
   /** The informer's copy of the pod; undefined once the pod is gone. */
   cachedPod(pod: Stored<Pod>): Stored<Pod> | undefined;
@@ -72,6 +74,7 @@ export class SchedulingFailures {
     const { pod } = queued;
     this.recordAttempt(cycle, 'error');
     const message = errorMessage(error);
+    this.#deps.steps.rejected(cycle, message);
     const about = { pod: `${pod.metadata.namespace}/${pod.metadata.name}` };
     if (isProgramError(error)) this.#deps.log.unexpected('error selecting node for pod', error, about);
     else this.#deps.log.error('error selecting node for pod', { ...about, err: error });
@@ -108,6 +111,7 @@ export class SchedulingFailures {
     const { queued } = cycle;
     this.recordAttempt(cycle, 'unschedulable');
     const message = fitErrorMessage(diagnosis);
+    this.#deps.steps.rejected(cycle, message);
     const { statuses, nodeCount } = diagnosis;
     const filters = filterNames(this.#deps.profileOf(queued.pod));
     const uid = queued.pod.metadata.uid;

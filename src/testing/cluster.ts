@@ -12,6 +12,7 @@ import { discoverResources } from '../client/discovery.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import { image as describeImage, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
+import { objectPath } from '../client/request-path.ts';
 import { createMemoryFiles } from '../platform/sim/files.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import type { NodeNet } from '../platform/node/net.ts';
@@ -32,6 +33,7 @@ import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
 import { createUserClient } from './user-client.ts';
 import type { AccessWords } from '../why/access/access-request.ts';
 import type { Explanation } from '../why/explanation.ts';
+import type { PodTrace } from '../component-helpers/pod-trace/pod-trace.ts';
 import { TestWebhooks, type WebhookFunction } from './webhooks.ts';
 import { eventually, waitForObject, type Expectation, type WaitOptions } from './wait.ts';
 
@@ -179,6 +181,15 @@ export class Cluster implements AsyncDisposable {
     ]);
     const { resources } = await discoverResources(this.client);
     return explainRequest(accessRequestOf(words, resources), { client: this.client, nowMs: this.nowMs });
+  }
+
+  /** Where the time of a pod's start went, step by step. Rejects when there is no such pod. */
+  async trace(reference: ObjectReference): Promise<PodTrace> {
+    const { info, namespace, name } = this.resolve(reference);
+    const { body } = await this.client.raw({
+      path: `/keelson/v1/trace${objectPath(info, info.namespaced ? { namespace, name } : { name })}`,
+    });
+    return JSON.parse(Buffer.from(body).toString()) as PodTrace;
   }
 
   /** Calls `check` until it does not throw. */

@@ -21,6 +21,7 @@ import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { SimPlatform } from '../platform/sim/sim-platform.ts';
 import type { Store } from '../storage/store.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
@@ -85,7 +86,7 @@ export class SimWorld {
   #serverLife = new AbortController();
   /** Published as `kube-root-ca.crt`; told to the controllers when they start. */
   authority: Partial<ClusterPki['ca']> & { readonly certPem: string };
-  #explain: ExplainPod | undefined;
+  #scheduler: Scheduler | undefined;
   readonly #components = new Map<ComponentName, Running>();
   #nextAddress = 1;
 
@@ -152,7 +153,8 @@ export class SimWorld {
       hostAddress: '10.64.0.1',
       runtimeConfig: this.#deps.runtimeConfig,
       settings: { identityLease: false }, // Nobody asks which server it is, and its renewals would be most of a quiet day.
-      explainPod: () => this.#explain,
+      explainPod: () => this.#scheduler?.why,
+      schedulerSteps: () => this.#scheduler?.steps.stepsOf,
       runsBeside: (part) => this.#components.has(part === 'scheduler' ? part : 'controllers'),
       pki: { ca: { certPem: this.authority.certPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
       ...(repeatable ? { wrapTokens: (tokens) => createRepeatableTokens(tokens, clock) } : {}),
@@ -229,13 +231,13 @@ export class SimWorld {
 
   /** Answers why a pod is where it is; undefined while no scheduler runs. */
   get explainPod(): ExplainPod | undefined {
-    return this.#explain;
+    return this.#scheduler?.why;
   }
 
   async #startScheduler(deps: Parameters<typeof startBuiltInScheduler>[0], signal: AbortSignal): Promise<void> {
-    onAbort(signal, () => (this.#explain = undefined));
-    const { why } = await startBuiltInScheduler(deps, { hostName: 'simulated' }, signal);
-    if (!signal.aborted) this.#explain = why;
+    onAbort(signal, () => (this.#scheduler = undefined));
+    const scheduler = await startBuiltInScheduler(deps, { hostName: 'simulated' }, signal);
+    if (!signal.aborted) this.#scheduler = scheduler;
   }
 
   /** Ends a component at once. */

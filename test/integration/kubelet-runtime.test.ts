@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readlinkSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { noSteps } from '../../src/component-helpers/pod-trace/step-scope.ts';
 import type { Container, Pod } from '../../src/api/gen/core-v1.ts';
 import { CriError } from '../../src/cri/cri-error.ts';
 import type { ContainerRuntime, PodStatus, PodSyncResult } from '../../src/kubelet/container/runtime.ts';
@@ -74,7 +75,13 @@ describe('the runtime manager on a real containerd', () => {
   const status = (pod: Pod): Promise<PodStatus> =>
     runtime.getPodStatus(pod.metadata.uid!, pod.metadata.name!, pod.metadata.namespace!);
   const sync = async (pod: Pod): Promise<PodSyncResult> =>
-    runtime.syncPod({ pod, podStatus: await status(pod), pullSecrets: [], signal: new AbortController().signal });
+    runtime.syncPod({
+      pod,
+      podStatus: await status(pod),
+      pullSecrets: [],
+      trace: noSteps,
+      signal: new AbortController().signal,
+    });
   const remove = async (pod: Pod): Promise<void> => {
     const runtimePod = (await runtime.getPods(true)).find((candidate) => candidate.uid === pod.metadata.uid)!;
     const result = await runtime.killPod({ pod, runtimePod });
@@ -482,6 +489,7 @@ describe('the runtime manager on a real containerd', () => {
       pod,
       podStatus: await status(pod),
       pullSecrets: [],
+      trace: noSteps,
       signal: new AbortController().signal,
     });
     assert.equal(steps.at(-1)!.reason, 'RunContainerError');
@@ -508,6 +516,7 @@ describe('the runtime manager on a real containerd', () => {
       pod,
       podStatus: await status(pod),
       pullSecrets: [],
+      trace: noSteps,
       signal: new AbortController().signal,
     });
     const { containers, sandboxes } = await status(pod);

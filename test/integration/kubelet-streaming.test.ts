@@ -6,6 +6,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import * as k8s from '@kubernetes/client-node';
+import { noSteps } from '../../src/component-helpers/pod-trace/step-scope.ts';
 import type { Node, Pod } from '../../src/api/gen/core-v1.ts';
 import { StatusError } from '../../src/api/status-error.ts';
 import type { ApiRequest, ApiResponse } from '../../src/api/transport.ts';
@@ -70,6 +71,7 @@ describe('streams from kubectl to containerd', () => {
       pod,
       podStatus: await read(),
       pullSecrets: [],
+      trace: noSteps,
       signal: new AbortController().signal,
     });
     assert.equal(result.error, undefined);
@@ -103,6 +105,7 @@ describe('streams from kubectl to containerd', () => {
         podStatus: () => status,
         healthProblems: () => [],
         configz: () => ({}),
+        stepsOf: () => undefined,
       },
       runtime,
       platform,

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { images, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
+import { images, keelson, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
+import type { PodTrace } from '../../src/component-helpers/pod-trace/pod-trace.ts';
 import { fetchText } from './fixtures/traffic.ts';
 
 type Fields = Record<string, unknown>;
@@ -29,6 +30,46 @@ describe('pods on a real node', { concurrency: 5 }, () => {
     cluster = await startCluster();
   });
   after(() => cluster?.stop());
+
+  it('tells where the time of its start went', async () => {
+    const space = await cluster.space('tracing');
+    let tries = 0;
+    // What else the machine does may come between two steps: of several starts one is accounted for.
+    const trace = await space.until('a start that is accounted for', async () => {
+      const name = `traced-${++tries}`;
+      const initContainers = [{ name: 'first', image: images.test, ...shell('true') }];
+      const probe = { readinessProbe: { exec: { command: ['true'] } } };
+      await space.apply(podOf(name, { ...shell('sleep 1000'), ...probe }, { initContainers }));
+      await ready(space, name);
+      const told = await keelson([
+        'trace',
+        `pod/${name}`,
+        '-n',
+        'tracing',
+        '-o',
+        'json',
+        '--data-dir',
+        cluster.dataDir,
+      ]);
+      const answer = JSON.parse(told.stdout) as PodTrace;
+      await space.kubectl(`delete pod ${name} --wait=false`);
+      return answer.accountedFor! >= 0.95 && answer;
+    });
+    assert.deepEqual(trace.missing, []);
+    const names = new Set(trace.steps.map(({ component, name }) => `${component}: ${name}`));
+    const expected = ['kube-apiserver: store', 'kube-scheduler: filter and score', 'kube-scheduler: bind'];
+    const onNode = [
+      'volumes',
+      'RunPodSandbox',
+      'network',
+      'image',
+      'CreateContainer',
+      'start',
+      'container ran',
+      'readiness probe',
+    ];
+    for (const step of [...expected, ...onNode.map((name) => `kubelet: ${name}`)]) assert.ok(names.has(step), step);
+  });
 
   it('backs off from a crashing container, and says so as upstream does', async () => {
     const space = await cluster.space('crashing');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { noSteps } from '../../src/component-helpers/pod-trace/step-scope.ts';
 import type { Pod } from '../../src/api/gen/core-v1.ts';
 import { importImage } from '../../src/cri/containerd/image-import.ts';
 import { buildOciImage } from '../../src/cri/oci-image.ts';
@@ -96,7 +97,7 @@ describe('security contexts on a real containerd', () => {
   };
   const sync = async (pod: Pod): Promise<PodSyncResult> => {
     const podStatus = await runtime.getPodStatus(pod.metadata.uid!, pod.metadata.name!, 'default');
-    return runtime.syncPod({ pod, podStatus, pullSecrets: [], signal: new AbortController().signal });
+    return runtime.syncPod({ pod, podStatus, pullSecrets: [], trace: noSteps, signal: new AbortController().signal });
   };
   const remove = async (pod: Pod): Promise<void> => {
     const runtimePod = (await runtime.getPods(true)).find((each) => each.uid === pod.metadata.uid);

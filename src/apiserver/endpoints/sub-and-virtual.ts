@@ -30,6 +30,7 @@ export async function serveCreateSubresource(call: Call, handler: CreateSubresou
   const mode = fieldValidationOf(scope.params, 'CreateOptions');
   const expected = { apiVersion: apiVersionOf(sub), kind: sub.kind, schema, alike: handler.alike };
   const body = (await readObject(scope, expected, mode)) as unknown as KubernetesObject;
+  scope.trace?.mark('decode');
   settleNamespace(store, body, namespace);
   const attributes = admissionAttributes(store, request, {
     operation: 'CREATE',
@@ -39,8 +40,15 @@ export async function serveCreateSubresource(call: Call, handler: CreateSubresou
     object: body,
   });
   await store.services.admission.mutate(attributes);
+  scope.trace?.mark('mutating admission');
   await store.services.admission.validate(attributes);
+  scope.trace?.mark('validating admission');
   const result = await handler.create({ namespace, name, body, dryRun: request.dryRun, context: scope });
+  if (scope.trace !== undefined) {
+    scope.trace.mark('store');
+    const { uid = '' } = body.metadata;
+    if (!request.dryRun) scope.trace.wrote('bind', { uid, namespace, name });
+  }
   return await writeAny(scope, 201, result);
 }
 

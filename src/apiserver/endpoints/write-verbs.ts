@@ -43,6 +43,7 @@ export async function serveCreate(call: Call): Promise<ApiResponse> {
   const request = writeRequestOf(call, 'CreateOptions');
   const mode = fieldValidationOf(scope.params, 'CreateOptions');
   const draft = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
+  scope.trace?.mark('decode');
   store.definition.strategy.applyDefaults?.(draft);
   const outcome = await createObject(store, draft, { ...request, namespace: scope.info.namespace });
   return await writeOutcome(call, outcome);

@@ -90,6 +90,7 @@ export async function createObject(
     await mutating;
     settleNamespace(store, draft, request.namespace);
   }
+  request.context.trace?.mark('mutating admission');
   repairManagedFields(draft, managedFields, request.context);
   if (request.context.isLarge === true) await request.context.pause?.();
   strategy.applyDefaults?.(draft);
@@ -104,13 +105,19 @@ export async function createObject(
     throw invalid({ group: store.info.group, kind: store.info.kind }, draft.metadata.name ?? '', errors);
   for (const text of strategy.warnings?.(draft, undefined) ?? []) request.context.addWarning(text);
   if (request.context.isLarge === true) await request.context.pause?.();
+  request.context.trace?.mark('defaults and validation');
   const judging = admission.validate(prefix === '' ? attributes : { ...attributes, name: draft.metadata.name ?? '' });
   if (judging !== undefined) await judging;
+  request.context.trace?.mark('validating admission');
   // The last check, as upstream's storage makes it: a dry run does not get there.
   if (resourceVersion !== '' && !request.dryRun)
     throw badRequest('resourceVersion should not be set on objects to be created');
   const work = { ...request, prefix };
-  return await (strategy.allocate === undefined ? storeNew(store, draft, work) : allocateAndStore(store, draft, work));
+  const outcome = await (strategy.allocate === undefined
+    ? storeNew(store, draft, work)
+    : allocateAndStore(store, draft, work));
+  request.context.trace?.created(outcome.object, request.dryRun);
+  return outcome;
 }
 
 async function allocateAndStore(

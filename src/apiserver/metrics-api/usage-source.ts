@@ -36,7 +36,7 @@ export interface UsageSourceDeps {
   readonly log: Log;
   readonly kubeletTls: () => TlsOptions;
   /** Kinds of node addresses in the order they are tried; absent: as for logs. */
-  readonly addressTypes?: readonly string[];
+  readonly addressTypes?: readonly string[] | undefined;
 }
 
 /** Readings of all nodes. */

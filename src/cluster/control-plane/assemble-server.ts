@@ -4,6 +4,8 @@ import { createMetricsApi } from '../../apiserver/metrics-api/metrics-api.ts';
 import { createUsageSource } from '../../apiserver/metrics-api/usage-source.ts';
 import { createAdmissionPlugins } from '../../apiserver/admission/list.ts';
 import { createPostConversionReview } from '../../apiserver/apiextensions/post-conversion-review.ts';
+import { PodRequests } from '../../apiserver/tracing/pod-requests.ts';
+import { podTraceView } from '../../apiserver/tracing/pod-trace-view.ts';
 import { createApiServer, type ApiServer, type ApiServerDeps } from '../../apiserver/api-server.ts';
 import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
@@ -19,6 +21,7 @@ import { authenticatorsOf } from './authentication.ts';
 import { defaultIssuer } from '../instance/host-address.ts';
 import { type Leaving } from './leaving.ts';
 import { type Registry } from './registry-services.ts';
+import type { BuiltInComponents } from './built-in-components.ts';
 import type { ControlPlaneDeps, ControlPlanePki } from './control-plane-deps.ts';
 
 export function issuerOf({ settings, instance }: ControlPlaneDeps): string {
@@ -51,6 +54,8 @@ export interface ServerParts {
   readonly authorizers: readonly Authorizer[];
   readonly registry: Registry;
   readonly leaving: Leaving;
+  /** The components of this process. */
+  readonly local: () => Pick<BuiltInComponents, 'schedulerSteps'>;
 }
 
 export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiServer {
@@ -83,6 +88,7 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
         setup?.admission.plugins,
       ),
       healthChecks: [leaving.check],
+      ...podTraces(deps, input),
       routes: deps.serverJoin === undefined ? registry.routes : [...registry.routes, deps.serverJoin],
       aggregation: aggregation(deps, storage),
       ...(setup?.auditor === undefined ? {} : { auditor: setup.auditor }),
@@ -109,6 +115,16 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
   );
 }
 
+/** The timelines of pods' starts, and what they are made from. */
+function podTraces(
+  deps: ControlPlaneDeps,
+  { storage, local }: ServerParts,
+): Pick<ApiServerDeps, 'podRequests' | 'views'> {
+  const podRequests = new PodRequests(deps.platform.clock);
+  const schedulerSteps = () => local().schedulerSteps();
+  return { podRequests, views: [podTraceView({ ...kubeletAccess(deps, storage), podRequests, schedulerSteps })] };
+}
+
 /** Other servers' APIs behind this one, and the metrics API that this one serves itself. */
 function aggregation(deps: ControlPlaneDeps, { objects }: ServerStorage): NonNullable<ApiServerDeps['aggregation']> {
   return {
@@ -128,16 +144,20 @@ export function kubeletTls({ ca, kubeletClient, kubeletTrust }: ControlPlanePki)
   return { certPem, keyPem, ...(kubeletTrust ?? { caPem: ca.certPem }) };
 }
 
-function metricsApi({ platform, pki, settings }: ControlPlaneDeps, objects: ObjectStore): BuiltInApi {
+/** How kubelets are asked on behalf of requests. */
+function kubeletAccess({ platform, pki, settings }: ControlPlaneDeps, { objects }: Pick<ServerStorage, 'objects'>) {
   const { net, clock } = platform;
-  const log = platform.log.child('metrics-api');
-  const usage = createUsageSource({
+  return {
     objects,
     net,
     clock,
-    log,
     kubeletTls: () => kubeletTls(pki),
-    ...(settings?.kubeletAddressTypes && { addressTypes: settings.kubeletAddressTypes }),
-  });
+    addressTypes: settings?.kubeletAddressTypes,
+  };
+}
+
+function metricsApi(deps: ControlPlaneDeps, objects: ObjectStore): BuiltInApi {
+  const log = deps.platform.log.child('metrics-api');
+  const usage = createUsageSource({ ...kubeletAccess(deps, { objects }), log });
   return createMetricsApi({ objects, usage });
 }

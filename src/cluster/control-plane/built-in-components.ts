@@ -1,7 +1,9 @@
 /** The controllers and the scheduler of a control plane's own process. */
 import { onAbort } from '../../base/abort.ts';
 import type { ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
+import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { ExplainPod } from '../../component-helpers/pod-why.ts';
+import type { Scheduler } from '../../scheduler/scheduler.ts';
 import { apiServerNames } from './api-server-names.ts';
 import type { BuiltInDeps } from './built-in-clients.ts';
 import type { ComponentHealthSource } from './component-health.ts';
@@ -14,6 +16,8 @@ export interface BuiltInComponents {
   startScheduler(signal: AbortSignal): Promise<void>;
   /** Undefined before the scheduler was started. */
   explainPod(): ExplainPod | undefined;
+  /** What the scheduler remembers of pods; undefined while none runs in this process. */
+  schedulerSteps(): StepsOf | undefined;
 }
 
 export interface BuiltInComponentsDeps {
@@ -26,8 +30,10 @@ export interface BuiltInComponentsDeps {
 export function createBuiltInComponents({ deps, clientFor, tokens, health }: BuiltInComponentsDeps): BuiltInComponents {
   const { platform, pki, instance } = deps;
   let explain: ExplainPod | undefined;
+  let steps: Scheduler['steps'] | undefined;
   return {
     explainPod: () => explain,
+    schedulerSteps: () => steps?.stepsOf ?? deps.schedulerSteps?.(),
     async runControllers(signal) {
       const { runBuiltInControllers } = await builtInClients();
       const { certPem, keyPem } = pki.ca;
@@ -52,6 +58,7 @@ export function createBuiltInComponents({ deps, clientFor, tokens, health }: Bui
       const config = { hostName, ...(deps.scheduler && { setup: deps.scheduler }) };
       const scheduler = await startBuiltInScheduler({ platform, clientFor }, config, signal);
       explain = scheduler.why;
+      steps = scheduler.steps;
       const ended = health.runs('scheduler');
       onAbort(signal, ended);
     },

@@ -1,6 +1,7 @@
 /** What a control plane is made from. */
 import { type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
+import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { ExplainPod } from '../../component-helpers/pod-why.ts';
 import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
 import type { TlsOptions } from '../../platform/net.ts';
@@ -29,6 +30,8 @@ export interface ControlPlaneDeps {
   readonly scheduler?: SchedulerSetup;
   /** Explains pods when the scheduler is not started through this control plane. */
   readonly explainPod?: () => ExplainPod | undefined;
+  /** What that scheduler remembers of pods' starts. */
+  readonly schedulerSteps?: () => StepsOf | undefined;
   /** Whether controllers or scheduler run in this process without having been started by `runControllers` or `startScheduler`. */
   readonly runsBeside?: (part: LedPart) => boolean;
   /** Serves what makes a machine another server of this cluster. */

@@ -62,12 +62,11 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const { platform, store, pki, instance } = deps;
   const { clock } = platform;
   const storage = createServerStorage({ store, platform });
-  const objects = () => storage.objects;
-  const tokens = createTokens(deps, objects);
+  const tokens = createTokens(deps, () => storage.objects);
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);
   const authorizers = authorizersOf({ nodes, rbac }, deps.setup);
-  const bootstrapTokens = createBootstrapTokenAuthenticator({ objects, clock, crypto: platform.crypto });
+  const bootstrapTokens = createBootstrapTokenAuthenticator({ ...platform, objects: () => storage.objects });
   const kinds = tokenKinds(deps.settings?.bootstrapTokens === false ? [tokens] : [tokens, bootstrapTokens], deps.setup);
   const health = createComponentHealth({ ...deps, clock, objects: storage.objects });
   const registry = createRegistry({
@@ -90,7 +89,8 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   });
   const { http } = deps.settings ?? {};
   const leaving = createLeaving(clock, http, deps.settings?.requestTimeoutMs);
-  const server = assembleServer(deps, { storage, kinds, rbac, authorizers, registry, leaving });
+  const local = () => components;
+  const server = assembleServer(deps, { storage, kinds, rbac, authorizers, registry, leaving, local });
   const clientFor = (principal: Principal, userAgent: string): Client =>
     createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const components = createBuiltInComponents({ deps, clientFor, tokens, health });

@@ -4,6 +4,7 @@
  */
 import type { ContainerResources } from '../allocation/resources.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
+import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 
 /** State of a container by the runtime. */
 export type ContainerState = 'created' | 'running' | 'exited' | 'unknown';
@@ -149,6 +150,7 @@ export interface ContainerRuntime {
     pod: Pod;
     podStatus: PodStatus;
     pullSecrets: readonly Secret[];
+    trace: StepScope;
     signal: AbortSignal;
   }): Promise<PodSyncResult>;
   /** Stops containers (preStop, TERM, grace, KILL) and then the sandbox. `pod` is absent for orphans: grace then comes from labels. */

@@ -7,6 +7,7 @@
  */
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
+import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
@@ -80,6 +81,7 @@ export interface ImageNeed {
   readonly target: EventTarget;
   readonly pullSecrets: readonly Secret[];
   readonly sandboxConfig?: Init<PodSandboxConfig>;
+  readonly trace: StepScope;
   readonly signal: AbortSignal;
 }
 
@@ -150,7 +152,7 @@ class KubeletImageManager implements ImageManager {
     const image = container.image ?? '';
     const reference = this.#parse(need);
     const policy = pullPolicy(container, reference);
-    const present = await this.#inspectPresent(need, reference);
+    const present = await need.trace.step('ImageStatus', () => this.#inspectPresent(need, reference));
     let lookup: Promise<readonly SourcedCredential[]> | undefined;
     const credentials = (): Promise<readonly SourcedCredential[]> =>
       (lookup ??= this.#findCredentials(reference, need));
@@ -171,7 +173,11 @@ class KubeletImageManager implements ImageManager {
     }
     const key = `${need.pod.metadata.uid}_${reference.pullName}`;
     this.#checkBackOff(need, key);
-    return this.#pull({ need, reference, key, credentials });
+    return need.trace.step(
+      'pull',
+      (trace) => this.#pull({ need: { ...need, trace }, reference, key, credentials }),
+      image,
+    );
   }
 
   forgetPod(uid: string): void {

@@ -1,6 +1,7 @@
 /** Who may use an image that is on the node: by policy, by who pulled it, over a restart, and when records are damaged. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { noSteps } from '../../component-helpers/pod-trace/step-scope.ts';
 import type { Secret } from '../../api/gen/core-v1.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { image } from '../../cri/sim/sim-image.ts';
@@ -82,7 +83,7 @@ function needOf({ namespace = 'team', secret, policy = 'IfNotPresent', image: na
         ];
   const pod = podOf({ containers: [{ name: 'app', image: name }] }, { namespace, name: uid, uid });
   const container = { image: name, imagePullPolicy: policy };
-  return { pod, container, target: pod, pullSecrets, signal: new AbortController().signal };
+  return { pod, container, target: pod, pullSecrets, trace: noSteps, signal: new AbortController().signal };
 }
 
 const right = { name: 'pull', password: 'right' };

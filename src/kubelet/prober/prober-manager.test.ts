@@ -47,6 +47,7 @@ function rig(container: Partial<Container>): Rig {
       },
     },
     recorder: { event: (_target, type, reason, message) => note(`${type} ${reason}: ${message}`) },
+    startSteps: { probing: () => undefined },
     podStatus: () => rigged.status,
     podByUid: () => rigged.pod,
   });

@@ -9,6 +9,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Counter } from '../../platform/metrics.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { Random } from '../../platform/random.ts';
+import type { PodStartSteps } from '../pod/start-steps.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { probePeriod } from './probe-period.ts';
 import type { Prober } from './prober.ts';
@@ -34,6 +35,7 @@ export interface ProbeManagerDeps {
   readonly prober: Prober;
   readonly recorder: KubeletEventRecorder;
   readonly results: ResultsManager;
+  readonly startSteps: Pick<PodStartSteps, 'probing'>;
   readonly podStatus: (uid: string) => PodStatus | undefined;
   readonly podByUid: (uid: string) => Pod | undefined;
 }
@@ -168,6 +170,7 @@ class PodProbeManager implements ProbeManager {
         currentPod: () => this.#deps.podByUid(uid) ?? pod,
         startedAtMs: this.#startedAtMs,
         random: () => this.#random.next(),
+        probing: () => this.#deps.startSteps.probing(uid, { container: container.name, type: probe.type }),
         onEnd: () => this.#remove(uid, key),
         count: (result) => this.#probeTotal.inc({ ...labels, result: result === 'success' ? 'successful' : 'failed' }),
       },

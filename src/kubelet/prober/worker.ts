@@ -14,6 +14,7 @@ import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
 import { containerShouldRestart } from '../container/restart-policy.ts';
+import type { AwaitedProbe } from '../pod/start-steps.ts';
 import { podUid } from '../types/pod-update.ts';
 import { probePeriod } from './probe-period.ts';
 import type { Prober } from './prober.ts';
@@ -39,6 +40,8 @@ export interface ProbeWorkerDeps {
   /** Wall time at which the kubelet started, and a draw in [0, 1). */
   readonly startedAtMs: number;
   readonly random: () => number;
+  /** The container runs, and the pod's start waits for this probe. Undefined: it belongs to no start. */
+  readonly probing: () => AwaitedProbe | undefined;
   /** The worker ended by itself. */
   readonly onEnd: () => void;
   readonly count: (result: ProbeResult) => void;
@@ -73,6 +76,7 @@ class ContainerProbeWorker implements ProbeWorker {
   readonly type: ProbeType;
   #containerId = '';
   #onHold = false;
+  #awaited: AwaitedProbe | undefined;
   #probed = false;
   /** A failure of the next probe does not count. */
   #failureIsFree = false;
@@ -95,6 +99,7 @@ class ContainerProbeWorker implements ProbeWorker {
   stop(): void {
     this.#stopped = true;
     this.#cancelTimer?.();
+    this.#awaited?.end();
     if (this.#containerId !== '') this.#deps.results.remove(this.type, this.#containerId);
   }
 
@@ -110,6 +115,7 @@ class ContainerProbeWorker implements ProbeWorker {
   }
 
   #setResult(result: ProbeResult): void {
+    if (result === 'success') this.#awaited?.end();
     this.#deps.results.set({
       type: this.type,
       containerId: this.#containerId,
@@ -155,6 +161,8 @@ class ContainerProbeWorker implements ProbeWorker {
   #probeNewContainer(status: ContainerStatus): void {
     if (this.#containerId !== '') this.#deps.results.remove(this.type, this.#containerId);
     this.#containerId = bareContainerId(status.containerID);
+    this.#awaited?.end();
+    this.#awaited = undefined;
     this.#onHold = false;
     this.#probed = false;
     this.#lastResult = undefined;
@@ -192,10 +200,12 @@ class ContainerProbeWorker implements ProbeWorker {
       return undefined;
     }
     if (isNew && this.#startedBefore(status)) return this.#deps.random() * this.#periodMs;
+    // The startup probe runs until the container has started; the others run after it.
+    const isDue = (status.started === true) !== (this.type === 'startup');
+    if (isDue && this.type !== 'liveness') this.#awaited ??= this.#deps.probing();
     const delayMs = this.#initialDelayMs(status);
     if (delayMs > 0) return Math.min(delayMs, this.#periodMs);
-    // The startup probe runs until the container has started; the others run after it.
-    if ((status.started === true) === (this.type === 'startup')) return this.#periodMs;
+    if (!isDue) return this.#periodMs;
     await this.#probeOnce(podStatus);
     return this.#periodMs;
   }
@@ -222,6 +232,7 @@ class ContainerProbeWorker implements ProbeWorker {
     // A probe without a result, or of a container that was replaced meanwhile, changes nothing.
     if (result === undefined || this.#stopped || probedId !== this.#containerId) return;
     this.#deps.count(result);
+    this.#awaited?.tried();
     if (failureIsFree && result === 'failure') return;
     this.#resultRun = result === this.#lastResult ? this.#resultRun + 1 : 1;
     this.#lastResult = result;

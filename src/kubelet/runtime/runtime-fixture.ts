@@ -1,4 +1,5 @@
 /** The runtime manager on a simulated platform and runtime, for tests beside it. */
+import { noSteps } from '../../component-helpers/pod-trace/step-scope.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { notFound } from '../../api/status-error.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
@@ -143,6 +144,7 @@ export function createRuntimeFixture(
       const podStatus = await status(pod);
       return drive(
         runtime.syncPod({
+          trace: noSteps,
           pod,
           podStatus,
           pullSecrets: [...world.secrets.values()],

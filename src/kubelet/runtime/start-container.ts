@@ -6,6 +6,7 @@
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
+import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import { findContainerStatusByName } from '../container/helpers.ts';
 import type { ContainerStatus, PodStatus } from '../container/runtime.ts';
 import { ImageError } from '../images/image-manager.ts';
@@ -27,6 +28,7 @@ export interface StartContainer {
   readonly imageVolumes: ReadonlyMap<string, string>;
   /** Container an ephemeral one joins, by name. */
   readonly targetName?: string;
+  readonly trace: StepScope;
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +55,7 @@ function fail(
   return new StartContainerError(reason, message, { cause: error });
 }
 
-async function pull(start: StartContainer, context: RuntimeContext): Promise<Image> {
+async function pull(start: StartContainer, context: RuntimeContext, trace: StepScope): Promise<Image> {
   const { pod, container, pullSecrets, sandboxConfig, signal } = start;
   try {
     return await context.images.ensureImageExists({
@@ -61,6 +63,7 @@ async function pull(start: StartContainer, context: RuntimeContext): Promise<Ima
       container,
       pullSecrets,
       sandboxConfig,
+      trace,
       signal,
       target: containerTarget(pod, container),
     });
@@ -125,30 +128,31 @@ async function create(start: StartContainer, context: RuntimeContext, image: Ima
   let config;
   try {
     const targetId = targetIdOf(start);
-    config = await containerConfig(
-      {
-        pod,
-        container,
-        image,
-        imageRef: image.id,
-        podIps: start.podIps,
-        restartCount: await restartCountOf(start, context),
-        volumes: context.volumes.mountedVolumes(pod.metadata.uid ?? ''),
-        imageVolumes: start.imageVolumes,
-        userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
-        ...(targetId === undefined ? {} : { targetId }),
-      },
-      context.containerConfig,
+    config = await start.trace.step('configuration', async () =>
+      containerConfig(
+        {
+          pod,
+          container,
+          image,
+          imageRef: image.id,
+          podIps: start.podIps,
+          restartCount: await restartCountOf(start, context),
+          volumes: context.volumes.mountedVolumes(pod.metadata.uid ?? ''),
+          imageVolumes: start.imageVolumes,
+          userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
+          ...(targetId === undefined ? {} : { targetId }),
+        },
+        context.containerConfig,
+      ),
     );
   } catch (error) {
     throw fail({ start, reason: 'CreateContainerConfigError', error }, context);
   }
   try {
-    const { containerId } = await context.cri.runtime.createContainer({
-      podSandboxId: start.sandboxId,
-      config,
-      sandboxConfig,
-    });
+    const request = { podSandboxId: start.sandboxId, config, sandboxConfig };
+    const { containerId } = await start.trace.step('CreateContainer', () =>
+      context.cri.runtime.createContainer(request),
+    );
     return containerId;
   } catch (error) {
     throw fail({ start, reason: 'CreateContainerError', error }, context);
@@ -158,9 +162,9 @@ async function create(start: StartContainer, context: RuntimeContext, image: Ima
 async function postStart(start: StartContainer, context: RuntimeContext, containerId: string): Promise<void> {
   const handler = start.container.lifecycle?.postStart;
   if (handler === undefined) return;
-  const { pod, container, signal } = start;
+  const { pod, container, trace, signal } = start;
   try {
-    await context.hooks.run({ pod, container, containerId, handler, signal });
+    await trace.step('postStart', () => context.hooks.run({ pod, container, containerId, handler, signal }));
   } catch (error) {
     context.log.error('postStart hook failed', {
       pod: pod.metadata.name,
@@ -182,14 +186,16 @@ async function postStart(start: StartContainer, context: RuntimeContext, contain
 
 /** Starts the container; resolves to its id. Rejects with StartContainerError, or the signal's reason. */
 export async function startContainer(start: StartContainer, context: RuntimeContext): Promise<string> {
-  const { pod, container, signal } = start;
+  const { pod, container, trace, signal } = start;
   const target = containerTarget(pod, container);
-  const image = await pull(start, context);
+  const image = await trace.step('image', (scope) => pull(start, context, scope));
   signal.throwIfAborted();
-  const containerId = await context.reader.learning(pod.metadata.uid ?? '', () => create(start, context, image));
+  const containerId = await trace.step('create', (scope) =>
+    context.reader.learning(pod.metadata.uid ?? '', () => create({ ...start, trace: scope }, context, image)),
+  );
   context.recorder.event(target, 'Normal', 'Created', 'Container created');
   try {
-    await context.cri.runtime.startContainer({ containerId });
+    await trace.step('start', () => context.cri.runtime.startContainer({ containerId }));
   } catch (error) {
     throw fail({ start, reason: 'RunContainerError', error }, context);
   }

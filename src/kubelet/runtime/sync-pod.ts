@@ -8,6 +8,7 @@
 import { firstByName } from '../../base/first-by.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
+import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import type { PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
@@ -32,6 +33,7 @@ export interface SyncPod {
   readonly pod: Pod;
   readonly podStatus: PodStatus;
   readonly pullSecrets: readonly Secret[];
+  readonly trace: StepScope;
   readonly signal: AbortSignal;
 }
 
@@ -111,18 +113,37 @@ async function configOf({ pod, actions, context }: Pass): Promise<Init<PodSandbo
   });
 }
 
-async function createSandbox(pass: Pass): Promise<Sandbox> {
+/** The runtime sets up the network (CNI) before it makes the sandbox's container, whose time it tells. */
+function addSandboxSteps(
+  trace: StepScope,
+  { startMs, endMs, createdAtMs }: { readonly startMs: number; readonly endMs: number; readonly createdAtMs: number },
+): void {
+  if (createdAtMs <= startMs || createdAtMs >= endMs) return;
+  trace.add('network', { startMs, endMs: createdAtMs });
+  trace.add('sandbox container', { startMs: createdAtMs, endMs });
+}
+
+async function createSandbox(pass: Pass, trace: StepScope): Promise<Sandbox> {
   const { pod, context } = pass;
   const { runtime } = context.cri;
-  const config = await configOf(pass);
-  await context.files.makeDir(config.logDirectory!, { mode: 0o755 });
-  const runtimeHandler = await context.runtimeHandler(pod);
-  const podSandboxId = await context.reader.learning(
-    pod.metadata.uid ?? '',
-    async () => (await runtime.runPodSandbox({ config, runtimeHandler })).podSandboxId,
-  );
+  const { config, runtimeHandler } = await trace.step('configuration', async () => {
+    const made = await configOf(pass);
+    await context.files.makeDir(made.logDirectory!, { mode: 0o755 });
+    return { config: made, runtimeHandler: await context.runtimeHandler(pod) };
+  });
+  const startMs = context.clock.nowMs();
+  let running = trace;
+  const podSandboxId = await trace.step('RunPodSandbox', (scope) => {
+    running = scope;
+    return context.reader.learning(
+      pod.metadata.uid ?? '',
+      async () => (await runtime.runPodSandbox({ config, runtimeHandler })).podSandboxId,
+    );
+  });
+  const endMs = context.clock.nowMs();
   if (pod.spec?.hostNetwork) return { id: podSandboxId, config, ips: context.containerConfig.sources.node.hostIps };
-  const { status } = await runtime.podSandboxStatus({ podSandboxId });
+  const { status } = await trace.step('PodSandboxStatus', () => runtime.podSandboxStatus({ podSandboxId }));
+  if (status !== undefined) addSandboxSteps(running, { startMs, endMs, createdAtMs: status.createdAtMs });
   const { ip = '', additionalIps = [] } = status?.network ?? {};
   return {
     id: podSandboxId,
@@ -151,7 +172,7 @@ async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
   }
   context.starts.pod();
   try {
-    const sandbox = await createSandbox(pass);
+    const sandbox = await pass.trace.step('sandbox', (trace) => createSandbox(pass, trace));
     pass.steps.push({ action: 'CreatePodSandbox', target });
     return sandbox;
   } catch (error) {
@@ -201,7 +222,7 @@ function isHeldBack(pass: Pass, container: Container): boolean {
 }
 
 /** Image volumes are pulled like images; a failure holds back the containers that mount them. */
-async function imageVolumesOf(pass: Pass, sandbox: Sandbox): Promise<ReadonlyMap<string, string>> {
+async function imageVolumesOf(pass: Pass, sandbox: Sandbox, trace: StepScope): Promise<ReadonlyMap<string, string>> {
   const refs = new Map<string, string>();
   for (const volume of pass.pod.spec?.volumes ?? []) {
     if (volume.image === undefined) continue;
@@ -212,6 +233,7 @@ async function imageVolumesOf(pass: Pass, sandbox: Sandbox): Promise<ReadonlyMap
       target: podTarget(pass.pod),
       pullSecrets: pass.pullSecrets,
       sandboxConfig: sandbox.config,
+      trace,
       signal: pass.signal,
     });
     refs.set(volume.name, image.id);
@@ -229,22 +251,24 @@ async function startOne(
   context.starts.container(type);
   try {
     signal.throwIfAborted();
-    const imageVolumes = await imageVolumesOf(pass, sandbox);
-    await startContainer(
-      {
-        pod,
-        container,
-        podStatus,
-        pullSecrets,
-        signal,
-        imageVolumes,
-        sandboxId: sandbox.id,
-        sandboxConfig: sandbox.config,
-        podIps: sandbox.ips,
-        ...(target.targetName === undefined ? {} : { targetName: target.targetName }),
-      },
-      context,
-    );
+    const start = async (trace: StepScope): Promise<string> =>
+      startContainer(
+        {
+          pod,
+          container,
+          podStatus,
+          pullSecrets,
+          trace,
+          signal,
+          imageVolumes: await imageVolumesOf(pass, sandbox, trace),
+          sandboxId: sandbox.id,
+          sandboxConfig: sandbox.config,
+          podIps: sandbox.ips,
+          ...(target.targetName === undefined ? {} : { targetName: target.targetName }),
+        },
+        context,
+      );
+    await pass.trace.step('container', start, container.name);
     pass.steps.push({ action: 'StartContainer', target: container.name });
     return true;
   } catch (error) {

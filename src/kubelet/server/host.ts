@@ -1,5 +1,6 @@
 /** What the kubelet's HTTP server and stats need from its core. Upstream: server.HostInterface. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { PodStatus } from '../container/runtime.ts';
 
 /** The core as its server sees it. */
@@ -11,6 +12,8 @@ export interface KubeletHost {
   podByUid(uid: string): Pod | undefined;
   /** Newest runtime status, from the pod cache. */
   podStatus(uid: string): PodStatus | undefined;
+  /** The steps of a pod's start. */
+  readonly stepsOf: StepsOf;
   /** Problems that make /healthz fail; empty when healthy. */
   healthProblems(): readonly string[];
   /** The configuration for /configz. */

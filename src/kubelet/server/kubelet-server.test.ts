@@ -113,6 +113,7 @@ async function createFixture(
       configz: () => ({ kubeletconfig: { maxPods: 110 } }),
       podByName: (namespace, name) => (namespace === 'default' && name === 'web' ? pod : undefined),
       podByUid: () => pod,
+      stepsOf: () => undefined,
     },
     runtime: runtime as ContainerRuntime,
     platform,

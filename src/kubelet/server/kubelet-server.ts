@@ -5,6 +5,7 @@
  */
 import { errorMessage } from '../../base/errors.ts';
 import { LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
+import { POD_STEPS_ROUTE } from '../../component-helpers/pod-trace/trace-step.ts';
 import { statusz } from '../../component-helpers/statusz.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -86,6 +87,10 @@ const routes: Readonly<Record<string, Serve>> = {
     localPathRoot === undefined
       ? Promise.resolve(notFound())
       : serveLocalVolumes({ files: platform.files, root: localPathRoot }, request, parts),
+  [POD_STEPS_ROUTE]: async ({ host }, _request, [namespace = '', name = '', ...more]) => {
+    const steps = more.length > 0 ? undefined : host.stepsOf(namespace, name);
+    return steps === undefined ? notFound() : jsonResponse(steps);
+  },
   logs: async ({ nodeLogs }, request, parts) =>
     nodeLogs === undefined ? textResponse(405, 'logs endpoint is disabled.\n') : nodeLogs(request, parts),
   debug: async () => textResponse(501, 'profiling is not served'),

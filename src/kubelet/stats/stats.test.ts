@@ -118,6 +118,7 @@ async function createFixture(
         podByUid: () => pod,
         healthProblems: () => [],
         configz: () => ({}),
+        stepsOf: () => undefined,
       },
       volumes: {
         async volumeStats() {

@@ -19,6 +19,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Histogram } from '../../platform/metrics.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { PodManagerView } from '../pod/pod-manager.ts';
+import type { PodStartSteps } from '../pod/start-steps.ts';
 import { isMirrorPod, isStaticPod, podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { containersReadyCondition, podReadyCondition } from './conditions.ts';
 import { finalPodStatus } from './final-status.ts';
@@ -53,6 +54,7 @@ export interface StatusManagerDeps {
   readonly podManager: PodManagerView;
   /** Upstream: podDeletionSafety.PodCouldHaveRunningContainers. */
   readonly couldHaveRunningContainers: (uid: string) => boolean;
+  readonly startSteps: Pick<PodStartSteps, 'statusWritten'>;
 }
 
 interface VersionedStatus {
@@ -277,7 +279,9 @@ class PodStatusManager implements StatusManager {
         return;
       }
       this.#lastWritten.set(podUid(written), written);
-      this.#syncDuration.observe((this.#deps.platform.clock.monotonicMs() - versioned.sinceMs) / 1000);
+      const { sinceMs } = versioned;
+      this.#syncDuration.observe((this.#deps.platform.clock.monotonicMs() - sinceMs) / 1000);
+      this.#deps.startSteps.statusWritten(uid, { status: written.status ?? {}, sinceMs });
     }
     this.#apiStatusVersions.set(podUid(apiPod), versioned.version);
     if (this.#canBeDeleted(written, versioned)) await this.#deleteFromApi(uid, written);

@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
+import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import { convertPodStatusToRunningPod } from '../container/helpers.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import { NETWORK_NOT_READY_MESSAGE } from '../pod-workers/requeue-delay.ts';
@@ -18,6 +19,7 @@ export interface PodPreparation {
     readonly pod: Pod;
     readonly mirrorPod: Pod | undefined;
     readonly podStatus: RuntimePodStatus;
+    readonly trace: StepScope;
     readonly signal: AbortSignal;
   }): Promise<void>;
 }
@@ -93,14 +95,14 @@ export function createPodPreparation(deps: SyncPodDeps): PodPreparation {
   }
 
   return {
-    async prepare({ pod, mirrorPod, podStatus, signal }) {
+    async prepare({ pod, mirrorPod, podStatus, trace, signal }) {
       checkNetwork(pod);
-      await ensureCgroup(pod, podStatus, signal);
+      await trace.step('cgroup', () => ensureCgroup(pod, podStatus, signal));
       await deps.reconcileMirrorPod(pod, mirrorPod);
-      await makeDirectories(pod);
-      await waitForVolumes(pod, signal);
+      await trace.step('directories', () => makeDirectories(pod));
+      await trace.step('volumes', () => waitForVolumes(pod, signal));
       // A pod that has its sandbox needs no driver: a driver that is away must not keep its containers from restarting.
-      if (sandboxChanged(pod, podStatus).changed) await prepareResources(pod);
+      if (sandboxChanged(pod, podStatus).changed) await trace.step('claimed devices', () => prepareResources(pod));
     },
   };
 }

@@ -10,6 +10,7 @@ import type { RuntimeState } from '../node-status/runtime-state.ts';
 import type { PodCache } from '../container/pod-cache.ts';
 import type { PodStarts } from '../metrics/pod-starts.ts';
 import type { PodDirectories } from '../pod/pod-directories.ts';
+import type { PodStartSteps } from '../pod/start-steps.ts';
 import type { ProbeManager } from '../prober/prober-manager.ts';
 import type { PullSecrets } from './pull-secrets.ts';
 import type { ReasonCache } from '../status/reason-cache.ts';
@@ -37,5 +38,6 @@ export interface SyncPodDeps {
   /** While the runtime works for the pod, its events cause no inspections. Not in upstream. */
   readonly holdEvents: (uid: string) => () => void;
   readonly podStarts: Pick<PodStarts, 'reported'>;
+  readonly startSteps: Pick<PodStartSteps, 'syncPod' | 'backsOff'>;
   readonly generateStatus: (pod: Pod, runtimeStatus: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
 }

@@ -11,6 +11,7 @@ import { errorMessage } from '../../base/errors.ts';
 import { untilActiveDeadlineMs } from './active-deadline.ts';
 import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } from '../container/runtime.ts';
 import type { ObservationStamp } from '../container/pod-cache.ts';
+import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import { PodSyncError, type PodSyncer, type SyncPodOutcome } from '../pod-workers/pod-syncer.ts';
 import { podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { createPodPreparation } from './prepare-pod.ts';
@@ -63,23 +64,25 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     try {
       const result = await deps.runtime.syncPod(request);
       const acted = result.steps.length > 0 || result.error !== undefined;
-      return { result, actedAt: acted ? await reportAfterSync(request.pod, result, request.signal) : undefined };
+      if (!acted) return { result, actedAt: undefined };
+      const inspect = () => reportAfterSync(request.pod, result, request.signal);
+      return { result, actedAt: await request.trace.step('inspect', inspect) };
     } finally {
       release();
     }
   }
 
-  return async (request: SyncPodRequest): Promise<SyncPodOutcome> => {
+  async function sync(request: SyncPodRequest, trace: StepScope): Promise<SyncPodOutcome> {
     const { podStatus, signal } = request;
     // From here on the pod has its allocated resources in place of the requested ones.
-    const pod = await deps.allocations.resolve(request.pod, podStatus);
+    const pod = await trace.step('allocation', () => deps.allocations.resolve(request.pod, podStatus));
     const status = report(pod, podStatus);
     if (isPodPhaseTerminal(status.phase)) return { terminal: true };
-    await preparation.prepare({ ...request, pod });
-    const pullSecrets = await deps.pullSecrets.forPod(pod);
+    await preparation.prepare({ ...request, pod, trace });
+    const pullSecrets = await trace.step('pull secrets', () => deps.pullSecrets.forPod(pod));
     signal.throwIfAborted();
     deps.probeManager.addPod(pod);
-    const { result, actedAt } = await syncInRuntime({ pod, podStatus, pullSecrets, signal });
+    const { result, actedAt } = await syncInRuntime({ pod, podStatus, pullSecrets, trace, signal });
     recordResize(pod, result);
     const failed =
       result.error !== undefined &&
@@ -93,6 +96,10 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
       result.retryAfterMs ?? Infinity,
       deadlineMs === undefined ? Infinity : Math.max(deadlineMs, 0),
     );
+    const backOff = result.steps.find(({ reason = '' }) => BACK_OFF_REASONS.has(reason))?.reason;
+    if (backOff !== undefined) deps.startSteps.backsOff(podUid(pod), backOff);
     return { terminal: false, actedAt, ...(retryAfterMs === Infinity ? {} : { retryAfterMs }) };
-  };
+  }
+
+  return (request) => deps.startSteps.syncPod(request, (trace) => sync(request, trace));
 }

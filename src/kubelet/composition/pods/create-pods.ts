@@ -5,6 +5,7 @@ import { createPodCache } from '../../container/pod-cache.ts';
 import { createPodStarts } from '../../metrics/pod-starts.ts';
 import { createPodDirectories } from '../../pod/pod-directories.ts';
 import { createPodManager } from '../../pod/pod-manager.ts';
+import { createPodStartSteps } from '../../pod/start-steps.ts';
 import { createPodWorkers } from '../../pod-workers/pod-workers.ts';
 import { createWorkQueue } from '../../pod-workers/work-queue.ts';
 import { createResultsManager } from '../../prober/results-manager.ts';
@@ -35,6 +36,7 @@ export function createKubeletPods({ deps, config, log, late }: KubeletContext): 
     ),
     podDirectories: createPodDirectories(platform.files, config.rootDirectory),
     podStarts: createPodStarts(platform),
+    startSteps: createPodStartSteps(platform.clock),
     probeResults,
     admitting: new Set<string>(),
   };

@@ -10,6 +10,7 @@ import type { PodCache } from '../../container/pod-cache.ts';
 import type { PodStarts } from '../../metrics/pod-starts.ts';
 import type { PodDirectories } from '../../pod/pod-directories.ts';
 import type { PodManager } from '../../pod/pod-manager.ts';
+import type { PodStartSteps } from '../../pod/start-steps.ts';
 import type { PodWorkers } from '../../pod-workers/pod-syncer.ts';
 import type { WorkQueue } from '../../pod-workers/work-queue.ts';
 import type { ResultsManager } from '../../prober/results-manager.ts';
@@ -30,6 +31,7 @@ export interface KubeletPods {
   readonly podWorkers: PodWorkers;
   readonly podDirectories: PodDirectories;
   readonly podStarts: PodStarts;
+  readonly startSteps: PodStartSteps;
   readonly probeResults: ResultsManager;
   /** Uids of pods under admission. The sync handlers write it. */
   readonly admitting: Set<string>;

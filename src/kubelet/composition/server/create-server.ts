@@ -18,6 +18,7 @@ export function createKubeletServer({ context, pods, runtime, status, sync }: Ku
       podByName: (namespace, name) => podManager.getPodByName(namespace, name),
       podByUid: (uid) => podManager.getPodByUid(podManager.translatePodUid(uid)),
       podStatus: (uid) => podCache.peek(podManager.translatePodUid(uid)),
+      stepsOf: pods.startSteps.stepsOf,
       healthProblems: () =>
         [sync.syncLoop.healthProblem(), runtime.pleg.healthProblem(), fileWork.problem()].filter(
           (problem) => problem !== undefined,

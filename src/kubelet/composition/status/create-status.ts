@@ -14,6 +14,7 @@ export function createKubeletStatus(needs: KubeletStatusDeps): KubeletStatus {
     platform,
     client,
     podManager,
+    startSteps: pods.startSteps,
     couldHaveRunningContainers: (uid) => podWorkers.couldHaveRunningContainers(uid),
   });
   const probeManager = createProbes(needs, statusManager);
@@ -53,6 +54,7 @@ function createProbes(
     }),
     recorder,
     results: pods.probeResults,
+    startSteps: pods.startSteps,
     podStatus: (uid) => statusManager.getPodStatus(uid),
     podByUid: (uid) => pods.podManager.getPodByUid(uid),
   });

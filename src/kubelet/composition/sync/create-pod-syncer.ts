@@ -27,6 +27,7 @@ function syncPodDeps(
     reasonCache: runtime.reasonCache,
     podCache: pods.podCache,
     podStarts: pods.podStarts,
+    startSteps: pods.startSteps,
     directories: pods.podDirectories,
     volumes: volumes.volumeManager,
     podContainers: resources.podContainerManager,

@@ -11,7 +11,7 @@ import type { KubeletSyncDeps } from './types.ts';
 export function createSyncHandler(needs: KubeletSyncDeps, mirrorClient: MirrorClient): SyncHandler {
   const { context, pods, resources, status, node } = needs;
   const { platform, recorder } = context.deps;
-  const { podManager, podWorkers, sourcesReady, podStarts, admitting } = pods;
+  const { podManager, podWorkers, sourcesReady, podStarts, startSteps, admitting } = pods;
   return createSyncHandlers({
     platform,
     recorder,
@@ -20,7 +20,10 @@ export function createSyncHandler(needs: KubeletSyncDeps, mirrorClient: MirrorCl
     statusManager: status.statusManager,
     allSourcesReady: sourcesReady.allReady,
     qosClassOf: podQosClass,
-    podSeen: podStarts.seen,
+    podSeen(pod) {
+      podStarts.seen(pod);
+      startSteps.seen(pod);
+    },
     admitting,
     canAdmitPod: createPodAdmission({ ...resources, ...node, node: () => node.nodeStatus.node() }, context.config),
     handlePodCleanups: createCleanups(needs, mirrorClient),

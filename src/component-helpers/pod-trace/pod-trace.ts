@@ -1,0 +1,153 @@
+/** The answer to "where did the time of this pod's start go": the API server hands it out, the command line shows it. */
+import { formatMicroTime } from '../../api/time.ts';
+import type { ComponentSteps, TraceStep } from './trace-step.ts';
+
+/** A step as users see it. */
+export interface PodTraceStep {
+  readonly component: string;
+  /** How many steps it is within, of the same component. */
+  readonly depth: number;
+  readonly name: string;
+  /** RFC 3339 with microseconds. */
+  readonly start: string;
+  /** Absent: it has not ended. */
+  readonly end?: string | undefined;
+  /** Between the pod's creation and this step's start. */
+  readonly offsetMs: number;
+  readonly durationMs?: number | undefined;
+  readonly detail?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+/** The timeline of one pod. */
+export interface PodTrace {
+  readonly apiVersion: 'keelson/v1';
+  readonly kind: 'PodTrace';
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
+  readonly nodeName?: string | undefined;
+  /** When the request came that created the pod; to the second where this server did not take it. */
+  readonly created: string;
+  /** When the API had the pod as ready, or as over. Absent: not yet, or nobody remembers. */
+  readonly ready?: string | undefined;
+  readonly durationMs?: number | undefined;
+  /** The part of the time between both that steps tell of, 0 to 1. Steps that contain others do not count themselves. */
+  readonly accountedFor?: number | undefined;
+  readonly steps: readonly PodTraceStep[];
+  /** What could not be had, and why. */
+  readonly missing: readonly string[];
+}
+
+/** What a trace is put together from. */
+export interface TraceSources {
+  readonly metadata: PodTrace['metadata'];
+  readonly nodeName?: string | undefined;
+  /** Where no component tells of the creation. */
+  readonly createdMs: number;
+  /** In the order of the waterfall. */
+  readonly components: readonly ComponentSteps[];
+  readonly missing: readonly string[];
+}
+
+/** Puts the components' steps together. */
+export function podTrace({ metadata, nodeName, createdMs, components, missing }: TraceSources): PodTrace {
+  const firsts = components.flatMap(({ steps }) => (steps[0] === undefined ? [] : [steps[0].startMs]));
+  const startMs = firsts.length === 0 ? createdMs : firsts.reduce((a, b) => Math.min(a, b));
+  const readyMs = components.findLast(({ finishedMs }) => finishedMs !== undefined)?.finishedMs;
+  const parts = components.map((component) => ({ ...component, steps: withDeliveries(component, components) }));
+  const total = readyMs === undefined ? undefined : Math.max(readyMs - startMs, 0);
+  const leaves = parts.flatMap(({ steps }) => leavesOf(steps));
+  return {
+    apiVersion: 'keelson/v1',
+    kind: 'PodTrace',
+    metadata,
+    nodeName,
+    created: formatMicroTime(startMs),
+    ready: readyMs === undefined ? undefined : formatMicroTime(readyMs),
+    durationMs: total === undefined ? undefined : rounded(total),
+    accountedFor: readyMs === undefined ? undefined : covered(leaves, startMs, readyMs),
+    steps: parts.flatMap(({ component, steps }) =>
+      inTreeOrder(steps).map(({ step, depth }) => shown(step, { component, depth, startMs })),
+    ),
+    missing: [
+      ...missing,
+      ...components.flatMap(({ component, dropped }) =>
+        dropped === undefined ? [] : [`${component}: ${dropped} steps between the first and the last were not kept`],
+      ),
+    ],
+  };
+}
+
+/** From one component to the next the pod travels by a watch: that is a step too. */
+function withDeliveries(to: ComponentSteps, all: readonly ComponentSteps[]): readonly TraceStep[] {
+  const from = DELIVERIES[to.component];
+  const first = to.steps[0];
+  if (from === undefined || first === undefined) return to.steps;
+  const written = all
+    .filter(({ component }) => component === from.component)
+    .flatMap(({ steps }) =>
+      steps.filter(
+        ({ name, parent }) => name === 'store' && parent !== undefined && steps[parent]?.name === from.request,
+      ),
+    )
+    .at(-1)?.endMs;
+  if (written === undefined || written >= first.startMs) return to.steps;
+  const delivery = { name: 'watch', startMs: written, endMs: first.startMs, detail: from.detail };
+  return [
+    delivery,
+    ...to.steps.map((step) => (step.parent === undefined ? step : { ...step, parent: step.parent + 1 })),
+  ];
+}
+
+const DELIVERIES: Readonly<Record<string, { component: string; request: string; detail: string }>> = {
+  'kube-scheduler': { component: 'kube-apiserver', request: 'create', detail: 'the pod reaches the scheduler' },
+  kubelet: { component: 'kube-apiserver', request: 'bind', detail: 'the pod reaches its node' },
+};
+
+/** Steps that no other is part of. */
+function leavesOf(steps: readonly TraceStep[]): readonly TraceStep[] {
+  const parents = new Set(steps.map(({ parent }) => parent));
+  return steps.filter((_, index) => !parents.has(index));
+}
+
+/** The share of a time that the steps cover together. */
+function covered(steps: readonly TraceStep[], fromMs: number, toMs: number): number {
+  if (toMs <= fromMs) return 1;
+  let [sum, reached] = [0, fromMs];
+  for (const { startMs, endMs = toMs } of steps.toSorted((a, b) => a.startMs - b.startMs)) {
+    const end = Math.min(endMs, toMs);
+    if (end > reached) sum += end - Math.max(startMs, reached);
+    reached = Math.max(reached, end);
+  }
+  return Math.round((sum / (toMs - fromMs)) * 10_000) / 10_000;
+}
+
+/** Each step before those within it, otherwise by their starts. */
+function inTreeOrder(steps: readonly TraceStep[]): readonly { readonly step: TraceStep; readonly depth: number }[] {
+  const children = Map.groupBy(steps.keys(), (index) => steps[index]!.parent);
+  const below = (parent: number | undefined, depth: number): { step: TraceStep; depth: number }[] =>
+    (children.get(parent) ?? [])
+      .toSorted((a, b) => steps[a]!.startMs - steps[b]!.startMs)
+      .flatMap((index) => [{ step: steps[index]!, depth }, ...below(index, depth + 1)]);
+  return below(undefined, 0);
+}
+
+function shown(
+  { name, startMs: beganMs, endMs, detail, error }: TraceStep,
+  { component, depth, startMs }: { readonly component: string; readonly depth: number; readonly startMs: number },
+): PodTraceStep {
+  return {
+    component,
+    depth,
+    name,
+    start: formatMicroTime(beganMs),
+    end: endMs === undefined ? undefined : formatMicroTime(endMs),
+    offsetMs: rounded(beganMs - startMs),
+    durationMs: endMs === undefined ? undefined : rounded(endMs - beganMs),
+    detail,
+    error,
+  };
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

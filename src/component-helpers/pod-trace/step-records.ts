@@ -1,0 +1,160 @@
+/**
+ * Remembers the steps of pods' starts, in the component that does them. A step is an object in a list: the record is always
+ * on. It is bounded: so many pods, the oldest leaving first, and so many steps of each, of which the first and last stay.
+ */
+import { errorMessage } from '../../base/errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { ComponentSteps, TraceStep } from './trace-step.ts';
+
+/** Of one pod. */
+const FIRST_STEPS = 48;
+const MAX_STEPS = 96;
+/** Errors are cut: a refusal by thousands of nodes is long. */
+const MAX_ERROR_LENGTH = 300;
+
+/** One step while it is done. Times are monotonic. */
+export class RecordedStep {
+  readonly name: string;
+  readonly startMs: number;
+  readonly parent: RecordedStep | undefined;
+  detail: string | undefined;
+  endMs: number | undefined;
+  error: string | undefined;
+
+  constructor(name: string, startMs: number, parent?: RecordedStep) {
+    this.name = name;
+    this.startMs = startMs;
+    this.parent = parent;
+  }
+
+  fail(error: unknown): void {
+    this.error = errorMessage(error).slice(0, MAX_ERROR_LENGTH);
+  }
+}
+
+/** A step that another process tells of. */
+export interface PastStep {
+  /** Wall-clock, as its end. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly parent?: RecordedStep | undefined;
+  readonly detail?: string | undefined;
+}
+
+/** Whose steps these are. */
+export interface RecordedPod {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The steps of one pod. */
+export class StepRecord {
+  readonly pod: RecordedPod;
+  readonly #clock: Clock;
+  /** Between the two clocks when the record began: a jump of wall time later does not tear it apart. */
+  readonly #wallOffsetMs: number;
+  readonly #steps: RecordedStep[] = [];
+  #dropped = 0;
+  #finishedMs: number | undefined;
+
+  constructor(pod: RecordedPod, clock: Clock) {
+    this.pod = pod;
+    this.#clock = clock;
+    this.#wallOffsetMs = clock.nowMs() - clock.monotonicMs();
+  }
+
+  /** The step that began last. */
+  get last(): RecordedStep | undefined {
+    return this.#steps.at(-1);
+  }
+
+  get finished(): boolean {
+    return this.#finishedMs !== undefined;
+  }
+
+  /** Begins a step, now or at a monotonic time before. */
+  start(
+    name: string,
+    options: { readonly parent?: RecordedStep | undefined; readonly atMs?: number } = {},
+  ): RecordedStep {
+    const step = new RecordedStep(name, options.atMs ?? this.#clock.monotonicMs(), options.parent);
+    if (this.#steps.length === MAX_STEPS) {
+      this.#steps.splice(FIRST_STEPS, 1);
+      this.#dropped++;
+    }
+    this.#steps.push(step);
+    return step;
+  }
+
+  end(step: RecordedStep): void {
+    step.endMs = this.#clock.monotonicMs();
+  }
+
+  /** Adds a step that is over, by wall-clock times. */
+  add(name: string, told: PastStep): void {
+    const { startMs, endMs, parent, detail } = told;
+    const step = this.start(name, { atMs: startMs - this.#wallOffsetMs, parent });
+    step.detail = detail;
+    step.endMs = Math.max(endMs - this.#wallOffsetMs, step.startMs);
+  }
+
+  /** The pod is ready, or over: what follows belongs to no start. */
+  finish(): void {
+    this.#finishedMs ??= this.#clock.monotonicMs();
+  }
+
+  publish(component: string): ComponentSteps {
+    const offsetMs = this.#wallOffsetMs;
+    const indexes = new Map(this.#steps.map((step, index) => [step, index]));
+    return {
+      component,
+      uid: this.pod.uid,
+      steps: this.#steps.map(({ parent, name, startMs, endMs, detail, error }): TraceStep => ({
+        parent: parent && indexes.get(parent),
+        name,
+        startMs: offsetMs + startMs,
+        endMs: endMs === undefined ? undefined : offsetMs + endMs,
+        detail,
+        error,
+      })),
+      dropped: this.#dropped || undefined,
+      finishedMs: this.#finishedMs === undefined ? undefined : offsetMs + this.#finishedMs,
+    };
+  }
+}
+
+/** The records of a component. */
+export class StepRecords {
+  readonly #clock: Clock;
+  readonly #maxPods: number;
+  /** By uid, the oldest first. */
+  readonly #records = new Map<string, StepRecord>();
+
+  constructor(clock: Clock, maxPods: number) {
+    this.#clock = clock;
+    this.#maxPods = maxPods;
+  }
+
+  /** The pod's record; a new one where there is none. */
+  of(pod: RecordedPod): StepRecord {
+    const known = this.#records.get(pod.uid);
+    if (known !== undefined) return known;
+    const record = new StepRecord(pod, this.#clock);
+    this.#records.set(pod.uid, record);
+    if (this.#records.size > this.#maxPods) this.#records.delete(this.#records.keys().next().value!);
+    return record;
+  }
+
+  get(uid: string): StepRecord | undefined {
+    return this.#records.get(uid);
+  }
+
+  /** The newest record of a pod of this name. */
+  find(namespace: string, name: string): StepRecord | undefined {
+    let found: StepRecord | undefined;
+    for (const record of this.#records.values())
+      if (record.pod.namespace === namespace && record.pod.name === name) found = record;
+    return found;
+  }
+}

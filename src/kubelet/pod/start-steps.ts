@@ -1,0 +1,133 @@
+/**
+ * Takes down the steps of pods' starts on this node, from the first sight of a pod until the API has it as ready or over. For
+ * the timeline of a pod's start; upstream has only the durations of whole starts (pod_startup_latency_tracker.go).
+ *
+ * Static pods are not among them: their start has no request.
+ */
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
+import { noSteps, recordedScope, type StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
+import { StepRecords, type RecordedStep, type StepRecord } from '../../component-helpers/pod-trace/step-records.ts';
+import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
+import type { ProbeType } from '../prober/results.ts';
+import { isMirrorPod, isStaticPod, podName, podNamespace, podUid } from '../types/pod-update.ts';
+
+const MAX_PODS = 300;
+
+/** A probe whose success a start waits for. */
+export interface AwaitedProbe {
+  tried(): void;
+  /** It succeeded, or nothing waits for it any more. */
+  end(): void;
+}
+
+export interface PodStartSteps {
+  /** The kubelet got the pod from a source. */
+  seen(pod: Pod): void;
+  /** Runs a sync of the pod. */
+  syncPod<T>(
+    sync: { readonly pod: Pod; readonly podStatus: RuntimePodStatus; readonly updateType: string },
+    work: (steps: StepScope) => Promise<T>,
+  ): Promise<T>;
+  /** Until the next sync nothing is done for this reason. */
+  backsOff(uid: string, reason: string): void;
+  /** The container runs and is probed from now on. Undefined: it belongs to no start. */
+  probing(uid: string, probe: { readonly container: string; readonly type: ProbeType }): AwaitedProbe | undefined;
+  /** The API server has the status, which changed at that monotonic time. */
+  statusWritten(uid: string, written: { readonly status: PodStatus; readonly sinceMs: number }): void;
+  readonly stepsOf: StepsOf;
+}
+
+/** What a record does not have: steps that wait for something. */
+interface Waiting {
+  admission: RecordedStep | undefined;
+  backOff: RecordedStep | undefined;
+  /** Ended containers whose run is among the steps. */
+  readonly ran: Set<string>;
+}
+
+export function createPodStartSteps(clock: Clock): PodStartSteps {
+  const records = new StepRecords(clock, MAX_PODS);
+  const waits = new WeakMap<StepRecord, Waiting>();
+  const open = (uid: string): StepRecord | undefined => {
+    const record = records.get(uid);
+    return record === undefined || record.finished ? undefined : record;
+  };
+  return {
+    seen(pod) {
+      const isStart = (pod.status?.phase ?? 'Pending') === 'Pending' && !isMirrorPod(pod) && !isStaticPod(pod);
+      if (!isStart || records.get(podUid(pod)) !== undefined) return;
+      const record = records.of({ uid: podUid(pod), namespace: podNamespace(pod), name: podName(pod) });
+      waits.set(record, { admission: record.start('admission'), backOff: undefined, ran: new Set() });
+    },
+    syncPod({ pod, podStatus, updateType }, work) {
+      const record = open(podUid(pod));
+      const waiting = record && waits.get(record);
+      if (record === undefined || waiting === undefined) return work(noSteps);
+      endWaiting(record, waiting);
+      addRuns(record, waiting, { podStatus, nowMs: clock.nowMs() });
+      return recordedScope(record).step('syncPod', work, updateType);
+    },
+    backsOff(uid, reason) {
+      const record = open(uid);
+      const waiting = record && waits.get(record);
+      if (record === undefined || waiting === undefined) return;
+      waiting.backOff = record.start('back-off');
+      waiting.backOff.detail = reason;
+    },
+    probing(uid, { container, type }) {
+      const record = open(uid);
+      return record === undefined ? undefined : awaitedProbe(record, `${type} probe`, container);
+    },
+    statusWritten(uid, { status, sinceMs }) {
+      const record = open(uid);
+      if (record === undefined) return;
+      const isReady = status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True');
+      const step = record.start('status', { atMs: sinceMs });
+      step.detail = isReady === true ? 'Ready' : status.phase;
+      record.end(step);
+      if (isReady === true || isPodPhaseTerminal(status.phase)) record.finish();
+    },
+    stepsOf: (namespace, name) => records.find(namespace, name)?.publish('kubelet'),
+  };
+}
+
+function endWaiting(record: StepRecord, waiting: Waiting): void {
+  for (const step of [waiting.admission, waiting.backOff]) if (step !== undefined) record.end(step);
+  waiting.admission = undefined;
+  waiting.backOff = undefined;
+}
+
+/** Runs of containers that have ended (init containers, and those that failed), and the time until a sync knew of the end. */
+function addRuns(
+  record: StepRecord,
+  { ran }: Waiting,
+  { podStatus, nowMs }: { readonly podStatus: RuntimePodStatus; readonly nowMs: number },
+): void {
+  for (const { id, name, state, startedAtMs, finishedAtMs, exitCode } of podStatus.containers) {
+    if (state !== 'exited' || startedAtMs === 0 || ran.has(id)) continue;
+    ran.add(id);
+    record.add('container ran', {
+      startMs: startedAtMs,
+      endMs: finishedAtMs,
+      detail: `${name}, exit code ${exitCode}`,
+    });
+    record.add('exit noticed', { startMs: finishedAtMs, endMs: nowMs, detail: name });
+  }
+}
+
+function awaitedProbe(record: StepRecord, name: string, container: string): AwaitedProbe {
+  const step = record.start(name);
+  let tries = 0;
+  return {
+    tried() {
+      tries++;
+      step.detail = `${container}, ${tries === 1 ? '1 try' : `${tries} tries`}`;
+    },
+    end() {
+      if (step.endMs === undefined) record.end(step);
+    },
+  };
+}
