@@ -186,11 +186,11 @@ class GenericApiServer implements ApiServer {
       watches: this.#watches,
       crypto: platform.crypto,
       inFlight,
-      ...(this.#fairness && { fairness: this.#fairness }),
+      fairness: this.#fairness,
       metrics,
       requestTimeoutMs: this.#config.requestTimeoutMs ?? 60_000,
-      ...(deps.auditor === undefined ? {} : { auditor: deps.auditor }),
-      ...(this.#watchdog && { watchdog: this.#watchdog }),
+      auditor: deps.auditor,
+      watchdog: this.#watchdog,
     });
   }
 
@@ -257,7 +257,7 @@ class GenericApiServer implements ApiServer {
     routes.add([
       ...discoveryRoutes({
         registry,
-        ...(this.#aggregator && { foreign: this.#aggregator }),
+        foreign: this.#aggregator,
         crypto: platform.crypto,
         serverAddress,
       }),
@@ -266,7 +266,7 @@ class GenericApiServer implements ApiServer {
         gitVersion: version.gitVersion,
         clock: platform.clock,
         custom: () => documents(this.#custom.apis),
-        ...(this.#aggregator && { foreign: this.#aggregator }),
+        foreign: this.#aggregator,
       }),
       ...healthRoutes(() => this.#healthChecks()),
       ...serverInfoRoutes({

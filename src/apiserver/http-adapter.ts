@@ -53,7 +53,7 @@ export function createHttpHandler(handler: ApiHandler, random: Random, bodies: B
       wantsUpgrade: request.wantsUpgrade,
       body: bodyOf(request),
       yaml,
-      ...(pause && { pause }),
+      pause,
       signal: request.signal,
     });
     const head = request.method === 'HEAD';

@@ -167,7 +167,7 @@ function ofCollection(
     verb,
     ...located,
     name: verb === 'deletecollection' ? '' : nameFromSelector(fieldSelector),
-    ...(labelSelector === undefined ? {} : { labelSelector }),
-    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    labelSelector,
+    fieldSelector,
   };
 }

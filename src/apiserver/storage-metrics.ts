@@ -39,14 +39,14 @@ export class StorageMetrics {
     return {
       get: (key) => timed('get', key, store.get(key)),
       range: (request) => timed('list', request.start, store.range(request)),
-      ...(scan && { scan: (range, onPage) => timed('list', range.start, scan.call(store, range, onPage)) }),
+      scan: scan && ((range, onPage) => timed('list', range.start, scan.call(store, range, onPage))),
       put: (request) => timed(request.expectRevision === 0 ? 'create' : 'update', request.key, store.put(request)),
       delete: (request) => timed('delete', request.key, store.delete(request)),
       watch: (range, watcher) => store.watch(range, watcher),
       compact: (revision) => store.compact(revision),
       status: () => store.status(),
-      ...(latestRevision && { latestRevision: () => latestRevision.call(store) }),
-      ...(isStale && { isStale: (key) => isStale.call(store, key) }),
+      latestRevision: latestRevision && (() => latestRevision.call(store)),
+      isStale: isStale && ((key) => isStale.call(store, key)),
       close: () => store.close(),
     };
   }

@@ -76,13 +76,13 @@ async function parseAgentOptions(raw: RawAgentOptions): Promise<AgentOptions> {
   return {
     dataDir: resolve(raw.dataDir),
     nodeName: parseNodeName(raw.nodeName),
-    ...(servers === undefined ? {} : { servers }),
-    ...(token === undefined ? {} : { token }),
+    servers,
+    token,
     ...parseStubDomains(raw.dnsStubDomain),
-    ...(raw.proxyMode === undefined ? {} : { proxyMode: raw.proxyMode }),
+    proxyMode: raw.proxyMode,
     ...parseNodePortAddresses(raw.nodeportAddresses),
-    ...(raw.nodeIp === undefined ? {} : { nodeIp: raw.nodeIp }),
-    ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
+    nodeIp: raw.nodeIp,
+    containerRuntimeEndpoint: endpoint,
     ...(await parseKubeletSettings(raw)),
   };
 }

@@ -94,20 +94,19 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     dataDir: resolve(raw.dataDir),
     httpsPort: parsePort('--https-port', raw.httpsPort),
     store: parseStore(raw),
-    ...(raw.encryptionProviderConfig === undefined
-      ? {}
-      : { encryptionConfigFile: resolve(raw.encryptionProviderConfig) }),
-    ...(raw.schedulerConfig === undefined ? {} : { schedulerConfigFile: resolve(raw.schedulerConfig) }),
-    ...(clusterCidr === undefined ? {} : { clusterCidr }),
-    ...(serviceCidr === undefined ? {} : { serviceCidr }),
+    encryptionConfigFile:
+      raw.encryptionProviderConfig === undefined ? undefined : resolve(raw.encryptionProviderConfig),
+    schedulerConfigFile: raw.schedulerConfig === undefined ? undefined : resolve(raw.schedulerConfig),
+    clusterCidr,
+    serviceCidr,
     clusterDomain: dnsName('--cluster-domain', raw.clusterDomain),
     nodeName: parseNodeName(raw.nodeName),
-    ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
+    containerRuntimeEndpoint: endpoint,
     runtimeConfig: raw.runtimeConfig ?? '',
-    ...(raw.cni === undefined ? {} : { cni: raw.cni }),
-    ...(raw.dns === undefined ? {} : { dns: raw.dns }),
+    cni: raw.cni,
+    dns: raw.dns,
     ...parseStubDomains(raw.dnsStubDomain),
-    ...(raw.proxyMode === undefined ? {} : { proxyMode: raw.proxyMode }),
+    proxyMode: raw.proxyMode,
     ...parseNodePortAddresses(raw.nodeportAddresses),
     ...addresses(raw),
     ...apiServer(raw),
@@ -160,9 +159,9 @@ function addresses(
   const ipAddresses = sans.filter((name) => parseIp(name) !== undefined);
   return {
     bindAddress,
-    ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
-    ...(nodeIp === undefined ? {} : { nodeIp }),
-    ...(sans.length === 0 ? {} : { tlsNames: { dnsNames, ipAddresses } }),
+    advertiseAddress,
+    nodeIp,
+    tlsNames: sans.length === 0 ? undefined : { dnsNames, ipAddresses },
   };
 }
 

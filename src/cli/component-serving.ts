@@ -100,8 +100,8 @@ export function componentServingOptions({
       ];
       return {
         ...tls.read(values),
-        ...(authenticationKubeconfig !== undefined && { authenticationKubeconfig }),
-        ...(authorizationKubeconfig !== undefined && { authorizationKubeconfig }),
+        authenticationKubeconfig,
+        authorizationKubeconfig,
         alwaysAllowPaths: values.list('authorization-always-allow-paths') ?? ['/healthz', '/readyz', '/livez'],
         skipsLookup: values.bool('authentication-skip-lookup') ?? false,
         toleratesLookupFailure: values.bool('authentication-tolerate-lookup-failure') ?? toleratesLookupFailure,

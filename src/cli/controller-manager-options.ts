@@ -72,7 +72,7 @@ export function parseControllerManagerOptions(raw: RawControllerManagerOptions):
     kubeconfig: raw.kubeconfig,
     names: namesOf(raw.controllers),
     port: whole('--port', raw.port, [0, 65_535]),
-    ...(election === undefined ? {} : { leaderElection: election }),
+    leaderElection: election,
     controllers: {
       ...ranges(raw),
       nodeMonitorGracePeriodMs: duration('--node-monitor-grace-period', raw.nodeMonitorGracePeriod),
@@ -109,8 +109,8 @@ function ranges(raw: RawControllerManagerOptions): Partial<ControllersConfig> {
   return {
     clusterCidrs: raw.allocateNodeCidrs === true ? clusterCidrs : [],
     serviceCidrs: list('--service-cluster-ip-range', raw.serviceClusterIpRange),
-    ...(ipv4 === undefined ? {} : { nodeCidrMaskSizeIpv4: ipv4 }),
-    ...(ipv6 === undefined ? {} : { nodeCidrMaskSizeIpv6: ipv6 }),
+    nodeCidrMaskSizeIpv4: ipv4,
+    nodeCidrMaskSizeIpv6: ipv6,
   };
 }
 

@@ -56,7 +56,7 @@ export async function parseControllerManagerSettings({
     return {
       controllerManager: {
         ...settings,
-        ...(raw.controllers === defaultControllerManagerOptions.controllers ? {} : { names }),
+        names: raw.controllers === defaultControllerManagerOptions.controllers ? undefined : names,
       },
     };
   } catch (error) {

@@ -75,9 +75,10 @@ async function runOn(
     {
       names: options.names,
       controllers: { ...options.controllers, ...fromFiles },
-      ...(options.leaderElection === undefined
-        ? {}
-        : { leaderElection: { ...options.leaderElection, identity: `${hostname()}_${randomUUID()}` } }),
+      leaderElection: options.leaderElection && {
+        ...options.leaderElection,
+        identity: `${hostname()}_${randomUUID()}`,
+      },
     },
   );
   const { serveComponent } = await import('./serve-component.ts');
@@ -110,9 +111,9 @@ async function readFiles(
   const keyPem = await read('--cluster-signing-key-file', raw.clusterSigningKeyFile);
   const tokenKey = await read('--service-account-private-key-file', raw.serviceAccountPrivateKeyFile);
   return {
-    ...(rootCaPem === undefined ? {} : { rootCaPem }),
-    ...(certPem === undefined || keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } }),
-    ...(tokenKey === undefined ? {} : { signServiceAccountToken: await signerOf(tokenKey) }),
+    rootCaPem,
+    clusterSigning: certPem === undefined || keyPem === undefined ? undefined : { certPem, keyPem },
+    signServiceAccountToken: tokenKey === undefined ? undefined : await signerOf(tokenKey),
   };
 }
 

@@ -77,9 +77,9 @@ export function reportOfLastEnd(dataDir: string, end: LastEnd): { readonly path:
     version: VERSION,
     pid: end.pid,
     end: described,
-    ...(end.exitCode !== undefined && { exitCode: end.exitCode }),
+    exitCode: end.exitCode,
     lastedSeconds: end.lastedSeconds,
-    ...(fatal && { memory: fatal.memory }),
+    memory: fatal?.memory,
   });
   return { path, end: described };
 }

@@ -14,5 +14,5 @@ export async function parseKubeletSettings(raw: RawKubeletSettings): Promise<{ r
   if (kubeletConfig === undefined && kubeletArg.length === 0) return {};
   const { collectFlags } = await import('./kubelet-flags.ts');
   const args = collectFlags(kubeletArg.map((text) => `--${text.replace(/^--?/, '')}`));
-  return { kubelet: { args, ...(kubeletConfig === undefined ? {} : { configFile: resolve(kubeletConfig) }) } };
+  return { kubelet: { args, configFile: kubeletConfig === undefined ? undefined : resolve(kubeletConfig) } };
 }

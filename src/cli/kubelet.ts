@@ -161,8 +161,8 @@ async function configFile(
       throw new UserError(`--config ${config} is a directory: manifests of pods are given by --pod-manifest-path`, 2);
   }
   return {
-    ...(file === undefined ? {} : { file }),
-    ...(configDir === undefined ? {} : { dropInDir: resolve(configDir) }),
+    file,
+    dropInDir: configDir === undefined ? undefined : resolve(configDir),
   };
 }
 
@@ -194,9 +194,9 @@ function processOptions(
         ipc: sourcesOf('--host-ipc-sources', flags.hostIpcSources),
       },
     },
-    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: resolve(flags.kubeconfig) }),
-    ...(flags.bootstrapKubeconfig === undefined ? {} : { bootstrapKubeconfig: resolve(flags.bootstrapKubeconfig) }),
-    ...(flags.hostnameOverride === undefined ? {} : { hostnameOverride: flags.hostnameOverride }),
+    kubeconfig: flags.kubeconfig === undefined ? undefined : resolve(flags.kubeconfig),
+    bootstrapKubeconfig: flags.bootstrapKubeconfig === undefined ? undefined : resolve(flags.bootstrapKubeconfig),
+    hostnameOverride: flags.hostnameOverride,
     certDir: resolve(flags.certDir),
     ...credentialProviders(flags),
     pid: process.pid,

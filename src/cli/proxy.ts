@@ -137,8 +137,8 @@ async function runProxy(of: Running): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => life.abort(new Error(signal)));
     const { serveProxyHealth } = await import('../cluster/alone/proxy-health.ts');
     const health = await serveProxyHealth(platform, proxy, {
-      ...(of.healthzBindAddress === undefined ? {} : { healthAddress: of.healthzBindAddress }),
-      ...(of.metricsBindAddress === undefined ? {} : { metricsAddress: of.metricsBindAddress }),
+      healthAddress: of.healthzBindAddress,
+      metricsAddress: of.metricsBindAddress,
       hardFail: of.bindAddressHardFail === true,
       mode,
     });

@@ -29,7 +29,7 @@ async function run(args: readonly string[]): Promise<number> {
     address: '127.0.0.1',
     port: '0',
   } as Omit<RawSchedulerOptions, 'leaderElect'> & { readonly leaderElect?: boolean });
-  const raw = { ...given, ...(leaderElect === undefined ? {} : { leaderElect: String(leaderElect) }) };
+  const raw = { ...given, leaderElect: leaderElect === undefined ? undefined : String(leaderElect) };
   const port = Number(raw.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UserError(`--port: ${raw.port} is not a port`, 2);
   const serving = schedulerServing.read(values);
@@ -49,8 +49,8 @@ async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, serves: C
       throw new UserError(`${flag}: ${errorMessage(error)}`, 2, { cause: error });
     });
   const options = parseSchedulerOptions(raw, {
-    ...(raw.config === undefined ? {} : { config: await read('--config', raw.config) }),
-    ...(raw.policyConfigFile === undefined ? {} : { policy: await read('--policy-config-file', raw.policyConfigFile) }),
+    config: raw.config === undefined ? undefined : await read('--config', raw.config),
+    policy: raw.policyConfigFile === undefined ? undefined : await read('--policy-config-file', raw.policyConfigFile),
   });
   const { loadKubeconfig } = await import('../client/kubeconfig.ts');
   const { createRestClient } = await import('../client/rest-client.ts');

@@ -25,7 +25,7 @@ export async function serveComponent(
       clientOf(serving.authenticationKubeconfig),
       clientOf(serving.authorizationKubeconfig),
     ]);
-    const access = { ...serving, ...(authentication && { authentication }), ...(authorization && { authorization }) };
+    const access = { ...serving, authentication, authorization };
     const open = [
       ...(serving.securePort === 0 ? [] : [await openComponentServer(deps, serving, access)]),
       ...(insecure.port === 0 ? [] : [await platform.listenHttp(insecure, handler)]),

@@ -74,7 +74,7 @@ class SimulatedCluster implements RunnableCluster {
           (this.#store = await openStore(this.#platform, {
             choice: store,
             file: `${dataDir}/state.db`,
-            ...(encryptionConfigFile !== undefined && { encryption: { file: encryptionConfigFile, reload: true } }),
+            encryption: encryptionConfigFile === undefined ? undefined : { file: encryptionConfigFile, reload: true },
           })),
       }),
     );

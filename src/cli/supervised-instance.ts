@@ -37,7 +37,7 @@ export async function superviseInstance(deps: Deps, dataDir: string): Promise<Su
     found: (pid) => noteSupervisor(dataDir, pid),
   });
   return {
-    ...(last && { last }),
+    last,
     end() {
       endSupervisor();
       forgetSupervisor(dataDir);

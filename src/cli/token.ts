@@ -101,9 +101,9 @@ async function createToken(
   const ttlMs = durationMs(raw.ttl);
   const token = await createBootstrapToken(client, platform.random, {
     groups: [...raw.groups.split(',').filter((group) => group !== ''), ...(raw.server === true ? [SERVER_GROUP] : [])],
-    ...(given === undefined ? {} : { token: given }),
-    ...(ttlMs === 0 ? {} : { expiresAtMs: platform.clock.nowMs() + ttlMs }),
-    ...(raw.description === undefined ? {} : { description: raw.description }),
+    token: given,
+    expiresAtMs: ttlMs === 0 ? undefined : platform.clock.nowMs() + ttlMs,
+    description: raw.description,
   });
   const { publicKeyHash } = readCertificate(platform, caPem);
   const text = formatJoinToken(publicKeyHash, token);

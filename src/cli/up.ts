@@ -45,10 +45,7 @@ export function upCommand(): Command {
       if (nodes === undefined) checkPrivileges('; --simulate gives a control plane with a simulated node to any user');
       if (nodes !== undefined && raw.detach !== true) {
         const { runSimulated } = await import('./simulate.ts');
-        process.exitCode = await runSimulated(
-          { ...options, nodes, ...(raw.images !== undefined && { imagesFile: raw.images }) },
-          raw.logLevel as 'info',
-        );
+        process.exitCode = await runSimulated({ ...options, nodes, imagesFile: raw.images }, raw.logLevel as 'info');
       } else process.exitCode = await runServer(options, raw);
     });
 }

@@ -36,7 +36,7 @@ export async function discoverResources(client: Client, signal?: AbortSignal): P
       method: 'GET',
       path,
       headers: { accept: ACCEPT },
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     bodies.push(answer.body);
   }

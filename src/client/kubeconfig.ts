@@ -137,11 +137,11 @@ export async function loadKubeconfig(
     const certPem = await pem(user['client-certificate-data'], user['client-certificate']);
     const keyPem = await pem(user['client-key-data'], user['client-key']);
     return {
-      ...(caPem === undefined ? {} : { caPem }),
-      ...(certPem === undefined ? {} : { certPem }),
-      ...(keyPem === undefined ? {} : { keyPem }),
-      ...(serverName === undefined ? {} : { serverName }),
-      ...(cluster['insecure-skip-tls-verify'] === true ? { insecureSkipVerify: true } : {}),
+      caPem,
+      certPem,
+      keyPem,
+      serverName,
+      insecureSkipVerify: cluster['insecure-skip-tls-verify'] === true ? true : undefined,
     };
   };
   const tls = await readTls();
@@ -153,7 +153,7 @@ export async function loadKubeconfig(
     server: context.server,
     namespace: context.namespace,
     tls,
-    ...(inFiles ? { tlsSource: rereadTls(deps, tls, readTls) } : {}),
+    tlsSource: inFiles ? rereadTls(deps, tls, readTls) : undefined,
     ...credentials(deps, folder, user),
   };
 }

@@ -122,7 +122,7 @@ async function listAll<T extends KubernetesObject>(
   signal: AbortSignal,
 ): Promise<string> {
   const items: Stored<T>[] = [];
-  let options: ListOptions = { ...deps.selection, signal, ...(from === '' ? {} : { resourceVersion: from }) };
+  let options: ListOptions = { ...deps.selection, signal, resourceVersion: from === '' ? undefined : from };
   for (;;) {
     const page = await deps.client.list(options);
     for (const item of page.items) items.push(withKind(deps, item));

@@ -70,9 +70,9 @@ function createRestTransport(deps: RestClientDeps): ClientTransport {
       url: `${base}${request.path}${request.query === '' ? '' : `?${request.query}`}`,
       headers,
       timeoutMs: deps.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-      ...(body === undefined ? {} : { body }),
-      ...(tls === undefined ? {} : { tls }),
-      ...(request.signal === undefined ? {} : { signal: request.signal }),
+      body,
+      tls,
+      signal: request.signal,
     };
   }
 

@@ -108,10 +108,10 @@ class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>
   run(signal: AbortSignal): Promise<void> {
     const { namespace, labelSelector, fieldSelector, metadataOnly } = this.#deps.options;
     const selection = {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
-      ...(metadataOnly === undefined ? {} : { metadataOnly }),
+      namespace,
+      labelSelector,
+      fieldSelector,
+      metadataOnly,
     };
     return runReflector({ ...this.#deps, target: this, selection }, signal);
   }

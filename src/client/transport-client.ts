@@ -147,7 +147,7 @@ function signalOf(options: { readonly signal?: AbortSignal } | undefined): { sig
 
 function keyOf(object: KubernetesObject): ObjectKey {
   const { namespace, name } = object.metadata;
-  return { name: name ?? '', ...(namespace === undefined ? {} : { namespace }) };
+  return { name: name ?? '', namespace };
 }
 
 interface ResourceClientDeps {

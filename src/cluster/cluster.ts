@@ -87,7 +87,7 @@ class RunningCluster implements Cluster {
     if (options.disableAgent !== true)
       this.#node = createLocalNode(platform, {
         ...node,
-        ...(containerRuntimeEndpoint && { containerRuntimeEndpoint }),
+        containerRuntimeEndpoint: containerRuntimeEndpoint || undefined,
         ...(options.kubelet && { kubelet: options.kubelet }),
       });
   }

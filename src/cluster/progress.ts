@@ -30,7 +30,7 @@ export function createProgress({ clock, log }: Pick<Platform, 'clock' | 'log'>):
     },
     finish(outcome, error) {
       if (lines.at(-1)?.outcome !== undefined) return;
-      add({ phase: outcome, done: outcome === 'ready', outcome, ...(error === undefined ? {} : { error }) });
+      add({ phase: outcome, done: outcome === 'ready', outcome, error });
     },
     follow(listener) {
       for (const line of lines) listener(line);

@@ -94,7 +94,7 @@ async function isUnfinishedFolder(files: Files, folder: string): Promise<boolean
 function instanceOf(platform: Platform, file: InstanceFile, dataDir: string): Instance {
   const { nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort, cni } = file;
   return deriveInstance(
-    { dataDir, nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort, ...(cni && { cni }) },
+    { dataDir, nodeName, clusterCidr, serviceCidr, clusterDomain, httpsPort, cni: cni || undefined },
     (text) => platform.crypto.sha256Hex(text),
   );
 }

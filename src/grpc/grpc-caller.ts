@@ -200,9 +200,9 @@ function createSessions(target: GrpcTarget): Http2SessionManager {
     { idleConnectionTimeoutMs, pingIntervalMs, pingTimeoutMs },
     {
       settings: { initialWindowSize: STREAM_WINDOW_BYTES },
-      ...(caPem !== undefined && { ca: caPem }),
-      ...(certPem !== undefined && { cert: certPem }),
-      ...(keyPem !== undefined && { key: keyPem }),
+      ca: caPem,
+      cert: certPem,
+      key: keyPem,
     },
   );
 }

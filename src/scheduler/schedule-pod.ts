@@ -99,7 +99,7 @@ function filterNodes(input: ScheduleInput, state: CycleState, pre: PreFiltered):
   }
   const told = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
   const { memory } = asked;
-  return { feasible, statuses: told, filters: pre.filters, nodeCount, ...(memory === undefined ? {} : { memory }) };
+  return { feasible, statuses: told, filters: pre.filters, nodeCount, memory };
 }
 
 /** The second half: scores, and the choice. `more`: what others add to the nodes' scores. */
@@ -114,7 +114,7 @@ export function pickNode(
   if (only === undefined)
     return {
       node: undefined,
-      diagnosis: { nodeCount, statuses, ...(preFilter === undefined ? {} : { preFilter }) },
+      diagnosis: { nodeCount, statuses, preFilter },
       filters,
     };
   const names = filters.map(({ name }) => name);
@@ -123,7 +123,7 @@ export function pickNode(
     pod,
     nodes: feasible,
     snapshot,
-    ...(memory === undefined ? {} : { memory }),
+    memory,
   });
   if (more !== undefined)
     feasible.forEach(({ name }, i) => (scored.totals[i] = (scored.totals[i] ?? 0) + (more.get(name) ?? 0)));

@@ -298,7 +298,7 @@ class PodScheduler implements Scheduler {
       nodeCount: this.#cache.nodeCount(),
       statuses,
       filters,
-      ...(scored === undefined ? {} : { scored }),
+      scored,
     });
   }
 

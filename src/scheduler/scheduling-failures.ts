@@ -125,7 +125,7 @@ export class SchedulingFailures {
     this.#recordFailedScheduling(queued.pod, message);
     const { nominatedNode } = postFilter;
     if (nominatedNode !== undefined) this.#deps.nominations.set(queued.pod, nominatedNode);
-    const report = { message, clock: this.#deps.clock, ...(nominatedNode === undefined ? {} : { nominatedNode }) };
+    const report = { message, clock: this.#deps.clock, nominatedNode };
     background(
       this.#deps.log,
       'a pod could not be handled',

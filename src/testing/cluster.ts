@@ -353,8 +353,8 @@ export class Cluster implements AsyncDisposable {
       seed,
       addresses: ['10.64.0.1'],
       host: { hostname: 'control-plane' },
-      ...(log !== undefined && { log: { forwardTo: log } }),
-      ...(this.#loopback !== undefined && { loopback: this.#loopback }),
+      log: log && { forwardTo: log },
+      loopback: this.#loopback,
     });
     this.#webhooks.listen(platform.network, clock);
     const { controllers, scheduler = true, unknownImages = 'run', keepEventLog = false, cloud = false } = this.#options;
@@ -370,9 +370,9 @@ export class Cluster implements AsyncDisposable {
       runtimeConfig: this.#options.runtimeConfig ?? '',
       images: () => [...this.#images.values()],
       onServerStart: ({ objects }) => this.#podListeners.forEach((listener) => objects.onChange(Pods, listener)),
-      ...(controllers === undefined ? {} : { controllers }),
-      ...(log !== undefined && { log }),
-      ...(this.#pki === undefined ? {} : { identity: this.#pki }),
+      controllers,
+      log,
+      identity: this.#pki,
     });
   }
 

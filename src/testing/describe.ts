@@ -29,7 +29,7 @@ export async function describeObject(
       'finalizers',
       'ownerReferences',
     ]),
-    ...(status === undefined ? {} : { status }),
+    status,
   };
   const pods = podsOf(objects, object);
   const related = new Set([object.metadata.uid, ...pods.map((pod) => pod.metadata.uid)]);

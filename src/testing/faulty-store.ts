@@ -72,8 +72,8 @@ export function createFaultyStore(
         return latestRevision.call(store);
       },
     }),
-    ...(isStale && { isStale: (key) => isStale.call(store, key) }),
-    ...(backup && { backup: (path) => backup.call(store, path) }),
+    isStale: isStale && ((key) => isStale.call(store, key)),
+    backup: backup && ((path) => backup.call(store, path)),
     close: () => store.close(),
   };
 }

@@ -120,7 +120,7 @@ function holding(request: HttpRequest, clock: Clock): HttpRequest {
     remoteAddress,
     signal,
     wantsUpgrade,
-    ...(peerCertificate === undefined ? {} : { peerCertificate }),
+    peerCertificate,
     async readBody(limitBytes) {
       const release = clock.holdBusy(`the body of ${method} ${path}`);
       try {

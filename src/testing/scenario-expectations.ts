@@ -210,7 +210,7 @@ function expectEvents(
   cluster: Cluster,
   { reason, about, atLeast = 1, atMost = Infinity }: NonNullable<ExpectStep['event']>,
 ): void {
-  const events = cluster.events({ reason, ...(about === undefined ? {} : { about }) });
+  const events = cluster.events({ reason, about });
   const count = events.reduce((sum, { count: times = 1 }) => sum + times, 0);
   if (count >= atLeast && count <= atMost) return;
   const seen = cluster

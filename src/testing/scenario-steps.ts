@@ -207,8 +207,8 @@ interface DeleteStep {
 async function deleteObject(cluster: Cluster, { object, grace, propagation }: DeleteStep): Promise<void> {
   const { info, namespace, name } = cluster.resolve(object);
   await cluster.client.resource(info).delete(key(namespace, name), {
-    ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
-    ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
+    gracePeriodSeconds: grace,
+    propagationPolicy: propagation,
   });
 }
 

@@ -140,7 +140,7 @@ export async function runScenario(scenario: Scenario, seed: number): Promise<Sce
     cluster = await Cluster.start({
       seed,
       nodes,
-      ...(controllers === undefined ? {} : { controllers }),
+      controllers,
       images: Object.entries(images).map(([name, spec]) => image(name, spec)),
     });
     const startMs = cluster.nowMs;

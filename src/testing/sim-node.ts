@@ -103,7 +103,7 @@ export class SimNode {
     this.#platform = createSimPlatform<Clock>({
       beside: deps.beside,
       clock: this.#clock,
-      log: { ...NODE_LOG, ...(deps.log !== undefined && { forwardTo: deps.log.child('', { node: spec.name }) }) },
+      log: { ...NODE_LOG, forwardTo: deps.log && deps.log.child('', { node: spec.name }) },
       seed: `${deps.seed}/${spec.name}`,
       addresses: [deps.address],
       host: this.#facts(),

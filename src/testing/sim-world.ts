@@ -157,7 +157,7 @@ export class SimWorld {
       schedulerSteps: () => this.#scheduler?.steps.stepsOf,
       runsBeside: (part) => this.#components.has(part === 'scheduler' ? part : 'controllers'),
       pki: { ca: { certPem: this.authority.certPem }, kubeletClient: API_SERVER_CLIENT, serviceAccount: this.#key },
-      ...(repeatable ? { wrapTokens: (tokens) => createRepeatableTokens(tokens, clock) } : {}),
+      wrapTokens: repeatable ? (tokens) => createRepeatableTokens(tokens, clock) : undefined,
     });
     await controlPlane.start(this.#serverLife.signal);
     this.#controlPlane = controlPlane;
@@ -205,10 +205,10 @@ export class SimWorld {
         instance: this.instance,
         rootCaPem: certPem,
         // Requests for certificates are signed where there is a key: once the cluster has a real port.
-        ...(keyPem === undefined ? {} : { clusterSigning: { certPem, keyPem } }),
+        clusterSigning: keyPem === undefined ? undefined : { certPem, keyPem },
         signServiceAccountToken: this.controlPlane.tokens.issueLegacy,
-        ...(cloud && { cloudNodes: this.#cloudNodes }),
-        ...(controllers === undefined ? {} : { settings: { names: controllers } }),
+        cloudNodes: cloud ? this.#cloudNodes : undefined,
+        settings: controllers && { names: controllers },
       };
       ended = runBuiltInControllers(deps, config, life.signal);
     }
@@ -289,7 +289,7 @@ export class SimWorld {
       server: this.#handler,
       images,
       unknownImages,
-      ...(log !== undefined && { log }),
+      log,
       podCidr: hasRanges ? undefined : `10.${128 + (number >> 8)}.${number & 255}.0/24`,
     });
     this.nodes.set(spec.name, node);

@@ -16,7 +16,7 @@ export async function fetchOpenApi(deps: AvailabilityDeps, remote: RemoteService
     fetchOne(deps, { remote, path: '/openapi/v2', known: v2, check: checkV2 }),
     fetchOne(deps, { remote, path: `/openapi/v3${path}`, known: v3, check: checkV3 }),
   ]);
-  return { ...(nextV2 && { v2: nextV2 }), ...(nextV3 && { v3: nextV3 }) };
+  return { v2: nextV2, v3: nextV3 };
 }
 
 interface Wanted {

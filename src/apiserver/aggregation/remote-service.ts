@@ -55,8 +55,8 @@ export function remoteServiceOf({ metadata, spec }: APIService): RemoteService |
     service: { namespace, name, port },
     trust: {
       serverName: `${name}.${namespace}.svc`,
-      ...(caPem === '' ? {} : { caPem }),
-      ...(spec.insecureSkipTLSVerify === true ? { insecureSkipVerify: true } : {}),
+      caPem: caPem === '' ? undefined : caPem,
+      insecureSkipVerify: spec.insecureSkipTLSVerify === true ? true : undefined,
     },
     availability: undefined,
     resources: [],

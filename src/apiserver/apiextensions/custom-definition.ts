@@ -141,10 +141,10 @@ function defineVersion(
     reading: {
       key: `${version.name} ${uid} ${generation}`,
       read: (stored) => readAs(schema, info, stored),
-      ...(convert === undefined ? {} : { convert }),
+      convert,
     },
-    ...(scale === undefined ? {} : { scale: customScale(scale) }),
-    ...(warning === undefined ? {} : { deprecationWarning: warning }),
+    scale: scale && customScale(scale),
+    deprecationWarning: warning,
   };
 }
 

@@ -124,19 +124,20 @@ export class AuditedRequest implements RequestRecorder {
       requestURI: request.query === '' ? request.path : `${request.path}?${request.query}`,
       verb: info.verb,
       user: userInfoOf(user),
-      ...(this.#impersonated === undefined ? {} : { impersonatedUser: userInfoOf(this.#impersonated) }),
-      ...(this.#impersonationConstraint === undefined
-        ? {}
-        : { authenticationMetadata: { impersonationConstraint: this.#impersonationConstraint } }),
-      ...(request.remoteAddress === '' ? {} : { sourceIPs: sourceIps(request) }),
-      ...(userAgent === '' ? {} : { userAgent }),
-      ...(this.#reference === undefined ? {} : { objectRef: { ...this.#reference } }),
-      ...(this.#status === undefined ? {} : { responseStatus: this.#status }),
-      ...(this.#requestObject === undefined ? {} : { requestObject: this.#requestObject }),
-      ...(this.#responseObject === undefined ? {} : { responseObject: this.#responseObject }),
+      impersonatedUser: this.#impersonated && userInfoOf(this.#impersonated),
+      authenticationMetadata:
+        this.#impersonationConstraint === undefined
+          ? undefined
+          : { impersonationConstraint: this.#impersonationConstraint },
+      sourceIPs: request.remoteAddress === '' ? undefined : sourceIps(request),
+      userAgent: userAgent === '' ? undefined : userAgent,
+      objectRef: this.#reference && { ...this.#reference },
+      responseStatus: this.#status,
+      requestObject: this.#requestObject,
+      responseObject: this.#responseObject,
       requestReceivedTimestamp: this.#received,
       stageTimestamp: formatMicroTime(this.#deps.clock.nowMs()),
-      ...(annotations === undefined ? {} : { annotations }),
+      annotations,
     };
   }
 

@@ -31,7 +31,7 @@ export function readAuthenticationConfig(value: unknown): AuthenticationConfig {
     issuers.map(({ discoveryUrl }) => discoveryUrl),
     'discoveryURL',
   );
-  return { issuers, ...(anonymous === undefined ? {} : { anonymous: anonymousOf(anonymous) }) };
+  return { issuers, anonymous: anonymous === undefined ? undefined : anonymousOf(anonymous) };
 }
 
 function checkUnique(values: readonly (string | undefined)[], field: string): void {
@@ -48,7 +48,7 @@ function anonymousOf(value: unknown): NonNullable<AuthenticationConfig['anonymou
   });
   if (enabled !== true && paths.length > 0)
     throw new Error('anonymous.conditions: Invalid value: enabled should be set to true when conditions are defined');
-  return { enabled: enabled === true, ...(paths.length > 0 ? { paths } : {}) };
+  return { enabled: enabled === true, paths: paths.length > 0 ? paths : undefined };
 }
 
 const issuerFields = [
@@ -86,13 +86,13 @@ function issuerOf(value: unknown, place: string): OidcConfig {
     );
   return {
     issuerUrl,
-    ...(discoveryUrl === undefined ? {} : { discoveryUrl }),
+    discoveryUrl,
     clientId: clientIds,
     ...mappingsOf(claimMappings, `${place}.claimMappings`),
     requiredClaims: requiredOf(claimValidationRules, `${place}.claimValidationRules`),
-    ...(usesExpressions(own) ? { expressions: readClaimExpressions(own, place) } : {}),
+    expressions: usesExpressions(own) ? readClaimExpressions(own, place) : undefined,
     signingAlgorithms: algorithms,
-    ...(typeof certificateAuthority === 'string' && certificateAuthority !== '' ? { caPem: certificateAuthority } : {}),
+    caPem: typeof certificateAuthority === 'string' && certificateAuthority !== '' ? certificateAuthority : undefined,
   };
 }
 
@@ -142,9 +142,9 @@ function mappingsOf(value: unknown, place: string): Mappings {
   return {
     usernameClaim: name?.claim ?? '',
     usernamePrefix: name?.prefix ?? '',
-    ...(own === undefined ? {} : { groupsClaim: own.claim }),
+    groupsClaim: own?.claim,
     groupsPrefix: own?.prefix ?? '',
-    ...(uidOwn['claim'] === undefined ? {} : { uidClaim: textAt(uidOwn['claim'], `${place}.uid.claim`) }),
+    uidClaim: uidOwn['claim'] === undefined ? undefined : textAt(uidOwn['claim'], `${place}.uid.claim`),
   };
 }
 

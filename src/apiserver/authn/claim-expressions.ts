@@ -63,9 +63,9 @@ export function readClaimExpressions(own: JsonObject, place: string): ClaimExpre
   checkEmail(username, used, `${place}.claimMappings.username.expression`);
   const run = (program: Program, claims: object): unknown => jsonValue(program.run({ claims: dynValue(claims) }));
   return {
-    ...(username && { username: (claims) => textOf(run(username, claims), 'claimMappings.username.expression') }),
-    ...(groups && { groups: (claims) => textsOf(run(groups, claims), 'claimMappings.groups.expression') }),
-    ...(uid && { uid: (claims) => textOf(run(uid, claims), 'claimMappings.uid.expression') }),
+    username: username && ((claims) => textOf(run(username, claims), 'claimMappings.username.expression')),
+    groups: groups && ((claims) => textsOf(run(groups, claims), 'claimMappings.groups.expression')),
+    uid: uid && ((claims) => textOf(run(uid, claims), 'claimMappings.uid.expression')),
     extra: (claims) => {
       const found = extra.map(({ key, program }): [string, readonly string[]] => [
         key,

@@ -18,7 +18,7 @@ export const clientCertificateAuthenticator: Authenticator = {
     if (uids.length > 1 || uids[0] === '') throw unauthorized();
     return {
       name: certificate.commonName,
-      ...(uids.length === 1 && { uid: uids[0]! }),
+      uid: uids.length === 1 ? uids[0]! : undefined,
       groups: [...new Set([...certificate.organizations, AUTHENTICATED_GROUP])],
       extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${certificate.fingerprint256}`] },
     };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
 import { test } from 'node:test';
 import { SignJWT, exportJWK } from 'jose';
+import { defined } from '../../base/defined-fixture.ts';
 import type { ApiRequest } from '../../api/transport.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { HttpAnswer, HttpCall } from '../../platform/net.ts';
@@ -244,7 +245,7 @@ async function issuer() {
 test('OpenID Connect: names and groups with their prefixes; other issuers are not ours', async () => {
   const { sign, ...deps } = await issuer();
   const oidc = createOidcAuthenticator(deps, oidcConfig);
-  assert.deepEqual(await oidc.authenticateToken(await sign({ groups: ['a', 'b'] })), {
+  assert.deepEqual(defined(await oidc.authenticateToken(await sign({ groups: ['a', 'b'] }))), {
     name: 'oidc:ann',
     groups: ['oidc:a', 'oidc:b', 'system:authenticated'],
   });

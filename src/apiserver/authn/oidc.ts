@@ -131,7 +131,7 @@ function fetcherOf({ net, clock }: OidcDeps, caPem: string | undefined): Fetch {
         url,
         headers: { accept: 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
         signal: controller.signal,
-        ...(caPem === undefined ? {} : { tls: { caPem } }),
+        tls: caPem === undefined ? undefined : { caPem },
       });
       return await textOf(answer, url);
     } finally {
@@ -209,9 +209,9 @@ function principalOf(claims: JWTPayload, config: OidcConfig): Principal {
   };
   const user: Principal = {
     name,
-    ...(uid === '' ? {} : { uid }),
+    uid: uid === '' ? undefined : uid,
     groups: [...groups],
-    ...(Object.keys(extra).length > 0 && { extra }),
+    extra: Object.keys(extra).length > 0 ? extra : undefined,
   };
   expressions?.checkUser(user);
   return { ...user, groups: [...new Set([...groups, AUTHENTICATED_GROUP])] };

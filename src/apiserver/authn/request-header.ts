@@ -26,8 +26,8 @@ export function createRequestHeaderAuthenticator(config: RequestHeaderConfig): A
       return {
         name,
         groups: [...new Set([...groups, AUTHENTICATED_GROUP])],
-        ...(uid === undefined ? {} : { uid }),
-        ...(Object.keys(extra).length === 0 ? {} : { extra }),
+        uid,
+        extra: Object.keys(extra).length === 0 ? undefined : extra,
       } satisfies Principal;
     },
   };

@@ -124,9 +124,7 @@ function specOf(attributes: AuthorizationAttributes): SubjectAccessReviewSpec {
     ...about,
     user: user.name,
     groups: [...user.groups],
-    ...(user.uid === undefined ? {} : { uid: user.uid }),
-    ...(user.extra === undefined
-      ? {}
-      : { extra: Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]])) }),
+    uid: user.uid,
+    extra: user.extra && Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]])),
   };
 }

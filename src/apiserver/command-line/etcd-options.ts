@@ -73,12 +73,12 @@ export const etcdOptions: OptionSet<EtcdOptions> = {
     return {
       servers,
       prefix: prefixOf(values.text('etcd-prefix') ?? '/registry'),
-      ...(caFile !== undefined && { caFile }),
-      ...(certFile !== undefined && { certFile }),
-      ...(keyFile !== undefined && { keyFile }),
+      caFile,
+      certFile,
+      keyFile,
       compactionPeriodMs: durationMs(values, 'etcd-compaction-interval') ?? 5 * MINUTE_MS,
       eventTtlSeconds: (durationMs(values, 'event-ttl') ?? 60 * MINUTE_MS) / 1000,
-      ...(encryptionConfigFile !== undefined && { encryptionConfigFile }),
+      encryptionConfigFile,
       encryptionReload,
     };
   },

@@ -104,7 +104,7 @@ export const servingOptions: OptionSet<ServingOptions> = {
     const kubeletAddressTypes = addressTypes(values);
     return {
       ...tls.read(values),
-      ...(kubeletAddressTypes !== undefined && { kubeletAddressTypes }),
+      kubeletAddressTypes,
       ...whatIsGiven(texts),
       allowPrivileged: values.bool('allow-privileged') ?? false,
       rejectForwardingRedirects: values.bool('aggregator-reject-forwarding-redirect') ?? true,

@@ -28,7 +28,7 @@ function typeOf({ list, value }: SharedFlag): Flag['type'] {
 
 function toFlag(flag: SharedFlag): Flag {
   const { name, description, deprecated } = flag;
-  return { name, type: typeOf(flag), description, ...(deprecated === undefined ? {} : { deprecated }) };
+  return { name, type: typeOf(flag), description, deprecated };
 }
 
 function givenOf(values: FlagValues): SharedValues {

@@ -197,7 +197,7 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
     const { object, warnings } = decodeTyped(store.schema, result, {
       mode: patch.mode,
       duplicates: patch.duplicates,
-      ...(call.subresource === 'status' && current !== undefined ? { known: partsOf(current, result) } : {}),
+      known: call.subresource === 'status' && current !== undefined ? partsOf(current, result) : undefined,
     });
     for (const text of warnings) scope.addWarning(text);
     object['apiVersion'] = store.apiVersion;

@@ -298,7 +298,7 @@ function begin<T>(call: Call, watcher: Watcher<T>, start: Beginning): void {
   const { hub } = store.services;
   const { revision, wantsInitial, marksEnd, ahead } = start;
   if (wantsInitial) {
-    watcher.sendInitial(initialCells(call, start), { revision: hub.revision, marksEnd, ...(ahead && { ahead }) });
+    watcher.sendInitial(initialCells(call, start), { revision: hub.revision, marksEnd, ahead });
     return;
   }
   const from = revision === 0 ? hub.revision : revision;

@@ -40,8 +40,8 @@ export function attributesOf(user: Principal, info: RequestInfo): AuthorizationA
     subresource: info.subresource,
     name: info.name,
     path: info.path,
-    ...(info.labelSelector === undefined ? {} : { labelSelector: info.labelSelector }),
-    ...(info.fieldSelector === undefined ? {} : { fieldSelector: info.fieldSelector }),
+    labelSelector: info.labelSelector,
+    fieldSelector: info.fieldSelector,
   };
 }
 

@@ -36,7 +36,7 @@ function requestOf(store: GenericStore, manager: string, subresource: string): F
     apiVersion: store.apiVersion,
     subresource,
     time: nowText(store),
-    ...(resetFields === undefined ? {} : { resetFields }),
+    resetFields,
   };
 }
 

@@ -171,5 +171,5 @@ function finish(
   if (end >= cells.length || last === undefined) return { cells: page, revision };
   store.cache.keepSnapshot(under, revision, cells);
   const continueToken = encodeContinue({ revision, start: `${last.key.slice(under.length)}\0` });
-  return { cells: page, revision, continueToken, ...(list.counts ? { remaining: cells.length - end } : {}) };
+  return { cells: page, revision, continueToken, remaining: list.counts ? cells.length - end : undefined };
 }

@@ -65,7 +65,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
     key: put.key,
     value,
     expectRevision: put.expect,
-    ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
+    ttlSeconds,
   });
   if (!result.ok) {
     const { current } = result;

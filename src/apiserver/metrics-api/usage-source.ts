@@ -139,7 +139,7 @@ function usageOf({ node, pods = [] }: Summary): NodeUsage {
     found.set(`${podRef.namespace}/${podRef.name}`, new Map(complete));
   }
   const own = node === undefined ? undefined : readingOf(node);
-  return { pods: found, ...(own === undefined ? {} : { node: own }) };
+  return { pods: found, node: own };
 }
 
 function readingOf({ cpu, memory }: CpuAndMemory): Usage | undefined {

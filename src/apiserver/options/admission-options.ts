@@ -60,7 +60,7 @@ export function parseAdmissionOptions(values: FlagValues): AdmissionOptions {
     notReady: numberOf(values, 'default-not-ready-toleration-seconds', { otherwise: 300 }),
     unreachable: numberOf(values, 'default-unreachable-toleration-seconds', { otherwise: 300 }),
   };
-  const rest = { tolerationSeconds, ...(configFile === undefined ? {} : { configFile }) };
+  const rest = { tolerationSeconds, configFile };
   if (exactly !== undefined) {
     if (enabled !== undefined || disabled !== undefined)
       throw new OptionsError(

@@ -112,9 +112,9 @@ export function parseAuditOptions(values: FlagValues): AuditOptions {
           delivery: delivery.webhook,
         };
   return {
-    ...(policyFile === undefined ? {} : { policyFile }),
-    ...(log === undefined ? {} : { log }),
-    ...(webhook === undefined ? {} : { webhook }),
+    policyFile,
+    log,
+    webhook,
   };
 }
 

@@ -145,11 +145,11 @@ export function parseAuthenticationOptions(values: FlagValues): AuthenticationOp
   const requestHeader = parseRequestHeader(values);
   return {
     anonymous: booleanOf(values, 'anonymous-auth', true),
-    ...(config === undefined ? {} : { configFile: config }),
-    ...(tokenFile === undefined ? {} : { tokenFile }),
-    ...(configFile === undefined ? {} : { webhook: { configFile, cacheMs, version } }),
-    ...(oidc === undefined ? {} : { oidc }),
-    ...(requestHeader === undefined ? {} : { requestHeader }),
+    configFile: config,
+    tokenFile,
+    webhook: configFile === undefined ? undefined : { configFile, cacheMs, version },
+    oidc,
+    requestHeader,
   };
 }
 
@@ -175,11 +175,11 @@ function parseOidc(values: FlagValues): OidcOptions | undefined {
     clientId,
     usernameClaim,
     usernamePrefix: usernamePrefix(textOf(values, 'oidc-username-prefix'), usernameClaim, issuerUrl),
-    ...(groupsClaim === undefined ? {} : { groupsClaim }),
+    groupsClaim,
     groupsPrefix: textOf(values, 'oidc-groups-prefix') ?? '',
     requiredClaims: Object.fromEntries((listOf(values, 'oidc-required-claim') ?? []).map(claim)),
     signingAlgorithms,
-    ...(caFile === undefined ? {} : { caFile }),
+    caFile,
   };
 }
 

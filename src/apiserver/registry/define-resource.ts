@@ -101,7 +101,7 @@ export function defineVirtual<T extends KubernetesObject>(
     storagePrefix: '',
     strategy: kindStrategy<T>({}),
     virtual,
-    ...(printer === undefined ? {} : { printer }),
+    printer,
   };
   return definition as unknown as ResourceDefinition;
 }

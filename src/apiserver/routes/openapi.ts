@@ -113,8 +113,8 @@ export function openApiRoutes({ registry, gitVersion, clock, custom, foreign }: 
       gitVersion,
       resources,
       returnsDeleted,
-      ...(extraV2 && { extraV2 }),
-      ...(extraV3 && { extraV3 }),
+      extraV2,
+      extraV3,
       foreignV2,
       foreignV3,
     });

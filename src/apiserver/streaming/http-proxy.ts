@@ -63,7 +63,7 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
         method: request.method,
         url,
         headers: request.headers,
-        ...(call.headers === undefined ? {} : { added: call.headers }),
+        added: call.headers,
         tls: call.tls,
         signal: request.signal,
       });
@@ -92,7 +92,7 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
       },
       tls: call.tls,
       signal: request.signal,
-      ...(body === undefined ? {} : { body }),
+      body,
     });
   } catch (error) {
     if (isProgramError(error)) throw error;

@@ -41,13 +41,11 @@ export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConne
   const proxy = async (location: ProxyLocation, { request }: KubeletCall): Promise<ApiResponse> => {
     const { base, named } = await resolveLocation(deps.net, location);
     // Certificates of workloads are nobody's we know, as upstream.
-    const tls = location.isKubelet
-      ? deps.kubeletTls()
-      : { insecureSkipVerify: true, ...(named && { serverName: named.serverName }) };
+    const tls = location.isKubelet ? deps.kubeletTls() : { insecureSkipVerify: true, serverName: named?.serverName };
     const path = pathBehindProxy(request.path);
     const seenAt = path === '' ? request.path : request.path.slice(0, -path.length);
     const headers = named && { host: named.host };
-    return proxyRequest({ net: deps.net, base, path, tls, seenAt, ...(headers && { headers }) }, request);
+    return proxyRequest({ net: deps.net, base, path, tls, seenAt, headers }, request);
   };
   return {
     connectPod(pod, subresource, call) {

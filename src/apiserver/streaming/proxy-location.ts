@@ -36,7 +36,7 @@ function locationOf(scheme: string, address: string, port: string): ProxyLocatio
   return {
     base: `${scheme === '' ? 'http' : scheme}://${urlHost(address)}${port === '' ? '' : `:${port}`}`,
     isKubelet: false,
-    ...(ip === undefined && { name: address }),
+    name: ip === undefined ? address : undefined,
   };
 }
 

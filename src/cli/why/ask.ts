@@ -71,8 +71,8 @@ async function listed(
 ): Promise<readonly KubernetesObject[]> {
   const { allNamespaces, selector } = question;
   const { items } = await client.resource(info).list({
-    ...(info.namespaced && allNamespaces !== true ? { namespace } : {}),
-    ...(selector === undefined ? {} : { labelSelector: selector }),
+    namespace: info.namespaced && allNamespaces !== true ? namespace : undefined,
+    labelSelector: selector,
   });
   return items;
 }

@@ -53,9 +53,8 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
       store = await openStore(platform, {
         choice: storeChoice(options),
         file: '',
-        ...(encryptionConfigFile !== undefined && {
-          encryption: { file: encryptionConfigFile, reload: encryptionReload },
-        }),
+        encryption:
+          encryptionConfigFile === undefined ? undefined : { file: encryptionConfigFile, reload: encryptionReload },
       });
       controlPlane = createControlPlane({
         platform,
@@ -83,10 +82,10 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
           ...tls,
           minVersion: serving.tlsMinVersion,
           http2: serving.http2,
-          ...(serving.http2MaxStreams && { http2MaxStreams: serving.http2MaxStreams }),
+          http2MaxStreams: serving.http2MaxStreams || undefined,
           sni,
-          ...(serving.tlsCiphers && { ciphers: serving.tlsCiphers }),
-          ...(clientCaPem !== undefined && { clientCaPem }),
+          ciphers: serving.tlsCiphers,
+          clientCaPem,
         },
       });
       serves = true;
@@ -166,9 +165,9 @@ function storeChoice({ etcd }: ApiServerOptions): Parameters<typeof openStore>[1
     kind: 'etcd',
     endpoints: servers,
     prefix,
-    ...(caFile !== undefined && { caFile }),
-    ...(certFile !== undefined && { certFile }),
-    ...(keyFile !== undefined && { keyFile }),
+    caFile,
+    certFile,
+    keyFile,
   };
 }
 
@@ -196,7 +195,7 @@ async function settingsOf(
 ): Promise<ServerSettings> {
   const { issuers, apiAudiences, signingKeyFile, keyFiles, jwksUri, bootstrapTokens } = serviceAccounts;
   const { extendsExpiration, lookup, maxExpirationSeconds } = serviceAccounts;
-  const lifetimes = { extendsExpiration, lookup, ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }) };
+  const lifetimes = { extendsExpiration, lookup, maxExpirationSeconds };
   const signing = await tokenKeys(platform, signingKeyFile, true);
   const verifying = await Promise.all(keyFiles.map((file) => tokenKeys(platform, file, false)));
   return {
@@ -204,22 +203,20 @@ async function settingsOf(
     localPathClass: false,
     ...shared.limits,
     http,
-    ...(serving.externalHostname !== undefined && {
-      externalHost: serving.externalHostname,
-    }),
+    externalHost: serving.externalHostname,
     compactionPeriodMs: etcd.compactionPeriodMs,
     eventTtlSeconds: etcd.eventTtlSeconds,
     serviceNodePorts: shared.nodePorts,
     serviceClusterIpRanges: serving.serviceClusterIpRanges,
     bootstrapTokens,
     rejectForwardingRedirects: serving.rejectForwardingRedirects,
-    ...(serving.kubeletAddressTypes && { kubeletAddressTypes: serving.kubeletAddressTypes }),
+    kubeletAddressTypes: serving.kubeletAddressTypes,
     tokens: {
       issuers,
       audiences: apiAudiences ?? issuers,
       keys: [...signing, ...verifying.flat()],
       lifetimes,
-      ...(jwksUri !== undefined && { jwksUri }),
+      jwksUri,
     },
   };
 }

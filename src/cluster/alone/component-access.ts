@@ -87,10 +87,8 @@ function reviewed(client: Client, { clock }: AccessPlatform, access: ComponentAc
       user,
       groups: [...groups],
       nonResourceAttributes,
-      ...(uid !== undefined && { uid }),
-      ...(extra !== undefined && {
-        extra: Object.fromEntries(Object.entries(extra).map(([at, values]) => [at, [...values]])),
-      }),
+      uid,
+      extra: extra && Object.fromEntries(Object.entries(extra).map(([at, values]) => [at, [...values]])),
     };
     const { status } = await client.resource(SubjectAccessReviews).create({ metadata: {}, spec });
     const allowed = status?.allowed === true;

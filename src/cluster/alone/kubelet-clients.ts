@@ -130,7 +130,7 @@ function clientCertificate(
 ): CertificateManager {
   const manager: CertificateManager = createNodeCertificate(
     platform,
-    { kind: 'kubelet-client', nodeName, dir: certDir, ...(keyPair === undefined ? {} : { given: keyPair }) },
+    { kind: 'kubelet-client', nodeName, dir: certDir, given: keyPair },
     () => createRestClient(manager.current() === undefined ? deps : withCertificate(deps, manager)),
   );
   return manager;

@@ -81,7 +81,7 @@ async function startWithin(
     platform: { ...platform, cgroups: await cgroupsByDriver({ platform, cri }, config, signal) },
     client,
     cri,
-    ...(credentialProviders && { credentialProviders }),
+    credentialProviders,
     ...(await nodeShutdown(platform, config, options.pid)),
     config: standalone ? { ...settings, hasApiServer: false, registerNode: false } : settings,
   });
@@ -151,13 +151,11 @@ async function credentialProvidersOf(
       exec,
       clock,
       log,
-      ...(accounts &&
+      accounts: accounts &&
         tokens && {
-          accounts: {
-            get: (namespace, name) => accounts.get({ namespace, name }),
-            token: async (namespace, name, request) => (await tokens.get(namespace, name, request)).token,
-          },
-        }),
+          get: (namespace, name) => accounts.get({ namespace, name }),
+          token: async (namespace, name, request) => (await tokens.get(namespace, name, request)).token,
+        },
     },
     { providers, binDir: where.binDir },
   );

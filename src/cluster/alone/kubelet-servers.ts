@@ -91,7 +91,7 @@ function tlsChoices({
 }: KubeletConfigurationV1Beta1): Pick<NonNullable<ListenOptions['tls']>, 'minVersion' | 'ciphers'> {
   const minVersion = TLS_VERSIONS[tlsMinVersion];
   const ciphers = tlsCipherSuites.flatMap((name) => openSslCipher(name) ?? []);
-  return { ...(minVersion && { minVersion }), ...(ciphers.length > 0 && { ciphers }) };
+  return { minVersion: minVersion || undefined, ciphers: ciphers.length > 0 ? ciphers : undefined };
 }
 
 function access(config: KubeletConfigurationV1Beta1): NonNullable<Parameters<typeof openKubeletServer>[0]['access']> {

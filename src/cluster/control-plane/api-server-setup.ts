@@ -173,7 +173,7 @@ class Loader {
     const { enabled: anonymous, paths } = config.anonymous ?? { enabled: options.anonymous };
     return {
       anonymous,
-      ...(paths === undefined ? {} : { anonymousPaths: paths }),
+      anonymousPaths: paths,
       tokens: { first, last },
       ...(await this.#requestHeader(options)),
     };
@@ -197,7 +197,7 @@ class Loader {
       { clock, log: log.child('authentication'), read, parse: async (now) => issuersOf(parse(now)) },
       { text, issuers: issuersOf(config) },
     );
-    return { reloaded, ...(config.anonymous && { anonymous: config.anonymous }) };
+    return { reloaded, anonymous: config.anonymous };
   }
 
   async #requestHeader({ requestHeader }: AuthenticationOptions): Promise<ProxySetup> {

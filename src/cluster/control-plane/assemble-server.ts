@@ -83,7 +83,7 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
           authorizer: { authorize: (attributes) => decide(authorizers, attributes) },
           rulesFor: rbac.rulesFor,
           clock,
-          ...(setup === undefined ? {} : { config: setup.admission.config }),
+          config: setup?.admission.config,
         },
         setup?.admission.plugins,
       ),
@@ -91,7 +91,7 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
       ...podTraces(deps, input),
       routes: deps.serverJoin === undefined ? registry.routes : [...registry.routes, deps.serverJoin],
       aggregation: aggregation(deps, storage),
-      ...(setup?.auditor === undefined ? {} : { auditor: setup.auditor }),
+      auditor: setup?.auditor,
       postConversionReview: createPostConversionReview({
         ...platform,
         objects: () => storage.objects,
@@ -109,8 +109,8 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
       maxMutatingRequestsInFlight: settings.maxMutatingRequestsInFlight ?? 200,
       priorityAndFairness: settings.priorityAndFairness ?? true,
       compactionPeriodMs: settings.compactionPeriodMs ?? COMPACTION_PERIOD_MS,
-      ...(settings.requestTimeoutMs !== undefined && { requestTimeoutMs: settings.requestTimeoutMs }),
-      ...(settings.http && { minRequestTimeoutMs: settings.http.minRequestTimeoutMs }),
+      requestTimeoutMs: settings.requestTimeoutMs,
+      minRequestTimeoutMs: settings.http?.minRequestTimeoutMs,
     },
   );
 }

@@ -47,7 +47,7 @@ export function createBuiltInComponents({ deps, clientFor, tokens, health }: Bui
           ...apiServerNames(platform, pki, instance),
           signServiceAccountToken: tokens.issueLegacy,
           ...signing,
-          ...(deps.controllers && { settings: deps.controllers }),
+          settings: deps.controllers,
         },
         signal,
       ).finally(ended);
@@ -55,7 +55,7 @@ export function createBuiltInComponents({ deps, clientFor, tokens, health }: Bui
     async startScheduler(signal) {
       const { startBuiltInScheduler } = await builtInClients();
       const { hostname: hostName } = await platform.host.info();
-      const config = { hostName, ...(deps.scheduler && { setup: deps.scheduler }) };
+      const config = { hostName, setup: deps.scheduler };
       const scheduler = await startBuiltInScheduler({ platform, clientFor }, config, signal);
       explain = scheduler.why;
       steps = scheduler.steps;

@@ -147,13 +147,11 @@ class Server implements LocalServer {
       instance,
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
-      ...(setup && { setup }),
-      ...(options.apiServer && {
-        settings: { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts },
-      }),
-      ...(scheduler && { scheduler }),
-      ...(options.controllerManager && { controllers: options.controllerManager }),
-      ...(this.#etcd && { serverJoin: await this.#joinRoute() }),
+      setup,
+      settings: options.apiServer && { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts },
+      scheduler,
+      controllers: options.controllerManager,
+      serverJoin: this.#etcd && (await this.#joinRoute()),
     });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {

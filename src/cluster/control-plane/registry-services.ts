@@ -56,23 +56,23 @@ export function createRegistry(deps: RegistryDeps): Registry {
     {
       objects,
       random: platform.random.fork('allocator'),
-      ...(deps.store.latestRevision !== undefined && {
-        shared: { store: deps.store, clock: platform.clock, log: platform.log },
-      }),
+      shared: deps.store.latestRevision && { store: deps.store, clock: platform.clock, log: platform.log },
     },
     {
       serviceClusterIpRanges: settings.serviceClusterIpRanges ?? rangesOf(instance.serviceCidr),
       // Ranges of a component's own flags come without DNS of ours, and `--dns=none` brings a Service with this address.
-      ...(settings.serviceClusterIpRanges === undefined &&
-        instance.dns !== 'none' && { dnsAddress: dnsAddress(instance.serviceCidr) }),
-      ...(settings.serviceNodePorts && { nodePortRange: settings.serviceNodePorts }),
+      dnsAddress:
+        settings.serviceClusterIpRanges === undefined && instance.dns !== 'none'
+          ? dnsAddress(instance.serviceCidr)
+          : undefined,
+      nodePortRange: settings.serviceNodePorts,
     },
   );
   const services: RegistryServices = {
     objects,
     platform,
     serviceAllocator,
-    ...(settings.eventTtlSeconds !== undefined && { eventTtlSeconds: settings.eventTtlSeconds }),
+    eventTtlSeconds: settings.eventTtlSeconds,
     explainPod: deps.explainPod,
     componentHealth: deps.componentHealth,
     authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
@@ -102,7 +102,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       crypto: platform.crypto,
       clock: platform.clock,
       kubeletTls: deps.kubeletTls,
-      ...(settings.kubeletAddressTypes && { addressTypes: settings.kubeletAddressTypes }),
+      addressTypes: settings.kubeletAddressTypes,
     }),
   };
   return {
@@ -120,10 +120,8 @@ function issuer(tokens: ServiceAccountTokens): IssueServiceAccountToken {
       namespace: serviceAccount.metadata.namespace ?? '',
       account: serviceAccount,
       expirationSeconds: Number(expirationSeconds),
-      ...(audiences === undefined ? {} : { audiences }),
-      ...(bound === undefined
-        ? {}
-        : { bound: { ...bound, ...(order.node === undefined ? {} : { node: order.node }) } }),
+      audiences,
+      bound: bound && { ...bound, ...(order.node === undefined ? {} : { node: order.node }) },
     });
   };
 }

@@ -58,7 +58,7 @@ export async function makeExtenders(
   return Promise.all(
     configs.map(async (config) => {
       const tls = await readTls(platform, config);
-      return createExtender({ net: platform.net, ...(tls === undefined ? {} : { tls }) }, config);
+      return createExtender({ net: platform.net, tls }, config);
     }),
   );
 }
@@ -73,10 +73,10 @@ async function readTls({ files }: SetupPlatform, { tls }: ExtenderConfig): Promi
     pem(tls.caPem, tls.caFile),
   ]);
   return {
-    ...(certPem === '' ? {} : { certPem }),
-    ...(keyPem === '' ? {} : { keyPem }),
-    ...(caPem === '' ? {} : { caPem }),
-    ...(tls.serverName === '' ? {} : { serverName: tls.serverName }),
-    ...(tls.insecure ? { insecureSkipVerify: true } : {}),
+    certPem: certPem === '' ? undefined : certPem,
+    keyPem: keyPem === '' ? undefined : keyPem,
+    caPem: caPem === '' ? undefined : caPem,
+    serverName: tls.serverName === '' ? undefined : tls.serverName,
+    insecureSkipVerify: tls.insecure ? true : undefined,
   };
 }

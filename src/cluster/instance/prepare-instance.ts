@@ -42,11 +42,9 @@ export async function prepareInstance(
     clusterDomain: options.clusterDomain,
     httpsPort: options.httpsPort,
     kubeletPort: kubeletPort.port,
-    ...(options.containerRuntimeEndpoint === undefined
-      ? {}
-      : { containerRuntimeEndpoint: options.containerRuntimeEndpoint }),
-    ...(options.cni === undefined ? {} : { cni: options.cni }),
-    ...(options.etcd?.join === undefined || options.dns === undefined ? {} : { dns: options.dns }),
+    containerRuntimeEndpoint: options.containerRuntimeEndpoint,
+    cni: options.cni,
+    dns: options.etcd?.join === undefined || options.dns === undefined ? undefined : options.dns,
   };
   if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, options.dataDir, file);
   const { dataDir, nodeName, clusterDomain, httpsPort } = options;
@@ -58,8 +56,8 @@ export async function prepareInstance(
       httpsPort,
       clusterCidr: ranges.clusterCidr,
       serviceCidr: ranges.serviceCidr,
-      ...(options.cni === undefined ? {} : { cni: options.cni }),
-      ...(options.dns === undefined ? {} : { dns: options.dns }),
+      cni: options.cni,
+      dns: options.dns,
     },
     cniBinDirs,
     kubeletPort,

@@ -48,7 +48,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
     server,
     caPem,
     nodeIps,
-    ...(token && { bootstrapToken: token.bootstrapToken }),
+    bootstrapToken: token?.bootstrapToken,
   });
   const node = createLocalNode(platform, {
     ...config,
@@ -56,7 +56,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
     proxyMode: options.proxyMode ?? 'nftables',
     nodePortAddresses: options.nodePortAddresses ?? [],
     dnsStubDomains: options.dnsStubDomains ?? [],
-    ...(containerRuntimeEndpoint && { containerRuntimeEndpoint }),
+    containerRuntimeEndpoint: containerRuntimeEndpoint || undefined,
     ...(options.kubelet && { kubelet: options.kubelet }),
   });
   let [joined, keeping, started]: [boolean, Promise<void>, Promise<void>] = [

@@ -61,12 +61,12 @@ export async function prepareAgent(platform: Platform, options: AgentOptions): P
     ...ranges,
     httpsPort,
     kubeletPort: kubeletPort.port,
-    ...(containerRuntimeEndpoint === undefined ? {} : { containerRuntimeEndpoint }),
+    containerRuntimeEndpoint,
     servers,
   };
   if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, dataDir, file);
   const instance = deriveInstance({ dataDir, nodeName, httpsPort, ...ranges }, (text) => crypto.sha256Hex(text));
-  return { instance, servers, caPem, cniBinDirs, kubeletPort, ...(apiPort && { apiPort }) };
+  return { instance, servers, caPem, cniBinDirs, kubeletPort, apiPort };
 }
 
 interface Sources {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { defined } from '../../base/defined-fixture.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { bandwidthOf, policingRules } from './pod-bandwidth.ts';
 
@@ -14,7 +15,7 @@ const pod = (ingress?: string, egress?: string): Pod => ({
 
 test('annotations in bits per second', () => {
   assert.equal(bandwidthOf(pod()), undefined);
-  assert.deepEqual(bandwidthOf(pod('10M')), { ingress: 10_000_000 });
+  assert.deepEqual(defined(bandwidthOf(pod('10M'))), { ingress: 10_000_000 });
   assert.deepEqual(bandwidthOf(pod('1Gi', '500k')), { ingress: 1_073_741_824, egress: 500_000 });
 });
 

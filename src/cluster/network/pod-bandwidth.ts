@@ -45,7 +45,7 @@ export function bandwidthOf({ metadata }: Pod): Limits | undefined {
   };
   const [ingress, egress] = [read(INGRESS), read(EGRESS)];
   if (ingress === undefined && egress === undefined) return undefined;
-  return { ...(ingress === undefined ? {} : { ingress }), ...(egress === undefined ? {} : { egress }) };
+  return { ingress, egress };
 }
 
 /** What one pod's device gets. */

@@ -52,7 +52,7 @@ export function createNodeCertificate(
     {
       dir,
       name: kind,
-      ...(given === undefined ? {} : { given }),
+      given,
       subject: () => ({
         commonName: `system:node:${nodeName}`,
         organizations: ['system:nodes'],

@@ -48,7 +48,7 @@ export function createNodeUpkeep(deps: NodeUpkeepDeps): NodeUpkeep {
       log,
       recorder,
       nodeRef,
-      ...(verification && { collected: verification.retain }),
+      collected: verification?.retain,
     },
     config.imageGc,
   );

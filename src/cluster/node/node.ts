@@ -169,7 +169,7 @@ function eventSources({
   config,
 }: NodeDeps): Parameters<typeof createEventBroadcaster>[0] {
   const { clock, random, log } = platform;
-  return { clock, random, log, ...(config.hasApiServer ? { client: eventClient ?? client } : {}) };
+  return { clock, random, log, client: config.hasApiServer ? (eventClient ?? client) : undefined };
 }
 
 function assembleKubelet(node: NodeParts): Pick<ClusterNode, 'kubelet' | 'podContainers' | 'stats'> {
@@ -180,13 +180,13 @@ function assembleKubelet(node: NodeParts): Pick<ClusterNode, 'kubelet' | 'podCon
     {
       platform,
       client,
-      ...(heartbeatClient === undefined ? {} : { heartbeatClient }),
+      heartbeatClient,
       recorder,
       informers,
       preparePod,
       podContainers,
-      ...(node.shutdown && { shutdown: node.shutdown }),
-      ...(node.connectGrpc && { connectGrpc: node.connectGrpc }),
+      shutdown: node.shutdown,
+      connectGrpc: node.connectGrpc,
       resources: {
         nodeStats: () => stats.node(),
         summary: () => stats.summary({ withoutPressure: true }),
@@ -255,7 +255,7 @@ function podContainerManager(
       qosReservedMemoryPercent: cgroups.qosReservedMemoryPercent,
       enforceCpuLimits: cgroups.cpuCfsQuota,
       cpuQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
-      ...(cgroups.podPidsLimit > 0 ? { podPidsLimit: cgroups.podPidsLimit } : {}),
+      podPidsLimit: cgroups.podPidsLimit > 0 ? cgroups.podPidsLimit : undefined,
       hugePageSizesBytes: host.hugePages.map((h) => h.pageSizeBytes),
     },
   );
@@ -348,8 +348,8 @@ function containerRuntime(
       actuated: core.allocations,
       devices: core.containerDevices,
       imagePulled: core.podStarts.pulled,
-      ...(node.credentialProviders && { credentialProviders: node.credentialProviders }),
-      ...(node.verification && { verification: node.verification }),
+      credentialProviders: node.credentialProviders,
+      verification: node.verification,
       services: () => services.list(),
       getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
       getSecret: (namespace, name) => objects.get('Secret', namespace, name),

@@ -89,7 +89,7 @@ async function openEtcd(platform: Platform, choice: EtcdStoreChoice): Promise<St
   const config = await etcdConfig((path) => platform.files.readText(path), choice);
   const { createEtcdStore } = await import('../../storage/etcd/etcd-store.ts');
   const { prefix } = choice;
-  return createEtcdStore({ ...config, ...(prefix === undefined ? {} : { prefix }), platform });
+  return createEtcdStore({ ...config, prefix, platform });
 }
 
 /** Where etcd is, with the files read. Rejects with `PreflightError`. */
@@ -109,9 +109,9 @@ export async function etcdConfig(
   return {
     endpoints: endpoints.map((url) => new URL(url).origin),
     tls: {
-      ...(caPem === undefined ? {} : { caPem }),
-      ...(certPem === undefined ? {} : { certPem }),
-      ...(keyPem === undefined ? {} : { keyPem }),
+      caPem,
+      certPem,
+      keyPem,
     },
   };
 }

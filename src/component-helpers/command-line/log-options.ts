@@ -25,6 +25,6 @@ export const logOptions: OptionSet<LogOptions> = {
       throw new FlagError(
         `--logging-format: Unsupported log format ${JSON.stringify(format)}; there are json and text`,
       );
-    return { level: Number(verbosity) >= DEBUG_VERBOSITY ? 'debug' : 'info', ...(format !== undefined && { format }) };
+    return { level: Number(verbosity) >= DEBUG_VERBOSITY ? 'debug' : 'info', format };
   },
 };

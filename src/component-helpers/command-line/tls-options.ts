@@ -69,8 +69,8 @@ export function tlsOptions(defaults: ServingDefaults): OptionSet<TlsServingOptio
       const tlsCiphers = values.list('tls-cipher-suites')?.map(cipherOf);
       return {
         ...whatIsGiven(texts),
-        ...(tlsCiphers !== undefined && tlsCiphers.length > 0 && { tlsCiphers }), // Empty: as usual.
-        ...(http2MaxStreams > 0 && { http2MaxStreams }),
+        tlsCiphers: tlsCiphers !== undefined && tlsCiphers.length > 0 ? tlsCiphers : undefined, // Empty: as usual.
+        http2MaxStreams: http2MaxStreams > 0 ? http2MaxStreams : undefined,
         tlsMinVersion: minVersion(values),
         sniCertificates: values.texts('tls-sni-cert-key').map(sniCertificate),
         http2: values.bool('disable-http2-serving') !== true,

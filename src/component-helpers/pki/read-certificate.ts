@@ -54,7 +54,7 @@ export function readCertificate({ crypto }: { readonly crypto: CryptoPort }, cer
 export function readIssuer(certPem: string): IssuerFacts {
   const { notAfterMs, subject, extensions } = partsOf(certPem);
   const value = extensionOf(extensions, SUBJECT_KEY_ID);
-  return { subject: subject.whole, notAfterMs, ...(value && { keyId: derBytes(value, TAG.octetString) }) };
+  return { subject: subject.whole, notAfterMs, keyId: value && derBytes(value, TAG.octetString) };
 }
 
 interface Parts {

@@ -83,7 +83,7 @@ export async function dialUpgrade(net: Net, request: TunnelRequest): Promise<Upg
   const backend = await net.dial({
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(url.port) || (tls ? 443 : 80),
-    ...(tls ? { tls: request.tls ?? {} } : {}),
+    tls: tls ? (request.tls ?? {}) : undefined,
     timeoutMs: dialTimeoutMs,
     signal: request.signal,
   });

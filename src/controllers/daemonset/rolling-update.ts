@@ -80,7 +80,7 @@ function podsOn(view: NodeView): NodePods | undefined {
   if (newPods.length > 1 || oldPods.length > 1) return undefined;
   const [newPod] = newPods;
   const [oldPod] = oldPods;
-  return { ...(newPod === undefined ? {} : { newPod }), ...(oldPod === undefined ? {} : { oldPod }) };
+  return { newPod, oldPod };
 }
 
 function replace(view: NodeView): NodeRollout {

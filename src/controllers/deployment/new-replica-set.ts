@@ -62,7 +62,7 @@ async function refresh(context: SetsContext, rollout: Rollout, revision: bigint)
   return {
     ...rollout,
     newSet,
-    deployment: await noteRevision(context, deployment, { newSet, ...(isNew ? { found } : {}) }),
+    deployment: await noteRevision(context, deployment, { newSet, found: isNew ? found : undefined }),
   };
 }
 
@@ -153,7 +153,7 @@ async function createNewSet(context: SetsContext, rollout: Rollout, revision: bi
   return {
     ...rollout,
     newSet,
-    deployment: await noteRevision(context, deployment, { newSet, ...(note ? { found } : {}) }),
+    deployment: await noteRevision(context, deployment, { newSet, found: note ? found : undefined }),
   };
 }
 

@@ -38,7 +38,7 @@ export function disruptedPods(budget: PodDisruptionBudget, pods: readonly Stored
       waits.push(waitMs);
     }
   }
-  return { pods: kept, undeleted, ...(waits.length === 0 ? {} : { recheckMs: smallest(waits) }) };
+  return { pods: kept, undeleted, recheckMs: waits.length === 0 ? undefined : smallest(waits) };
 }
 
 /** Ready pods that are neither going nor about to go. */

@@ -275,5 +275,5 @@ class GarbageCollector implements Controller {
 }
 
 function targetOf({ apiVersion, kind, namespace, name, uid }: Identity) {
-  return { apiVersion, kind, name, uid, ...(namespace === undefined ? {} : { namespace }) };
+  return { apiVersion, kind, name, uid, namespace };
 }

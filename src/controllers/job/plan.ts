@@ -101,7 +101,7 @@ function planPerIndex(view: JobView, missing: number): JobPlan {
     if (waitMs > 0) retryMs = Math.min(retryMs, waitMs);
     else create.push({ index, failures });
   }
-  return { remove: [], create, ...(retryMs === Infinity ? {} : { retryMs }) };
+  return { remove: [], create, retryMs: retryMs === Infinity ? undefined : retryMs };
 }
 
 function failuresAfter(view: JobView, pod: Stored<Pod> | undefined): { counted: number; ignored: number } {

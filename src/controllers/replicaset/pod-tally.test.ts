@@ -27,7 +27,7 @@ function recount(all: readonly Pod[], uid: string, { rules, nowMs }: { rules: Ta
     ready: active.filter(isPodReady).length,
     available: times.filter((atMs) => atMs <= nowMs).length,
     terminating: owned.filter(isPodTerminating).length,
-    ...(nextMs === Infinity ? {} : { nextAvailableMs: nextMs }),
+    nextAvailableMs: nextMs === Infinity ? undefined : nextMs,
   };
 }
 

@@ -94,7 +94,7 @@ export class PodTally implements Tally {
       ready: this.#ready.size,
       available: this.#ready.size - waiting,
       terminating: this.#terminating.size,
-      ...(nextMs === Infinity ? {} : { nextAvailableMs: nextMs }),
+      nextAvailableMs: nextMs === Infinity ? undefined : nextMs,
     };
   }
 

@@ -43,7 +43,7 @@ function imageOf(image: SimImage): Image {
     size: sizeBytes,
     username,
     pinned: false,
-    ...(username !== '' || uid === undefined ? {} : { uid: { value: uid } }),
+    uid: username !== '' || uid === undefined ? undefined : { value: uid },
   };
 }
 
@@ -84,7 +84,7 @@ export function createSimImages(
     },
     async imageStatus({ image }) {
       const found = find(image?.image ?? '');
-      return { info: {}, ...(found === undefined ? {} : { image: imageOf(found) }) };
+      return { info: {}, image: found && imageOf(found) };
     },
     async pullImage({ image }, options) {
       const name = describe(image?.image ?? '').name;

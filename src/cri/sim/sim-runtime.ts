@@ -105,7 +105,7 @@ function createChangeHandler({ listen, clock }: SimRuntimeDeps, emit: (event: Cr
       const close = openPorts(container, clock, listen);
       if (close !== undefined) open.set(init.id, close);
     }
-    emit({ containerId: init.id, type, ...(exitCode === undefined ? {} : { exitCode }) });
+    emit({ containerId: init.id, type, exitCode });
   };
 }
 

@@ -17,8 +17,9 @@ export function resizeInfeasibleByPolicy(
       policies.length === 0 || podQosClass(pod) !== 'Guaranteed'
         ? undefined
         : `Resize is infeasible for Guaranteed Pods alongside ${policies[0]}`,
-    ...(config.cgroups.swapBehavior === 'LimitedSwap'
-      ? { memoryInfeasible: 'In-place resize of containers with swap is not supported' }
-      : {}),
+    memoryInfeasible:
+      config.cgroups.swapBehavior === 'LimitedSwap'
+        ? 'In-place resize of containers with swap is not supported'
+        : undefined,
   };
 }

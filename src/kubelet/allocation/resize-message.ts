@@ -5,11 +5,11 @@ import { resourcesToKeep } from './resources.ts';
 /** The requested resources, the generation, and the error if there is one. */
 export function resizeMessage(what: string, { metadata, spec }: Pod, error?: string): string {
   const summary = {
-    ...(spec?.resources && { resources: resourcesToKeep(spec.resources) }),
-    ...(spec?.initContainers?.length && { initContainers: spec.initContainers.map(summaryOf) }),
+    resources: spec?.resources && resourcesToKeep(spec.resources),
+    initContainers: spec?.initContainers?.length ? spec.initContainers.map(summaryOf) : undefined,
     containers: (spec?.containers ?? []).map(summaryOf),
     generation: metadata.generation ?? 0,
-    ...(error === undefined ? {} : { error }),
+    error,
   };
   return `Pod resize ${what}: ${JSON.stringify(summary)}`;
 }

@@ -71,7 +71,7 @@ function taintsOf(flag: string, text: string): object[] {
     const match = /^([^=:]+)(?:=([^:]*))?:(\w+)$/.exec(part);
     if (match === null) throw invalid(flag, text, `invalid taint spec: ${part}`);
     const [, key, value = '', effect] = match;
-    return { key, ...(value === '' ? {} : { value }), effect };
+    return { key, value: value === '' ? undefined : value, effect };
   });
 }
 

@@ -51,7 +51,7 @@ function node(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
     registerWithTaints: c.registerWithTaints.map(({ key, value, effect }) => ({
       key,
       effect: effect as 'NoSchedule',
-      ...(value === '' ? {} : { value }),
+      value: value === '' ? undefined : value,
     })),
     providerId: c.providerID,
     nodeStatusUpdateFrequencyMs: ms(c.nodeStatusUpdateFrequency),
@@ -155,12 +155,12 @@ function upkeep(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
       maxParallelPulls: c.serializeImagePulls ? 1 : c.maxParallelImagePulls,
       pullsPerSecond: c.registryPullQPS,
       pullBurst: c.registryBurst,
-      ...(gateEnabled(c.featureGates, 'KubeletEnsureSecretPulledImages') && {
-        verification: {
-          policy: c.imagePullCredentialsVerificationPolicy as VerificationPolicy,
-          allowlist: c.preloadedImagesVerificationAllowlist,
-        },
-      }),
+      verification: gateEnabled(c.featureGates, 'KubeletEnsureSecretPulledImages')
+        ? {
+            policy: c.imagePullCredentialsVerificationPolicy as VerificationPolicy,
+            allowlist: c.preloadedImagesVerificationAllowlist,
+          }
+        : undefined,
     },
     iptablesUtilChains: c.makeIPTablesUtilChains,
     imageGc: {

@@ -213,10 +213,10 @@ class Dynamic implements DynamicConfiguration {
   #status(): NodeConfigStatus | undefined {
     const error = this.#syncError ?? this.#loadError;
     const status = {
-      ...(this.#assigned && { assigned: { configMap: this.#assigned } }),
-      ...(this.#active && { active: { configMap: this.#active } }),
-      ...(this.#lastKnownGood && { lastKnownGood: { configMap: this.#lastKnownGood } }),
-      ...(error === undefined ? {} : { error }),
+      assigned: this.#assigned && { configMap: this.#assigned },
+      active: this.#active && { configMap: this.#active },
+      lastKnownGood: this.#lastKnownGood && { configMap: this.#lastKnownGood },
+      error,
     };
     return Object.keys(status).length === 0 ? undefined : status;
   }

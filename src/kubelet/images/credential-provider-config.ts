@@ -135,9 +135,10 @@ function providerOf(fields: ConfigFields, path: string, complain: (text: string)
     apiVersion,
     args: textsOf(fields['args']),
     env: Object.fromEntries(env.map((each) => [textOf(each['name']), textOf(each['value'])])),
-    ...(token === undefined || token === null
-      ? {}
-      : { tokenAttributes: tokenAttributesOf(objectOf(token), { path: `${path}tokenAttributes.`, complain }) }),
+    tokenAttributes:
+      token === undefined || token === null
+        ? undefined
+        : tokenAttributesOf(objectOf(token), { path: `${path}tokenAttributes.`, complain }),
   };
 }
 

@@ -264,7 +264,7 @@ class KubeletImageManager implements ImageManager {
         image: reference.pullName,
         credentials: tried.map(({ credential }) => credential),
         signal: need.signal,
-        ...(need.sandboxConfig === undefined ? {} : { sandboxConfig: need.sandboxConfig }),
+        sandboxConfig: need.sandboxConfig,
       });
     } catch (error) {
       await this.#deps.verification?.failed(reference);

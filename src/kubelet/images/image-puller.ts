@@ -69,8 +69,8 @@ export function createImagePuller(
     const { imageRef } = await images.pullImage(
       {
         image: { image: request.image, userSpecifiedImage: request.image },
-        ...(credential === undefined ? {} : { auth: credential }),
-        ...(request.sandboxConfig === undefined ? {} : { sandboxConfig: request.sandboxConfig }),
+        auth: credential,
+        sandboxConfig: request.sandboxConfig,
       },
       { signal, timeoutMs: 0 },
     );

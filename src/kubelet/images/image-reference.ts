@@ -55,8 +55,8 @@ export function parseImageReference(image: string): ImageReference {
   return {
     registry: docker ? 'docker.io' : registry!,
     path: docker && !path.includes('/') ? `library/${path}` : path,
-    ...(tag === undefined ? {} : { tag }),
-    ...(digest === undefined ? {} : { digest }),
+    tag,
+    digest,
     pullName: tag === undefined && digest === undefined ? `${image}:latest` : image,
   };
 }

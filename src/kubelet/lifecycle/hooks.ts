@@ -129,7 +129,7 @@ export function createHookRunner(deps: HookDeps): HookRunner {
       host,
       port,
       timeoutMs: hookTimeoutMs,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     connection.destroy();
   };

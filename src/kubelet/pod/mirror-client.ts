@@ -66,12 +66,12 @@ export function createMirrorClient(deps: {
       const [name = '', namespace = ''] = fullName.split('_');
       deps.log.info('Deleting a mirror pod', {
         pod: `${namespace}/${name}`,
-        ...(uid === undefined ? {} : { podUID: uid }),
+        podUID: uid,
       });
       try {
         await pods.delete(
           { namespace, name },
-          { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) },
+          { gracePeriodSeconds: 0, preconditions: uid === undefined ? undefined : { uid } },
         );
         return true;
       } catch (error) {

@@ -114,7 +114,7 @@ export async function containerConfig(
 ): Promise<Init<ContainerConfig>> {
   const { pod, container, image } = input;
   const { uid, username } = image;
-  const user = { ...(uid === undefined ? {} : { imageUid: uid.value }), imageUsername: username };
+  const user = { imageUid: uid?.value, imageUsername: username };
   const refused = verifyRunAsNonRoot({ pod, container, ...user });
   if (refused !== undefined) throw new ContainerConfigError(refused);
   const devices = await deps.devices?.(pod, container);

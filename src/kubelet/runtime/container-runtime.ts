@@ -202,9 +202,9 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
         log,
         recorder,
         nodeDockerConfig,
-        ...(deps.imagePulled && { pulled: deps.imagePulled }),
-        ...(deps.credentialProviders && { credentialProviders: deps.credentialProviders }),
-        ...(deps.verification && { verification: deps.verification }),
+        pulled: deps.imagePulled,
+        credentialProviders: deps.credentialProviders,
+        verification: deps.verification,
       },
       config.images ?? {},
     ),
@@ -224,7 +224,7 @@ function createContext(deps: ContainerRuntimeDeps, config: ContainerRuntimeConfi
       idsPerPod: config.idsPerPod ?? 65_536,
       supported: (handler) => handlers.userNamespaces.has(handler),
     }),
-    ...(deps.actuated === undefined ? {} : { actuated: deps.actuated }),
+    actuated: deps.actuated,
     preStops: new Map(),
     containerConfig: {
       ...createContainerConfigDeps(deps, config, base),
@@ -266,7 +266,7 @@ function createContainerConfigDeps(
     sources: environmentSources(deps, config),
     security: { seccompProfileRoot: `${config.rootDir}/seccomp`, seccompDefault: config.seccompDefault ?? false },
     uniqueName: () => random.nameSuffix(8),
-    ...(deps.devices === undefined ? {} : { devices: deps.devices }),
+    devices: deps.devices,
   };
 }
 

@@ -131,10 +131,7 @@ export async function killContainer(kill: KillContainer, context: RuntimeContext
   const message = kill.message === '' ? `Stopping container ${container.name}` : kill.message;
   context.recorder.event(containerTarget(pod, container), 'Normal', 'Killing', message);
   if (container.lifecycle?.preStop !== undefined && graceSeconds > 0) {
-    graceSeconds -= await preStop(
-      { pod, container, containerId, graceSeconds, ...(kill.signal === undefined ? {} : { signal: kill.signal }) },
-      context,
-    );
+    graceSeconds -= await preStop({ pod, container, containerId, graceSeconds, signal: kill.signal }, context);
   }
   if (ordering !== undefined && graceSeconds > 0)
     graceSeconds -= await ordering.waitForTurn(container.name, graceSeconds);

@@ -91,20 +91,14 @@ function containerStatus(status: CriContainerStatus, podSandboxId: string, messa
     reason: status.reason,
     message,
     podSandboxId,
-    ...(facts.madeWith === undefined ? {} : { madeWith: facts.madeWith }),
-    ...(limits === undefined
-      ? {}
-      : {
-          resources: {
-            cpuQuota: limits.cpuQuota,
-            cpuPeriod: limits.cpuPeriod,
-            cpuShares: limits.cpuShares,
-            memoryLimitBytes: limits.memoryLimitInBytes,
-          },
-        }),
-    ...(user === undefined
-      ? {}
-      : { user: { uid: user.uid, gid: user.gid, supplementalGroups: user.supplementalGroups } }),
+    madeWith: facts.madeWith,
+    resources: limits && {
+      cpuQuota: limits.cpuQuota,
+      cpuPeriod: limits.cpuPeriod,
+      cpuShares: limits.cpuShares,
+      memoryLimitBytes: limits.memoryLimitInBytes,
+    },
+    user: user && { uid: user.uid, gid: user.gid, supplementalGroups: user.supplementalGroups },
   };
 }
 

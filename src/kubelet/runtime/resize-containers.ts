@@ -41,7 +41,7 @@ export function computeResize(
   const podBefore = resizeOfPod(pod, context);
   const settled = context.actuated?.isResizeComplete(pod.metadata.uid ?? '') ?? true;
   if (containers.length === 0 && podBefore === undefined && settled) return undefined;
-  return { containers, ...(podBefore && { podBefore }) };
+  return { containers, podBefore };
 }
 
 /** The pod-level change; undefined when the cgroup has the allocated resources or its resources are not known. */

@@ -172,7 +172,7 @@ export function containerSecurityContext(
     },
     privileged,
     namespaceOptions: namespaceOptions(pod, input.targetId),
-    ...(effective.seLinuxOptions === undefined ? {} : { selinuxOptions: effective.seLinuxOptions }),
+    selinuxOptions: effective.seLinuxOptions,
     runAsUser: int64(runAsUser),
     runAsUsername: runAsUser === undefined ? image.username : '',
     runAsGroup: int64(effective.runAsGroup),
@@ -205,9 +205,9 @@ export function sandboxSecurityContext(pod: Pod): Init<LinuxSandboxSecurityConte
     seccomp: { profileType: 'Unconfined' },
     supplementalGroups: supplementalGroups(pod),
     supplementalGroupsPolicy: context?.supplementalGroupsPolicy === 'Strict' ? 'Strict' : 'Merge',
-    ...(context?.runAsUser === undefined ? {} : { runAsUser: int64(context.runAsUser) }),
-    ...(context?.runAsGroup === undefined ? {} : { runAsGroup: int64(context.runAsGroup) }),
-    ...(context?.seLinuxOptions === undefined ? {} : { selinuxOptions: context.seLinuxOptions }),
+    runAsUser: context?.runAsUser === undefined ? undefined : int64(context.runAsUser),
+    runAsGroup: context?.runAsGroup === undefined ? undefined : int64(context.runAsGroup),
+    selinuxOptions: context?.seLinuxOptions,
   };
 }
 

@@ -53,7 +53,7 @@ interface Sandbox {
 
 function finish({ steps, retryAfterMs }: Pass): PodSyncResult {
   const error = syncError(steps);
-  return { steps, ...(error === undefined ? {} : { error }), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return { steps, error, retryAfterMs };
 }
 
 function retryWithin(pass: Pass, afterMs: number | undefined): void {
@@ -292,7 +292,7 @@ async function startContainers(pass: Pass, sandbox: Sandbox): Promise<void> {
       sandbox,
       container,
       type: 'ephemeral_container',
-      ...(targetName === undefined ? {} : { targetName }),
+      targetName,
     });
   }
   for (const container of actions.initContainersToStart) {
@@ -338,7 +338,7 @@ export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<P
     pod,
     podStatus,
     probes: context.probeResults,
-    ...(actuated === undefined ? {} : { actuated: (status) => actuated.actuated(status) }),
+    actuated: actuated && ((status) => actuated.actuated(status)),
   });
   const pass: Pass = { ...sync, actions, context, steps: [] };
   if (actions.resetContainers) {

@@ -91,9 +91,9 @@ function parseQuery(text: string, nowMs: number): LogQuery {
     follow: flag('follow'),
     timestamps: flag('timestamps'),
     stream,
-    ...(tailLines === undefined ? {} : { tailLines }),
-    ...(sinceMs === undefined ? {} : { sinceMs }),
-    ...(limitBytes === undefined ? {} : { limitBytes }),
+    tailLines,
+    sinceMs,
+    limitBytes,
   };
 }
 

@@ -65,7 +65,7 @@ async function relay(deps: ContainerStreamDeps, request: HttpRequest, url: strin
   if (!/^https?:/.test(url) || !URL.canParse(url))
     throw new ServerError(500, `the runtime's address of the stream is no URL: "${url.slice(0, 200)}"`);
   const { method, headers, signal } = request;
-  return openTunnel(deps.net, { method, url, headers, signal, ...(deps.idle && { idle: deps.idle }) });
+  return openTunnel(deps.net, { method, url, headers, signal, idle: deps.idle });
 }
 
 function needUpgrade(request: HttpRequest): void {

@@ -57,8 +57,8 @@ export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAu
         ? {
             name: user.username ?? '',
             groups: user.groups ?? [],
-            ...(user.uid === undefined ? {} : { uid: user.uid }),
-            ...(user.extra === undefined ? {} : { extra: user.extra }),
+            uid: user.uid,
+            extra: user.extra,
           }
         : undefined;
     tokens.set(key, { value, untilMs: clock.monotonicMs() + tokenTtlMs });
@@ -86,10 +86,8 @@ export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAu
         spec: {
           user,
           groups: [...groups],
-          ...(uid === undefined ? {} : { uid }),
-          ...(extra === undefined
-            ? {}
-            : { extra: Object.fromEntries(Object.entries(extra).map(([name, values]) => [name, [...values]])) }),
+          uid,
+          extra: extra && Object.fromEntries(Object.entries(extra).map(([name, values]) => [name, [...values]])),
           resourceAttributes: { verb, group: '', version: 'v1', resource: 'nodes', subresource, name: config.nodeName },
         },
       });

@@ -154,7 +154,7 @@ async function checkAccess(
 
 function streamDeps(deps: KubeletServerDeps): Parameters<typeof serveExec>[0] {
   const { host, runtime, platform, streamIdleTimeoutMs: timeoutMs = 0 } = deps;
-  return { host, runtime, net: platform.net, ...(timeoutMs > 0 && { idle: { clock: platform.clock, timeoutMs } }) };
+  return { host, runtime, net: platform.net, idle: timeoutMs > 0 ? { clock: platform.clock, timeoutMs } : undefined };
 }
 
 function notFound(): HttpResponse {

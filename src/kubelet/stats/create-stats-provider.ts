@@ -153,7 +153,7 @@ interface PodOrder {
 
 async function readPod({ now, pod, space, disk, config, waits }: PodOrder): Promise<PodReadings> {
   const pressures = waits?.pods.get(pod.pod.metadata.uid ?? '');
-  const read = { ...pod, nowMs: now.nowMs, ...(pressures === undefined ? {} : { pressures }) };
+  const read = { ...pod, nowMs: now.nowMs, pressures };
   if (space === undefined) return read;
   const logs = new Map<string, { bytes: number; files: number }>();
   const paths = { rootDir: config.kubeletRoot, podLogsDir: config.podLogsDir };
@@ -170,8 +170,8 @@ async function readPod({ now, pod, space, disk, config, waits }: PodOrder): Prom
     logs,
     ownFileBytes,
     disk: space.node,
-    ...(volumes === undefined ? {} : { volumes }),
-    ...(space.containerFs === undefined ? {} : { containerFs: space.containerFs }),
+    volumes,
+    containerFs: space.containerFs,
   };
 }
 
@@ -205,9 +205,10 @@ function nodeSummary({ nodeName, startTime, now, space, rates, waits }: NodeOrde
           },
         ];
   const measured = {
-    ...(node.cpuUsageNs === undefined
-      ? {}
-      : { cpu: cpuStats({ key: 'node', timeMs: nowMs, usageNs: node.cpuUsageNs }, rates) }),
+    cpu:
+      node.cpuUsageNs === undefined
+        ? undefined
+        : cpuStats({ key: 'node', timeMs: nowMs, usageNs: node.cpuUsageNs }, rates),
     memory: { time, ...node.memory },
   };
   const main = node.interfaces.find(({ name }) => name === node.defaultInterface);
@@ -220,16 +221,12 @@ function nodeSummary({ nodeName, startTime, now, space, rates, waits }: NodeOrde
     startTime,
     systemContainers: podsContainer,
     ...withPressures(measured, waits?.node, time),
-    ...(space === undefined ? {} : { fs: { time, ...spaceOf(space.node), ...used(space.node) } }),
-    ...(space?.imageFs === undefined
-      ? {}
-      : {
-          runtime: {
-            imageFs: { time, ...space.imageFs },
-            ...(space.containerFs && { containerFs: { time, ...space.containerFs } }),
-          },
-        }),
-    ...(main === undefined ? {} : { network: { time, ...main, interfaces: node.interfaces } }),
+    fs: space && { time, ...spaceOf(space.node), ...used(space.node) },
+    runtime: space?.imageFs && {
+      imageFs: { time, ...space.imageFs },
+      ...(space.containerFs && { containerFs: { time, ...space.containerFs } }),
+    },
+    network: main && { time, ...main, interfaces: node.interfaces },
     rlimit: { time, maxpid: node.maxPid, curproc: node.processes },
   };
 }

@@ -43,14 +43,10 @@ export function podSummary(readings: PodReadings, rates: UsageRates): PodStats {
     startTime: pod.status?.startTime ?? pod.metadata.creationTimestamp ?? time,
     containers,
     ...withPressures(podCpuAndMemory(readings, rates), readings.pressures?.own, time),
-    ...(usage.interfaces === undefined
-      ? {}
-      : { network: { time, ...usage.interfaces[0]!, interfaces: usage.interfaces } }),
-    ...(volume === undefined ? {} : { volume }),
-    ...(readings.disk === undefined
-      ? {}
-      : { 'ephemeral-storage': ephemeralStorage(readings, containers, readings.disk) }),
-    ...(usage.processes === undefined ? {} : { process_stats: { process_count: usage.processes } }),
+    network: usage.interfaces && { time, ...usage.interfaces[0]!, interfaces: usage.interfaces },
+    volume,
+    'ephemeral-storage': readings.disk && ephemeralStorage(readings, containers, readings.disk),
+    process_stats: usage.processes === undefined ? undefined : { process_count: usage.processes },
   };
 }
 
@@ -96,7 +92,7 @@ export function cpuStats(
   const usageNanoCores = rates.rate(sample.key, sample.timeMs, sample.usageNs);
   return {
     time: formatTime(sample.timeMs),
-    ...(usageNanoCores === undefined ? {} : { usageNanoCores }),
+    usageNanoCores,
     usageCoreNanoSeconds: sample.usageNs,
   };
 }
@@ -111,20 +107,22 @@ function containerStats(container: ContainerUsage, readings: PodReadings, rates:
     ),
   );
   const measured = {
-    ...(cpuUsageNs === undefined
-      ? {}
-      : { cpu: cpuStats({ key: `container/${container.id}`, timeMs, usageNs: cpuUsageNs }, rates) }),
-    ...(workingSetBytes === undefined ? {} : { memory: { time, ...memory } }),
+    cpu:
+      cpuUsageNs === undefined
+        ? undefined
+        : cpuStats({ key: `container/${container.id}`, timeMs, usageNs: cpuUsageNs }, rates),
+    memory: workingSetBytes === undefined ? undefined : { time, ...memory },
   };
   const logs = readings.logs?.get(container.name);
   return {
     name: container.name,
     startTime: formatTime(readings.startedAtMs.get(container.id) ?? readings.nowMs),
     ...withPressures(measured, readings.pressures?.containers.get(container.id), time),
-    ...(readings.disk === undefined ? {} : { rootfs: rootfsStats(container, readings, time) }),
-    ...(readings.disk === undefined || logs === undefined
-      ? {}
-      : { logs: { ...spaceOf(readings.disk), time, usedBytes: logs.bytes, inodesUsed: logs.files } }),
+    rootfs: readings.disk && rootfsStats(container, readings, time),
+    logs:
+      readings.disk === undefined || logs === undefined
+        ? undefined
+        : { ...spaceOf(readings.disk), time, usedBytes: logs.bytes, inodesUsed: logs.files },
   };
 }
 
@@ -157,7 +155,7 @@ function volumeStats(pod: Pod, uses: NonNullable<PodReadings['volumes']>, time: 
       time,
       ...use,
       name,
-      ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace ?? '' } }),
+      pvcRef: claim === undefined ? undefined : { name: claim, namespace: pod.metadata.namespace ?? '' },
     };
   });
 }

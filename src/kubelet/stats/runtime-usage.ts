@@ -102,7 +102,7 @@ export function createRuntimeUsage({
       const [imageFs, ownFs] = await Promise.all([stats(imageFilesystems[0]), stats(containerFilesystems[0])]);
       // A runtime that reports only one keeps both there.
       const containerFs = ownFs ?? imageFs;
-      return { ...(imageFs && { imageFs }), ...(containerFs && { containerFs }) };
+      return { imageFs, containerFs };
     },
   };
 }
@@ -180,6 +180,6 @@ function containerUsage({ attributes, cpu, memory, io, swap, writableLayer }: Cr
     ...valueField('swapBytes', swap?.swapUsageBytes),
     ...valueField('rootfsUsedBytes', writableLayer?.usedBytes),
     ...valueField('rootfsInodesUsed', writableLayer?.inodesUsed),
-    ...(pressures === undefined ? {} : { pressures }),
+    pressures,
   };
 }

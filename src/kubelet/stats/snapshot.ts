@@ -39,7 +39,7 @@ export interface SnapshotDeps {
 export async function takeNodeSnapshot(deps: Omit<SnapshotDeps, 'host' | 'runtime'>): Promise<NodeSnapshot> {
   const { platform, podCgroups } = deps;
   const [node, allPods] = await Promise.all([readNodeSupply(platform), statsOf(platform.cgroups, podCgroups.rootName)]);
-  return { nowMs: platform.clock.nowMs(), node, pods: [], ...(allPods === undefined ? {} : { allPods }) };
+  return { nowMs: platform.clock.nowMs(), node, pods: [], allPods };
 }
 
 /**
@@ -62,13 +62,13 @@ export async function takeSnapshot(deps: SnapshotDeps): Promise<NodeSnapshot> {
     pods.push({
       pod,
       usage: { ...usage, containers: used },
-      ...(cgroup === undefined ? {} : { cgroup }),
+      cgroup,
       startedAtMs: new Map(containers.map(({ id, startedAtMs }) => [id, startedAtMs])),
       images: new Map(containers.map(({ id, image }) => [id, image])),
     });
   }
   const allPods = await statsOf(platform.cgroups, podCgroups.rootName);
-  return { nowMs: platform.clock.nowMs(), node, pods, ...(allPods === undefined ? {} : { allPods }) };
+  return { nowMs: platform.clock.nowMs(), node, pods, allPods };
 }
 
 async function statsOf(cgroups: Cgroups, name: string | undefined): Promise<CgroupStats | undefined> {

@@ -11,8 +11,8 @@ export async function killPod(
   const result = await runtime.killPod({
     runtimePod,
     signal,
-    ...(pod === undefined ? {} : { pod }),
-    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    pod,
+    gracePeriodSeconds,
   });
   if (result.error !== undefined) throw result.error;
 }

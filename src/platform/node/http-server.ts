@@ -120,7 +120,7 @@ class Listener implements HttpServer {
   listen({ host, port, sharesPort = false }: ListenOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host, port, backlog: 1024, ...(sharesPort && { reusePort: true }) }, () => {
+      this.#server.listen({ host, port, backlog: 1024, reusePort: sharesPort ? true : undefined }, () => {
         this.#server.off('error', reject);
         // A connection that could not be accepted: the others go on.
         this.#server.on('error', (error) => this.#log.unexpected('a listening socket failed', error));

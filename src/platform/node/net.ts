@@ -60,8 +60,8 @@ function retire(agent: https.Agent): void {
 
 function tlsOptions(tls: TlsOptions = {}): ConnectionOptions {
   return {
-    ...(tls.certPem === undefined ? {} : { cert: tls.certPem }),
-    ...(tls.keyPem === undefined ? {} : { key: tls.keyPem }),
+    cert: tls.certPem,
+    key: tls.keyPem,
     // As in Go, any certificate of the pool is trusted by itself, a server's own too.
     ...(tls.caPem === undefined ? {} : { ca: tls.caPem, allowPartialTrustChain: true }),
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
@@ -121,7 +121,7 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
     method: call.method,
     headers: { ...call.headers, ...lengthOf(call) } as http.OutgoingHttpHeaders,
     agent,
-    ...(call.unixPath === undefined ? {} : { socketPath: call.unixPath }),
+    socketPath: call.unixPath,
     ...(secure ? tlsOptions(call.tls) : {}),
   };
   const request = secure ? https.request(url, options) : http.request(url, options);
@@ -202,7 +202,7 @@ function toAnswer(call: HttpCall, message: http.IncomingMessage): HttpAnswer {
   return {
     status: message.statusCode ?? 0,
     headers: flatHeaders(message),
-    ...(message.headers['set-cookie'] && { setCookie: message.headers['set-cookie'] }),
+    setCookie: message.headers['set-cookie'],
     body: message,
     cancel: () => message.destroy(),
   };

@@ -75,7 +75,7 @@ function peerOf(certificate: DetailedPeerCertificate, finding: Finding): PeerCer
   return {
     commonName,
     organizations,
-    ...(uids === undefined ? {} : { uids: [uids].flat() }),
+    uids: uids === undefined ? undefined : [uids].flat(),
     fingerprint256: plainHex(leaf.fingerprint256),
     ...(authority && { authorityFingerprint256: plainHex(authority.fingerprint256) }),
     expiresAtMs: smallest([leaf, authority ?? leaf].map(({ validTo }) => Date.parse(validTo))),

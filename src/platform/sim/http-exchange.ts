@@ -61,7 +61,7 @@ function toRequest(call: HttpCall, caller: Caller, signal: AbortSignal): HttpReq
     headers,
     headerLines: (name) => apart.get(name) ?? [],
     remoteAddress: caller.remoteAddress,
-    ...(caller.peerCertificate === undefined ? {} : { peerCertificate: caller.peerCertificate }),
+    peerCertificate: caller.peerCertificate,
     signal,
     wantsUpgrade: caller.wantsUpgrade,
     async readBody(limitBytes) {

@@ -66,7 +66,7 @@ function toRequest(head: string, wire: Wire): HttpRequest {
     headers,
     headerLines: (name) => apart.get(name) ?? [],
     remoteAddress: wire.peer.remoteAddress,
-    ...(wire.peer.peerCertificate === undefined ? {} : { peerCertificate: wire.peer.peerCertificate }),
+    peerCertificate: wire.peer.peerCertificate,
     signal: wire.signal,
     wantsUpgrade: /(^|,)\s*upgrade\s*(,|$)/i.test(headers['connection'] ?? ''),
     async readBody(limitBytes) {

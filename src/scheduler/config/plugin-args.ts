@@ -206,7 +206,7 @@ function readPreemption(args: Fields): PreemptionArgs {
 function readVolumeBinding(args: Fields): VolumeBindingArgs {
   const seconds = args.number('bindTimeoutSeconds', 600, { min: 0 });
   const shape = readShape(args, false);
-  return { bindTimeoutMs: seconds * 1000, ...(shape.length === 0 ? {} : { shape }) };
+  return { bindTimeoutMs: seconds * 1000, shape: shape.length === 0 ? undefined : shape };
 }
 
 /** `filterTimeout` is without effect: a search for devices ends after so many steps, at every run after the same. */

@@ -70,7 +70,7 @@ function readExtender(fields: Fields): ExtenderConfig {
     managedResources: managed.map(({ name }) => name),
     ignoredResources: managed.filter(({ ignored }) => ignored).map(({ name }) => name),
     ignorable: fields.bool('ignorable', false),
-    ...(tls === undefined ? {} : { tls }),
+    tls,
   };
   fields.finish();
   return made;

@@ -78,9 +78,8 @@ export function extendersInPreemption(
   const judges = interested.filter(({ config }) => config.preemptVerb !== '');
   return {
     judgedByExtenders: interested.length > 0,
-    ...(judges.length > 0 && {
-      askExtenders: (proposed) => judgeVictims({ ...question, extenders: judges }, proposed),
-    }),
+    askExtenders:
+      judges.length > 0 ? (proposed) => judgeVictims({ ...question, extenders: judges }, proposed) : undefined,
   };
 }
 

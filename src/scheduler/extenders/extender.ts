@@ -59,7 +59,7 @@ export function createExtender({ net, tls }: ExtenderDeps, config: ExtenderConfi
       body: stringifyJson(body),
       timeoutMs: config.httpTimeoutMs,
       signal,
-      ...(tls === undefined ? {} : { tls }),
+      tls,
     };
     const answer = await net.http(call);
     const text = await answerText(answer, MAX_BYTES);

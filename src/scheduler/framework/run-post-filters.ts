@@ -53,5 +53,10 @@ function joined(before: PostFilterResult, after: PostFilterResult): PostFilterRe
   const commit = async (signal: AbortSignal): Promise<void> => {
     for (const each of commits) await each(signal);
   };
-  return { ...kept, ...news, ...(message !== '' && { message }), ...(commits.length > 0 && { commit }) };
+  return {
+    ...kept,
+    ...news,
+    message: message !== '' ? message : undefined,
+    commit: commits.length > 0 ? commit : undefined,
+  };
 }

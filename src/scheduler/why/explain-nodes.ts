@@ -28,7 +28,7 @@ export function toldDecision(decision: Decision): PodDecision {
       nodeName === undefined
         ? decision.message
         : `${nodeName} chosen among ${Math.max(1, scored?.nodes.length ?? 1)} of ${decision.nodeCount} nodes that fit`,
-    ...(nodeName === undefined ? {} : { nodeName }),
+    nodeName,
     nodeCount: decision.nodeCount,
     nodes,
   };
@@ -166,7 +166,7 @@ function rejection({ code }: Status): 'Rejected' | 'Unresolvable' {
 
 function pluginVerdict(status: Status, lacks: readonly string[]): PluginVerdict {
   const verdict = status.code === 'error' ? 'Error' : rejection(status);
-  return { name: status.plugin, verdict, reasons: status.reasons, ...(lacks.length === 0 ? {} : { lacks }) };
+  return { name: status.plugin, verdict, reasons: status.reasons, lacks: lacks.length === 0 ? undefined : lacks };
 }
 
 function scoredVerdicts(

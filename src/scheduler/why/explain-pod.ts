@@ -45,10 +45,10 @@ export function explainPod(deps: ExplainDeps, pod: Stored<Pod>): PodWhy {
     schedulerName,
     state: stands.state,
     message: message ?? stands.message,
-    ...(nodeName === undefined || nodeName === '' ? {} : { nodeName }),
-    ...(place === undefined ? {} : { queue: queueOf(place) }),
-    ...(lastDecision === undefined ? {} : { lastDecision }),
-    ...(now === undefined ? {} : { now }),
+    nodeName: nodeName === undefined || nodeName === '' ? undefined : nodeName,
+    queue: place && queueOf(place),
+    lastDecision,
+    now,
   };
 }
 
@@ -56,7 +56,7 @@ function queueOf({ attempts, waitingMs, nextTryMs, rejectedBy }: QueuePlace): No
   return {
     attempts,
     waitingSeconds: Math.round(waitingMs / 1000),
-    ...(nextTryMs === undefined ? {} : { nextTrySeconds: Math.ceil(nextTryMs / 1000) }),
+    nextTrySeconds: nextTryMs === undefined ? undefined : Math.ceil(nextTryMs / 1000),
     rejectedBy: [...rejectedBy].sort(),
   };
 }

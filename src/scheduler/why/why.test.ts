@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { defined } from '../../base/defined-fixture.ts';
 import { podWhyText } from '../../component-helpers/pod-why.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
@@ -100,7 +101,7 @@ test('a decision that was made is told with the chosen node first', () => {
   });
   assert.deepEqual([told.nodes[0]?.name, told.nodes[0]?.verdict], [node, 'Chosen']);
   const tainted = told.nodes.find(({ name }) => name === 'tainted');
-  assert.deepEqual(tainted?.plugins.at(-1), {
+  assert.deepEqual(defined(tainted?.plugins.at(-1)), {
     name: 'TaintToleration',
     verdict: 'Unresolvable',
     reasons: ['node(s) had untolerated taint(s)'],

@@ -175,7 +175,7 @@ class Estimation {
           args,
           sizeAt: this.#sizeAt,
         });
-        return { cost: sum(cost, below), ...(size === undefined ? {} : { size }) };
+        return { cost: sum(cost, below), size };
       }
     }
   }

@@ -39,9 +39,10 @@ export function compileValidatingPolicy({ spec = {} }: ValidatingAdmissionPolicy
     validations: (spec.validations ?? []).map((validation) => ({
       validation,
       program: attempt(validation.expression, environment, ['bool']),
-      ...((validation.messageExpression ?? '') === ''
-        ? {}
-        : { message: attempt(validation.messageExpression!, messages, ['string']) }),
+      message:
+        (validation.messageExpression ?? '') === ''
+          ? undefined
+          : attempt(validation.messageExpression!, messages, ['string']),
     })),
     auditAnnotations: (spec.auditAnnotations ?? []).map((annotation) => ({
       annotation,

@@ -25,7 +25,7 @@ export function createRbacEscalation(deps: EscalationDeps): AdmissionPlugin {
         namespace,
         requestName: context.info.name,
         object,
-        ...(oldObject === undefined ? {} : { oldObject }),
+        oldObject,
       });
       if (problem !== undefined) throw forbidden(resource, object.metadata.name ?? '', problem);
     },

@@ -80,7 +80,7 @@ export function readLimitedResources(own: JsonObject): LimitedResource[] {
       if (typeof scopeName !== 'string' || !operators.includes(String(operator)))
         throw new Error(`${place}.matchScopes[${at}]: scopeName and one of ${operators.join(', ')} are required`);
       const texts = listOf(values, `${place}.matchScopes[${at}].values`).map(String);
-      return { scopeName, operator: String(operator), ...(texts.length > 0 && { values: texts }) };
+      return { scopeName, operator: String(operator), values: texts.length > 0 ? texts : undefined };
     });
     const fragments = listOf(matchContains, `${place}.matchContains`).map(String);
     return { apiGroup: String(apiGroup), resource, matchContains: fragments, matchScopes: scopes };

@@ -95,7 +95,7 @@ async function call(
     return await client.post(target, {
       body: createReview(attributes, invocation, { uid, reviewed }),
       timeoutMs: (hook.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
   } catch (error) {
     if (error instanceof StatusError) throw error;

@@ -1,6 +1,7 @@
 /** Impersonation through a whole server: what the authorizers are asked, who the request is served for. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { defined } from '../../../base/defined-fixture.ts';
 import type { Principal } from '../../../api/transport.ts';
 import type { AuthorizationAttributes } from '../../authz/contract.ts';
 import { startTestServer } from '../../server-fixture.ts';
@@ -120,7 +121,7 @@ describe('constrained impersonation', () => {
       const { run } = await start(new RegExp(`^impersonate(-on)?:${mode}[ :]`));
       const { checks, served } = await run({ 'impersonate-user': user }, by);
       assert.deepEqual(checks, [ON(mode), AS(mode, asked)]);
-      assert.deepEqual(served, { name: user, groups: [...groups, 'system:authenticated'] });
+      assert.deepEqual(defined(served), { name: user, groups: [...groups, 'system:authenticated'] });
     });
 
   it('of its own node: an account asks alike from every node', async () => {
@@ -216,7 +217,7 @@ describe('impersonation as of old', () => {
     assert.deepEqual((await run(headers)).checks, [ON('user-info'), ...old]);
     const { checks, served } = await run(headers);
     assert.deepEqual(checks, old);
-    assert.deepEqual(served, { name: 'bob', uid: 'u', groups: ['dev', 'system:authenticated'] });
+    assert.deepEqual(defined(served), { name: 'bob', uid: 'u', groups: ['dev', 'system:authenticated'] });
     assert.equal((await run(headers, { name: 'eve', groups: [] })).checks.length, 4, 'remembered for each user apart');
   });
 

@@ -34,7 +34,7 @@ export function createImpersonator(): Impersonator {
       try {
         const user = await tryMode(mode, attempt);
         lastModes.set(by.name, at);
-        return { user, ...(mode.name === '' ? {} : { constraint: `impersonate:${mode.name}` }) };
+        return { user, constraint: mode.name === '' ? undefined : `impersonate:${mode.name}` };
       } catch (error) {
         if (!isReason(error, 'Forbidden')) throw error;
         refusal ??= error;

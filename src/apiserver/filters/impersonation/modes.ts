@@ -161,8 +161,8 @@ function actualUser(mode: Mode, { name, uid, groups, extra }: WantedUser): Princ
   return {
     name,
     groups: withBaseGroup(name, groupsOf(mode, name, groups)),
-    ...(uid === '' ? {} : { uid }),
-    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+    uid: uid === '' ? undefined : uid,
+    extra: Object.keys(extra).length === 0 ? undefined : extra,
   };
 }
 

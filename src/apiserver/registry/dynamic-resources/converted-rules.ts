@@ -18,7 +18,7 @@ export function convertedRules<T extends KubernetesObject>(
   const { emptyStatus, defaults, validate } = rules;
   const stored = (object: KubernetesObject): T => toStored(object) as T;
   return {
-    ...(emptyStatus === undefined ? {} : { emptyStatus }),
+    emptyStatus,
     ...(defaults === undefined
       ? {}
       : {

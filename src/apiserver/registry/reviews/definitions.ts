@@ -54,8 +54,8 @@ function attributesOf(
     resource: resource.resource ?? '',
     subresource: resource.subresource ?? '',
     name: resource.name ?? '',
-    ...(resource.labelSelector?.rawSelector === undefined ? {} : { labelSelector: resource.labelSelector.rawSelector }),
-    ...(resource.fieldSelector?.rawSelector === undefined ? {} : { fieldSelector: resource.fieldSelector.rawSelector }),
+    labelSelector: resource.labelSelector?.rawSelector,
+    fieldSelector: resource.fieldSelector?.rawSelector,
   };
 }
 
@@ -115,8 +115,8 @@ function subjectOf(spec: SubjectAccessReviewSpec): Principal {
   return {
     name: spec.user ?? '',
     groups: spec.groups ?? [],
-    ...(spec.uid === undefined ? {} : { uid: spec.uid }),
-    ...(spec.extra === undefined ? {} : { extra: spec.extra }),
+    uid: spec.uid,
+    extra: spec.extra,
   };
 }
 

@@ -31,7 +31,7 @@ export function createKubeletStatus(needs: KubeletStatusDeps): KubeletStatus {
       nodeIps: context.nodeIps(),
       runtimeName: () => runtime.runtimeName,
       allocations: allocationManager,
-      ...(context.config.resourceHealthStatus ? { resourceHealth: containerManager.resourceHealth } : {}),
+      resourceHealth: context.config.resourceHealthStatus ? containerManager.resourceHealth : undefined,
     }),
     getActivePods: () => filterOutInactivePods(podManager.getPods(), { podWorkers, statusManager }),
     podWorkCounts: createPodWorkCounts(platform.metrics),

@@ -159,7 +159,7 @@ async function evictOne(
       ),
     );
   await ignoringGone(
-    pods.delete({ namespace, name }, { ...(uid === undefined ? {} : { preconditions: { uid } }), signal }),
+    pods.delete({ namespace, name }, { preconditions: uid === undefined ? undefined : { uid }, signal }),
   );
   told.add(victim);
   deps.recorder.eventf({

@@ -33,7 +33,7 @@ export function createNodeResourcesFit(
   const verdicts = createVerdicts();
   const wantsOf = (pod: Stored<Pod>): Wants => {
     const classes = extendedClasses(classOf, pod);
-    return { wanted: withoutIgnored(podRequests(pod).requests, args), ...(classes.size > 0 && { classes }) };
+    return { wanted: withoutIgnored(podRequests(pod).requests, args), classes: classes.size > 0 ? classes : undefined };
   };
   return {
     name: NAME,

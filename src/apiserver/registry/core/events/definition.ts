@@ -47,7 +47,7 @@ export function eventDefinitions(ttlSeconds: number = EVENT_TTL_SECONDS): Resour
       rules: { allowCreateOnUpdate: true, validate: validateEvent, validateName: isPathSegmentName },
       printer: eventPrinter,
       selectableFields: coreFields,
-      ...(ttlSeconds > 0 && { ttlSeconds }),
+      ttlSeconds: ttlSeconds > 0 ? ttlSeconds : undefined,
     }),
     defineResource(EventsV1, {
       rules: { allowCreateOnUpdate: true, validate: validateEventV1, validateUpdate: validateEventV1Update },
@@ -56,7 +56,7 @@ export function eventDefinitions(ttlSeconds: number = EVENT_TTL_SECONDS): Resour
         cells: (event, nowMs) => eventPrinter.cells(eventToCore(event), nowMs),
       },
       selectableFields: eventFields,
-      ...(ttlSeconds > 0 && { ttlSeconds }),
+      ttlSeconds: ttlSeconds > 0 ? ttlSeconds : undefined,
       conversion: { toStored: eventToCore, fromStored: (stored: KubernetesObject) => eventFromCore(stored as Event) },
     }),
   ];

@@ -28,8 +28,6 @@ export function nodeDefinition({ objects, kubeletConnector, authorizer }: Regist
     prefix: 'minions',
     printer: nodePrinter,
     selectableFields: ({ spec }) => ({ 'spec.unschedulable': String(spec?.unschedulable ?? false) }),
-    ...(kubeletConnector === undefined
-      ? {}
-      : { connectSubresources: { proxy: nodeProxySubresource(objects, kubeletConnector, authorizer) } }),
+    connectSubresources: kubeletConnector && { proxy: nodeProxySubresource(objects, kubeletConnector, authorizer) },
   });
 }

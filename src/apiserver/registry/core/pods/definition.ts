@@ -47,7 +47,7 @@ export function podDefinitions({
         },
         eviction: { alike: 'policy/v1beta1', create: (request) => evictPod(deps, request) },
       },
-      ...(kubeletConnector === undefined && explainPod === undefined ? {} : { connectSubresources }),
+      connectSubresources: kubeletConnector === undefined && explainPod === undefined ? undefined : connectSubresources,
     }),
     defineVirtual(Bindings, {
       create: (draft, _context, namespace) =>

@@ -73,7 +73,7 @@ function nodeOf(objects: ObjectStore, account: ServiceAccount, key: { namespace:
   const nodeName = pod?.spec?.nodeName ?? '';
   if (nodeName === '') return {};
   const uid = objects.get(Nodes, '', nodeName)?.metadata.uid;
-  return { node: { name: nodeName, ...(uid === undefined ? {} : { uid }) } };
+  return { node: { name: nodeName, uid } };
 }
 
 /** The `token` sub-resource. */

@@ -17,8 +17,6 @@ export function serviceDefinition({
     prefix: 'services/specs',
     printer: servicePrinter,
     selectableFields: ({ spec }) => ({ 'spec.clusterIP': spec?.clusterIP ?? '', 'spec.type': spec?.type ?? '' }),
-    ...(kubeletConnector === undefined
-      ? {}
-      : { connectSubresources: { proxy: serviceProxySubresource(objects, kubeletConnector) } }),
+    connectSubresources: kubeletConnector && { proxy: serviceProxySubresource(objects, kubeletConnector) },
   });
 }

@@ -234,7 +234,7 @@ export class ServiceAllocator {
         kind: 'ip',
         value: ip,
         release: () => this.#releaseIp(ip),
-        ...(wanted === '' ? {} : { chosen: inUse }),
+        chosen: wanted === '' ? undefined : inUse,
       });
     }
     spec.clusterIPs = ips;
