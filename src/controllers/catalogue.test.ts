@@ -58,12 +58,7 @@ const rows: Readonly<Record<ControllerName, Row>> = {
     'ttl_jobs_to_delete',
     'ttl_after_finished_controller_: job_deletion_duration_seconds',
   ],
-  'statefulset-controller': [
-    'statefulset-controller',
-    'statefulset-controller',
-    'statefulset',
-    'statefulset_controller_: statefulset_max_unavailable',
-  ],
+  'statefulset-controller': ['statefulset-controller', 'statefulset-controller', 'statefulset'],
   'horizontal-pod-autoscaler-controller': [
     'horizontal-pod-autoscaler',
     'horizontal-pod-autoscaler',

@@ -159,15 +159,26 @@ export function validateBindingConditions(
 ): void {
   const { bindingConditions: good = [], bindingFailureConditions: bad = [] } = of;
   const [atGood, atBad] = [field.at('bindingConditions'), field.at('bindingFailureConditions')];
-  const checks = { max: MAX_BINDING_CONDITIONS, item: validateLabelName, key: (name: string) => name };
+  const checks = { max: MAX_BINDING_CONDITIONS, item: validateLabelName };
   validateList(good, atGood, checks);
   validateList(bad, atBad, checks);
-  const known = new Set(good);
-  for (const [index, name] of bad.entries())
+  const known = new Set<string>();
+  for (const [index, name] of good.entries()) {
+    if (known.has(name)) atGood.item(index).duplicate(name);
+    known.add(name);
+  }
+  const failures = new Set<string>();
+  for (const [index, name] of bad.entries()) {
+    if (failures.has(name)) atBad.item(index).duplicate(name);
+    failures.add(name);
     if (known.has(name))
       atBad.item(index).invalid(name, 'bindingFailureConditions must not overlap with bindingConditions');
+  }
   if (good.length === 0 && bad.length > 0)
-    atGood.invalid(good, 'bindingConditions are required to use bindingFailureConditions');
+    atGood.invalid(of.bindingConditions ?? null, 'bindingConditions are required to use bindingFailureConditions');
   if (bad.length === 0 && good.length > 0)
-    atBad.invalid(bad, 'bindingFailureConditions are required to use bindingConditions');
+    atBad.invalid(
+      of.bindingFailureConditions ?? null,
+      'bindingFailureConditions are required to use bindingConditions',
+    );
 }

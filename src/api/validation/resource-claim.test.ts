@@ -185,7 +185,7 @@ describe('a claim', () => {
   const allocation = { devices: { results: [result] } };
   const pod = { resource: 'pods', name: 'p', uid: 'u' };
   const { request: _, ...device } = result;
-  const statuses: readonly [string, ResourceClaimStatus, ResourceClaimStatus, readonly string[]][] = [
+  const statuses: [string, ResourceClaimStatus, ResourceClaimStatus, readonly string[]][] = [
     ['allocated and reserved', {}, { allocation, reservedFor: [pod] }, []],
     ['reported on', { allocation }, { allocation, devices: [{ ...device, data: {} as never }] }, []],
     [
@@ -214,8 +214,8 @@ describe('a claim', () => {
       },
       [
         'status.allocation.devices.results[0].request: Invalid value: "z"',
-        'status.allocation.devices.results[0].shareID: Invalid value: "X"',
-        'status.allocation.devices.results[0].bindingFailureConditions: Invalid value',
+        'status.allocation.devices.results[0].bindingFailureConditions: Invalid value: null',
+        'status.allocation.devices.results[0].shareID: Invalid value: "X": error validating uid: invalid UUID length: 1',
       ],
     ],
     [
@@ -253,6 +253,20 @@ describe('a claim', () => {
       ],
     ],
   ];
+  const ids: readonly [shareID: string, text: string][] = [
+    ['d3b07384-d9a0-4c9b-8f1e-0a1b2c3d4e5g', 'error validating uid: invalid UUID format'],
+    ['d3b07384d9a04c9b8f1e0a1b2c3d4e5f', 'uid must be in RFC 4122 normalized form'],
+    ['D3b07384-d9a0-4c9b-8f1e-0a1b2c3d4e5f', 'uid must be in RFC 4122 normalized form'],
+    ['(d3b07384-d9a0-4c9b-8f1e-0a1b2c3d4e5f)', 'error validating uid: invalid bracketed UUID format'],
+    ['urn:name:d3b07384-d9a0-4c9b-8f1e-0a1b2c3d4e5f', 'error validating uid: invalid urn prefix: "urn:name:"'],
+  ];
+  for (const [shareID, text] of ids)
+    statuses.push([
+      `allocated in the share ${shareID}`,
+      {},
+      { allocation: { devices: { results: [{ ...result, shareID }] } } },
+      [`status.allocation.devices.results[0].shareID: Invalid value: "${shareID}": ${text}`],
+    ]);
   for (const [name, before, after, wanted] of statuses)
     it(`that is ${name}: ${wanted.length === 0 ? 'taken' : 'refused'}`, () => {
       const claim = { metadata: { name: 'c', namespace: 'n' }, spec: { devices: { requests: [one] } } };

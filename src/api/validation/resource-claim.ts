@@ -258,35 +258,56 @@ function validateAllocation(allocation: AllocationResult, names: Names, field: F
 
 function validateResult(result: DeviceRequestAllocationResult, names: Names, field: Field): void {
   validateReference(result.request, names, field.at('request'));
-  validateAllocatedDevice(result, field);
+  validateDeviceName(result, field);
   validateBindingConditions(result, field);
+  validateShareId(result.shareID, field);
 }
 
-/** As long as UUIDs are, in the forms that upstream's library reads. */
-const uidLengths = new Set([32, 36, 38, 45]);
 const UID_FORM_TEXT =
   'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters';
 
-function validateAllocatedDevice(
-  { driver, pool, device, shareID }: DeviceRequestAllocationResult | AllocatedDeviceStatus,
+function validateDeviceName(
+  { driver, pool, device }: DeviceRequestAllocationResult | AllocatedDeviceStatus,
   field: Field,
 ): void {
   validateDriverName(driver, field.at('driver'));
   validatePoolName(pool, field.at('pool'));
   validateLabelLikeName(device, field.at('device'));
-  if (shareID !== undefined && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(shareID))
-    field
-      .at('shareID')
-      .invalid(
-        shareID,
-        uidLengths.has(shareID.length)
-          ? UID_FORM_TEXT
-          : `error validating uid: invalid UUID length: ${Buffer.byteLength(shareID)}`,
-      );
+}
+
+function validateShareId(shareID: string | undefined, field: Field): void {
+  if (shareID === undefined) return;
+  const complaint = uuidComplaint(shareID);
+  if (complaint !== undefined) field.at('shareID').invalid(shareID, `error validating uid: ${complaint}`);
+  else if (shareID.length !== 36 || shareID !== shareID.toLowerCase())
+    field.at('shareID').invalid(shareID, UID_FORM_TEXT);
+}
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** What is wrong with a UUID in one of the four forms that upstream's library reads. Upstream: google/uuid Validate. */
+function uuidComplaint(text: string): string | undefined {
+  const format = (isSound: boolean): string | undefined => (isSound ? undefined : 'invalid UUID format');
+  const length = Buffer.byteLength(text);
+  switch (length) {
+    case 32:
+      return format(/^[\da-f]{32}$/i.test(text));
+    case 36:
+      return format(UUID.test(text));
+    case 38:
+      if (!text.startsWith('{') || !text.endsWith('}')) return 'invalid bracketed UUID format';
+      return format(UUID.test(text.slice(1, -1)));
+    case 45:
+      if (!/^urn:uuid:/i.test(text)) return `invalid urn prefix: ${quote(text.slice(0, 9))}`;
+      return format(UUID.test(text.slice(9)));
+    default:
+      return `invalid UUID length: ${length}`;
+  }
 }
 
 function validateDeviceStatus(device: AllocatedDeviceStatus, allocated: ReadonlySet<string>, field: Field): void {
-  validateAllocatedDevice(device, field);
+  validateDeviceName(device, field);
+  validateShareId(device.shareID, field);
   if (!allocated.has(deviceId(device))) field.invalid(shownDevice(device), 'must be an allocated device in the claim');
   const conditions = device.conditions ?? [];
   if (conditions.length > MAX_DEVICE_CONDITIONS)

@@ -38,7 +38,26 @@ describe('a slice', () => {
     [
       'of two kinds of nodes',
       { ...nowhere, nodeSelector: { nodeSelectorTerms: [term, term] } },
-      ['spec.nodeSelector.nodeSelectorTerms: Invalid value'],
+      [
+        'spec.nodeSelector.nodeSelectorTerms: Invalid value: [{"MatchExpressions":[{"Key":"a","Operator":"Exists","Values":null}],"MatchFields":null}',
+      ],
+    ],
+    [
+      'of nodes that nothing selects',
+      { ...nowhere, nodeSelector: {} as ResourceSliceSpec['nodeSelector'] & object },
+      [
+        'spec.nodeSelector.nodeSelectorTerms: Required value: must have at least one node selector term',
+        'spec.nodeSelector.nodeSelectorTerms: Invalid value: null: must have exactly one node selector term',
+      ],
+    ],
+    [
+      'of not all nodes, and of those that nothing selects',
+      { ...nowhere, allNodes: false, nodeSelector: { nodeSelectorTerms: [] } },
+      [
+        'spec.nodeSelector.nodeSelectorTerms: Required value',
+        'spec.nodeSelector.nodeSelectorTerms: Invalid value: []: must have',
+        'spec.allNodes: Invalid value: false',
+      ],
     ],
     [
       'of a broken pool',
@@ -98,14 +117,16 @@ describe('a device', () => {
     [
       'with an attribute of two values',
       { name: 'd', attributes: { a: { int: 1, bool: true } } },
-      [`${place}.attributes[a]: Invalid value: {"int":1,"bool":true}: exactly one value must be specified`],
+      [
+        `${place}.attributes[a]: Invalid value: {"IntValue":1,"BoolValue":true,"StringValue":null,"VersionValue":null,"IntValues":null,"BoolValues":null,"StringValues":null,"VersionValues":null}: exactly one value must be specified`,
+      ],
     ],
     [
       'with attributes of wrong names',
       { name: 'd', attributes: { 'a-b': { int: 1 }, '/c': { int: 1 }, 'x/y/z': { int: 1 } } },
       [
-        `${place}.attributes[a-b]: Invalid value: "a-b": a valid C identifier`,
-        `${place}.attributes[/c]: Invalid value: "": the domain must not be empty`,
+        `${place}.attributes: Invalid value: "a-b": a valid C identifier`,
+        `${place}.attributes: Invalid value: "": the domain must not be empty`,
       ],
     ],
     [
@@ -152,12 +173,12 @@ describe('a device', () => {
         ],
       },
       [
-        `${place}.capacity[a-b]: Invalid value: "a-b": a valid C identifier`,
-        `${place}.capacity[x/${'y'.repeat(45)}...${'y'.repeat(46)}]: Too long: may not be more than 32 bytes`,
+        `${place}.capacity: Invalid value: "a-b": a valid C identifier`,
+        `${place}.capacity: Too long: may not be more than 32 bytes`,
         `${place}.consumesCounters[0].counterSet: Required value`,
-        `${place}.consumesCounters[0].counters[M]: Invalid value: "M"`,
-        `${place}.consumesCounters[1].counters[${'N'.repeat(30)}...${'N'.repeat(30)}]: Invalid value`,
-        `${place}.consumesCounters[1].counters[${'N'.repeat(30)}...${'N'.repeat(30)}]: Invalid value`,
+        `${place}.consumesCounters[0].counters: Invalid value: "M"`,
+        `${place}.consumesCounters[1].counters: Invalid value: "NNN`,
+        `${place}.consumesCounters[1].counters: Invalid value: "NNN`,
       ],
     ],
     [
@@ -207,6 +228,40 @@ describe('a device', () => {
         `${place}.taints[1].key: Invalid value: ""`,
         `${place}.taints[1].effect: Unsupported value: "PreferNoSchedule"`,
       ],
+    ],
+    [
+      'with binding conditions alone',
+      { name: 'd', bindingConditions: ['a', 'a'] },
+      [
+        `${place}.bindingConditions[1]: Duplicate value: "a"`,
+        `${place}.bindingFailureConditions: Invalid value: null: bindingFailureConditions are required`,
+      ],
+    ],
+    [
+      'of a node of its own, with binding conditions that overlap',
+      { name: 'd', nodeName: 'n', bindingConditions: ['a', 'a'], bindingFailureConditions: ['b', 'a', 'a'] },
+      [
+        `${place}: Invalid value: null: \`nodeName\``,
+        `${place}.bindingConditions[1]: Duplicate value: "a"`,
+        `${place}.bindingFailureConditions[1]: Invalid value: "a": bindingFailureConditions must not overlap`,
+        `${place}.bindingFailureConditions[2]: Duplicate value: "a"`,
+        `${place}.bindingFailureConditions[2]: Invalid value: "a": bindingFailureConditions must not overlap`,
+      ],
+    ],
+    [
+      'with lists of nothing and of wrong versions',
+      { name: 'd', attributes: { a: { strings: [], versions: ['1'], bools: [] } } },
+      [
+        `${place}.attributes[a].bools: Invalid value: []`,
+        `${place}.attributes[a].strings: Invalid value: []`,
+        `${place}.attributes[a].versions[0]: Invalid value: "1"`,
+        `${place}.attributes[a]: Invalid value: {"IntValue":null`,
+      ],
+    ],
+    [
+      'with 49 values in lists',
+      { name: 'd', attributes: { a: { ints: Array.from({ length: 48 }, () => 1) }, b: { int: 1 } } },
+      [`${place}: Invalid value: 49: the total number of attribute values must not exceed 48`],
     ],
     ['of a node of its own', { name: 'd', nodeName: 'n' }, [`${place}: Invalid value: null: \`nodeName\``]],
   ];

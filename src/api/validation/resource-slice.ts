@@ -16,6 +16,7 @@ import type {
 import { isDns1123Subdomain } from '../names.ts';
 import { addQuantities, parseQuantity } from '../quantity.ts';
 import { validateConditions, validateImmutable, validateNodeSelector } from './common.ts';
+import { internalForm } from './internal-form.ts';
 import {
   validateBindingConditions,
   validateDeviceQualifiedName,
@@ -30,6 +31,8 @@ const MAX_DEVICES = 128;
 /** Where devices have taints, take from counters or have lists as attributes. */
 const MAX_LARGE_DEVICES = 64;
 const MAX_ATTRIBUTES_AND_CAPACITIES = 32;
+/** Of all attributes of a device, items of lists counted one by one. */
+const MAX_ATTRIBUTE_VALUES = 48;
 const MAX_TAINTS = 16;
 const MAX_COUNTER_SETS = 8;
 const MAX_COUNTERS = 32;
@@ -37,9 +40,8 @@ const MAX_CONSUMED_SETS = 2;
 const MAX_RULE_CONDITIONS = 8;
 const MAX_VALUE_BYTES = 64;
 const MAX_VALID_VALUES = 10;
-/** Of names of attributes and capacities (a domain, a slash, an identifier) and of counters paths show this much. */
+/** Of names of attributes and capacities (a domain, a slash, an identifier) paths show this much. */
 const MAX_SHOWN_NAME = 63 + 1 + 32;
-const MAX_SHOWN_COUNTER = 63;
 
 /** A slice; `old` where it is updated. */
 export function validateResourceSlice(slice: ResourceSlice, field: Field, old?: ResourceSlice): void {
@@ -61,6 +63,7 @@ export function validateResourceSlice(slice: ResourceSlice, field: Field, old?: 
     item(device, place) {
       validateDevice(device, before.get(device.name), place);
       validateDeviceNodes(device, spec?.perDeviceNodeSelection === true, place);
+      validateBindingConditions(device, place);
     },
     key: ({ name }) => name ?? '',
   });
@@ -87,14 +90,19 @@ function validateNodes(spec: ResourceSliceSpec | undefined, field: Field): void 
   if (spec?.nodeName === '') field.at('nodeName').invalid('', 'must be either unset or set to a non-empty string');
   else if (spec?.nodeName !== undefined)
     field.at('nodeName').complain(spec.nodeName, isDns1123Subdomain(spec.nodeName));
-  for (const flag of ['allNodes', 'perDeviceNodeSelection'] as const)
-    if (spec?.[flag] === false) field.at(flag).invalid(false, 'must be either unset or set to true');
   if (spec?.nodeSelector !== undefined) {
     const terms = spec.nodeSelector.nodeSelectorTerms ?? [];
     validateNodeSelector(spec.nodeSelector, field.at('nodeSelector'));
-    if (terms.length !== 1)
-      field.at('nodeSelector').at('nodeSelectorTerms').invalid(terms, 'must have exactly one node selector term');
+    if (terms.length !== 1) {
+      const shown = spec.nodeSelector.nodeSelectorTerms?.map((term) => internalForm(term, 'core.v1.NodeSelectorTerm'));
+      field
+        .at('nodeSelector')
+        .at('nodeSelectorTerms')
+        .invalid(shown ?? null, 'must have exactly one node selector term');
+    }
   }
+  for (const flag of ['allNodes', 'perDeviceNodeSelection'] as const)
+    if (spec?.[flag] === false) field.at(flag).invalid(false, 'must be either unset or set to true');
   const text = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
   if (taken.length === 0) field.required(text);
   else if (taken.length > 1) field.invalid(listed(taken), `${text}, but multiple fields are set`);
@@ -110,6 +118,11 @@ function isLarge({ taints = [], consumesCounters = [], attributes = {} }: Device
   return taints.length > 0 || consumesCounters.length > 0 || Object.values(attributes).some(isList);
 }
 
+/** A list counts as many values as it has items, anything else as one. */
+function countValues({ bools = [], ints = [], strings = [], versions = [] }: DeviceAttribute): number {
+  return Math.max(1, bools.length + ints.length + strings.length + versions.length);
+}
+
 function validateDevice(device: Device, old: Device | undefined, field: Field): void {
   validateLabelLikeName(device.name, field.at('name'));
   const { attributes = {}, capacity = {}, taints } = device;
@@ -119,14 +132,17 @@ function validateDevice(device: Device, old: Device | undefined, field: Field): 
       count,
       `the total number of attributes and capacities must not exceed ${MAX_ATTRIBUTES_AND_CAPACITIES}`,
     );
+  const values = Object.values(attributes).reduce((sum, attribute) => sum + countValues(attribute), 0);
+  if (values > MAX_ATTRIBUTE_VALUES)
+    field.invalid(values, `the total number of attribute values must not exceed ${MAX_ATTRIBUTE_VALUES}`);
+  // Names are complained of at the map, values at their key.
   for (const [name, attribute] of Object.entries(attributes)) {
-    const at = field.at('attributes').key(shortened(name, MAX_SHOWN_NAME));
-    validateDeviceQualifiedName(name, at);
-    validateAttribute(attribute, at);
+    validateDeviceQualifiedName(name, field.at('attributes'));
+    validateAttribute(attribute, field.at('attributes').key(shortened(name, MAX_SHOWN_NAME)));
   }
   for (const [name, value] of Object.entries(capacity)) {
+    validateDeviceQualifiedName(name, field.at('capacity'));
     const at = field.at('capacity').key(shortened(name, MAX_SHOWN_NAME));
-    validateDeviceQualifiedName(name, at);
     validateCapacity(value, device.allowMultipleAllocations === true, at);
   }
   if (!deepEqual(old?.taints ?? [], taints ?? []))
@@ -139,7 +155,6 @@ function validateDevice(device: Device, old: Device | undefined, field: Field): 
     },
     key: ({ counterSet }) => counterSet ?? '',
   });
-  validateBindingConditions(device, field);
 }
 
 function validateDeviceNodes(device: Device, isPerDevice: boolean, field: Field): void {
@@ -177,12 +192,24 @@ function validateAttribute(attribute: DeviceAttribute, field: Field): void {
   };
   if (attribute.string !== undefined) string(attribute.string, field.at('string'));
   if (attribute.version !== undefined) version(attribute.version, field.at('version'));
-  validateList(attribute.strings, field.at('strings'), { item: string });
-  validateList(attribute.versions, field.at('versions'), { item: version });
-  for (const name of ['bools', 'ints', 'strings', 'versions'] as const)
+  for (const name of ['bools', 'ints', 'strings', 'versions'] as const) {
     if (attribute[name]?.length === 0) field.at(name).invalid([], 'must not be empty if specified');
+    if (name === 'strings') validateList(attribute.strings, field.at(name), { item: string });
+    if (name === 'versions') validateList(attribute.versions, field.at(name), { item: version });
+  }
   const given = Object.values(attribute).filter((value) => value !== undefined).length;
-  if (given !== 1) field.invalid(given === 0 ? '' : attribute, 'exactly one value must be specified');
+  if (given !== 1) field.invalid(given === 0 ? '' : shownAttribute(attribute), 'exactly one value must be specified');
+}
+
+/** Upstream's internal type has names of its own. */
+function shownAttribute({ int, bool, string, version, ints, bools, strings, versions }: DeviceAttribute): object {
+  const one = { int, bool, string, version };
+  const some = { ints, bools, strings, versions };
+  const names = [...Object.entries(one), ...Object.entries(some)].map(([name, value]) => {
+    const goName = `${name.charAt(0).toUpperCase()}${name.slice(1).replace(/s$/, '')}Value${name.endsWith('s') ? 's' : ''}`;
+    return [goName, value ?? null] as const;
+  });
+  return Object.fromEntries(names);
 }
 
 /** Unlike names of devices and counters, those of sets are said to be missing where they are empty. */
@@ -202,7 +229,7 @@ function validateCounters(counters: Readonly<Record<string, Counter>> | undefine
   const names = Object.keys(counters ?? {});
   if (names.length === 0) field.required();
   else if (names.length > MAX_COUNTERS) field.tooMany(names.length, MAX_COUNTERS);
-  else for (const name of names) validateLabelLikeName(name, field.key(shortened(name, MAX_SHOWN_COUNTER)));
+  else for (const name of names) validateLabelLikeName(name, field);
 }
 
 const nanos = (quantity: string): bigint => parseQuantity(quantity).nanos;

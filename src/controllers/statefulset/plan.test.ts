@@ -7,7 +7,7 @@ import type { Stored } from '../../api/object.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { allowsBurst, inRange, isHealthy, ordinalOf, ordinalRange, revisionOf } from './identity.ts';
-import { maxUnavailable, planStatefulSet, type StatefulPlan, type StatefulView } from './plan.ts';
+import { planStatefulSet, type StatefulPlan, type StatefulView } from './plan.ts';
 
 const MOST = 2147483647;
 const OLD = 'db-old';
@@ -85,22 +85,13 @@ function plainRemovals(view: StatefulView, replicas: Replicas, condemned: readon
   }
   const { type, rollingUpdate } = set.spec?.updateStrategy ?? {};
   if (type === 'OnDelete') return [];
-  const max = maxUnavailable(set, replicas.length);
-  const isOld = (pod: Stored<Pod>): boolean => revisionOf(pod) !== NEW;
-  let unavailable = replicas.filter((pod) => !healthy(pod)).length;
-  let replacing = replicas.filter(
-    (pod) => !healthy(pod) && (pod === undefined || !isOld(pod) || pod.metadata.deletionTimestamp !== undefined),
-  ).length;
-  const remove: Stored<Pod>[] = [];
-  for (let index = replicas.length - 1; index >= (rollingUpdate?.partition ?? 0) && replacing < max; index--) {
+  for (let index = replicas.length - 1; index >= (rollingUpdate?.partition ?? 0); index--) {
     const pod = replicas[index];
-    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || !isOld(pod)) continue;
-    if (healthy(pod) && unavailable >= max) continue;
-    if (healthy(pod)) unavailable++;
-    replacing++;
-    remove.push(pod);
+    if (pod === undefined) return [];
+    if (revisionOf(pod) !== NEW && pod.metadata.deletionTimestamp === undefined) return [pod];
+    if (!healthy(pod)) return [];
   }
-  return remove;
+  return [];
 }
 
 describe('the plan of a StatefulSet', () => {
@@ -159,20 +150,22 @@ describe('the plan of a StatefulSet', () => {
     assert.equal(keep.length, 1);
   });
 
-  it('updates the pods there are whatever partition and replicas are', () => {
+  it('updates one pod at a time whatever maxUnavailable says, and none while a pod above is missing', () => {
     const pods = [0, 1].map((ordinal) => podOf({ ordinal, revision: OLD }));
-    const plan = (partition: number): readonly Stored<Pod>[] =>
+    const plan = (partition: number, replicas: number): readonly Stored<Pod>[] =>
       planStatefulSet(
         viewOf(
           {
-            replicas: MOST,
+            replicas,
             podManagementPolicy: 'Parallel',
             updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition, maxUnavailable: '100%' } },
           },
           pods,
         ),
       ).remove;
-    assert.deepEqual(plan(MOST), []);
-    assert.deepEqual(plan(1), [pods[1]]);
+    assert.deepEqual(plan(MOST, MOST), []);
+    assert.deepEqual(plan(0, MOST), []);
+    assert.deepEqual(plan(2, 2), []);
+    assert.deepEqual(plan(0, 2), [pods[1]]);
   });
 });

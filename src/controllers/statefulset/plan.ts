@@ -6,8 +6,8 @@
  *
  * Differs: ordinals are never listed, as a client may ask for 2147483647 replicas. The plan goes over the pods there are and
  * the gaps between them, and one sync of a parallel set creates at most 500 pods, as ReplicaSets and Jobs do.
+ * `maxUnavailable` has no effect, as with upstream's gate MaxUnavailableStatefulSet, which is off.
  */
-import { scaledValue } from '../../api/int-or-string.ts';
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -129,34 +129,21 @@ function planCondemned({ set, nowMs }: StatefulView, condemned: readonly Stored<
   return healthy(first) || below.every(healthy) ? [first] : [];
 }
 
-/** How many pods of so many an update may replace at once. */
-export function maxUnavailable({ spec }: Stored<StatefulSet>, replicas: number): number {
-  return Math.max(1, scaledValue(spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, replicas, false));
-}
-
+/**
+ * The pod that a rolling update replaces next: one at a time, the highest ordinal first. A pod that is missing or does not
+ * work yet is waited for, so what is below it stays as it is.
+ */
 function planUpdate(view: StatefulView, replicas: readonly Replica[]): Stored<Pod>[] {
   const { set, updateRevision, nowMs } = view;
   const strategy = set.spec?.updateStrategy;
   if (strategy?.type === 'OnDelete') return [];
   const partition = strategy?.rollingUpdate?.partition ?? 0;
-  const { count } = ordinalRange(set);
-  const max = maxUnavailable(set, count);
-  const healthy = (pod: Stored<Pod>): boolean => isHealthy(set, pod, nowMs);
-  const isOld = (pod: Stored<Pod>): boolean => revisionOf(pod) !== updateRevision;
-  const unhealthy = replicas.filter(({ pod }) => !healthy(pod));
-  const missing = count - replicas.length;
-  // Old pods that do not work are replaced freely, but never more pods at once than may be unavailable.
-  let unavailable = missing + unhealthy.length;
-  let replacing =
-    missing + unhealthy.filter(({ pod }) => !isOld(pod) || pod.metadata.deletionTimestamp !== undefined).length;
-  const remove: Stored<Pod>[] = [];
+  let expected = ordinalRange(set).count - 1;
   for (const { index, pod } of replicas.toReversed()) {
-    if (index < partition || replacing >= max) break;
-    if (pod.metadata.deletionTimestamp !== undefined || !isOld(pod)) continue;
-    if (healthy(pod) && unavailable >= max) continue;
-    if (healthy(pod)) unavailable++;
-    replacing++;
-    remove.push(pod);
+    if (index < partition || index < expected) return [];
+    if (revisionOf(pod) !== updateRevision && pod.metadata.deletionTimestamp === undefined) return [pod];
+    if (!isHealthy(set, pod, nowMs)) return [];
+    expected = index - 1;
   }
-  return remove;
+  return [];
 }

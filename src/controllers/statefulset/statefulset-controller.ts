@@ -20,14 +20,13 @@ import { slowStartBatch } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
 import { cleanUpHistory, resolveRevisions, type HistoryInput, type StatefulHistory } from './history.ts';
 import { allowsBurst, isMember, newPod } from './identity.ts';
-import { maxUnavailable, planStatefulSet, type StatefulPlan, type StatefulView } from './plan.ts';
+import { planStatefulSet, type StatefulPlan, type StatefulView } from './plan.ts';
 import { createStatefulPodControl, type StatefulPodControl } from './stateful-pod-control.ts';
 import { calculateStatus } from './status.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
-import type { Gauge } from '../../platform/metrics.ts';
 
 const NAME = 'statefulset-controller';
 const WORKERS = 5;
@@ -45,7 +44,6 @@ class StatefulSetController {
   readonly #revisions: Informer<ControllerRevision>;
   readonly #pods: Informer<Pod>;
   readonly #claims: Informer<PersistentVolumeClaim>;
-  readonly #maxima: Gauge;
   readonly loop: KeyedLoop;
 
   constructor(deps: ControllerDeps) {
@@ -56,12 +54,6 @@ class StatefulSetController {
     this.#revisions = deps.informers.informer(ControllerRevisions);
     this.#pods = deps.informers.informer(Pods);
     this.#claims = deps.informers.informer(PersistentVolumeClaims);
-    const labels = ['statefulset_namespace', 'statefulset_name', 'pod_management_policy'];
-    this.#maxima = deps.platform.metrics.gauge({
-      name: 'statefulset_controller_statefulset_max_unavailable',
-      help: 'How many pods of a StatefulSet an update may replace at once.',
-      labels,
-    });
     this.loop = createKeyedLoop(deps, {
       name: NAME,
       queueName: 'statefulset',
@@ -72,7 +64,6 @@ class StatefulSetController {
     this.#sets.addHandler({
       onAdd: (set) => this.#enqueue(set),
       onUpdate: (_, set) => this.#enqueue(set),
-      onDelete: (set) => this.#maxima.remove(this.#labelsOf(set)),
     });
     watchPods({
       pods: this.#pods,
@@ -82,14 +73,6 @@ class StatefulSetController {
     });
   }
 
-  #labelsOf({ metadata, spec }: Stored<StatefulSet>): Record<string, string> {
-    return {
-      statefulset_namespace: metadata.namespace,
-      statefulset_name: metadata.name,
-      pod_management_policy: spec?.podManagementPolicy ?? 'OrderedReady',
-    };
-  }
-
   #selectorOf(set: StatefulSet) {
     return compileLabelSelector(set.spec?.selector);
   }
@@ -97,7 +80,6 @@ class StatefulSetController {
   async #syncStatefulSet(key: string, signal: AbortSignal): Promise<void> {
     const set = this.#sets.get(parseKey(key));
     if (set === undefined) return;
-    this.#maxima.set(maxUnavailable(set, set.spec?.replicas ?? 1), this.#labelsOf(set));
     const { uid, namespace } = set.metadata;
     const candidates = [
       ...this.#pods.byIndex(PODS_BY_CONTROLLER, uid),

@@ -37,7 +37,6 @@ const METRICS: Readonly<Partial<Record<ControllerName, readonly string[]>>> = {
   ],
   'cronjob-controller': ['cronjob_controller_job_creation_skew_duration_seconds_count'],
   'ttl-after-finished-controller': ['ttl_after_finished_controller_job_deletion_duration_seconds_count'],
-  'statefulset-controller': ['statefulset_controller_statefulset_max_unavailable'],
   'horizontal-pod-autoscaler-controller': [
     'horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers',
     'horizontal_pod_autoscaler_controller_reconciliations_total',

@@ -5,6 +5,7 @@ import {
   setReplicaSetDefaults,
   setStatefulSetDefaults,
 } from '../../../api/defaults/apps.ts';
+import type { StatefulSet } from '../../../api/gen/apps-v1.ts';
 import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
 import { ControllerRevisions, DaemonSets, Deployments, ReplicaSets, StatefulSets } from '../../../api/gen/resources.ts';
 import { nameIsDnsLabel } from '../../../api/names.ts';
@@ -121,6 +122,12 @@ const daemonSets = defineResource(DaemonSets, {
   printer: daemonSetPrinter,
 });
 
+/** The gate MaxUnavailableStatefulSet is off in v1.36: the field goes, unless the stored object has it. */
+function dropMaxUnavailable({ spec }: StatefulSet, old?: StatefulSet): void {
+  const { rollingUpdate } = spec?.updateStrategy ?? {};
+  if (old?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === undefined) delete rollingUpdate?.maxUnavailable;
+}
+
 const statefulSets = defineResource(StatefulSets, {
   rules: {
     emptyStatus: { replicas: 0, availableReplicas: 0 },
@@ -128,6 +135,8 @@ const statefulSets = defineResource(StatefulSets, {
     defaults: setStatefulSetDefaults,
     // Names of pods are made of it.
     validateName: nameIsDnsLabel,
+    prepareForCreate: (draft) => dropMaxUnavailable(draft),
+    prepareForUpdate: (draft, old) => dropMaxUnavailable(draft, old),
     validate: validateStatefulSet,
     validateUpdate: validateStatefulSetUpdate,
   },
