@@ -38,6 +38,8 @@ import type { ObjectStore } from './registry/object-store.ts';
 import { PodRequests } from './tracing/pod-requests.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';
 import { LoopWatchdog } from './loop-watchdog.ts';
+import { RefusedRequests } from './refused-requests/refused-requests.ts';
+import { refusalsView, refusedRequestRoutes } from './refused-requests/routes.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { type HealthCheck, healthRoutes } from './routes/health.ts';
 import { openApiRoutes } from './routes/openapi.ts';
@@ -140,6 +142,7 @@ class GenericApiServer implements ApiServer {
   readonly #probe: StoreProbe;
   readonly #fairness: FlowController | undefined;
   readonly #inFlightNow: MaxInFlight;
+  readonly #refused: RefusedRequests;
   #started = false;
 
   constructor(deps: ApiServerDeps, config: ApiServerConfig) {
@@ -155,7 +158,8 @@ class GenericApiServer implements ApiServer {
     const log = platform.log.child('apiserver');
     if (deps.eventLoop !== undefined)
       this.#watchdog = new LoopWatchdog({ loop: deps.eventLoop, clock, log, metrics: platform.metrics });
-    const admission = new AdmissionChain(deps.admission);
+    this.#refused = new RefusedRequests(clock, random.fork('refused-requests'));
+    const admission = new AdmissionChain(deps.admission, clock);
     this.#services = {
       store: storage.store,
       hub: storage.hub,
@@ -177,7 +181,8 @@ class GenericApiServer implements ApiServer {
       log,
       registry: storage.registry,
       routes: this.#routes(metrics),
-      views: new ObjectViews(deps.views ?? []),
+      views: new ObjectViews([...(deps.views ?? []), refusalsView(this.#refused)]),
+      refused: this.#refused,
       aggregated: (scope) => this.#aggregator?.serve(scope),
       authenticators: deps.authenticators,
       authorizers: deps.authorizers,
@@ -281,6 +286,7 @@ class GenericApiServer implements ApiServer {
         groupVersionPaths,
       }),
       ...(this.#fairness === undefined ? [] : flowDebugRoutes(this.#fairness, platform.clock)),
+      ...refusedRequestRoutes(this.#refused),
       ...(this.#deps.routes ?? []),
     ]);
     return routes;

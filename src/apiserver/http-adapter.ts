@@ -35,7 +35,7 @@ export interface BodyDeps extends Partial<CompressionDeps> {
   readonly yaml?: YamlCodec;
 }
 
-/** Serves HTTP requests by an API handler. `random` makes the Audit-ID of each answer. */
+/** Serves HTTP requests by an API handler. `random` makes the Audit-Id of each answer whose request brings none. */
 export function createHttpHandler(handler: ApiHandler, random: Random, bodies: BodyDeps = {}): HttpHandler {
   const { yaml = yamlOnLoop, compression, clock } = bodies;
   const packing = compression?.compresses === true && clock !== undefined ? { compression, clock } : undefined;
@@ -59,7 +59,7 @@ export function createHttpHandler(handler: ApiHandler, random: Random, bodies: B
     const head = request.method === 'HEAD';
     const packs = packing !== undefined && request.method === 'GET' && takesGzip(request.headers['accept-encoding']);
     const finish = (response: ApiResponse): HttpResponse | Promise<HttpResponse> => {
-      const result = toHttp(response, random, head);
+      const result = toHttp(response, () => request.headers['audit-id'] || random.uuid(), head);
       return packs && result.kind === 'bytes' && isLarge(result) ? packed(result, packing) : result;
     };
     return answer instanceof Promise ? answer.then(finish) : finish(answer);
@@ -96,9 +96,9 @@ async function packed(response: BytesResponse, { compression, clock }: Compressi
   return { ...response, headers: { ...response.headers, 'content-encoding': 'gzip', vary }, chunks: [bytes] };
 }
 
-function toHttp(response: ApiResponse, random: Random, head: boolean): HttpResponse {
+function toHttp(response: ApiResponse, auditId: () => string, head: boolean): HttpResponse {
   if (response.kind === 'upgrade') return response;
-  const headers = { 'audit-id': random.uuid(), ...response.headers };
+  const headers = { 'audit-id': response.headers['audit-id'] ?? auditId(), ...response.headers };
   switch (response.kind) {
     case 'bytes':
       return { kind: 'bytes', status: response.status, headers, chunks: head ? [] : response.chunks };

@@ -1,10 +1,13 @@
 /** One request as the handlers see it: the contract's context with the query, the body and the warnings. */
 import type { ApiHeaders, ApiRequest, Principal } from '../api/transport.ts';
+import type { PassedPart } from '../component-helpers/refused-request.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
 import type { RequestTrace } from './tracing/request-trace.ts';
 
 /** Takes down what becomes of a request. */
 export interface RequestRecorder {
+  /** The answer's Audit-Id. */
+  readonly auditId: string;
   /** The decoded body, or the patch; it is copied. */
   takeRequestObject(value: unknown): void;
   /** The request goes on as somebody else; `constraint`: the verb that allowed it, where it allows no more. */
@@ -34,6 +37,9 @@ export class RequestScope implements RequestContext {
 
   /** Time of that which it waited for its turn, in milliseconds. */
   waitedMs = 0;
+
+  /** What else it waited for; made when it first waits. */
+  waits: PassedPart[] | undefined;
 
   /** For the audit event; made when first written to. */
   auditAnnotations: Map<string, string> | undefined;
@@ -74,6 +80,10 @@ export class RequestScope implements RequestContext {
 
   addWarning(text: string): void {
     if (this.warnings.length < maxWarnings && !this.warnings.includes(text)) this.warnings.push(text);
+  }
+
+  addWait(name: string, milliseconds: number): void {
+    (this.waits ??= []).push({ name, milliseconds });
   }
 
   addAuditAnnotation(key: string, value: string): void {

@@ -4,8 +4,8 @@ import { Command } from 'commander';
 import type { Client } from '../client/client.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { dataDirOption } from './cluster-options.ts';
+import { columns } from './columns.ts';
 import { UserError } from './usage-error.ts';
-import { largest } from '../base/lists.ts';
 
 interface RawOptions {
   readonly dataDir: string;
@@ -126,12 +126,4 @@ function durationMs(text: string): number {
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text)
     throw new UserError(`--ttl: ${text} is not a time such as 30m, 24h or 7d`, 2);
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ''] ?? 0), 0);
-}
-
-function columns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => largest(rows.map((row) => (row[column] ?? '').length)));
-  return rows
-    .map((row) => `${row.map((cell, column) => cell.padEnd((widths[column] ?? 0) + 3)).join('')}`.trimEnd())
-    .map((line) => `${line}\n`)
-    .join('');
 }

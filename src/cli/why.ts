@@ -16,7 +16,10 @@ const watchPeriodMs = 2000;
 export function whyCommand(): Command {
   return new Command('why')
     .description('explain why an object is as it is: causes, down to the first one, and what would cure them')
-    .argument('<target...>', 'KIND/NAME, or KIND NAME, or KIND with -A or -l')
+    .argument(
+      '<target...>',
+      'KIND/NAME, or KIND NAME, or KIND with -A or -l; requests (your refused ones) or request/ID',
+    )
     .option('-n, --namespace <namespace>', 'namespace of the object (default: the one of the kubeconfig)')
     .option('-A, --all-namespaces', 'all objects of the kind that are in trouble, in all namespaces')
     .option('-l, --selector <labels>', 'all objects of the kind with these labels that are in trouble')
@@ -27,6 +30,14 @@ export function whyCommand(): Command {
     .addCommand(canCommand())
     .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text'))
     .action(async (targets: string[], raw: RawWhyOptions) => {
+      const { requestsAskedFor, requestsText } = await import('./why/requests.ts');
+      const requests = requestsAskedFor(targets);
+      if (requests !== undefined) {
+        if (raw.watch === true || raw.selector !== undefined)
+          throw new UserError('why: --watch and --selector are of objects, not of refused requests', 2);
+        process.stdout.write(await requestsText({ ...raw, ...requests }));
+        return;
+      }
       const { ask } = await import('./why/ask.ts');
       if (!/^\d+$/.test(raw.nodes)) throw new UserError(`--nodes: ${raw.nodes} is not a whole number`, 2);
       const { explain, close } = await ask({ ...raw, targets });

@@ -10,6 +10,7 @@ import { StatusError } from '../api/status-error.ts';
 import { parseTime } from '../api/time.ts';
 import { errorMessage } from '../base/errors.ts';
 import type { Client, ListOptions, ObjectKey } from '../client/client.ts';
+import { objectPath } from '../client/request-path.ts';
 import type { Cause, Diagnosis } from './explanation.ts';
 import { objectText } from './explanation.ts';
 import { nameOfObject } from './object-name.ts';
@@ -152,6 +153,22 @@ export class Evidence {
         return Buffer.from(body).toString('utf8');
       } catch (error) {
         this.#unreadable(what, error);
+        return undefined;
+      }
+    });
+  }
+
+  /** Keelson's own view of an object; undefined, silently, on servers of others. */
+  view<S>(name: string, info: ResourceInfo, key: ObjectKey): Promise<S | undefined> {
+    return this.#once(`${name} of ${objectText({ kind: info.singular, ...key })}`, async () => {
+      try {
+        const { body } = await this.client.raw({
+          path: `/keelson/v1/${name}${objectPath(info, key)}`,
+          ...this.#options(),
+        });
+        return JSON.parse(Buffer.from(body).toString('utf8')) as S;
+      } catch (error) {
+        if (this.#signal?.aborted === true) throw error;
         return undefined;
       }
     });

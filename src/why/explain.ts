@@ -4,12 +4,14 @@ import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Client } from '../client/client.ts';
 import { nameOfUser, type AccessRequest } from './access/access-request.ts';
 import { explainAccess } from './access/explain-access.ts';
+import type { RefusedRequest } from '../component-helpers/refused-request.ts';
 import { conditionCauses } from './conditions.ts';
 import { Evidence } from './evidence.ts';
 import type { Diagnosis, Explanation, ObjectName } from './explanation.ts';
 import { finalizerCauses } from './finalizers.ts';
 import { explainerOf } from './list.ts';
 import { nameOfObject } from './object-name.ts';
+import { explainRefused } from './requests/explain-refused.ts';
 
 export interface ExplainOptions {
   /** What is read is read with its rights. */
@@ -32,6 +34,12 @@ export async function explainObject(
 export async function explainRequest(request: AccessRequest, options: ExplainOptions): Promise<Explanation> {
   const evidence = new Evidence({ ...options, explain: diagnose });
   return explanationOf(nameOfUser(request.user.name), await explainAccess(request, evidence), evidence);
+}
+
+/** Explains a request that was refused. Rejects only when the signal aborts. */
+export async function explainRefusal(request: RefusedRequest, options: ExplainOptions): Promise<Explanation> {
+  const evidence = new Evidence({ ...options, explain: diagnose });
+  return explanationOf({ kind: 'request', name: request.id }, await explainRefused(request, evidence), evidence);
 }
 
 function explanationOf(object: ObjectName, diagnosis: Diagnosis, { lookedAt, notReadable }: Evidence): Explanation {

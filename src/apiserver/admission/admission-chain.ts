@@ -1,5 +1,7 @@
 /** Runs admission plugins in order: first all that change, later all that judge. Upstream: apiserver/pkg/admission.chainAdmissionHandler. */
 import type { ResourceInfo } from '../../api/resource-info.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from './contract.ts';
 
 /** Plugins that requests of one kind concern. */
@@ -11,11 +13,13 @@ interface Concerned {
 /** The plugins in the order they run. */
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
+  readonly #clock: Clock;
   /** By resource, then by operation and sub-resource: of thirty plugins three or four are concerned. */
   readonly #concerned = new WeakMap<ResourceInfo, Map<string, Concerned>>();
 
-  constructor(plugins: readonly AdmissionPlugin[]) {
+  constructor(plugins: readonly AdmissionPlugin[], clock: Clock) {
     this.#plugins = plugins;
+    this.#clock = clock;
   }
 
   #of(operation: AdmissionOperation, resource: ResourceInfo, subresource: string): Concerned {
@@ -56,14 +60,46 @@ export class AdmissionChain {
     return this.#run(attributes, 'validate', 0);
   }
 
-  #run(attributes: AdmissionAttributes, step: 'mutate' | 'validate', from: number): void | Promise<void> {
+  #run(attributes: AdmissionAttributes, step: Step, from: number): void | Promise<void> {
     const { operation, resource, subresource } = attributes;
     const plugins = this.#of(operation, resource, subresource)[step];
     for (let index = from; index < plugins.length; index++) {
       const plugin = plugins[index]!;
       if (plugin.isIdle?.() === true) continue;
-      const pending = plugin[step]!(attributes);
-      if (pending instanceof Promise) return pending.then(() => this.#run(attributes, step, index + 1));
+      const pending = ask(plugin, step, attributes);
+      if (!(pending instanceof Promise)) continue;
+      const startMs = this.#clock.monotonicMs();
+      return pending.then(
+        () => {
+          attributes.context.addWait?.(plugin.name, this.#clock.monotonicMs() - startMs);
+          return this.#run(attributes, step, index + 1);
+        },
+        (error: unknown) => {
+          throw noted(error, { plugin, step, attributes });
+        },
+      );
     }
   }
+}
+
+type Step = 'mutate' | 'validate';
+
+function ask(plugin: AdmissionPlugin, step: Step, attributes: AdmissionAttributes): void | Promise<void> {
+  try {
+    return plugin[step]!(attributes);
+  } catch (error) {
+    throw noted(error, { plugin, step, attributes });
+  }
+}
+
+function noted(
+  error: unknown,
+  { plugin, step, attributes }: { plugin: AdmissionPlugin; step: Step; attributes: AdmissionAttributes },
+): unknown {
+  const owner = attributes.object?.metadata?.ownerReferences?.find(({ controller }) => controller === true);
+  return noteRefusal(error, {
+    part: step === 'mutate' ? 'mutatingAdmission' : 'validatingAdmission',
+    plugin: plugin.name,
+    ownerUid: owner?.uid,
+  });
 }

@@ -107,7 +107,7 @@ export class InstanceCleanup {
       );
     // Instances go whatever admission would say, and as they are stored: a webhook that converts them may be gone.
     const plain = { ...store.definition, reading: { key: 'stored', read: (stored: KubernetesObject) => stored } };
-    const free = new GenericStore(plain, plain, { ...services, admission: new AdmissionChain([]) });
+    const free = new GenericStore(plain, plain, { ...services, admission: new AdmissionChain([], services.clock) });
     const names = cache
       .list(cache.prefix)
       .map((cell) => cell.object().metadata)

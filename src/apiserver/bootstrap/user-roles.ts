@@ -59,6 +59,7 @@ export const userRoles: Readonly<Record<string, BootstrapRole>> = {
       'create authentication:selfsubjectreviews',
     ),
   },
+  'keelson:own-requests': { rules: rules('get /keelson/v1/requests,/keelson/v1/requests/*') },
   'system:public-info-viewer': { rules: rules('get /healthz,/livez,/readyz,/version,/version/') },
   'system:monitoring': {
     rules: rules('get /flagz,/healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*,/statusz'),

@@ -4,7 +4,7 @@ import type { ApiRequest, Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Authenticator } from '../authn/contract.ts';
 import type { RequestMetrics } from '../request-metrics.ts';
-import { type Filter, whenKnown } from './filter.ts';
+import type { Answer, Filter } from './filter.ts';
 
 export interface AuthenticationFilterDeps {
   readonly clock: Clock;
@@ -17,10 +17,16 @@ export function withAuthentication({ clock, authenticators, metrics }: Authentic
   return (handler) => (scope) => {
     const { request } = scope;
     if (request.principal !== undefined) return handler(scope);
-    return whenKnown(authenticate(authenticators, request), (user) => {
+    const known = (user: Principal): Answer => {
       metrics.authentication.succeeded(request, user, clock.nowMs());
       scope.user = user;
       return handler(scope);
+    };
+    const found = authenticate(authenticators, request);
+    if (!(found instanceof Promise)) return known(found);
+    return found.then((user) => {
+      scope.addWait('authentication', clock.monotonicMs() - scope.receivedMs);
+      return known(user);
     });
   };
 }

@@ -1,23 +1,34 @@
 /** Asks the authorizers in order; nobody's consent is a refusal. Upstream: endpoints/filters.WithAuthorization. */
 import { forbidden, type StatusError } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from '../authz/contract.ts';
 import type { RequestInfo } from '../request-context.ts';
+import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { type Filter, whenKnown } from './filter.ts';
+import type { Answer, Filter } from './filter.ts';
 
 export interface AuthorizationFilterDeps {
+  readonly clock: Clock;
   readonly authorizers: readonly Authorizer[];
 }
 
 /** Throws or rejects with 403. */
-export function withAuthorization({ authorizers }: AuthorizationFilterDeps): Filter {
+export function withAuthorization({ clock, authorizers }: AuthorizationFilterDeps): Filter {
   return (handler) => (scope) => {
     const attributes = attributesOf(scope.user, scope.info);
-    return whenKnown(decide(authorizers, attributes), (verdict) => {
+    const decided = (verdict: AuthorizationDecision): Answer => {
       annotateDecision(scope, verdict);
-      if (verdict.decision !== 'allow') throw forbiddenError(attributes, verdict.reason);
-      return handler(scope);
+      const { decision, reason } = verdict;
+      if (decision === 'allow') return handler(scope);
+      throw noteRefusal(forbiddenError(attributes, reason), { part: 'authorization', reason });
+    };
+    const verdict = decide(authorizers, attributes);
+    if (!(verdict instanceof Promise)) return decided(verdict);
+    const startMs = clock.monotonicMs();
+    return verdict.then((later) => {
+      scope.addWait('authorization', clock.monotonicMs() - startMs);
+      return decided(later);
     });
   };
 }

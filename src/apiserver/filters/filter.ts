@@ -10,8 +10,3 @@ export type Handler = (scope: RequestScope) => Answer;
 
 /** Puts a step before, after or around a handler. */
 export type Filter = (handler: Handler) => Handler;
-
-/** Goes on with a value: in the same turn, unless it is promised. */
-export function whenKnown<T>(value: T | Promise<T>, go: (value: T) => Answer): Answer {
-  return value instanceof Promise ? value.then(go) : go(value);
-}

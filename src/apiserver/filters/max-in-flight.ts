@@ -5,6 +5,7 @@
  */
 import { type StatusError, tooManyRequests } from '../../api/status-error.ts';
 import { SlotSet } from '../../base/slot-set.ts';
+import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
 
 const longRunningSubresources = new Set(['attach', 'exec', 'portforward', 'log', 'proxy']);
@@ -59,5 +60,6 @@ export class MaxInFlight {
 }
 
 function refused(): StatusError {
-  return tooManyRequests('Too many requests, please try again later.', 1);
+  const error = tooManyRequests('Too many requests, please try again later.', 1);
+  return noteRefusal(error, { part: 'flowControl' });
 }

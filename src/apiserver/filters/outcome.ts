@@ -3,12 +3,13 @@
  * Upstream: server/filters.WithPanicRecovery, metrics.InstrumentHandlerFunc and the responding half of WithAudit.
  */
 import { internalError } from '../../api/status-error.ts';
-import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
+import type { ApiHeaders, ApiRequest, ApiResponse } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Auditor } from '../audit/auditor.ts';
 import type { LoopWatchdog } from '../loop-watchdog.ts';
 import type { Director } from '../director.ts';
+import type { RefusedRequests } from '../refused-requests/refused-requests.ts';
 import type { RequestMetrics } from '../request-metrics.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { errorResponse, statusOf } from '../responses.ts';
@@ -21,6 +22,7 @@ export interface OutcomeDeps {
   readonly metrics: RequestMetrics;
   readonly auditor?: Auditor;
   readonly watchdog?: LoopWatchdog;
+  readonly refused: RefusedRequests;
   readonly served: Director['served'];
 }
 
@@ -67,7 +69,9 @@ function fail(deps: OutcomeDeps, scope: RequestScope, error: unknown): Answer {
     scope.audited ??= deps.auditor?.begin(scope);
   }
   observe(deps, scope, status.code ?? 500);
-  return audited(deps, scope, withFlowHeaders(scope, errorResponse(scope.request, status, scope.warnings)));
+  const auditId = status === clientLeft ? undefined : deps.refused.record(scope, error, status);
+  const response = withFlowHeaders(scope, errorResponse(scope.request, status, scope.warnings));
+  return audited(deps, scope, auditId === undefined ? response : withHeaders(response, { 'audit-id': auditId }));
 }
 
 function observe({ clock, watchdog, metrics, served }: OutcomeDeps, scope: RequestScope, code: number): void {
@@ -97,6 +101,9 @@ function audited({ auditor }: OutcomeDeps, scope: RequestScope, response: ApiRes
 
 /** Names the flow schema and priority level that the request had. */
 function withFlowHeaders({ flowHeaders }: RequestScope, response: ApiResponse): ApiResponse {
-  if (flowHeaders === undefined || response.kind === 'upgrade') return response;
-  return { ...response, headers: { ...response.headers, ...flowHeaders } };
+  return flowHeaders === undefined ? response : withHeaders(response, flowHeaders);
+}
+
+function withHeaders(response: ApiResponse, headers: ApiHeaders): ApiResponse {
+  return response.kind === 'upgrade' ? response : { ...response, headers: { ...response.headers, ...headers } };
 }

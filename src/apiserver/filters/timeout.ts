@@ -2,6 +2,7 @@
 import { timeout } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { Filter } from './filter.ts';
 import type { MaxInFlight } from './max-in-flight.ts';
 
@@ -28,7 +29,8 @@ export function withTimeout({ clock, inFlight }: TimeoutFilterDeps): Filter {
       };
       const cancel = clock.setTimer(timeoutMs - scope.waitedMs, () => {
         end();
-        reject(timeout('request did not complete within requested timeout - context deadline exceeded'));
+        const error = timeout('request did not complete within requested timeout - context deadline exceeded');
+        reject(noteRefusal(error, { part: 'timeout' }));
       });
       answer.then(
         (response) => {

@@ -11,6 +11,7 @@ import type { ApiHeaders, Principal } from '../../api/transport.ts';
 import type { FlowSchema, PolicyRulesWithSubjects } from '../../api/gen/flowcontrol-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { MaxInFlight, Place } from '../filters/max-in-flight.ts';
+import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { FlowConfiguration } from './configuration.ts';
 import type { Queued } from './fair-queues.ts';
@@ -239,12 +240,13 @@ export class FlowController {
     }
   }
 
-  #refuse({ level, stats }: Flow, reason: RefusalReason, waitedSeconds: number): StatusError {
+  #refuse({ name, level, stats }: Flow, reason: RefusalReason, waitedSeconds: number): StatusError {
     stats.refuse(reason, waitedSeconds);
     if (reason === 'time-out') level.counts.timedOut++;
     else if (reason === 'cancelled') level.counts.cancelled++;
     else level.counts.rejected++;
-    return tooManyRequests('Too many requests, please try again later.', 1);
+    const error = tooManyRequests('Too many requests, please try again later.', 1);
+    return noteRefusal(error, { part: 'flowControl', flow: { schema: name, level: level.name }, reason });
   }
 
   #startLending(nowMs: number): void {

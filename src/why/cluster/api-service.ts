@@ -1,10 +1,10 @@
 /** Why an aggregated API does not answer. */
-import { APIServices, Services } from '../../api/gen/resources.ts';
+import { APIServices } from '../../api/gen/resources.ts';
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import { conditionCause, conditionOf } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
-import { cause, type Cause, type Diagnosis } from '../explanation.ts';
-import { nameOf } from '../object-name.ts';
+import type { Diagnosis } from '../explanation.ts';
+import { backendCauses } from '../requests/webhook-backend.ts';
 
 export async function explainApiService(service: APIService, evidence: Evidence): Promise<Diagnosis> {
   const condition = conditionOf(service, 'Available');
@@ -12,22 +12,6 @@ export async function explainApiService(service: APIService, evidence: Evidence)
   if (condition === undefined) return { state: 'Progressing', summary: 'has not been asked yet', causes: [] };
   const found = conditionCause(APIServices, service, condition);
   const cure = { text: 'see that its server runs, answers at the port, and that caBundle fits its certificate' };
-  const because = await backendCauses(service, evidence);
+  const because = await backendCauses(service.spec?.service, evidence);
   return { state: 'Trouble', summary: 'is not available', causes: [{ ...found, cure, because }] };
-}
-
-async function backendCauses(service: APIService, evidence: Evidence): Promise<readonly Cause[]> {
-  const { namespace, name } = service.spec?.service ?? {};
-  if (namespace === undefined || name === undefined) return [];
-  const { object, missing } = await evidence.get(Services, { namespace, name });
-  if (object !== undefined) return evidence.causesOf(Services, object);
-  if (!missing) return [];
-  return [
-    cause({
-      code: 'ServiceMissing',
-      object: nameOf(Services, { namespace, name }),
-      message: `service ${name}, behind which its server is to be, does not exist`,
-      cure: { text: 'install the server, or delete the APIService' },
-    }),
-  ];
 }

@@ -5,10 +5,12 @@ import type { KubernetesObject } from '../../api/object.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { formatTime } from '../../api/time.ts';
+import type { RefusedRequestList } from '../../component-helpers/refused-request.ts';
 import { conditionOf } from '../conditions.ts';
 import { timeOfEvent, type Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
+import { refuserCauses } from '../requests/refuser-causes.ts';
 
 /** A refusal that is older than this may have been mended. */
 const recentMs = 15 * 60_000;
@@ -33,11 +35,24 @@ export async function refusedPodCauses(
       message: 'the API server refuses the pods it creates',
       ...(since == null ? {} : { since }),
       facts: [message],
-      because: await reasonsToRefuse(owner, evidence),
+      because: (await rememberedCauses(info, owner, evidence)) ?? (await reasonsToRefuse(owner, evidence)),
     }),
   ];
 }
 
+/** By what the API server remembers of the last refusal; undefined where it remembers none. */
+async function rememberedCauses(
+  info: ResourceInfo,
+  { metadata }: KubernetesObject,
+  evidence: Evidence,
+): Promise<readonly Cause[] | undefined> {
+  const { namespace = '', name = '' } = metadata;
+  const known = await evidence.view<RefusedRequestList>('refusals', info, { namespace, name });
+  const [last] = known?.items ?? [];
+  return last === undefined ? undefined : refuserCauses(last.refusedBy, evidence);
+}
+
+/** On servers that remember nothing: what would make any server refuse. */
 async function reasonsToRefuse(owner: KubernetesObject, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace = '' } = owner.metadata;
   const template = (owner as { spec?: { template?: PodTemplateSpec } }).spec?.template;

@@ -2,21 +2,20 @@
  * LimitRanger: fills containers' requests and limits from the namespace's limit ranges and refuses what is outside of them.
  * Upstream: plugin/pkg/admission/limitranger.
  */
-import type { Container, LimitRangeItem, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
+import type { Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import { LimitRanges } from '../../../api/gen/resources.ts';
 import { compareQuantities, isZeroQuantity, quantityAsFloat } from '../../../api/quantity.ts';
 import { forbidden } from '../../../api/status-error.ts';
 import { podTotals, type Quantities } from '../../../component-helpers/quota/resource-lists.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
+import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 
 const ANNOTATION = 'kubernetes.io/limit-ranger';
 
 export function createLimitRanger(objects: () => ObjectStore): AdmissionPlugin {
-  const itemsOf = (attributes: AdmissionAttributes): LimitRangeItem[] =>
-    objects()
-      .list(LimitRanges, attributes.namespace)
-      .flatMap((range) => range.spec?.limits ?? []);
+  const rangesOf = (attributes: AdmissionAttributes): readonly LimitRange[] =>
+    objects().list(LimitRanges, attributes.namespace);
   return {
     name: 'LimitRanger',
     handles(operation, { group, resource }, subresource) {
@@ -28,22 +27,32 @@ export function createLimitRanger(objects: () => ObjectStore): AdmissionPlugin {
       );
     },
     mutate(attributes) {
-      if (attributes.resource.resource === 'pods') fillPod(attributes.object as Pod, itemsOf(attributes));
+      if (attributes.resource.resource === 'pods') {
+        fillPod(attributes.object as Pod, rangesOf(attributes).flatMap(itemsOf));
+      }
     },
     validate(attributes) {
-      const isPod = attributes.resource.resource === 'pods';
-      const problems = isPod
-        ? podProblems(attributes.object as Pod, itemsOf(attributes))
-        : claimProblems(attributes.object as PersistentVolumeClaim, itemsOf(attributes));
-      if (problems.length === 0) return;
+      const found = rangesOf(attributes)
+        .map((range) => ({ range, problems: problemsOf(attributes, itemsOf(range)) }))
+        .filter(({ problems }) => problems.length > 0);
+      const [first] = found;
+      if (first === undefined) return;
+      const problems = found.flatMap((one) => one.problems);
       const name = attributes.name === '' ? (attributes.object?.metadata.name ?? '') : attributes.name;
-      throw forbidden(
-        attributes.resource,
-        name,
-        problems.length === 1 ? (problems[0] ?? '') : `[${problems.join(', ')}]`,
-      );
+      const why = problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`;
+      throw noteFault(forbidden(attributes.resource, name, why), LimitRanges, first.range.metadata);
     },
   };
+}
+
+function itemsOf({ spec }: LimitRange): readonly LimitRangeItem[] {
+  return spec?.limits ?? [];
+}
+
+function problemsOf({ resource, object }: AdmissionAttributes, items: readonly LimitRangeItem[]): string[] {
+  return resource.resource === 'pods'
+    ? podProblems(object as Pod, items)
+    : claimProblems(object as PersistentVolumeClaim, items);
 }
 
 function fillPod(pod: Pod, items: readonly LimitRangeItem[]): void {

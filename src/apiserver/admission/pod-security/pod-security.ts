@@ -10,6 +10,7 @@ import { groupResourceOf } from '../../../api/resource-info.ts';
 import { forbidden, internalError, invalid } from '../../../api/status-error.ts';
 import { equal } from '../../../api/patch/json-patch.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
+import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { detailsText, violationsOf } from './evaluate.ts';
 import { existingPodsWarnings } from './namespace-warnings.ts';
@@ -126,10 +127,14 @@ async function judge(attributes: AdmissionAttributes, { config, objects, pod, en
       `would violate PodSecurity ${JSON.stringify(levelText(policy.audit))}: ${noted}`,
     );
   if (refused !== '')
-    throw forbidden(
-      attributes.resource,
-      attributes.name,
-      `violates PodSecurity ${JSON.stringify(levelText(policy.enforce))}: ${refused}`,
+    throw noteFault(
+      forbidden(
+        attributes.resource,
+        attributes.name,
+        `violates PodSecurity ${JSON.stringify(levelText(policy.enforce))}: ${refused}`,
+      ),
+      Namespaces,
+      { namespace: '', name: attributes.namespace },
     );
   const warned = broken(policy.warn);
   if (warned !== '')

@@ -11,6 +11,7 @@ import {
   Namespaces,
   Pods,
 } from '../../../api/gen/resources.ts';
+import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { StatusError } from '../../../api/status-error.ts';
 import { createTestObjects } from '../../authz/objects-fixture.ts';
@@ -52,7 +53,7 @@ async function run(policies: readonly Given[], others: readonly AdmissionPlugin[
     metadata: { name: 'p', namespace: 'ns', labels: { a: 'b' } },
     spec: { containers: [{ name: 'main', image: 'i', args: ['x'] }], nodeSelector: { os: 'linux' } },
   } as KubernetesObject;
-  const chain = new AdmissionChain([plugin, ...others]);
+  const chain = new AdmissionChain([plugin, ...others], new VirtualClock());
   const error = await Promise.resolve(chain.mutate(admissionAttributesOf(Pods, { object }))).then(
     () => undefined,
     (failure: StatusError) => failure,

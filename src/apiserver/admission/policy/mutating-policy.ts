@@ -16,6 +16,7 @@ import { equal } from '../../../api/patch/json-patch.ts';
 import { PatchError } from '../../../api/patch/patch-error.ts';
 import { forbidden, StatusError } from '../../../api/status-error.ts';
 import { judgeConditions, type MatchConditionsResult } from '../../admission-matching/match-conditions.ts';
+import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { reviewObjects, type ReviewObjects } from '../../admission-matching/review-objects.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
@@ -192,11 +193,13 @@ class Mutations {
     );
     const reason = failures[0]!.reason ?? 'Forbidden';
     const causes = texts.map((message) => ({ message }));
-    return new StatusError({
+    const refused = new StatusError({
       ...error.status,
       message: texts[0]!,
       reason,
       details: { ...error.status.details, causes },
     });
+    const { name: fault } = failures[0]!.policy.metadata;
+    return noteFault(refused, MutatingAdmissionPolicies, { name: fault });
   }
 }

@@ -10,6 +10,7 @@ import { ValidatingAdmissionPolicies, ValidatingAdmissionPolicyBindings } from '
 import { stepByStep } from '../../../base/steps.ts';
 import { evaluateWithDecisions } from '../../../api/cel/compile.ts';
 import { forbidden, StatusError } from '../../../api/status-error.ts';
+import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { type CompiledPolicy, compileValidatingPolicy } from './compile-validating.ts';
@@ -126,12 +127,13 @@ class Judgement {
     const text = `ValidatingAdmissionPolicy '${policy.metadata.name}'${by} denied request: ${message}`;
     const { resource, name, object } = this.#attributes;
     const error = forbidden(resource, name || object?.metadata?.name || object?.metadata?.generateName || '', text);
-    return new StatusError({
+    const refused = new StatusError({
       ...error.status,
       reason,
       code: CODES[reason] ?? 422,
       details: { ...error.status.details, causes: [{ message: text }] },
     });
+    return noteFault(refused, ValidatingAdmissionPolicies, policy.metadata);
   }
 }
 

@@ -23,6 +23,7 @@ import {
 } from '../../../component-helpers/quota/resource-lists.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
+import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { type LimitedResource, uncovered } from './limited-resources.ts';
 
@@ -114,11 +115,13 @@ function concerns(quota: ResourceQuota, evaluator: QuotaEvaluator, { object }: A
 /** Throws when the object does not say what is to be measured, or what is used is not known. */
 function assertReady(quota: ResourceQuota, { attributes, evaluator }: Charge): void {
   const { name = '' } = quota.metadata;
+  const { namespace } = attributes;
+  const refused = (why: string): Error => noteFault(refuse(attributes, why), ResourceQuotas, { namespace, name });
   const names = measuredNames(quota, evaluator);
   const unsaid = evaluator.unsaid(names, attributes.object as KubernetesObject);
-  if (unsaid !== undefined) throw refuse(attributes, `failed quota: ${name}: ${unsaid}`);
+  if (unsaid !== undefined) throw refused(`failed quota: ${name}: ${unsaid}`);
   if (names.some((one) => quota.status?.used?.[one] === undefined))
-    throw refuse(attributes, `status unknown for quota: ${name}, resources: ${names.toSorted().join(',')}`);
+    throw refused(`status unknown for quota: ${name}, resources: ${names.toSorted().join(',')}`);
 }
 
 /** The quota with what the request adds. Throws when that is too much. */
@@ -132,9 +135,15 @@ function withCharge(quota: ResourceQuota, work: Charge): ResourceQuota {
   );
   if (exceeded.length === 0) return { ...quota, status: { ...quota.status, hard, used: after } };
   const only = (list: Quantities): string => formatList(maskList(list, exceeded));
-  throw refuse(
-    work.attributes,
-    `exceeded quota: ${quota.metadata.name ?? ''}, requested: ${only(requested)}, used: ${only(used)}, limited: ${only(hard)}`,
+  const { name = '' } = quota.metadata;
+  const { namespace } = work.attributes;
+  throw noteFault(
+    refuse(
+      work.attributes,
+      `exceeded quota: ${name}, requested: ${only(requested)}, used: ${only(used)}, limited: ${only(hard)}`,
+    ),
+    ResourceQuotas,
+    { namespace, name },
   );
 }
 

@@ -8,6 +8,7 @@ import { forbidden } from '../../../api/status-error.ts';
 import type { Random } from '../../../platform/random.ts';
 import { secretNames } from '../../../component-helpers/pod-references.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
+import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isLimited, secretProblem } from './mountable-secrets.ts';
 
@@ -51,15 +52,17 @@ export function createServiceAccount(objects: () => ObjectStore, random: Random)
       return objects()
         .getFresh(ServiceAccounts, attributes.namespace, name)
         .then((fresh) => {
-          if (fresh === undefined)
-            throw refuse(
-              attributes,
-              `error looking up service account ${attributes.namespace}/${name}: serviceaccount "${name}" not found`,
-            );
+          if (fresh === undefined) throw missingAccount(attributes, name);
           give(spec, fresh, random);
         });
     },
   };
+}
+
+function missingAccount(attributes: AdmissionAttributes, name: string): Error {
+  const { namespace } = attributes;
+  const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`;
+  return noteFault(refuse(attributes, why), ServiceAccounts, { namespace, name });
 }
 
 function checkSecrets(attributes: AdmissionAttributes, account: ServiceAccount, spec: PodSpec): void {

@@ -1,6 +1,7 @@
 /** What the user gets when a webhook refuses, or cannot be asked. Upstream: webhook/errors and util/webhook/error.go. */
 import type { Status } from '../../../api/gen/meta-v1.ts';
 import { badRequest, internalError, StatusError } from '../../../api/status-error.ts';
+import { noteRefusal } from '../../refused-requests/refusal-source.ts';
 
 /** The call failed; whether that counts, the webhook's failurePolicy says. */
 export class CallingWebhookError extends Error {
@@ -32,7 +33,15 @@ export function dryRunUnsupported(webhook: string): StatusError {
   return badRequest(`admission webhook ${JSON.stringify(webhook)} does not support dry run`);
 }
 
-/** The Status of a failed call that counts. */
-export function failedClosed(error: CallingWebhookError): StatusError {
-  return internalError(error.message, error);
+/** What the user gets, of a denial or of a failed call that counts. */
+export function webhookRefusal(
+  error: unknown,
+  { configuration, hook }: { readonly configuration: string; readonly hook: { readonly name: string } },
+  mutating: boolean,
+): unknown {
+  const part = mutating ? 'mutatingAdmission' : 'validatingAdmission';
+  const webhook = { configuration, name: hook.name, mutating };
+  if (!(error instanceof CallingWebhookError)) return noteRefusal(error, { part, webhook });
+  const failure = error.message;
+  return noteRefusal(internalError(failure, error), { part, webhook: { ...webhook, failure } });
 }

@@ -17,7 +17,7 @@ import { largeBytes } from '../../request-context.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import type { ReviewedObjects } from './admission-review.ts';
 import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
-import { CallingWebhookError, failedClosed } from './denial.ts';
+import { CallingWebhookError, webhookRefusal } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
 import { reviewObjects, type ReviewObjects } from '../../admission-matching/review-objects.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
@@ -133,7 +133,7 @@ async function ask(deps: WebhookAdmissionDeps, asking: Asking & { readonly index
       context.addAuditAnnotation(`failed-open.mutation.webhook.admission.k8s.io/${key}`, hook.name);
       return false;
     }
-    throw error instanceof CallingWebhookError ? failedClosed(error) : error;
+    throw webhookRefusal(error, invocation.webhook, true);
   }
 }
 

@@ -8,7 +8,7 @@ import type { ResolveService } from '../../webhook/service-resolver.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import type { ReviewedObjects } from './admission-review.ts';
 import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
-import { CallingWebhookError, failedClosed } from './denial.ts';
+import { webhookRefusal } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
 import { reviewObjects } from '../../admission-matching/review-objects.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
@@ -83,6 +83,6 @@ async function ask(
       );
       return;
     }
-    throw error instanceof CallingWebhookError ? failedClosed(error) : error;
+    throw webhookRefusal(error, invocation.webhook, false);
   }
 }

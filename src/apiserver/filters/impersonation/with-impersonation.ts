@@ -1,5 +1,6 @@
 /** A request goes on as the user that its headers name. Upstream: WithConstrainedImpersonation. */
 import type { Authorizer } from '../../authz/contract.ts';
+import { noteRefusal } from '../../refused-requests/refusal-source.ts';
 import { attributesOf } from '../authorization.ts';
 import type { Filter } from '../filter.ts';
 import { createImpersonator } from './impersonator.ts';
@@ -12,10 +13,16 @@ export function withImpersonation({ authorizers }: { readonly authorizers: reado
     const wanted = wantsImpersonation(scope.request) ? wantedUser(scope.request) : undefined;
     if (wanted === undefined) return handler(scope);
     const attempt = { wanted, request: attributesOf(scope.user, scope.info), authorizers };
-    return impersonate(attempt).then(({ user, constraint }) => {
-      scope.user = user;
-      scope.audited?.impersonates(user, constraint);
-      return handler(scope);
-    });
+    return impersonate(attempt).then(
+      ({ user, constraint }) => {
+        scope.addWait('impersonation', 0);
+        scope.user = user;
+        scope.audited?.impersonates(user, constraint);
+        return handler(scope);
+      },
+      (error: unknown) => {
+        throw noteRefusal(error, { part: 'impersonation' });
+      },
+    );
   };
 }

@@ -16,6 +16,7 @@ import {
 import { formatTime } from '../../../../api/time.ts';
 import type { KubernetesObject } from '../../../../api/object.ts';
 import { isPodReady } from '../../../../component-helpers/pods.ts';
+import { noteFault } from '../../../refused-requests/refusal-source.ts';
 import type { NamedCreateRequest } from '../../resource-definition.ts';
 import { checkPreconditions } from '../../preconditions.ts';
 import { successStatus } from '../../success-status.ts';
@@ -37,8 +38,9 @@ function budgetRefusal(message: string, retryAfterSeconds: number): StatusError 
   return tooManyRequests(REFUSAL, retryAfterSeconds, [{ reason: 'DisruptionBudget', message }]);
 }
 
-function checkBudget(budget: PodDisruptionBudget): void {
+function checkBudget(budget: PodDisruptionBudget, namespace: string): void {
   const name = budget.metadata.name ?? '';
+  const fault = <E>(error: E): E => noteFault(error, BUDGETS, { namespace, name });
   const {
     observedGeneration = 0,
     disruptionsAllowed = 0,
@@ -47,17 +49,17 @@ function checkBudget(budget: PodDisruptionBudget): void {
     currentHealthy = 0,
   } = budget.status ?? {};
   if (observedGeneration < (budget.metadata.generation ?? 0)) {
-    throw budgetRefusal(`The disruption budget ${name} is still being processed by the server.`, 10);
+    throw fault(budgetRefusal(`The disruption budget ${name} is still being processed by the server.`, 10));
   }
-  if (disruptionsAllowed < 0) throw forbidden(BUDGETS, name, 'pdb disruptions allowed is negative');
+  if (disruptionsAllowed < 0) throw fault(forbidden(BUDGETS, name, 'pdb disruptions allowed is negative'));
   if (Object.keys(disruptedPods).length > MAX_DISRUPTED_PODS) {
-    throw forbidden(BUDGETS, name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller');
+    throw fault(
+      forbidden(BUDGETS, name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller'),
+    );
   }
   if (disruptionsAllowed === 0) {
-    throw budgetRefusal(
-      `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`,
-      0,
-    );
+    const why = `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+    throw fault(budgetRefusal(why, 0));
   }
 }
 
@@ -99,7 +101,7 @@ async function spendBudget(deps: BindingDeps, pod: Pod, dryRun: boolean): Promis
   if (mayGoUnhealthy(pod, budget)) return;
   const now = formatTime(deps.clock.nowMs());
   await deps.objects.guaranteedUpdate(PodDisruptionBudgets, namespace, budget.metadata.name ?? '', (current) => {
-    checkBudget(current);
+    checkBudget(current, namespace);
     return dryRun ? undefined : spent(current, name, now);
   });
 }

@@ -1,0 +1,33 @@
+/**
+ * Who made an error that refuses a request. Noted at the error where it is thrown, so that requests that pass cost nothing. What
+ * the innermost part notes stays.
+ */
+import type { GroupResource } from '../../api/status-error.ts';
+import type { Refuser } from '../../component-helpers/refused-request.ts';
+
+/** Who refused, and for which object. */
+export interface RefusalSource extends Refuser {
+  /** The controller of the object that was to be written. */
+  readonly ownerUid?: string | undefined;
+}
+
+const sources = new WeakMap<object, Partial<RefusalSource>>();
+
+/** Notes who throws `error`. */
+export function noteRefusal<E>(error: E, source: Partial<RefusalSource>): E {
+  if (typeof error === 'object' && error !== null) sources.set(error, { ...source, ...sources.get(error) });
+  return error;
+}
+
+/** Notes on account of which object `error` refuses. */
+export function noteFault<E>(
+  error: E,
+  { group, resource }: GroupResource,
+  { namespace = '', name = '' }: { readonly namespace?: string; readonly name?: string | undefined },
+): E {
+  return noteRefusal(error, { fault: { group, resource, namespace, name } });
+}
+
+export function refusalSourceOf(error: unknown): Partial<RefusalSource> | undefined {
+  return typeof error === 'object' && error !== null ? sources.get(error) : undefined;
+}

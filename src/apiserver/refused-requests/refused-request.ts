@@ -1,0 +1,120 @@
+/** A refused request as it is remembered: texts of bounded length, and no body. Pure. */
+import type { Status } from '../../api/gen/meta-v1.ts';
+import { formatTime } from '../../api/time.ts';
+import {
+  REFUSING_PARTS,
+  type PassedPart,
+  type RefusedRequest,
+  type RequestedResource,
+  type RefusingWebhook,
+} from '../../component-helpers/refused-request.ts';
+import type { RequestInfo } from '../request-context.ts';
+import type { RequestScope } from '../request-scope.ts';
+import type { RefusalSource } from './refusal-source.ts';
+
+const maxChars = 1024;
+/** Longer names of users are no keys: such users' requests are not remembered. */
+export const maxNameChars = 320;
+const maxGroups = 32;
+const maxWaits = 32;
+
+export interface Refusal {
+  readonly scope: RequestScope;
+  readonly status: Status;
+  readonly source: Partial<RefusalSource> | undefined;
+  readonly id: string;
+}
+
+/** @param times the wall clock, and the monotonic clock, when it was refused */
+export function refusedRequestOf(
+  { scope, status, source, id }: Refusal,
+  times: { readonly nowMs: number; readonly endMs: number },
+): RefusedRequest {
+  const { user, info, receivedMs } = scope;
+  const { ownerUid: _, part = partOf(status), reason, webhook, ...rest } = source ?? {};
+  const { message = '' } = status;
+  return {
+    apiVersion: 'keelson/v1',
+    kind: 'RefusedRequest',
+    id: clipped(id, maxNameChars),
+    time: formatTime(times.nowMs),
+    user: user.name,
+    groups: user.groups.slice(0, maxGroups).map((group) => clipped(group, maxNameChars)),
+    verb: info.verb,
+    path: clipped(info.path, maxChars),
+    resource: info.isResourceRequest ? resourceOf(info) : undefined,
+    code: status.code ?? 500,
+    reason: status.reason ?? '',
+    message: clipped(message, maxChars),
+    refusedBy: {
+      part,
+      ...rest,
+      reason: reason === undefined ? undefined : clipped(reason, maxChars),
+      webhook: webhook === undefined ? undefined : withClippedFailure(webhook),
+    },
+    passed: passedBefore(part, scope),
+    milliseconds: rounded(times.endMs - receivedMs),
+  };
+}
+
+function withClippedFailure(webhook: RefusingWebhook): RefusingWebhook {
+  return webhook.failure === undefined ? webhook : { ...webhook, failure: clipped(webhook.failure, maxChars) };
+}
+
+function resourceOf(info: RequestInfo): RequestedResource {
+  const clip = (text: string): string => clipped(text, maxNameChars);
+  return {
+    group: clip(info.apiGroup),
+    version: clip(info.apiVersion),
+    resource: clip(info.resource),
+    subresource: clip(info.subresource),
+    namespace: clip(info.namespace),
+    name: clip(info.name),
+  };
+}
+
+/** Who refuses with such a status, where nobody noted it. */
+function partOf({ code }: Status): RefusalSource['part'] {
+  switch (code) {
+    case 401:
+      return 'authentication';
+    case 422:
+      return 'validation';
+    case 400:
+    case 406:
+    case 413:
+    case 415:
+      return 'decoding';
+    default:
+      return 'handler';
+  }
+}
+
+const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
+/** Parts that only requests with bodies meet. */
+const ofWrites: ReadonlySet<string> = new Set(['decoding', 'mutatingAdmission', 'validation', 'validatingAdmission']);
+
+function passedBefore(part: RefusalSource['part'], scope: RequestScope): readonly PassedPart[] {
+  const waits = (scope.waits ?? []).slice(0, maxWaits);
+  const waited = new Map(waits.map(({ name, milliseconds }) => [name, rounded(milliseconds)]));
+  waited.set('flowControl', rounded(scope.waitedMs));
+  const end = part === 'timeout' ? REFUSING_PARTS.indexOf('decoding') : REFUSING_PARTS.indexOf(part);
+  const parts = REFUSING_PARTS.slice(0, end).filter(
+    (name) => (name !== 'impersonation' || waited.has(name)) && !(readVerbs.has(scope.info.verb) && ofWrites.has(name)),
+  );
+  const named = new Set<string>(parts);
+  const plugins = waits.filter(({ name }) => !named.has(name) && name !== part);
+  return [
+    ...parts.map((name) => ({ name, milliseconds: waited.get(name) ?? 0 })),
+    ...plugins.map(({ name, milliseconds }) => ({ name, milliseconds: rounded(milliseconds) })),
+  ];
+}
+
+function rounded(milliseconds: number): number {
+  return Math.round(milliseconds * 1000) / 1000;
+}
+
+function clipped(text: string, max: number): string {
+  // A copy: a part of a text keeps the whole of it in memory.
+  return text.length <= max ? text : `${Buffer.from(text.slice(0, max - 1)).toString()}…`;
+}

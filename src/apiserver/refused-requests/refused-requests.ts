@@ -1,0 +1,105 @@
+/**
+ * The last requests that were refused, so that `keelson why request/ID` can tell who refused them. In memory, bounded by number, by
+ * user and by the length of texts; nothing is kept of requests that are answered.
+ */
+import type { Status } from '../../api/gen/meta-v1.ts';
+import type { RefusedRequest } from '../../component-helpers/refused-request.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Random } from '../../platform/random.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { refusalSourceOf } from './refusal-source.ts';
+import { maxNameChars, refusedRequestOf } from './refused-request.ts';
+
+const maxRequests = 1024;
+/** One user's floods push out that user's requests alone. */
+const maxOfUser = 128;
+
+/** Answers that tell what is there: controllers get them all the time. */
+const unremarkable: ReadonlySet<number | undefined> = new Set([404, 409, 410]);
+
+interface Remembered {
+  readonly request: RefusedRequest;
+  readonly ownerUid: string | undefined;
+}
+
+export class RefusedRequests {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  /** By user and id, the oldest first. */
+  readonly #requests = new Map<string, Remembered>();
+  /** Keys of each user's requests, the oldest first. */
+  readonly #byUser = new Map<string, Set<string>>();
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** Remembers a request that failed, if it was refused. The id its answer has to carry; undefined: it was not. */
+  record(scope: RequestScope, error: unknown, status: Status): string | undefined {
+    const source = refusalSourceOf(error);
+    if (source === undefined && unremarkable.has(status.code)) return undefined;
+    if (scope.user.name.length > maxNameChars) return undefined;
+    const id = scope.audited?.auditId ?? (scope.request.headers['audit-id'] || this.#random.uuid());
+    const key = keyOf(scope.user.name, id.slice(0, maxNameChars));
+    // An id that a client chose again must not change what was told of the first.
+    if (this.#requests.has(key)) return id;
+    const nowMs = this.#clock.nowMs();
+    const request = refusedRequestOf({ scope, status, source, id }, { nowMs, endMs: this.#clock.monotonicMs() });
+    this.#add(key, { request, ownerUid: source?.ownerUid });
+    return id;
+  }
+
+  /** A user's own, the newest first. */
+  of(user: string): readonly RefusedRequest[] {
+    const keys = [...(this.#byUser.get(user) ?? [])].toReversed();
+    return keys.map((key) => this.#requests.get(key)!.request);
+  }
+
+  /** Everybody's, the newest first. */
+  all(): readonly RefusedRequest[] {
+    return [...this.#requests.values()].toReversed().map(({ request }) => request);
+  }
+
+  /** Those that were to write what an object owns, the newest first. */
+  ownedBy(uid: string): readonly RefusedRequest[] {
+    const owned = [...this.#requests.values()].filter(({ ownerUid }) => ownerUid === uid);
+    return owned.toReversed().map(({ request }) => request);
+  }
+
+  #add(key: string, remembered: Remembered): void {
+    const { user } = remembered.request;
+    if (remembered.ownerUid !== undefined) this.#forgetRepeated(remembered);
+    let keys = this.#byUser.get(user);
+    if (keys === undefined) this.#byUser.set(user, (keys = new Set()));
+    keys.add(key);
+    this.#requests.set(key, remembered);
+    if (keys.size > maxOfUser) this.#forget(first(keys));
+    if (this.#requests.size > maxRequests) this.#forget(first(this.#requests.keys()));
+  }
+
+  /** A controller that tries again and again is refused alike: the last time is enough. */
+  #forgetRepeated({ ownerUid, request }: Remembered): void {
+    for (const key of this.#byUser.get(request.user) ?? []) {
+      const known = this.#requests.get(key)!;
+      if (known.ownerUid === ownerUid && known.request.refusedBy.plugin === request.refusedBy.plugin) this.#forget(key);
+    }
+  }
+
+  #forget(key: string): void {
+    const { user } = this.#requests.get(key)!.request;
+    this.#requests.delete(key);
+    const keys = this.#byUser.get(user);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#byUser.delete(user);
+  }
+}
+
+function keyOf(user: string, id: string): string {
+  return `${id} ${user}`;
+}
+
+function first(keys: Iterable<string>): string {
+  const [key = ''] = keys;
+  return key;
+}

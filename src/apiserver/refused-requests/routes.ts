@@ -1,0 +1,47 @@
+/**
+ * Where refused requests are read: `/keelson/v1/requests` has those of who asks, `/keelson/v1/all-requests` everybody's, which the
+ * bootstrap policy gives to cluster administrators alone. Both serve one request below, by its id.
+ */
+import type { RefusedRequest, RefusedRequestList } from '../../component-helpers/refused-request.ts';
+import { notFound } from '../../api/status-error.ts';
+import type { ApiResponse } from '../../api/transport.ts';
+import type { NonResourceRoute } from '../non-resource-routes.ts';
+import type { ObjectView } from '../object-views.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { errorResponse, objectResponse } from '../responses.ts';
+import type { RefusedRequests } from './refused-requests.ts';
+
+const MINE = '/keelson/v1/requests';
+const EVERYBODYS = '/keelson/v1/all-requests';
+
+export function refusedRequestRoutes(refused: RefusedRequests): readonly NonResourceRoute[] {
+  const route = (path: string, read: (scope: RequestScope) => readonly RefusedRequest[]): NonResourceRoute => ({
+    path,
+    prefix: true,
+    serve: (scope) => answer(scope, read(scope), scope.request.path.slice(path.length + 1)),
+  });
+  return [route(MINE, ({ user }) => refused.of(user.name)), route(EVERYBODYS, () => refused.all())];
+}
+
+/** Refusals of what an object's controller wrote for it: whoever may get the object may know what keeps it. */
+export function refusalsView(refused: RefusedRequests): ObjectView {
+  return {
+    name: 'refusals',
+    serve(scope, store) {
+      const { uid } = store.cell(scope.info).object().metadata;
+      return listAnswer(scope, uid === undefined ? [] : refused.ownedBy(uid));
+    },
+  };
+}
+
+function answer(scope: RequestScope, requests: readonly RefusedRequest[], id: string): ApiResponse {
+  if (id === '') return listAnswer(scope, requests);
+  const object = requests.find((request) => request.id === id);
+  if (object !== undefined) return objectResponse(scope.request, { object });
+  return errorResponse(scope.request, notFound({ group: '', resource: 'requests' }, id).status);
+}
+
+function listAnswer(scope: RequestScope, items: readonly RefusedRequest[]): ApiResponse {
+  const object: RefusedRequestList = { apiVersion: 'keelson/v1', kind: 'RefusedRequestList', items };
+  return objectResponse(scope.request, { object });
+}

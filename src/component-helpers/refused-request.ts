@@ -1,0 +1,97 @@
+/**
+ * A request that the API server refused, as it remembers it: who asked for what, what the request had passed, and who refused.
+ * The API server hands it out, `keelson why request/ID` explains it. No bodies. No counterpart upstream.
+ */
+
+/** The parts of the API server that refuse, in the order a request meets them. */
+export const REFUSING_PARTS = [
+  'authentication',
+  'impersonation',
+  'flowControl',
+  'authorization',
+  'decoding',
+  'mutatingAdmission',
+  'validation',
+  'validatingAdmission',
+  'handler',
+] as const;
+
+/** `timeout`: the answer took too long, wherever the request was. */
+export type RefusingPart = (typeof REFUSING_PARTS)[number] | 'timeout';
+
+/** A webhook that refused, or could not be asked. */
+export interface RefusingWebhook {
+  readonly configuration: string;
+  readonly name: string;
+  readonly mutating: boolean;
+  /** Why it gave no answer; absent when it denied the request. */
+  readonly failure?: string;
+}
+
+/** Who refused. */
+export interface Refuser {
+  readonly part: RefusingPart;
+  /** Admission plugin by upstream's name. */
+  readonly plugin?: string;
+  readonly webhook?: RefusingWebhook | undefined;
+  /** The object on account of which it refused: the quota, the policy, the disruption budget. */
+  readonly fault?: {
+    readonly group: string;
+    readonly resource: string;
+    readonly namespace: string;
+    readonly name: string;
+  };
+  /** Flow schema and priority level that had no room. */
+  readonly flow?: { readonly schema: string; readonly level: string };
+  /** The authorizers' reason; '' when they gave none. */
+  readonly reason?: string | undefined;
+}
+
+/** Something a request passed, or waited for. */
+export interface PassedPart {
+  /** A refusing part, or the admission plugin that was waited for. */
+  readonly name: string;
+  /** 0: at once. */
+  readonly milliseconds: number;
+}
+
+/** What a path of a resource names. */
+export interface RequestedResource {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface RefusedRequest {
+  readonly apiVersion: 'keelson/v1';
+  readonly kind: 'RefusedRequest';
+  /** The answer's Audit-Id. */
+  readonly id: string;
+  /** When it was refused, RFC 3339. */
+  readonly time: string;
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly verb: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Absent when the path is no resource's. */
+  readonly resource?: RequestedResource | undefined;
+  readonly code: number;
+  /** Of the Status. */
+  readonly reason: string;
+  readonly message: string;
+  readonly refusedBy: Refuser;
+  /** What it passed before, in order. */
+  readonly passed: readonly PassedPart[];
+  readonly milliseconds: number;
+}
+
+export interface RefusedRequestList {
+  readonly apiVersion: 'keelson/v1';
+  readonly kind: 'RefusedRequestList';
+  /** The newest first. */
+  readonly items: readonly RefusedRequest[];
+}
