@@ -62,7 +62,7 @@ const beginnings = [
   'storage/sqlite/worker',
   'testing/index',
 ];
-const tables = ['kubelet/(configuration|pod-fields)/document', 'controllers/exclusive-writes-list'];
+const tables = ['kubelet/(configuration|pod-fields)/document', 'controllers/exclusive-writes'];
 const entries = `^src/${either([...beginnings, ...tables])}\\.ts$`;
 
 const layerRule = (layer, allowed) => ({

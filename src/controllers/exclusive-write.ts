@@ -1,7 +1,6 @@
 /**
- * What a controller alone writes. Each folder states its own in `exclusive-writes.ts`, all stand in the list of
- * `exclusive-writes-list.ts`, and a test holds every write of a whole cluster against them: two controllers that write one
- * field fight over it for ever. What upstream lets several write (pods' deletion, nodes' taints) is nobody's alone.
+ * What a controller alone writes. `exclusive-writes.ts` is the table of all, and a test holds every write of a whole
+ * cluster against it: two controllers that write one field fight over it for ever. What upstream lets several write (pods' deletion, nodes' taints) is nobody's alone.
  */
 import { controllerOf } from '../component-helpers/owner-references.ts';
 import type { KubernetesObject } from '../api/object.ts';

@@ -8,7 +8,7 @@ import {
   ReplicationControllers,
   StatefulSets,
 } from '../api/gen/resources.ts';
-import { exclusiveWrites } from './exclusive-writes-list.ts';
+import { exclusiveWrites } from './exclusive-writes.ts';
 import { controllers } from './list.ts';
 import { makeOneOfEach } from './one-of-each-fixture.ts';
 import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';

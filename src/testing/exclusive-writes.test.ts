@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Deployment } from '../api/gen/apps-v1.ts';
-import { exclusiveWrites } from '../controllers/exclusive-writes-list.ts';
+import { exclusiveWrites } from '../controllers/exclusive-writes.ts';
 import { watchWrites } from '../controllers/write-watch-fixture.ts';
 import { image } from '../cri/sim/sim-image.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
