@@ -35,7 +35,7 @@ import type { ActuatedResources, RuntimeContext } from './runtime-context.ts';
 import { runtimeEvents } from './runtime-events.ts';
 import { readFileInside } from './open-inside.ts';
 import { createSubpaths, resolveInside } from './subpath.ts';
-import { syncPod } from './sync-pod.ts';
+import { syncPod } from './apply-pod-actions.ts';
 import { createUserNamespaces } from './user-namespaces.ts';
 import { createTerminationMessages } from './termination-message.ts';
 
